@@ -1,0 +1,106 @@
+/* store.h - stage: what is remembered.  db/store*.c are the only files that speak SQL.
+ *
+ * SQLite, WAL, synchronous=FULL, one writer, every writing transaction BEGIN IMMEDIATE.  A row is
+ * keyed by everything it depends on: kernel signature, device (name, uuid, driver), toolchain,
+ * problem, point, L2 mode.  Not thread-safe: one thread, one handle. */
+#ifndef GT_STORE_H
+#define GT_STORE_H
+
+#include "../src/bench.h"
+#include "../src/device.h"
+#include "../src/kernel.h"
+#include "../src/trial.h"
+
+struct gt_store;
+
+enum gt_store_mode { GT_STORE_READ, GT_STORE_WRITE /* create if missing, migrate, one writer */ };
+
+/* Errors: not ours or newer (GT_ESTALE), corrupt, read-only, on a network file system or full disk
+ * (GT_EDB), held by another writer (GT_EBUSY); each a sentence with the path and what to do. */
+int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                  struct gt_err *err);
+void gt_store_close(struct gt_store *store); /* NULL accepted */
+
+/* Row ids of what trials refer to; inserted when new. */
+int gt_store_device(struct gt_store *store, const struct gt_device *device, int64_t *id,
+                    struct gt_err *err);
+int gt_store_toolchain(struct gt_store *store, int nvrtc_version, int64_t *id, struct gt_err *err);
+int gt_store_kernel(struct gt_store *store, const struct gt_kernel *kernel, int64_t *id,
+                    struct gt_err *err);
+int gt_store_problem(struct gt_store *store, const struct gt_problem *problem, int64_t *id,
+                     struct gt_err *err);
+
+/* Everything a trial's row is keyed by. */
+struct gt_trial_key {
+    int64_t sweep, device, toolchain, kernel, problem;
+    const char *point; /* canonical text */
+    bool warm_l2;
+};
+
+/* What a sweep cost; zeros where nothing was measured. */
+struct gt_store_sweep_stats {
+    double wall_s, busy_s;    /* of the run; of the GPU worker */
+    int64_t trials, compiled; /* finished in this run */
+    double to_best_s;         /* until a time within 2 % of the final best was first seen */
+};
+
+/* A sweep: one run of `tune`; command: its words, for people. */
+int gt_store_sweep_begin(struct gt_store *store, const char *command, int64_t *sweep,
+                         struct gt_err *err);
+int gt_store_sweep_end(struct gt_store *store, int64_t sweep, const char *outcome,
+                       const struct gt_store_sweep_stats *stats, struct gt_err *err);
+
+/* The attempt is durable when this returns; an attempt without a trial blames its candidate. */
+int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err);
+
+/* Inserts or replaces the trial of the key and closes its attempts, in one transaction.  A measured
+ * trial is never replaced by a predicted one, nor a deeper stage by a shallower one. */
+int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
+                   const struct gt_trial *trial, struct gt_err *err);
+
+/* Known trials and open attempts of (device, toolchain, kernel, problem, l2): calls visit for each,
+ * with status NONE and attempts > 0 for a point that was launched and never finished. */
+typedef int gt_store_visit(void *context, const char *point, const struct gt_trial *trial,
+                           int attempts, struct gt_err *err);
+int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key, bool predicted,
+                    gt_store_visit *visit, void *context, struct gt_err *err);
+
+int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
+                      const struct gt_baseline *baseline, struct gt_err *err);
+
+/* Candidates of a final that cannot be told from the winner: replaces earlier ties of the problem.
+ */
+int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const char *const *kernel,
+                 const char *const *point, size_t count, struct gt_err *err);
+
+/* One line of every export and of the winner view. */
+struct gt_row {
+    const char *device, *uuid, *dtype, *accuracy, *layout, *problem, *kernel, *signature, *point;
+    int cc, driver, nvrtc;
+    int64_t m, n, k, batch;
+    enum gt_status status;
+    bool predicted, warm_l2, deterministic;
+    double us, lo_us, hi_us, baseline_us, err_u, clock_mhz;
+    int registers, stage, ties; /* how many others tie with it */
+    int64_t shared_bytes, workspace_bytes;
+    const char *baseline, *date, *detail; /* ISO 8601 UTC */
+};
+
+/* winners_only: the best ok row per (device, problem, accuracy, l2), measured before predicted. */
+struct gt_row_filter {
+    bool winners_only, measured_only;
+    const char *problem, *kernel; /* NULL: all */
+    int cc;                       /* 0: all */
+    int limit;                    /* 0: none; best first per problem */
+};
+typedef int gt_row_visit(void *context, const struct gt_row *row, struct gt_err *err);
+int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt_row_visit *visit,
+                  void *context, struct gt_err *err);
+
+/* A deployable copy: VACUUM INTO, rollback journal, content digest stored; path must not exist. */
+int gt_store_export(struct gt_store *store, const char *path, struct gt_err *err);
+
+/* Union with another database: the deeper stage, then the newer row, wins; one transaction. */
+int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err);
+
+#endif

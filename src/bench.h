@@ -1,0 +1,69 @@
+/* bench.h - stage: a problem resident on a GPU; proves candidates (verify.h), then times them.
+ *
+ * Runs inside the GPU worker.  A candidate that fails is a trial with a status, not an error; an
+ * error return means the problem or the device cannot go on. */
+#ifndef GT_BENCH_H
+#define GT_BENCH_H
+
+#include "gpu.h"
+#include "kernel.h"
+#include "trial.h"
+
+struct gt_nvrtc;
+struct gt_bench;
+
+struct gt_bench_options {
+    bool warm_l2;         /* time with operands left in L2 instead of rotated through > 3 x L2 */
+    uint64_t seed;        /* of the operands */
+    size_t workspace_cap; /* bytes a candidate may use; 0: 256 MiB */
+    double slow_factor;   /* stage 1 gives up on a candidate beyond this times the best; 0: 1.5 */
+};
+
+/* Allocates operands, guards, reference and workspace once, fills the operands and computes the
+ * float64 reference in strips.  GT_ETOOBIG with the bytes needed and present if it does not fit.
+ * The project's own device kernels (templates/proof) are compiled through nvrtc and the cache. */
+int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
+                  const char *data_dir, const char *cache_dir, const struct gt_problem *problem,
+                  const struct gt_bench_options *options, struct gt_err *err);
+void gt_bench_close(struct gt_bench *bench); /* NULL accepted */
+
+/* The proof (DESIGN 9, steps 1-4) and stage 1 of timing (1 warm-up, 3 samples; `slow` after the
+ * first sample beyond slow_factor x best_us; best_us 0: none yet).  image is a cubin or PTX. */
+int gt_bench_trial(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
+                   size_t size, double best_us, struct gt_trial *trial, struct gt_err *err);
+
+/* Stage 2: samples until the interval of the median is under 0.5 % or max_samples, then the proof
+ * once more (step 5). */
+int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
+                    size_t size, int max_samples, struct gt_trial *trial, struct gt_err *err);
+
+/* Stage 3: entries (and the baseline, if open, as the last one) interleaved in random order,
+ * `rounds` times; sample[e][r] is paired over e.  trial[e] gets the samples, statistics and
+ * stage 3. */
+struct gt_final_entry {
+    const struct gt_candidate *candidate;
+    const void *image;
+    size_t size;
+};
+int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, size_t entries,
+                   int rounds, struct gt_trial *trial, struct gt_trial *baseline,
+                   struct gt_err *err);
+
+/* cuBLASLt: asks for all heuristic answers, times each, keeps the best for gt_bench_final.
+ * GT_ENOLIB if libcublasLt is absent (optional: the sweep goes on without), GT_ENOTFOUND if it
+ * serves no answer. */
+struct gt_baseline {
+    char name[96];                     /* "cublasLt 13.1.0, answer 3 of 8" */
+    int answers, best;                 /* heuristic answers timed; index of the fastest */
+    double us, lo_us, hi_us, first_us; /* the best answer's; the first answer's median */
+    float sample[GT_MAX_SAMPLES];
+    int samples;
+    double err_u; /* its measured error, as for trials */
+};
+int gt_bench_baseline(struct gt_bench *bench, struct gt_baseline *baseline, struct gt_err *err);
+
+/* A fixed kernel of this project: proves after a worker's start that the device still computes
+ * (canary), and re-timed every minute shows drift.  us: its median. */
+int gt_bench_canary(struct gt_bench *bench, double *us, struct gt_err *err);
+
+#endif

@@ -1,0 +1,47 @@
+/* compile.h - stage: CUDA source -> cubin, registers and log.  The only caller of NVRTC (opened at
+ * run time: libnvrtc.so.13 or .12, from the loader path, $CUDA_HOME, the usual places or the pip
+ * wheels in the folder that tools/setup fills). */
+#ifndef GT_COMPILE_H
+#define GT_COMPILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "gemmtune.h"
+
+struct gt_nvrtc;
+
+/* GT_ENOLIB with the names and places tried.  version: 13000 for 13.0. */
+int gt_nvrtc_open(struct gt_nvrtc **nvrtc, struct gt_err *err);
+void gt_nvrtc_close(struct gt_nvrtc *nvrtc); /* NULL accepted */
+int gt_nvrtc_version(const struct gt_nvrtc *nvrtc);
+
+struct gt_compile_request {
+    const char *source;
+    const char *name;        /* shown in diagnostics before the first #line */
+    const char *include_dir; /* <data folder>/templates */
+    int arch;                /* 86; 90 compiles for sm_90a (wgmma and setmaxnreg need the suffix) */
+    int device_cc;           /* where it will run; with ptx the driver compiles for it */
+    bool ptx;                /* deliver PTX of `arch` instead of a cubin */
+    int max_registers;       /* 0: no limit */
+};
+
+struct gt_binary {
+    void *image; /* cubin or NUL-terminated PTX; free with gt_binary_release */
+    size_t size;
+    char *log; /* NVRTC's and ptxas' words, never NULL after a compile */
+    int registers, spill_bytes, static_shared; /* the largest over all entries */
+    double ms;
+};
+
+/* Options in the order NVRTC gets them, NUL-terminated list in one text, a line each: part of the
+ * cubin's key. */
+void gt_compile_options(const struct gt_compile_request *request, char *text, size_t size);
+
+/* GT_ENVRTC if the source does not compile (binary->log says why, with the template's own lines).
+ */
+int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
+               struct gt_binary *binary, struct gt_err *err);
+void gt_binary_release(struct gt_binary *binary);
+
+#endif

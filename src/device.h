@@ -1,0 +1,44 @@
+/* device.h - vocabulary: what is known of a GPU, present (facts from the driver) or not (a profile
+ * of configs/devices, numbers only). */
+#ifndef GT_DEVICE_H
+#define GT_DEVICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gemmtune.h"
+
+struct gt_device {
+    char name[96]; /* "NVIDIA H200", or the profile's name */
+    char uuid[48]; /* "" for a profile */
+    bool profile;  /* true: nothing can be measured on it */
+    int cc;        /* 90 for sm_90 */
+    int ordinal;   /* CUDA ordinal, -1 for a profile */
+    int sms;
+    int64_t smem_block;    /* bytes of shared memory a block may opt in to */
+    int64_t smem_sm;       /* bytes of shared memory of an SM */
+    int64_t smem_reserved; /* bytes the system takes per block */
+    int64_t regs_sm;
+    int max_threads_sm, max_blocks_sm;
+    int64_t l2_bytes;
+    int64_t memory_bytes; /* total */
+    double clock_mhz;     /* sustained SM clock */
+    double memory_gbps;   /* achievable copy bandwidth, read + written, GB/s */
+    double l2_gbps;       /* achievable L2 read bandwidth, GB/s */
+    int fma_lanes;        /* FP32 FMA per clock and SM */
+    int driver;           /* CUDA version of the driver, e.g. 13000; 0 for a profile */
+};
+
+/* "sm_86", "86" or "sm_90a" -> 86, 90; an unknown arch is an error that lists the known ones. */
+int gt_arch_parse(const char *text, int *cc, struct gt_err *err);
+
+/* Reads configs/devices/sm_<cc>.json of the data folder. */
+int gt_device_profile(struct gt_device *device, const char *data_dir, int cc, struct gt_err *err);
+
+/* Resident blocks of an SM for a kernel's registers, threads and shared bytes (static + dynamic);
+ * 0: it cannot be launched.  Register allocation: 256 per warp granules, rounded up (CUDA occupancy
+ * calculator's rule for cc >= 7). */
+int gt_device_occupancy(const struct gt_device *device, int registers, int threads,
+                        int64_t shared_bytes);
+
+#endif

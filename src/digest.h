@@ -1,0 +1,21 @@
+/* digest.h - vocabulary: 128-bit content digests (XXH3) as keys and against damage, not attack. */
+#ifndef GT_DIGEST_H
+#define GT_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define GT_DIGEST_HEX 33 /* 32 hex digits and the NUL */
+
+/* Feed any number of pieces; each is length-prefixed, so that ("ab","c") != ("a","bc"). */
+struct gt_digest {
+    void *state;
+};
+int gt_digest_init(struct gt_digest *digest); /* GT_OK or GT_ENOMEM */
+void gt_digest_add(struct gt_digest *digest, const void *bytes, size_t count);
+void gt_digest_final(struct gt_digest *digest, char hex[GT_DIGEST_HEX]); /* releases the state */
+
+/* One piece. */
+void gt_digest_bytes(const void *bytes, size_t count, char hex[GT_DIGEST_HEX]);
+
+#endif

@@ -1,0 +1,22 @@
+/* err.h - vocabulary: how a failing function leaves its one sentence (struct gt_err, gemmtune.h).
+ *
+ * Who fails writes the whole sentence; callers may only put words in front of it.  Every function
+ * accepts err == NULL. */
+#ifndef GT_ERR_H
+#define GT_ERR_H
+
+#include "gemmtune.h"
+
+/* Writes the sentence and returns `code`, so that failing is one line:
+ *     return gt_err_set(err, GT_EIO, "%s: %s", path, strerror(errno)); */
+__attribute__((format(printf, 3, 4))) int gt_err_set(struct gt_err *err, int code,
+                                                     const char *format, ...);
+
+/* Puts "<words>: " in front of the sentence; returns err->code (or `code` if err is NULL). */
+__attribute__((format(printf, 3, 4))) int gt_err_prefix(struct gt_err *err, int code,
+                                                        const char *format, ...);
+
+/* The sentence for a failed allocation. */
+int gt_err_nomem(struct gt_err *err);
+
+#endif

@@ -1,0 +1,199 @@
+/* gemmtune.h - the one public header of libgemmtune: which kernel multiplies this shape fastest
+ * here?
+ *
+ * What this header does not declare is not API.  It needs neither CUDA headers nor a GPU to compile
+ * and to look a winner up; gt_plan and gt_run open the driver (libcuda.so.1) at run time.
+ *
+ * Matrices are row-major: D[m,n] = epilogue(alpha * op(A)[m,k] op(B)[k,n] + beta * C[m,n]). Callers
+ * with column-major data swap A with B and M with N.  Leading dimensions count elements.
+ *
+ * Errors: every function that can fail returns GT_OK (0) or a negative code of GT_ERROR_MAP and, if
+ * `err` is not NULL, leaves one complete sentence in err->msg; err is untouched on success.
+ * The library never prints and never exits.
+ *
+ * Threads: a struct gt may be used by any number of threads at once.  A struct gt_plan may be run
+ * by several threads at once; free it only when none of them uses it. */
+#ifndef GEMMTUNE_H
+#define GEMMTUNE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GT_VERSION_MAJOR 0
+#define GT_VERSION_MINOR 1
+#define GT_VERSION_PATCH 0
+
+/* Of the library linked: major << 16 | minor << 8 | patch. */
+unsigned gt_version(void);
+
+/* Every error code once: name, value, text.  Codes are never renumbered. */
+#define GT_ERROR_MAP(X)                                            \
+    X(NOMEM, -1, "out of memory")                                  \
+    X(IO, -2, "cannot read or write a file")                       \
+    X(SYNTAX, -3, "malformed text")                                \
+    X(RANGE, -4, "value outside its allowed range")                \
+    X(CONFIG, -5, "malformed configuration file")                  \
+    X(DB, -6, "database error")                                    \
+    X(STALE, -7, "database of another program or a newer version") \
+    X(CUDA, -8, "CUDA driver error")                               \
+    X(NVRTC, -9, "kernel source does not compile")                 \
+    X(NOGPU, -10, "no usable GPU")                                 \
+    X(NOLIB, -11, "a library of the CUDA toolkit is missing")      \
+    X(NOTFOUND, -12, "unknown name")                               \
+    X(LOST, -13, "the GPU stopped answering")                      \
+    X(TOOBIG, -14, "the problem does not fit the device")          \
+    X(BUSY, -15, "in use by another process")                      \
+    X(INTERRUPTED, -16, "interrupted")
+
+enum gt_error {
+    GT_OK = 0,
+#define GT_ERROR_ENUM(name, value, text) GT_E##name = value,
+    GT_ERROR_MAP(GT_ERROR_ENUM)
+#undef GT_ERROR_ENUM
+};
+
+/* The fixed text of a code, e.g. "out of memory"; never NULL. */
+const char *gt_strerror(int code);
+
+/* Filled in by the function that fails: one sentence naming the file, key, call or value at fault
+ * and what was allowed. */
+struct gt_err {
+    int code;
+    char msg[1020];
+};
+
+/* Element types, each once: name in the enum, text, bytes per element. */
+#define GT_DTYPE_MAP(X) \
+    X(F32, "f32", 4)    \
+    X(TF32, "tf32", 4)  \
+    X(F16, "f16", 2)    \
+    X(BF16, "bf16", 2)  \
+    X(E4M3, "e4m3", 1)  \
+    X(E5M2, "e5m2", 1)  \
+    X(S8, "s8", 1)      \
+    X(S32, "s32", 4)
+
+enum gt_dtype {
+#define GT_DTYPE_ENUM(name, text, bytes) GT_##name,
+    GT_DTYPE_MAP(GT_DTYPE_ENUM)
+#undef GT_DTYPE_ENUM
+        GT_DTYPE_COUNT
+};
+
+/* How far the result may be from the exact product of the stored operands.
+ * STRICT: FP32 FMA arithmetic; F32: any method whose error stays within FP32's bound; TF32, LOW:
+ * what the tensor cores give for TF32 or for narrower types. */
+enum gt_accuracy { GT_ACCURACY_STRICT, GT_ACCURACY_F32, GT_ACCURACY_TF32, GT_ACCURACY_LOW };
+
+/* What happens to the accumulator after alpha and beta; bias has n elements, one per column, and is
+ * added first; then at most one activation. */
+enum gt_epilogue {
+    GT_EPILOGUE_NONE = 0,
+    GT_EPILOGUE_BIAS = 1,
+    GT_EPILOGUE_RELU = 2,
+    GT_EPILOGUE_GELU = 4, /* x/2 * (1 + erf(x/sqrt(2))) */
+};
+
+/* A GEMM problem.  Fill it with gt_problem_init or gt_problem_parse, then change fields. */
+struct gt_problem {
+    int64_t m, n, k;       /* sizes; zero is allowed */
+    int64_t lda, ldb, ldc; /* elements between rows as stored; C and D share ldc */
+    int64_t batch;         /* >= 1; matrices i of a batch are stride elements apart */
+    int64_t stride_a, stride_b, stride_c;
+    enum gt_dtype type;     /* of A and B as stored */
+    enum gt_dtype out;      /* of C, D and bias */
+    enum gt_dtype acc;      /* of the accumulator */
+    unsigned char trans_a;  /* 0: A is stored m x k; 1: A is stored k x m */
+    unsigned char trans_b;  /* 0: B is stored k x n; 1: B is stored n x k */
+    unsigned char epilogue; /* GT_EPILOGUE_ flags */
+    unsigned char align;    /* bytes that every base pointer is a multiple of: 1..16 */
+    enum gt_accuracy accuracy;
+    double alpha, beta; /* as timed; a look-up distinguishes only beta == 0 */
+};
+
+/* A packed problem: f32, layout nn, alpha 1, beta 0, batch 1, strict, 16-byte aligned. */
+void gt_problem_init(struct gt_problem *problem, int64_t m, int64_t n, int64_t k);
+
+/* Reads "4096x4096x4096:f32:nn" with optional ":key=value" parts (acc out lda ldb ldc batch sa sb
+ * sc alpha beta epi accuracy align).  The type and layout may be left out. */
+int gt_problem_parse(struct gt_problem *problem, const char *text, struct gt_err *err);
+
+/* Longest canonical text of a problem, with the final NUL. */
+#define GT_PROBLEM_TEXT_MAX 320
+
+/* Writes the canonical text: parts that have their default value are left out. */
+void gt_problem_format(const struct gt_problem *problem, char text[GT_PROBLEM_TEXT_MAX]);
+
+/* How good an answer is, best first. */
+enum gt_tier {
+    GT_TIER_EXACT,  /* this problem was tuned on this device */
+    GT_TIER_NEAR,   /* the winner of the nearest tuned problem, its constraints re-checked here */
+    GT_TIER_FAMILY, /* the default point of a kernel that serves the problem */
+    GT_TIER_NONE,   /* nothing serves it */
+};
+
+struct gt;      /* an open set of tables; see gt_open */
+struct gt_plan; /* a kernel ready to run on one device */
+
+struct gt_options {
+    const char *user_db;   /* tuned by this user: searched first; NULL: none */
+    const char *system_db; /* shipped; NULL: db/shipped of the data folder */
+    const char *data_dir; /* holds templates/ and configs/; NULL: as installed, or $GEMMTUNE_DATA */
+    const char *cubin_dir; /* cubin cache; NULL: none, every plan compiles */
+    const char *log_path;  /* untuned problems are appended here, one text a line; NULL: none */
+    int allow_nvrtc;       /* gt_plan may compile templates of data_dir when no cubin is stored */
+};
+
+/* Opens the tables named in options (NULL: all defaults).  Free with gt_close. */
+int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err);
+void gt_close(struct gt *gt); /* NULL accepted */
+
+/* An answer belongs to the struct gt it came from and lives as long as that. */
+struct gt_answer {
+    enum gt_tier tier;
+    const char *kernel;    /* "simt"; NULL in tier NONE */
+    const char *point;     /* "BM=128,BN=128,..." */
+    const char *device;    /* name of the device it was measured on, or of the profile */
+    const char *tuned_for; /* problem text the row was tuned for */
+    int predicted;         /* 1: never measured, an analytic model's choice */
+    double us;             /* median time of the row in microseconds; 0: not known */
+    double expected_loss;  /* estimated slowdown against a tuned kernel: 0.05 = 5 % */
+    unsigned grid[3], block[3], shared_bytes;
+    size_t workspace_bytes;
+};
+
+/* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  Tier NONE
+ * is an answer, not an error.  No GPU, no allocation for a problem that was asked for before. */
+int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_problem *problem,
+              const struct gt_answer **answer, struct gt_err *err);
+
+/* Makes the answer for the problem ready on the CUDA device `ordinal`: takes the stored cubin after
+ * a digest check or, if allowed, compiles.  Uses the device's primary context.  Free with
+ * gt_plan_free. */
+int gt_plan(struct gt_plan **plan, struct gt *gt, int ordinal, const struct gt_problem *problem,
+            struct gt_err *err);
+void gt_plan_free(struct gt_plan *plan); /* NULL accepted */
+const struct gt_answer *gt_plan_answer(const struct gt_plan *plan);
+
+/* Device pointers (CUdeviceptr values or runtime-API pointers). */
+struct gt_operands {
+    const void *a, *b, *c; /* c may be NULL when beta == 0; c == d is allowed */
+    void *d;
+    const void *bias; /* n elements of the out type; NULL unless the epilogue has BIAS */
+    void *workspace;  /* gt_answer.workspace_bytes; NULL if 0 */
+    float alpha, beta;
+};
+
+/* Enqueues the product on a CUstream/cudaStream_t (NULL: default stream).  Does not block,
+ * allocates nothing; pointers are checked against the alignment the plan was made for. */
+int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
+           struct gt_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

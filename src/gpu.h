@@ -1,0 +1,61 @@
+/* gpu.h - stage: one GPU through the CUDA Driver API (libcuda.so.1, opened at run time; the only
+ * caller of the driver).  Every failing call leaves a sentence with the call, the driver's name and
+ * text for the error.  Not thread-safe: one struct gt_gpu per thread. */
+#ifndef GT_GPU_H
+#define GT_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device.h"
+#include "gemmtune.h"
+#include "kernel.h"
+#include "../templates/common/args.h"
+
+typedef uint64_t gt_devptr; /* a device address */
+
+struct gt_gpu;    /* a context on one device */
+struct gt_module; /* a loaded image and its entries */
+
+/* Devices present; GT_ENOLIB (no libcuda.so.1) or GT_ENOGPU with a sentence when there is none. */
+int gt_gpu_count(int *count, struct gt_err *err);
+
+/* primary: use the primary context (the runtime library) instead of an own one (the tuner). */
+int gt_gpu_open(struct gt_gpu **gpu, int ordinal, bool primary, struct gt_err *err);
+void gt_gpu_close(struct gt_gpu *gpu); /* NULL accepted */
+const struct gt_device *gt_gpu_device(const struct gt_gpu *gpu);
+
+/* After a sticky error (illegal address, launch failure...) only a new process helps. */
+bool gt_gpu_poisoned(const struct gt_gpu *gpu);
+
+int gt_gpu_alloc(struct gt_gpu *gpu, gt_devptr *ptr, size_t bytes, struct gt_err *err);
+void gt_gpu_free(struct gt_gpu *gpu, gt_devptr ptr); /* 0 accepted */
+int gt_gpu_memory(struct gt_gpu *gpu, size_t *free_bytes, size_t *total, struct gt_err *err);
+int gt_gpu_upload(struct gt_gpu *gpu, gt_devptr to, const void *from, size_t bytes,
+                  struct gt_err *err);
+int gt_gpu_download(struct gt_gpu *gpu, void *to, gt_devptr from, size_t bytes, struct gt_err *err);
+int gt_gpu_fill32(struct gt_gpu *gpu, gt_devptr to, uint32_t word, size_t words,
+                  struct gt_err *err);
+int gt_gpu_sync(struct gt_gpu *gpu, struct gt_err *err);
+
+/* Loads a cubin or PTX and prepares the launches of a geometry (attributes set, limits checked:
+ * GT_ERANGE = launch_invalid). */
+int gt_module_load(struct gt_module **module, struct gt_gpu *gpu, const void *image, size_t size,
+                   const struct gt_geometry *geometry, struct gt_err *err);
+void gt_module_free(struct gt_module *module); /* NULL accepted */
+
+/* Enqueues all launches of the geometry, in order, on the stream (NULL: the context's own).
+ * GT_ERANGE: the driver refused the launch (launch_invalid, not sticky). */
+int gt_module_run(const struct gt_module *module, void *stream, const struct gt_args *args,
+                  struct gt_err *err);
+
+/* Events, for times in microseconds between two points of the context's own stream. */
+struct gt_event;
+int gt_event_new(struct gt_event **event, struct gt_gpu *gpu, struct gt_err *err);
+void gt_event_free(struct gt_event *event);
+int gt_event_record(struct gt_event *event, struct gt_err *err);
+int gt_event_us(const struct gt_event *from, const struct gt_event *to, float *us,
+                struct gt_err *err); /* waits for `to` */
+
+#endif

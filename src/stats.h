@@ -1,0 +1,26 @@
+/* stats.h - vocabulary: medians and their distribution-free intervals.  Arrays are not modified. */
+#ifndef GT_STATS_H
+#define GT_STATS_H
+
+#include <stdint.h>
+
+/* Median of n >= 1 values; n <= 4096. */
+double gt_median(const float *value, int n);
+
+/* 95 % interval of the median from order statistics (binomial; Conover, Practical Nonparametric
+ * Statistics, 3.2); for n < 6 it is [min, max]. */
+void gt_median_interval(const float *value, int n, double *lo, double *hi);
+
+/* Whether paired samples x[i], y[i] (same round) tell x from y: the 95 % interval of the median of
+ * x[i]/y[i] excludes 1.  Returns -1: x faster, 1: y faster, 0: cannot be told apart (a tie). */
+int gt_paired_compare(const float *x, const float *y, int n);
+
+/* A small counter-based generator (splitmix64): same seed, same stream, everywhere. */
+struct gt_random {
+    uint64_t state;
+};
+uint64_t gt_random_next(struct gt_random *random);
+uint64_t gt_random_below(struct gt_random *random, uint64_t bound); /* bound >= 1, unbiased */
+double gt_random_unit(struct gt_random *random);                    /* [0,1) */
+
+#endif

@@ -1,0 +1,88 @@
+/* evaluator.h - what turns candidates into trials: `cuda` (workers prove and time on a GPU),
+ * `predict` (workers compile, a model estimates), later `replay` (recorded spaces).  Chosen by
+ * --device.
+ *
+ * The supervisor (sweep.c) submits candidates while there is room and collects finished trials; it
+ * never blocks in submit.  One thread. */
+#ifndef GT_EVALUATOR_H
+#define GT_EVALUATOR_H
+
+#include "../src/bench.h"
+#include "../src/trial.h"
+
+struct gt_evaluator;
+
+/* What the evaluator tells the sweep while it works. */
+struct gt_evaluator_events {
+    void *context;
+    /* About to launch the candidate of this id for the first time: the attempt must be durable when
+     * this returns.  A non-zero return stops the sweep. */
+    int (*launching)(void *context, uint64_t id, struct gt_err *err);
+    /* For the log: a worker died, was respawned, the device is back... */
+    void (*notice)(void *context, const char *sentence);
+};
+
+struct gt_evaluator_options {
+    const char *data_dir, *cache_dir, *kernels_dir;
+    int jobs;                 /* compile workers; 0: one per core */
+    int64_t compile_memory;   /* bytes; 0: 2 GiB */
+    double compile_cpu_s;     /* 0: 60 */
+    double launch_deadline_s; /* floor of a trial's deadline; 0: 10 */
+    bool baseline;            /* measure cuBLASLt */
+    struct gt_bench_options bench;
+    struct gt_evaluator_events events;
+};
+
+struct gt_evaluator_stats {
+    double busy_s, wall_s; /* GPU worker at work; since the problem was opened */
+    int64_t compiled, cache_hits, respawns;
+};
+
+struct gt_evaluator_ops {
+    const char *name; /* "cuda" */
+    /* spec: what follows the name in --device ("0" of "cuda:0", "sm_86" of "predict:sm_86"). */
+    int (*open)(struct gt_evaluator *evaluator, const char *spec, struct gt_err *err);
+    int (*open_problem)(struct gt_evaluator *evaluator, const struct gt_problem *problem,
+                        struct gt_err *err);
+    /* How many more candidates may be submitted now. */
+    size_t (*room)(struct gt_evaluator *evaluator);
+    /* Proves and races (cuda) or estimates (predict); id comes back from collect. */
+    int (*submit)(struct gt_evaluator *evaluator, uint64_t id, const struct gt_candidate *candidate,
+                  struct gt_err *err);
+    /* Waits at most timeout_ms for a finished trial: 1 and *id, *trial; 0: none yet; < 0: an error.
+     */
+    int (*collect)(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
+                   struct gt_trial *trial, struct gt_err *err);
+    /* Best time so far, for `slow`. */
+    void (*set_best)(struct gt_evaluator *evaluator, double us);
+    /* Stages 2 and 3; NULL for evaluators that do not measure.  Blocking. */
+    int (*sample)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                  struct gt_trial *trial, struct gt_err *err);
+    int (*final)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate, size_t count,
+                 int rounds, struct gt_trial *trial, struct gt_trial *baseline, struct gt_err *err);
+    /* Best cuBLASLt answer; GT_ENOLIB / GT_ENOTFOUND: there is none, go on. */
+    int (*baseline)(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
+                    struct gt_err *err);
+    /* Reference kernel's time, for drift; NULL where nothing is measured. */
+    int (*reference)(struct gt_evaluator *evaluator, double *us, struct gt_err *err);
+    void (*close)(struct gt_evaluator *evaluator);
+};
+
+struct gt_evaluator {
+    const struct gt_evaluator_ops *ops;
+    struct gt_evaluator_options options;
+    struct gt_device device; /* known after open */
+    int nvrtc_version;       /* known after open */
+    struct gt_evaluator_stats stats;
+    void *state;
+};
+
+extern const struct gt_evaluator_ops *const gt_evaluators[]; /* NULL-terminated */
+
+/* device: "cuda", "cuda:1", "predict:sm_86".  Exit-code relevant errors: GT_ENOTFOUND (unknown
+ * evaluator or arch), GT_ENOGPU, GT_ENOLIB, GT_EBUSY (another tuner holds the GPU). */
+int gt_evaluator_open(struct gt_evaluator **evaluator, const char *device,
+                      const struct gt_evaluator_options *options, struct gt_err *err);
+void gt_evaluator_close(struct gt_evaluator *evaluator); /* NULL accepted */
+
+#endif
