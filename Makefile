@@ -31,6 +31,9 @@ endif
 LIB_SRC := \
 	src/err.c \
 	src/strbuf.c \
+	src/cuda_api.c \
+	src/compile.c \
+	src/cache.c \
 
 # The program.
 TUNE_SRC := \
