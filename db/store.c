@@ -75,7 +75,7 @@ static int cached(struct gt_store *store, enum gt_store_statement which, sqlite3
 }
 
 int gt_store_run(struct gt_store *store, sqlite3_stmt *statement, const char *doing,
-               struct gt_err *err)
+                 struct gt_err *err)
 {
     int result, code = GT_OK;
 
@@ -113,7 +113,7 @@ int gt_store_finish(struct gt_store *store, int code, struct gt_err *err)
 }
 
 int gt_store_insert(struct gt_store *store, sqlite3_stmt *statement, int64_t *id, const char *doing,
-                  struct gt_err *err)
+                    struct gt_err *err)
 {
     int code = gt_store_begin(store, err);
 

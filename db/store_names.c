@@ -133,4 +133,3 @@ int gt_store_sweep_end(struct gt_store *store, int64_t sweep, const char *outcom
     sqlite3_bind_double(s, 8, stats->to_best_s);
     return gt_store_insert(store, s, &id, "end the sweep", err);
 }
-

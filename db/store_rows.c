@@ -37,9 +37,9 @@ static int read_samples(sqlite3_stmt *s, int i, float sample[GT_MAX_SAMPLES])
 }
 
 /* Columns of the two halves of the query below, after point and count. */
-#define GT_RESUME_COLUMNS                                                                  \
-    "t.status, t.predicted, t.stage, t.us, t.lo_us, t.hi_us, t.err_u, t.registers,"        \
-    " t.spill_bytes, t.static_shared, t.shared_bytes, t.workspace_bytes, t.clock_mhz,"     \
+#define GT_RESUME_COLUMNS                                                              \
+    "t.status, t.predicted, t.stage, t.us, t.lo_us, t.hi_us, t.err_u, t.registers,"    \
+    " t.spill_bytes, t.static_shared, t.shared_bytes, t.workspace_bytes, t.clock_mhz," \
     " t.compile_ms, t.prove_ms, t.time_ms, t.varies, t.detail, t.samples"
 
 static const char resume_sql[] =
@@ -131,8 +131,9 @@ static const char rows_sql[] =
 
 static int read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *row, struct gt_err *err)
 {
-    const char **texts[] = {&row->device, &row->uuid,   &row->dtype,     &row->accuracy, &row->layout,
-                            &row->problem, &row->kernel, &row->signature, &row->point};
+    const char **texts[] = {&row->device,   &row->uuid,      &row->dtype,
+                            &row->accuracy, &row->layout,    &row->problem,
+                            &row->kernel,   &row->signature, &row->point};
 
     for (int i = 0; i < 9; i++)
         *texts[i] = column_text(s, i);
