@@ -20,6 +20,15 @@ endif
 LIB_SRC := \
 	src/err.c \
 	src/strbuf.c \
+	src/near.c \
+	src/expr.c \
+	src/problem.c \
+	src/problem_text.c \
+	src/digest.c \
+	src/stats.c \
+	src/trial.c \
+	src/json.c \
+	src/device.c \
 
 # The program.
 TUNE_SRC := \
