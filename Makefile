@@ -31,6 +31,15 @@ endif
 LIB_SRC := \
 	src/err.c \
 	src/strbuf.c \
+	src/near.c \
+	src/expr.c \
+	src/problem.c \
+	src/problem_text.c \
+	src/digest.c \
+	src/stats.c \
+	src/trial.c \
+	src/json.c \
+	src/device.c \
 	src/cuda_api.c \
 	src/compile.c \
 	src/cache.c \
@@ -45,6 +54,8 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_expr.c \
+	tests/unit/test_problem.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
