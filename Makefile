@@ -54,6 +54,7 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_store.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 

@@ -88,7 +88,7 @@ int gt_store_problem(struct gt_store *store, const struct gt_problem *problem, i
     gt_store_bind(s, 1, canonical);
     gt_store_bind(s, 2, gt_dtype_name(problem->type));
     gt_store_bind(s, 3, gt_accuracy_name(problem->accuracy));
-    gt_store_bind(s, 4, gt_problem_layout(problem));
+    gt_store_bind(s, 4, gt_layout_name(gt_problem_layout(problem)));
     sqlite3_bind_int64(s, 5, problem->m);
     sqlite3_bind_int64(s, 6, problem->n);
     sqlite3_bind_int64(s, 7, problem->k);
