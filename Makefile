@@ -48,6 +48,8 @@ LIB_SRC := \
 	db/store_open.c \
 	db/store_migrate.c \
 	db/store_rows.c \
+	db/store_merge.c \
+	db/store_deploy.c \
 
 # The program.
 TUNE_SRC := \
@@ -55,6 +57,8 @@ TUNE_SRC := \
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
 	tests/unit/test_store.c \
+	tests/unit/test_store_open.c \
+	tests/unit/test_store_merge.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 
@@ -82,7 +86,7 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
-$(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h
+$(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
 $(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
