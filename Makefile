@@ -34,6 +34,8 @@ LIB_SRC := \
 	src/cuda_api.c \
 	src/compile.c \
 	src/cache.c \
+	src/gpu.c \
+	src/module.c \
 
 # The program.
 TUNE_SRC := \
