@@ -20,7 +20,7 @@ Q := $(if $(filter 1,$(V)),,@)
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wwrite-strings -Wvla -Wstrict-prototypes -Wmissing-prototypes \
             -Wno-format-truncation -Werror
-GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -Isrc $(CFLAGS)
+GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -Isrc -I$(BUILD) $(CFLAGS)
 LDLIBS   := -lsqlite3 -lcjson -lz -lm -ldl -lpthread
 ifneq ($(SAN),)
 GT_CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -43,6 +43,11 @@ LIB_SRC := \
 	src/cuda_api.c \
 	src/compile.c \
 	src/cache.c \
+	db/store.c \
+	db/store_names.c \
+	db/store_open.c \
+	db/store_migrate.c \
+	db/store_rows.c \
 
 # The program.
 TUNE_SRC := \
@@ -58,6 +63,7 @@ TESTS := \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
+	tests/unit/test_store.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 
@@ -84,6 +90,11 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
+
+$(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h
+$(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
 
 $(BUILD)/libgemmtune.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
