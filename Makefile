@@ -20,7 +20,7 @@ Q := $(if $(filter 1,$(V)),,@)
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wwrite-strings -Wvla -Wstrict-prototypes -Wmissing-prototypes \
             -Wno-format-truncation -Werror
-GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -Isrc $(CFLAGS)
+GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -Isrc -I$(BUILD) $(CFLAGS)
 LDLIBS   := -lsqlite3 -lcjson -lz -lm -ldl -lpthread
 ifneq ($(SAN),)
 GT_CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -31,17 +31,52 @@ endif
 LIB_SRC := \
 	src/err.c \
 	src/strbuf.c \
+	src/near.c \
+	src/expr.c \
+	src/problem.c \
+	src/problem_text.c \
+	src/digest.c \
+	src/stats.c \
+	src/trial.c \
+	src/json.c \
+	src/device.c \
 	src/cuda_api.c \
 	src/compile.c \
 	src/cache.c \
 	src/gpu.c \
 	src/module.c \
+	db/store.c \
+	db/store_names.c \
+	db/store_open.c \
+	db/store_migrate.c \
+	db/store_rows.c \
 
 # The program.
 TUNE_SRC := \
+	tuner/options.c \
+	tuner/cmd_json.c \
+	tuner/cmd_list.c \
+	tuner/cmd_problems.c \
+	tuner/cmd_report.c \
+	tuner/cmd_report_json.c \
+	tuner/cmd_session.c \
+	tuner/cmd_show.c \
+	tuner/cmd_tune.c \
+	tuner/wire.c \
+	tuner/process.c \
+	tuner/lock.c \
+	tuner/compile_slot.c \
+	tuner/compile_pool.c \
+	tuner/worker_compile.c \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_wire.c \
+	tests/unit/test_process.c \
+	tests/unit/test_lock.c \
+	tests/unit/test_store.c \
+	tests/unit/test_expr.c \
+	tests/unit/test_problem.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
@@ -55,7 +90,7 @@ SETUP    := $(BUILD)/setup.stamp
 
 ## all: build the program and the library
 .PHONY: all
-all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(TUNE_SRC),$(BUILD)/tune)
+all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(filter tuner/main.c,$(TUNE_SRC)),$(BUILD)/tune)
 
 $(SETUP): tools/setup
 	@mkdir -p $(@D)
@@ -66,6 +101,11 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
+
+$(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h
+$(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
 
 $(BUILD)/libgemmtune.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
