@@ -43,6 +43,8 @@ LIB_SRC := \
 	src/cuda_api.c \
 	src/compile.c \
 	src/cache.c \
+	src/gpu.c \
+	src/module.c \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
@@ -53,9 +55,27 @@ LIB_SRC := \
 
 # The program.
 TUNE_SRC := \
+	tuner/options.c \
+	tuner/cmd_json.c \
+	tuner/cmd_list.c \
+	tuner/cmd_problems.c \
+	tuner/cmd_report.c \
+	tuner/cmd_report_json.c \
+	tuner/cmd_session.c \
+	tuner/cmd_show.c \
+	tuner/cmd_tune.c \
+	tuner/wire.c \
+	tuner/process.c \
+	tuner/lock.c \
+	tuner/compile_slot.c \
+	tuner/compile_pool.c \
+	tuner/worker_compile.c \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_wire.c \
+	tests/unit/test_process.c \
+	tests/unit/test_lock.c \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
@@ -74,7 +94,7 @@ SETUP    := $(BUILD)/setup.stamp
 
 ## all: build the program and the library
 .PHONY: all
-all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(TUNE_SRC),$(BUILD)/tune)
+all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(filter tuner/main.c,$(TUNE_SRC)),$(BUILD)/tune)
 
 $(SETUP): tools/setup
 	@mkdir -p $(@D)
