@@ -40,6 +40,14 @@ LIB_SRC := \
 	src/trial.c \
 	src/json.c \
 	src/device.c \
+	src/kernel.c \
+	src/kernel_reader.c \
+	src/kernel_json.c \
+	src/kernel_template.c \
+	src/kernel_point.c \
+	src/kernel_geometry.c \
+	src/data_dir.c \
+	src/render.c \
 	src/cuda_api.c \
 	src/compile.c \
 	src/cache.c \
@@ -51,6 +59,7 @@ TUNE_SRC := \
 TESTS := \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
+	tests/unit/test_kernel.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
