@@ -54,8 +54,14 @@ LIB_SRC := \
 # The program.
 TUNE_SRC := \
 	tuner/options.c \
+	tuner/cmd_bench.c \
+	tuner/cmd_csv.c \
+	tuner/cmd_doctor.c \
 	tuner/cmd_json.c \
+	tuner/cmd_ladder.c \
 	tuner/cmd_list.c \
+	tuner/cmd_lookup.c \
+	tuner/cmd_merge.c \
 	tuner/cmd_problems.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \
@@ -71,6 +77,7 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_options.c \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
@@ -86,6 +93,8 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TESTS:%.c=$(BUILD)/%)
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh))
+# With T=space only that program needs to be built (scripts and parts of names: all of them).
+NAMED    := $(if $(T),$(filter %/test_$(T:test_%=%),$(TEST_BIN)))
 SETUP    := $(BUILD)/setup.stamp
 
 ## all: build the program and the library
@@ -117,7 +126,7 @@ $(BUILD)/libgemmtune.so.$(SOVERSION): $(LIB_OBJ) src/gemmtune.map
 
 $(BUILD)/tune: $(TUNE_OBJ) $(BUILD)/libgemmtune.a
 	$(if $(Q),@echo "  LINK  $@")
-	$(Q)$(CC) $(LDFLAGS) $(TUNE_OBJ) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/../lib' $(TUNE_OBJ) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
 
 # Everything but tuner/main.c, for the unit tests to link.
 $(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
@@ -135,7 +144,7 @@ tune: all
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(TEST_BIN) $(CHECKS)
+check: all $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
