@@ -50,6 +50,8 @@ LIB_SRC := \
 	db/store_open.c \
 	db/store_migrate.c \
 	db/store_rows.c \
+	db/store_merge.c \
+	db/store_deploy.c \
 
 # The program.
 TUNE_SRC := \
@@ -82,6 +84,8 @@ TESTS := \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
 	tests/unit/test_store.c \
+	tests/unit/test_store_open.c \
+	tests/unit/test_store_merge.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 
@@ -111,7 +115,7 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
-$(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h
+$(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
 $(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
