@@ -49,15 +49,15 @@ void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *c
     problem->batch = cases->batch;
     problem->alpha = cases->alpha;
     problem->beta = cases->beta;
-    problem->lda = stride(gt_problem_cols_a(problem), cases->multiple, cases->pad_a);
-    problem->ldb = stride(gt_problem_cols_b(problem), cases->multiple, cases->pad_b);
+    problem->lda = stride(gt_problem_cols(problem, GT_OPERAND_A), cases->multiple, cases->pad_a);
+    problem->ldb = stride(gt_problem_cols(problem, GT_OPERAND_B), cases->multiple, cases->pad_b);
     problem->ldc = stride(cases->n, cases->multiple, cases->pad_c);
     if (problem->lda == 0)
         problem->lda = cases->multiple;
     if (problem->ldb == 0)
         problem->ldb = cases->multiple;
-    problem->stride_a = problem->lda * gt_problem_rows_a(problem);
-    problem->stride_b = problem->ldb * gt_problem_rows_b(problem);
+    problem->stride_a = problem->lda * gt_problem_rows(problem, GT_OPERAND_A);
+    problem->stride_b = problem->ldb * gt_problem_rows(problem, GT_OPERAND_B);
     problem->stride_c = problem->ldc * cases->m;
     if (cases->batch > 1) { /* matrices apart by more than their rows */
         problem->stride_a += cases->multiple;
@@ -99,10 +99,10 @@ void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_prob
                           bool in_place, unsigned seed)
 {
     const struct gt_problem *p = problem;
-    size_t elements_c = (size_t)gt_problem_elements_c(p);
+    size_t elements_c = (size_t)gt_problem_elements(p, GT_OPERAND_C);
 
-    operands->a = allocate(operands, 0, gt_problem_elements_a(p), p->align);
-    operands->b = allocate(operands, 1, gt_problem_elements_b(p), p->align);
+    operands->a = allocate(operands, 0, gt_problem_elements(p, GT_OPERAND_A), p->align);
+    operands->b = allocate(operands, 1, gt_problem_elements(p, GT_OPERAND_B), p->align);
     operands->d = allocate(operands, 2, (int64_t)elements_c, p->align);
     operands->c = in_place ? operands->d : allocate(operands, 3, (int64_t)elements_c, p->align);
     operands->bias = allocate(operands, 4, p->n, p->align);
@@ -111,10 +111,10 @@ void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_prob
         operands->block[3] = NULL;
     operands->block[6] = NULL;
     if (p->alpha != 0) {
-        fill(operands->a, gt_problem_rows_a(p), gt_problem_cols_a(p), p->lda, p->batch, p->stride_a,
-             seed + 1);
-        fill(operands->b, gt_problem_rows_b(p), gt_problem_cols_b(p), p->ldb, p->batch, p->stride_b,
-             seed + 2);
+        fill(operands->a, gt_problem_rows(p, GT_OPERAND_A), gt_problem_cols(p, GT_OPERAND_A),
+             p->lda, p->batch, p->stride_a, seed + 1);
+        fill(operands->b, gt_problem_rows(p, GT_OPERAND_B), gt_problem_cols(p, GT_OPERAND_B),
+             p->ldb, p->batch, p->stride_b, seed + 2);
     }
     if (p->beta != 0)
         fill(operands->c, p->m, p->n, p->ldc, p->batch, p->stride_c, seed + 3);
@@ -183,7 +183,7 @@ int gt_emu_operands_check(const struct gt_emu_operands *operands, const struct g
     /* erff rounds, and 1 + erf cancels for negative values; all else is exact. */
     double tolerance = p->epilogue & GT_EPILOGUE_GELU ? 4e-6 : 0;
 
-    for (int64_t at = 0; at < gt_problem_elements_c(p); at++) {
+    for (int64_t at = 0; at < gt_problem_elements(p, GT_OPERAND_C); at++) {
         int64_t z = p->batch > 1 ? at / p->stride_c : 0;
         int64_t i = (at - z * p->stride_c) / p->ldc, j = (at - z * p->stride_c) % p->ldc;
         if (i >= p->m || j >= p->n) {

@@ -1,10 +1,11 @@
-/* run_emu.c - test program: every kernel of configs/kernels on the CPU.
+/* emulate.c - test program: every kernel of configs/kernels on the CPU, and the faults of
+ * tests/emu/planted, each of which must be found.
  *
- *   run_emu FOLDER [KERNEL]      the default point of each kernel and those of tests/emu/points.txt
- *   run_emu FOLDER --planted     the faults of tests/emu/planted, each of which must be found
+ *   emulate [KERNEL]
  *
- * FOLDER receives sources, objects and a log per point.  A point runs in a process of its own, two
- * at a time; one that dies has failed. */
+ * Of each kernel it runs the default point and those of tests/emu/points.txt.  A point runs in a
+ * process of its own, two at a time; one that dies has failed.  Sources, objects and a log per
+ * point are left in $BUILD/emu.  Prints TAP. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +59,8 @@ static void add_job(struct jobs *jobs, const struct gt_kernel *kernel, const cha
     jobs->count++;
 }
 
-/* Lines "KERNEL POINT" or, of faults, "KERNEL POINT EXPECTED TEXT"; # starts a comment. */
+/* Lines "KERNEL POINT" or, of faults, "KERNEL POINT EXPECTED TEXT", which ends at two blanks; #
+ * starts a comment. */
 static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, const char *path,
                        const char *only, const char *folder, const char *data_dir)
 {
@@ -78,6 +80,9 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
             fprintf(stderr, "%s: \"%s\": %s\n", path, name, kernel ? "no point" : err.msg);
             exit(1);
         }
+        char *remark = words > 2 ? strstr(expected, "  ") : NULL;
+        if (remark)
+            *remark = '\0';
         add_job(jobs, kernel, point, words > 2 ? expected : NULL, folder, data_dir);
     }
     fclose(file);
@@ -131,30 +136,31 @@ static void show_log(const struct job *job)
     int failures = 0;
     snprintf(path, sizeof path, "%s.log", job->path);
     FILE *file = fopen(path, "r");
-    printf("  log: %s\n", path);
+    printf("#   log: %s\n", path);
     while (file && fgets(line, sizeof line, file))
         if (strstr(line, "FAILED") || strstr(line, "error") || strstr(line, "ERROR"))
             if (++failures <= 6)
-                printf("  %s", line);
+                printf("#   %s", line);
     if (file)
         fclose(file);
 }
 
-static void finish(struct job *job, int status)
+static void finish(struct job *job, int status, size_t number)
 {
     ssize_t got = read(job->result[0], &job->tally, sizeof job->tally);
     close(job->result[0]);
     bool passed = status == 0 && got == (ssize_t)sizeof job->tally && job->tally.failed == 0;
     job->ok = job->expected ? !passed && log_holds(job, job->expected) : passed;
+    printf("%s %zu - %s %s: ", job->ok ? "ok" : "not ok", number, job->emu.kernel->name,
+           job->point_text);
     if (job->expected)
-        printf("%s %s %s: \"%s\" %s\n", job->ok ? "ok    " : "FAILED", job->emu.kernel->name,
-               job->point_text, job->expected, job->ok ? "found" : "not found");
+        printf("\"%s\" %s\n", job->expected, job->ok ? "found" : "not found");
     else
-        printf("%s %s %s: %d builds, %d runs exact, %d wrong%s\n", job->ok ? "ok    " : "FAILED",
-               job->emu.kernel->name, job->point_text, job->tally.builds, job->tally.passed,
+        printf("%d builds, %d runs exact, %d wrong%s\n", job->tally.builds, job->tally.passed,
                job->tally.failed, status ? ", died" : "");
     if (!job->ok)
         show_log(job);
+    fflush(stdout);
 }
 
 static void run_all(struct jobs *jobs)
@@ -167,13 +173,12 @@ static void run_all(struct jobs *jobs)
         pid_t pid = wait(&status);
         for (size_t i = 0; i < started; i++)
             if (jobs->job[i].pid == pid) {
-                finish(&jobs->job[i], status);
-                finished++;
+                finish(&jobs->job[i], status, ++finished);
             }
     }
 }
 
-/* The first failure is a crash of the tally's own rule: too few problems of a kernel. */
+/* 1, with a line, if the kernel ran too few problems. */
 static int enough_problems(const struct jobs *jobs, const struct gt_kernel *kernel)
 {
     int problems = 0;
@@ -185,7 +190,7 @@ static int enough_problems(const struct jobs *jobs, const struct gt_kernel *kern
         }
     if (!wanted || problems >= LEAST_PROBLEMS)
         return 0;
-    printf("FAILED %s: only %d problems were run\n", kernel->name, problems);
+    printf("not ok - %s: only %d problems were run\n", kernel->name, problems);
     return 1;
 }
 
@@ -198,7 +203,7 @@ static int report(const struct jobs *jobs, const struct gt_kernels *kernels)
     }
     for (size_t i = 0; i < kernels->count; i++)
         failed += enough_problems(jobs, kernels->kernel[i]);
-    printf("%d passed, %d failed\n", passed, failed);
+    printf("# %d passed, %d failed\n", passed, failed);
     return failed != 0;
 }
 
@@ -213,32 +218,46 @@ static void release(struct jobs *jobs, struct gt_kernels *kernels, char *data_di
     free(data_dir);
 }
 
+static void add_all(struct jobs *jobs, const struct gt_kernels *kernels, const char *only,
+                    const char *folder, const char *data_dir)
+{
+    static const char *const lists[] = {"points.txt", "planted/faults.txt"};
+    char path[600];
+    for (size_t i = 0; i < kernels->count; i++)
+        if (!only || strcmp(only, kernels->kernel[i]->name) == 0)
+            add_job(jobs, kernels->kernel[i], "", NULL, folder, data_dir);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        snprintf(path, sizeof path, "%s/tests/emu/%s", data_dir, lists[i]);
+        add_listed(jobs, kernels, path, only, folder, data_dir);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct gt_kernels kernels = {0};
     struct jobs jobs = {0};
     struct gt_err err;
-    char *data_dir = NULL, path[600];
+    char *data_dir = NULL, folder[256], planted[600];
+    const char *only = argc > 1 ? argv[1] : NULL;
+    const char *build = getenv("BUILD");
 
-    if (argc < 2 || argc > 3) {
-        fprintf(stderr, "usage: run_emu FOLDER [KERNEL | --planted]\n");
+    if (argc > 2) {
+        fprintf(stderr, "usage: emulate [KERNEL]\n");
         return 2;
     }
-    bool planted = argc == 3 && strcmp(argv[2], "--planted") == 0;
-    const char *only = argc == 3 && !planted ? argv[2] : NULL;
-    if (gt_data_dir(&data_dir, &err) ||
-        gt_kernels_load(&kernels, data_dir, planted ? "tests/emu/planted" : NULL, &err)) {
+    snprintf(folder, sizeof folder, "%s/emu", build ? build : "build");
+    mkdir(folder, 0777);
+    if (gt_data_dir(&data_dir, &err)) {
         fprintf(stderr, "tests/emu: %s\n", err.msg);
         return 1;
     }
-    mkdir(argv[1], 0777);
-    if (!planted)
-        for (size_t i = 0; i < kernels.count; i++)
-            if (!only || strcmp(only, kernels.kernel[i]->name) == 0)
-                add_job(&jobs, kernels.kernel[i], "", NULL, argv[1], data_dir);
-    snprintf(path, sizeof path, "%s/tests/emu/%s", data_dir,
-             planted ? "planted/faults.txt" : "points.txt");
-    add_listed(&jobs, &kernels, path, only, argv[1], data_dir);
+    snprintf(planted, sizeof planted, "%s/tests/emu/planted", data_dir);
+    if (gt_kernels_load(&kernels, data_dir, planted, &err)) {
+        fprintf(stderr, "tests/emu: %s\n", err.msg);
+        return 1;
+    }
+    add_all(&jobs, &kernels, only, folder, data_dir);
+    printf("1..%zu\n", jobs.count);
     run_all(&jobs);
     int status = report(&jobs, &kernels);
     release(&jobs, &kernels, data_dir);
