@@ -51,6 +51,15 @@ LIB_SRC := \
 
 # The program.
 TUNE_SRC := \
+	tuner/options.c \
+	tuner/cmd_json.c \
+	tuner/cmd_list.c \
+	tuner/cmd_problems.c \
+	tuner/cmd_report.c \
+	tuner/cmd_report_json.c \
+	tuner/cmd_session.c \
+	tuner/cmd_show.c \
+	tuner/cmd_tune.c \
 	tuner/wire.c \
 	tuner/process.c \
 	tuner/lock.c \
