@@ -78,10 +78,12 @@ static void list_clear(struct gt_entry_list *list)
 double gt_cuda_launch_s(const struct gt_cuda *cuda)
 {
     const struct gt_problem *problem = &cuda->gpu.problem;
-    const double slow =
-        gt_problem_flops(problem) / SLOW_FLOPS + gt_problem_bytes(problem) / SLOW_BYTES;
     const double patient = PATIENCE * cuda->best_us / 1e6;
+    double slow = gt_problem_flops(problem) / SLOW_FLOPS;
+    int operand;
 
+    for (operand = GT_OPERAND_A; operand <= GT_OPERAND_C; operand++)
+        slow += (double)gt_problem_bytes(problem, (enum gt_operand)operand) / SLOW_BYTES;
     return cuda->best_us > 0 && patient < slow ? patient : slow;
 }
 

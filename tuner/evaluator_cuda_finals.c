@@ -33,7 +33,8 @@ static int call(struct gt_cuda *cuda, double deadline_s, struct gt_gpu_reply *re
 {
     int rc = gt_gpu_client_call(&cuda->gpu, deadline_s, reply, err);
 
-    if (!rc && (reply->lost || (reply->code && reply->code != GT_ENOTFOUND)))
+    if (!rc &&
+        (reply->lost || (reply->code && reply->code != GT_ENOTFOUND && reply->code != GT_ENOLIB)))
         cuda->gpu.ready = false;
     return rc;
 }
@@ -108,11 +109,8 @@ static int run_baseline(struct gt_cuda *cuda, struct gt_baseline *baseline, stru
         return rc;
     if (reply.lost)
         return gt_err_set(err, GT_ELOST, "cuBLASLt: %s", reply.how);
-    if (reply.code) {
-        if (reply.code == GT_ENOLIB)
-            cuda->gpu.ready = true; /* the worker itself is well */
+    if (reply.code)
         return gt_err_set(err, reply.code, "%s", reply.sentence);
-    }
     gt_wire_get_struct(&reply.in, baseline, sizeof(*baseline));
     baseline->name[sizeof(baseline->name) - 1] = '\0';
     if (gt_wire_finish(&reply.in, err) || baseline->samples < 0 ||
@@ -149,8 +147,13 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     size_t i, in = 0;
     int rc = prepare(cuda, err);
 
-    if (!rc && cuda->has_baseline && !cuda->gpu.baseline)
-        rc = run_baseline(cuda, &again, err); /* a new worker does not have it */
+    if (!rc && cuda->has_baseline && !cuda->gpu.baseline) { /* a new worker does not have it */
+        rc = run_baseline(cuda, &again, err);
+        if (rc && rc != GT_EINTERRUPTED) {
+            cuda->has_baseline = false; /* better a final without it than none */
+            rc = prepare(cuda, err);
+        }
+    }
     if (rc)
         return rc;
     for (i = 0; i < count; i++)
@@ -171,11 +174,13 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     if (reply.code)
         return gt_err_set(err, reply.code, "%s", reply.sentence);
     for (i = 0; !rc && i < count; i++) {
-        if (entry[i].trial.status == GT_STATUS_NONE)
+        if (entry[i].trial.status == GT_STATUS_NONE) /* in the order they were sent */
             rc = gt_cuda_read_trial(&reply, &entry[i], &entry[i].trial);
     }
+    if (rc)
+        return gt_err_set(err, rc, "the worker's answer to the final is malformed");
     gt_wire_get_struct(&reply.in, baseline, sizeof(*baseline));
-    return rc ? rc : gt_wire_finish(&reply.in, err);
+    return gt_wire_finish(&reply.in, err);
 }
 
 /* After a final that killed the worker: who does so alone is out. */

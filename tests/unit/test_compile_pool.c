@@ -239,7 +239,7 @@ static void failures_are_statuses(void **state)
     collect(f, done, 3);
     assert_int_equal(done[0].status, GT_STATUS_COMPILE_ERROR);
     assert_non_null(strstr(done[0].detail, "planted by the test"));
-    assert_non_null(strstr(done[0].detail, "planted.cu(11)")); /* the template's own line */
+    assert_non_null(strstr(done[0].detail, "planted.cu(12)")); /* the template's own line */
     assert_int_equal(done[1].status, GT_STATUS_SPILLS);
     assert_true(done[1].spill_bytes > GT_SPILL_LIMIT);
     assert_int_equal(done[2].status, GT_STATUS_OK);
