@@ -35,6 +35,7 @@ LIB_SRC := \
 	src/expr.c \
 	src/problem.c \
 	src/problem_text.c \
+	src/problemset.c \
 	src/digest.c \
 	src/stats.c \
 	src/trial.c \
@@ -97,6 +98,7 @@ TESTS := \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
+	tests/unit/test_problemset.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
