@@ -1,15 +1,26 @@
 # gemmtune: every source is listed once, below.  `make help` says what can be made.
-VERSION := 0.1.0
-BUILD   ?= build
-CC      ?= cc
-PREFIX  ?= /usr/local
-SAN     ?=
+#
+# A clean clone needs nothing by hand: everything built depends on a stamp that tools/setup leaves.
+# SAN=address,undefined builds (and checks) in a folder of its own, with those sanitizers.
+VERSION   := 0.1.0
+SOVERSION := 0
+CC        ?= cc
+PREFIX    ?= /usr/local
+SAN       ?=
+comma     := ,
+BUILD     ?= build$(if $(SAN),/$(subst $(comma),-,$(SAN)))
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+ifneq ($(filter clean,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
 
 Q := $(if $(filter 1,$(V)),,@)
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wwrite-strings -Wvla -Wstrict-prototypes -Wmissing-prototypes \
             -Wno-format-truncation -Werror
-GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -Isrc $(CFLAGS)
+GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -Isrc -I$(BUILD) $(CFLAGS)
 LDLIBS   := -lsqlite3 -lcjson -lz -lm -ldl -lpthread
 ifneq ($(SAN),)
 GT_CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -20,26 +31,73 @@ endif
 LIB_SRC := \
 	src/err.c \
 	src/strbuf.c \
+	src/near.c \
+	src/expr.c \
+	src/problem.c \
+	src/problem_text.c \
+	src/digest.c \
+	src/stats.c \
+	src/trial.c \
+	src/json.c \
+	src/device.c \
+	src/cuda_api.c \
+	src/compile.c \
+	src/cache.c \
+	db/store.c \
+	db/store_names.c \
+	db/store_open.c \
+	db/store_migrate.c \
+	db/store_rows.c \
 
 # The program.
 TUNE_SRC := \
 
-# Unit tests: one program a file, tests/unit/test_<module>.c.
+# Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_store.c \
+	tests/unit/test_expr.c \
+	tests/unit/test_problem.c \
+
+# Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
+# not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
+CHECKS := \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
+TEST_BIN := $(TESTS:%.c=$(BUILD)/%)
+CLI_TESTS := $(sort $(wildcard tests/cli/*.sh))
+SETUP    := $(BUILD)/setup.stamp
 
 ## all: build the program and the library
 .PHONY: all
-all: $(BUILD)/libgemmtune.a
+all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(TUNE_SRC),$(BUILD)/tune)
 
-$(BUILD)/%.o: %.c
+$(SETUP): tools/setup
 	@mkdir -p $(@D)
+	$(Q)tools/setup
+	$(Q)touch $@
+
+$(BUILD)/%.o: %.c | $(SETUP)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
+
+$(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h
+$(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
 
 $(BUILD)/libgemmtune.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(BUILD)/libgemmtune.so.$(SOVERSION): $(LIB_OBJ) src/gemmtune.map
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/gemmtune.map $(LDFLAGS) \
+		$(LIB_OBJ) -o $@ $(LDLIBS)
+	$(Q)ln -sf $(@F) $(BUILD)/libgemmtune.so
+
+$(BUILD)/tune: $(TUNE_OBJ) $(BUILD)/libgemmtune.a
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)$(CC) $(LDFLAGS) $(TUNE_OBJ) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
 
 # Everything but tuner/main.c, for the unit tests to link.
 $(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
@@ -47,16 +105,60 @@ $(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
+
+## tune: set up, build, tune: make tune ARCH=sm_86 SHAPE=4096x4096x4096 [ARGS="--budget 10m"]
+.PHONY: tune
+tune: all
+	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
+
+## check: set up, build, run every test that needs no GPU; T=space runs only that one
+.PHONY: check
+check: all $(TEST_BIN) $(CHECKS)
+	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
+
+## check-style: headers, include directions, banned functions, lengths, formatting
+.PHONY: check-style
+check-style:
+	$(Q)tools/check-style
+
+## format: run clang-format over every C file
+.PHONY: format
+format:
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
+
+## compile_commands.json: for editors and clang tools
+compile_commands.json: Makefile
+	$(Q)for f in $(LIB_SRC) $(TUNE_SRC) $(TESTS); do \
+		printf '{"directory": "%s", "file": "%s", "command": "%s"},\n' "$(CURDIR)" "$$f" \
+			"$(CC) $(GT_CFLAGS) -c $$f"; \
+	done | sed '1s/^/[/; $$s/,$$/]/' > $@
+
+## install: into $(DESTDIR)$(PREFIX)
+.PHONY: install
+install: all
+	$(Q)tools/install "$(BUILD)" "$(DESTDIR)" "$(PREFIX)" $(VERSION) $(SOVERSION)
+
+## uninstall: remove what install put there
+.PHONY: uninstall
+uninstall:
+	$(Q)tools/install --remove "$(DESTDIR)" "$(PREFIX)" $(SOVERSION)
+
+## bundle: a relocatable tarball for GPU nodes without a package manager
+.PHONY: bundle
+bundle: all
+	$(Q)tools/bundle $(BUILD) $(VERSION)
 
 ## help: this list
 .PHONY: help
 help:
-	@sed -n 's/^## \([a-z-]*\): */\1\t/p' $(MAKEFILE_LIST) | sort | awk -F'\t' '{ printf "  %-18s %s\n", $$1, $$2 }'
+	@sed -n 's/^## \([a-z_.-]*\): */\1\t/p' $(MAKEFILE_LIST) | sort | \
+		awk -F'\t' '{ printf "  %-22s %s\n", $$1, $$2 }'
 
 ## clean: remove everything built
 .PHONY: clean
 clean:
-	$(Q)rm -rf $(BUILD)
+	$(Q)rm -rf $(BUILD) compile_commands.json
 
--include $(LIB_OBJ:.o=.d) $(TUNE_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(TUNE_OBJ:.o=.d) $(TEST_BIN:=.d)

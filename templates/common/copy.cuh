@@ -1,0 +1,121 @@
+/* copy.cuh - asynchronous copies from global to shared memory (cp.async, sm_80 and later; a plain
+ * load and store on older devices).
+ *
+ * A copy is complete for the thread that issued it after cp_async_wait, for the others after a
+ * barrier that follows.  Both addresses are multiples of the copy's size; where nothing is valid
+ * zeros are written and the global address, though not read, should be one inside the operand. */
+#ifndef GT_COPY_CUH
+#define GT_COPY_CUH
+
+#ifdef GT_EMULATE
+
+template <int SIZE, int L2 = 0>
+GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
+{
+    gt_emu_copy(shared, global, SIZE, valid_bytes);
+}
+
+GT_DEVICE void cp_async_commit()
+{
+    gt_emu_copy_commit();
+}
+
+template <int PENDING> GT_DEVICE void cp_async_wait()
+{
+    gt_emu_copy_wait(PENDING);
+}
+
+#elif __CUDA_ARCH__ >= 800
+
+GT_DEVICE unsigned gt_shared_address(const void *pointer)
+{
+    return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+
+/* SIZE (4, 8 or 16) bytes, of which the first valid_bytes are read and the rest are zeros.  L2: 0,
+ * or the bytes (64, 128, 256) that the L2 cache fetches around them. */
+template <int SIZE, int L2 = 0>
+GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
+{
+    static_assert(SIZE == 4 || SIZE == 8 || SIZE == 16, "sizes of cp.async");
+    static_assert(L2 == 0 || L2 == 64 || L2 == 128 || L2 == 256, "L2 prefetch sizes");
+#define GT_CP_ASYNC(operation)                                                                   \
+    asm volatile(operation " [%0], [%1], %2, %3;" ::"r"(gt_shared_address(shared)), "l"(global), \
+                 "n"(SIZE), "r"(valid_bytes)                                                     \
+                 : "memory")
+    /* 16 bytes bypass L1 (.cg); smaller ones cannot (.ca). */
+    if (SIZE == 16) {
+        if (L2 == 0)
+            GT_CP_ASYNC("cp.async.cg.shared.global");
+        else if (L2 == 64)
+            GT_CP_ASYNC("cp.async.cg.shared.global.L2::64B");
+        else if (L2 == 128)
+            GT_CP_ASYNC("cp.async.cg.shared.global.L2::128B");
+        else
+            GT_CP_ASYNC("cp.async.cg.shared.global.L2::256B");
+    } else {
+        if (L2 == 0)
+            GT_CP_ASYNC("cp.async.ca.shared.global");
+        else if (L2 == 64)
+            GT_CP_ASYNC("cp.async.ca.shared.global.L2::64B");
+        else if (L2 == 128)
+            GT_CP_ASYNC("cp.async.ca.shared.global.L2::128B");
+        else
+            GT_CP_ASYNC("cp.async.ca.shared.global.L2::256B");
+    }
+#undef GT_CP_ASYNC
+}
+
+/* Makes one group of the thread's copies issued since the last commit. */
+GT_DEVICE void cp_async_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/* Waits until at most the PENDING youngest groups of the thread are incomplete. */
+template <int PENDING> GT_DEVICE void cp_async_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+}
+
+#else
+
+template <int SIZE, int L2 = 0>
+GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
+{
+    typedef typename gt_vector<SIZE / 4>::type word;
+    if (valid_bytes == SIZE) {
+        *static_cast<word *>(shared) = __ldg(static_cast<const word *>(global));
+        return;
+    }
+    for (int i = 0; i < SIZE; i++)
+        static_cast<char *>(shared)[i] = i < valid_bytes ? static_cast<const char *>(global)[i] : 0;
+}
+
+GT_DEVICE void cp_async_commit()
+{
+}
+
+template <int PENDING> GT_DEVICE void cp_async_wait()
+{
+}
+
+#endif
+
+/* The sizes by name: all of it, or zeros. */
+template <int L2 = 0> GT_DEVICE void cp_async_4(void *shared, const void *global, bool valid)
+{
+    cp_async<4, L2>(shared, global, valid ? 4 : 0);
+}
+
+template <int L2 = 0> GT_DEVICE void cp_async_8(void *shared, const void *global, bool valid)
+{
+    cp_async<8, L2>(shared, global, valid ? 8 : 0);
+}
+
+template <int L2 = 0> GT_DEVICE void cp_async_16(void *shared, const void *global, bool valid)
+{
+    cp_async<16, L2>(shared, global, valid ? 16 : 0);
+}
+
+#endif

@@ -1,0 +1,206 @@
+/* emulate.h - CUDA C++ for a host compiler: what a template uses of the language and its run time,
+ * as plain C++.  Part of tests/emu; a GPU build never opens it.
+ *
+ * The threads of a block are fibers of the emulator (tests/emu/fiber.c); functions named gt_emu_
+ * are its own.  Barriers carry their place in the source, so that threads waiting at different ones
+ * are found. */
+#ifndef GT_EMULATE_H
+#define GT_EMULATE_H
+
+#define __device__
+#define __host__
+#define __global__
+#define __constant__    static const
+#define __forceinline__ inline
+#define __noinline__
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+struct gt_emu_index {
+    unsigned x, y, z;
+};
+
+/* The running thread; the emulator changes it at every switch. */
+struct gt_emu_position {
+    gt_emu_index thread, block, block_size, grid_size;
+};
+
+extern "C" {
+extern struct gt_emu_position gt_emu_now;
+void gt_emu_barrier(const char *file, int line);
+void gt_emu_warp_barrier(unsigned mask, const char *file, int line);
+unsigned gt_emu_shuffle(unsigned mask, unsigned value, int lane, const char *file, int line);
+void *gt_emu_dynamic_shared(void);
+void *gt_emu_static_shared(const void *key, unsigned long bytes);
+void gt_emu_copy(void *shared, const void *global, int bytes, int valid);
+void gt_emu_copy_commit(void);
+void gt_emu_copy_wait(int pending);
+}
+
+#define threadIdx (gt_emu_now.thread)
+#define blockIdx  (gt_emu_now.block)
+#define blockDim  (gt_emu_now.block_size)
+#define gridDim   (gt_emu_now.grid_size)
+#define warpSize  32
+
+#define __syncthreads()       gt_emu_barrier(__FILE__, __LINE__)
+#define __syncwarp(...)       gt_emu_warp_barrier(0xffffffffu, __FILE__, __LINE__)
+#define __threadfence()       ((void)0)
+#define __threadfence_block() ((void)0)
+
+struct __align__(8) float2
+{
+    float x, y;
+};
+
+struct __align__(16) float4
+{
+    float x, y, z, w;
+};
+
+struct __align__(16) int4
+{
+    int x, y, z, w;
+};
+
+struct __align__(16) uint4
+{
+    unsigned x, y, z, w;
+};
+
+inline float2 make_float2(float x, float y)
+{
+    return float2{x, y};
+}
+
+inline float4 make_float4(float x, float y, float z, float w)
+{
+    return float4{x, y, z, w};
+}
+
+inline float fmaf(float x, float y, float z)
+{
+    return __builtin_fmaf(x, y, z);
+}
+
+inline double fma(double x, double y, double z)
+{
+    return __builtin_fma(x, y, z);
+}
+
+inline float erff(float x)
+{
+    return __builtin_erff(x);
+}
+
+inline float fabsf(float x)
+{
+    return __builtin_fabsf(x);
+}
+
+inline double fabs(double x)
+{
+    return __builtin_fabs(x);
+}
+
+template <class T> inline T __ldg(const T *from)
+{
+    return *from;
+}
+
+template <class T> inline T min(T x, T y)
+{
+    return y < x ? y : x;
+}
+
+template <class T> inline T max(T x, T y)
+{
+    return x < y ? y : x;
+}
+
+template <class T> inline unsigned gt_emu_bits(T value)
+{
+    static_assert(sizeof(T) == 4, "32-bit shuffles only");
+    unsigned bits;
+    __builtin_memcpy(&bits, &value, 4);
+    return bits;
+}
+
+template <class T> inline T gt_emu_from_bits(unsigned bits)
+{
+    T value;
+    __builtin_memcpy(&value, &bits, 4);
+    return value;
+}
+
+inline unsigned __float_as_uint(float value)
+{
+    return gt_emu_bits(value);
+}
+
+inline float __uint_as_float(unsigned bits)
+{
+    return gt_emu_from_bits<float>(bits);
+}
+
+#define GT_EMU_LANE                                                                \
+    ((gt_emu_now.thread.x +                                                        \
+      gt_emu_now.block_size.x *                                                    \
+          (gt_emu_now.thread.y + gt_emu_now.block_size.y * gt_emu_now.thread.z)) % \
+     32)
+
+/* Shuffles within a whole warp. */
+template <class T>
+inline T gt_emu_exchange(unsigned mask, T value, int lane, const char *file, int line)
+{
+    return gt_emu_from_bits<T>(gt_emu_shuffle(mask, gt_emu_bits(value), lane, file, line));
+}
+
+#define __shfl_sync(mask, value, lane) gt_emu_exchange(mask, value, (lane) % 32, __FILE__, __LINE__)
+#define __shfl_xor_sync(mask, value, bits) \
+    gt_emu_exchange(mask, value, (int)(GT_EMU_LANE ^ (unsigned)(bits)), __FILE__, __LINE__)
+#define __shfl_down_sync(mask, value, by)                                                   \
+    gt_emu_exchange(mask, value,                                                            \
+                    GT_EMU_LANE + (unsigned)(by) < 32 ? (int)(GT_EMU_LANE + (unsigned)(by)) \
+                                                      : (int)GT_EMU_LANE,                   \
+                    __FILE__, __LINE__)
+
+/* Fibers switch only at barriers, so a plain read-modify-write is atomic. */
+template <class T> inline T atomicAdd(T *to, T value)
+{
+    T old = *to;
+    *to = old + value;
+    return old;
+}
+
+template <class T> inline T atomicMax(T *to, T value)
+{
+    T old = *to;
+    *to = old < value ? value : old;
+    return old;
+}
+
+template <class T> inline T atomicMin(T *to, T value)
+{
+    T old = *to;
+    *to = value < old ? value : old;
+    return old;
+}
+
+template <class T> inline T atomicExch(T *to, T value)
+{
+    T old = *to;
+    *to = value;
+    return old;
+}
+
+template <class T> inline T atomicCAS(T *to, T compare, T value)
+{
+    T old = *to;
+    if (old == compare)
+        *to = value;
+    return old;
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* vector.cuh - 1, 2 or 4 floats moved by one instruction between registers and memory.  The
+ * address is a multiple of the vector's size. */
+#ifndef GT_VECTOR_CUH
+#define GT_VECTOR_CUH
+
+template <int N> struct gt_vector;
+template <> struct gt_vector<1> {
+    typedef float type;
+};
+template <> struct gt_vector<2> {
+    typedef float2 type;
+};
+template <> struct gt_vector<4> {
+    typedef float4 type;
+};
+
+GT_DEVICE void gt_unpack(float *to, float from)
+{
+    to[0] = from;
+}
+
+GT_DEVICE void gt_unpack(float *to, float2 from)
+{
+    to[0] = from.x;
+    to[1] = from.y;
+}
+
+GT_DEVICE void gt_unpack(float *to, float4 from)
+{
+    to[0] = from.x;
+    to[1] = from.y;
+    to[2] = from.z;
+    to[3] = from.w;
+}
+
+GT_DEVICE void gt_pack(float *to, const float *from)
+{
+    *to = from[0];
+}
+
+GT_DEVICE void gt_pack(float2 *to, const float *from)
+{
+    *to = make_float2(from[0], from[1]);
+}
+
+GT_DEVICE void gt_pack(float4 *to, const float *from)
+{
+    *to = make_float4(from[0], from[1], from[2], from[3]);
+}
+
+/* N floats from shared or global memory to registers. */
+template <int N> GT_DEVICE void gt_load(float *to, const float *from)
+{
+    gt_unpack(to, *reinterpret_cast<const typename gt_vector<N>::type *>(from));
+}
+
+/* The same through the read-only path: global memory that no thread writes during the launch. */
+template <int N> GT_DEVICE void gt_load_global(float *to, const float *from)
+{
+    gt_unpack(to, __ldg(reinterpret_cast<const typename gt_vector<N>::type *>(from)));
+}
+
+/* N floats from registers to shared or global memory. */
+template <int N> GT_DEVICE void gt_store(float *to, const float *from)
+{
+    gt_pack(reinterpret_cast<typename gt_vector<N>::type *>(to), from);
+}
+
+/* COUNT floats, a multiple of N, by COUNT / N instructions. */
+template <int N, int COUNT> GT_DEVICE void gt_load_many(float *to, const float *from)
+{
+    static_assert(COUNT % N == 0, "whole vectors only");
+#pragma unroll
+    for (int i = 0; i < COUNT; i += N)
+        gt_load<N>(to + i, from + i);
+}
+
+/* The first `valid` (0..N) of N floats of global memory, zeros for the rest. */
+template <int N> GT_DEVICE void gt_load_masked(float *to, const float *from, long long valid)
+{
+    if (valid >= N) {
+        gt_load_global<N>(to, from);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < N; i++)
+        to[i] = i < valid ? __ldg(from + i) : 0.0f;
+}
+
+#endif
