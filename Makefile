@@ -51,9 +51,18 @@ LIB_SRC := \
 
 # The program.
 TUNE_SRC := \
+	tuner/wire.c \
+	tuner/process.c \
+	tuner/lock.c \
+	tuner/compile_slot.c \
+	tuner/compile_pool.c \
+	tuner/worker_compile.c \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_wire.c \
+	tests/unit/test_process.c \
+	tests/unit/test_lock.c \
 	tests/unit/test_store.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
@@ -70,7 +79,7 @@ SETUP    := $(BUILD)/setup.stamp
 
 ## all: build the program and the library
 .PHONY: all
-all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(TUNE_SRC),$(BUILD)/tune)
+all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(filter tuner/main.c,$(TUNE_SRC)),$(BUILD)/tune)
 
 $(SETUP): tools/setup
 	@mkdir -p $(@D)
