@@ -100,6 +100,15 @@ static size_t next_seed(struct gt_strategy *strategy)
     return SIZE_MAX;
 }
 
+void gt_strategy_claim(struct gt_strategy *strategy, size_t point)
+{
+    if (strategy->known[point] != GT_POINT_NEW)
+        return;
+    strategy->known[point] = GT_POINT_ASKED;
+    strategy->fresh--;
+    strategy->flying++;
+}
+
 enum gt_next gt_strategy_next(struct gt_strategy *strategy, size_t *point)
 {
     enum gt_next answer = GT_NEXT_POINT;
@@ -112,9 +121,7 @@ enum gt_next gt_strategy_next(struct gt_strategy *strategy, size_t *point)
     if (answer != GT_NEXT_POINT)
         return answer;
     assert(*point < strategy->space->count && strategy->known[*point] == GT_POINT_NEW);
-    strategy->known[*point] = GT_POINT_ASKED;
-    strategy->fresh--;
-    strategy->flying++;
+    gt_strategy_claim(strategy, *point);
     return GT_NEXT_POINT;
 }
 

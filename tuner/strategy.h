@@ -64,6 +64,9 @@ enum gt_next gt_strategy_next(struct gt_strategy *strategy, size_t *point);
  * trials), and a point may be told again (measured anew). */
 void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us);
 
+/* Takes a NEW point out of the strategy's hands; it is told later. */
+void gt_strategy_claim(struct gt_strategy *strategy, size_t point);
+
 /* For strategies: a NEW point drawn at random; only while fresh > 0. */
 size_t gt_strategy_draw(struct gt_strategy *strategy);
 
