@@ -40,17 +40,44 @@ LIB_SRC := \
 	src/trial.c \
 	src/json.c \
 	src/device.c \
+	src/kernel.c \
+	src/kernel_reader.c \
+	src/kernel_json.c \
+	src/kernel_template.c \
+	src/kernel_point.c \
+	src/kernel_geometry.c \
+	src/data_dir.c \
+	src/render.c \
 	src/cuda_api.c \
 	src/compile.c \
 	src/cache.c \
+	src/gpu.c \
+	src/module.c \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
 	db/store_migrate.c \
 	db/store_rows.c \
+	db/store_merge.c \
+	db/store_deploy.c \
 
 # The program.
 TUNE_SRC := \
+	tuner/options.c \
+	tuner/cmd_bench.c \
+	tuner/cmd_csv.c \
+	tuner/cmd_doctor.c \
+	tuner/cmd_json.c \
+	tuner/cmd_ladder.c \
+	tuner/cmd_list.c \
+	tuner/cmd_lookup.c \
+	tuner/cmd_merge.c \
+	tuner/cmd_problems.c \
+	tuner/cmd_report.c \
+	tuner/cmd_report_json.c \
+	tuner/cmd_session.c \
+	tuner/cmd_show.c \
+	tuner/cmd_tune.c \
 	tuner/wire.c \
 	tuner/process.c \
 	tuner/lock.c \
@@ -60,12 +87,16 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_options.c \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
 	tests/unit/test_store.c \
+	tests/unit/test_store_open.c \
+	tests/unit/test_store_merge.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
+	tests/unit/test_kernel.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
@@ -75,6 +106,8 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TESTS:%.c=$(BUILD)/%)
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh))
+# With T=space only that program needs to be built (scripts and parts of names: all of them).
+NAMED    := $(if $(T),$(filter %/test_$(T:test_%=%),$(TEST_BIN)))
 SETUP    := $(BUILD)/setup.stamp
 
 ## all: build the program and the library
@@ -91,7 +124,7 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
-$(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h
+$(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
 $(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
@@ -106,7 +139,7 @@ $(BUILD)/libgemmtune.so.$(SOVERSION): $(LIB_OBJ) src/gemmtune.map
 
 $(BUILD)/tune: $(TUNE_OBJ) $(BUILD)/libgemmtune.a
 	$(if $(Q),@echo "  LINK  $@")
-	$(Q)$(CC) $(LDFLAGS) $(TUNE_OBJ) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/../lib' $(TUNE_OBJ) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
 
 # Everything but tuner/main.c, for the unit tests to link.
 $(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
@@ -124,7 +157,7 @@ tune: all
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(TEST_BIN) $(CHECKS)
+check: all $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
