@@ -44,22 +44,6 @@ struct walk {
     struct gt_err *err;
 };
 
-/* Parameters an expression depends on, through derived values too; derived[i]: those of derived
- * value i, known for the values before it. */
-static uint64_t depends(const struct gt_kernel *kernel, const struct gt_expr *expr,
-                        const uint64_t *derived)
-{
-    uint64_t set = 0;
-
-    for (size_t i = 0; i < kernel->params; i++)
-        if (gt_expr_uses(expr, kernel->first_param + i))
-            set |= 1ull << i;
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        if (gt_expr_uses(expr, kernel->first_param + kernel->params + i))
-            set |= derived[i];
-    return set;
-}
-
 /* Values of the parameters in `set`, multiplied. */
 static double points_of(const struct gt_kernel *kernel, uint64_t set)
 {
@@ -112,7 +96,7 @@ static bool computable(const struct gt_kernel *kernel, const struct gt_expr *exp
 
 /* Sets the steps of each level: constraints as early as possible, a derived value only after the
  * constraints that guard it (BM % WARPS == 0 before xdiv(BM, WARPS)). */
-static void plan_steps(struct walk *walk, const uint64_t *need, const uint64_t *derived)
+static void plan_steps(struct walk *walk, const uint64_t *need)
 {
     const struct gt_kernel *kernel = walk->space->kernel;
     bool computed[GT_MAX_DERIVED] = {false};
@@ -132,7 +116,7 @@ static void plan_steps(struct walk *walk, const uint64_t *need, const uint64_t *
                 checked[c] = true;
                 walk->step[steps++] = (struct step){true, c};
             }
-            if (d < kernel->deriveds && !computed[d] && !(derived[d] & ~bound)) {
+            if (d < kernel->deriveds && !computed[d] && !(kernel->derived[d].depends & ~bound)) {
                 computed[d] = true;
                 walk->step[steps++] = (struct step){false, d};
             }
@@ -145,7 +129,6 @@ static void plan_steps(struct walk *walk, const uint64_t *need, const uint64_t *
 static int plan(struct walk *walk)
 {
     const struct gt_kernel *kernel = walk->space->kernel;
-    uint64_t derived[GT_MAX_DERIVED] = {0};
     uint64_t *need = calloc(kernel->constraints + 1, sizeof(*need));
     double free_points;
 
@@ -155,12 +138,10 @@ static int plan(struct walk *walk)
         free(need);
         return gt_err_nomem(walk->err);
     }
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        derived[i] = depends(kernel, kernel->derived[i].expr, derived);
     for (size_t c = 0; c < kernel->constraints; c++)
-        need[c] = depends(kernel, kernel->constraint[c].expr, derived);
+        need[c] = gt_kernel_depends(kernel, kernel->constraint[c].expr);
     choose_order(walk, need);
-    plan_steps(walk, need, derived);
+    plan_steps(walk, need);
     free(need);
     free_points = 1;
     for (size_t i = walk->depth; i < kernel->params; i++)
@@ -243,8 +224,26 @@ static int take(struct walk *walk)
     return GT_OK;
 }
 
-/* Does the steps of a level: 1 the prefix stands, 0 a constraint rejects it, < 0 an error. */
-static int check(struct walk *walk, size_t level)
+/* Whether an expression reads a derived value that has none. */
+static bool reads_undefined(const struct walk *walk, const struct gt_expr *expr, uint64_t undefined)
+{
+    const struct gt_kernel *kernel = walk->space->kernel;
+
+    for (size_t i = 0; undefined >> i; i++)
+        if (undefined >> i & 1 && gt_expr_uses(expr, kernel->first_param + kernel->params + i))
+            return true;
+    return false;
+}
+
+/* What is not known about a prefix because an expression failed (a division by zero...): whether
+ * that matters is decided at its points, where another constraint may reject it (settle_doubt). */
+struct doubt {
+    uint64_t undefined; /* derived values */
+    bool any;
+};
+
+/* Does the steps of a level; false: a constraint rejects the prefix. */
+static bool check(struct walk *walk, size_t level, struct doubt *doubt)
 {
     const struct gt_kernel *kernel = walk->space->kernel;
     const size_t first_derived = kernel->first_param + kernel->params;
@@ -254,10 +253,14 @@ static int check(struct walk *walk, size_t level)
         const struct gt_expr *expr = step->constraint ? kernel->constraint[step->index].expr
                                                       : kernel->derived[step->index].expr;
         int64_t value;
-        int rc = gt_expr_eval(expr, walk->slots, &value, walk->err);
 
-        if (rc)
-            return gt_err_prefix(walk->err, rc, "%s", kernel->path);
+        if ((doubt->undefined && reads_undefined(walk, expr, doubt->undefined)) ||
+            gt_expr_eval(expr, walk->slots, &value, NULL)) {
+            doubt->any = true;
+            if (!step->constraint)
+                doubt->undefined |= 1ull << step->index;
+            continue;
+        }
         if (!step->constraint) {
             walk->slots[first_derived + step->index] = value;
             continue;
@@ -265,27 +268,47 @@ static int check(struct walk *walk, size_t level)
         if (s + 1 > walk->furthest)
             walk->furthest = s + 1;
         if (!value)
-            return 0;
+            return false;
         walk->passed[step->index] = true;
     }
-    return 1;
+    return true;
 }
 
-static int descend(struct walk *walk, size_t level)
+/* Judges a point whose expressions failed somewhere as gt_candidate_valid does: 1 valid, 0 rejected
+ * by another constraint, < 0 an error of the description. */
+static int settle_doubt(struct walk *walk)
+{
+    const struct gt_space *space = walk->space;
+    const struct gt_kernel *kernel = space->kernel;
+    struct gt_candidate candidate = {kernel, space->problem, space->device, {{0}}};
+    int failed, rc;
+
+    gt_point_default(&candidate.point, kernel);
+    for (size_t i = 0; i < walk->depth; i++)
+        candidate.point.value[walk->order[i]] =
+            kernel->param[walk->order[i]].value[walk->index[walk->order[i]]];
+    rc = gt_candidate_valid(&candidate, &failed, walk->err);
+    return rc ? rc : failed < 0;
+}
+
+static int descend(struct walk *walk, size_t level, struct doubt doubt)
 {
     const struct gt_kernel *kernel = walk->space->kernel;
     size_t param;
-    int rc = check(walk, level);
+    int rc = 1;
 
-    if (rc <= 0)
-        return rc;
-    if (level == walk->depth)
-        return take(walk);
+    if (!check(walk, level, &doubt))
+        return GT_OK;
+    if (level == walk->depth) {
+        if (doubt.any)
+            rc = settle_doubt(walk);
+        return rc > 0 ? take(walk) : rc;
+    }
     param = walk->order[level];
     for (size_t i = 0; i < kernel->param[param].count; i++) {
         walk->index[param] = (uint8_t)i;
         walk->slots[kernel->first_param + param] = kernel->param[param].value[i];
-        rc = descend(walk, level + 1);
+        rc = descend(walk, level + 1, doubt);
         if (rc)
             return rc;
     }
@@ -326,7 +349,7 @@ int gt_space_walk(struct gt_space *space, size_t limit, struct gt_err *err)
     space->cross_product = points_of(space->kernel, ~0ull);
     rc = plan(&walk);
     if (!rc)
-        rc = descend(&walk, 0);
+        rc = descend(&walk, 0, (struct doubt){0});
     if (!rc && !space->count)
         rc = explain_empty(&walk);
     space->valid = (double)walk.seen;

@@ -24,8 +24,7 @@
 #include <string.h>
 #include <time.h>
 
-#define COLLECT_MS    200  /* between looks at signals and clock */
-#define DRAIN_S       10.0 /* after SIGINT, for what is in flight */
+#define COLLECT_MS    200 /* between looks at signals and clock */
 #define DRIFT_EVERY_S 60.0
 #define DRIFT_ALLOWED 0.02
 #define NEAR_BEST     1.02 /* for "time to best" */
@@ -231,7 +230,8 @@ static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *tria
 static int run_race(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
-    double stop_s = 0; /* when a signal was seen */
+    bool stopping = false;
+    size_t left = 1; /* trials still to come after a signal */
     int rc = GT_OK;
 
     while (!rc) {
@@ -240,23 +240,26 @@ static int run_race(struct gt_race *race, struct gt_err *err)
         int got;
 
         if (gt_sweep_signals(race) > 1)
-            return gt_err_set(err, GT_EINTERRUPTED, "stopped at once");
-        if (gt_sweep_signals(race) && !stop_s)
-            stop_s = gt_sweep_now();
-        if (!stop_s)
+            return gt_err_set(err, GT_EINTERRUPTED, "stopped at once; the same command resumes");
+        if (gt_sweep_signals(race) && !stopping) {
+            stopping = true;
+            left = evaluator->ops->drop(evaluator);
+        }
+        if (!stopping)
             rc = submit_all(race, err);
-        if (rc || !race->flights || (stop_s && gt_sweep_now() - stop_s > DRAIN_S))
+        if (rc || !race->flights || !left)
             break;
         got = evaluator->ops->collect(evaluator, COLLECT_MS, &id, &trial, err);
         if (got < 0)
             return got;
         if (got > 0)
             rc = finish(race, id, &trial, err);
-        if (!rc && !stop_s)
+        left -= stopping && got > 0;
+        if (!rc && !stopping)
             rc = check_drift(race, err);
-        gt_sweep_show(race, stop_s ? "stopping" : NULL, false);
+        gt_sweep_show(race, stopping ? "stopping" : NULL, false);
     }
-    if (!rc && stop_s)
+    if (!rc && stopping)
         rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
     return rc;
 }
