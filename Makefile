@@ -49,6 +49,7 @@ LIB_SRC := \
 	src/kernel_geometry.c \
 	src/data_dir.c \
 	src/render.c \
+	src/predict.c \
 	src/cuda_api.c \
 	src/compile.c \
 	src/cache.c \
@@ -64,6 +65,20 @@ LIB_SRC := \
 
 # The program.
 TUNE_SRC := \
+	tuner/sweep.c \
+	tuner/sweep_budget.c \
+	tuner/sweep_lanes.c \
+	tuner/sweep_seeds.c \
+	tuner/sweep_record.c \
+	tuner/sweep_finals.c \
+	tuner/space.c \
+	tuner/space_walk.c \
+	tuner/strategy.c \
+	tuner/strategy_local.c \
+	tuner/strategy_random.c \
+	tuner/strategy_exhaustive.c \
+	tuner/progress.c \
+	tuner/evaluator_predict.c \
 	tuner/options.c \
 	tuner/cmd_bench.c \
 	tuner/cmd_csv.c \
