@@ -35,11 +35,21 @@ LIB_SRC := \
 	src/expr.c \
 	src/problem.c \
 	src/problem_text.c \
+	src/problemset.c \
 	src/digest.c \
 	src/stats.c \
 	src/trial.c \
 	src/json.c \
 	src/device.c \
+	src/kernel.c \
+	src/kernel_reader.c \
+	src/kernel_json.c \
+	src/kernel_template.c \
+	src/kernel_point.c \
+	src/kernel_geometry.c \
+	src/data_dir.c \
+	src/render.c \
+	src/predict.c \
 	src/cuda_api.c \
 	src/compile.c \
 	src/cache.c \
@@ -60,9 +70,29 @@ TUNE_SRC := \
 	tuner/export_json.c \
 	tuner/export_c.c \
 	tuner/export_shipped.c \
+	tuner/sweep.c \
+	tuner/sweep_budget.c \
+	tuner/sweep_lanes.c \
+	tuner/sweep_seeds.c \
+	tuner/sweep_record.c \
+	tuner/sweep_finals.c \
+	tuner/space.c \
+	tuner/space_walk.c \
+	tuner/strategy.c \
+	tuner/strategy_local.c \
+	tuner/strategy_random.c \
+	tuner/strategy_exhaustive.c \
+	tuner/progress.c \
+	tuner/evaluator_predict.c \
 	tuner/options.c \
+	tuner/cmd_bench.c \
+	tuner/cmd_csv.c \
+	tuner/cmd_doctor.c \
 	tuner/cmd_json.c \
+	tuner/cmd_ladder.c \
 	tuner/cmd_list.c \
+	tuner/cmd_lookup.c \
+	tuner/cmd_merge.c \
 	tuner/cmd_problems.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \
@@ -78,6 +108,7 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_options.c \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
@@ -87,6 +118,8 @@ TESTS := \
 	tests/unit/test_export.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
+	tests/unit/test_kernel.c \
+	tests/unit/test_problemset.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
@@ -96,6 +129,8 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TESTS:%.c=$(BUILD)/%)
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh))
+# With T=space only that program needs to be built (scripts and parts of names: all of them).
+NAMED    := $(if $(T),$(filter %/test_$(T:test_%=%),$(TEST_BIN)))
 SETUP    := $(BUILD)/setup.stamp
 
 ## all: build the program and the library
@@ -127,7 +162,7 @@ $(BUILD)/libgemmtune.so.$(SOVERSION): $(LIB_OBJ) src/gemmtune.map
 
 $(BUILD)/tune: $(TUNE_OBJ) $(BUILD)/libgemmtune.a
 	$(if $(Q),@echo "  LINK  $@")
-	$(Q)$(CC) $(LDFLAGS) $(TUNE_OBJ) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/../lib' $(TUNE_OBJ) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
 
 # Everything but tuner/main.c, for the unit tests to link.
 $(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
@@ -145,7 +180,7 @@ tune: all
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(TEST_BIN) $(CHECKS)
+check: all $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
 
 ## check-style: headers, include directions, banned functions, lengths, formatting

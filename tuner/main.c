@@ -200,6 +200,10 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
                         command->usage);
         goto out;
     }
+    if (cli->json && !command->json) {
+        rc = gt_err_set(err, GT_ESYNTAX, "tune %s has no --json form", command->name);
+        goto out;
+    }
     cli->colored = wants_color(cli);
     rc = gt_data_dir(&cli->data_dir, err);
     if (rc)
