@@ -105,6 +105,11 @@ TUNE_SRC := \
 	tuner/compile_slot.c \
 	tuner/compile_pool.c \
 	tuner/worker_compile.c \
+	tuner/evaluator_cuda_finals.c \
+	tuner/evaluator_cuda.c \
+	tuner/evaluator.c \
+	tuner/worker_gpu.c \
+	tuner/gpu_client.c \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
@@ -112,6 +117,7 @@ TESTS := \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
+	tests/unit/test_compile_pool.c \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
