@@ -62,9 +62,14 @@ LIB_SRC := \
 	db/store_rows.c \
 	db/store_merge.c \
 	db/store_deploy.c \
+	src/table.c \
 
 # The program.
 TUNE_SRC := \
+	tuner/export.c \
+	tuner/export_json.c \
+	tuner/export_c.c \
+	tuner/export_shipped.c \
 	tuner/sweep.c \
 	tuner/sweep_budget.c \
 	tuner/sweep_lanes.c \
@@ -116,6 +121,7 @@ TESTS := \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
+	tests/unit/test_export.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
