@@ -35,6 +35,7 @@ LIB_SRC := \
 	src/expr.c \
 	src/problem.c \
 	src/problem_text.c \
+	src/problemset.c \
 	src/digest.c \
 	src/stats.c \
 	src/trial.c \
@@ -48,6 +49,7 @@ LIB_SRC := \
 	src/kernel_geometry.c \
 	src/data_dir.c \
 	src/render.c \
+	src/predict.c \
 	src/cuda_api.c \
 	src/compile.c \
 	src/cache.c \
@@ -60,9 +62,28 @@ LIB_SRC := \
 	db/store_rows.c \
 	db/store_merge.c \
 	db/store_deploy.c \
+	src/table.c \
 
 # The program.
 TUNE_SRC := \
+	tuner/export.c \
+	tuner/export_json.c \
+	tuner/export_c.c \
+	tuner/export_shipped.c \
+	tuner/sweep.c \
+	tuner/sweep_budget.c \
+	tuner/sweep_lanes.c \
+	tuner/sweep_seeds.c \
+	tuner/sweep_record.c \
+	tuner/sweep_finals.c \
+	tuner/space.c \
+	tuner/space_walk.c \
+	tuner/strategy.c \
+	tuner/strategy_local.c \
+	tuner/strategy_random.c \
+	tuner/strategy_exhaustive.c \
+	tuner/progress.c \
+	tuner/evaluator_predict.c \
 	tuner/options.c \
 	tuner/cmd_bench.c \
 	tuner/cmd_csv.c \
@@ -84,6 +105,11 @@ TUNE_SRC := \
 	tuner/compile_slot.c \
 	tuner/compile_pool.c \
 	tuner/worker_compile.c \
+	tuner/evaluator_cuda_finals.c \
+	tuner/evaluator_cuda.c \
+	tuner/evaluator.c \
+	tuner/worker_gpu.c \
+	tuner/gpu_client.c \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
@@ -91,12 +117,15 @@ TESTS := \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
+	tests/unit/test_compile_pool.c \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
+	tests/unit/test_export.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
+	tests/unit/test_problemset.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
