@@ -102,6 +102,9 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_space.c \
+	tests/unit/test_strategy.c \
+	tests/unit/test_progress.c \
 	tests/unit/test_options.c \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
