@@ -67,16 +67,12 @@ static int open_arch(struct gt_session *session, const struct gt_session_options
 }
 
 static int open_evaluator(struct gt_session *session, const struct gt_session_options *options,
-                          struct gt_err *err)
+                          int cc, struct gt_err *err)
 {
     const char *device = options->device;
     char text[64];
-    int cc = 0, rc = GT_OK;
+    int rc;
 
-    if (options->arch)
-        rc = gt_arch_parse(options->arch, &cc, err);
-    if (rc)
-        return rc;
     if (device && strcmp(device, "predict") == 0 && cc) {
         snprintf(text, sizeof(text), "predict:sm_%d", cc);
         device = text;
@@ -93,17 +89,20 @@ static int open_evaluator(struct gt_session *session, const struct gt_session_op
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err)
 {
-    int rc;
+    int rc = GT_OK, cc = 0;
 
     memset(session, 0, sizeof(*session));
     session->cli = cli;
     session->strategy = options->strategy;
     session->seed = options->seed ? (uint64_t)options->seed : DEFAULT_SEED;
-    rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir, err);
+    if (options->arch)
+        rc = gt_arch_parse(options->arch, &cc, err);
+    if (!rc)
+        rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir, err);
     if (!rc)
         rc = gt_cache_dir(&session->cache_dir, err);
     if (!rc)
-        rc = open_evaluator(session, options, err);
+        rc = open_evaluator(session, options, cc, err);
     if (!rc)
         rc = gt_store_open(&session->store, options->db ? options->db : DEFAULT_DB, GT_STORE_WRITE,
                            err);
@@ -113,6 +112,9 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         gt_session_close(session);
         return rc;
     }
+    if (cli->verbose)
+        fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
+                session->cache_dir, options->db ? options->db : DEFAULT_DB);
     session->measures = !session->evaluator->device.profile;
     if (!session->measures && !cli->quiet)
         fprintf(cli->log, "%s%sall times are PREDICTED for sm_%d by a model; nothing is measured\n",
