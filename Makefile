@@ -35,6 +35,7 @@ LIB_SRC := \
 	src/expr.c \
 	src/problem.c \
 	src/problem_text.c \
+	src/problemset.c \
 	src/digest.c \
 	src/stats.c \
 	src/trial.c \
@@ -48,6 +49,7 @@ LIB_SRC := \
 	src/kernel_geometry.c \
 	src/data_dir.c \
 	src/render.c \
+	src/predict.c \
 	src/cuda_api.c \
 	src/compile.c \
 	src/cache.c \
@@ -63,6 +65,20 @@ LIB_SRC := \
 
 # The program.
 TUNE_SRC := \
+	tuner/sweep.c \
+	tuner/sweep_budget.c \
+	tuner/sweep_lanes.c \
+	tuner/sweep_seeds.c \
+	tuner/sweep_record.c \
+	tuner/sweep_finals.c \
+	tuner/space.c \
+	tuner/space_walk.c \
+	tuner/strategy.c \
+	tuner/strategy_local.c \
+	tuner/strategy_random.c \
+	tuner/strategy_exhaustive.c \
+	tuner/progress.c \
+	tuner/evaluator_predict.c \
 	tuner/options.c \
 	tuner/cmd_bench.c \
 	tuner/cmd_csv.c \
@@ -97,6 +113,7 @@ TESTS := \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
+	tests/unit/test_problemset.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).

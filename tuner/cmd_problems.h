@@ -14,9 +14,7 @@ struct gt_problem_texts {
 
 int gt_problem_texts_add(struct gt_problem_texts *texts, const char *text, struct gt_err *err);
 
-/* A JSON file as in configs/problems ({"problems": ["512x512x512:f32:nt", ...]}), or plain text:
- * one problem a line, # begins a remark; the log of untuned problems that gt_open writes is such a
- * file.  Errors name file, line and key. */
+/* Appends the texts of a problem set (problemset.h: JSON or one text a line). */
 int gt_problem_texts_load(struct gt_problem_texts *texts, const char *path, struct gt_err *err);
 
 void gt_problem_texts_release(struct gt_problem_texts *texts); /* a zeroed one is accepted */
