@@ -6,7 +6,7 @@
 
 #include "../src/cache.h"
 #include "../src/err.h"
-#include "cmd_problems.h"
+#include "../src/problemset.h"
 #include "progress.h"
 
 #define DEFAULT_DB   "gemmtune.db"
@@ -164,40 +164,45 @@ int gt_session_problem(struct gt_problem *problem, const char *text,
     return rc;
 }
 
+/* Problem texts of --shape, then those of the --shapes file. */
+static const char *problem_text(const struct gt_problem_options *options,
+                                const struct gt_problemset *set, size_t i)
+{
+    return i < options->shape.count ? options->shape.text[i]
+                                    : set->entry[i - options->shape.count].text;
+}
+
 int gt_session_problems(struct gt_problem **problem, size_t *count,
                         const struct gt_problem_options *options, struct gt_err *err)
 {
-    struct gt_problem_texts texts = {0};
-    int rc = GT_OK;
+    struct gt_problemset set = {0};
+    size_t all = options->shape.count;
+    int rc = options->shapes ? gt_problemset_load(&set, options->shapes, err) : GT_OK;
 
     *problem = NULL;
     *count = 0;
-    for (size_t i = 0; i < options->shape.count && !rc; i++)
-        rc = gt_problem_texts_add(&texts, options->shape.text[i], err);
-    if (!rc && options->shapes)
-        rc = gt_problem_texts_load(&texts, options->shapes, err);
-    if (!rc && !texts.count)
-        rc = gt_err_set(err, GT_ESYNTAX,
-                        "no problem given: name one with --shape, e.g. --shape 4096x4096x4096");
     if (rc)
-        goto out;
-    *problem = calloc(texts.count, sizeof(**problem));
-    if (!*problem) {
+        return rc;
+    all += set.count;
+    if (!all)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "no problem given: name one with --shape, e.g. --shape 4096x4096x4096");
+    *problem = calloc(all, sizeof(**problem));
+    if (!*problem)
         rc = gt_err_nomem(err);
-        goto out;
+    for (size_t i = 0; i < all && !rc; i++) {
+        rc = gt_session_problem(&(*problem)[i], problem_text(options, &set, i), options, err);
+        if (rc && i >= options->shape.count)
+            gt_err_prefix(err, rc, "%s", options->shapes);
     }
-    for (; *count < texts.count && !rc; (*count)++)
-        rc = gt_session_problem(&(*problem)[*count], texts.text[*count], options, err);
+    gt_problemset_release(&set);
     if (rc) {
         free(*problem);
         *problem = NULL;
-        if (options->shapes && *count > options->shape.count)
-            gt_err_prefix(err, rc, "%s", options->shapes);
-        *count = 0;
+        return rc;
     }
-out:
-    gt_problem_texts_release(&texts);
-    return rc;
+    *count = all;
+    return GT_OK;
 }
 
 int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
