@@ -62,9 +62,14 @@ LIB_SRC := \
 	db/store_rows.c \
 	db/store_merge.c \
 	db/store_deploy.c \
+	src/table.c \
 
 # The program.
 TUNE_SRC := \
+	tuner/export.c \
+	tuner/export_json.c \
+	tuner/export_c.c \
+	tuner/export_shipped.c \
 	tuner/sweep.c \
 	tuner/sweep_budget.c \
 	tuner/sweep_lanes.c \
@@ -99,6 +104,11 @@ TUNE_SRC := \
 	tuner/compile_slot.c \
 	tuner/compile_pool.c \
 	tuner/worker_compile.c \
+	tuner/evaluator_cuda_finals.c \
+	tuner/evaluator_cuda.c \
+	tuner/evaluator.c \
+	tuner/worker_gpu.c \
+	tuner/gpu_client.c \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
@@ -106,9 +116,11 @@ TESTS := \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
+	tests/unit/test_compile_pool.c \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
+	tests/unit/test_export.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
