@@ -93,7 +93,6 @@ TUNE_SRC := \
 	tuner/cmd_list.c \
 	tuner/cmd_lookup.c \
 	tuner/cmd_merge.c \
-	tuner/cmd_problems.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \
 	tuner/cmd_session.c \
@@ -113,6 +112,9 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_space.c \
+	tests/unit/test_strategy.c \
+	tests/unit/test_progress.c \
 	tests/unit/test_options.c \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
