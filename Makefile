@@ -88,6 +88,7 @@ TUNE_SRC := \
 	tuner/cmd_bench.c \
 	tuner/cmd_csv.c \
 	tuner/cmd_doctor.c \
+	tuner/cmd_export.c \
 	tuner/cmd_json.c \
 	tuner/cmd_ladder.c \
 	tuner/cmd_list.c \
