@@ -2,6 +2,8 @@
  */
 #include "cmd_report.h"
 
+#include <string.h>
+
 #include "../src/problem.h"
 #include "../src/strbuf.h"
 
@@ -60,10 +62,12 @@ static int take_reason(void *context, const struct gt_row *row, struct gt_err *e
 {
     struct gt_strbuf *reason = context;
 
+    const char *detail = row->detail ? row->detail : "";
+
     if (!reason->length && row->status != GT_STATUS_OK)
-        gt_strbuf_addf(reason, "%s %s: %s%s%s", row->kernel, row->point,
-                       gt_status_name(row->status), row->detail && *row->detail ? ": " : "",
-                       row->detail ? row->detail : "");
+        gt_strbuf_addf(reason, "%s %s: %s%s%.*s", row->kernel, row->point,
+                       gt_status_name(row->status), *detail ? ": " : "", (int)strcspn(detail, "\n"),
+                       detail);
     return gt_strbuf_check(reason, err);
 }
 

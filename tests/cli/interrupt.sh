@@ -16,8 +16,7 @@ after_int=$(stored)
 ((after_int >= 4 && after_int < 60)) && echo "some trials are stored"
 "$TUNE" "${sweep[@]}" > second 2> second.err & pid=$!
 wait_for $((after_int + 4))
-kill -9 $pid
-wait $pid 2> /dev/null
+{ kill -9 $pid; wait $pid; } 2> /dev/null
 after_kill=$(stored)
 ((after_kill >= after_int + 4)) && echo "kill -9 lost nothing"
 sleep 1.5
