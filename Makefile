@@ -113,7 +113,13 @@ TESTS := \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
+	tests/unit/test_kernel_json.c \
 	tests/unit/test_problemset.c \
+	tests/unit/test_device.c \
+	tests/unit/test_near.c \
+	tests/unit/test_trial.c \
+	tests/unit/test_digest.c \
+	tests/unit/test_stats.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
