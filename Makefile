@@ -62,9 +62,14 @@ LIB_SRC := \
 	db/store_rows.c \
 	db/store_merge.c \
 	db/store_deploy.c \
+	src/table.c \
 
 # The program.
 TUNE_SRC := \
+	tuner/export.c \
+	tuner/export_json.c \
+	tuner/export_c.c \
+	tuner/export_shipped.c \
 	tuner/sweep.c \
 	tuner/sweep_budget.c \
 	tuner/sweep_lanes.c \
@@ -88,7 +93,6 @@ TUNE_SRC := \
 	tuner/cmd_list.c \
 	tuner/cmd_lookup.c \
 	tuner/cmd_merge.c \
-	tuner/cmd_problems.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \
 	tuner/cmd_session.c \
@@ -100,16 +104,26 @@ TUNE_SRC := \
 	tuner/compile_slot.c \
 	tuner/compile_pool.c \
 	tuner/worker_compile.c \
+	tuner/evaluator_cuda_finals.c \
+	tuner/evaluator_cuda.c \
+	tuner/evaluator.c \
+	tuner/worker_gpu.c \
+	tuner/gpu_client.c \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_space.c \
+	tests/unit/test_strategy.c \
+	tests/unit/test_progress.c \
 	tests/unit/test_options.c \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
+	tests/unit/test_compile_pool.c \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
+	tests/unit/test_export.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
@@ -124,6 +138,7 @@ TESTS := \
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
+	$(if $(SAN),,$(BUILD)/tests/emu/emulate) \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
@@ -177,6 +192,20 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
 .PHONY: tune
 tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
+
+# The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
+EMU_SRC := tests/emu/emulate.c tests/emu/execute.c tests/emu/machine.c tests/emu/fiber.c \
+	tests/emu/operands.c
+$(BUILD)/tests/emu/emulate: $(EMU_SRC) $(wildcard tests/emu/*.h) $(BUILD)/libgemmtune.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
+		-fno-sanitize-recover=all -rdynamic $(EMU_SRC) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
+
+## check-emu: run every kernel on the CPU, under the sanitizers; K=simt_naive only that one
+.PHONY: check-emu
+check-emu: $(BUILD)/tests/emu/emulate
+	$(Q)BUILD=$(BUILD) GEMMTUNE_DATA=$(CURDIR) $< $(K)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
