@@ -120,6 +120,7 @@ TESTS := \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
 	tests/unit/test_compile_pool.c \
+	tests/unit/test_evaluator_cuda.c \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
@@ -134,6 +135,7 @@ TESTS := \
 	tests/unit/test_trial.c \
 	tests/unit/test_digest.c \
 	tests/unit/test_stats.c \
+	tests/unit/test_compile_everywhere.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
