@@ -63,6 +63,8 @@ LIB_SRC := \
 	db/store_merge.c \
 	db/store_deploy.c \
 	src/table.c \
+	src/lookup.c \
+	src/lookup_tiers.c \
 
 # The program.
 TUNE_SRC := \
