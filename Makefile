@@ -95,7 +95,6 @@ TUNE_SRC := \
 	tuner/cmd_list.c \
 	tuner/cmd_lookup.c \
 	tuner/cmd_merge.c \
-	tuner/cmd_problems.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \
 	tuner/cmd_session.c \
@@ -115,6 +114,9 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_space.c \
+	tests/unit/test_strategy.c \
+	tests/unit/test_progress.c \
 	tests/unit/test_options.c \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
@@ -128,10 +130,12 @@ TESTS := \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
 	tests/unit/test_problemset.c \
+	tests/unit/test_compile_everywhere.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
+	$(if $(SAN),,$(BUILD)/tests/emu/emulate) \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
@@ -185,6 +189,20 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
 .PHONY: tune
 tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
+
+# The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
+EMU_SRC := tests/emu/emulate.c tests/emu/execute.c tests/emu/machine.c tests/emu/fiber.c \
+	tests/emu/operands.c
+$(BUILD)/tests/emu/emulate: $(EMU_SRC) $(wildcard tests/emu/*.h) $(BUILD)/libgemmtune.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
+		-fno-sanitize-recover=all -rdynamic $(EMU_SRC) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
+
+## check-emu: run every kernel on the CPU, under the sanitizers; K=simt_naive only that one
+.PHONY: check-emu
+check-emu: $(BUILD)/tests/emu/emulate
+	$(Q)BUILD=$(BUILD) GEMMTUNE_DATA=$(CURDIR) $< $(K)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check

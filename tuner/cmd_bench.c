@@ -9,7 +9,6 @@
 #include "../src/problem.h"
 #include "../src/strbuf.h"
 #include "cmd_csv.h"
-#include "cmd_problems.h"
 #include "cmd_session.h"
 #include "commands.h"
 #include "progress.h"

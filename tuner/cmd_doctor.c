@@ -1,6 +1,5 @@
 /* cmd_doctor.c - tune doctor: one line for each thing that tuning needs, whether it is there and
  * what to do if not. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 
 #include "../src/cache.h"
 #include "../src/compile.h"
+#include "../src/cuda_api.h"
 #include "../src/err.h"
 #include "../src/gpu.h"
 #include "../src/kernel.h"
@@ -114,44 +114,32 @@ static void find_gpu(const struct gt_cli *cli, const struct options *options,
     }
 }
 
-/* The first of the libraries that opens. */
-static void find_library(struct finding *finding, const char *const *names, const char *without)
-{
-    finding->verdict = OPTIONAL;
-    for (size_t i = 0; names[i]; i++) {
-        void *handle = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
-
-        if (!handle)
-            continue;
-        dlclose(handle);
-        finding->verdict = OK;
-        snprintf(finding->text, sizeof(finding->text), "%s", names[i]);
-        return;
-    }
-    snprintf(finding->text, sizeof(finding->text), "%s is not found; without it %s", names[0],
-             without);
-}
-
 static void find_cublas(const struct gt_cli *cli, const struct options *options,
                         struct finding *finding)
 {
-    static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12",
-                                        "/usr/local/cuda/lib64/libcublasLt.so.13",
-                                        "/usr/local/cuda/lib64/libcublasLt.so.12", NULL};
+    struct gt_cublaslt_api api;
+    struct gt_err err;
 
     (void)cli;
     (void)options;
-    find_library(finding, names, "there is no baseline to compare with");
+    finding->verdict = gt_cublaslt_api_load(&api, &err) ? OPTIONAL : OK;
+    snprintf(finding->text, sizeof(finding->text), "%s%s",
+             finding->verdict == OK ? "found" : err.msg,
+             finding->verdict == OK ? "" : "; without it there is no baseline to compare with");
 }
 
 static void find_nvml(const struct gt_cli *cli, const struct options *options,
                       struct finding *finding)
 {
-    static const char *const names[] = {"libnvidia-ml.so.1", NULL};
+    struct gt_nvml_api api;
+    struct gt_err err;
 
     (void)cli;
     (void)options;
-    find_library(finding, names, "reasons of throttled clocks are not noted");
+    finding->verdict = gt_nvml_api_load(&api, &err) ? OPTIONAL : OK;
+    snprintf(finding->text, sizeof(finding->text), "%s%s",
+             finding->verdict == OK ? "found" : err.msg,
+             finding->verdict == OK ? "" : "; without it throttled clocks are not explained");
 }
 
 /* Room and kind of the file system that `path` (or its nearest existing parent) is on. */
@@ -231,7 +219,8 @@ static const struct {
     {"cache", find_cache},
 };
 
-/* Runs one check in a process of its own: a library that crashes or hangs is a finding too. */
+/* Runs one check in a process of its own: a library that crashes or hangs is a finding too, and
+ * whatever a check leaves open ends with it. */
 static void probe(size_t check, const struct gt_cli *cli, const struct options *options,
                   struct finding *finding)
 {

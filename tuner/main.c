@@ -26,7 +26,7 @@ static const struct gt_option common_options[] = {
     {"quiet", 'q', GT_OPTION_FLAG, offsetof(struct gt_cli, quiet), NULL,
      "no progress and no remarks on standard error, errors only", NULL, 0, 0},
     {"verbose", 'v', GT_OPTION_FLAG, offsetof(struct gt_cli, verbose), NULL,
-     "say more: what became of every candidate, where files were found", NULL, 0, 0},
+     "say more: where files were found, the compiler's words", NULL, 0, 0},
     {"color", 0, GT_OPTION_TEXT, offsetof(struct gt_cli, color), "WHEN",
      "auto (default: on a terminal, unless NO_COLOR is set), always or never", "auto|always|never",
      0, 0},

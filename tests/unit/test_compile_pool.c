@@ -56,7 +56,8 @@ static const char description[] =
     "\"d\"},\n"
     " {\"name\": \"GROUP\", \"values\": [1,2,4,8], \"default\": 1, \"kind\": \"launch\", \"doc\": "
     "\"d\"}],\n"
-    "\"derive\": [], \"constraints\": [],\n"
+    "\"derive\": [], \"constraints\": [], \"compile\": {\"max_registers\": \"FAULT == 4 ? 32 : "
+    "0\"},\n"
     "\"launches\": [{\"entry\": \"gemm\", \"when\": \"1\", \"grid\": [\"1\",\"1\",\"1\"], "
     "\"block\": "
     "[\"32\",\"1\",\"1\"], \"shared\": \"0\"}]}\n";
