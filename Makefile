@@ -126,6 +126,7 @@ TESTS := \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
 	tests/unit/test_export.c \
+	tests/unit/test_lookup.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define GT_NEAR_MOST  8  /* winners handed to the model */
-#define GT_NEAR_TRIES 64 /* winners looked at for them */
+#define GT_NEAR_TRIES 16 /* winners looked at for them */
 
 /* Estimated slowdown of an answer against a tuned kernel.  Rules of thumb: about 5 % for each
  * doubling of a size between the problem asked for and the one tuned, 5 % each for another device
@@ -140,7 +140,7 @@ static double expect_us(const struct gt_candidate *candidate, const struct gt_ge
     struct gt_geometry unused;
     double us = predicted_us(candidate, geometry), us_there = 0;
 
-    if (!row || us == 0)
+    if (!row || row->predicted || row->cc != candidate->device->cc || us == 0)
         return us;
     there.problem = &row->problem;
     if (fits(&there, &unused))
@@ -244,8 +244,13 @@ static int nearer(const void *x, const void *y)
     return (a->row > b->row) - (a->row < b->row);
 }
 
-/* Rows of the same kind of problem on the arch (or on other archs), nearest first. */
-static int list_neighbours(const struct search *search, bool arch, struct neighbour **list,
+/* Which rows are looked at. */
+struct among {
+    bool arch, predicted; /* of the arch, or of all others; predicted, or measured */
+};
+
+/* Rows of the same kind of problem, nearest first. */
+static int list_neighbours(const struct search *search, struct among among, struct neighbour **list,
                            size_t *count, struct gt_err *err)
 {
     const struct gt_table *table = &search->sources->table;
@@ -258,7 +263,8 @@ static int list_neighbours(const struct search *search, bool arch, struct neighb
     for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++) {
         struct neighbour *to = *list + *count;
 
-        if ((row->cc == search->resolved->device.cc) != arch || !same_kind(problem, &row->problem))
+        if ((row->cc == search->resolved->device.cc) != among.arch ||
+            row->predicted != among.predicted || !same_kind(problem, &row->problem))
             continue;
         to->row = row;
         to->distance = distance(problem, &row->problem);
@@ -272,11 +278,12 @@ static int list_neighbours(const struct search *search, bool arch, struct neighb
 }
 
 /* Lets the nearest winners compete; extra_loss: for what they have in common. */
-static int find_near(struct search *search, bool arch, double extra_loss, struct gt_err *err)
+static int find_near(struct search *search, struct among among, double extra_loss,
+                     struct gt_err *err)
 {
     struct neighbour *list;
     size_t count, taken = 0;
-    int code = list_neighbours(search, arch, &list, &count, err);
+    int code = list_neighbours(search, among, &list, &count, err);
 
     for (size_t i = 0; !code && i < count && i < GT_NEAR_TRIES && taken < GT_NEAR_MOST; i++) {
         double loss = list[i].loss + extra_loss;
@@ -330,7 +337,6 @@ static int describe(const struct search *search, enum gt_tier tier, struct gt_er
 
     answer->tier = tier;
     answer->kernel = resolved->kernel->name;
-    gt_strbuf_addf(&point, "%s", "");
     gt_point_format(&point, resolved->kernel, &resolved->point);
     answer->point = gt_strbuf_detach(&point);
     if (!answer->point)
@@ -360,13 +366,15 @@ int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
     find_exact(&search);
     if (search.found)
         return describe(&search, GT_TIER_EXACT, err);
-    code = find_near(&search, true, 0, err);
+    code = find_near(&search, (struct among){.arch = true}, 0, err);
+    if (!code && !search.found)
+        code = find_near(&search, (struct among){.arch = true, .predicted = true}, 0, err);
     if (code)
         return code;
     if (search.found)
         return describe(&search, GT_TIER_NEAR, err);
     find_default(&search, true);
-    code = find_near(&search, false, GT_LOSS_FAMILY, err);
+    code = find_near(&search, (struct among){0}, GT_LOSS_FAMILY, err);
     if (code)
         return code;
     if (!search.found)
