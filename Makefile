@@ -121,6 +121,7 @@ TESTS := \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
 	tests/unit/test_compile_pool.c \
+	tests/unit/test_evaluator_cuda.c \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
@@ -129,6 +130,7 @@ TESTS := \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
 	tests/unit/test_problemset.c \
+	tests/unit/test_compile_everywhere.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
