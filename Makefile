@@ -114,6 +114,7 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_predict.c \
 	tests/unit/test_space.c \
 	tests/unit/test_strategy.c \
 	tests/unit/test_progress.c \
@@ -122,6 +123,7 @@ TESTS := \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
 	tests/unit/test_compile_pool.c \
+	tests/unit/test_evaluator_cuda.c \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
