@@ -133,6 +133,9 @@ TESTS := \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
 	tests/unit/test_kernel_json.c \
+	tests/unit/test_render.c \
+	tests/unit/test_signature.c \
+	tests/unit/test_configs.c \
 	tests/unit/test_problemset.c \
 	tests/unit/test_device.c \
 	tests/unit/test_near.c \
