@@ -63,6 +63,8 @@ LIB_SRC := \
 	db/store_merge.c \
 	db/store_deploy.c \
 	src/table.c \
+	src/lookup.c \
+	src/lookup_tiers.c \
 
 # The program.
 TUNE_SRC := \
@@ -112,6 +114,7 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_predict.c \
 	tests/unit/test_space.c \
 	tests/unit/test_strategy.c \
 	tests/unit/test_progress.c \
@@ -120,14 +123,22 @@ TESTS := \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
 	tests/unit/test_compile_pool.c \
+	tests/unit/test_evaluator_cuda.c \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
 	tests/unit/test_export.c \
+	tests/unit/test_lookup.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
+	tests/unit/test_kernel_json.c \
 	tests/unit/test_problemset.c \
+	tests/unit/test_device.c \
+	tests/unit/test_near.c \
+	tests/unit/test_trial.c \
+	tests/unit/test_digest.c \
+	tests/unit/test_stats.c \
 	tests/unit/test_compile_everywhere.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
