@@ -147,7 +147,7 @@ TESTS := \
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
-	$(if $(SAN),,$(BUILD)/tests/emu/emulate) \
+	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
@@ -203,18 +203,20 @@ tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
-EMU_SRC := tests/emu/emulate.c tests/emu/execute.c tests/emu/machine.c tests/emu/fiber.c \
-	tests/emu/operands.c
-$(BUILD)/tests/emu/emulate: $(EMU_SRC) $(wildcard tests/emu/*.h) $(BUILD)/libgemmtune.a
+EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c operands.c execute.c)
+EMU_TEST := $(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels
+$(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
+		$(BUILD)/libgemmtune.a
 	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $@")
+	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -rdynamic $(EMU_SRC) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
+		-fno-sanitize-recover=all -rdynamic $< $(EMU_SRC) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
 
 ## check-emu: run every kernel on the CPU, under the sanitizers; K=simt_naive only that one
 .PHONY: check-emu
-check-emu: $(BUILD)/tests/emu/emulate
-	$(Q)BUILD=$(BUILD) GEMMTUNE_DATA=$(CURDIR) $< $(K)
+check-emu: $(EMU_TEST)
+	$(Q)for test in $(if $(K),$<,$^); do \
+		BUILD=$(BUILD) GEMMTUNE_DATA=$(CURDIR) $$test $(K) || exit 1; done
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
