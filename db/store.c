@@ -12,9 +12,8 @@
 /* Whether the new trial (excluded) may take the place of the old one: evidence that a kernel
  * computes something wrong counts always; an ok trial gives way only to one as deep that ended
  * for good; anything else gives way. */
-#define GT_STORE_REPLACES                                                    \
-    "excluded.status IN ('wrong', 'oob_write', 'nondeterministic', 'fault')" \
-    " OR trial.status <> 'ok'"                                               \
+#define GT_STORE_REPLACES                                            \
+    "excluded.status IN " GT_STORE_FAULTY " OR trial.status <> 'ok'" \
     " OR (excluded.stage >= trial.stage AND excluded.status <> 'device_lost')"
 
 static const char *const text[GT_STORE_STATEMENTS] = {
@@ -26,21 +25,11 @@ static const char *const text[GT_STORE_STATEMENTS] = {
         " count, open) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1, 1)"
         " ON CONFLICT DO UPDATE SET count = count + 1, open = 1, sweep = excluded.sweep,"
         " at = excluded.at",
-    [GT_STORE_TRIAL] =
-        "INSERT INTO trial (device, toolchain, kernel, problem, point, warm_l2, sweep, at,"
-        " predicted, status, stage, us, lo_us, hi_us, err_u, registers, spill_bytes,"
-        " static_shared, shared_bytes, workspace_bytes, clock_mhz, compile_ms, prove_ms, time_ms,"
-        " varies, detail, samples) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
-        " ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)"
-        " ON CONFLICT (device, toolchain, kernel, problem, warm_l2, predicted, point) DO UPDATE SET"
-        " sweep = excluded.sweep, at = excluded.at, status = excluded.status,"
-        " stage = excluded.stage, us = excluded.us, lo_us = excluded.lo_us,"
-        " hi_us = excluded.hi_us, err_u = excluded.err_u, registers = excluded.registers,"
-        " spill_bytes = excluded.spill_bytes, static_shared = excluded.static_shared,"
-        " shared_bytes = excluded.shared_bytes, workspace_bytes = excluded.workspace_bytes,"
-        " clock_mhz = excluded.clock_mhz, compile_ms = excluded.compile_ms,"
-        " prove_ms = excluded.prove_ms, time_ms = excluded.time_ms, varies = excluded.varies,"
-        " detail = excluded.detail, samples = excluded.samples WHERE " GT_STORE_REPLACES,
+    [GT_STORE_TRIAL] = "INSERT INTO trial (device, toolchain, kernel, problem, point, warm_l2, "
+                       "sweep, at," GT_STORE_TRIAL_COLUMNS
+                       ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
+                       " ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, "
+                       "?27)" GT_STORE_TRIAL_UPDATE " WHERE " GT_STORE_REPLACES,
     [GT_STORE_CLOSE_ATTEMPT] =
         "UPDATE attempt SET open = 0 WHERE device = ?1 AND toolchain = ?2 AND kernel = ?3"
         " AND problem = ?4 AND point = ?5 AND warm_l2 = ?6",

@@ -20,11 +20,31 @@ enum gt_store_statement {
     GT_STORE_STATEMENTS
 };
 
+/* Columns of a trial after its key, sweep and date; what an INSERT does when the key exists. */
+#define GT_STORE_TRIAL_COLUMNS                                                                   \
+    " predicted, status, stage, us, lo_us, hi_us, err_u, registers, spill_bytes, static_shared," \
+    " shared_bytes, workspace_bytes, clock_mhz, compile_ms, prove_ms, time_ms, varies, detail,"  \
+    " samples"
+#define GT_STORE_TRIAL_UPDATE                                                                      \
+    " ON CONFLICT (device, toolchain, kernel, problem, warm_l2, predicted, point) DO UPDATE SET"   \
+    " sweep = excluded.sweep, at = excluded.at, status = excluded.status,"                         \
+    " stage = excluded.stage, us = excluded.us, lo_us = excluded.lo_us, hi_us = excluded.hi_us,"   \
+    " err_u = excluded.err_u, registers = excluded.registers, spill_bytes = excluded.spill_bytes," \
+    " static_shared = excluded.static_shared, shared_bytes = excluded.shared_bytes,"               \
+    " workspace_bytes = excluded.workspace_bytes, clock_mhz = excluded.clock_mhz,"                 \
+    " compile_ms = excluded.compile_ms, prove_ms = excluded.prove_ms,"                             \
+    " time_ms = excluded.time_ms, varies = excluded.varies, detail = excluded.detail,"             \
+    " samples = excluded.samples"
+
+/* Statuses that prove a kernel faulty: such evidence outranks any time. */
+#define GT_STORE_FAULTY "('wrong', 'oob_write', 'nondeterministic', 'fault')"
+
 struct gt_store {
     sqlite3 *db;
     char *path;
     char *lock_path; /* of the writer's lock; NULL: reading */
     int lock;        /* its descriptor, or -1 */
+    bool immutable;  /* nobody writes the file: no locks, no log */
     sqlite3_stmt *statement[GT_STORE_STATEMENTS];
 };
 

@@ -297,6 +297,7 @@ static int open_immutable(struct gt_store *store, struct gt_err *err)
         return gt_err_nomem(err);
     sqlite3_close_v2(store->db);
     store->db = NULL;
+    store->immutable = true;
     result = sqlite3_open_v2(uri, &store->db,
                              SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
     free(uri);
@@ -318,7 +319,7 @@ static int open_file(struct gt_store *store, bool write, struct gt_err *err)
     name = sqlite3_mprintf("%s%s", *store->path == '/' ? "" : "./", store->path);
     if (!name)
         return gt_err_nomem(err);
-    result = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    result = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
     sqlite3_free(name);
     if (result != SQLITE_OK)
         return store->db ? gt_store_fail(store->db, store->path, "open it", err)
@@ -330,9 +331,23 @@ static int open_file(struct gt_store *store, bool write, struct gt_err *err)
     if (code || write)
         return code;
     result = sqlite3_prepare_v2(store->db, "SELECT count(*) FROM sqlite_schema", -1, &probe, NULL);
+    if (result == SQLITE_OK && sqlite3_step(probe) != SQLITE_ROW)
+        result = sqlite3_errcode(store->db);
     sqlite3_finalize(probe);
     return result == SQLITE_CANTOPEN || result == SQLITE_READONLY ? open_immutable(store, err)
                                                                   : GT_OK;
+}
+
+/* An exported copy that is written to is a live database again. */
+static int drop_digest(struct gt_store *store, struct gt_err *err)
+{
+    int64_t entries;
+    int code = gt_store_integer(store->db, store->path, "SELECT count(*) FROM meta", &entries, err);
+
+    if (code || entries == 0)
+        return code;
+    code = gt_store_begin(store, err);
+    return code ? code : gt_store_finish(store, gt_store_exec(store, "DELETE FROM meta", err), err);
 }
 
 /* What follows once the file is open. */
@@ -350,6 +365,8 @@ static int check_and_prepare(struct gt_store *store, bool write, struct gt_err *
         code = set_up(store, true, err);
     if (!code && write)
         code = gt_store_migrate(store->db, store->path, migration, GT_STORE_VERSION, err);
+    if (!code && write)
+        code = drop_digest(store, err);
     return code;
 }
 

@@ -15,6 +15,14 @@ static const int archs[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121}
 #define ARCHS       (sizeof(archs) / sizeof(*archs))
 #define KNOWN_ARCHS "sm_75 80 86 87 88 89 90 100 103 110 120 121"
 
+bool gt_arch_known(int cc)
+{
+    for (size_t i = 0; i < ARCHS; i++)
+        if (archs[i] == cc)
+            return true;
+    return false;
+}
+
 int gt_arch_parse(const char *text, int *cc, struct gt_err *err)
 {
     const char *at = strncmp(text, "sm_", 3) ? text : text + 3;
@@ -24,11 +32,10 @@ int gt_arch_parse(const char *text, int *cc, struct gt_err *err)
         value = value * 10 + *at - '0';
     if (digits && (*at == 'a' || *at == 'f')) /* sm_90a: the same device */
         at++;
-    for (size_t i = 0; digits && !*at && i < ARCHS; i++)
-        if (archs[i] == value) {
-            *cc = value;
-            return GT_OK;
-        }
+    if (digits && !*at && gt_arch_known(value)) {
+        *cc = value;
+        return GT_OK;
+    }
     return gt_err_set(err, GT_ENOTFOUND, "unknown arch \"%.40s\"; known: " KNOWN_ARCHS, text);
 }
 

@@ -61,12 +61,9 @@ static int unknown_key(const char *where, const char *key, const char *const *al
     for (; allowed[count]; count++)
         gt_strbuf_addf(&list, "%s%s", count ? " " : "", allowed[count]);
     near = gt_near(key, strlen(key), allowed, count);
-    if (near)
-        rc = gt_err_set(err, GT_ECONFIG, "%s: unknown key \"%.64s\"; did you mean \"%s\"?", where,
-                        key, near);
-    else
-        rc = gt_err_set(err, GT_ECONFIG, "%s: unknown key \"%.64s\"; allowed: %s", where, key,
-                        list.text);
+    rc = gt_err_set(err, GT_ECONFIG, "%s: unknown key \"%.64s\"%s%s%s; allowed: %s", where, key,
+                    near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "",
+                    list.text);
     gt_strbuf_release(&list);
     return rc;
 }

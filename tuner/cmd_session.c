@@ -6,7 +6,7 @@
 
 #include "../src/cache.h"
 #include "../src/err.h"
-#include "cmd_problems.h"
+#include "../src/problemset.h"
 #include "progress.h"
 
 #define DEFAULT_DB   "gemmtune.db"
@@ -67,16 +67,12 @@ static int open_arch(struct gt_session *session, const struct gt_session_options
 }
 
 static int open_evaluator(struct gt_session *session, const struct gt_session_options *options,
-                          struct gt_err *err)
+                          int cc, struct gt_err *err)
 {
     const char *device = options->device;
     char text[64];
-    int cc = 0, rc = GT_OK;
+    int rc;
 
-    if (options->arch)
-        rc = gt_arch_parse(options->arch, &cc, err);
-    if (rc)
-        return rc;
     if (device && strcmp(device, "predict") == 0 && cc) {
         snprintf(text, sizeof(text), "predict:sm_%d", cc);
         device = text;
@@ -93,17 +89,20 @@ static int open_evaluator(struct gt_session *session, const struct gt_session_op
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err)
 {
-    int rc;
+    int rc = GT_OK, cc = 0;
 
     memset(session, 0, sizeof(*session));
     session->cli = cli;
     session->strategy = options->strategy;
     session->seed = options->seed ? (uint64_t)options->seed : DEFAULT_SEED;
-    rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir, err);
+    if (options->arch)
+        rc = gt_arch_parse(options->arch, &cc, err);
+    if (!rc)
+        rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir, err);
     if (!rc)
         rc = gt_cache_dir(&session->cache_dir, err);
     if (!rc)
-        rc = open_evaluator(session, options, err);
+        rc = open_evaluator(session, options, cc, err);
     if (!rc)
         rc = gt_store_open(&session->store, options->db ? options->db : DEFAULT_DB, GT_STORE_WRITE,
                            err);
@@ -113,6 +112,9 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         gt_session_close(session);
         return rc;
     }
+    if (cli->verbose)
+        fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
+                session->cache_dir, options->db ? options->db : DEFAULT_DB);
     session->measures = !session->evaluator->device.profile;
     if (!session->measures && !cli->quiet)
         fprintf(cli->log, "%s%sall times are PREDICTED for sm_%d by a model; nothing is measured\n",
@@ -162,40 +164,45 @@ int gt_session_problem(struct gt_problem *problem, const char *text,
     return rc;
 }
 
+/* Problem texts of --shape, then those of the --shapes file. */
+static const char *problem_text(const struct gt_problem_options *options,
+                                const struct gt_problemset *set, size_t i)
+{
+    return i < options->shape.count ? options->shape.text[i]
+                                    : set->entry[i - options->shape.count].text;
+}
+
 int gt_session_problems(struct gt_problem **problem, size_t *count,
                         const struct gt_problem_options *options, struct gt_err *err)
 {
-    struct gt_problem_texts texts = {0};
-    int rc = GT_OK;
+    struct gt_problemset set = {0};
+    size_t all = options->shape.count;
+    int rc = options->shapes ? gt_problemset_load(&set, options->shapes, err) : GT_OK;
 
     *problem = NULL;
     *count = 0;
-    for (size_t i = 0; i < options->shape.count && !rc; i++)
-        rc = gt_problem_texts_add(&texts, options->shape.text[i], err);
-    if (!rc && options->shapes)
-        rc = gt_problem_texts_load(&texts, options->shapes, err);
-    if (!rc && !texts.count)
-        rc = gt_err_set(err, GT_ESYNTAX,
-                        "no problem given: name one with --shape, e.g. --shape 4096x4096x4096");
     if (rc)
-        goto out;
-    *problem = calloc(texts.count, sizeof(**problem));
-    if (!*problem) {
+        return rc;
+    all += set.count;
+    if (!all)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "no problem given: name one with --shape, e.g. --shape 4096x4096x4096");
+    *problem = calloc(all, sizeof(**problem));
+    if (!*problem)
         rc = gt_err_nomem(err);
-        goto out;
+    for (size_t i = 0; i < all && !rc; i++) {
+        rc = gt_session_problem(&(*problem)[i], problem_text(options, &set, i), options, err);
+        if (rc && i >= options->shape.count)
+            gt_err_prefix(err, rc, "%s", options->shapes);
     }
-    for (; *count < texts.count && !rc; (*count)++)
-        rc = gt_session_problem(&(*problem)[*count], texts.text[*count], options, err);
+    gt_problemset_release(&set);
     if (rc) {
         free(*problem);
         *problem = NULL;
-        if (options->shapes && *count > options->shape.count)
-            gt_err_prefix(err, rc, "%s", options->shapes);
-        *count = 0;
+        return rc;
     }
-out:
-    gt_problem_texts_release(&texts);
-    return rc;
+    *count = all;
+    return GT_OK;
 }
 
 int gt_session_kernels(const struct gt_kernel ***list, size_t *count,

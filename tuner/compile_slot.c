@@ -84,7 +84,7 @@ void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *op
 }
 
 /* The compiler's first complaint is the one to show; what follows is often its consequence. */
-static void quote_log(char *detail, size_t size, const char *log, const char *sentence)
+static void quote_log(char *detail, size_t size, const char *log)
 {
     const char *at = strstr(log, "error");
     size_t length;
@@ -92,16 +92,45 @@ static void quote_log(char *detail, size_t size, const char *log, const char *se
     while (at && at > log && at[-1] != '\n')
         at--;
     if (!at)
-        at = *log ? log : sentence;
+        at = log;
     snprintf(detail, size, "%.*s", (int)size - 1, at);
     length = strlen(detail);
     while (length && strchr(" \t\r\n", detail[length - 1]))
         detail[--length] = '\0';
 }
 
+/* NVRTC (front end, then ptxas) says so itself when the limit on its memory stops it. */
+static bool out_of_memory(int code, const char *log)
+{
+    return code == GT_ENOMEM || strstr(log, "catastrophic error: out of memory") ||
+           strstr(log, "Memory allocation failure");
+}
+
+/* The status that a worker's error code and log stand for. */
+static void judge(struct gt_compiled *compiled, int code, const char *sentence, const char *log,
+                  const struct gt_compile_pool_options *options)
+{
+    char *detail = compiled->detail;
+    const size_t size = sizeof(compiled->detail);
+
+    if (code == GT_OK) {
+        compiled->status = GT_STATUS_OK;
+    } else if (out_of_memory(code, log)) {
+        compiled->status = GT_STATUS_COMPILE_CRASH;
+        snprintf(detail, size, "the compiler ran out of the %lld MiB of memory it may use",
+                 (long long)(options->memory >> 20));
+    } else if (code == GT_ENVRTC && log[0]) {
+        compiled->status = GT_STATUS_COMPILE_ERROR;
+        quote_log(detail, size, log);
+    } else {
+        compiled->status = GT_STATUS_COMPILE_CRASH;
+        snprintf(detail, size, "the compiler failed: %.450s", sentence);
+    }
+}
+
 /* A worker's answer to a job. */
-static int read_compiled(struct gt_slot *slot, struct gt_wire_in *in, struct gt_slot_report *report,
-                         struct gt_err *err)
+static int read_compiled(struct gt_slot *slot, const struct gt_compile_pool_options *options,
+                         struct gt_wire_in *in, struct gt_slot_report *report, struct gt_err *err)
 {
     struct gt_compiled *compiled = &report->compiled;
     const int code = (int)gt_wire_get_int(in);
@@ -118,16 +147,7 @@ static int read_compiled(struct gt_slot *slot, struct gt_wire_in *in, struct gt_
         return gt_err_set(err, code, "%s", sentence);
     slot->state = GT_SLOT_IDLE;
     report->event = GT_SLOT_COMPILED;
-    if (code == GT_OK) {
-        compiled->status = GT_STATUS_OK;
-    } else if (code == GT_ENVRTC) {
-        compiled->status = GT_STATUS_COMPILE_ERROR;
-        quote_log(compiled->detail, sizeof(compiled->detail), log, sentence);
-    } else {
-        compiled->status = GT_STATUS_COMPILE_CRASH;
-        snprintf(compiled->detail, sizeof(compiled->detail), "the compiler failed: %.450s",
-                 sentence);
-    }
+    judge(compiled, code, sentence, log, options);
     if (++slot->done >= RECYCLE_AFTER || compiled->status == GT_STATUS_COMPILE_CRASH)
         slot_end(slot, 0, report->how, sizeof(report->how));
     return GT_OK;
@@ -161,8 +181,8 @@ static void slot_lost(struct gt_slot *slot, const struct gt_compile_pool_options
     }
 }
 
-static int slot_message(struct gt_slot *slot, struct gt_wire_in *in, struct gt_slot_report *report,
-                        struct gt_err *err)
+static int slot_message(struct gt_slot *slot, const struct gt_compile_pool_options *options,
+                        struct gt_wire_in *in, struct gt_slot_report *report, struct gt_err *err)
 {
     if (slot->state == GT_SLOT_STARTING && in->type == GT_MSG_READY) {
         report->nvrtc = (int)gt_wire_get_int(in);
@@ -177,7 +197,7 @@ static int slot_message(struct gt_slot *slot, struct gt_wire_in *in, struct gt_s
         return code < 0 && code != GT_ESYNTAX ? gt_err_set(err, code, "%s", sentence) : GT_ESYNTAX;
     }
     if (slot->state == GT_SLOT_BUSY && in->type == GT_MSG_COMPILED)
-        return read_compiled(slot, in, report, err);
+        return read_compiled(slot, options, in, report, err);
     return GT_ESYNTAX;
 }
 
@@ -200,7 +220,7 @@ int gt_slot_pump(struct gt_slot *slot, const struct gt_compile_pool_options *opt
             slot_lost(slot, options, true, report);
         return GT_OK;
     }
-    rc = slot_message(slot, &in, report, err);
+    rc = slot_message(slot, options, &in, report, err);
     if (rc != GT_ESYNTAX)
         return rc;
     slot_lost(slot, options, false, report); /* it does not speak our language */

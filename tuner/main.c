@@ -26,7 +26,7 @@ static const struct gt_option common_options[] = {
     {"quiet", 'q', GT_OPTION_FLAG, offsetof(struct gt_cli, quiet), NULL,
      "no progress and no remarks on standard error, errors only", NULL, 0, 0},
     {"verbose", 'v', GT_OPTION_FLAG, offsetof(struct gt_cli, verbose), NULL,
-     "say more: what became of every candidate, where files were found", NULL, 0, 0},
+     "say more: where files were found, the compiler's words", NULL, 0, 0},
     {"color", 0, GT_OPTION_TEXT, offsetof(struct gt_cli, color), "WHEN",
      "auto (default: on a terminal, unless NO_COLOR is set), always or never", "auto|always|never",
      0, 0},
@@ -198,6 +198,10 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
         rc = gt_err_set(err, GT_ESYNTAX, "%s; usage: tune %s",
                         argc < command->min_args ? "a word is missing" : "too many words",
                         command->usage);
+        goto out;
+    }
+    if (cli->json && !command->json) {
+        rc = gt_err_set(err, GT_ESYNTAX, "tune %s has no --json form", command->name);
         goto out;
     }
     cli->colored = wants_color(cli);

@@ -199,6 +199,19 @@ void gt_wire_get_string(struct gt_wire_in *in, char *text, size_t size)
         memcpy(text, from, length + 1);
 }
 
+void gt_wire_get_struct(struct gt_wire_in *in, void *to, size_t size)
+{
+    size_t count;
+    const char *from = gt_wire_get_bytes(in, &count);
+
+    if (count != size)
+        in->failed = true;
+    if (in->failed)
+        memset(to, 0, size);
+    else
+        memcpy(to, from, size);
+}
+
 int gt_wire_finish(const struct gt_wire_in *in, struct gt_err *err)
 {
     if (in->failed || in->at != in->end)

@@ -57,6 +57,8 @@ const char *gt_wire_get_text(struct gt_wire_in *in); /* points into the frame */
 const char *gt_wire_get_bytes(struct gt_wire_in *in, size_t *count);
 /* Copies a text of less than `size` bytes; a longer one fails the message. */
 void gt_wire_get_string(struct gt_wire_in *in, char *text, size_t size);
+/* Copies a plain struct sent with put_bytes; its size must be the same. */
+void gt_wire_get_struct(struct gt_wire_in *in, void *to, size_t size);
 /* GT_OK if every field was read and well-formed, else GT_ESYNTAX. */
 int gt_wire_finish(const struct gt_wire_in *in, struct gt_err *err);
 

@@ -63,7 +63,7 @@ static void test_round_trip(void **state)
 static void test_longest_text_fits(void **state)
 {
     const char *longest =
-        "2000000001x2000002x3:e4m3:tt:acc=f16:out=f32:lda=2147483646:ldb=2147483645"
+        "20000001x2000002x3:e4m3:tt:acc=f16:out=f32:lda=2147483646:ldb=2147483645"
         ":ldc=2147483644:batch=10:sa=100000000000000000:sb=100000000000000001"
         ":sc=100000000000000002:alpha=-1.2345678901234567e-100:beta=-1.2345678901234567e+100"
         ":epi=bias+gelu:accuracy=strict:align=8";
