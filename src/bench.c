@@ -252,8 +252,6 @@ static int prove(struct gt_bench *bench, struct gt_runner *runner,
     if (!rc)
         rc = gt_resident_poison(&bench->resident, 0, err);
     if (!rc)
-        rc = gt_resident_poison_workspace(&bench->resident, runner->workspace, err);
-    if (!rc)
         rc = gt_verify_run_cases(&bench->resident, runner->module, candidate, &ran, err);
     if (!rc)
         rc = gt_module_geometry(runner->module, &runner->geometry, err);
