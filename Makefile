@@ -77,6 +77,7 @@ LIB_SRC := \
 
 # The program.
 TUNE_SRC := \
+	tuner/main.c \
 	tuner/export.c \
 	tuner/export_json.c \
 	tuner/export_c.c \
@@ -103,7 +104,6 @@ TUNE_SRC := \
 	tuner/cmd_json.c \
 	tuner/cmd_ladder.c \
 	tuner/cmd_list.c \
-	tuner/cmd_lookup.c \
 	tuner/cmd_merge.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \

@@ -11,5 +11,4 @@ t show simt_warptile WARP=3
 t show simt_warptile TM=3
 t show simt_warptile TM
 t show simt_warptile TM=4,TM=8
-t lookup 64x64x64 --arch sm_12345
 t export --format xml

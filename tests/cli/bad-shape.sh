@@ -13,5 +13,4 @@ t --arch sm_86 --shape 64x64x64:lda=32
 t --arch sm_86 --shape 64x64x64:colour=red
 t --arch sm_86 --shape 64x64x64 --batch 0
 t --arch sm_86 --shape 64x64x64 --beta much
-t lookup 64x64 --arch sm_86
 t show simt_naive --problem 64:64:64

@@ -12,5 +12,4 @@ t list kernels kernels
 t list colours
 t show
 t show --json simt_naive
-t lookup 64x64x64
 t merge
