@@ -448,52 +448,106 @@ GT_DEVICE long long partial_ld(const gt_args &args)
     return (args.n + 3) / 4 * 4;
 }
 
-/* Stores N elements of a row of D, or of a partial result of this split. */
+/* Finishes and stores N elements of a row: of D, of a partial result, or by atomics into D. All N
+ * of them exist. c: the elements of C, where beta is not 0. */
 template <int N>
 GT_DEVICE void store(const gt_args &args, const gt_output &output, long long batch, long long row,
-                     long long column, const float *value)
+                     long long column, const float *sum, const float *c)
 {
-    if (SPLIT_MODE == 0) {
-        gt_output_store<N>(output, row, column, value);
-        return;
-    }
-    if (row >= args.m || column >= args.n)
-        return;
-    if (SPLIT_MODE == 1) {
-        long long ld = partial_ld(args);
+    if constexpr (SPLIT_MODE == 1) {
         float *partial = static_cast<float *>(args.workspace) +
-                         ((blockIdx.y * args.batch + batch) * args.m + row) * ld + column;
-        gt_store<N>(partial, value); /* N divides 4: never past the padded row */
-        return;
+                         ((blockIdx.y * args.batch + batch) * args.m + row) * partial_ld(args);
+        gt_store<N>(partial + column, sum);
+    } else if constexpr (SPLIT_MODE == 2) {
+#pragma unroll
+        for (int u = 0; u < N; u++)
+            atomicAdd(output.d + row * output.ldc + column + u, args.alpha * sum[u]);
+    } else {
+        float value[N];
+#pragma unroll
+        for (int u = 0; u < N; u++)
+            value[u] = gt_epilogue(output, sum[u], c[u], column + u);
+        gt_store<N>(output.d + row * output.ldc + column, value);
     }
-    for (int i = 0; i < N; i++)
-        if (column + i < args.n)
-            atomicAdd(output.d + row * output.ldc + column + i, args.alpha * value[i]);
+}
+
+/* The elements of a lane in the block's tile, and which of them are neighbours in a row of D: along
+ * the columns of Y or, transposed, the rows of X. */
+struct Lane {
+    typedef Fragment<X, TM, LANES_M> Rows;
+    typedef Fragment<Y, TN, LANES_N> Columns;
+    static constexpr int RUN = SWAP_AB ? (Rows::ALONG_K ? 1 : Rows::PIECE)
+                                       : (Columns::ALONG_K ? 1 : Columns::PIECE);
+    static constexpr int N = RUN < VEC_C ? RUN : VEC_C;
+    static constexpr int STEP_I = SWAP_AB ? N : 1, STEP_J = SWAP_AB ? 1 : N;
+
+    /* Row and column in D of element i, j. */
+    static GT_DEVICE long long row(const Work &work, const Position &p, int i, int j)
+    {
+        return SWAP_AB ? work.column + p.column + Columns::at(j, p.lane_column)
+                       : work.row + p.row + Rows::at(i, p.lane_row);
+    }
+    static GT_DEVICE long long column(const Work &work, const Position &p, int i, int j)
+    {
+        return SWAP_AB ? work.row + p.row + Rows::at(i, p.lane_row)
+                       : work.column + p.column + Columns::at(j, p.lane_column);
+    }
+};
+
+/* A tile that lies in D as a whole. */
+template <bool READ_C>
+GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batch,
+                           const Position &p, const Accumulator &acc)
+{
+    const gt_output output = gt_output_of(args, batch);
+#pragma unroll
+    for (int i = 0; i < TM; i += Lane::STEP_I)
+#pragma unroll
+        for (int j = 0; j < TN; j += Lane::STEP_J) {
+            long long row = Lane::row(work, p, i, j), column = Lane::column(work, p, i, j);
+            float sum[Lane::N], c[Lane::N] = {};
+#pragma unroll
+            for (int u = 0; u < Lane::N; u++)
+                sum[u] = SWAP_AB ? acc.sum[i + u][j] : acc.sum[i][j + u];
+            if (READ_C)
+                gt_load<Lane::N>(c, output.c + row * output.ldc + column);
+            store<Lane::N>(args, output, batch, row, column, sum, c);
+        }
+}
+
+/* A tile at the edge, element by element: a rolled loop over a copy of the sums in local memory,
+ * because this code is rarely run and should not fill the instruction cache. */
+GT_DEVICE void store_edge(const gt_args &args, const Work &work, long long batch,
+                          const Position &p, const Accumulator &acc)
+{
+    const gt_output output = gt_output_of(args, batch);
+    float copy[TM * TN];
+#pragma unroll
+    for (int e = 0; e < TM * TN; e++)
+        copy[e] = acc.sum[e / TN][e % TN];
+#pragma unroll 1
+    for (int e = 0; e < TM * TN; e++) {
+        long long row = Lane::row(work, p, e / TN, e % TN);
+        long long column = Lane::column(work, p, e / TN, e % TN);
+        if (row < args.m && column < args.n) {
+            float c = 0.0f;
+            if (SPLIT_MODE == 0 && output.beta != 0.0f)
+                c = output.c[row * output.ldc + column];
+            store<1>(args, output, batch, row, column, copy + e, &c);
+        }
+    }
 }
 
 GT_DEVICE void store_tile(const gt_args &args, const Work &work, long long batch,
                           const Position &p, const Accumulator &acc)
 {
-    typedef Fragment<X, TM, LANES_M> RowsOf;
-    typedef Fragment<Y, TN, LANES_N> ColumnsOf;
-    /* Pieces of a lane that are contiguous in D: along Y's columns, or X's rows if swapped. */
-    constexpr int RUN = SWAP_AB ? (RowsOf::ALONG_K ? 1 : RowsOf::PIECE)
-                                : (ColumnsOf::ALONG_K ? 1 : ColumnsOf::PIECE);
-    constexpr int N = RUN < VEC_C ? RUN : VEC_C;
-    gt_output output = gt_output_of(args, batch);
-
-#pragma unroll
-    for (int i = 0; i < TM; i += SWAP_AB ? N : 1)
-#pragma unroll
-        for (int j = 0; j < TN; j += SWAP_AB ? 1 : N) {
-            long long row = work.row + p.row + RowsOf::at(i, p.lane_row);
-            long long column = work.column + p.column + ColumnsOf::at(j, p.lane_column);
-            float value[N];
-#pragma unroll
-            for (int u = 0; u < N; u++)
-                value[u] = SWAP_AB ? acc.sum[i + u][j] : acc.sum[i][j + u];
-            store<N>(args, output, batch, SWAP_AB ? column : row, SWAP_AB ? row : column, value);
-        }
+    bool whole = work.row + BM <= work.rows && work.column + BN <= work.columns;
+    if (!whole)
+        store_edge(args, work, batch, p, acc);
+    else if (SPLIT_MODE == 0 && args.beta != 0.0f)
+        store_whole<true>(args, work, batch, p, acc);
+    else
+        store_whole<false>(args, work, batch, p, acc);
 }
 
 /* The tile of this block and, with split-K, its part of the tiles along k. */
