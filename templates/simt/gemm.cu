@@ -75,6 +75,9 @@
 #ifndef REG_DOUBLE
 #define REG_DOUBLE 1 /* 1: the next step's fragments are loaded before this step's arithmetic */
 #endif
+#ifndef FMA_ORDER
+#define FMA_ORDER 0 /* products by 0 rows, 1 rows to and fro, 2 columns, 3 columns to and fro, 4 squares */
+#endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks per SM the compiler leaves registers for */
 #endif
@@ -321,13 +324,40 @@ struct Accumulator {
         x.load(stage, p.row, p.lane_row, p.slice * STEPS, k);
         y.load(stage + X::SIZE, p.column, p.lane_column, p.slice * STEPS, k);
     }
+    GT_DEVICE void fma(int i, int j, int k)
+    {
+        sum[i][j] = fmaf(x.get(i, k), y.get(j, k), sum[i][j]);
+    }
+    /* The order of the products decides which operands the register reuse cache holds, and how the
+     * compiler's register assignment avoids bank conflicts. */
     GT_DEVICE void multiply(int k)
     {
+        if constexpr (FMA_ORDER == 0 || FMA_ORDER == 1) {
+            constexpr int SERPENTINE = FMA_ORDER;
 #pragma unroll
-        for (int i = 0; i < TM; i++)
+            for (int i = 0; i < TM; i++)
+#pragma unroll
+                for (int j = 0; j < TN; j++)
+                    fma(i, SERPENTINE && i % 2 ? TN - 1 - j : j, k);
+        } else if constexpr (FMA_ORDER == 2 || FMA_ORDER == 3) {
+            constexpr int SERPENTINE = FMA_ORDER - 2;
 #pragma unroll
             for (int j = 0; j < TN; j++)
-                sum[i][j] = fmaf(x.get(i, k), y.get(j, k), sum[i][j]);
+#pragma unroll
+                for (int i = 0; i < TM; i++)
+                    fma(SERPENTINE && j % 2 ? TM - 1 - i : i, j, k);
+        } else {
+#pragma unroll
+            for (int i = 0; i < TM; i += 2)
+#pragma unroll
+                for (int column = 0; column < TN; column += 2) {
+                    int j = i % 4 ? TN - 2 - column : column;
+                    fma(i, j, k);
+                    fma(i + 1, j, k);
+                    fma(i + 1, j + 1, k);
+                    fma(i, j + 1, k);
+                }
+        }
     }
 };
 
