@@ -20,7 +20,7 @@ Q := $(if $(filter 1,$(V)),,@)
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wwrite-strings -Wvla -Wstrict-prototypes -Wmissing-prototypes \
             -Wno-format-truncation -Werror
-GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -Isrc $(CFLAGS)
+GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -Isrc -I$(BUILD) $(CFLAGS)
 LDLIBS   := -lsqlite3 -lcjson -lz -lm -ldl -lpthread
 ifneq ($(SAN),)
 GT_CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -31,26 +31,121 @@ endif
 LIB_SRC := \
 	src/err.c \
 	src/strbuf.c \
+	src/near.c \
+	src/expr.c \
+	src/problem.c \
+	src/problem_text.c \
+	src/problemset.c \
+	src/digest.c \
+	src/stats.c \
+	src/trial.c \
+	src/json.c \
+	src/device.c \
+	src/kernel.c \
+	src/kernel_reader.c \
+	src/kernel_json.c \
+	src/kernel_template.c \
+	src/kernel_point.c \
+	src/kernel_geometry.c \
+	src/data_dir.c \
+	src/render.c \
+	src/predict.c \
+	src/cuda_api.c \
+	src/compile.c \
+	src/cache.c \
+	src/gpu.c \
+	src/module.c \
+	db/store.c \
+	db/store_names.c \
+	db/store_open.c \
+	db/store_migrate.c \
+	db/store_rows.c \
+	db/store_merge.c \
+	db/store_deploy.c \
+	src/table.c \
 
 # The program.
 TUNE_SRC := \
+	tuner/export.c \
+	tuner/export_json.c \
+	tuner/export_c.c \
+	tuner/export_shipped.c \
+	tuner/sweep.c \
+	tuner/sweep_budget.c \
+	tuner/sweep_lanes.c \
+	tuner/sweep_seeds.c \
+	tuner/sweep_record.c \
+	tuner/sweep_finals.c \
+	tuner/space.c \
+	tuner/space_walk.c \
+	tuner/strategy.c \
+	tuner/strategy_local.c \
+	tuner/strategy_random.c \
+	tuner/strategy_exhaustive.c \
+	tuner/progress.c \
+	tuner/evaluator_predict.c \
+	tuner/options.c \
+	tuner/cmd_bench.c \
+	tuner/cmd_csv.c \
+	tuner/cmd_doctor.c \
+	tuner/cmd_json.c \
+	tuner/cmd_ladder.c \
+	tuner/cmd_list.c \
+	tuner/cmd_lookup.c \
+	tuner/cmd_merge.c \
+	tuner/cmd_report.c \
+	tuner/cmd_report_json.c \
+	tuner/cmd_session.c \
+	tuner/cmd_show.c \
+	tuner/cmd_tune.c \
+	tuner/wire.c \
+	tuner/process.c \
+	tuner/lock.c \
+	tuner/compile_slot.c \
+	tuner/compile_pool.c \
+	tuner/worker_compile.c \
+	tuner/evaluator_cuda_finals.c \
+	tuner/evaluator_cuda.c \
+	tuner/evaluator.c \
+	tuner/worker_gpu.c \
+	tuner/gpu_client.c \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_space.c \
+	tests/unit/test_strategy.c \
+	tests/unit/test_progress.c \
+	tests/unit/test_options.c \
+	tests/unit/test_wire.c \
+	tests/unit/test_process.c \
+	tests/unit/test_lock.c \
+	tests/unit/test_compile_pool.c \
+	tests/unit/test_store.c \
+	tests/unit/test_store_open.c \
+	tests/unit/test_store_merge.c \
+	tests/unit/test_export.c \
+	tests/unit/test_expr.c \
+	tests/unit/test_problem.c \
+	tests/unit/test_kernel.c \
+	tests/unit/test_problemset.c \
+	tests/unit/test_compile_everywhere.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
+	$(if $(SAN),,$(BUILD)/tests/emu/emulate) \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TESTS:%.c=$(BUILD)/%)
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh))
+# With T=space only that program needs to be built (scripts and parts of names: all of them).
+NAMED    := $(if $(T),$(filter %/test_$(T:test_%=%),$(TEST_BIN)))
 SETUP    := $(BUILD)/setup.stamp
 
 ## all: build the program and the library
 .PHONY: all
-all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(TUNE_SRC),$(BUILD)/tune)
+all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(filter tuner/main.c,$(TUNE_SRC)),$(BUILD)/tune)
 
 $(SETUP): tools/setup
 	@mkdir -p $(@D)
@@ -62,6 +157,11 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
+$(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
+$(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
+
 $(BUILD)/libgemmtune.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -72,7 +172,7 @@ $(BUILD)/libgemmtune.so.$(SOVERSION): $(LIB_OBJ) src/gemmtune.map
 
 $(BUILD)/tune: $(TUNE_OBJ) $(BUILD)/libgemmtune.a
 	$(if $(Q),@echo "  LINK  $@")
-	$(Q)$(CC) $(LDFLAGS) $(TUNE_OBJ) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
+	$(Q)$(CC) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/../lib' $(TUNE_OBJ) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
 
 # Everything but tuner/main.c, for the unit tests to link.
 $(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
@@ -88,9 +188,23 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
 tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
+# The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
+EMU_SRC := tests/emu/emulate.c tests/emu/execute.c tests/emu/machine.c tests/emu/fiber.c \
+	tests/emu/operands.c
+$(BUILD)/tests/emu/emulate: $(EMU_SRC) $(wildcard tests/emu/*.h) $(BUILD)/libgemmtune.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
+		-fno-sanitize-recover=all -rdynamic $(EMU_SRC) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
+
+## check-emu: run every kernel on the CPU, under the sanitizers; K=simt_naive only that one
+.PHONY: check-emu
+check-emu: $(BUILD)/tests/emu/emulate
+	$(Q)BUILD=$(BUILD) GEMMTUNE_DATA=$(CURDIR) $< $(K)
+
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(TEST_BIN) $(CHECKS)
+check: all $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
 
 ## check-style: headers, include directions, banned functions, lengths, formatting

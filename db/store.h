@@ -100,6 +100,10 @@ int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt
 /* A deployable copy: VACUUM INTO, rollback journal, content digest stored; path must not exist. */
 int gt_store_export(struct gt_store *store, const char *path, struct gt_err *err);
 
+/* The winners of the database at `path`, live or exported; one with a digest is checked against it.
+ * The rows count only once GT_OK was returned. */
+int gt_store_winners(const char *path, gt_row_visit *visit, void *context, struct gt_err *err);
+
 /* Union with another database: the deeper stage, then the newer row, wins; one transaction. */
 int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err);
 

@@ -32,6 +32,9 @@ struct gt_device {
 /* "sm_86", "86" or "sm_90a" -> 86, 90; an unknown arch is an error that lists the known ones. */
 int gt_arch_parse(const char *text, int *cc, struct gt_err *err);
 
+/* Whether code can be compiled for the arch. */
+bool gt_arch_known(int cc);
+
 /* Reads configs/devices/sm_<cc>.json of the data folder. */
 int gt_device_profile(struct gt_device *device, const char *data_dir, int cc, struct gt_err *err);
 

@@ -30,8 +30,9 @@ struct gt_constraint {
 };
 
 struct gt_derived {
-    char *name, *doc;
+    char *name, *doc; /* doc: NULL if not given */
     struct gt_expr *expr;
+    uint64_t depends; /* parameters it is computed from, see gt_kernel_depends */
 };
 
 /* One kernel launch of the list that makes up a candidate; all of them are timed as one. */
@@ -129,6 +130,10 @@ int gt_kernels_load(struct gt_kernels *kernels, const char *data_dir, const char
                     struct gt_err *err);
 void gt_kernels_release(struct gt_kernels *kernels);
 
+/* The parameters that an expression of the kernel depends on, directly or through derived names:
+ * bit i for param[i]. */
+uint64_t gt_kernel_depends(const struct gt_kernel *kernel, const struct gt_expr *expr);
+
 /* NULL with a sentence that suggests a near name, if there is none of that name. */
 struct gt_kernel *gt_kernels_find(const struct gt_kernels *kernels, const char *name,
                                   struct gt_err *err);
@@ -141,6 +146,9 @@ int gt_data_dir(char **path, struct gt_err *err);
  * not and why is not NULL, *why is a static or kernel-owned sentence. */
 bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *problem,
                       const struct gt_device *device, const char **why);
+
+/* Points of the cross product, before any constraint. */
+double gt_kernel_cross_product(const struct gt_kernel *kernel);
 
 /* "BM=128,BN=64,..." in the kernel's order; parse takes any order, missing parameters get their
  * default; unknown names and values are errors listing what is allowed. */
@@ -159,7 +167,8 @@ void gt_facts_fill(const struct gt_problem *problem, const struct gt_device *dev
                    int64_t slots[GT_MAX_SLOTS]);
 
 /* GT_OK and *failed = -1 if every constraint holds, else *failed = index of the first that does
- * not. */
+ * not.  Constraints are checked in order: a value that cannot be computed (a division by zero) is
+ * an error only if no earlier constraint rules the point out. */
 int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct gt_err *err);
 
 struct gt_launch_geometry {
@@ -168,16 +177,20 @@ struct gt_launch_geometry {
     int carveout;
 };
 
-/* Everything a launch and a compile need to know of a candidate. */
+/* Everything a launch and a compile need to know of a candidate.  A launch whose grid is empty
+ * (a size of 0) is left out. */
 struct gt_geometry {
     struct gt_launch_geometry launch[GT_MAX_LAUNCHES];
-    size_t launches; /* those whose `when` holds */
+    size_t launches; /* those that have something to do */
     size_t workspace_bytes;
     int launch_param[16]; /* gt_args.launch[] */
     bool deterministic;
     int max_registers, code_arch;
     bool code_ptx;
 };
+
+/* GT_ERANGE with a sentence that names kernel, key and value if the device cannot launch it so:
+ * more than 1024 threads, shared memory beyond SMEM_BLOCK, a grid beyond CUDA's limits... */
 int gt_candidate_geometry(const struct gt_candidate *candidate, struct gt_geometry *geometry,
                           struct gt_err *err);
 

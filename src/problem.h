@@ -1,55 +1,61 @@
-/* problem.h - vocabulary: facts about a struct gt_problem (gemmtune.h), the thing to be computed.
- */
+/* problem.h - vocabulary: what else the project asks of a struct gt_problem (gemmtune.h): names of
+ * its parts, its check, sizes in elements and bytes. */
 #ifndef GT_PROBLEM_H
 #define GT_PROBLEM_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "gemmtune.h"
 
-#include <stdbool.h>
+/* Largest size, leading dimension and batch. */
+#define GT_MAX_EXTENT ((int64_t)0x7fffffff)
 
-/* Largest size of one dimension, leading dimension or batch a problem may have. */
-#define GT_MAX_EXTENT ((int64_t)1 << 31)
-
-const char *gt_dtype_name(enum gt_dtype type);
-size_t gt_dtype_size(enum gt_dtype type);
-int gt_dtype_parse(const char *text, enum gt_dtype *type, struct gt_err *err);
-
-const char *gt_accuracy_name(enum gt_accuracy accuracy); /* "strict", "f32", "tf32", "low" */
-int gt_accuracy_parse(const char *text, enum gt_accuracy *accuracy, struct gt_err *err);
-
-/* "nn", "nt", "tn" or "tt": op of A, then op of B. */
-const char *gt_problem_layout(const struct gt_problem *problem);
-
-/* "none", "bias", "relu", "gelu", "bias+relu", "bias+gelu". */
-const char *gt_epilogue_name(unsigned epilogue);
-
-/* GT_OK, or GT_ERANGE with a sentence: sizes, leading dimensions >= row lengths, batch strides that
- * do not overlap for C, an epilogue and types that exist, no 64-bit overflow of any byte count. */
+/* GT_OK if every field is in its range: sizes 0..GT_MAX_EXTENT, leading dimensions at least a row,
+ * matrices of D in a batch apart, all operands together addressable; else GT_ERANGE. */
 int gt_problem_check(const struct gt_problem *problem, struct gt_err *err);
 
-/* Rows and row length of an operand as stored. */
-int64_t gt_problem_rows_a(const struct gt_problem *problem);
-int64_t gt_problem_cols_a(const struct gt_problem *problem);
-int64_t gt_problem_rows_b(const struct gt_problem *problem);
-int64_t gt_problem_cols_b(const struct gt_problem *problem);
+/* Sets leading dimensions and strides to those of packed matrices. */
+void gt_problem_pack(struct gt_problem *problem);
 
-/* Elements from the first to one past the last of an operand over the whole batch. */
-int64_t gt_problem_elements_a(const struct gt_problem *problem);
-int64_t gt_problem_elements_b(const struct gt_problem *problem);
-int64_t gt_problem_elements_c(const struct gt_problem *problem);
+const char *gt_dtype_name(enum gt_dtype type); /* "f32" */
+int64_t gt_dtype_size(enum gt_dtype type);     /* bytes of an element */
+bool gt_dtype_parse(enum gt_dtype *type, const char *text, size_t length);
 
-/* Alignment class of an operand: the largest of 16, 8, 4, 2, 1 bytes that divides its base pointer,
- * the bytes of a row and the bytes of a batch stride. */
-int gt_problem_align_a(const struct gt_problem *problem);
-int gt_problem_align_b(const struct gt_problem *problem);
-int gt_problem_align_c(const struct gt_problem *problem);
+/* What out, acc and accuracy are when the text does not say. */
+enum gt_dtype gt_dtype_default_out(enum gt_dtype type);
+enum gt_dtype gt_dtype_default_acc(enum gt_dtype type);
+enum gt_accuracy gt_dtype_default_accuracy(enum gt_dtype type);
 
-/* 2*m*n*k*batch, and the fewest bytes moved: each operand once, C read only when beta != 0. */
+const char *gt_accuracy_name(enum gt_accuracy accuracy); /* "strict" */
+bool gt_accuracy_parse(enum gt_accuracy *accuracy, const char *text, size_t length);
+
+#define GT_EPILOGUE_COUNT 6 /* combinations of GT_EPILOGUE_ flags that are allowed */
+const char *gt_epilogue_name(unsigned epilogue); /* "bias+relu"; NULL if not allowed */
+bool gt_epilogue_parse(unsigned *epilogue, const char *text, size_t length);
+
+/* "nn", "nt", "tn", "tt" of trans_a * 2 + trans_b. */
+const char *gt_layout_name(unsigned layout);
+bool gt_layout_parse(unsigned *layout, const char *text, size_t length);
+unsigned gt_problem_layout(const struct gt_problem *problem);
+
+/* The operands, as index of the functions below. */
+enum gt_operand { GT_OPERAND_A, GT_OPERAND_B, GT_OPERAND_C /* and D */ };
+
+int64_t gt_problem_rows(const struct gt_problem *problem, enum gt_operand operand); /* as stored */
+int64_t gt_problem_cols(const struct gt_problem *problem, enum gt_operand operand);
+int64_t gt_problem_ld(const struct gt_problem *problem, enum gt_operand operand);
+int64_t gt_problem_stride(const struct gt_problem *problem, enum gt_operand operand);
+enum gt_dtype gt_problem_dtype(const struct gt_problem *problem, enum gt_operand operand);
+
+/* Elements from the first to the last one of all matrices of the batch; 0 if there is none. */
+int64_t gt_problem_elements(const struct gt_problem *problem, enum gt_operand operand);
+int64_t gt_problem_bytes(const struct gt_problem *problem, enum gt_operand operand);
+
+/* Largest of 16, 8, 4, 2, 1 that divides base, row stride and batch stride in bytes. */
+int gt_problem_alignment(const struct gt_problem *problem, enum gt_operand operand);
+
+/* Floating-point operations: 2 M N K, for all matrices of the batch. */
 double gt_problem_flops(const struct gt_problem *problem);
-double gt_problem_bytes(const struct gt_problem *problem);
-
-/* Whether a winner of one problem is an exact answer for the other: equal but for alpha, and beta
- * compared only by whether it is zero. */
-bool gt_problem_same(const struct gt_problem *x, const struct gt_problem *y);
 
 #endif

@@ -49,6 +49,7 @@ struct gt_trial {
     int registers, spill_bytes, static_shared;
     int64_t shared_bytes,
         workspace_bytes;                  /* per block (static + dynamic); of the whole candidate */
+    bool varies;                          /* last bits may differ between launches (atomics) */
     double clock_mhz;                     /* SM clock seen while timing; 0: not seen */
     double compile_ms, prove_ms, time_ms; /* what it cost */
     char detail[512]; /* why, for people: "element (3,17) is 1.25, expected 1.5" */

@@ -10,6 +10,8 @@
 #include "../src/bench.h"
 #include "../src/trial.h"
 
+#include <signal.h>
+
 struct gt_evaluator;
 
 /* What the evaluator tells the sweep while it works. */
@@ -31,11 +33,13 @@ struct gt_evaluator_options {
     bool baseline;            /* measure cuBLASLt */
     struct gt_bench_options bench;
     struct gt_evaluator_events events;
+    /* Signals seen so far (NULL: none): a second one ends blocking calls with GT_EINTERRUPTED. */
+    const volatile sig_atomic_t *signals;
 };
 
 struct gt_evaluator_stats {
-    double busy_s, wall_s; /* GPU worker at work; since the problem was opened */
-    int64_t compiled, cache_hits, respawns;
+    double busy_s, wall_s;                  /* GPU worker at work; since the problem was opened */
+    int64_t compiled, cache_hits, respawns; /* since the evaluator was opened */
 };
 
 struct gt_evaluator_ops {
@@ -53,6 +57,9 @@ struct gt_evaluator_ops {
      */
     int (*collect)(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
                    struct gt_trial *trial, struct gt_err *err);
+    /* Forgets what was submitted and not begun: those ids never come back.  Returns how many trials
+     * are still to be collected.  For a sweep that is to stop with the candidate in flight. */
+    size_t (*drop)(struct gt_evaluator *evaluator);
     /* Best time so far, for `slow`. */
     void (*set_best)(struct gt_evaluator *evaluator, double us);
     /* Stages 2 and 3; NULL for evaluators that do not measure.  Blocking. */

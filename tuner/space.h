@@ -12,15 +12,17 @@ struct gt_space {
     const struct gt_problem *problem;
     const struct gt_device *device;
     double cross_product; /* points before any constraint */
+    double valid;         /* points that satisfy every constraint; more than count if sampled */
     uint8_t *index;       /* count x kernel->params */
     size_t count;
     uint32_t *lookup; /* hash table over the points, for gt_space_find */
     size_t lookup_size;
 };
 
-/* Enumerates with prefix pruning.  A constraint that no point satisfies is an error that quotes it
- * and its why.  `limit` bounds the points kept (0: GT_SPACE_LIMIT); beyond it a uniform sample is
- * kept. */
+/* Enumerates with prefix pruning.  A constraint that no point satisfies is an error (GT_ERANGE)
+ * that quotes it and its why.  `limit` bounds the points kept (0: GT_SPACE_LIMIT); beyond it a
+ * uniform sample is kept, always the same one.  Kernel, problem and device must outlive the space.
+ */
 #define GT_SPACE_LIMIT 4000000
 int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,
                   const struct gt_problem *problem, const struct gt_device *device, size_t limit,

@@ -17,7 +17,7 @@ struct gt_budget {
     int64_t patience; /* trials of a problem since its best improved by 0.5 % */
 };
 
-/* "500" (trials), "90s", "30m", "8h", or several joined by commas: "30m,2000". */
+/* "500" (trials), "90s", "30m", "8h", "patience=200", or several joined by commas: "30m,2000". */
 int gt_budget_parse(struct gt_budget *budget, const char *text, struct gt_err *err);
 
 /* What is spent when the user names no budget: a predictor's is counted in trials, so that a run

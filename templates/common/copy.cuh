@@ -9,10 +9,10 @@
 
 #ifdef GT_EMULATE
 
-template <int SIZE, int L2 = 0>
+template <int size, int l2 = 0>
 GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
 {
-    gt_emu_copy(shared, global, SIZE, valid_bytes);
+    gt_emu_copy(shared, global, size, valid_bytes);
 }
 
 GT_DEVICE void cp_async_commit()
@@ -20,9 +20,9 @@ GT_DEVICE void cp_async_commit()
     gt_emu_copy_commit();
 }
 
-template <int PENDING> GT_DEVICE void cp_async_wait()
+template <int pending> GT_DEVICE void cp_async_wait()
 {
-    gt_emu_copy_wait(PENDING);
+    gt_emu_copy_wait(pending);
 }
 
 #elif __CUDA_ARCH__ >= 800
@@ -32,33 +32,33 @@ GT_DEVICE unsigned gt_shared_address(const void *pointer)
     return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
-/* SIZE (4, 8 or 16) bytes, of which the first valid_bytes are read and the rest are zeros.  L2: 0,
- * or the bytes (64, 128, 256) that the L2 cache fetches around them. */
-template <int SIZE, int L2 = 0>
+/* `size` (4, 8 or 16) bytes, of which the first valid_bytes are read and the rest are zeros.  l2:
+ * 0, or the bytes (64, 128, 256) that the L2 cache fetches around them. */
+template <int size, int l2 = 0>
 GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
 {
-    static_assert(SIZE == 4 || SIZE == 8 || SIZE == 16, "sizes of cp.async");
-    static_assert(L2 == 0 || L2 == 64 || L2 == 128 || L2 == 256, "L2 prefetch sizes");
+    static_assert(size == 4 || size == 8 || size == 16, "sizes of cp.async");
+    static_assert(l2 == 0 || l2 == 64 || l2 == 128 || l2 == 256, "L2 prefetch sizes");
 #define GT_CP_ASYNC(operation)                                                                   \
     asm volatile(operation " [%0], [%1], %2, %3;" ::"r"(gt_shared_address(shared)), "l"(global), \
-                 "n"(SIZE), "r"(valid_bytes)                                                     \
+                 "n"(size), "r"(valid_bytes)                                                     \
                  : "memory")
     /* 16 bytes bypass L1 (.cg); smaller ones cannot (.ca). */
-    if (SIZE == 16) {
-        if (L2 == 0)
+    if (size == 16) {
+        if (l2 == 0)
             GT_CP_ASYNC("cp.async.cg.shared.global");
-        else if (L2 == 64)
+        else if (l2 == 64)
             GT_CP_ASYNC("cp.async.cg.shared.global.L2::64B");
-        else if (L2 == 128)
+        else if (l2 == 128)
             GT_CP_ASYNC("cp.async.cg.shared.global.L2::128B");
         else
             GT_CP_ASYNC("cp.async.cg.shared.global.L2::256B");
     } else {
-        if (L2 == 0)
+        if (l2 == 0)
             GT_CP_ASYNC("cp.async.ca.shared.global");
-        else if (L2 == 64)
+        else if (l2 == 64)
             GT_CP_ASYNC("cp.async.ca.shared.global.L2::64B");
-        else if (L2 == 128)
+        else if (l2 == 128)
             GT_CP_ASYNC("cp.async.ca.shared.global.L2::128B");
         else
             GT_CP_ASYNC("cp.async.ca.shared.global.L2::256B");
@@ -72,23 +72,23 @@ GT_DEVICE void cp_async_commit()
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-/* Waits until at most the PENDING youngest groups of the thread are incomplete. */
-template <int PENDING> GT_DEVICE void cp_async_wait()
+/* Waits until at most the pending youngest groups of the thread are incomplete. */
+template <int pending> GT_DEVICE void cp_async_wait()
 {
-    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
 #else
 
-template <int SIZE, int L2 = 0>
+template <int size, int l2 = 0>
 GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
 {
-    typedef typename gt_vector<SIZE / 4>::type word;
-    if (valid_bytes == SIZE) {
+    typedef typename gt_vector<size / 4>::type word;
+    if (valid_bytes == size) {
         *static_cast<word *>(shared) = __ldg(static_cast<const word *>(global));
         return;
     }
-    for (int i = 0; i < SIZE; i++)
+    for (int i = 0; i < size; i++)
         static_cast<char *>(shared)[i] = i < valid_bytes ? static_cast<const char *>(global)[i] : 0;
 }
 
@@ -96,7 +96,7 @@ GT_DEVICE void cp_async_commit()
 {
 }
 
-template <int PENDING> GT_DEVICE void cp_async_wait()
+template <int pending> GT_DEVICE void cp_async_wait()
 {
 }
 
@@ -136,19 +136,19 @@ template <int SIZE, int L2 = 0> GT_DEVICE void cp_async_whole(void *shared, cons
 }
 
 /* The sizes by name: all of it, or zeros. */
-template <int L2 = 0> GT_DEVICE void cp_async_4(void *shared, const void *global, bool valid)
+template <int l2 = 0> GT_DEVICE void cp_async_4(void *shared, const void *global, bool valid)
 {
-    cp_async<4, L2>(shared, global, valid ? 4 : 0);
+    cp_async<4, l2>(shared, global, valid ? 4 : 0);
 }
 
-template <int L2 = 0> GT_DEVICE void cp_async_8(void *shared, const void *global, bool valid)
+template <int l2 = 0> GT_DEVICE void cp_async_8(void *shared, const void *global, bool valid)
 {
-    cp_async<8, L2>(shared, global, valid ? 8 : 0);
+    cp_async<8, l2>(shared, global, valid ? 8 : 0);
 }
 
-template <int L2 = 0> GT_DEVICE void cp_async_16(void *shared, const void *global, bool valid)
+template <int l2 = 0> GT_DEVICE void cp_async_16(void *shared, const void *global, bool valid)
 {
-    cp_async<16, L2>(shared, global, valid ? 16 : 0);
+    cp_async<16, l2>(shared, global, valid ? 16 : 0);
 }
 
 #endif

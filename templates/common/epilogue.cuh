@@ -49,27 +49,27 @@ GT_DEVICE float gt_epilogue(const gt_output &output, float acc, float c, long lo
     return gt_activate(output, value, column);
 }
 
-/* Finishes and stores N (1, 2 or 4) elements of one row from `column` on; those outside of D are
- * left out.  With N > 1 the row's address and ldc are multiples of N elements. */
-template <int N>
+/* Finishes and stores count (1, 2 or 4) elements of one row from `column` on; those outside of D
+ * are left out.  With count > 1 the row's address and ldc are multiples of count elements. */
+template <int count>
 GT_DEVICE void gt_output_store(const gt_output &output, long long row, long long column,
                                const float *acc)
 {
     if (row >= output.m || column >= output.n)
         return;
     long long at = row * output.ldc + column;
-    float value[N];
-    if (column + N <= output.n) {
+    float value[count];
+    if (column + count <= output.n) {
         if (output.beta != 0.0f)
-            gt_load<N>(value, output.c + at);
+            gt_load<count>(value, output.c + at);
 #pragma unroll
-        for (int i = 0; i < N; i++)
+        for (int i = 0; i < count; i++)
             value[i] = gt_epilogue(output, acc[i], value[i], column + i);
-        gt_store<N>(output.d + at, value);
+        gt_store<count>(output.d + at, value);
         return;
     }
 #pragma unroll
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < count; i++)
         if (column + i < output.n) {
             float c = output.beta != 0.0f ? output.c[at + i] : 0.0f;
             output.d[at + i] = gt_epilogue(output, acc[i], c, column + i);

@@ -27,6 +27,7 @@
 #include "common/platform.cuh"
 #include "common/vector.cuh"
 #include "common/copy.cuh"
+#include "common/tile.cuh"
 #include "common/operand.cuh"
 #include "common/epilogue.cuh"
 #include "common/raster.cuh"

@@ -3,7 +3,7 @@
 #ifndef GT_VECTOR_CUH
 #define GT_VECTOR_CUH
 
-template <int N> struct gt_vector;
+template <int n> struct gt_vector;
 template <> struct gt_vector<1> {
     typedef float type;
 };
@@ -48,42 +48,42 @@ GT_DEVICE void gt_pack(float4 *to, const float *from)
     *to = make_float4(from[0], from[1], from[2], from[3]);
 }
 
-/* N floats from shared or global memory to registers. */
-template <int N> GT_DEVICE void gt_load(float *to, const float *from)
+/* n floats from shared or global memory to registers. */
+template <int n> GT_DEVICE void gt_load(float *to, const float *from)
 {
-    gt_unpack(to, *reinterpret_cast<const typename gt_vector<N>::type *>(from));
+    gt_unpack(to, *reinterpret_cast<const typename gt_vector<n>::type *>(from));
 }
 
 /* The same through the read-only path: global memory that no thread writes during the launch. */
-template <int N> GT_DEVICE void gt_load_global(float *to, const float *from)
+template <int n> GT_DEVICE void gt_load_global(float *to, const float *from)
 {
-    gt_unpack(to, __ldg(reinterpret_cast<const typename gt_vector<N>::type *>(from)));
+    gt_unpack(to, __ldg(reinterpret_cast<const typename gt_vector<n>::type *>(from)));
 }
 
-/* N floats from registers to shared or global memory. */
-template <int N> GT_DEVICE void gt_store(float *to, const float *from)
+/* n floats from registers to shared or global memory. */
+template <int n> GT_DEVICE void gt_store(float *to, const float *from)
 {
-    gt_pack(reinterpret_cast<typename gt_vector<N>::type *>(to), from);
+    gt_pack(reinterpret_cast<typename gt_vector<n>::type *>(to), from);
 }
 
-/* COUNT floats, a multiple of N, by COUNT / N instructions. */
-template <int N, int COUNT> GT_DEVICE void gt_load_many(float *to, const float *from)
+/* count floats, a multiple of n, by count / n instructions. */
+template <int n, int count> GT_DEVICE void gt_load_many(float *to, const float *from)
 {
-    static_assert(COUNT % N == 0, "whole vectors only");
+    static_assert(count % n == 0, "whole vectors only");
 #pragma unroll
-    for (int i = 0; i < COUNT; i += N)
-        gt_load<N>(to + i, from + i);
+    for (int i = 0; i < count; i += n)
+        gt_load<n>(to + i, from + i);
 }
 
-/* The first `valid` (0..N) of N floats of global memory, zeros for the rest. */
-template <int N> GT_DEVICE void gt_load_masked(float *to, const float *from, long long valid)
+/* The first `valid` (0..n) of n floats of global memory, zeros for the rest. */
+template <int n> GT_DEVICE void gt_load_masked(float *to, const float *from, long long valid)
 {
-    if (valid >= N) {
-        gt_load_global<N>(to, from);
+    if (valid >= n) {
+        gt_load_global<n>(to, from);
         return;
     }
 #pragma unroll
-    for (int i = 0; i < N; i++)
+    for (int i = 0; i < n; i++)
         to[i] = i < valid ? __ldg(from + i) : 0.0f;
 }
 

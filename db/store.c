@@ -1,0 +1,334 @@
+/* store.c - writes what became of candidates: attempts, trials, baselines, ties.  See store.h;
+ * what they refer to is in store_names.c, opening in store_open.c, reading in store_rows.c. */
+#include "store_internal.h"
+
+#include "../src/err.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether the new trial (excluded) may take the place of the old one: evidence that a kernel
+ * computes something wrong counts always; an ok trial gives way only to one as deep that ended
+ * for good; anything else gives way. */
+#define GT_STORE_REPLACES                                            \
+    "excluded.status IN " GT_STORE_FAULTY " OR trial.status <> 'ok'" \
+    " OR (excluded.stage >= trial.stage AND excluded.status <> 'device_lost')"
+
+static const char *const text[GT_STORE_STATEMENTS] = {
+    [GT_STORE_BEGIN] = "BEGIN IMMEDIATE",
+    [GT_STORE_COMMIT] = "COMMIT",
+    [GT_STORE_ROLLBACK] = "ROLLBACK",
+    [GT_STORE_ATTEMPT] =
+        "INSERT INTO attempt (device, toolchain, kernel, problem, point, warm_l2, sweep, at,"
+        " count, open) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1, 1)"
+        " ON CONFLICT DO UPDATE SET count = count + 1, open = 1, sweep = excluded.sweep,"
+        " at = excluded.at",
+    [GT_STORE_TRIAL] = "INSERT INTO trial (device, toolchain, kernel, problem, point, warm_l2, "
+                       "sweep, at," GT_STORE_TRIAL_COLUMNS
+                       ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
+                       " ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, "
+                       "?27)" GT_STORE_TRIAL_UPDATE " WHERE " GT_STORE_REPLACES,
+    [GT_STORE_CLOSE_ATTEMPT] =
+        "UPDATE attempt SET open = 0 WHERE device = ?1 AND toolchain = ?2 AND kernel = ?3"
+        " AND problem = ?4 AND point = ?5 AND warm_l2 = ?6",
+};
+
+int gt_store_prepare(struct gt_store *store, sqlite3_stmt **statement, const char *sql,
+                     struct gt_err *err)
+{
+    if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL) !=
+        SQLITE_OK)
+        return gt_store_fail(store->db, store->path, "use it", err);
+    return GT_OK;
+}
+
+int gt_store_exec(struct gt_store *store, const char *sql, struct gt_err *err)
+{
+    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return gt_store_fail(store->db, store->path, "write to it", err);
+    return GT_OK;
+}
+
+/* The cached statement, prepared at its first use. */
+static int cached(struct gt_store *store, enum gt_store_statement which, sqlite3_stmt **statement,
+                  struct gt_err *err)
+{
+    int code = GT_OK;
+
+    if (!store->statement[which])
+        code = gt_store_prepare(store, &store->statement[which], text[which], err);
+    *statement = store->statement[which];
+    return code;
+}
+
+int gt_store_run(struct gt_store *store, sqlite3_stmt *statement, const char *doing,
+                 struct gt_err *err)
+{
+    int result, code = GT_OK;
+
+    do
+        result = sqlite3_step(statement);
+    while (result == SQLITE_ROW);
+    if (result != SQLITE_DONE)
+        code = gt_store_fail(store->db, store->path, doing, err);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return code;
+}
+
+static int run_cached(struct gt_store *store, enum gt_store_statement which, const char *doing,
+                      struct gt_err *err)
+{
+    sqlite3_stmt *statement;
+    int code = cached(store, which, &statement, err);
+
+    return code ? code : gt_store_run(store, statement, doing, err);
+}
+
+int gt_store_begin(struct gt_store *store, struct gt_err *err)
+{
+    return run_cached(store, GT_STORE_BEGIN, "begin to write", err);
+}
+
+int gt_store_finish(struct gt_store *store, int code, struct gt_err *err)
+{
+    if (!code)
+        code = run_cached(store, GT_STORE_COMMIT, "write to it", err);
+    if (code && !sqlite3_get_autocommit(store->db))
+        run_cached(store, GT_STORE_ROLLBACK, "undo", NULL);
+    return code;
+}
+
+int gt_store_insert(struct gt_store *store, sqlite3_stmt *statement, int64_t *id, const char *doing,
+                    struct gt_err *err)
+{
+    int code = gt_store_begin(store, err);
+
+    if (!code) {
+        if (sqlite3_step(statement) == SQLITE_ROW) {
+            *id = sqlite3_column_int64(statement, 0);
+            code = gt_store_run(store, statement, doing, err);
+        } else {
+            code = gt_store_fail(store->db, store->path, doing, err);
+            sqlite3_reset(statement);
+        }
+        code = gt_store_finish(store, code, err);
+    }
+    sqlite3_finalize(statement);
+    return code;
+}
+
+void gt_store_bind(sqlite3_stmt *statement, int i, const char *value)
+{
+    sqlite3_bind_text(statement, i, value ? value : "", -1, SQLITE_TRANSIENT);
+}
+
+/* Parameters 1 to 8, the same in every statement about a candidate. */
+static void bind_key(sqlite3_stmt *s, const struct gt_trial_key *key)
+{
+    sqlite3_bind_int64(s, 1, key->device);
+    sqlite3_bind_int64(s, 2, key->toolchain);
+    sqlite3_bind_int64(s, 3, key->kernel);
+    sqlite3_bind_int64(s, 4, key->problem);
+    gt_store_bind(s, 5, key->point);
+    sqlite3_bind_int(s, 6, key->warm_l2);
+    if (sqlite3_bind_parameter_count(s) < 8)
+        return;
+    sqlite3_bind_int64(s, 7, key->sweep);
+    sqlite3_bind_int64(s, 8, gt_store_now());
+}
+
+int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err)
+{
+    sqlite3_stmt *s;
+    int code = cached(store, GT_STORE_ATTEMPT, &s, err);
+
+    if (!code)
+        code = gt_store_begin(store, err);
+    if (code)
+        return code;
+    bind_key(s, key);
+    return gt_store_finish(store, gt_store_run(store, s, "write an attempt", err), err);
+}
+
+/* Samples are kept as little-endian float32, whatever machine wrote them. */
+static void bind_samples(sqlite3_stmt *s, int i, const float *sample, int samples)
+{
+    unsigned char bytes[GT_MAX_SAMPLES * 4];
+
+    for (int j = 0; j < samples; j++) {
+        uint32_t bits;
+
+        memcpy(&bits, &sample[j], sizeof(bits));
+        for (int b = 0; b < 4; b++)
+            bytes[j * 4 + b] = (unsigned char)(bits >> (8 * b));
+    }
+    sqlite3_bind_blob(s, i, bytes, samples * 4, SQLITE_TRANSIENT);
+}
+
+/* A finite number that may be stored; what a failed trial left half measured becomes 0. */
+static double number(double value)
+{
+    return isfinite(value) && value > 0 ? value : 0;
+}
+
+/* An error that cannot be told is as bad as the worst. */
+static double error_u(double value)
+{
+    return isfinite(value) ? fabs(value) : DBL_MAX;
+}
+
+static int check_trial(const struct gt_trial_key *key, const struct gt_trial *trial,
+                       struct gt_err *err)
+{
+    if (trial->status <= GT_STATUS_NONE || trial->status >= GT_STATUS_COUNT || trial->samples < 0 ||
+        trial->samples > GT_MAX_SAMPLES)
+        return gt_err_set(err, GT_ERANGE,
+                          "the trial of %s has status %d and %d samples: not a finished trial",
+                          key->point, (int)trial->status, trial->samples);
+    if (trial->status == GT_STATUS_OK &&
+        !(isfinite(trial->us) && trial->us > 0 && trial->lo_us >= 0 && trial->lo_us <= trial->us &&
+          (trial->hi_us >= trial->us || trial->hi_us == 0)))
+        return gt_err_set(err, GT_ERANGE,
+                          "the time of %s is %g us in [%g, %g]: not a time above zero with its "
+                          "interval",
+                          key->point, trial->us, trial->lo_us, trial->hi_us);
+    return GT_OK;
+}
+
+static void bind_trial(sqlite3_stmt *s, const struct gt_trial *trial)
+{
+    sqlite3_bind_int(s, 9, trial->predicted);
+    gt_store_bind(s, 10, gt_status_name(trial->status));
+    sqlite3_bind_int(s, 11, trial->stage);
+    sqlite3_bind_double(s, 12, number(trial->us));
+    sqlite3_bind_double(s, 13, number(trial->lo_us));
+    sqlite3_bind_double(s, 14, number(trial->hi_us));
+    sqlite3_bind_double(s, 15, error_u(trial->err_u));
+    sqlite3_bind_int(s, 16, trial->registers);
+    sqlite3_bind_int(s, 17, trial->spill_bytes);
+    sqlite3_bind_int(s, 18, trial->static_shared);
+    sqlite3_bind_int64(s, 19, trial->shared_bytes);
+    sqlite3_bind_int64(s, 20, trial->workspace_bytes);
+    sqlite3_bind_double(s, 21, number(trial->clock_mhz));
+    sqlite3_bind_double(s, 22, number(trial->compile_ms));
+    sqlite3_bind_double(s, 23, number(trial->prove_ms));
+    sqlite3_bind_double(s, 24, number(trial->time_ms));
+    sqlite3_bind_int(s, 25, trial->varies);
+    gt_store_bind(s, 26, trial->detail);
+    bind_samples(s, 27, trial->sample, trial->samples);
+}
+
+int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
+                   const struct gt_trial *trial, struct gt_err *err)
+{
+    sqlite3_stmt *s, *closing;
+    int code = check_trial(key, trial, err);
+
+    if (!code)
+        code = cached(store, GT_STORE_TRIAL, &s, err);
+    if (!code)
+        code = cached(store, GT_STORE_CLOSE_ATTEMPT, &closing, err);
+    if (!code)
+        code = gt_store_begin(store, err);
+    if (code)
+        return code;
+    bind_key(s, key);
+    bind_trial(s, trial);
+    code = gt_store_run(store, s, "write a trial", err);
+    if (!code) {
+        bind_key(closing, key);
+        code = gt_store_run(store, closing, "close an attempt", err);
+    }
+    return gt_store_finish(store, code, err);
+}
+
+int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
+                      const struct gt_baseline *baseline, struct gt_err *err)
+{
+    sqlite3_stmt *s;
+    int64_t id;
+    int code = gt_store_prepare(
+        store, &s,
+        "INSERT OR REPLACE INTO baseline (device, problem, warm_l2, sweep, name, answers, best, us,"
+        " lo_us, hi_us, first_us, err_u, samples, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
+        " ?10, ?11, ?12, ?13, ?14) RETURNING device",
+        err);
+
+    if (code)
+        return code;
+    sqlite3_bind_int64(s, 1, key->device);
+    sqlite3_bind_int64(s, 2, key->problem);
+    sqlite3_bind_int(s, 3, key->warm_l2);
+    sqlite3_bind_int64(s, 4, key->sweep);
+    gt_store_bind(s, 5, baseline->name);
+    sqlite3_bind_int(s, 6, baseline->answers);
+    sqlite3_bind_int(s, 7, baseline->best);
+    sqlite3_bind_double(s, 8, baseline->us);
+    sqlite3_bind_double(s, 9, number(baseline->lo_us));
+    sqlite3_bind_double(s, 10, number(baseline->hi_us));
+    sqlite3_bind_double(s, 11, number(baseline->first_us));
+    sqlite3_bind_double(s, 12, error_u(baseline->err_u));
+    bind_samples(s, 13, baseline->sample, baseline->samples);
+    sqlite3_bind_int64(s, 14, gt_store_now());
+    return gt_store_insert(store, s, &id, "write the baseline", err);
+}
+
+/* One member of a tie group; the statement is reused. */
+static int add_tie(struct gt_store *store, sqlite3_stmt *s, const struct gt_trial_key *key,
+                   const char *kernel, const char *point, struct gt_err *err)
+{
+    sqlite3_bind_int64(s, 1, key->device);
+    sqlite3_bind_int64(s, 2, key->problem);
+    sqlite3_bind_int(s, 3, key->warm_l2);
+    if (kernel)
+        gt_store_bind(s, 4, kernel);
+    sqlite3_bind_int64(s, 5, key->kernel);
+    gt_store_bind(s, 6, point);
+    sqlite3_bind_int(s, 7, !kernel);
+    return gt_store_run(store, s, "write a tie", err);
+}
+
+static int clear_ties(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err)
+{
+    sqlite3_stmt *s;
+    int code = gt_store_prepare(
+        store, &s, "DELETE FROM tie WHERE device = ?1 AND problem = ?2 AND warm_l2 = ?3", err);
+
+    if (code)
+        return code;
+    sqlite3_bind_int64(s, 1, key->device);
+    sqlite3_bind_int64(s, 2, key->problem);
+    sqlite3_bind_int(s, 3, key->warm_l2);
+    code = gt_store_run(store, s, "clear the ties", err);
+    sqlite3_finalize(s);
+    return code;
+}
+
+int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const char *const *kernel,
+                 const char *const *point, size_t count, struct gt_err *err)
+{
+    sqlite3_stmt *s;
+    int code =
+        gt_store_prepare(store, &s,
+                         "INSERT OR IGNORE INTO tie (device, problem, warm_l2, kernel, point, "
+                         "chosen) VALUES (?1, ?2,"
+                         " ?3, coalesce(?4, (SELECT name FROM kernel WHERE id = ?5)), ?6, ?7)",
+                         err);
+
+    if (code)
+        return code;
+    code = gt_store_begin(store, err);
+    if (!code) {
+        code = clear_ties(store, key, err);
+        if (!code) /* the winner itself comes first: its own name among the others is ignored */
+            code = add_tie(store, s, key, NULL, key->point, err);
+        for (size_t i = 0; i < count && !code; i++)
+            code = add_tie(store, s, key, kernel[i], point[i], err);
+        code = gt_store_finish(store, code, err);
+    }
+    sqlite3_finalize(s);
+    return code;
+}

@@ -1,0 +1,102 @@
+/* store_internal.h - what the files db/store*.c share; nobody else includes it but their tests. */
+#ifndef GT_STORE_INTERNAL_H
+#define GT_STORE_INTERNAL_H
+
+#include "store.h"
+
+#include <sqlite3.h>
+
+#define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
+#define GT_STORE_VERSION     1          /* of schema.sql, at offset 60 of the file */
+
+/* Statements of the hot path, prepared once (their text stands in store.c). */
+enum gt_store_statement {
+    GT_STORE_BEGIN,
+    GT_STORE_COMMIT,
+    GT_STORE_ROLLBACK,
+    GT_STORE_ATTEMPT,
+    GT_STORE_TRIAL,
+    GT_STORE_CLOSE_ATTEMPT,
+    GT_STORE_STATEMENTS
+};
+
+/* Columns of a trial after its key, sweep and date; what an INSERT does when the key exists. */
+#define GT_STORE_TRIAL_COLUMNS                                                                   \
+    " predicted, status, stage, us, lo_us, hi_us, err_u, registers, spill_bytes, static_shared," \
+    " shared_bytes, workspace_bytes, clock_mhz, compile_ms, prove_ms, time_ms, varies, detail,"  \
+    " samples"
+#define GT_STORE_TRIAL_UPDATE                                                                      \
+    " ON CONFLICT (device, toolchain, kernel, problem, warm_l2, predicted, point) DO UPDATE SET"   \
+    " sweep = excluded.sweep, at = excluded.at, status = excluded.status,"                         \
+    " stage = excluded.stage, us = excluded.us, lo_us = excluded.lo_us, hi_us = excluded.hi_us,"   \
+    " err_u = excluded.err_u, registers = excluded.registers, spill_bytes = excluded.spill_bytes," \
+    " static_shared = excluded.static_shared, shared_bytes = excluded.shared_bytes,"               \
+    " workspace_bytes = excluded.workspace_bytes, clock_mhz = excluded.clock_mhz,"                 \
+    " compile_ms = excluded.compile_ms, prove_ms = excluded.prove_ms,"                             \
+    " time_ms = excluded.time_ms, varies = excluded.varies, detail = excluded.detail,"             \
+    " samples = excluded.samples"
+
+/* Statuses that prove a kernel faulty: such evidence outranks any time. */
+#define GT_STORE_FAULTY "('wrong', 'oob_write', 'nondeterministic', 'fault')"
+
+struct gt_store {
+    sqlite3 *db;
+    char *path;
+    char *lock_path; /* of the writer's lock; NULL: reading */
+    int lock;        /* its descriptor, or -1 */
+    bool immutable;  /* nobody writes the file: no locks, no log */
+    sqlite3_stmt *statement[GT_STORE_STATEMENTS];
+};
+
+/* The sentence for SQLite's last error on `db`; doing: "write a trial". */
+int gt_store_fail(sqlite3 *db, const char *path, const char *doing, struct gt_err *err);
+
+/* Prepares a statement that the caller finalises. */
+int gt_store_prepare(struct gt_store *store, sqlite3_stmt **statement, const char *sql,
+                     struct gt_err *err);
+
+/* Runs a prepared statement to its end and makes it ready for the next use; doing as above. */
+int gt_store_run(struct gt_store *store, sqlite3_stmt *statement, const char *doing,
+                 struct gt_err *err);
+
+/* Runs an INSERT or UPDATE ... RETURNING id whose parameters are bound, in a transaction of its
+ * own, and finalises it. */
+int gt_store_insert(struct gt_store *store, sqlite3_stmt *statement, int64_t *id, const char *doing,
+                    struct gt_err *err);
+
+/* Binds a copy of a text; NULL is bound as "". */
+void gt_store_bind(sqlite3_stmt *statement, int i, const char *value);
+
+/* Runs statements without results. */
+int gt_store_exec(struct gt_store *store, const char *sql, struct gt_err *err);
+
+/* BEGIN IMMEDIATE; then COMMIT if code is GT_OK, else ROLLBACK.  finish returns code, or why the
+ * commit failed. */
+int gt_store_begin(struct gt_store *store, struct gt_err *err);
+int gt_store_finish(struct gt_store *store, int code, struct gt_err *err);
+
+/* Milliseconds since 1970-01-01 UTC. */
+int64_t gt_store_now(void);
+
+/* A step from one schema version to the next. */
+struct gt_store_migration {
+    int from;
+    const char *sql; /* NULL ends the list */
+};
+
+/* Brings a database from its user_version to `to`, all steps in one transaction, after a backup to
+ * "<path>-v<from>.backup".  A new, empty database gets the schema. */
+int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migration *list, int to,
+                     struct gt_err *err);
+
+/* "file:PATH?QUERY" with what is special in PATH escaped; malloc'ed, NULL without memory. */
+char *gt_store_uri(const char *path, const char *query);
+
+/* The name of a network file system by the f_type of statfs, or NULL for any other. */
+const char *gt_store_network(long f_type);
+
+/* One integer of a PRAGMA or a query. */
+int gt_store_integer(sqlite3 *db, const char *path, const char *sql, int64_t *value,
+                     struct gt_err *err);
+
+#endif

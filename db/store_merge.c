@@ -1,0 +1,131 @@
+/* store_merge.c - the union of two tuning databases.  Part of the store: see store.h. */
+#include "store_internal.h"
+
+#include "../src/err.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* How much a trial counts: proof of a fault most, then ok ones by stage, then all others. */
+#define RANK(row)                                                       \
+    "(CASE WHEN " row ".status IN " GT_STORE_FAULTY " THEN 9 WHEN " row \
+    ".status = 'ok' THEN 1 + " row ".stage ELSE 0 END, " row ".at)"
+
+/* Ids differ between databases: ours of what a row `t` of the other one refers to. */
+#define OURS_DEVICE                                                \
+    "(SELECT d.id FROM other.device AS o JOIN main.device AS d ON" \
+    " (d.name, d.uuid, d.cc, d.driver, d.profile) ="               \
+    " (o.name, o.uuid, o.cc, o.driver, o.profile) WHERE o.id = t.device)"
+#define OURS_TOOLCHAIN                                                \
+    "(SELECT c.id FROM other.toolchain AS o JOIN main.toolchain AS c" \
+    " ON c.nvrtc = o.nvrtc WHERE o.id = t.toolchain)"
+#define OURS_KERNEL                                             \
+    "(SELECT k.id FROM other.kernel AS o JOIN main.kernel AS k" \
+    " ON (k.name, k.signature) = (o.name, o.signature) WHERE o.id = t.kernel)"
+#define OURS_PROBLEM                                              \
+    "(SELECT p.id FROM other.problem AS o JOIN main.problem AS p" \
+    " ON p.text = o.text WHERE o.id = t.problem)"
+#define OURS      OURS_DEVICE ", " OURS_TOOLCHAIN ", " OURS_KERNEL ", " OURS_PROBLEM
+#define THE_MERGE "(SELECT max(id) FROM main.sweep)"
+
+static const char names_sql[] =
+    "INSERT OR IGNORE INTO main.device (name, uuid, cc, driver, profile, sms, l2_bytes,"
+    " memory_bytes, clock_mhz) SELECT name, uuid, cc, driver, profile, sms, l2_bytes,"
+    " memory_bytes, clock_mhz FROM other.device;"
+    "INSERT OR IGNORE INTO main.toolchain (nvrtc) SELECT nvrtc FROM other.toolchain;"
+    "INSERT OR IGNORE INTO main.problem (text, dtype, accuracy, layout, m, n, k, batch)"
+    " SELECT text, dtype, accuracy, layout, m, n, k, batch FROM other.problem;"
+    "INSERT INTO main.kernel (name, signature, description, template, seen)"
+    " SELECT name, signature, description, template, seen FROM other.kernel WHERE true"
+    " ON CONFLICT (name, signature) DO UPDATE SET seen = max(seen, excluded.seen);";
+
+static const char trials_sql[] =
+    "INSERT INTO main.trial (device, toolchain, kernel, problem, point, warm_l2, sweep, "
+    "at," GT_STORE_TRIAL_COLUMNS ") SELECT " OURS ", point, warm_l2, " THE_MERGE
+    ", at," GT_STORE_TRIAL_COLUMNS " FROM other.trial AS t WHERE true" GT_STORE_TRIAL_UPDATE
+    " WHERE " RANK("excluded") " > " RANK("trial");
+
+/* Ties are taken over only for problems that have none here: two choices would contradict. */
+static const char rest_sql[] =
+    "INSERT OR IGNORE INTO main.attempt (device, toolchain, kernel, problem, point, warm_l2, sweep,"
+    " count, open, at) SELECT " OURS ", point, warm_l2, " THE_MERGE ", count, open, at"
+    " FROM other.attempt AS t;"
+    "INSERT INTO main.baseline (device, problem, warm_l2, sweep, name, answers, best, us, lo_us,"
+    " hi_us, first_us, err_u, samples, at) SELECT " OURS_DEVICE ", " OURS_PROBLEM
+    ", warm_l2, " THE_MERGE ", name, answers, best, us, lo_us, hi_us, first_us, err_u, samples, at"
+    " FROM other.baseline AS t WHERE true"
+    " ON CONFLICT (device, problem, warm_l2) DO UPDATE SET sweep = excluded.sweep,"
+    " name = excluded.name, answers = excluded.answers, best = excluded.best, us = excluded.us,"
+    " lo_us = excluded.lo_us, hi_us = excluded.hi_us, first_us = excluded.first_us,"
+    " err_u = excluded.err_u, samples = excluded.samples, at = excluded.at"
+    " WHERE excluded.at > baseline.at;"
+    "INSERT INTO main.tie (device, problem, warm_l2, kernel, point, chosen)"
+    " SELECT " OURS_DEVICE ", " OURS_PROBLEM ", warm_l2, kernel, point, chosen"
+    " FROM other.tie AS t WHERE NOT EXISTS (SELECT 1 FROM main.tie AS mine"
+    " WHERE mine.device = " OURS_DEVICE " AND mine.problem = " OURS_PROBLEM
+    " AND mine.warm_l2 = t.warm_l2);";
+
+/* The other database is opened by itself first: all checks of a database apply to it too. */
+static int attach(struct gt_store *store, const char *path, struct gt_err *err)
+{
+    struct gt_store *other;
+    sqlite3_stmt *statement = NULL;
+    struct stat ours, theirs;
+    char *uri;
+    int code = gt_store_open(&other, path, GT_STORE_READ, err);
+
+    if (code)
+        return code;
+    uri = gt_store_uri(path, other->immutable ? "immutable=1" : "mode=ro");
+    gt_store_close(other);
+    if (!uri)
+        return gt_err_nomem(err);
+    if (stat(store->path, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+        ours.st_ino == theirs.st_ino)
+        code = gt_err_set(err, GT_ERANGE, "%s: cannot be merged with itself", path);
+    if (!code)
+        code = gt_store_prepare(store, &statement, "ATTACH ?1 AS other", err);
+    if (!code) {
+        gt_store_bind(statement, 1, uri);
+        code = gt_store_run(store, statement, "read the other database", err);
+    }
+    sqlite3_finalize(statement);
+    free(uri);
+    return code;
+}
+
+static int copy(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)
+{
+    sqlite3_stmt *sweep = NULL;
+    int code = gt_store_prepare(store, &sweep,
+                                "INSERT INTO main.sweep (command, started, ended, outcome)"
+                                " VALUES ('merge ' || ?1, ?2, ?2, 'merged')",
+                                err);
+
+    if (!code) {
+        gt_store_bind(sweep, 1, path);
+        sqlite3_bind_int64(sweep, 2, gt_store_now());
+        code = gt_store_run(store, sweep, "begin the merge", err);
+    }
+    sqlite3_finalize(sweep);
+    if (!code)
+        code = gt_store_exec(store, names_sql, err);
+    if (!code)
+        code = gt_store_exec(store, trials_sql, err);
+    *rows = sqlite3_changes64(store->db);
+    return code ? code : gt_store_exec(store, rest_sql, err);
+}
+
+int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)
+{
+    int code = attach(store, path, err);
+
+    *rows = 0;
+    if (code)
+        return code;
+    code = gt_store_begin(store, err);
+    if (!code)
+        code = gt_store_finish(store, copy(store, path, rows, err), err);
+    sqlite3_exec(store->db, "DETACH other", NULL, NULL, NULL);
+    return code;
+}

@@ -1,0 +1,94 @@
+/* store_migrate.c - gives a new database its schema and takes an older one forward.
+ *
+ * A change of db/schema.sql raises GT_STORE_VERSION and adds one row to the list in store_open.c:
+ * the statements that lead from the version before.  Part of the store: see store.h. */
+#include "store_internal.h"
+
+#include "../src/err.h"
+#include "db/schema_sql.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* A copy beside the database, kept: a migration cannot be undone. */
+static int back_up(sqlite3 *db, const char *path, int version, struct gt_err *err)
+{
+    char *sql = NULL, *copy = sqlite3_mprintf("%s-v%d.backup", path, version);
+    int code = GT_OK;
+
+    if (!copy)
+        return gt_err_nomem(err);
+    if (access(copy, F_OK) == 0) {
+        code = gt_err_set(err, GT_EDB,
+                          "%s: the backup to make before a migration exists already: move it away "
+                          "and run again",
+                          copy);
+        goto out;
+    }
+    sql = sqlite3_mprintf("VACUUM INTO %Q", copy);
+    if (!sql)
+        code = gt_err_nomem(err);
+    else if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        code = gt_store_fail(db, path, "make the backup before a migration", err);
+out:
+    sqlite3_free(sql);
+    sqlite3_free(copy);
+    return code;
+}
+
+static int run(sqlite3 *db, const char *path, const char *sql, struct gt_err *err)
+{
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return gt_store_fail(db, path, "create or migrate the tables", err);
+    return GT_OK;
+}
+
+/* All steps from `version` on, inside a transaction that the caller holds. */
+static int step(sqlite3 *db, const char *path, const struct gt_store_migration *list,
+                int64_t version, int to, struct gt_err *err)
+{
+    char pragma[96];
+    int code = GT_OK;
+
+    if (version == 0) {
+        code = run(db, path, gt_schema_sql, err);
+        version = to;
+    }
+    for (; !code && list->sql && version < to; list++)
+        if (list->from == version) {
+            code = run(db, path, list->sql, err);
+            version++;
+        }
+    if (!code && version != to)
+        code = gt_err_set(err, GT_ESTALE, "%s: no way leads from schema version %d to %d", path,
+                          (int)version, to);
+    if (!code) {
+        snprintf(pragma, sizeof(pragma), "PRAGMA application_id=%d; PRAGMA user_version=%d",
+                 GT_STORE_APPLICATION, to);
+        code = run(db, path, pragma, err);
+    }
+    return code;
+}
+
+int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migration *list, int to,
+                     struct gt_err *err)
+{
+    int64_t version;
+    int code = gt_store_integer(db, path, "PRAGMA user_version", &version, err);
+
+    if (code || version == to)
+        return code;
+    if (version > 0)
+        code = back_up(db, path, (int)version, err);
+    if (!code)
+        code = run(db, path, "BEGIN IMMEDIATE", err);
+    if (code)
+        return code;
+    code = step(db, path, list, version, to, err);
+    if (!code)
+        code = run(db, path, "COMMIT", err);
+    if (code && !sqlite3_get_autocommit(db))
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    return code;
+}

@@ -1,0 +1,418 @@
+/* store_open.c - opens a tuning database: the writer's lock, whose file it is, whether it is
+ * sound, its settings.  Part of the store: see store.h. */
+#include "store_internal.h"
+
+#include "../src/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GT_LOCK_TRIES 20 /* x 50 ms: a killed holder's children may take a moment to go */
+
+/* Steps from older schemas; there is none yet. */
+static const struct gt_store_migration migration[] = {{0, NULL}};
+
+const char *gt_store_network(long f_type)
+{
+    static const struct {
+        unsigned type;
+        const char *name;
+    } network[] = {
+        /* linux/magic.h; Lustre, GPFS, BeeGFS and Ceph from their own sources */
+        {0x6969, "NFS"},        {0x517b, "SMB"},       {0xff534d42, "CIFS"}, {0xfe534d42, "SMB2"},
+        {0x0bd00bd0, "Lustre"}, {0x65735546, "FUSE"},  {0x47504653, "GPFS"}, {0x19830326, "BeeGFS"},
+        {0x00c36400, "Ceph"},   {0x5346414f, "AFS"},   {0x01021997, "9P"},   {0x564c, "NCP"},
+        {0x73757245, "Coda"},   {0x7461636f, "OCFS2"}, {0x01161970, "GFS2"},
+    };
+
+    for (size_t i = 0; i < sizeof(network) / sizeof(*network); i++)
+        if ((unsigned)f_type == network[i].type)
+            return network[i].name;
+    return NULL;
+}
+
+int64_t gt_store_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int gt_store_fail(sqlite3 *db, const char *path, const char *doing, struct gt_err *err)
+{
+    const char *why = sqlite3_errmsg(db);
+
+    switch (sqlite3_errcode(db)) {
+    case SQLITE_NOMEM:
+        return gt_err_nomem(err);
+    case SQLITE_FULL:
+        return gt_err_set(err, GT_EDB,
+                          "%s: cannot %s: the disk is full; free some space and run the same "
+                          "command again, finished trials are kept",
+                          path, doing);
+    case SQLITE_READONLY:
+        return gt_err_set(err, GT_EDB,
+                          "%s: cannot %s: the database or its folder is read-only; name a writable "
+                          "one with --db",
+                          path, doing);
+    case SQLITE_NOTADB:
+        return gt_err_set(err, GT_ESTALE, "%s is not a SQLite database; name another with --db",
+                          path);
+    case SQLITE_CORRUPT:
+        return gt_err_set(err, GT_EDB,
+                          "%s is damaged (%s); move it away, or save what can be read with "
+                          "`sqlite3 FILE .recover`",
+                          path, why);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return gt_err_set(err, GT_EBUSY,
+                          "%s: cannot %s: another program holds the database; close it and run "
+                          "again",
+                          path, doing);
+    case SQLITE_CANTOPEN:
+        return gt_err_set(err, GT_EDB,
+                          "%s: cannot %s: the file cannot be opened or created; check that its "
+                          "folder exists and who may write there",
+                          path, doing);
+    case SQLITE_IOERR:
+        return gt_err_set(err, GT_EDB,
+                          "%s: cannot %s: %s (%s); check the disk and run the same command again",
+                          path, doing, why, strerror(sqlite3_system_errno(db)));
+    default:
+        return gt_err_set(err, GT_EDB, "%s: cannot %s: %s", path, doing, why);
+    }
+}
+
+int gt_store_integer(sqlite3 *db, const char *path, const char *sql, int64_t *value,
+                     struct gt_err *err)
+{
+    sqlite3_stmt *statement;
+    int code = GT_OK;
+
+    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
+        return gt_store_fail(db, path, "read it", err);
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        *value = sqlite3_column_int64(statement, 0);
+    else
+        code = gt_store_fail(db, path, "read it", err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+/* Refuses a live database where locks cannot be trusted. */
+static int check_file_system(const char *path, struct gt_err *err)
+{
+    const char *slash = strrchr(path, '/'), *name;
+    struct statfs fs;
+    char *folder;
+
+    folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+    if (!folder)
+        return gt_err_nomem(err);
+    name = statfs(folder, &fs) == 0 ? gt_store_network((long)fs.f_type) : NULL;
+    free(folder);
+    if (!name)
+        return GT_OK;
+    return gt_err_set(err, GT_EDB,
+                      "%s lies on a network file system (%s), where a database can be damaged; "
+                      "tune into one on a local disk and add it to another with `tune merge`",
+                      path, name);
+}
+
+/* GT_EBUSY with the holder's process id, which it wrote into the lock file. */
+static int report_holder(const struct gt_store *store, int lock, struct gt_err *err)
+{
+    char pid[24] = "";
+    ssize_t length = pread(lock, pid, sizeof(pid) - 1, 0);
+
+    pid[length > 0 ? length : 0] = '\0';
+    pid[strspn(pid, "0123456789")] = '\0';
+    return gt_err_set(err, GT_EBUSY,
+                      "%s is being written by process %s; wait for it, or name another database "
+                      "with --db",
+                      store->path, *pid ? pid : "(unknown)");
+}
+
+/* One try.  GT_OK with store->lock still -1: the file was replaced meanwhile, try again. */
+static int try_lock(struct gt_store *store, struct gt_err *err)
+{
+    int lock = open(store->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    struct stat held, named;
+
+    if (lock < 0)
+        return gt_err_set(err, GT_EDB,
+                          "%s: cannot create the lock file %s: %s; name a database in a folder you "
+                          "may write with --db",
+                          store->path, store->lock_path, strerror(errno));
+    if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        int code = report_holder(store, lock, err);
+
+        close(lock);
+        return code;
+    }
+    if (fstat(lock, &held) != 0 || stat(store->lock_path, &named) != 0 ||
+        held.st_ino != named.st_ino) {
+        close(lock);
+        return GT_OK;
+    }
+    if (ftruncate(lock, 0) != 0 || dprintf(lock, "%ld\n", (long)getpid()) < 0) {
+        int code =
+            gt_err_set(err, GT_EDB, "%s: cannot write: %s", store->lock_path, strerror(errno));
+
+        close(lock);
+        return code;
+    }
+    store->lock = lock;
+    return GT_OK;
+}
+
+/* Only one process writes: WAL allows it only one writer at a time anyway, and two tuners on one
+ * database would repeat each other's work. */
+static int take_lock(struct gt_store *store, struct gt_err *err)
+{
+    const struct timespec pause = {0, 50 * 1000 * 1000};
+    int code = GT_EBUSY;
+
+    for (int i = 0; i < GT_LOCK_TRIES && store->lock < 0; i++) {
+        code = try_lock(store, err);
+        if (code && code != GT_EBUSY)
+            return code;
+        if (store->lock < 0)
+            nanosleep(&pause, NULL);
+    }
+    return store->lock < 0 && !code
+               ? gt_err_set(err, GT_EBUSY, "%s: the lock file keeps changing", store->lock_path)
+               : code;
+}
+
+static int set_up(struct gt_store *store, bool write, struct gt_err *err)
+{
+    sqlite3 *db = store->db;
+
+    sqlite3_extended_result_codes(db, 0);
+    sqlite3_busy_timeout(db, 10000);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    if (sqlite3_exec(db, "PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0",
+                     NULL, NULL, NULL) != SQLITE_OK)
+        return gt_store_fail(db, store->path, "open it", err);
+    if (write && sqlite3_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", NULL, NULL,
+                              NULL) != SQLITE_OK)
+        return gt_store_fail(db, store->path, "open it for writing", err);
+    return GT_OK;
+}
+
+/* Whose file it is.  *fresh: it is empty and may become ours. */
+static int check_identity(struct gt_store *store, bool write, bool *fresh, struct gt_err *err)
+{
+    int64_t application, version, objects;
+    int code = gt_store_integer(store->db, store->path, "PRAGMA application_id", &application, err);
+
+    if (!code)
+        code = gt_store_integer(store->db, store->path, "PRAGMA user_version", &version, err);
+    if (!code)
+        code = gt_store_integer(store->db, store->path, "SELECT count(*) FROM sqlite_schema",
+                                &objects, err);
+    if (code)
+        return code;
+    *fresh = application == 0 && version == 0 && objects == 0;
+    if (*fresh)
+        return GT_OK;
+    if (application != GT_STORE_APPLICATION)
+        return gt_err_set(
+            err, GT_ESTALE,
+            "%s is another program's database, not gemmtune's; name another with --db",
+            store->path);
+    if (version > GT_STORE_VERSION)
+        return gt_err_set(err, GT_ESTALE,
+                          "%s was written by a newer gemmtune (schema version %lld, this program "
+                          "knows %d); update gemmtune or name another database with --db",
+                          store->path, (long long)version, GT_STORE_VERSION);
+    if (version < GT_STORE_VERSION && !write)
+        return gt_err_set(err, GT_ESTALE,
+                          "%s was written by an older gemmtune (schema version %lld); tune into it "
+                          "once to bring it forward",
+                          store->path, (long long)version);
+    return GT_OK;
+}
+
+static int check_soundness(struct gt_store *store, struct gt_err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    const char *verdict;
+    int code = gt_store_prepare(store, &statement, "PRAGMA quick_check(1)", err);
+
+    if (code)
+        return code;
+    if (sqlite3_step(statement) != SQLITE_ROW) {
+        code = gt_store_fail(store->db, store->path, "check it", err);
+    } else {
+        verdict = (const char *)sqlite3_column_text(statement, 0);
+        if (!verdict || strcmp(verdict, "ok") != 0)
+            code = gt_err_set(err, GT_EDB,
+                              "%s is damaged (%s); move it away, or save what can be read with "
+                              "`sqlite3 FILE .recover`",
+                              store->path, verdict ? verdict : "unreadable");
+    }
+    sqlite3_finalize(statement);
+    return code;
+}
+
+char *gt_store_uri(const char *path, const char *query)
+{
+    struct gt_strbuf uri = GT_STRBUF_INIT;
+
+    gt_strbuf_add(&uri, *path == '/' ? "file:" : "file:./");
+    for (; *path; path++)
+        if (strchr("%?#", *path))
+            gt_strbuf_addf(&uri, "%%%02X", (unsigned)(unsigned char)*path);
+        else
+            gt_strbuf_add_char(&uri, *path);
+    gt_strbuf_addf(&uri, "?%s", query);
+    return gt_strbuf_detach(&uri);
+}
+
+/* A WAL database in a folder that may not be written opens only as immutable, which is right as
+ * long as nobody has a log beside it. */
+static int open_immutable(struct gt_store *store, struct gt_err *err)
+{
+    char *uri, *log = sqlite3_mprintf("%s-wal", store->path);
+    bool logged = log && access(log, F_OK) == 0;
+    int result;
+
+    sqlite3_free(log);
+    if (logged)
+        return gt_store_fail(store->db, store->path, "read it", err);
+    uri = gt_store_uri(store->path, "immutable=1");
+    if (!uri)
+        return gt_err_nomem(err);
+    sqlite3_close_v2(store->db);
+    store->db = NULL;
+    store->immutable = true;
+    result = sqlite3_open_v2(uri, &store->db,
+                             SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+    free(uri);
+    return result == SQLITE_OK ? set_up(store, false, err)
+                               : gt_store_fail(store->db, store->path, "open it", err);
+}
+
+static int open_file(struct gt_store *store, bool write, struct gt_err *err)
+{
+    int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    sqlite3_stmt *probe;
+    char *name;
+    int code, result;
+
+    if (!write && access(store->path, R_OK) != 0)
+        return gt_err_set(err, GT_EDB, "%s: cannot read the database: %s", store->path,
+                          strerror(errno));
+    /* "./" keeps SQLite from taking ":memory:" or "file:..." for more than a file's name. */
+    name = sqlite3_mprintf("%s%s", *store->path == '/' ? "" : "./", store->path);
+    if (!name)
+        return gt_err_nomem(err);
+    result = sqlite3_open_v2(name, &store->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+    sqlite3_free(name);
+    if (result != SQLITE_OK)
+        return store->db ? gt_store_fail(store->db, store->path, "open it", err)
+                         : gt_err_nomem(err);
+    if (write && sqlite3_db_readonly(store->db, "main") == 1)
+        return gt_err_set(err, GT_EDB, "%s is read-only; name a writable database with --db",
+                          store->path);
+    code = set_up(store, false, err);
+    if (code || write)
+        return code;
+    result = sqlite3_prepare_v2(store->db, "SELECT count(*) FROM sqlite_schema", -1, &probe, NULL);
+    if (result == SQLITE_OK && sqlite3_step(probe) != SQLITE_ROW)
+        result = sqlite3_errcode(store->db);
+    sqlite3_finalize(probe);
+    return result == SQLITE_CANTOPEN || result == SQLITE_READONLY ? open_immutable(store, err)
+                                                                  : GT_OK;
+}
+
+/* An exported copy that is written to is a live database again. */
+static int drop_digest(struct gt_store *store, struct gt_err *err)
+{
+    int64_t entries;
+    int code = gt_store_integer(store->db, store->path, "SELECT count(*) FROM meta", &entries, err);
+
+    if (code || entries == 0)
+        return code;
+    code = gt_store_begin(store, err);
+    return code ? code : gt_store_finish(store, gt_store_exec(store, "DELETE FROM meta", err), err);
+}
+
+/* What follows once the file is open. */
+static int check_and_prepare(struct gt_store *store, bool write, struct gt_err *err)
+{
+    bool fresh = false;
+    int code = check_identity(store, write, &fresh, err);
+
+    if (!code && fresh && !write)
+        code =
+            gt_err_set(err, GT_ESTALE, "%s is empty: nothing was tuned into it yet", store->path);
+    if (!code && !fresh)
+        code = check_soundness(store, err);
+    if (!code && write)
+        code = set_up(store, true, err);
+    if (!code && write)
+        code = gt_store_migrate(store->db, store->path, migration, GT_STORE_VERSION, err);
+    if (!code && write)
+        code = drop_digest(store, err);
+    return code;
+}
+
+int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                  struct gt_err *err)
+{
+    bool write = mode == GT_STORE_WRITE;
+    struct gt_store *opened = calloc(1, sizeof(*opened));
+    int code = GT_OK;
+
+    *store = NULL;
+    if (!opened)
+        return gt_err_nomem(err);
+    opened->lock = -1;
+    opened->path = strdup(path);
+    if (!opened->path || (write && asprintf(&opened->lock_path, "%s-lock", path) < 0)) {
+        opened->lock_path = NULL;
+        code = gt_err_nomem(err);
+    }
+    if (!code && write)
+        code = check_file_system(path, err);
+    if (!code && write)
+        code = take_lock(opened, err);
+    if (!code)
+        code = open_file(opened, write, err);
+    if (!code)
+        code = check_and_prepare(opened, write, err);
+    if (code)
+        gt_store_close(opened);
+    else
+        *store = opened;
+    return code;
+}
+
+void gt_store_close(struct gt_store *store)
+{
+    if (!store)
+        return;
+    for (size_t i = 0; i < GT_STORE_STATEMENTS; i++)
+        sqlite3_finalize(store->statement[i]);
+    sqlite3_close_v2(store->db);
+    if (store->lock >= 0) {
+        unlink(store->lock_path);
+        close(store->lock);
+    }
+    free(store->lock_path);
+    free(store->path);
+    free(store);
+}

@@ -1,0 +1,202 @@
+/* store_rows.c - reads what is remembered: what a sweep may resume from, and the rows of every
+ * export.  Part of the store: see store.h. */
+#include "store_internal.h"
+
+#include "../src/err.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static double real(sqlite3_stmt *s, int i)
+{
+    return sqlite3_column_double(s, i);
+}
+
+static const char *column_text(sqlite3_stmt *s, int i)
+{
+    const char *value = (const char *)sqlite3_column_text(s, i);
+
+    return value ? value : "";
+}
+
+static int read_samples(sqlite3_stmt *s, int i, float sample[GT_MAX_SAMPLES])
+{
+    const unsigned char *bytes = sqlite3_column_blob(s, i);
+    int samples = sqlite3_column_bytes(s, i) / 4;
+
+    if (samples > GT_MAX_SAMPLES)
+        samples = GT_MAX_SAMPLES;
+    for (int j = 0; j < samples; j++) {
+        uint32_t bits = 0;
+
+        for (int b = 0; b < 4; b++)
+            bits |= (uint32_t)bytes[j * 4 + b] << (8 * b);
+        memcpy(&sample[j], &bits, sizeof(bits));
+    }
+    return samples;
+}
+
+/* Columns of the two halves of the query below, after point and count. */
+#define GT_RESUME_COLUMNS                                                              \
+    "t.status, t.predicted, t.stage, t.us, t.lo_us, t.hi_us, t.err_u, t.registers,"    \
+    " t.spill_bytes, t.static_shared, t.shared_bytes, t.workspace_bytes, t.clock_mhz," \
+    " t.compile_ms, t.prove_ms, t.time_ms, t.varies, t.detail, t.samples"
+
+static const char resume_sql[] =
+    "SELECT t.point, coalesce(a.count, 0), " GT_RESUME_COLUMNS " FROM trial AS t"
+    " LEFT JOIN attempt AS a ON a.device = t.device AND a.toolchain = t.toolchain"
+    " AND a.kernel = t.kernel AND a.problem = t.problem AND a.warm_l2 = t.warm_l2"
+    " AND a.point = t.point"
+    " WHERE t.device = ?1 AND t.toolchain = ?2 AND t.kernel = ?3 AND t.problem = ?4"
+    " AND t.warm_l2 = ?5 AND t.predicted = ?6"
+    " UNION ALL SELECT a.point, a.count, " GT_RESUME_COLUMNS " FROM attempt AS a"
+    " LEFT JOIN trial AS t ON t.device = a.device AND t.toolchain = a.toolchain"
+    " AND t.kernel = a.kernel AND t.problem = a.problem AND t.warm_l2 = a.warm_l2"
+    " AND t.point = a.point AND t.predicted = ?6"
+    " WHERE a.device = ?1 AND a.toolchain = ?2 AND a.kernel = ?3 AND a.problem = ?4"
+    " AND a.warm_l2 = ?5 AND a.open AND t.id IS NULL ORDER BY 1";
+
+/* A row of the query above; a NULL status is an attempt without a trial. */
+static int read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial *trial,
+                      struct gt_err *err)
+{
+    memset(trial, 0, sizeof(*trial));
+    if (sqlite3_column_type(s, 2) == SQLITE_NULL)
+        return GT_OK;
+    trial->status = gt_status_parse(column_text(s, 2));
+    if (trial->status == GT_STATUS_NONE)
+        return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown status '%s'",
+                          store->path, column_text(s, 0), column_text(s, 2));
+    trial->predicted = sqlite3_column_int(s, 3);
+    trial->stage = sqlite3_column_int(s, 4);
+    trial->us = real(s, 5);
+    trial->lo_us = real(s, 6);
+    trial->hi_us = real(s, 7);
+    trial->err_u = real(s, 8);
+    trial->registers = sqlite3_column_int(s, 9);
+    trial->spill_bytes = sqlite3_column_int(s, 10);
+    trial->static_shared = sqlite3_column_int(s, 11);
+    trial->shared_bytes = sqlite3_column_int64(s, 12);
+    trial->workspace_bytes = sqlite3_column_int64(s, 13);
+    trial->clock_mhz = real(s, 14);
+    trial->compile_ms = real(s, 15);
+    trial->prove_ms = real(s, 16);
+    trial->time_ms = real(s, 17);
+    trial->varies = sqlite3_column_int(s, 18);
+    snprintf(trial->detail, sizeof(trial->detail), "%s", column_text(s, 19));
+    trial->samples = read_samples(s, 20, trial->sample);
+    return GT_OK;
+}
+
+int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key, bool predicted,
+                    gt_store_visit *visit, void *context, struct gt_err *err)
+{
+    struct gt_trial trial;
+    sqlite3_stmt *s;
+    int result = SQLITE_DONE, code = gt_store_prepare(store, &s, resume_sql, err);
+
+    if (code)
+        return code;
+    sqlite3_bind_int64(s, 1, key->device);
+    sqlite3_bind_int64(s, 2, key->toolchain);
+    sqlite3_bind_int64(s, 3, key->kernel);
+    sqlite3_bind_int64(s, 4, key->problem);
+    sqlite3_bind_int(s, 5, key->warm_l2);
+    sqlite3_bind_int(s, 6, predicted);
+    while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
+        code = read_trial(store, s, &trial, err);
+        if (!code)
+            code = visit(context, column_text(s, 0), &trial, sqlite3_column_int(s, 1), err);
+    }
+    if (!code && result != SQLITE_DONE)
+        code = gt_store_fail(store->db, store->path, "read trials", err);
+    sqlite3_finalize(s);
+    return code;
+}
+
+/* The filter narrows before rows are ranked, so that "winners of kernel K" are the best of K.
+ * The order within a problem is that of the view `winner`, failures last. */
+static const char rows_sql[] =
+    "SELECT device, uuid, dtype, accuracy, layout, problem, kernel, signature, point, cc, driver,"
+    " nvrtc, m, n, k, batch, status, predicted, warm_l2, varies, us, lo_us, hi_us, baseline_us,"
+    " err_u, clock_mhz, registers, stage, ties, shared_bytes, workspace_bytes, baseline, date,"
+    " detail FROM (SELECT *, row_number() OVER (PARTITION BY device, cc, problem, warm_l2"
+    "  ORDER BY ok AND current DESC, ok DESC, predicted, chosen DESC, stage DESC,"
+    "  CASE WHEN us > 0 THEN us ELSE 1e300 END, kernel, point, driver DESC, nvrtc DESC, uuid,"
+    "  signature) AS place FROM line"
+    "  WHERE (?1 IS NULL OR problem = ?1) AND (?2 IS NULL OR kernel = ?2) AND (?3 = 0 OR cc = ?3)"
+    "  AND (NOT ?4 OR NOT predicted) AND (NOT ?5 OR (ok AND current)))"
+    " WHERE (NOT ?5 OR place = 1) AND (?6 = 0 OR place <= ?6)"
+    " ORDER BY device, cc, dtype, accuracy, layout, m, n, k, batch, problem, warm_l2, place";
+
+static int read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *row, struct gt_err *err)
+{
+    const char **texts[] = {&row->device,   &row->uuid,      &row->dtype,
+                            &row->accuracy, &row->layout,    &row->problem,
+                            &row->kernel,   &row->signature, &row->point};
+
+    for (int i = 0; i < 9; i++)
+        *texts[i] = column_text(s, i);
+    row->cc = sqlite3_column_int(s, 9);
+    row->driver = sqlite3_column_int(s, 10);
+    row->nvrtc = sqlite3_column_int(s, 11);
+    row->m = sqlite3_column_int64(s, 12);
+    row->n = sqlite3_column_int64(s, 13);
+    row->k = sqlite3_column_int64(s, 14);
+    row->batch = sqlite3_column_int64(s, 15);
+    row->status = gt_status_parse(column_text(s, 16));
+    row->predicted = sqlite3_column_int(s, 17);
+    row->warm_l2 = sqlite3_column_int(s, 18);
+    row->deterministic = !sqlite3_column_int(s, 19);
+    row->us = real(s, 20);
+    row->lo_us = real(s, 21);
+    row->hi_us = real(s, 22);
+    row->baseline_us = real(s, 23);
+    row->err_u = real(s, 24);
+    row->clock_mhz = real(s, 25);
+    row->registers = sqlite3_column_int(s, 26);
+    row->stage = sqlite3_column_int(s, 27);
+    row->ties = sqlite3_column_int(s, 28);
+    row->shared_bytes = sqlite3_column_int64(s, 29);
+    row->workspace_bytes = sqlite3_column_int64(s, 30);
+    row->baseline = column_text(s, 31);
+    row->date = column_text(s, 32);
+    row->detail = column_text(s, 33);
+    if (row->status == GT_STATUS_NONE)
+        return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown status '%s'",
+                          store->path, row->point, column_text(s, 16));
+    return GT_OK;
+}
+
+static void bind_filter(sqlite3_stmt *s, const struct gt_row_filter *filter)
+{
+    if (filter->problem)
+        gt_store_bind(s, 1, filter->problem);
+    if (filter->kernel)
+        gt_store_bind(s, 2, filter->kernel);
+    sqlite3_bind_int(s, 3, filter->cc);
+    sqlite3_bind_int(s, 4, filter->measured_only);
+    sqlite3_bind_int(s, 5, filter->winners_only);
+    sqlite3_bind_int(s, 6, filter->limit);
+}
+
+int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt_row_visit *visit,
+                  void *context, struct gt_err *err)
+{
+    struct gt_row row;
+    sqlite3_stmt *s;
+    int result = SQLITE_DONE, code = gt_store_prepare(store, &s, rows_sql, err);
+
+    if (code)
+        return code;
+    bind_filter(s, filter);
+    while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
+        code = read_row(store, s, &row, err);
+        if (!code)
+            code = visit(context, &row, err);
+    }
+    if (!code && result != SQLITE_DONE)
+        code = gt_store_fail(store->db, store->path, "read rows", err);
+    sqlite3_finalize(s);
+    return code;
+}

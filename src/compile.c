@@ -1,0 +1,242 @@
+/* compile.c - stage: CUDA source -> cubin or PTX by NVRTC, and what ptxas says about registers,
+ * spills and shared memory.  Between render.c and cache.c. */
+#include "compile.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cuda_api.h"
+#include "err.h"
+
+struct gt_nvrtc {
+    struct gt_nvrtc_api api;
+    int version;
+};
+
+#define MAX_OPTIONS   8
+#define OPTION_LENGTH (PATH_MAX + 32)
+
+struct options {
+    char text[MAX_OPTIONS][OPTION_LENGTH];
+    int count;
+};
+
+int gt_nvrtc_open(struct gt_nvrtc **nvrtc, struct gt_err *err)
+{
+    struct gt_nvrtc *opened = calloc(1, sizeof(*opened));
+    int major = 0, minor = 0;
+    int rc;
+
+    *nvrtc = NULL;
+    if (!opened)
+        return gt_err_nomem(err);
+    rc = gt_nvrtc_api_load(&opened->api, err);
+    if (!rc && opened->api.Version(&major, &minor))
+        rc = gt_err_set(err, GT_ENOLIB, "nvrtcVersion failed: the NVRTC library is damaged");
+    if (rc) {
+        free(opened);
+        return rc;
+    }
+    opened->version = major * 1000 + minor * 10;
+    *nvrtc = opened;
+    return GT_OK;
+}
+
+void gt_nvrtc_close(struct gt_nvrtc *nvrtc)
+{
+    free(nvrtc);
+}
+
+int gt_nvrtc_version(const struct gt_nvrtc *nvrtc)
+{
+    return nvrtc->version;
+}
+
+__attribute__((format(printf, 2, 3))) static void add_option(struct options *options,
+                                                             const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(options->text[options->count++], OPTION_LENGTH, format, args);
+    va_end(args);
+}
+
+/* The options that decide what is generated; where the includes lie is not one of them. */
+static void code_options(const struct gt_compile_request *request, struct options *options)
+{
+    /* The suffix opens wgmma and setmaxnreg and ties the code to sm_90 itself. */
+    bool suffix = request->arch == 90 && (!request->ptx || request->device_cc == 90);
+
+    add_option(options, "--gpu-architecture=%s_%d%s", request->ptx ? "compute" : "sm",
+               request->arch, suffix ? "a" : "");
+    add_option(options, "--std=c++17");
+    if (!request->ptx)
+        add_option(options, "--ptxas-options=-v");
+    if (request->max_registers > 0)
+        add_option(options, "--maxrregcount=%d", request->max_registers);
+}
+
+void gt_compile_options(const struct gt_compile_request *request, char *text, size_t size)
+{
+    struct options options = {.count = 0};
+    size_t length = 0;
+
+    if (!size)
+        return;
+    text[0] = '\0';
+    code_options(request, &options);
+    for (int i = 0; i < options.count && length < size; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s\n", options.text[i]);
+}
+
+/* The number that stands just before `word` on the line, or -1. */
+static int number_before(const char *line, const char *end, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = line; at + length <= end; at++) {
+        const char *digits = at;
+
+        if (strncmp(at, word, length) != 0)
+            continue;
+        while (digits > line && isdigit((unsigned char)digits[-1]))
+            digits--;
+        return digits < at ? atoi(digits) : -1;
+    }
+    return -1;
+}
+
+static void keep_larger(int *kept, int value)
+{
+    if (value > *kept)
+        *kept = value;
+}
+
+/* Reads lines such as
+ *     0 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads
+ *     ptxas info : Used 130 registers, used 1 barriers, 16384 bytes smem, 400 bytes cmem[0] */
+static void read_log(struct gt_binary *binary)
+{
+    const char *line = binary->log;
+
+    binary->registers = binary->spill_bytes = binary->static_shared = 0;
+    while (*line) {
+        const char *end = strchr(line, '\n');
+        int stores, loads;
+
+        if (!end)
+            end = line + strlen(line);
+        keep_larger(&binary->registers, number_before(line, end, " registers"));
+        keep_larger(&binary->static_shared, number_before(line, end, " bytes smem"));
+        stores = number_before(line, end, " bytes spill stores");
+        loads = number_before(line, end, " bytes spill loads");
+        if (stores >= 0 && loads >= 0)
+            keep_larger(&binary->spill_bytes, stores + loads);
+        line = *end ? end + 1 : end;
+    }
+}
+
+static int fetch_log(const struct gt_nvrtc_api *api, void *program, struct gt_binary *binary,
+                     struct gt_err *err)
+{
+    size_t size = 0;
+
+    if (api->GetProgramLogSize(program, &size))
+        size = 0;
+    binary->log = calloc(size + 1, 1);
+    if (!binary->log)
+        return gt_err_nomem(err);
+    if (size && api->GetProgramLog(program, binary->log))
+        binary->log[0] = '\0';
+    return GT_OK;
+}
+
+static int fetch_image(const struct gt_nvrtc_api *api, void *program, bool ptx,
+                       struct gt_binary *binary, struct gt_err *err)
+{
+    size_t size = 0;
+    int result = ptx ? api->GetPTXSize(program, &size) : api->GetCUBINSize(program, &size);
+
+    if (result || !size)
+        return gt_err_set(err, GT_ENVRTC, "NVRTC delivered no %s (result %d)",
+                          ptx ? "PTX" : "cubin", result);
+    binary->image = malloc(size);
+    if (!binary->image)
+        return gt_err_nomem(err);
+    binary->size = size;
+    result = ptx ? api->GetPTX(program, binary->image) : api->GetCUBIN(program, binary->image);
+    if (result)
+        return gt_err_set(err, GT_ENVRTC, "NVRTC did not hand out its result (result %d)", result);
+    return GT_OK;
+}
+
+/* The first error of the log, for the sentence; the whole log goes beside it. */
+static int compile_failed(const struct gt_compile_request *request, const struct gt_binary *binary,
+                          int result, struct gt_err *err)
+{
+    const char *found = strstr(binary->log, "error");
+    const char *line = found ? found : binary->log;
+    size_t length;
+
+    while (line > binary->log && line[-1] != '\n')
+        line--;
+    length = strcspn(line, "\n");
+    if (!length)
+        return gt_err_set(err, GT_ENVRTC, "%s: NVRTC failed with result %d and no log",
+                          request->name, result);
+    return gt_err_set(err, GT_ENVRTC, "%.*s", (int)(length < 900 ? length : 900), line);
+}
+
+static double now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
+               struct gt_binary *binary, struct gt_err *err)
+{
+    const struct gt_nvrtc_api *api = &nvrtc->api;
+    struct options options = {.count = 0};
+    const char *list[MAX_OPTIONS];
+    double start = now_ms();
+    void *program = NULL;
+    int result, rc;
+
+    memset(binary, 0, sizeof(*binary));
+    code_options(request, &options);
+    if (request->include_dir)
+        add_option(&options, "-I%s", request->include_dir);
+    for (int i = 0; i < options.count; i++)
+        list[i] = options.text[i];
+    result = api->CreateProgram(&program, request->source, request->name, 0, NULL, NULL);
+    if (result)
+        return gt_err_set(err, GT_ENVRTC, "%s: nvrtcCreateProgram failed with result %d",
+                          request->name, result);
+    result = api->CompileProgram(program, options.count, list);
+    rc = fetch_log(api, program, binary, err);
+    if (!rc && result)
+        rc = compile_failed(request, binary, result, err);
+    if (!rc) {
+        read_log(binary);
+        rc = fetch_image(api, program, request->ptx, binary, err);
+    }
+    api->DestroyProgram(&program);
+    binary->ms = now_ms() - start;
+    return rc;
+}
+
+void gt_binary_release(struct gt_binary *binary)
+{
+    free(binary->image);
+    free(binary->log);
+    memset(binary, 0, sizeof(*binary));
+}

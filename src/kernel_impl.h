@@ -1,0 +1,52 @@
+/* kernel_impl.h - what the files kernel*.c share; nobody else includes it. */
+#ifndef GT_KERNEL_IMPL_H
+#define GT_KERNEL_IMPL_H
+
+#include "kernel.h"
+
+/* Names of the problem and device facts, in slot order (gt_facts_fill). */
+enum gt_fact {
+    GT_FACT_M,
+    GT_FACT_N,
+    GT_FACT_K,
+    GT_FACT_LDA,
+    GT_FACT_LDB,
+    GT_FACT_LDC,
+    GT_FACT_BATCH,
+    GT_FACT_ALIGN_A,
+    GT_FACT_ALIGN_B,
+    GT_FACT_ALIGN_C,
+    GT_FACT_TRANS_A,
+    GT_FACT_TRANS_B,
+    GT_FACT_BETA,
+    GT_FACT_EPILOGUE,
+    GT_FACT_SIZE_IN,
+    GT_FACT_SIZE_OUT,
+    GT_FACT_CC,
+    GT_FACT_SMS,
+    GT_FACT_SMEM_BLOCK,
+    GT_FACT_SMEM_SM,
+    GT_FACT_REGS_SM,
+    GT_FACT_THREADS_SM,
+    GT_FACT_L2_BYTES,
+    GT_FACT_COUNT
+};
+extern const char *const gt_fact_names[GT_FACT_COUNT];
+
+_Static_assert(GT_FACT_COUNT + GT_MAX_PARAMS + GT_MAX_DERIVED <= GT_MAX_SLOTS,
+               "every name needs a slot");
+
+/* Whether the expression uses one of the derived values of the bit set directly. */
+bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr *expr,
+                            uint64_t derived);
+
+/* kernel_json.c: fills a zeroed kernel from its description's text; kernel->path is set. */
+int gt_kernel_read_description(struct gt_kernel *kernel, const char *text, size_t length,
+                               struct gt_err *err);
+
+/* kernel_template.c: reads the template, checks that the parameters are used, and computes the
+ * signature over template, includes and description. */
+int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir, const char *description,
+                            size_t length, struct gt_err *err);
+
+#endif

@@ -1,0 +1,29 @@
+/* problemset.h - vocabulary: lists of problems to tune or to compare, from a file.
+ *
+ * Either JSON as in configs/problems (see configs/README.md), or plain text: one problem a line, #
+ * begins a remark; the log of untuned problems that gt_open writes is such a file. */
+#ifndef GT_PROBLEMSET_H
+#define GT_PROBLEMSET_H
+
+#include <stddef.h>
+
+#include "gemmtune.h"
+
+struct gt_problem_entry {
+    char *name; /* for people; NULL if the file gives none */
+    char *text; /* as written */
+    struct gt_problem problem;
+    double weight; /* share in averages over the set; 1 if the file gives none */
+};
+
+struct gt_problemset {
+    char *name, *doc; /* NULL if the file gives none */
+    struct gt_problem_entry *entry;
+    size_t count; /* at least 1 after a load */
+};
+
+/* Errors name the file and line or key.  Free with gt_problemset_release. */
+int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_err *err);
+void gt_problemset_release(struct gt_problemset *set); /* a zeroed one is accepted */
+
+#endif

@@ -1,0 +1,46 @@
+/* table.h - stage: tuned tables as deployed, read into memory: a database (live, or an exported
+ * copy) or a text table of db/shipped.  Nothing of the file stays open.
+ *
+ * A table may be damaged or come from elsewhere: it is data of a known form, its digest is checked,
+ * and what it says about kernels is checked again against the kernels that are there (lookup.c). */
+#ifndef GT_TABLE_H
+#define GT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "gemmtune.h"
+
+/* The text table: this and a digest of everything after the first line; then the columns; then one
+ * winner a line, comma-separated, quoted as RFC 4180 says. */
+#define GT_TABLE_MAGIC "# gemmtune winners 1 "
+#define GT_TABLE_COLUMNS                                                                        \
+    "cc,result,device,problem,kernel,signature,point,l2,us,lo_us,hi_us,cublas_us,err_u,driver," \
+    "nvrtc,date"
+
+/* A winner.  The texts belong to the table. */
+struct gt_table_row {
+    struct gt_problem problem;
+    const char *text; /* of the problem */
+    const char *device, *kernel, *signature, *point;
+    int cc;
+    bool predicted, warm_l2;
+    double us;
+};
+
+struct gt_table {
+    struct gt_table_row *row;
+    size_t rows, capacity;
+    struct gt_table_chunk *chunk; /* the memory of the texts */
+};
+
+/* Adds the winners of a database or text table, or of every *.csv and *.db of a folder (in the
+ * order of their names), to a table (zeroed at first).  On failure the table is as it was. */
+int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err);
+
+/* The same for a text table in memory; path: for sentences. */
+int gt_table_parse(struct gt_table *table, const char *path, const char *text, size_t length,
+                   struct gt_err *err);
+void gt_table_release(struct gt_table *table); /* a zeroed one is accepted */
+
+#endif

@@ -1,0 +1,103 @@
+/* args.h - arguments and results of the project's own device kernels (templates/proof), read by the
+ * host (src/proof.c) and by the kernels.
+ *
+ * These kernels fill operands, compute the float64 reference and judge results, so that only a
+ * struct gt_proof_result comes back to the host.  f32 storage. */
+#ifndef GT_PROOF_ARGS_H
+#define GT_PROOF_ARGS_H
+
+/* What memory holds where nothing may be read or written: a signalling NaN as a float. */
+#define GT_POISON 0x7fbadbadu
+
+/* A batch of row-major matrices: element (b, i, j) is at data[b * stride + i * ld + j]. */
+struct gt_span {
+    float *data;
+    long long rows, cols, ld, batch, stride;
+};
+
+enum gt_fill { GT_FILL_NORMAL, GT_FILL_INTEGERS };
+
+struct gt_fill_args {
+    struct gt_span to;
+    unsigned long long seed;
+    int kind;  /* enum gt_fill */
+    int range; /* integers are drawn from -range .. range */
+};
+
+/* ref = epilogue(alpha * op(A) op(B) + beta * C) in float64 for rows [row, row + gridDim.y * 64) of
+ * batches [first, first + gridDim.z); bound = |alpha| |A||B| + |beta C| + |bias|. */
+struct gt_reference_args {
+    const float *a, *b, *c, *bias;
+    long long m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c;
+    long long row, first;
+    int trans_a, trans_b, epilogue;
+    float alpha, beta;
+    double *ref;  /* dense m x n x batch, or null */
+    float *bound; /* the same, or null */
+    float *exact; /* the same, ref rounded to float, or null */
+};
+
+/* Zeroed before use.  A "first" is stored as ~index, so that a maximum finds the least. */
+struct gt_proof_result {
+    unsigned long long bad, first_bad;             /* elements out of tolerance */
+    unsigned long long nonfinite, first_nonfinite; /* elements that are NaN or infinite */
+    unsigned long long error;                      /* bits of the float max |d-ref|/bound */
+    unsigned long long different, first_different; /* elements that differ between two results */
+    unsigned long long guard, first_guard;         /* words that are poison no longer */
+    unsigned long long hash;
+    unsigned long long cycles, nanoseconds; /* of the clock kernel */
+};
+
+/* |d - ref| <= bound * tolerance + |ref| * relative, every element finite; or, without bound,
+ * |d - exact| <= slack * max(|exact|, 8), where slack 0 asks for equality. */
+struct gt_compare_args {
+    struct gt_span d;
+    const double *ref;
+    const float *bound, *exact;
+    double tolerance, relative, slack;
+    struct gt_proof_result *result;
+};
+
+struct gt_equal_args {
+    struct gt_span x, y; /* of the same shape */
+    struct gt_proof_result *result;
+};
+
+/* Every word of base[0 .. words) outside the elements of `inside` must be poison. */
+struct gt_guard_args {
+    const unsigned *base;
+    long long words, offset; /* offset: words from base to inside.data */
+    struct gt_span inside;
+    struct gt_proof_result *result;
+};
+
+struct gt_hash_args {
+    const unsigned *base;
+    long long words;
+    struct gt_proof_result *result;
+};
+
+struct gt_clock_args {
+    long long nanoseconds;          /* how long to look */
+    struct gt_proof_result *result; /* null: only pass the time */
+};
+
+/* out[i] = the value of a chain of `steps` dependent FMAs that starts from i % 8. */
+struct gt_canary_args {
+    float *out;
+    long long count;
+    int steps;
+};
+
+/* Every device kernel once: name in the enum, entry, argument. */
+#define GT_PROOF_MAP(X)                                     \
+    X(FILL, proof_fill, struct gt_fill_args)                \
+    X(REFERENCE, proof_reference, struct gt_reference_args) \
+    X(COMPARE, proof_compare, struct gt_compare_args)       \
+    X(EQUAL, proof_equal, struct gt_equal_args)             \
+    X(GUARD, proof_guard, struct gt_guard_args)             \
+    X(HASH, proof_hash, struct gt_hash_args)                \
+    X(CLOCK, proof_clock, struct gt_clock_args)             \
+    X(CANARY, proof_canary, struct gt_canary_args)
+
+#endif

@@ -1,0 +1,128 @@
+/* check.cu - judges results where they lie: against the reference, against each other, and whether
+ * guards and inputs are untouched.  Threads keep their findings to themselves and report once. */
+#include "proof/device.cuh"
+
+/* Largest value of the warp's lanes, in lane 0 at least. */
+GT_PROOF_DEVICE float gt_proof_warp_max(float value)
+{
+    for (int by = 16; by; by /= 2)
+        value = max(value, __shfl_xor_sync(0xffffffffu, value, by));
+    return value;
+}
+
+/* Error of one element in units of its bound; adds to `bad` if it is out of tolerance. */
+GT_PROOF_DEVICE float gt_proof_judge(const gt_compare_args &args, long long at, float d, bool *bad)
+{
+    if (args.bound) {
+        double error = fabs((double)d - args.ref[at]), bound = args.bound[at];
+
+        *bad = !(error <= bound * args.tolerance + fabs(args.ref[at]) * args.relative);
+        return bound > 0 ? (float)(error / bound) : 0.0f;
+    }
+    double exact = args.exact[at];
+    *bad = !(fabs((double)d - exact) <= args.slack * max(fabs(exact), 8.0));
+    return 0.0f;
+}
+
+GT_PROOF_KERNEL(proof_compare, gt_compare_args)
+{
+    gt_walk walk = gt_proof_walk();
+    gt_u64 bad = 0, first_bad = ~0ull, nonfinite = 0, first_nonfinite = ~0ull;
+    float worst = 0.0f;
+
+    for (long long row = walk.row; row < args.d.rows * args.d.batch; row += walk.row_step) {
+        const float *d = args.d.data + row / args.d.rows * args.d.stride +
+                         row % args.d.rows * args.d.ld;
+
+        for (long long j = walk.col; j < args.d.cols; j += walk.col_step) {
+            long long at = row * args.d.cols + j;
+            bool is_bad = false;
+            float error = gt_proof_judge(args, at, d[j], &is_bad);
+
+            /* NaN must not hide in a maximum: it is counted by itself. */
+            if (!gt_proof_finite(d[j])) {
+                nonfinite++;
+                first_nonfinite = min(first_nonfinite, (gt_u64)at);
+            } else if (error > worst) {
+                worst = error;
+            }
+            if (is_bad) {
+                bad++;
+                first_bad = min(first_bad, (gt_u64)at);
+            }
+        }
+    }
+    gt_proof_note(&args.result->bad, &args.result->first_bad, bad, first_bad);
+    gt_proof_note(&args.result->nonfinite, &args.result->first_nonfinite, nonfinite,
+                  first_nonfinite);
+    worst = gt_proof_warp_max(worst);
+    if (threadIdx.x % 32 == 0 && worst > 0)
+        atomicMax(&args.result->error, (gt_u64)__float_as_uint(worst));
+}
+
+GT_PROOF_KERNEL(proof_equal, gt_equal_args)
+{
+    gt_walk walk = gt_proof_walk();
+    gt_u64 different = 0, first = ~0ull;
+
+    for (long long row = walk.row; row < args.x.rows * args.x.batch; row += walk.row_step) {
+        long long b = row / args.x.rows, i = row % args.x.rows;
+        const float *x = args.x.data + b * args.x.stride + i * args.x.ld;
+        const float *y = args.y.data + b * args.y.stride + i * args.y.ld;
+
+        for (long long j = walk.col; j < args.x.cols; j += walk.col_step)
+            if (__float_as_uint(x[j]) != __float_as_uint(y[j])) {
+                different++;
+                first = min(first, (gt_u64)(row * args.x.cols + j));
+            }
+    }
+    gt_proof_note(&args.result->different, &args.result->first_different, different, first);
+}
+
+/* Counts the words of [from, to) that are no longer poison. */
+GT_PROOF_DEVICE void gt_proof_guard_range(const unsigned *base, long long from, long long to,
+                                          long long start, long long step, gt_u64 *broken,
+                                          gt_u64 *first)
+{
+    for (long long at = from + start; at < to; at += step)
+        if (base[at] != GT_POISON) {
+            (*broken)++;
+            *first = min(*first, (gt_u64)at);
+        }
+}
+
+GT_PROOF_KERNEL(proof_guard, gt_guard_args)
+{
+    const gt_span &in = args.inside;
+    long long span = in.rows && in.cols && in.batch
+                         ? (in.batch - 1) * in.stride + (in.rows - 1) * in.ld + in.cols
+                         : 0;
+    long long thread = gt_proof_first(), threads = gt_proof_step();
+    gt_u64 broken = 0, first = ~0ull;
+
+    gt_proof_guard_range(args.base, 0, args.offset, thread, threads, &broken, &first);
+    gt_proof_guard_range(args.base, args.offset + span, args.words, thread, threads, &broken,
+                         &first);
+    /* Between the rows, and between the matrices of a batch. */
+    if (span && (in.ld > in.cols || in.stride > in.rows * in.ld))
+        for (long long row = thread / 32; row + 1 < in.rows * in.batch; row += threads / 32) {
+            long long b = row / in.rows, i = row % in.rows;
+            long long from = args.offset + b * in.stride + i * in.ld + in.cols;
+            long long to = args.offset + (i + 1 < in.rows ? b * in.stride + (i + 1) * in.ld
+                                                          : (b + 1) * in.stride);
+
+            gt_proof_guard_range(args.base, from, to, thread % 32, 32, &broken, &first);
+        }
+    gt_proof_note(&args.result->guard, &args.result->first_guard, broken, first);
+}
+
+/* A sum of words mixed with their places: order does not matter, any change does. */
+GT_PROOF_KERNEL(proof_hash, gt_hash_args)
+{
+    gt_u64 sum = 0;
+
+    for (long long at = gt_proof_first(); at < args.words; at += gt_proof_step())
+        sum += gt_proof_mix((gt_u64)at << 32 ^ args.base[at]);
+    if (sum)
+        atomicAdd(&args.result->hash, sum);
+}

@@ -1,0 +1,37 @@
+/* fill.cu - operands: normal reals or small integers, a function of seed and place alone, so that
+ * copies of an operand agree and a damaged one can be restored. */
+#include "proof/device.cuh"
+
+/* Box and Muller's transform of two uniforms cut out of one hash. */
+GT_PROOF_DEVICE float gt_proof_normal(gt_u64 bits)
+{
+    float u = ((float)(unsigned)(bits >> 40) + 0.5f) * (1.0f / 16777216.0f);
+    float v = (float)(unsigned)(bits & 0xffffffu) * (2.0f / 16777216.0f);
+
+    return GT_PROOF_SQRT(-2.0f * GT_PROOF_LOG(u)) * GT_PROOF_COSPI(v);
+}
+
+GT_PROOF_DEVICE float gt_proof_integer(gt_u64 bits, int range)
+{
+    unsigned span = 2u * (unsigned)range + 1u;
+
+    return (float)((int)((unsigned)(bits >> 33) % span) - range);
+}
+
+GT_PROOF_KERNEL(proof_fill, gt_fill_args)
+{
+    gt_walk walk = gt_proof_walk();
+    gt_u64 seed = gt_proof_mix(args.seed);
+
+    for (long long row = walk.row; row < args.to.rows * args.to.batch; row += walk.row_step) {
+        long long b = row / args.to.rows, i = row % args.to.rows;
+        float *to = args.to.data + b * args.to.stride + i * args.to.ld;
+
+        for (long long j = walk.col; j < args.to.cols; j += walk.col_step) {
+            gt_u64 bits = gt_proof_mix(seed ^ (gt_u64)(row * args.to.cols + j));
+
+            to[j] = args.kind == GT_FILL_INTEGERS ? gt_proof_integer(bits, args.range)
+                                                  : gt_proof_normal(bits);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+/* reference.cu - the product in float64, and |A||B| beside it, by which errors are measured.
+ *
+ * A block of 16 x 16 threads computes 64 x 64 elements, a thread 4 x 4 of them, 16 apart, over
+ * slices of 16 along k:
+ *
+ *            64 columns of op(B)
+ *           +------------------+
+ *        16 |        b         |     both slices are kept as doubles and as absolute floats, so that
+ *           +------------------+     the inner loop converts nothing
+ *   +-----+ +------------------+
+ *   |  a  | |  64 x 64 of ref  |
+ *   +-----+ +------------------+
+ */
+#include "proof/device.cuh"
+
+#define TILE  64
+#define SLICE 16
+
+GT_PROOF_DEVICE float gt_proof_load(const float *from, long long major, long long minor,
+                                    long long ld, bool inside)
+{
+    return inside ? from[major * ld + minor] : 0.0f;
+}
+
+GT_PROOF_DEVICE double gt_proof_activate(double x, int epilogue)
+{
+    if (epilogue & 2)
+        return x > 0 ? x : 0;
+    if (epilogue & 4)
+        return 0.5 * x * (1 + GT_PROOF_ERF(x * 0.70710678118654752440));
+    return x;
+}
+
+/* Not inlined: one copy of the error function is enough. */
+__device__ __noinline__ void gt_proof_store(const gt_reference_args &args, long long batch, long long i,
+                                    long long j, double sum, double bound)
+{
+    long long at = (batch * args.m + i) * args.n + j;
+    double x = (double)args.alpha * sum;
+
+    bound *= fabs((double)args.alpha);
+    if (args.beta != 0) {
+        double c = (double)args.beta * args.c[batch * args.stride_c + i * args.ldc + j];
+
+        x += c;
+        bound += fabs(c);
+    }
+    if (args.epilogue & 1) {
+        x += args.bias[j];
+        bound += fabs((double)args.bias[j]);
+    }
+    x = gt_proof_activate(x, args.epilogue);
+    if (args.ref)
+        args.ref[at] = x;
+    if (args.bound)
+        args.bound[at] = (float)bound;
+    if (args.exact)
+        args.exact[at] = (float)x;
+}
+
+GT_PROOF_KERNEL(proof_reference, gt_reference_args)
+{
+    GT_PROOF_SHARED(double, a, [SLICE][TILE]);
+    GT_PROOF_SHARED(double, b, [SLICE][TILE]);
+    GT_PROOF_SHARED(float, abs_a, [SLICE][TILE]);
+    GT_PROOF_SHARED(float, abs_b, [SLICE][TILE]);
+    int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+    long long row = args.row + (long long)blockIdx.y * TILE, col = (long long)blockIdx.x * TILE;
+    long long batch = args.first + blockIdx.z;
+    const float *from_a = args.a + batch * args.stride_a;
+    const float *from_b = args.b + batch * args.stride_b;
+    double sum[4][4] = {};
+    float bound[4][4] = {};
+
+    /* alpha == 0 must not look at A and B. */
+    for (long long k = 0; k < (args.alpha != 0 ? args.k : 0); k += SLICE) {
+        for (int at = threadIdx.x; at < SLICE * TILE; at += 256) {
+            /* Neighbouring threads read neighbouring words, whichever way A and B are stored. */
+            int ka = args.trans_a ? at / TILE : at % SLICE, ia = args.trans_a ? at % TILE : at / SLICE;
+            int kb = args.trans_b ? at % SLICE : at / TILE, jb = args.trans_b ? at / SLICE : at % TILE;
+            bool in_a = k + ka < args.k && row + ia < args.m;
+            bool in_b = k + kb < args.k && col + jb < args.n;
+            float x = args.trans_a ? gt_proof_load(from_a, k + ka, row + ia, args.lda, in_a)
+                                   : gt_proof_load(from_a, row + ia, k + ka, args.lda, in_a);
+            float y = args.trans_b ? gt_proof_load(from_b, col + jb, k + kb, args.ldb, in_b)
+                                   : gt_proof_load(from_b, k + kb, col + jb, args.ldb, in_b);
+
+            a[ka][ia] = x;
+            abs_a[ka][ia] = fabsf(x);
+            b[kb][jb] = y;
+            abs_b[kb][jb] = fabsf(y);
+        }
+        __syncthreads();
+#pragma unroll 4
+        for (int s = 0; s < SLICE; s++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+#pragma unroll
+                for (int j = 0; j < 4; j++) {
+                    sum[i][j] = fma(a[s][ty + 16 * i], b[s][tx + 16 * j], sum[i][j]);
+                    bound[i][j] =
+                        fmaf(abs_a[s][ty + 16 * i], abs_b[s][tx + 16 * j], bound[i][j]);
+                }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            if (row + ty + 16 * i < args.m && col + tx + 16 * j < args.n)
+                gt_proof_store(args, batch, row + ty + 16 * i, col + tx + 16 * j, sum[i][j],
+                               bound[i][j]);
+}

@@ -1,0 +1,265 @@
+/* emulate.c - test program: every kernel of configs/kernels on the CPU, and the faults of
+ * tests/emu/planted, each of which must be found.
+ *
+ *   emulate [KERNEL]
+ *
+ * Of each kernel it runs the default point and those of tests/emu/points.txt.  A point runs in a
+ * process of its own, two at a time; one that dies has failed.  Sources, objects and a log per
+ * point are left in $BUILD/emu.  Prints TAP. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "execute.h"
+
+#define LEAST_PROBLEMS 12 /* that a kernel must have run, over all its points */
+#define PROCESSES      2
+
+struct job {
+    struct gt_emu_job emu;
+    char *point_text;
+    char *expected; /* text the log must hold, the job having failed; NULL: it must pass */
+    char path[512];
+    pid_t pid;
+    int result[2]; /* pipe for the tally */
+    struct gt_emu_tally tally;
+    bool ok;
+};
+
+struct jobs {
+    struct job *job;
+    size_t count;
+};
+
+static void add_job(struct jobs *jobs, const struct gt_kernel *kernel, const char *text,
+                    const char *expected, const char *folder, const char *data_dir)
+{
+    struct gt_strbuf whole = GT_STRBUF_INIT;
+    struct gt_err err;
+    struct job *job;
+
+    jobs->job = realloc(jobs->job, (jobs->count + 1) * sizeof *jobs->job);
+    if (!jobs->job)
+        abort();
+    job = &jobs->job[jobs->count];
+    *job = (struct job){.emu = {.kernel = kernel, .standard = !*text, .data_dir = data_dir}};
+    if (gt_point_parse(&job->emu.point, kernel, text, &err)) {
+        fprintf(stderr, "tests/emu: kernel %s: point %s: %s\n", kernel->name, text, err.msg);
+        exit(1);
+    }
+    gt_point_format(&whole, kernel, &job->emu.point);
+    job->point_text = gt_strbuf_detach(&whole);
+    job->expected = expected ? strdup(expected) : NULL;
+    snprintf(job->path, sizeof job->path, "%s/%s-%zu", folder, kernel->name, jobs->count);
+    jobs->count++;
+}
+
+/* Lines "KERNEL POINT" or, of faults, "KERNEL POINT EXPECTED TEXT", which ends at two blanks; #
+ * starts a comment. */
+static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, const char *path,
+                       const char *only, const char *folder, const char *data_dir)
+{
+    char line[1024], name[64], point[512], expected[256];
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        exit(1);
+    }
+    while (fgets(line, sizeof line, file)) {
+        struct gt_err err;
+        int words = sscanf(line, "%63s %511s %255[^\n]", name, point, expected);
+        if (words < 1 || name[0] == '#' || (only && strcmp(only, name) != 0))
+            continue;
+        struct gt_kernel *kernel = gt_kernels_find(kernels, name, &err);
+        if (!kernel || words < 2) {
+            fprintf(stderr, "%s: \"%s\": %s\n", path, name, kernel ? "no point" : err.msg);
+            exit(1);
+        }
+        char *remark = words > 2 ? strstr(expected, "  ") : NULL;
+        if (remark)
+            *remark = '\0';
+        add_job(jobs, kernel, point, words > 2 ? expected : NULL, folder, data_dir);
+    }
+    fclose(file);
+}
+
+static void child(const struct job *job)
+{
+    struct gt_emu_tally tally = {0};
+    struct gt_err err;
+    char log[600];
+
+    snprintf(log, sizeof log, "%s.log", job->path);
+    if (!freopen(log, "w", stdout) || dup2(fileno(stdout), 2) < 0)
+        _exit(1);
+    if (gt_emu_execute(&job->emu, &tally, &err)) {
+        printf("FAILED: %s\n", err.msg);
+        tally.failed++;
+    }
+    fflush(stdout);
+    if (write(job->result[1], &tally, sizeof tally) != sizeof tally)
+        _exit(1);
+    _exit(0);
+}
+
+static void start(struct job *job)
+{
+    job->emu.build_path = job->path;
+    fflush(stdout);
+    if (pipe(job->result) || (job->pid = fork()) < 0) {
+        perror("tests/emu: fork");
+        exit(1);
+    }
+    if (job->pid == 0)
+        child(job);
+    close(job->result[1]);
+}
+
+static bool log_holds(const struct job *job, const char *text)
+{
+    struct gt_strbuf log = GT_STRBUF_INIT;
+    char path[600];
+    snprintf(path, sizeof path, "%s.log", job->path);
+    bool found = gt_strbuf_add_file(&log, path, NULL) == GT_OK && strstr(log.text, text) != NULL;
+    gt_strbuf_release(&log);
+    return found;
+}
+
+static void show_log(const struct job *job)
+{
+    char line[512], path[600];
+    int failures = 0;
+    snprintf(path, sizeof path, "%s.log", job->path);
+    FILE *file = fopen(path, "r");
+    printf("#   log: %s\n", path);
+    while (file && fgets(line, sizeof line, file))
+        if (strstr(line, "FAILED") || strstr(line, "error") || strstr(line, "ERROR"))
+            if (++failures <= 6)
+                printf("#   %s", line);
+    if (file)
+        fclose(file);
+}
+
+static void finish(struct job *job, int status, size_t number)
+{
+    ssize_t got = read(job->result[0], &job->tally, sizeof job->tally);
+    close(job->result[0]);
+    bool passed = status == 0 && got == (ssize_t)sizeof job->tally && job->tally.failed == 0;
+    job->ok = job->expected ? !passed && log_holds(job, job->expected) : passed;
+    printf("%s %zu - %s %s: ", job->ok ? "ok" : "not ok", number, job->emu.kernel->name,
+           job->point_text);
+    if (job->expected)
+        printf("\"%s\" %s\n", job->expected, job->ok ? "found" : "not found");
+    else
+        printf("%d builds, %d runs exact, %d wrong%s\n", job->tally.builds, job->tally.passed,
+               job->tally.failed, status ? ", died" : "");
+    if (!job->ok)
+        show_log(job);
+    fflush(stdout);
+}
+
+static void run_all(struct jobs *jobs)
+{
+    size_t started = 0, finished = 0;
+    while (finished < jobs->count) {
+        while (started < jobs->count && started - finished < PROCESSES)
+            start(&jobs->job[started++]);
+        int status;
+        pid_t pid = wait(&status);
+        for (size_t i = 0; i < started; i++)
+            if (jobs->job[i].pid == pid) {
+                finish(&jobs->job[i], status, ++finished);
+            }
+    }
+}
+
+/* 1, with a line, if the kernel ran too few problems. */
+static int enough_problems(const struct jobs *jobs, const struct gt_kernel *kernel)
+{
+    int problems = 0;
+    bool wanted = false;
+    for (size_t i = 0; i < jobs->count; i++)
+        if (jobs->job[i].emu.kernel == kernel && !jobs->job[i].expected) {
+            wanted = true;
+            problems += jobs->job[i].tally.passed / 2; /* two schedules */
+        }
+    if (!wanted || problems >= LEAST_PROBLEMS)
+        return 0;
+    printf("not ok - %s: only %d problems were run\n", kernel->name, problems);
+    return 1;
+}
+
+static int report(const struct jobs *jobs, const struct gt_kernels *kernels)
+{
+    int passed = 0, failed = 0;
+    for (size_t i = 0; i < jobs->count; i++) {
+        passed += jobs->job[i].ok;
+        failed += !jobs->job[i].ok;
+    }
+    for (size_t i = 0; i < kernels->count; i++)
+        failed += enough_problems(jobs, kernels->kernel[i]);
+    printf("# %d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
+
+static void release(struct jobs *jobs, struct gt_kernels *kernels, char *data_dir)
+{
+    for (size_t i = 0; i < jobs->count; i++) {
+        free(jobs->job[i].point_text);
+        free(jobs->job[i].expected);
+    }
+    free(jobs->job);
+    gt_kernels_release(kernels);
+    free(data_dir);
+}
+
+static void add_all(struct jobs *jobs, const struct gt_kernels *kernels, const char *only,
+                    const char *folder, const char *data_dir)
+{
+    static const char *const lists[] = {"points.txt", "planted/faults.txt"};
+    char path[600];
+    for (size_t i = 0; i < kernels->count; i++)
+        if (!only || strcmp(only, kernels->kernel[i]->name) == 0)
+            add_job(jobs, kernels->kernel[i], "", NULL, folder, data_dir);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        snprintf(path, sizeof path, "%s/tests/emu/%s", data_dir, lists[i]);
+        add_listed(jobs, kernels, path, only, folder, data_dir);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct gt_kernels kernels = {0};
+    struct jobs jobs = {0};
+    struct gt_err err;
+    char *data_dir = NULL, folder[256], planted[600];
+    const char *only = argc > 1 ? argv[1] : NULL;
+    const char *build = getenv("BUILD");
+
+    if (argc > 2) {
+        fprintf(stderr, "usage: emulate [KERNEL]\n");
+        return 2;
+    }
+    snprintf(folder, sizeof folder, "%s/emu", build ? build : "build");
+    mkdir(folder, 0777);
+    if (gt_data_dir(&data_dir, &err)) {
+        fprintf(stderr, "tests/emu: %s\n", err.msg);
+        return 1;
+    }
+    snprintf(planted, sizeof planted, "%s/tests/emu/planted", data_dir);
+    if (gt_kernels_load(&kernels, data_dir, planted, &err)) {
+        fprintf(stderr, "tests/emu: %s\n", err.msg);
+        return 1;
+    }
+    add_all(&jobs, &kernels, only, folder, data_dir);
+    printf("1..%zu\n", jobs.count);
+    run_all(&jobs);
+    int status = report(&jobs, &kernels);
+    release(&jobs, &kernels, data_dir);
+    return status;
+}

@@ -1,0 +1,262 @@
+/* execute.c - test: candidate -> C++ source -> shared object -> launches (execute.h). */
+#include "execute.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "err.h"
+#include "machine.h"
+#include "operands.h"
+#include "problem.h"
+#include "render.h"
+
+extern char **environ;
+
+/* One compiled source: a layout and an epilogue of the job's point. */
+struct build {
+    const struct gt_emu_job *job;
+    bool trans_a, trans_b;
+    unsigned epilogue;
+    struct gt_strbuf source;
+    void *object; /* of dlopen; NULL before the first case */
+};
+
+/* A GPU with few SMs, so that split and persistent kernels need few blocks. */
+static struct gt_device emulated_device(const struct gt_kernel *kernel)
+{
+    struct gt_device device = {
+        .name = "emulated",
+        .ordinal = -1,
+        .profile = true,
+        .cc = 90,
+        .sms = 3,
+        .smem_block = 232448,
+        .smem_sm = 233472,
+        .smem_reserved = 1024,
+        .regs_sm = 65536,
+        .max_threads_sm = 2048,
+        .max_blocks_sm = 32,
+        .l2_bytes = 1 << 20,
+        .memory_bytes = (int64_t)1 << 32,
+        .clock_mhz = 1000,
+        .memory_gbps = 100,
+        .l2_gbps = 200,
+        .fma_lanes = 128,
+    };
+    if (device.cc < kernel->min_cc)
+        device.cc = kernel->min_cc;
+    if (device.cc > kernel->max_cc)
+        device.cc = kernel->max_cc;
+    return device;
+}
+
+static int write_file(const char *path, const struct gt_strbuf *text, struct gt_err *err)
+{
+    FILE *file = fopen(path, "w");
+    size_t written = file ? fwrite(text->text, 1, text->length, file) : 0;
+    if (!file || fclose(file) != 0 || written != text->length)
+        return gt_err_set(err, GT_EIO, "%s: %s", path, strerror(errno));
+    return GT_OK;
+}
+
+static int run_compiler(const char *include, const char *source, const char *object,
+                        struct gt_err *err)
+{
+    const char *compiler = getenv("CXX") && *getenv("CXX") ? getenv("CXX") : "c++";
+    const char *argv[] = {compiler,
+                          "-std=c++17",
+                          "-O1",
+                          "-g1",
+                          "-fPIC",
+                          "-shared",
+                          "-fno-omit-frame-pointer",
+                          "-fsanitize=address,undefined",
+                          "-fno-sanitize-recover=all",
+                          "-Wall",
+                          "-Wno-unknown-pragmas",
+                          "-Werror",
+                          "-DGT_EMULATE",
+                          "-I",
+                          include,
+                          "-x",
+                          "c++",
+                          source,
+                          "-o",
+                          object,
+                          NULL};
+    pid_t pid;
+    int status;
+    /* The cast: posix_spawn does not write to its arguments. */
+    if (posix_spawnp(&pid, compiler, NULL, NULL, (char *const *)argv, environ) != 0)
+        return gt_err_set(err, GT_EIO, "cannot run the C++ compiler %s", compiler);
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        return gt_err_set(err, GT_ENVRTC, "%s does not compile for the CPU", source);
+    return GT_OK;
+}
+
+static int compile(struct build *build, struct gt_err *err)
+{
+    const struct gt_emu_job *job = build->job;
+    char source[512], object[512], include[512];
+
+    snprintf(source, sizeof source, "%s-%c%c%u.cu", job->build_path, build->trans_a ? 't' : 'n',
+             build->trans_b ? 't' : 'n', build->epilogue);
+    snprintf(object, sizeof object, "%s.so", source);
+    snprintf(include, sizeof include, "%s/templates", job->data_dir);
+    int status = write_file(source, &build->source, err);
+    if (!status)
+        status = run_compiler(include, source, object, err);
+    if (status)
+        return status;
+    build->object = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+    if (!build->object)
+        return gt_err_set(err, GT_EIO, "%s", dlerror());
+    return GT_OK;
+}
+
+/* Renders for the candidate; compiles if it is the build's first, and else insists on the same
+ * source: sizes must not be part of it. */
+static int prepare(struct build *build, const struct gt_candidate *candidate, struct gt_err *err)
+{
+    struct gt_strbuf source = GT_STRBUF_INIT;
+    int status = gt_render(&source, candidate, err);
+    if (status)
+        goto out;
+    if (build->object) {
+        if (strcmp(source.text, build->source.text) != 0)
+            status = gt_err_set(err, GT_ECONFIG, "two sizes render to two sources");
+        goto out;
+    }
+    gt_strbuf_add(&build->source, source.text);
+    status = gt_strbuf_check(&build->source, err);
+    if (!status)
+        status = compile(build, err);
+out:
+    gt_strbuf_release(&source);
+    return status;
+}
+
+static int launch_all(const struct build *build, const struct gt_geometry *geometry,
+                      struct gt_args *args, bool second, struct gt_err *err)
+{
+    memcpy(args->launch, geometry->launch_param, sizeof args->launch);
+    for (size_t i = 0; i < geometry->launches; i++) {
+        const struct gt_launch_geometry *from = &geometry->launch[i];
+        struct gt_emu_launch launch = {
+            .args = args, .shared_bytes = from->shared_bytes, .reverse = second, .eager = second};
+        memcpy(launch.grid, from->grid, sizeof launch.grid);
+        memcpy(launch.block, from->block, sizeof launch.block);
+        *(void **)&launch.entry = dlsym(build->object, from->entry);
+        if (!launch.entry)
+            return gt_err_set(err, GT_ECONFIG, "the template has no entry %s", from->entry);
+        int status = gt_emu_run(&launch, err);
+        if (status)
+            return gt_err_prefix(err, status, "launch %zu (%s)", i, from->entry);
+    }
+    return GT_OK;
+}
+
+/* One case under one schedule. */
+static int run_once(const struct build *build, const struct gt_candidate *candidate,
+                    const struct gt_geometry *geometry, bool in_place, bool second,
+                    struct gt_err *err)
+{
+    struct gt_emu_operands operands;
+    struct gt_args args;
+    int status;
+
+    gt_emu_operands_init(&operands, candidate->problem, in_place, second ? 7 : 3);
+    gt_emu_operands_args(&args, &operands, candidate->problem);
+    if (geometry->workspace_bytes) {
+        operands.block[6] = malloc(geometry->workspace_bytes);
+        if (!operands.block[6])
+            abort();
+        memset(operands.block[6], 0xff, geometry->workspace_bytes);
+        args.workspace = operands.block[6];
+    }
+    status = launch_all(build, geometry, &args, second, err);
+    if (!status)
+        status = gt_emu_operands_check(&operands, candidate->problem, err);
+    gt_emu_operands_release(&operands);
+    return status;
+}
+
+static int run_case(struct build *build, const struct gt_emu_case *cases,
+                    struct gt_emu_tally *tally, struct gt_err *err)
+{
+    const struct gt_emu_job *job = build->job;
+    struct gt_device device = emulated_device(job->kernel);
+    struct gt_problem problem;
+    struct gt_candidate candidate = {job->kernel, &problem, &device, job->point};
+    struct gt_geometry geometry;
+    char text[GT_PROBLEM_TEXT_MAX];
+    int failed;
+
+    gt_emu_case_problem(&problem, cases, build->trans_a, build->trans_b, build->epilogue);
+    int status = gt_problem_check(&problem, err);
+    if (status || !gt_kernel_serves(job->kernel, &problem, &device, NULL))
+        return status;
+    status = gt_candidate_valid(&candidate, &failed, err);
+    if (status || failed >= 0)
+        return status;
+    status = gt_candidate_geometry(&candidate, &geometry, err);
+    if (!status)
+        status = prepare(build, &candidate, err);
+    if (status)
+        return status;
+    gt_problem_format(&problem, text);
+    for (int second = 0; second < 2; second++) {
+        struct gt_err wrong;
+        /* The sanitizers end the process: let the log name the case first. */
+        printf("%s, schedule %d\n", text, second);
+        fflush(stdout);
+        if (run_once(build, &candidate, &geometry, cases->in_place, second, &wrong)) {
+            printf("FAILED: %s\n", wrong.msg);
+            tally->failed++;
+        } else {
+            tally->passed++;
+        }
+    }
+    return GT_OK;
+}
+
+static int run_build(const struct gt_emu_job *job, unsigned layout, unsigned epilogue,
+                     struct gt_emu_tally *tally, struct gt_err *err)
+{
+    struct build build = {.job = job,
+                          .trans_a = layout / 2,
+                          .trans_b = layout % 2,
+                          .epilogue = epilogue,
+                          .source = GT_STRBUF_INIT};
+    int status = GT_OK;
+    for (size_t i = 0; i < gt_emu_case_count && !status; i++)
+        status = run_case(&build, &gt_emu_cases[i], tally, err);
+    if (build.object) {
+        tally->builds++;
+        dlclose(build.object);
+    }
+    gt_strbuf_release(&build.source);
+    return status;
+}
+
+int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, struct gt_err *err)
+{
+    unsigned epilogues = GT_EPILOGUE_BIAS | GT_EPILOGUE_RELU | GT_EPILOGUE_GELU;
+    int status = GT_OK;
+
+    for (unsigned layout = 0; layout < 4 && !status; layout++)
+        if (job->kernel->layouts & (1u << layout))
+            status = run_build(job, layout, GT_EPILOGUE_NONE, tally, err);
+    for (unsigned epilogue = 1; epilogue <= epilogues && !status && job->standard; epilogue++)
+        if (job->kernel->epilogues & (1u << epilogue))
+            status = run_build(job, 0, epilogue, tally, err);
+    if (!status && tally->builds == 0)
+        return gt_err_set(err, GT_ECONFIG, "the point is valid for no case");
+    return status;
+}

@@ -1,0 +1,352 @@
+/* machine.c - test: runs a launch (machine.h).  The functions a kernel calls (gt_emu_...) find the
+ * running block through file-scope state, as a GPU's threads find it in special registers. */
+#include "machine.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "err.h"
+#include "fiber.h"
+
+#define STACK_BYTES (128 * 1024) /* of which the lowest page is not accessible */
+#define GUARD_BYTES 4096
+#define WARP        32
+
+struct index {
+    unsigned x, y, z;
+};
+
+/* Read by the kernels: threadIdx, blockIdx, blockDim, gridDim. */
+struct gt_emu_position {
+    struct index thread, block, block_size, grid_size;
+} gt_emu_now;
+
+enum wait { RUNNABLE, AT_BLOCK_BARRIER, AT_WARP_BARRIER, RETURNED };
+
+struct copy {
+    void *shared;
+    const void *global;
+    int bytes, valid;
+    unsigned long group;
+};
+
+struct thread {
+    struct gt_fiber fiber;
+    enum wait wait;
+    const char *file; /* of the barrier it waits at */
+    int line;
+    unsigned exchanged; /* its value in a shuffle */
+    struct copy *copies;
+    size_t copy_count, copy_room;
+    unsigned long committed; /* groups so far; later copies belong to the next */
+};
+
+struct static_array {
+    const void *key;
+    void *memory;
+};
+
+static struct machine {
+    const struct gt_emu_launch *launch;
+    struct gt_err *err;
+    int status;
+    struct gt_fiber scheduler;
+    struct thread *thread, *running;
+    unsigned threads;
+    unsigned char *stacks;
+    void *dynamic_shared;
+    struct static_array statics[16];
+    size_t static_count;
+} machine;
+
+void gt_emu_barrier(const char *file, int line);
+void gt_emu_warp_barrier(unsigned mask, const char *file, int line);
+unsigned gt_emu_shuffle(unsigned mask, unsigned value, int lane, const char *file, int line);
+void *gt_emu_dynamic_shared(void);
+void *gt_emu_static_shared(const void *key, unsigned long bytes);
+void gt_emu_copy(void *shared, const void *global, int bytes, int valid);
+void gt_emu_copy_commit(void);
+void gt_emu_copy_wait(int pending);
+
+/* Gives the launch up from within a thread; the first sentence stands. */
+#define ABANDON(...)                                                     \
+    do {                                                                 \
+        machine.status = gt_err_set(machine.err, GT_ECUDA, __VA_ARGS__); \
+        gt_fiber_switch(&machine.running->fiber, &machine.scheduler);    \
+    } while (0)
+
+static void wait_at(enum wait wait, const char *file, int line)
+{
+    struct thread *self = machine.running;
+    self->wait = wait;
+    self->file = file;
+    self->line = line;
+    gt_fiber_switch(&self->fiber, &machine.scheduler);
+}
+
+void gt_emu_barrier(const char *file, int line)
+{
+    wait_at(AT_BLOCK_BARRIER, file, line);
+}
+
+void gt_emu_warp_barrier(unsigned mask, const char *file, int line)
+{
+    if (mask != 0xffffffffu)
+        ABANDON("%s:%d: only whole warps are emulated, not mask 0x%x", file, line, mask);
+    wait_at(AT_WARP_BARRIER, file, line);
+}
+
+unsigned gt_emu_shuffle(unsigned mask, unsigned value, int lane, const char *file, int line)
+{
+    size_t self = (size_t)(machine.running - machine.thread);
+    size_t other = self / WARP * WARP + (size_t)lane;
+    if (other >= machine.threads)
+        ABANDON("%s:%d: thread %zu shuffles with lane %d, which does not exist", file, line, self,
+                lane);
+    machine.thread[self].exchanged = value;
+    gt_emu_warp_barrier(mask, file, line);
+    value = machine.thread[other].exchanged;
+    gt_emu_warp_barrier(mask, file, line);
+    return value;
+}
+
+static void *shared_memory(size_t bytes)
+{
+    void *memory = NULL;
+    if (posix_memalign(&memory, 128, bytes ? bytes : 1))
+        abort();
+    memset(memory, 0xff, bytes); /* NaN in every type */
+    return memory;
+}
+
+void *gt_emu_dynamic_shared(void)
+{
+    return machine.dynamic_shared;
+}
+
+void *gt_emu_static_shared(const void *key, unsigned long bytes)
+{
+    for (size_t i = 0; i < machine.static_count; i++)
+        if (machine.statics[i].key == key)
+            return machine.statics[i].memory;
+    if (machine.static_count == sizeof machine.statics / sizeof *machine.statics)
+        ABANDON("more than %zu static shared arrays", machine.static_count);
+    void *memory = shared_memory(bytes);
+    machine.statics[machine.static_count++] = (struct static_array){key, memory};
+    return memory;
+}
+
+static void perform(const struct copy *copy)
+{
+    memcpy(copy->shared, copy->global, (size_t)copy->valid);
+    memset((char *)copy->shared + copy->valid, 0, (size_t)(copy->bytes - copy->valid));
+}
+
+void gt_emu_copy(void *shared, const void *global, int bytes, int valid)
+{
+    struct thread *self = machine.running;
+    if ((uintptr_t)shared % (unsigned)bytes || (uintptr_t)global % (unsigned)bytes)
+        ABANDON("a copy of %d bytes from %p to %p: both must be multiples of %d", bytes, global,
+                shared, bytes);
+    if (valid < 0 || valid > bytes)
+        ABANDON("a copy of %d bytes with %d valid ones", bytes, valid);
+    struct copy copy = {shared, global, bytes, valid, self->committed + 1};
+    if (machine.launch->eager) {
+        perform(&copy);
+        return;
+    }
+    /* A bad address is found here, where it was made. */
+    for (int i = 0; i < valid; i++)
+        (void)((const volatile char *)global)[i];
+    for (int i = 0; i < bytes; i++)
+        (void)((volatile char *)shared)[i];
+    if (self->copy_count == self->copy_room) {
+        self->copy_room = self->copy_room ? 2 * self->copy_room : 16;
+        self->copies = realloc(self->copies, self->copy_room * sizeof *self->copies);
+        if (!self->copies)
+            abort();
+    }
+    self->copies[self->copy_count++] = copy;
+}
+
+void gt_emu_copy_commit(void)
+{
+    machine.running->committed++;
+}
+
+void gt_emu_copy_wait(int pending)
+{
+    struct thread *self = machine.running;
+    size_t kept = 0;
+    for (size_t i = 0; i < self->copy_count; i++) {
+        if (self->copies[i].group + (unsigned long)pending <= self->committed)
+            perform(&self->copies[i]);
+        else
+            self->copies[kept++] = self->copies[i];
+    }
+    self->copy_count = kept;
+}
+
+static void thread_start(void)
+{
+    gt_fiber_entered(&machine.scheduler);
+    machine.launch->entry(*machine.launch->args);
+    machine.running->wait = RETURNED;
+    gt_fiber_leave(&machine.running->fiber, &machine.scheduler);
+}
+
+static void resume(unsigned number)
+{
+    const unsigned *block = machine.launch->block;
+    machine.running = &machine.thread[number];
+    gt_emu_now.thread = (struct index){number % block[0], number / block[0] % block[1],
+                                       number / block[0] / block[1]};
+    gt_fiber_switch(&machine.scheduler, &machine.running->fiber);
+}
+
+/* Whether threads first..last-1 all wait for the same thing. */
+static bool together(unsigned first, unsigned last, enum wait wait)
+{
+    const struct thread *one = &machine.thread[first];
+    for (unsigned i = first; i < last; i++) {
+        const struct thread *each = &machine.thread[i];
+        if (each->wait != wait)
+            return false;
+        if (wait != RETURNED && (each->line != one->line || strcmp(each->file, one->file) != 0))
+            return false;
+    }
+    return true;
+}
+
+static void release(unsigned first, unsigned last)
+{
+    for (unsigned i = first; i < last; i++)
+        machine.thread[i].wait = RUNNABLE;
+}
+
+static void describe(char *text, size_t size, unsigned number)
+{
+    const struct thread *thread = &machine.thread[number];
+    if (thread->wait == RETURNED)
+        snprintf(text, size, "thread %u has returned", number);
+    else
+        snprintf(text, size, "thread %u waits at %s:%d", number, thread->file, thread->line);
+}
+
+/* No thread can go on, and they are not at one barrier: names two that differ. */
+static int diverged(void)
+{
+    char one[512], two[512];
+    unsigned other = 1;
+    while (other + 1 < machine.threads && together(0, other + 1, machine.thread[0].wait))
+        other++;
+    describe(one, sizeof one, 0);
+    describe(two, sizeof two, other);
+    return gt_err_set(machine.err, GT_ECUDA,
+                      "divergence at a barrier in block (%u, %u, %u): %.400s, but %.400s",
+                      gt_emu_now.block.x, gt_emu_now.block.y, gt_emu_now.block.z, one, two);
+}
+
+/* After every thread ran as far as it could: opens barriers.  *done: all have returned. */
+static int open_barriers(bool *done)
+{
+    bool opened = false;
+    *done = together(0, machine.threads, RETURNED);
+    if (*done)
+        return GT_OK;
+    for (unsigned first = 0; first < machine.threads; first += WARP) {
+        unsigned last = first + WARP < machine.threads ? first + WARP : machine.threads;
+        if (together(first, last, AT_WARP_BARRIER)) {
+            release(first, last);
+            opened = true;
+        }
+    }
+    if (opened)
+        return GT_OK;
+    if (!together(0, machine.threads, AT_BLOCK_BARRIER))
+        return diverged();
+    release(0, machine.threads);
+    return GT_OK;
+}
+
+static int run_threads(void)
+{
+    bool done = false;
+    while (!done) {
+        for (unsigned i = 0; i < machine.threads; i++) {
+            unsigned number = machine.launch->reverse ? machine.threads - 1 - i : i;
+            if (machine.thread[number].wait == RUNNABLE)
+                resume(number);
+            if (machine.status)
+                return machine.status;
+        }
+        int status = open_barriers(&done);
+        if (status)
+            return status;
+    }
+    return GT_OK;
+}
+
+static int run_block(void)
+{
+    machine.dynamic_shared = shared_memory(machine.launch->shared_bytes);
+    machine.static_count = 0;
+    for (unsigned i = 0; i < machine.threads; i++) {
+        struct thread *thread = &machine.thread[i];
+        gt_fiber_init(&thread->fiber, machine.stacks + (size_t)i * STACK_BYTES + GUARD_BYTES,
+                      STACK_BYTES - GUARD_BYTES, thread_start);
+        thread->wait = RUNNABLE;
+        thread->copy_count = 0;
+        thread->committed = 0;
+    }
+    int status = run_threads();
+    free(machine.dynamic_shared);
+    for (size_t i = 0; i < machine.static_count; i++)
+        free(machine.statics[i].memory);
+    return status;
+}
+
+static int run_blocks(void)
+{
+    const unsigned *grid = machine.launch->grid;
+    unsigned long blocks = (unsigned long)grid[0] * grid[1] * grid[2];
+    int status = GT_OK;
+    for (unsigned long i = 0; i < blocks && !status; i++) {
+        unsigned long number = machine.launch->reverse ? blocks - 1 - i : i;
+        gt_emu_now.block =
+            (struct index){(unsigned)(number % grid[0]), (unsigned)(number / grid[0] % grid[1]),
+                           (unsigned)(number / grid[0] / grid[1])};
+        status = run_block();
+    }
+    return status;
+}
+
+int gt_emu_run(const struct gt_emu_launch *launch, struct gt_err *err)
+{
+    unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
+    size_t bytes = (size_t)threads * STACK_BYTES;
+    int status;
+
+    if (threads == 0 || threads > 1024)
+        return gt_err_set(err, GT_ECUDA, "a block of %u threads: 1 to 1024 are allowed", threads);
+    machine = (struct machine){.launch = launch, .err = err, .threads = threads};
+    gt_emu_now.block_size = (struct index){launch->block[0], launch->block[1], launch->block[2]};
+    gt_emu_now.grid_size = (struct index){launch->grid[0], launch->grid[1], launch->grid[2]};
+    machine.thread = calloc(threads, sizeof *machine.thread);
+    machine.stacks = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!machine.thread || machine.stacks == MAP_FAILED)
+        abort();
+    for (unsigned i = 0; i < threads; i++)
+        if (mprotect(machine.stacks + (size_t)i * STACK_BYTES, GUARD_BYTES, PROT_NONE))
+            abort();
+    status = run_blocks();
+    munmap(machine.stacks, bytes);
+    for (unsigned i = 0; i < threads; i++)
+        free(machine.thread[i].copies);
+    free(machine.thread);
+    return status;
+}

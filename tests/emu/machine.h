@@ -1,0 +1,28 @@
+/* machine.h - test: a GPU's execution model on the CPU: blocks one after the other, the threads of
+ * a block as fibers, barriers, shared memory and asynchronous copies.
+ *
+ * Between two barriers each thread runs alone, as far ahead of the others as it can: a missing
+ * barrier is wrong here every time, not once in a thousand launches.  Shared memory starts as NaN,
+ * and is exactly as large as the launch says.  Built with AddressSanitizer, every access of a
+ * kernel that is built the same way is checked. */
+#ifndef GT_MACHINE_H
+#define GT_MACHINE_H
+
+#include <stdbool.h>
+
+#include "../../templates/common/args.h"
+
+struct gt_err;
+
+struct gt_emu_launch {
+    void (*entry)(struct gt_args args);
+    const struct gt_args *args;
+    unsigned grid[3], block[3], shared_bytes;
+    bool reverse; /* run the threads, and the blocks, last to first */
+    bool eager;   /* asynchronous copies happen when issued, not when waited for */
+};
+
+/* GT_OK, or GT_ECUDA with a sentence: divergence at a barrier, a misaligned copy... */
+int gt_emu_run(const struct gt_emu_launch *launch, struct gt_err *err);
+
+#endif

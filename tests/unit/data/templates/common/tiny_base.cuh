@@ -1,0 +1,2 @@
+// tiny_base.cuh - an include of the unit tests' template.
+#include "tiny_more.cuh"

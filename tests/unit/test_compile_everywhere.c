@@ -1,0 +1,225 @@
+/* test_compile_everywhere.c - test: every kernel compiles with NVRTC for every architecture it
+ * serves: the default point, which must not spill, for all of them and in all layouts, and each
+ * point of tests/emu/points.txt for one of them.
+ *
+ * Two processes share the work.  Prints TAP; without NVRTC it is skipped. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "compile.h"
+#include "err.h"
+#include "kernel.h"
+#include "problem.h"
+#include "render.h"
+
+#define PROCESSES 2
+#define MAX_JOBS  2000
+
+static const int arches[] = {75, 80, 86, 89, 90, 100, 120};
+#define ARCHES (sizeof arches / sizeof *arches)
+
+struct job {
+    const struct gt_kernel *kernel;
+    struct gt_point point;
+    struct gt_problem problem;
+    struct gt_device device;
+    bool standard; /* the default point: must be valid and must not spill */
+    /* filled in by a process */
+    bool done, ok, skipped;
+    int registers;
+    double ms;
+    char message[512];
+};
+
+struct jobs {
+    struct job *job; /* shared between the processes */
+    size_t count;
+};
+
+static void fail(const char *what, const struct gt_err *err)
+{
+    printf("Bail out! %s: %s\n", what, err->msg);
+    exit(1);
+}
+
+static void add(struct jobs *jobs, const struct gt_kernel *kernel, const struct gt_point *point,
+                int layout, int cc, const char *data_dir, bool standard)
+{
+    struct gt_err err;
+    struct job *job = &jobs->job[jobs->count];
+
+    if (jobs->count == MAX_JOBS)
+        abort();
+    *job = (struct job){.kernel = kernel, .point = *point, .standard = standard};
+    gt_problem_init(&job->problem, 4096, 4096, 4096);
+    job->problem.trans_a = (unsigned char)(layout / 2);
+    job->problem.trans_b = (unsigned char)(layout % 2);
+    if (gt_device_profile(&job->device, data_dir, cc, &err))
+        fail("device", &err);
+    if (gt_kernel_serves(kernel, &job->problem, &job->device, NULL))
+        jobs->count++;
+}
+
+/* The default point: in the first layout served for every arch, in the others for two. */
+static void add_default(struct jobs *jobs, const struct gt_kernel *kernel, const char *data_dir)
+{
+    struct gt_point point;
+    bool first = true;
+    gt_point_default(&point, kernel);
+    for (int layout = 0; layout < 4; layout++) {
+        if (!(kernel->layouts & (1u << layout)))
+            continue;
+        for (size_t i = 0; i < ARCHES; i++)
+            if (first || arches[i] == 86 || arches[i] == 90)
+                add(jobs, kernel, &point, layout, arches[i], data_dir, true);
+        first = false;
+    }
+}
+
+/* The points that the emulator runs, each for one arch in turn. */
+static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, const char *data_dir)
+{
+    char path[4096], line[1024], name[64], text[512];
+    struct gt_point point;
+    struct gt_err err;
+    size_t turn = 0;
+
+    snprintf(path, sizeof path, "%s/tests/emu/points.txt", data_dir);
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        printf("Bail out! cannot read %s\n", path);
+        exit(1);
+    }
+    while (fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%63s %511s", name, text) != 2 || name[0] == '#')
+            continue;
+        const struct gt_kernel *kernel = gt_kernels_find(kernels, name, &err);
+        if (!kernel || gt_point_parse(&point, kernel, text, &err))
+            fail(path, &err);
+        add(jobs, kernel, &point, (int)(turn / ARCHES % 4), arches[turn % ARCHES], data_dir, false);
+        turn++;
+    }
+    fclose(file);
+}
+
+static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_candidate *candidate,
+                   struct gt_err *err)
+{
+    struct gt_strbuf source = GT_STRBUF_INIT;
+    struct gt_geometry geometry;
+    struct gt_binary binary = {0};
+    int status = gt_candidate_geometry(candidate, &geometry, err);
+    if (!status)
+        status = gt_render(&source, candidate, err);
+    if (!status) {
+        struct gt_compile_request request = {.source = source.text,
+                                             .name = job->kernel->name,
+                                             .include_dir = job->kernel->include_dir,
+                                             .arch = geometry.code_arch,
+                                             .device_cc = job->device.cc,
+                                             .ptx = geometry.code_ptx,
+                                             .max_registers = geometry.max_registers};
+        status = gt_compile(nvrtc, &request, &binary, err);
+    }
+    job->registers = binary.registers;
+    job->ms = binary.ms;
+    if (!status && job->standard && binary.spill_bytes)
+        status =
+            gt_err_set(err, GT_ERANGE, "the default point spills %d bytes", binary.spill_bytes);
+    gt_binary_release(&binary);
+    gt_strbuf_release(&source);
+    return status;
+}
+
+static void run(struct job *job, struct gt_nvrtc *nvrtc)
+{
+    struct gt_candidate candidate = {job->kernel, &job->problem, &job->device, job->point};
+    struct gt_err err;
+    int failed;
+    int status = gt_candidate_valid(&candidate, &failed, &err);
+    if (!status && failed >= 0) {
+        job->skipped = !job->standard;
+        status =
+            gt_err_set(&err, GT_ERANGE, "not valid there: %s", job->kernel->constraint[failed].why);
+    } else if (!status) {
+        status = compile(job, nvrtc, &candidate, &err);
+    }
+    job->ok = status == GT_OK;
+    if (status)
+        snprintf(job->message, sizeof job->message, "%.500s", err.msg);
+    job->done = true;
+}
+
+static pid_t start(struct jobs *jobs, size_t process)
+{
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    struct gt_nvrtc *nvrtc;
+    if (gt_nvrtc_open(&nvrtc, NULL))
+        _exit(1);
+    for (size_t i = process; i < jobs->count; i += PROCESSES)
+        run(&jobs->job[i], nvrtc);
+    _exit(0);
+}
+
+static int report(const struct jobs *jobs)
+{
+    int failed = 0;
+    for (size_t i = 0; i < jobs->count; i++) {
+        const struct job *job = &jobs->job[i];
+        struct gt_strbuf point = GT_STRBUF_INIT;
+        gt_point_format(&point, job->kernel, &job->point);
+        bool ok = job->done && (job->ok || job->skipped);
+        printf("%s %zu - %s %s for sm_%d, layout %c%c: %d registers, %.0f ms%s%s\n",
+               ok ? "ok" : "not ok", i + 1, job->kernel->name, point.text, job->device.cc,
+               job->problem.trans_a ? 't' : 'n', job->problem.trans_b ? 't' : 'n', job->registers,
+               job->ms,
+               job->skipped    ? " # SKIP "
+               : *job->message ? ": "
+                               : "",
+               job->message);
+        failed += !ok;
+        gt_strbuf_release(&point);
+    }
+    return failed != 0;
+}
+
+int main(void)
+{
+    struct gt_kernels kernels = {0};
+    struct gt_nvrtc *nvrtc = NULL;
+    struct gt_err err;
+    char *data_dir = NULL;
+    pid_t pid[PROCESSES];
+
+    if (gt_nvrtc_open(&nvrtc, &err)) {
+        printf("1..1\nok 1 - compile everywhere # SKIP %s\n", err.msg);
+        return 0;
+    }
+    gt_nvrtc_close(nvrtc);
+    if (gt_data_dir(&data_dir, &err) || gt_kernels_load(&kernels, data_dir, NULL, &err))
+        fail("kernels", &err);
+    struct jobs jobs = {.job = mmap(NULL, MAX_JOBS * sizeof(struct job), PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
+    if (jobs.job == MAP_FAILED)
+        abort();
+    for (size_t i = 0; i < kernels.count; i++)
+        add_default(&jobs, kernels.kernel[i], data_dir);
+    add_listed(&jobs, &kernels, data_dir);
+    printf("1..%zu\n", jobs.count);
+    for (size_t i = 0; i < PROCESSES; i++)
+        pid[i] = start(&jobs, i);
+    for (size_t i = 0; i < PROCESSES; i++)
+        waitpid(pid[i], NULL, 0);
+    int status = report(&jobs);
+    munmap(jobs.job, MAX_JOBS * sizeof(struct job));
+    gt_kernels_release(&kernels);
+    free(data_dir);
+    return status;
+}

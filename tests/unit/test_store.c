@@ -1,0 +1,301 @@
+/* test_store.c - the tuning database: what is written comes back, which trial counts, resume. */
+#include "store_fixture.h"
+
+#include <math.h>
+
+/* The rows of a query as "kernel point status us predicted", one a line. */
+static int collect(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    (void)err;
+    gt_strbuf_addf(context, "%s %s %s %g%s\n", row->kernel, row->point, gt_status_name(row->status),
+                   row->us, row->predicted ? " predicted" : "");
+    return GT_OK;
+}
+
+static void expect_rows(struct fixture *f, const struct gt_row_filter *filter, const char *expected)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+
+    OK(f, gt_store_rows(f->store, filter, collect, &text, &f->err));
+    assert_string_equal(text.text, expected);
+    gt_strbuf_release(&text);
+}
+
+static const struct gt_row_filter winners = {.winners_only = true};
+static const struct gt_row_filter everything = {0};
+
+static int keep(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    (void)err;
+    assert_string_equal(row->device, "NVIDIA Test");
+    assert_string_equal(row->uuid, "GPU-0000");
+    assert_string_equal(row->dtype, "f32");
+    assert_string_equal(row->accuracy, "strict");
+    assert_string_equal(row->layout, "nn");
+    assert_string_equal(row->problem, "256x128x64:f32:nn");
+    assert_string_equal(row->signature, "aaaa");
+    assert_string_equal(row->baseline, "cublasLt 13, answer 1 of 8");
+    assert_string_equal(row->detail, "why");
+    assert_int_equal(strlen(row->date), strlen("2026-01-01T00:00:00Z"));
+    assert_int_equal(row->cc, 90);
+    assert_int_equal(row->driver, 13000);
+    assert_int_equal(row->nvrtc, 13000);
+    assert_true(row->m == 256 && row->n == 128 && row->k == 64 && row->batch == 1);
+    assert_true(row->us == 100 && row->lo_us == 99 && row->hi_us == 101);
+    assert_true(row->baseline_us == 110 && row->err_u == 3.5 && row->clock_mhz == 1980);
+    assert_true(row->shared_bytes == 40000 && row->workspace_bytes == 1 << 20);
+    assert_int_equal(row->registers, 128);
+    assert_int_equal(row->stage, 3);
+    assert_false(row->deterministic);
+    assert_false(row->warm_l2);
+    (*(int *)context)++;
+    return GT_OK;
+}
+
+static void test_a_row_comes_back_whole(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial = fixture_trial(100, 3);
+    struct gt_baseline baseline = {.name = "cublasLt 13, answer 1 of 8", .answers = 8, .us = 110};
+    int rows = 0;
+
+    trial.shared_bytes = 40000;
+    trial.workspace_bytes = 1 << 20;
+    trial.clock_mhz = 1980;
+    trial.varies = true;
+    snprintf(trial.detail, sizeof(trial.detail), "why");
+    fixture_put(f, "BM=64", &trial);
+    OK(f, gt_store_baseline(f->store, &f->key, &baseline, &f->err));
+    fixture_reopen(f, GT_STORE_READ);
+    OK(f, gt_store_rows(f->store, &winners, keep, &rows, &f->err));
+    assert_int_equal(rows, 1);
+}
+
+static void test_same_names_have_the_same_id(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial_key first = f->key;
+
+    fixture_key(f);
+    assert_true(first.device == f->key.device && first.toolchain == f->key.toolchain &&
+                first.kernel == f->key.kernel && first.problem == f->key.problem);
+    assert_true(first.sweep != f->key.sweep);
+}
+
+static void test_the_deepest_then_the_fastest_wins(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial = fixture_trial(50, 1);
+
+    fixture_put(f, "BM=32", &trial);
+    trial = fixture_trial(70, 3);
+    fixture_put(f, "BM=64", &trial);
+    trial = fixture_trial(60, 3);
+    fixture_put(f, "BM=128", &trial);
+    expect_rows(f, &winners, "simt BM=128 ok 60\n");
+    expect_rows(f, &(struct gt_row_filter){.limit = 2}, "simt BM=128 ok 60\nsimt BM=64 ok 70\n");
+    expect_rows(f, &(struct gt_row_filter){.kernel = "other"}, "");
+    expect_rows(f, &(struct gt_row_filter){.problem = "1x1x1:f32:nn"}, "");
+    expect_rows(f, &(struct gt_row_filter){.cc = 86}, "");
+}
+
+static void test_predicted_never_beats_measured(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial = fixture_trial(10, 0);
+
+    trial.predicted = true;
+    fixture_put(f, "BM=32", &trial);
+    fixture_put(f, "BM=64", &trial);
+    expect_rows(f, &winners, "simt BM=32 ok 10 predicted\n");
+    trial = fixture_trial(90, 1);
+    fixture_put(f, "BM=64", &trial);
+    expect_rows(f, &winners, "simt BM=64 ok 90\n");
+    trial = fixture_trial(5, 0);
+    trial.predicted = true;
+    fixture_put(f, "BM=64", &trial);
+    expect_rows(f, &everything,
+                "simt BM=64 ok 90\nsimt BM=64 ok 5 predicted\nsimt BM=32 ok 10 predicted\n");
+    expect_rows(f, &(struct gt_row_filter){.measured_only = true}, "simt BM=64 ok 90\n");
+}
+
+static void test_a_shallower_stage_does_not_replace_a_deeper(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial = fixture_trial(50, 3);
+
+    fixture_put(f, "BM=64", &trial);
+    trial = fixture_trial(40, 1);
+    fixture_put(f, "BM=64", &trial);
+    expect_rows(f, &everything, "simt BM=64 ok 50\n");
+    trial = fixture_trial(0, 0);
+    trial.status = GT_STATUS_DEVICE_LOST;
+    fixture_put(f, "BM=64", &trial);
+    expect_rows(f, &everything, "simt BM=64 ok 50\n");
+    trial = fixture_trial(55, 3);
+    fixture_put(f, "BM=64", &trial);
+    expect_rows(f, &everything, "simt BM=64 ok 55\n");
+    trial.status = GT_STATUS_WRONG;
+    trial.stage = 0;
+    fixture_put(f, "BM=64", &trial);
+    expect_rows(f, &winners, "");
+}
+
+static void test_another_template_hides_the_rows_of_the_old(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_kernel changed = fixture_kernel((char *)"simt", "bbbb");
+    struct gt_kernel same = fixture_kernel((char *)"simt", "aaaa");
+    struct gt_trial trial = fixture_trial(50, 3);
+    int64_t old = f->key.kernel;
+
+    fixture_put(f, "BM=64", &trial);
+    usleep(2000);
+    OK(f, gt_store_kernel(f->store, &changed, &f->key.kernel, &f->err));
+    assert_true(old != f->key.kernel);
+    expect_rows(f, &winners, "");
+    trial = fixture_trial(80, 1);
+    fixture_put(f, "BM=64", &trial);
+    expect_rows(f, &winners, "simt BM=64 ok 80\n");
+    usleep(2000);
+    OK(f, gt_store_kernel(f->store, &same, &f->key.kernel, &f->err));
+    expect_rows(f, &winners, "simt BM=64 ok 50\n");
+}
+
+static int count_ties(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    (void)err;
+    *(int *)context = row->ties;
+    return GT_OK;
+}
+
+static void test_a_tie_is_decided_by_its_choice(void **state)
+{
+    static const char *const kernels[] = {"simt", "simt"}, *const points[] = {"BM=64", "BM=32"};
+    struct fixture *f = *state;
+    struct gt_trial trial = fixture_trial(50, 3);
+    int ties = -1;
+
+    fixture_put(f, "BM=32", &trial);
+    trial = fixture_trial(50.1, 3);
+    fixture_put(f, "BM=64", &trial);
+    OK(f, gt_store_tie(f->store, &f->key, kernels, points, 2, &f->err));
+    expect_rows(f, &winners, "simt BM=64 ok 50.1\n");
+    OK(f, gt_store_rows(f->store, &winners, count_ties, &ties, &f->err));
+    assert_int_equal(ties, 1);
+    f->key.point = "BM=32";
+    OK(f, gt_store_tie(f->store, &f->key, NULL, NULL, 0, &f->err));
+    expect_rows(f, &winners, "simt BM=32 ok 50\n");
+    OK(f, gt_store_rows(f->store, &winners, count_ties, &ties, &f->err));
+    assert_int_equal(ties, 0);
+}
+
+/* Resume as "point status attempts samples", one a line. */
+static int collect_resume(void *context, const char *point, const struct gt_trial *trial,
+                          int attempts, struct gt_err *err)
+{
+    (void)err;
+    gt_strbuf_addf(context, "%s %d %d %d\n", point, (int)trial->status, attempts, trial->samples);
+    if (trial->status == GT_STATUS_OK)
+        assert_true(trial->sample[2] == (float)trial->us && trial->lo_us < trial->us);
+    return GT_OK;
+}
+
+static void expect_resume(struct fixture *f, bool predicted, const char *expected)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+
+    OK(f, gt_store_resume(f->store, &f->key, predicted, collect_resume, &text, &f->err));
+    assert_string_equal(text.text, expected);
+    gt_strbuf_release(&text);
+}
+
+static void test_an_attempt_without_a_trial_blames_its_candidate(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial = fixture_trial(50, 2);
+    char expected[80];
+
+    f->key.point = "BM=16";
+    OK(f, gt_store_attempt(f->store, &f->key, &f->err));
+    OK(f, gt_store_attempt(f->store, &f->key, &f->err));
+    f->key.point = "BM=64";
+    OK(f, gt_store_attempt(f->store, &f->key, &f->err));
+    fixture_put(f, "BM=64", &trial);
+    trial.status = GT_STATUS_TIMEOUT;
+    f->key.point = "BM=8";
+    OK(f, gt_store_attempt(f->store, &f->key, &f->err));
+    fixture_put(f, "BM=8", &trial);
+    OK(f, gt_store_attempt(f->store, &f->key, &f->err));
+    fixture_reopen(f, GT_STORE_WRITE);
+    snprintf(expected, sizeof(expected), "BM=16 0 2 0\nBM=64 %d 1 3\nBM=8 %d 2 3\n", GT_STATUS_OK,
+             GT_STATUS_TIMEOUT);
+    expect_resume(f, false, expected);
+    f->key.warm_l2 = true;
+    expect_resume(f, false, "");
+}
+
+static void test_impossible_times_are_refused(void **state)
+{
+    static const double bad[] = {0, -1, NAN, INFINITY};
+    struct fixture *f = *state;
+    struct gt_trial trial;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        trial = fixture_trial(bad[i], 1);
+        assert_int_equal(gt_store_trial(f->store, &f->key, &trial, &f->err), GT_ERANGE);
+        assert_non_null(strstr(f->err.msg, "BM=64"));
+    }
+    trial = fixture_trial(1, 1);
+    trial.status = GT_STATUS_NONE;
+    assert_int_equal(gt_store_trial(f->store, &f->key, &trial, &f->err), GT_ERANGE);
+    trial = fixture_trial(NAN, 1);
+    trial.status = GT_STATUS_WRONG;
+    trial.err_u = INFINITY;
+    fixture_put(f, "BM=64", &trial);
+    expect_rows(f, &everything, "simt BM=64 wrong 0\n");
+}
+
+static void test_foreign_ids_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial = fixture_trial(1, 1);
+
+    f->key.kernel = 999;
+    assert_int_equal(gt_store_trial(f->store, &f->key, &trial, &f->err), GT_EDB);
+    expect_rows(f, &everything, "");
+}
+
+static void test_a_sweep_ends(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_store_sweep_stats stats = {.wall_s = 60, .busy_s = 54, .trials = 1000};
+    int64_t trials;
+
+    OK(f, gt_store_sweep_end(f->store, f->key.sweep, "done", &stats, &f->err));
+    OK(f, gt_store_integer(f->store->db, f->path, "SELECT trials FROM sweep WHERE outcome = 'done'",
+                           &trials, &f->err));
+    assert_int_equal(trials, 1000);
+    assert_int_equal(gt_store_sweep_end(f->store, 12345, "done", &stats, &f->err), GT_EDB);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_row_comes_back_whole),
+        TEST(test_same_names_have_the_same_id),
+        TEST(test_the_deepest_then_the_fastest_wins),
+        TEST(test_predicted_never_beats_measured),
+        TEST(test_a_shallower_stage_does_not_replace_a_deeper),
+        TEST(test_another_template_hides_the_rows_of_the_old),
+        TEST(test_a_tie_is_decided_by_its_choice),
+        TEST(test_an_attempt_without_a_trial_blames_its_candidate),
+        TEST(test_impossible_times_are_refused),
+        TEST(test_foreign_ids_are_refused),
+        TEST(test_a_sweep_ends),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* test_store_merge.c - the union of two databases; exported copies and what protects them. */
+#include "store_fixture.h"
+
+#include <sys/stat.h>
+
+/* Rows of a database as "problem point status us ties", one a line. */
+static int collect(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    (void)err;
+    gt_strbuf_addf(context, "%s %s %s %g %g\n", row->problem, row->point,
+                   gt_status_name(row->status), row->us, row->baseline_us);
+    return GT_OK;
+}
+
+/* The fixture's second database, "<folder>/other.db", filled by `fill`. */
+static void make_other(struct fixture *f, char path[128], void (*fill)(struct fixture *other))
+{
+    struct fixture other = {0};
+    struct gt_kernel extra = fixture_kernel((char *)"extra", "cccc");
+    int64_t id;
+
+    snprintf(path, 128, "%s/other.db", f->folder);
+    snprintf(other.path, sizeof(other.path), "%s", path);
+    OK(&other, gt_store_open(&other.store, path, GT_STORE_WRITE, &other.err));
+    OK(&other, gt_store_kernel(other.store, &extra, &id, &other.err)); /* ids differ from ours */
+    fixture_key(&other);
+    fill(&other);
+    gt_store_close(other.store);
+}
+
+static void expect_rows(struct fixture *f, const char *expected)
+{
+    struct gt_row_filter everything = {0};
+    struct gt_strbuf text = GT_STRBUF_INIT;
+
+    OK(f, gt_store_rows(f->store, &everything, collect, &text, &f->err));
+    assert_string_equal(text.text, expected);
+    gt_strbuf_release(&text);
+}
+
+static void fill_disputed(struct fixture *other)
+{
+    struct gt_trial trial = fixture_trial(30, 1);
+    struct gt_baseline baseline = {.name = "theirs", .answers = 1, .us = 77};
+    struct gt_problem problem;
+
+    fixture_put(other, "shallow", &trial);
+    trial = fixture_trial(31, 3);
+    fixture_put(other, "deep", &trial);
+    trial = fixture_trial(32, 2);
+    fixture_put(other, "same", &trial);
+    trial = fixture_trial(33, 0);
+    trial.status = GT_STATUS_WRONG;
+    fixture_put(other, "wrong", &trial);
+    OK(other, gt_store_baseline(other->store, &other->key, &baseline, &other->err));
+    gt_problem_init(&problem, 512, 512, 512);
+    OK(other, gt_store_problem(other->store, &problem, &other->key.problem, &other->err));
+    trial = fixture_trial(34, 1);
+    fixture_put(other, "new", &trial);
+}
+
+static void test_merge_rules(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial = fixture_trial(50, 2);
+    char path[128];
+    int64_t rows;
+
+    fixture_put(f, "shallow", &trial);
+    fixture_put(f, "deep", &trial);
+    fixture_put(f, "same", &trial);
+    fixture_put(f, "wrong", &trial);
+    fixture_put(f, "ours", &trial);
+    usleep(3000);
+    make_other(f, path, fill_disputed);
+    OK(f, gt_store_merge(f->store, path, &rows, &f->err));
+    assert_int_equal(rows, 4); /* deep, same (newer), wrong (evidence of a fault), new */
+    expect_rows(f, "256x128x64:f32:nn deep ok 31 77\n256x128x64:f32:nn same ok 32 77\n"
+                   "256x128x64:f32:nn ours ok 50 77\n256x128x64:f32:nn shallow ok 50 77\n"
+                   "256x128x64:f32:nn wrong wrong 33 77\n512x512x512:f32:nn new ok 34 0\n");
+    OK(f, gt_store_merge(f->store, path, &rows, &f->err));
+    assert_int_equal(rows, 0);
+}
+
+static void test_merge_refusals(void **state)
+{
+    struct fixture *f = *state;
+    char path[128];
+    int64_t rows;
+
+    assert_int_equal(gt_store_merge(f->store, f->path, &rows, &f->err), GT_ERANGE);
+    assert_non_null(strstr(f->err.msg, "itself"));
+    snprintf(path, sizeof(path), "%s/none.db", f->folder);
+    assert_int_equal(gt_store_merge(f->store, path, &rows, &f->err), GT_EDB);
+    expect_rows(f, "");
+}
+
+static void test_export_holds_the_winners(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_trial trial = fixture_trial(50, 2);
+    char path[128];
+    struct stat status;
+
+    fixture_put(f, "slower", &trial);
+    trial = fixture_trial(40, 2);
+    fixture_put(f, "faster", &trial);
+    snprintf(path, sizeof(path), "%s/export?#%%.db", f->folder);
+    OK(f, gt_store_export(f->store, path, &f->err));
+    OK(f, gt_store_winners(path, collect, &text, &f->err));
+    assert_string_equal(text.text, "256x128x64:f32:nn faster ok 40 0\n");
+    assert_int_equal(gt_store_export(f->store, path, &f->err), GT_EIO);
+    assert_non_null(strstr(f->err.msg, "exists already"));
+    gt_strbuf_reset(&text);
+    OK(f, gt_store_winners(f->path, collect, &text, &f->err)); /* a live database, being written */
+    assert_string_equal(text.text, "256x128x64:f32:nn faster ok 40 0\n");
+    gt_strbuf_add(&text, path);
+    gt_strbuf_add(&text, "-wal");
+    assert_int_not_equal(stat(text.text, &status), 0);
+    gt_strbuf_release(&text);
+}
+
+static void test_an_export_changed_by_hand_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_trial trial = fixture_trial(50, 2);
+    struct gt_store *again;
+    char path[128];
+    sqlite3 *db;
+
+    fixture_put(f, "slower", &trial);
+    snprintf(path, sizeof(path), "%s/export.db", f->folder);
+    OK(f, gt_store_export(f->store, path, &f->err));
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE trial SET us = 51, hi_us = 60", NULL, NULL, NULL), 0);
+    sqlite3_close(db);
+    assert_int_equal(gt_store_winners(path, collect, &text, &f->err), GT_EDB);
+    assert_non_null(strstr(f->err.msg, "do not match its digest"));
+    /* Tuned into, it becomes a live database. */
+    OK(f, gt_store_open(&again, path, GT_STORE_WRITE, &f->err));
+    gt_store_close(again);
+    OK(f, gt_store_winners(path, collect, &text, &f->err));
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "CREATE TABLE stowaway (x)", NULL, NULL, NULL), 0);
+    sqlite3_close(db);
+    assert_int_equal(gt_store_winners(path, collect, &text, &f->err), GT_EDB);
+    assert_non_null(strstr(f->err.msg, "tables of a gemmtune database"));
+    gt_strbuf_release(&text);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_merge_rules),
+        TEST(test_merge_refusals),
+        TEST(test_export_holds_the_winners),
+        TEST(test_an_export_changed_by_hand_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+/* test_strategy.c - every strategy on synthetic spaces: finds optima, repeats itself, survives. */
+#include "search_fixture.h"
+
+#include "../../tuner/strategy.h"
+
+#include <math.h>
+
+#define FLYING 7 /* points in flight at once */
+
+#define EIGHT "0, 1, 2, 3, 4, 5, 6, 7"
+
+/* Six parameters of eight values, every eighth point invalid: 229376 points. */
+static struct gt_kernel *big_kernel(struct search *s)
+{
+    return search_kernel(
+        s, "big", "+ P0 + P1 + P2 + P3 + P4 + P5",
+        "\"params\": [" PARAM("P0", 0, EIGHT) "," PARAM("P1", 0, EIGHT) "," PARAM(
+            "P2", 0,
+            EIGHT) "," PARAM("P3", 0,
+                             EIGHT) "," PARAM("P4", 0,
+                                              EIGHT) "," PARAM("P5", 0,
+                                                               EIGHT) "],"
+                                                                      "\"constraints\": [{\"if\": "
+                                                                      "\"(P0 + P1 + P2 + P3 + P4 + "
+                                                                      "P5) % 8 != 3\", \"why\": "
+                                                                      "\"holes\"}], " LAUNCH);
+}
+
+/* 64 points. */
+static struct gt_kernel *small_kernel(struct search *s)
+{
+    return search_kernel(
+        s, "small", "+ P + Q",
+        "\"params\": [" PARAM("P", 0, EIGHT) "," PARAM("Q", 0, EIGHT) "], " LAUNCH);
+}
+
+typedef double objective(const struct gt_point *point);
+
+/* Separable: each parameter has its own best value, 5 2 7 0 3 6; the optimum is 100. */
+static double separable(const struct gt_point *point)
+{
+    static const int best[] = {5, 2, 7, 0, 3, 6};
+    double us = 100;
+
+    for (int p = 0; p < 6; p++)
+        us += 3.0 * (p + 1) * fabs((double)point->value[p] - best[p]);
+    return us;
+}
+
+static double hopeless(const struct gt_point *point)
+{
+    (void)point;
+    return 0;
+}
+
+struct run {
+    size_t asked;
+    double best;
+    uint64_t trace; /* digest of the points asked for, in order */
+    bool done;
+};
+
+/* Drives a strategy with FLYING points in the air, answered first come first served. */
+static struct run drive(struct gt_strategy *strategy, objective *us_of, size_t budget)
+{
+    struct run run = {.best = INFINITY, .trace = 14695981039346656037ull};
+    size_t queue[FLYING], flying = 0;
+    unsigned char *seen = calloc(strategy->space->count, 1);
+
+    assert_non_null(seen);
+    for (;;) {
+        enum gt_next answer = GT_NEXT_WAIT;
+        size_t asked = SIZE_MAX;
+        struct gt_point point;
+        double us;
+
+        while (flying < FLYING && run.asked < budget &&
+               (answer = gt_strategy_next(strategy, &asked)) == GT_NEXT_POINT) {
+            assert_true(asked < strategy->space->count);
+            assert_false(seen[asked]); /* never twice */
+            seen[asked] = 1;
+            queue[flying++] = asked;
+            run.asked++;
+            run.trace = (run.trace ^ asked) * 1099511628211ull;
+        }
+        run.done = answer == GT_NEXT_DONE;
+        if (!flying)
+            break;
+        gt_space_point(strategy->space, queue[0], &point);
+        us = us_of(&point);
+        if (us > 0 && us < run.best)
+            run.best = us;
+        gt_strategy_tell(strategy, queue[0], us);
+        memmove(queue, queue + 1, --flying * sizeof(queue[0]));
+    }
+    free(seen);
+    return run;
+}
+
+static void test_local_search_finds_the_optimum(void **state)
+{
+    const char *names[] = {"local", "adjacent"};
+    struct search *s = *state;
+    struct gt_kernel *kernel = big_kernel(s);
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    for (size_t i = 0; i < 2; i++) {
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            struct gt_strategy *strategy;
+            struct run run;
+
+            OK(&s->err, gt_strategy_new(&strategy, names[i], &space, seed, NULL, &s->err));
+            run = drive(strategy, separable, 3000); /* 1.5 % of the space */
+            assert_true(run.best == 100);
+            assert_true(strategy->known[strategy->best] == 100);
+            gt_strategy_free(strategy);
+        }
+    }
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+static void test_equal_seeds_give_equal_traces(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = big_kernel(s);
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    for (size_t i = 0; gt_strategies[i]; i++) {
+        uint64_t trace[3];
+
+        for (uint64_t t = 0; t < 3; t++) {
+            struct gt_strategy *strategy;
+
+            OK(&s->err, gt_strategy_new(&strategy, gt_strategies[i]->name, &space, t == 2 ? 2 : 1,
+                                        NULL, &s->err));
+            trace[t] = drive(strategy, separable, 500).trace;
+            gt_strategy_free(strategy);
+        }
+        assert_true(trace[0] == trace[1]);
+        if (strcmp(gt_strategies[i]->name, "exhaustive") != 0)
+            assert_true(trace[0] != trace[2]);
+    }
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+/* All end after every point, also when none is any good and when some were told unasked. */
+static void test_a_small_space_is_exhausted(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = small_kernel(s);
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    for (size_t i = 0; gt_strategies[i]; i++) {
+        objective *objectives[] = {separable, hopeless};
+
+        for (size_t o = 0; o < 2; o++) {
+            struct gt_strategy *strategy;
+            struct run run;
+
+            OK(&s->err,
+               gt_strategy_new(&strategy, gt_strategies[i]->name, &space, 3, NULL, &s->err));
+            gt_strategy_tell(strategy, 5, 123);
+            gt_strategy_tell(strategy, 63, 0);
+            gt_strategy_tell(strategy, 5, 50); /* measured anew */
+            run = drive(strategy, objectives[o], 1000);
+            assert_true(run.done);
+            assert_int_equal(run.asked, 62);
+            assert_int_equal(strategy->best, 5);
+            gt_strategy_tell(strategy, 5, 0);
+            assert_true(strategy->best != 5);
+            gt_strategy_free(strategy);
+        }
+    }
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+static void test_seeds_come_first(void **state)
+{
+    const size_t point[] = {40, 2, 40, 17, 99999, 3};
+    const struct gt_seeds seeds = {point, 6};
+    const size_t expected[] = {40, 17, 3}; /* 2 is known already, 99999 is no point */
+    struct search *s = *state;
+    struct gt_kernel *kernel = small_kernel(s);
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    for (size_t i = 0; gt_strategies[i]; i++) {
+        struct gt_strategy *strategy;
+
+        OK(&s->err, gt_strategy_new(&strategy, gt_strategies[i]->name, &space, 3, &seeds, &s->err));
+        gt_strategy_tell(strategy, 2, 10);
+        for (size_t e = 0; e < 3; e++) {
+            size_t next;
+
+            assert_int_equal(gt_strategy_next(strategy, &next), GT_NEXT_POINT);
+            assert_int_equal(next, expected[e]);
+        }
+        gt_strategy_free(strategy);
+    }
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+static void test_unknown_names(void **state)
+{
+    struct gt_strategy *strategy = NULL;
+    struct search *s = *state;
+    struct gt_space space = {0};
+
+    assert_int_equal(gt_strategy_new(&strategy, "psychic", &space, 1, NULL, &s->err), GT_ENOTFOUND);
+    assert_non_null(strstr(s->err.msg, "psychic"));
+    assert_non_null(strstr(s->err.msg, "exhaustive"));
+    gt_strategy_free(NULL);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, search_setup, search_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FOLDER(test_local_search_finds_the_optimum),
+        WITH_FOLDER(test_equal_seeds_give_equal_traces),
+        WITH_FOLDER(test_a_small_space_is_exhausted),
+        WITH_FOLDER(test_seeds_come_first),
+        WITH_FOLDER(test_unknown_names),
+    };
+
+    return cmocka_run_group_tests_name("strategy", tests, NULL, NULL);
+}

@@ -1,0 +1,24 @@
+/* cmd_csv.h - CSV files that commands write beside what they print (RFC 4180, LF line ends): one
+ * record a call, on disk when the call returns, so that an interrupted run loses none. */
+#ifndef GT_CMD_CSV_H
+#define GT_CMD_CSV_H
+
+#include <stdbool.h>
+
+struct gt_err;
+struct gt_csv;
+
+/* Creates the file anew and writes the heading. */
+int gt_csv_new(struct gt_csv **csv, const char *path, const char *heading, struct gt_err *err);
+
+/* Syncs and closes; NULL accepted.  GT_EIO if any record could not be written. */
+int gt_csv_close(struct gt_csv *csv, struct gt_err *err);
+
+/* One record; fields that need it are quoted.  All accept NULL and then do nothing. */
+void gt_csv_text(struct gt_csv *csv, const char *text);
+__attribute__((format(printf, 2, 3))) void gt_csv_format(struct gt_csv *csv, const char *format,
+                                                         ...);
+void gt_csv_real(struct gt_csv *csv, double value, int digits, bool known); /* empty if unknown */
+void gt_csv_end(struct gt_csv *csv);                                        /* ends the record */
+
+#endif

@@ -1,0 +1,12 @@
+/* cmd_json.h - how commands print a JSON document. */
+#ifndef GT_CMD_JSON_H
+#define GT_CMD_JSON_H
+
+struct cJSON;
+struct gt_cli;
+struct gt_err;
+
+/* Prints the document on cli->out and deletes it; GT_ENOMEM if it (or a part of it) is missing. */
+int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_err *err);
+
+#endif

@@ -1,0 +1,182 @@
+/* cmd_ladder.c - tune ladder: every rung of the textbook ladder, naive to warp tile and beyond,
+ * tuned briefly one by one and set beside cuBLAS and beside what others reported. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../src/err.h"
+#include "../src/problem.h"
+#include "../src/strbuf.h"
+#include "cmd_csv.h"
+#include "cmd_session.h"
+#include "commands.h"
+
+#define DEFAULT_SHAPE  "4096x4096x4096"
+#define DEFAULT_TRIALS 64
+
+struct options {
+    struct gt_session_options session;
+    struct gt_problem_options problem;
+    const char *csv;
+    int64_t trials;
+};
+
+static const struct gt_option option_table[] = {
+    GT_PROBLEM_OPTIONS(struct options),
+    GT_SESSION_OPTIONS(struct options),
+    {"trials", 't', GT_OPTION_INTEGER, offsetof(struct options, trials), "N",
+     "candidates tried of each rung (default: 64)", NULL, 1, 1000000},
+    {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
+     NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+static const char csv_heading[] =
+    "device,problem,rung,kernel,point,predicted,us,lo_us,hi_us,tflops,cublas_us,ratio,reported";
+
+/* "82.0 % RTX 3090, 4096^3; 100.0 % A10": what others reported for the kernel. */
+static void add_reported(struct gt_strbuf *buf, const struct gt_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->reported_count; i++) {
+        const struct gt_reported *reported = &kernel->reported[i];
+
+        gt_strbuf_add(buf, i ? "; " : "");
+        if (reported->share > 0)
+            gt_strbuf_addf(buf, "%.1f %% ", 100 * reported->share);
+        if (reported->tflops > 0)
+            gt_strbuf_addf(buf, "%.2f TFLOP/s ", reported->tflops);
+        gt_strbuf_addf(buf, "%s", reported->source);
+    }
+}
+
+static void print_rung(const struct gt_session *session, struct gt_csv *csv,
+                       const struct gt_kernel *kernel, const struct gt_sweep_result *result)
+{
+    const struct gt_sweep_row *best = &result->row[0];
+    double tflops = gt_problem_flops(result->problem) / best->trial.us * 1e-6;
+    double ratio = result->have_baseline ? result->baseline.us / best->trial.us : 0;
+    struct gt_strbuf point = GT_STRBUF_INIT, reported = GT_STRBUF_INIT;
+    char problem[GT_PROBLEM_TEXT_MAX], rung[16] = "-", share[32] = "-";
+    FILE *out = session->cli->out;
+
+    gt_problem_format(result->problem, problem);
+    gt_point_format(&point, kernel, &best->point);
+    add_reported(&reported, kernel);
+    if (kernel->rung)
+        snprintf(rung, sizeof(rung), "%d", kernel->rung);
+    if (result->have_baseline)
+        snprintf(share, sizeof(share), "%.1f %%", 100 * ratio);
+    fprintf(out, "%4s  %-18s %11.2f %9.2f %9s  %s\n", rung, kernel->name, best->trial.us, tflops,
+            share, point.text);
+    if (reported.length)
+        fprintf(out, "%26sreported: %s\n", "", reported.text);
+    gt_csv_text(csv, session->evaluator->device.name);
+    gt_csv_text(csv, problem);
+    gt_csv_text(csv, kernel->rung ? rung : "");
+    gt_csv_text(csv, kernel->name);
+    gt_csv_text(csv, point.text);
+    gt_csv_text(csv, best->trial.predicted ? "1" : "0");
+    gt_csv_real(csv, best->trial.us, 3, true);
+    gt_csv_real(csv, best->trial.lo_us, 3, !best->trial.predicted);
+    gt_csv_real(csv, best->trial.hi_us, 3, !best->trial.predicted);
+    gt_csv_real(csv, tflops, 3, true);
+    gt_csv_real(csv, result->baseline.us, 3, result->have_baseline);
+    gt_csv_real(csv, ratio, 4, result->have_baseline);
+    gt_csv_text(csv, reported.text);
+    gt_csv_end(csv);
+    gt_strbuf_release(&reported);
+    gt_strbuf_release(&point);
+}
+
+/* Tunes one kernel for the problem and prints its row; a kernel that does not serve the problem, or
+ * has no valid point there, is a row without figures. */
+static int climb(struct gt_session *session, struct gt_csv *csv, const struct gt_kernel *kernel,
+                 const struct gt_problem *problem, int64_t trials, size_t *done, struct gt_err *err)
+{
+    const struct gt_budget budget = {.trials = trials};
+    struct gt_sweep_result result = {0};
+    struct gt_err why = {0};
+    int rc = gt_session_sweep(session, problem, 1, &kernel, 1, &budget, &result, &why);
+
+    if ((rc == GT_OK || rc == GT_EINTERRUPTED) && result.rows) {
+        print_rung(session, csv, kernel, &result);
+        (*done)++;
+    } else if (rc == GT_OK || rc == GT_ERANGE || rc == GT_ENOTFOUND || rc == GT_ECONFIG) {
+        fprintf(session->cli->out, "%4d  %-18s no figure: %s\n", kernel->rung, kernel->name,
+                rc                    ? why.msg
+                : result.nothing.code ? result.nothing.msg
+                                      : "no candidate was valid");
+        rc = GT_OK;
+    }
+    if (rc && err)
+        *err = why;
+    gt_sweep_result_release(&result);
+    return rc;
+}
+
+static int climb_all(struct gt_session *session, struct gt_csv *csv,
+                     const struct gt_problem *problem, int64_t trials, size_t *done,
+                     struct gt_err *err)
+{
+    char text[GT_PROBLEM_TEXT_MAX];
+    int rc = GT_OK;
+
+    gt_problem_format(problem, text);
+    fprintf(session->cli->out, "%s on %s (sm_%d): %s\n", text, session->evaluator->device.name,
+            session->evaluator->device.cc,
+            session->measures ? "measured" : "PREDICTED by a model, nothing was measured");
+    fprintf(session->cli->out, "rung  %-18s %11s %9s %9s  point\n", "kernel",
+            session->measures ? "measured us" : "predict. us", "TFLOP/s", "of cuBLAS");
+    for (size_t i = 0; i < session->kernels.count && !rc; i++) {
+        const struct gt_kernel *kernel = session->kernels.kernel[i];
+
+        if (kernel->rung || kernel->production)
+            rc = climb(session, csv, kernel, problem, trials, done, err);
+    }
+    fputc('\n', session->cli->out);
+    return rc;
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+    struct gt_problem_options asked = options->problem;
+    struct gt_problem *problem = NULL;
+    struct gt_session session = {0};
+    struct gt_csv *csv = NULL;
+    size_t problems = 0, done = 0;
+    int rc, closed;
+
+    (void)argc;
+    (void)argv;
+    if (!asked.shape.count && !asked.shapes)
+        asked.shape.text[asked.shape.count++] = DEFAULT_SHAPE;
+    rc = gt_session_problems(&problem, &problems, &asked, err);
+    if (!rc)
+        rc = gt_session_open(&session, cli, &options->session, err);
+    if (!rc && options->csv)
+        rc = gt_csv_new(&csv, options->csv, csv_heading, err);
+    for (size_t i = 0; i < problems && !rc; i++)
+        rc = climb_all(&session, csv, &problem[i],
+                       options->trials ? options->trials : DEFAULT_TRIALS, &done, err);
+    closed = gt_csv_close(csv, rc ? NULL : err);
+    gt_session_close(&session);
+    free(problem);
+    rc = rc ? rc : closed;
+    return rc ? rc : done ? GT_OK : GT_EXIT_NOTHING;
+}
+
+const struct gt_command gt_command_ladder = {
+    .name = "ladder",
+    .doc = "the textbook kernels, naive to warp tile and beyond, against cuBLAS",
+    .usage = "ladder [--shape MxNxK] [--arch sm_86] [OPTION]...",
+    .about = "Tunes every rung of the ladder briefly (default: at 4096x4096x4096) and prints its\n"
+             "share of cuBLAS, timed in the same run, beside the shares others reported.\n"
+             "\n"
+             "  tune ladder --shape 4096x4096x4096 --csv ladder.csv\n"
+             "  tune ladder --shape 4092x4092x4092 --beta 0.5 --trials 200\n",
+    .option = option_table,
+    .size = sizeof(struct options),
+    .max_args = 0,
+    .finishes = true,
+    .run = run,
+};

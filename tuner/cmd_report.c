@@ -1,0 +1,110 @@
+/* cmd_report.c - the ranked table of a sweep, for people; cmd_report_json.c writes it for programs.
+ */
+#include "cmd_report.h"
+
+#include "../src/problem.h"
+#include "../src/strbuf.h"
+
+/* 2 flops / us -> TFLOP/s. */
+static double tflops(const struct gt_problem *problem, double us)
+{
+    return us > 0 ? gt_problem_flops(problem) / us * 1e-6 : 0;
+}
+
+static void print_heading(const struct gt_session *session, const struct gt_sweep_result *result)
+{
+    const struct gt_device *device = &session->evaluator->device;
+    const struct gt_cli *cli = session->cli;
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    gt_problem_format(result->problem, text);
+    fprintf(cli->out, "%s%s on %s (sm_%d): %s%s\n", cli->colored ? "\033[1m" : "", text,
+            device->name, device->cc,
+            session->measures ? "measured" : "PREDICTED by a model, nothing was measured",
+            cli->colored ? "\033[0m" : "");
+}
+
+static void print_baseline(const struct gt_session *session, const struct gt_sweep_result *result)
+{
+    const struct gt_baseline *baseline = &result->baseline;
+
+    if (result->have_baseline)
+        fprintf(session->cli->out, "baseline %s: %.2f us [%.2f, %.2f], %.2f TFLOP/s\n",
+                baseline->name, baseline->us, baseline->lo_us, baseline->hi_us,
+                tflops(result->problem, baseline->us));
+}
+
+static void print_row(const struct gt_session *session, const struct gt_sweep_result *result,
+                      size_t i, struct gt_strbuf *point)
+{
+    const struct gt_sweep_row *row = &result->row[i];
+    const struct gt_trial *trial = &row->trial;
+    FILE *out = session->cli->out;
+
+    gt_strbuf_reset(point);
+    gt_point_format(point, row->kernel, &row->point);
+    fprintf(out, "%4zu%c %-12s %11.2f", i + 1, i && row->tie ? '=' : ' ', row->kernel->name,
+            trial->us);
+    if (session->measures)
+        fprintf(out, "  [%.2f, %.2f]", trial->lo_us, trial->hi_us);
+    fprintf(out, " %8.2f", tflops(result->problem, trial->us));
+    if (session->measures && result->have_baseline)
+        fprintf(out, " %8.3f", result->baseline.us / trial->us);
+    if (session->measures)
+        fprintf(out, " %6.1f", trial->err_u);
+    fprintf(out, " %5d %7lld  %s\n", trial->registers, (long long)trial->shared_bytes, point->text);
+}
+
+void gt_report_result(const struct gt_session *session, const struct gt_sweep_result *result,
+                      size_t rows)
+{
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    FILE *out = session->cli->out;
+
+    print_heading(session, result);
+    if (!result->rows) {
+        fprintf(out, "no valid candidate%s%s\n\n", result->nothing.code ? ": " : "",
+                result->nothing.code ? result->nothing.msg : "");
+        return;
+    }
+    print_baseline(session, result);
+    fprintf(out, "rank  %-12s %11s%s %8s%s%s %5s %7s  point\n", "kernel",
+            session->measures ? "measured us" : "predict. us",
+            session->measures ? "  [95 % interval]" : "", "TFLOP/s",
+            session->measures && result->have_baseline ? " x cuBLAS" : "",
+            session->measures ? "  err u" : "", "regs", "shared");
+    for (size_t i = 0; i < result->rows && i < rows; i++)
+        print_row(session, result, i, &point);
+    if (session->measures && result->rows > 1 && result->row[1].tie)
+        fprintf(out, "= cannot be told apart from rank 1\n");
+    fputc('\n', out);
+    gt_strbuf_release(&point);
+}
+
+void gt_report_summary(const struct gt_session *session, const struct gt_sweep_result *result)
+{
+    FILE *log = session->cli->log;
+    const char *separator = "";
+
+    if (session->cli->quiet)
+        return;
+    fprintf(log, "%lld trials (%lld new, %lld from earlier runs) of %.0f valid points in %.1f s: ",
+            (long long)(result->fresh + result->resumed), (long long)result->fresh,
+            (long long)result->resumed, result->points, result->wall_s);
+    for (int status = GT_STATUS_NONE + 1; status < GT_STATUS_COUNT; status++) {
+        if (!result->status[status])
+            continue;
+        fprintf(log, "%s%lld %s", separator, (long long)result->status[status],
+                gt_status_name((enum gt_status)status));
+        separator = ", ";
+    }
+    fprintf(log, "%s\n", *separator ? "" : "none");
+    fprintf(log, "%lld compiled, %lld from the cache", (long long)result->compiled,
+            (long long)result->cache_hits);
+    if (result->respawns)
+        fprintf(log, ", %lld workers replaced", (long long)result->respawns);
+    if (session->measures && result->wall_s > 0)
+        fprintf(log, "; GPU busy %.0f %%, within 2 %% of the best after %.1f s",
+                100 * result->busy_s / result->wall_s, result->to_best_s);
+    fprintf(log, "%s\n", result->interrupted ? "; interrupted, the same command resumes" : "");
+}

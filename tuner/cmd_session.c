@@ -1,0 +1,266 @@
+/* cmd_session.c - what the commands that tune share; see cmd_session.h. */
+#include "cmd_session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../src/cache.h"
+#include "../src/err.h"
+#include "../src/problemset.h"
+#include "progress.h"
+
+#define DEFAULT_DB   "gemmtune.db"
+#define DEFAULT_SEED 1
+
+/* Opens the evaluator of a --device text. */
+static int open_device(struct gt_session *session, const struct gt_session_options *options,
+                       const char *device, struct gt_err *err)
+{
+    const struct gt_evaluator_options evaluator = {
+        .data_dir = session->cli->data_dir,
+        .cache_dir = session->cache_dir,
+        .kernels_dir = options->kernels_dir,
+        .jobs = (int)options->jobs,
+        .baseline = !options->baseline || strcmp(options->baseline, "none") != 0,
+        .bench = {.warm_l2 = options->l2 && strcmp(options->l2, "warm") == 0,
+                  .seed = session->seed},
+    };
+
+    return gt_evaluator_open(&session->evaluator, device, &evaluator, err);
+}
+
+/* Whether "sm_86" or "86" means compute capability cc. */
+static int check_arch(const struct gt_session *session, const char *device, int cc,
+                      struct gt_err *err)
+{
+    const struct gt_device *found = &session->evaluator->device;
+
+    if (!cc || found->cc == cc)
+        return GT_OK;
+    return gt_err_set(err, GT_ENOGPU,
+                      "--device %s is %s (sm_%d), not sm_%d; leave --device out to predict for "
+                      "sm_%d without measuring",
+                      device, found->name, found->cc, cc, cc);
+}
+
+/* No --device: a GPU of the arch if there is one, else its profile. */
+static int open_arch(struct gt_session *session, const struct gt_session_options *options, int cc,
+                     struct gt_err *err)
+{
+    char profile[32];
+    int rc = open_device(session, options, "cuda", &session->no_gpu);
+
+    if (rc == GT_OK && session->evaluator->device.cc == cc)
+        return GT_OK;
+    if (rc && rc != GT_ENOGPU && rc != GT_ENOLIB && rc != GT_ECUDA) {
+        if (err)
+            *err = session->no_gpu;
+        return rc;
+    }
+    if (rc == GT_OK)
+        gt_err_set(&session->no_gpu, GT_ENOGPU, "the GPU here is %s (sm_%d)",
+                   session->evaluator->device.name, session->evaluator->device.cc);
+    gt_evaluator_close(session->evaluator);
+    session->evaluator = NULL;
+    snprintf(profile, sizeof(profile), "predict:sm_%d", cc);
+    return open_device(session, options, profile, err);
+}
+
+static int open_evaluator(struct gt_session *session, const struct gt_session_options *options,
+                          int cc, struct gt_err *err)
+{
+    const char *device = options->device;
+    char text[64];
+    int rc;
+
+    if (device && strcmp(device, "predict") == 0 && cc) {
+        snprintf(text, sizeof(text), "predict:sm_%d", cc);
+        device = text;
+    }
+    if (device || !cc) {
+        rc = open_device(session, options, device ? device : "cuda", err);
+        if (rc && !device && (rc == GT_ENOGPU || rc == GT_ENOLIB))
+            gt_err_prefix(err, rc, "without a GPU name the --arch to predict for, e.g. sm_86");
+        return rc ? rc : check_arch(session, device ? device : "cuda", cc, err);
+    }
+    return open_arch(session, options, cc, err);
+}
+
+int gt_session_open(struct gt_session *session, struct gt_cli *cli,
+                    const struct gt_session_options *options, struct gt_err *err)
+{
+    int rc = GT_OK, cc = 0;
+
+    memset(session, 0, sizeof(*session));
+    session->cli = cli;
+    session->strategy = options->strategy;
+    session->seed = options->seed ? (uint64_t)options->seed : DEFAULT_SEED;
+    if (options->arch)
+        rc = gt_arch_parse(options->arch, &cc, err);
+    if (!rc)
+        rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir, err);
+    if (!rc)
+        rc = gt_cache_dir(&session->cache_dir, err);
+    if (!rc)
+        rc = open_evaluator(session, options, cc, err);
+    if (!rc)
+        rc = gt_store_open(&session->store, options->db ? options->db : DEFAULT_DB, GT_STORE_WRITE,
+                           err);
+    if (!rc && !cli->quiet)
+        rc = gt_progress_stderr(&session->progress, err);
+    if (rc) {
+        gt_session_close(session);
+        return rc;
+    }
+    if (cli->verbose)
+        fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
+                session->cache_dir, options->db ? options->db : DEFAULT_DB);
+    session->measures = !session->evaluator->device.profile;
+    if (!session->measures && !cli->quiet)
+        fprintf(cli->log, "%s%sall times are PREDICTED for sm_%d by a model; nothing is measured\n",
+                session->no_gpu.code ? session->no_gpu.msg : "", session->no_gpu.code ? ": " : "",
+                session->evaluator->device.cc);
+    return GT_OK;
+}
+
+void gt_session_close(struct gt_session *session)
+{
+    gt_progress_free(session->progress);
+    gt_evaluator_close(session->evaluator);
+    gt_store_close(session->store);
+    gt_kernels_release(&session->kernels);
+    free(session->cache_dir);
+    memset(session, 0, sizeof(*session));
+}
+
+/* Text with ":<value>" or ":<key>=<value>" behind it for every option given; a contradiction to the
+ * text is the parser's to report. */
+static void add_part(struct gt_strbuf *buf, const char *key, const char *value)
+{
+    if (value)
+        gt_strbuf_addf(buf, ":%s%s", key, value);
+}
+
+int gt_session_problem(struct gt_problem *problem, const char *text,
+                       const struct gt_problem_options *options, struct gt_err *err)
+{
+    struct gt_strbuf buf = GT_STRBUF_INIT;
+    int rc;
+
+    gt_strbuf_add(&buf, text);
+    add_part(&buf, "", options->dtype);
+    add_part(&buf, "", options->layout);
+    add_part(&buf, "accuracy=", options->accuracy);
+    add_part(&buf, "beta=", options->beta);
+    add_part(&buf, "epi=", options->epilogue);
+    add_part(&buf, "batch=", options->batch);
+    rc = gt_strbuf_check(&buf, err);
+    if (!rc)
+        rc = gt_problem_parse(problem, buf.text, err);
+    if (!rc && (!problem->m || !problem->n || !problem->k))
+        rc = gt_err_set(err, GT_ERANGE, "problem \"%s\": a size is 0, so there is nothing to tune",
+                        buf.text);
+    gt_strbuf_release(&buf);
+    return rc;
+}
+
+/* Problem texts of --shape, then those of the --shapes file. */
+static const char *problem_text(const struct gt_problem_options *options,
+                                const struct gt_problemset *set, size_t i)
+{
+    return i < options->shape.count ? options->shape.text[i]
+                                    : set->entry[i - options->shape.count].text;
+}
+
+int gt_session_problems(struct gt_problem **problem, size_t *count,
+                        const struct gt_problem_options *options, struct gt_err *err)
+{
+    struct gt_problemset set = {0};
+    size_t all = options->shape.count;
+    int rc = options->shapes ? gt_problemset_load(&set, options->shapes, err) : GT_OK;
+
+    *problem = NULL;
+    *count = 0;
+    if (rc)
+        return rc;
+    all += set.count;
+    if (!all)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "no problem given: name one with --shape, e.g. --shape 4096x4096x4096");
+    *problem = calloc(all, sizeof(**problem));
+    if (!*problem)
+        rc = gt_err_nomem(err);
+    for (size_t i = 0; i < all && !rc; i++) {
+        rc = gt_session_problem(&(*problem)[i], problem_text(options, &set, i), options, err);
+        if (rc && i >= options->shape.count)
+            gt_err_prefix(err, rc, "%s", options->shapes);
+    }
+    gt_problemset_release(&set);
+    if (rc) {
+        free(*problem);
+        *problem = NULL;
+        return rc;
+    }
+    *count = all;
+    return GT_OK;
+}
+
+int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
+                       const struct gt_kernels *kernels, const char *names, struct gt_err *err)
+{
+    const struct gt_kernel **chosen = calloc(kernels->count + 1, sizeof(*chosen));
+    size_t n = 0;
+    int rc = chosen ? GT_OK : gt_err_nomem(err);
+
+    for (size_t i = 0; i < kernels->count && !rc && !names; i++)
+        if (kernels->kernel[i]->production)
+            chosen[n++] = kernels->kernel[i];
+    for (const char *at = names; at && *at && !rc;) {
+        size_t length = strcspn(at, ",");
+        char *name = strndup(at, length);
+        const struct gt_kernel *found;
+
+        found = name ? gt_kernels_find(kernels, name, err) : NULL;
+        rc = !name ? gt_err_nomem(err) : found ? GT_OK : GT_ENOTFOUND;
+        for (size_t i = 0; i < n && found; i++)
+            if (chosen[i] == found)
+                found = NULL; /* named twice */
+        if (found)
+            chosen[n++] = found;
+        free(name);
+        at += length + (at[length] == ',');
+    }
+    if (!rc && !n)
+        rc = gt_err_set(err, GT_ECONFIG, "no kernel to choose from: %s",
+                        names ? "--kernels is empty" : "no description has role production");
+    if (rc) {
+        free(chosen);
+        return rc;
+    }
+    *list = chosen;
+    *count = n;
+    return GT_OK;
+}
+
+int gt_session_sweep(struct gt_session *session, const struct gt_problem *problem, size_t problems,
+                     const struct gt_kernel *const *kernel, size_t kernels,
+                     const struct gt_budget *budget, struct gt_sweep_result *result,
+                     struct gt_err *err)
+{
+    const struct gt_sweep_options options = {
+        .problem = problem,
+        .problems = problems,
+        .kernel = kernel,
+        .kernels = kernels,
+        .evaluator = session->evaluator,
+        .store = session->store,
+        .strategy = session->strategy,
+        .budget = *budget,
+        .seed = session->seed,
+        .command = session->cli->words,
+        .progress = session->progress,
+        .signals = session->cli->signals,
+    };
+
+    return gt_sweep_run(&options, result, err);
+}

@@ -1,0 +1,115 @@
+/* cmd_tune.c - the sweep: tune --arch sm_86 --shape 4096x4096x4096. */
+#include <stdlib.h>
+
+#include "../src/err.h"
+#include "cmd_report.h"
+#include "cmd_session.h"
+#include "commands.h"
+
+#define DEFAULT_ROWS 10
+
+struct options {
+    struct gt_session_options session;
+    struct gt_problem_options problem;
+    int64_t rows;
+};
+
+static const struct gt_option option_table[] = {
+    GT_PROBLEM_OPTIONS(struct options),
+    GT_SESSION_OPTIONS(struct options),
+    {"kernels", 'k', GT_OPTION_TEXT, offsetof(struct options, session.kernels), "LIST",
+     "names joined by commas (default: every kernel with role production)", NULL, 0, 0},
+    {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, session.budget), "BUDGET",
+     "trials per problem (500), time of the run (90s, 30m, 8h), or several: 30m,2000", NULL, 0, 0},
+    {"baseline", 0, GT_OPTION_TEXT, offsetof(struct options, session.baseline), "WHICH",
+     "cublas (default): cuBLASLt's best answer is timed in the same run; none", "cublas|none", 0,
+     0},
+    {"rows", 'n', GT_OPTION_INTEGER, offsetof(struct options, rows), "N",
+     "candidates to print of each problem (default: 10)", NULL, 1, GT_SWEEP_ROWS},
+    GT_OPTIONS_END,
+};
+
+/* Prints what was reached; 4 if no problem has a valid candidate. */
+static int report(const struct gt_session *session, const struct gt_sweep_result *result,
+                  size_t count, size_t rows, struct gt_err *err)
+{
+    size_t valid = 0;
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!result[i].problem)
+            continue; /* the sweep was interrupted before it */
+        valid += result[i].rows > 0;
+        if (!session->cli->json)
+            gt_report_result(session, &result[i], rows);
+        gt_report_summary(session, &result[i]);
+    }
+    if (session->cli->json)
+        rc = gt_report_json(session, result, count, err);
+    return rc ? rc : valid ? GT_OK : GT_EXIT_NOTHING;
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+    const struct gt_kernel **kernel = NULL;
+    struct gt_sweep_result *result = NULL;
+    struct gt_problem *problem = NULL;
+    struct gt_session session = {0};
+    struct gt_budget budget = {0};
+    size_t kernels, problems = 0;
+    int rc, printed;
+
+    (void)argc;
+    (void)argv;
+    rc = gt_session_problems(&problem, &problems, &options->problem, err);
+    if (!rc && options->session.budget)
+        rc = gt_budget_parse(&budget, options->session.budget, err);
+    if (!rc)
+        rc = gt_session_open(&session, cli, &options->session, err);
+    if (!rc)
+        rc = gt_session_kernels(&kernel, &kernels, &session.kernels, options->session.kernels, err);
+    if (rc)
+        goto out;
+    result = calloc(problems, sizeof(*result));
+    if (!result) {
+        rc = gt_err_nomem(err);
+        goto out;
+    }
+    if (!options->session.budget)
+        budget = gt_budget_default(session.measures);
+    rc = gt_session_sweep(&session, problem, problems, kernel, kernels, &budget, result, err);
+    if (rc == GT_OK || rc == GT_EINTERRUPTED) {
+        printed = report(&session, result, problems,
+                         options->rows ? (size_t)options->rows : DEFAULT_ROWS, err);
+        rc = rc ? rc : printed;
+    }
+out:
+    for (size_t i = 0; i < problems && result; i++)
+        gt_sweep_result_release(&result[i]);
+    free(result);
+    gt_session_close(&session);
+    free(kernel);
+    free(problem);
+    return rc;
+}
+
+const struct gt_command gt_command_tune = {
+    .name = "",
+    .doc = "tune shapes",
+    .usage = "--shape MxNxK [--arch sm_86] [OPTION]...",
+    .about =
+        "Finds, proves and times the fastest kernel for each shape and remembers every trial in a\n"
+        "database. The same command again resumes. Where no GPU of the --arch is present, kernels\n"
+        "are compiled for it and a model predicts their times: nothing is measured then.\n"
+        "\n"
+        "  tune --arch sm_86 --shape 4096x4096x4096\n"
+        "  tune --shapes configs/problems/bench.json --budget 2h\n"
+        "  tune --shape 512x512x64:f32:nt:batch=8 --epilogue bias+relu\n",
+    .option = option_table,
+    .size = sizeof(struct options),
+    .max_args = 0,
+    .finishes = true,
+    .json = true,
+    .run = run,
+};

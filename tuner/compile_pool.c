@@ -1,0 +1,516 @@
+/* compile_pool.c - keeps compile workers busy, alive and within their limits.
+ *
+ * A job is one cubin; candidates that need the same one wait for the same job.  Deadlines are kept
+ * here, on the monotonic clock: a worker that misses one is killed and its job becomes a status. */
+#include "compile_pool.h"
+
+#include "compile_slot.h"
+
+#include "../src/cache.h"
+#include "../src/err.h"
+#include "../src/render.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_JOBS       256
+#define MAX_BAD_STARTS 3 /* in a row, then the pool gives up */
+
+/* One cubin to be made. */
+struct job {
+    struct gt_compile_request request;
+    struct gt_strbuf source;
+    char *name, *include_dir;
+    char key[GT_DIGEST_HEX];
+    uint64_t *id; /* the candidates that wait for it */
+    size_t ids, capacity;
+    struct job *next;
+};
+
+struct answer {
+    struct gt_compiled compiled;
+    struct answer *next;
+};
+
+/* A cubin that cannot be made: other candidates that need it are not tried again. */
+struct failure {
+    char key[GT_DIGEST_HEX]; /* first, for tsearch */
+    enum gt_status status;
+    char detail[512];
+};
+
+struct gt_compile_pool {
+    struct gt_compile_pool_options options;
+    char *cache_dir;
+    struct worker {
+        struct gt_slot slot;
+        struct job *job; /* while the slot is BUSY */
+    } worker[MAX_JOBS];
+    int workers, nvrtc, bad_starts;
+    struct job *queue, **queue_end;
+    struct answer *answer, **answer_end;
+    void *failures; /* tsearch tree of struct failure */
+    size_t pending;
+    struct gt_compile_stats stats;
+};
+
+static void job_free(struct job *job)
+{
+    if (!job)
+        return;
+    gt_strbuf_release(&job->source);
+    free(job->name);
+    free(job->include_dir);
+    free(job->id);
+    free(job);
+}
+
+static int job_add_id(struct job *job, uint64_t id, struct gt_err *err)
+{
+    if (job->ids == job->capacity) {
+        const size_t capacity = job->capacity ? 2 * job->capacity : 4;
+        uint64_t *grown = realloc(job->id, capacity * sizeof(*grown));
+
+        if (!grown)
+            return gt_err_nomem(err);
+        job->id = grown;
+        job->capacity = capacity;
+    }
+    job->id[job->ids++] = id;
+    return GT_OK;
+}
+
+static int push_answer(struct gt_compile_pool *pool, const struct gt_compiled *compiled,
+                       struct gt_err *err)
+{
+    struct answer *answer = malloc(sizeof(*answer));
+
+    if (!answer)
+        return gt_err_nomem(err);
+    answer->compiled = *compiled;
+    answer->next = NULL;
+    *pool->answer_end = answer;
+    pool->answer_end = &answer->next;
+    return GT_OK;
+}
+
+static void notice(const struct gt_compile_pool *pool, const char *sentence)
+{
+    if (pool->options.notice)
+        pool->options.notice(pool->options.context, sentence);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static int compare_keys(const void *x, const void *y)
+{
+    return strcmp(x, y);
+}
+
+/* A failure that is not remembered only costs a second compilation. */
+static void remember_failure(struct gt_compile_pool *pool, const struct gt_compiled *compiled)
+{
+    struct failure *failure = malloc(sizeof(*failure));
+    struct failure **found;
+
+    if (!failure)
+        return;
+    memcpy(failure->key, compiled->key, sizeof(failure->key));
+    failure->status = compiled->status;
+    memcpy(failure->detail, compiled->detail, sizeof(failure->detail));
+    found = tsearch(failure, &pool->failures, compare_keys);
+    if (!found || *found != failure)
+        free(failure);
+}
+
+/* Hands the job's outcome to everybody who waits for it; frees the job. */
+static int finish_job(struct gt_compile_pool *pool, struct job *job, struct gt_compiled *compiled,
+                      struct gt_err *err)
+{
+    int rc = GT_OK;
+    size_t i;
+
+    memcpy(compiled->key, job->key, sizeof(compiled->key));
+    if (compiled->status != GT_STATUS_OK && compiled->status != GT_STATUS_SPILLS)
+        remember_failure(pool, compiled);
+    for (i = 0; !rc && i < job->ids; i++) {
+        compiled->id = job->id[i];
+        compiled->cached = i > 0;
+        rc = push_answer(pool, compiled, err);
+    }
+    job_free(job);
+    return rc;
+}
+
+static void judge_spills(struct gt_compiled *compiled)
+{
+    if (compiled->status != GT_STATUS_OK || compiled->spill_bytes <= GT_SPILL_LIMIT)
+        return;
+    compiled->status = GT_STATUS_SPILLS;
+    snprintf(compiled->detail, sizeof(compiled->detail),
+             "spills %d bytes with %d registers; at most %d are tried", compiled->spill_bytes,
+             compiled->registers, GT_SPILL_LIMIT);
+}
+
+/* --- workers ---------------------------------------------------------------------------------- */
+
+/* Acts on what a worker did. */
+static int take_report(struct gt_compile_pool *pool, struct worker *worker,
+                       struct gt_slot_report *report, struct gt_err *err)
+{
+    struct job *job = worker->job;
+    char sentence[256];
+
+    if (report->event >= GT_SLOT_LOST) {
+        pool->stats.respawns++;
+        snprintf(sentence, sizeof(sentence), "a compile worker %s", report->how);
+        notice(pool, sentence);
+    }
+    switch (report->event) {
+    case GT_SLOT_READY:
+        pool->nvrtc = report->nvrtc;
+        pool->bad_starts = 0;
+        return GT_OK;
+    case GT_SLOT_BAD_START:
+        if (++pool->bad_starts < MAX_BAD_STARTS)
+            return GT_OK;
+        return gt_err_set(err, GT_EIO, "compile workers do not start: %d in a row, the last one %s",
+                          MAX_BAD_STARTS, report->how);
+    case GT_SLOT_COMPILED:
+    case GT_SLOT_LOST:
+        pool->stats.compiled++;
+        worker->job = NULL;
+        judge_spills(&report->compiled);
+        return finish_job(pool, job, &report->compiled, err);
+    default:
+        return GT_OK;
+    }
+}
+
+/* Gives a worker the oldest job; it is started when it is first needed. */
+static int feed(struct gt_compile_pool *pool, struct worker *worker, struct gt_err *err)
+{
+    struct job *job = pool->queue;
+
+    if (!job || worker->slot.state == GT_SLOT_BUSY || worker->slot.state == GT_SLOT_STARTING)
+        return GT_OK;
+    if (worker->slot.state == GT_SLOT_EMPTY)
+        return gt_slot_start(&worker->slot, &pool->options, err);
+    pool->queue = job->next;
+    if (!pool->queue)
+        pool->queue_end = &pool->queue;
+    job->next = NULL;
+    worker->job = job;
+    gt_slot_send(&worker->slot, &pool->options, job->key, &job->request);
+    return GT_OK;
+}
+
+static int pump(struct gt_compile_pool *pool, struct gt_err *err)
+{
+    struct gt_slot_report report;
+    int i, rc = GT_OK;
+
+    for (i = 0; !rc && i < pool->workers; i++) {
+        struct worker *worker = &pool->worker[i];
+
+        do {
+            rc = gt_slot_pump(&worker->slot, &pool->options, &report, err);
+            if (!rc)
+                rc = take_report(pool, worker, &report, err);
+        } while (!rc && report.event != GT_SLOT_NOTHING);
+        if (!rc)
+            rc = feed(pool, worker, err);
+    }
+    return rc;
+}
+
+/* --- submitting ------------------------------------------------------------------------------- */
+
+/* The job for a candidate: its source, options and key. */
+static int job_new(struct job **out, struct gt_compile_pool *pool,
+                   const struct gt_candidate *candidate, struct gt_err *err)
+{
+    struct job *job = calloc(1, sizeof(*job));
+    struct gt_geometry geometry;
+    int rc;
+
+    if (!job)
+        return gt_err_nomem(err);
+    gt_strbuf_init(&job->source);
+    rc = gt_candidate_geometry(candidate, &geometry, err);
+    if (!rc)
+        rc = gt_render(&job->source, candidate, err);
+    if (rc)
+        goto out;
+    job->name = strdup(candidate->kernel->name);
+    job->include_dir = strdup(candidate->kernel->include_dir);
+    if (!job->name || !job->include_dir) {
+        rc = gt_err_nomem(err);
+        goto out;
+    }
+    job->request = (struct gt_compile_request){
+        .source = job->source.text,
+        .name = job->name,
+        .include_dir = job->include_dir,
+        .arch = geometry.code_arch,
+        .device_cc = candidate->device->cc,
+        .ptx = geometry.code_ptx,
+        .max_registers = geometry.max_registers,
+    };
+    rc = gt_cache_key(job->key, candidate->kernel, &job->request, pool->nvrtc, err);
+out:
+    if (rc)
+        job_free(job);
+    else
+        *out = job;
+    return rc;
+}
+
+/* The job of this key that is queued or being compiled, or NULL. */
+static struct job *find_job(const struct gt_compile_pool *pool, const char *key)
+{
+    struct job *job;
+    int i;
+
+    for (i = 0; i < pool->workers; i++) {
+        job = pool->worker[i].job;
+        if (job && !strcmp(job->key, key))
+            return job;
+    }
+    for (job = pool->queue; job; job = job->next) {
+        if (!strcmp(job->key, key))
+            return job;
+    }
+    return NULL;
+}
+
+/* Answers from the cache or from a remembered failure; false: it has to be compiled. */
+static bool known(struct gt_compile_pool *pool, const char *key, struct gt_compiled *compiled)
+{
+    struct failure **failure = tfind(key, &pool->failures, compare_keys);
+    struct gt_binary binary = {0};
+
+    memcpy(compiled->key, key, GT_DIGEST_HEX);
+    compiled->cached = true;
+    if (failure) {
+        compiled->status = (*failure)->status;
+        memcpy(compiled->detail, (*failure)->detail, sizeof(compiled->detail));
+        return true;
+    }
+    if (gt_cache_load(pool->cache_dir, key, &binary, NULL))
+        return false;
+    compiled->registers = binary.registers;
+    compiled->spill_bytes = binary.spill_bytes;
+    compiled->static_shared = binary.static_shared;
+    compiled->ms = binary.ms;
+    compiled->status = GT_STATUS_OK;
+    gt_binary_release(&binary);
+    judge_spills(compiled);
+    pool->stats.cache_hits++;
+    return true;
+}
+
+int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
+                           const struct gt_candidate *candidate, struct gt_err *err)
+{
+    struct gt_compiled compiled = {.id = id};
+    struct gt_err why = {0};
+    struct job *job = NULL, *same;
+    int rc = job_new(&job, pool, candidate, &why);
+
+    if (rc == GT_ENOMEM)
+        return gt_err_nomem(err);
+    pool->pending++;
+    if (rc) {
+        compiled.status = GT_STATUS_LAUNCH_INVALID;
+        snprintf(compiled.detail, sizeof(compiled.detail), "%.500s", why.msg);
+        return push_answer(pool, &compiled, err);
+    }
+    same = find_job(pool, job->key);
+    if (same || known(pool, job->key, &compiled)) {
+        rc = same ? job_add_id(same, id, err) : push_answer(pool, &compiled, err);
+        job_free(job);
+        return rc;
+    }
+    rc = job_add_id(job, id, err);
+    if (rc) {
+        job_free(job);
+        return rc;
+    }
+    *pool->queue_end = job;
+    pool->queue_end = &job->next;
+    return pump(pool, err);
+}
+
+/* --- collecting ------------------------------------------------------------------------------- */
+
+static bool pop_answer(struct gt_compile_pool *pool, struct gt_compiled *compiled)
+{
+    struct answer *answer = pool->answer;
+
+    if (!answer)
+        return false;
+    *compiled = answer->compiled;
+    pool->answer = answer->next;
+    if (!pool->answer)
+        pool->answer_end = &pool->answer;
+    free(answer);
+    pool->pending--;
+    return true;
+}
+
+size_t gt_compile_pool_poll(const struct gt_compile_pool *pool, struct pollfd *fd, size_t max,
+                            int *timeout_ms)
+{
+    const int64_t now = gt_clock_ms();
+    int64_t least = INT64_MAX;
+    size_t count = 0;
+    int i;
+
+    for (i = 0; i < pool->workers; i++) {
+        const struct gt_slot *slot = &pool->worker[i].slot;
+
+        if (slot->state == GT_SLOT_EMPTY || count == max)
+            continue;
+        fd[count++] = (struct pollfd){.fd = slot->process.fd, .events = POLLIN};
+        if (slot->state != GT_SLOT_IDLE && slot->deadline < least)
+            least = slot->deadline;
+    }
+    if (pool->answer)
+        *timeout_ms = 0;
+    else if (least == INT64_MAX)
+        *timeout_ms = -1;
+    else
+        *timeout_ms = least < now ? 0 : (int)(least - now) + 1;
+    return count;
+}
+
+int gt_compile_pool_collect(struct gt_compile_pool *pool, int timeout_ms,
+                            struct gt_compiled *compiled, struct gt_err *err)
+{
+    const int64_t deadline = gt_clock_ms() + timeout_ms;
+
+    for (;;) {
+        struct pollfd fd[MAX_JOBS];
+        int64_t left;
+        size_t count;
+        int wait, rc = pump(pool, err);
+
+        if (rc)
+            return rc;
+        if (pop_answer(pool, compiled))
+            return 1;
+        left = deadline - gt_clock_ms();
+        if (left <= 0)
+            return 0;
+        count = gt_compile_pool_poll(pool, fd, MAX_JOBS, &wait);
+        if (wait < 0 || wait > left)
+            wait = (int)left;
+        if (poll(fd, count, wait) < 0)
+            return 0;
+    }
+}
+
+size_t gt_compile_pool_pending(const struct gt_compile_pool *pool)
+{
+    return pool->pending;
+}
+
+void gt_compile_pool_drop(struct gt_compile_pool *pool)
+{
+    struct gt_compiled ignored;
+    struct job *job;
+
+    while ((job = pool->queue)) {
+        pool->queue = job->next;
+        pool->pending -= job->ids;
+        job_free(job);
+    }
+    pool->queue_end = &pool->queue;
+    while (pop_answer(pool, &ignored))
+        continue;
+}
+
+/* --- opening and closing ---------------------------------------------------------------------- */
+
+/* The first worker tells whether there is a compiler, and which. */
+static int wait_first(struct gt_compile_pool *pool, struct gt_err *err)
+{
+    struct gt_slot *slot = &pool->worker[0].slot;
+    int rc = GT_OK;
+
+    while (!rc && slot->state != GT_SLOT_IDLE) {
+        struct pollfd fd = {.fd = slot->process.fd, .events = POLLIN};
+
+        if (slot->state == GT_SLOT_EMPTY)
+            rc = gt_slot_start(slot, &pool->options, err);
+        else if (poll(&fd, 1, 1000) >= 0)
+            rc = pump(pool, err);
+    }
+    return rc;
+}
+
+int gt_compile_pool_open(struct gt_compile_pool **out,
+                         const struct gt_compile_pool_options *options, struct gt_err *err)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct gt_compile_pool *pool = calloc(1, sizeof(*pool));
+    int i, rc;
+
+    if (!pool)
+        return gt_err_nomem(err);
+    pool->options = *options;
+    pool->workers = options->jobs > 0 ? options->jobs : cores > 0 ? (int)cores : 1;
+    if (pool->workers > MAX_JOBS)
+        pool->workers = MAX_JOBS;
+    if (pool->options.memory <= 0)
+        pool->options.memory = (int64_t)2 << 30;
+    if (!(pool->options.cpu_s > 0))
+        pool->options.cpu_s = 60;
+    pool->queue_end = &pool->queue;
+    pool->answer_end = &pool->answer;
+    for (i = 0; i < pool->workers; i++)
+        gt_slot_init(&pool->worker[i].slot);
+    pool->cache_dir = strdup(options->cache_dir);
+    pool->options.cache_dir = pool->cache_dir;
+    rc = pool->cache_dir ? wait_first(pool, err) : gt_err_nomem(err);
+    if (rc)
+        gt_compile_pool_close(pool);
+    else
+        *out = pool;
+    return rc;
+}
+
+void gt_compile_pool_close(struct gt_compile_pool *pool)
+{
+    int i;
+
+    if (!pool)
+        return;
+    gt_compile_pool_drop(pool);
+    for (i = 0; i < pool->workers; i++) {
+        gt_slot_release(&pool->worker[i].slot);
+        job_free(pool->worker[i].job);
+    }
+    tdestroy(pool->failures, free);
+    free(pool->cache_dir);
+    free(pool);
+}
+
+int gt_compile_pool_jobs(const struct gt_compile_pool *pool)
+{
+    return pool->workers;
+}
+
+int gt_compile_pool_nvrtc(const struct gt_compile_pool *pool)
+{
+    return pool->nvrtc;
+}
+
+void gt_compile_pool_stats(const struct gt_compile_pool *pool, struct gt_compile_stats *stats)
+{
+    *stats = pool->stats;
+}

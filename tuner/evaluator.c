@@ -1,0 +1,62 @@
+/* evaluator.c - the table of evaluators and the choice among them by --device. */
+#include "evaluator.h"
+
+#include "../src/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern const struct gt_evaluator_ops gt_evaluator_cuda, gt_evaluator_predict;
+
+const struct gt_evaluator_ops *const gt_evaluators[] = {
+    &gt_evaluator_cuda,
+    &gt_evaluator_predict,
+    NULL,
+};
+
+/* The entry that the part of `device` before a colon names, or NULL. */
+static const struct gt_evaluator_ops *find(const char *device)
+{
+    const size_t length = strcspn(device, ":");
+    size_t i;
+
+    for (i = 0; gt_evaluators[i]; i++) {
+        if (strlen(gt_evaluators[i]->name) == length &&
+            !strncmp(gt_evaluators[i]->name, device, length))
+            return gt_evaluators[i];
+    }
+    return NULL;
+}
+
+int gt_evaluator_open(struct gt_evaluator **out, const char *device,
+                      const struct gt_evaluator_options *options, struct gt_err *err)
+{
+    const struct gt_evaluator_ops *ops = find(device);
+    const char *colon = strchr(device, ':');
+    struct gt_evaluator *evaluator;
+    int rc;
+
+    if (!ops)
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--device %s: unknown; 'cuda', 'cuda:N' and 'predict:sm_NN' are known",
+                          device);
+    evaluator = calloc(1, sizeof(*evaluator));
+    if (!evaluator)
+        return gt_err_nomem(err);
+    evaluator->ops = ops;
+    evaluator->options = *options;
+    rc = ops->open(evaluator, colon ? colon + 1 : "", err);
+    if (rc)
+        free(evaluator); /* an open that fails leaves nothing behind */
+    else
+        *out = evaluator;
+    return rc;
+}
+
+void gt_evaluator_close(struct gt_evaluator *evaluator)
+{
+    if (!evaluator)
+        return;
+    evaluator->ops->close(evaluator);
+    free(evaluator);
+}

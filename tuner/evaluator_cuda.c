@@ -1,0 +1,529 @@
+/* evaluator_cuda.c - proves and times candidates on a GPU: compile workers ahead, one GPU worker.
+ *
+ * A candidate goes through the lists compiling -> ready -> (the GPU) -> done.  The GPU worker takes
+ * the next ready one as soon as it has answered; so many candidates may be under way that it does
+ * not wait for a compiler.  What kills the worker is charged to the candidate it was working on. */
+#include "evaluator_cuda.h"
+
+#include "../src/err.h"
+#include "../src/problem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_POLL 260 /* descriptors: all compile workers and the GPU's */
+
+/* Deadlines.  A launch of a kernel that nobody would want takes flops / SLOW_FLOPS + bytes /
+ * SLOW_BYTES seconds; once a best time is known, PATIENCE times that one is enough. */
+#define SLOW_FLOPS    2e11
+#define SLOW_BYTES    1e10
+#define PATIENCE      50
+#define TRIAL_RUNS    24   /* launches of a proof and a race */
+#define PREPARE_S     120  /* allocation, operands... */
+#define PREPARE_FLOPS 2e10 /* ...and the float64 reference, |A||B| beside it */
+
+static void list_push(struct gt_entry_list *list, struct gt_entry *entry)
+{
+    entry->next = NULL;
+    if (list->last)
+        list->last->next = entry;
+    else
+        list->first = entry;
+    list->last = entry;
+    list->count++;
+}
+
+static struct gt_entry *list_pop(struct gt_entry_list *list)
+{
+    struct gt_entry *entry = list->first;
+
+    if (!entry)
+        return NULL;
+    list->first = entry->next;
+    if (!list->first)
+        list->last = NULL;
+    list->count--;
+    return entry;
+}
+
+/* Takes the entry of this ticket out of the list, or NULL. */
+static struct gt_entry *list_take(struct gt_entry_list *list, uint64_t ticket)
+{
+    struct gt_entry *entry, *before = NULL;
+
+    for (entry = list->first; entry && entry->ticket != ticket; entry = entry->next)
+        before = entry;
+    if (!entry)
+        return NULL;
+    if (before)
+        before->next = entry->next;
+    else
+        list->first = entry->next;
+    if (list->last == entry)
+        list->last = before;
+    list->count--;
+    return entry;
+}
+
+static void list_clear(struct gt_entry_list *list)
+{
+    struct gt_entry *entry;
+
+    while ((entry = list_pop(list)))
+        free(entry);
+}
+
+double gt_cuda_launch_s(const struct gt_cuda *cuda)
+{
+    const struct gt_problem *problem = &cuda->gpu.problem;
+    const double patient = PATIENCE * cuda->best_us / 1e6;
+    double slow = gt_problem_flops(problem) / SLOW_FLOPS;
+    int operand;
+
+    for (operand = GT_OPERAND_A; operand <= GT_OPERAND_C; operand++)
+        slow += (double)gt_problem_bytes(problem, (enum gt_operand)operand) / SLOW_BYTES;
+    return cuda->best_us > 0 && patient < slow ? patient : slow;
+}
+
+/* --- compiled candidates ---------------------------------------------------------------------- */
+
+/* Facts that only the compiler knows, and those that the worker could not find out. */
+static void complete_trial(const struct gt_entry *entry, struct gt_trial *trial)
+{
+    const struct gt_compiled *compiled = &entry->compiled;
+    struct gt_geometry geometry;
+    size_t i;
+
+    if (!trial->registers)
+        trial->registers = compiled->registers;
+    if (!trial->spill_bytes)
+        trial->spill_bytes = compiled->spill_bytes;
+    if (!trial->static_shared)
+        trial->static_shared = compiled->static_shared;
+    trial->compile_ms = compiled->ms;
+    if (gt_candidate_geometry(&entry->candidate, &geometry, NULL))
+        return;
+    trial->workspace_bytes = (int64_t)geometry.workspace_bytes;
+    for (i = 0; i < geometry.launches; i++) {
+        const int64_t shared = (int64_t)geometry.launch[i].shared_bytes + trial->static_shared;
+
+        if (shared > trial->shared_bytes)
+            trial->shared_bytes = shared;
+    }
+}
+
+/* The trial is finished with a status of the supervisor's. */
+void gt_cuda_finish_with(struct gt_entry *entry, enum gt_status status, const char *detail)
+{
+    entry->trial = (struct gt_trial){.status = status};
+    snprintf(entry->trial.detail, sizeof(entry->trial.detail), "%s", detail);
+    complete_trial(entry, &entry->trial);
+}
+
+int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
+{
+    entry->ticket = ++cuda->tickets;
+    return gt_compile_pool_submit(cuda->pool, entry->ticket, &entry->candidate, err);
+}
+
+/* Moves what the compile workers have finished. */
+static int pump_pool(struct gt_cuda *cuda, struct gt_err *err)
+{
+    struct gt_compiled compiled;
+    int rc;
+
+    while ((rc = gt_compile_pool_collect(cuda->pool, 0, &compiled, err)) == 1) {
+        struct gt_entry *entry = list_take(&cuda->compiling, compiled.id);
+
+        if (!entry)
+            continue; /* dropped meanwhile */
+        entry->compiled = compiled;
+        if (compiled.status == GT_STATUS_OK) {
+            list_push(&cuda->ready, entry);
+        } else {
+            gt_cuda_finish_with(entry, compiled.status, compiled.detail);
+            list_push(&cuda->done, entry);
+        }
+    }
+    return rc;
+}
+
+/* --- the GPU ---------------------------------------------------------------------------------- */
+
+/* Only what our own worker could have written is believed. */
+static void check_trial(struct gt_trial *trial)
+{
+    trial->detail[sizeof(trial->detail) - 1] = '\0';
+    if (trial->status > GT_STATUS_NONE && trial->status < GT_STATUS_COUNT && trial->samples >= 0 &&
+        trial->samples <= GT_MAX_SAMPLES)
+        return;
+    *trial = (struct gt_trial){.status = GT_STATUS_FAULT};
+    snprintf(trial->detail, sizeof(trial->detail), "the worker's answer makes no sense");
+}
+
+int gt_cuda_read_trial(struct gt_gpu_reply *reply, const struct gt_entry *entry,
+                       struct gt_trial *trial)
+{
+    gt_wire_get_struct(&reply->in, trial, sizeof(*trial));
+    if (reply->in.failed)
+        return GT_ESYNTAX;
+    check_trial(trial);
+    complete_trial(entry, trial);
+    return GT_OK;
+}
+
+/* The worker has answered for the running candidate, or is gone.  *again: it must be compiled
+ * anew, because its image has left the cache. */
+static int take_reply(struct gt_entry *entry, struct gt_gpu_reply *reply, bool *again,
+                      struct gt_err *err)
+{
+    *again = false;
+    if (reply->lost) {
+        gt_cuda_finish_with(entry, reply->lost, reply->how);
+    } else if (reply->code == GT_ENOTFOUND && !entry->recompiled) {
+        *again = true;
+    } else if (reply->code == GT_ESTALE || reply->code == GT_ESYNTAX) {
+        return gt_err_set(err, reply->code, "%s", reply->sentence);
+    } else if (reply->code) { /* the worker's own trouble: it may go better another time */
+        gt_cuda_finish_with(entry, GT_STATUS_DEVICE_LOST, reply->sentence);
+    } else if (gt_cuda_read_trial(reply, entry, &entry->trial)) {
+        gt_cuda_finish_with(entry, GT_STATUS_FAULT, "the worker's answer is malformed");
+    }
+    return GT_OK;
+}
+
+/* Takes the running candidate's answer if there is one. */
+static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
+{
+    struct gt_entry *entry = cuda->running;
+    struct gt_gpu_reply reply;
+    bool again;
+    int rc;
+
+    if (!entry)
+        return GT_OK;
+    rc = gt_gpu_client_poll(&cuda->gpu, timeout_ms, &reply, err);
+    if (rc <= 0)
+        return rc;
+    cuda->running = NULL;
+    if (reply.lost || reply.code)
+        cuda->gpu.ready = false;
+    rc = take_reply(entry, &reply, &again, err);
+    if (rc) {
+        free(entry);
+    } else if (again) {
+        entry->recompiled = true;
+        cuda->gpu.ready = true; /* the worker only could not find a file */
+        list_push(&cuda->compiling, entry);
+        rc = gt_cuda_compile(cuda, entry, err);
+    } else {
+        if (entry->trial.status == GT_STATUS_FAULT)
+            cuda->gpu.ready = false;
+        list_push(&cuda->done, entry);
+    }
+    return rc;
+}
+
+/* Hands the next ready candidate to an idle GPU worker, its attempt made durable just before. */
+static int feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err)
+{
+    const struct gt_evaluator_events *events = &evaluator->options.events;
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_entry *entry;
+    int rc;
+
+    if (cuda->running || !cuda->ready.first)
+        return GT_OK;
+    rc = gt_gpu_client_ready(&cuda->gpu, err);
+    if (rc)
+        return rc;
+    entry = list_pop(&cuda->ready);
+    if (events->launching && !entry->launched)
+        rc = events->launching(events->context, entry->id, err);
+    if (rc) {
+        free(entry);
+        return rc;
+    }
+    entry->launched = true;
+    cuda->running = entry;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_TRIAL);
+    gt_wire_put_real(&cuda->gpu.frame, cuda->best_us);
+    gt_gpu_client_put(&cuda->gpu, &entry->candidate, entry->compiled.key);
+    gt_gpu_client_send(&cuda->gpu, cuda->floor_s + TRIAL_RUNS * gt_cuda_launch_s(cuda));
+    return GT_OK;
+}
+
+static int pump(struct gt_evaluator *evaluator, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    int rc = pump_gpu(cuda, 0, err);
+
+    if (!rc)
+        rc = pump_pool(cuda, err);
+    return rc ? rc : feed_gpu(evaluator, err);
+}
+
+/* Sleeps until a worker has something to say, a deadline passes or timeout_ms are over; false if a
+ * signal came. */
+static bool wait_for_workers(const struct gt_cuda *cuda, int64_t timeout_ms)
+{
+    struct pollfd fd[MAX_POLL];
+    int wait;
+    size_t count = gt_compile_pool_poll(cuda->pool, fd, MAX_POLL - 1, &wait);
+
+    if (wait < 0 || wait > timeout_ms)
+        wait = (int)timeout_ms;
+    if (cuda->running) {
+        const int64_t left = cuda->gpu.deadline - gt_clock_ms();
+
+        fd[count++] = (struct pollfd){.fd = cuda->gpu.process.fd, .events = POLLIN};
+        if (left < wait)
+            wait = left > 0 ? (int)left : 0;
+    }
+    return poll(fd, count, wait) >= 0;
+}
+
+int gt_cuda_settle(struct gt_cuda *cuda, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    while (!rc && cuda->running)
+        rc = pump_gpu(cuda, 1000, err);
+    return rc;
+}
+
+int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
+{
+    const volatile sig_atomic_t *signals = cuda->gpu.options.signals;
+    const uint64_t ticket = entry->ticket;
+    int rc = GT_OK;
+
+    list_push(&cuda->compiling, entry);
+    for (;;) {
+        rc = pump_pool(cuda, err);
+        if (rc)
+            break;
+        if (list_take(&cuda->ready, ticket) || list_take(&cuda->done, ticket))
+            return GT_OK;
+        if (signals && *signals > 1) {
+            rc = gt_err_set(err, GT_EINTERRUPTED, "stopped at once");
+            break;
+        }
+        wait_for_workers(cuda, 1000);
+    }
+    list_take(&cuda->compiling, ticket);
+    return rc;
+}
+
+/* --- the interface ---------------------------------------------------------------------------- */
+
+static void update_stats(struct gt_evaluator *evaluator)
+{
+    const struct gt_cuda *cuda = evaluator->state;
+    struct gt_evaluator_stats *stats = &evaluator->stats;
+    struct gt_compile_stats compile;
+
+    gt_compile_pool_stats(cuda->pool, &compile);
+    stats->busy_s = cuda->gpu.busy_s - cuda->busy_before;
+    stats->wall_s = (double)(gt_clock_ms() - cuda->opened) / 1000;
+    stats->compiled = compile.compiled;
+    stats->cache_hits = compile.cache_hits;
+    stats->respawns = compile.respawns + cuda->gpu.respawns;
+}
+
+static size_t outstanding(const struct gt_cuda *cuda)
+{
+    return cuda->compiling.count + cuda->ready.count + cuda->done.count + (cuda->running != NULL);
+}
+
+static size_t cuda_room(struct gt_evaluator *evaluator)
+{
+    const struct gt_cuda *cuda = evaluator->state;
+    const size_t used = outstanding(cuda);
+
+    return used < cuda->capacity ? cuda->capacity - used : 0;
+}
+
+static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
+                       const struct gt_candidate *candidate, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_entry *entry = calloc(1, sizeof(*entry));
+    int rc;
+
+    if (!entry)
+        return gt_err_nomem(err);
+    entry->id = id;
+    entry->candidate = *candidate;
+    rc = gt_cuda_compile(cuda, entry, err);
+    if (rc)
+        free(entry);
+    else
+        list_push(&cuda->compiling, entry);
+    return rc;
+}
+
+static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
+                        struct gt_trial *trial, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    const int64_t until = gt_clock_ms() + timeout_ms;
+
+    for (;;) {
+        struct gt_entry *entry = list_pop(&cuda->done);
+        int64_t left;
+        int rc = GT_OK;
+
+        if (!entry) {
+            rc = pump(evaluator, err);
+            entry = list_pop(&cuda->done);
+        }
+        if (rc && !entry)
+            return rc;
+        if (entry) {
+            *id = entry->id;
+            *trial = entry->trial;
+            free(entry);
+            update_stats(evaluator);
+            return 1;
+        }
+        left = until - gt_clock_ms();
+        if (left <= 0 || !wait_for_workers(cuda, left))
+            return 0;
+    }
+}
+
+static size_t cuda_drop(struct gt_evaluator *evaluator)
+{
+    struct gt_cuda *cuda = evaluator->state;
+
+    gt_compile_pool_drop(cuda->pool);
+    list_clear(&cuda->compiling);
+    list_clear(&cuda->ready);
+    return outstanding(cuda);
+}
+
+static void cuda_set_best(struct gt_evaluator *evaluator, double us)
+{
+    struct gt_cuda *cuda = evaluator->state;
+
+    cuda->best_us = us;
+}
+
+static int cuda_open_problem(struct gt_evaluator *evaluator, const struct gt_problem *problem,
+                             struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    int rc = gt_cuda_settle(cuda, err);
+
+    if (rc)
+        return rc;
+    cuda_drop(evaluator);
+    list_clear(&cuda->done);
+    cuda->gpu.options.signals = evaluator->options.signals;
+    cuda->best_us = 0;
+    cuda->has_baseline = false;
+    cuda->opened = gt_clock_ms();
+    cuda->busy_before = cuda->gpu.busy_s;
+    rc = gt_gpu_client_problem(&cuda->gpu, problem,
+                               PREPARE_S + gt_problem_flops(problem) / PREPARE_FLOPS, err);
+    update_stats(evaluator);
+    return rc;
+}
+
+static void cuda_close(struct gt_evaluator *evaluator)
+{
+    struct gt_cuda *cuda = evaluator->state;
+
+    gt_gpu_client_close(&cuda->gpu);
+    gt_compile_pool_close(cuda->pool);
+    list_clear(&cuda->compiling);
+    list_clear(&cuda->ready);
+    list_clear(&cuda->done);
+    free(cuda->running);
+    free(cuda);
+}
+
+static void forward_notice(void *context, const char *sentence)
+{
+    const struct gt_evaluator_events *events = &((struct gt_evaluator *)context)->options.events;
+
+    if (events->notice)
+        events->notice(events->context, sentence);
+}
+
+/* "" or "N": the CUDA ordinal. */
+static int parse_ordinal(const char *spec, int *ordinal, struct gt_err *err)
+{
+    char *end;
+    long value;
+
+    errno = 0;
+    value = strtol(spec, &end, 10);
+    if (*end || errno || value < 0 || value > 1023 || (*spec && end == spec))
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--device cuda:%s: a number from 0 is expected after the colon", spec);
+    *ordinal = (int)value;
+    return GT_OK;
+}
+
+static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt_err *err)
+{
+    const struct gt_evaluator_options *options = &evaluator->options;
+    struct gt_gpu_client_options gpu = {
+        .data_dir = options->data_dir,
+        .cache_dir = options->cache_dir,
+        .kernels_dir = options->kernels_dir,
+        .bench = options->bench,
+        .notice = forward_notice,
+        .context = evaluator,
+        .signals = options->signals,
+    };
+    const struct gt_compile_pool_options pool = {
+        .cache_dir = options->cache_dir,
+        .jobs = options->jobs,
+        .memory = options->compile_memory,
+        .cpu_s = options->compile_cpu_s,
+        .notice = forward_notice,
+        .context = evaluator,
+    };
+    struct gt_cuda *cuda;
+    int rc = parse_ordinal(spec, &gpu.ordinal, err);
+
+    if (rc)
+        return rc;
+    cuda = calloc(1, sizeof(*cuda));
+    if (!cuda)
+        return gt_err_nomem(err);
+    rc = gt_gpu_client_open(&cuda->gpu, &gpu, err);
+    if (!rc)
+        rc = gt_compile_pool_open(&cuda->pool, &pool, err);
+    evaluator->state = cuda;
+    if (rc) {
+        cuda_close(evaluator);
+        return rc;
+    }
+    cuda->floor_s = options->launch_deadline_s > 0 ? options->launch_deadline_s : 10;
+    cuda->capacity = 4 * (size_t)gt_compile_pool_jobs(cuda->pool) + 8;
+    evaluator->device = cuda->gpu.device;
+    evaluator->nvrtc_version = gt_compile_pool_nvrtc(cuda->pool);
+    return GT_OK;
+}
+
+const struct gt_evaluator_ops gt_evaluator_cuda = {
+    .name = "cuda",
+    .open = cuda_open,
+    .open_problem = cuda_open_problem,
+    .room = cuda_room,
+    .submit = cuda_submit,
+    .collect = cuda_collect,
+    .drop = cuda_drop,
+    .set_best = cuda_set_best,
+    .sample = gt_cuda_sample,
+    .final = gt_cuda_final,
+    .baseline = gt_cuda_baseline,
+    .reference = gt_cuda_reference,
+    .close = cuda_close,
+};

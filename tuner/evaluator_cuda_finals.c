@@ -1,0 +1,261 @@
+/* evaluator_cuda_finals.c - the blocking requests of the cuda evaluator: sampling one candidate,
+ * the final among several, the cuBLASLt baseline, the reference kernel.
+ *
+ * A final that kills the worker names no culprit: its candidates are then sampled one by one, those
+ * that fail are out, and the final is held again. */
+#include "evaluator_cuda.h"
+
+#include "../src/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FINAL    64 /* candidates, as in worker_gpu.c */
+#define MAX_TRIES    3
+#define MAX_SAMPLES  GT_MAX_SAMPLES
+#define BASELINE_S   120 /* cuBLASLt is loaded and asked for its answers */
+#define BASELINE_RUN 512 /* launches: up to 32 answers, 16 samples each */
+#define REFERENCE_S  30
+#define PROOF_RUNS   24
+
+/* A worker is there, idle, with the problem open. */
+static int prepare(struct gt_cuda *cuda, struct gt_err *err)
+{
+    int rc = gt_cuda_settle(cuda, err);
+
+    return rc ? rc : gt_gpu_client_ready(&cuda->gpu, err);
+}
+
+/* The frame is built: sends it, waits.  GT_OK: the answer may still be a loss or an error. */
+static int call(struct gt_cuda *cuda, double deadline_s, struct gt_gpu_reply *reply,
+                struct gt_err *err)
+{
+    int rc = gt_gpu_client_call(&cuda->gpu, deadline_s, reply, err);
+
+    if (!rc &&
+        (reply->lost || (reply->code && reply->code != GT_ENOTFOUND && reply->code != GT_ENOLIB)))
+        cuda->gpu.ready = false;
+    return rc;
+}
+
+/* Makes sure that the candidate's image is in the cache: entry->compiled tells. */
+static int image_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
+                    struct gt_entry *entry, struct gt_err *err)
+{
+    int rc;
+
+    *entry = (struct gt_entry){.candidate = *candidate};
+    rc = gt_cuda_compile(cuda, entry, err);
+    return rc ? rc : gt_cuda_wait_compiled(cuda, entry, err);
+}
+
+/* Samples an entry whose image is there: a loss or refusal is its trial's status. */
+static int sample_entry(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
+{
+    const double runs = MAX_SAMPLES + PROOF_RUNS;
+    struct gt_gpu_reply reply;
+    int rc = prepare(cuda, err);
+
+    if (rc)
+        return rc;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_SAMPLE);
+    gt_wire_put_int(&cuda->gpu.frame, MAX_SAMPLES);
+    gt_gpu_client_put(&cuda->gpu, &entry->candidate, entry->compiled.key);
+    rc = call(cuda, cuda->floor_s + runs * gt_cuda_launch_s(cuda), &reply, err);
+    if (rc)
+        return rc;
+    if (reply.lost)
+        gt_cuda_finish_with(entry, reply.lost, reply.how);
+    else if (reply.code == GT_ESTALE)
+        return gt_err_set(err, reply.code, "%s", reply.sentence);
+    else if (reply.code)
+        gt_cuda_finish_with(entry, GT_STATUS_DEVICE_LOST, reply.sentence);
+    else if (gt_cuda_read_trial(&reply, entry, &entry->trial))
+        gt_cuda_finish_with(entry, GT_STATUS_FAULT, "the worker's answer is malformed");
+    return GT_OK;
+}
+
+int gt_cuda_sample(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                   struct gt_trial *trial, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_entry entry;
+    int rc = image_of(cuda, candidate, &entry, err);
+
+    if (rc)
+        return rc;
+    if (entry.compiled.status != GT_STATUS_OK) {
+        gt_cuda_finish_with(&entry, entry.compiled.status, entry.compiled.detail);
+    } else {
+        rc = sample_entry(cuda, &entry, err);
+        if (rc)
+            return rc;
+    }
+    *trial = entry.trial;
+    return GT_OK;
+}
+
+static int run_baseline(struct gt_cuda *cuda, struct gt_baseline *baseline, struct gt_err *err)
+{
+    struct gt_gpu_reply reply;
+    int rc = prepare(cuda, err);
+
+    if (rc)
+        return rc;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_BASELINE);
+    rc = call(cuda, BASELINE_S + BASELINE_RUN * gt_cuda_launch_s(cuda), &reply, err);
+    if (rc)
+        return rc;
+    if (reply.lost)
+        return gt_err_set(err, GT_ELOST, "cuBLASLt: %s", reply.how);
+    if (reply.code)
+        return gt_err_set(err, reply.code, "%s", reply.sentence);
+    gt_wire_get_struct(&reply.in, baseline, sizeof(*baseline));
+    baseline->name[sizeof(baseline->name) - 1] = '\0';
+    if (gt_wire_finish(&reply.in, err) || baseline->samples < 0 ||
+        baseline->samples > GT_MAX_SAMPLES)
+        return gt_err_set(err, GT_ELOST, "the worker's answer for cuBLASLt makes no sense");
+    cuda->gpu.baseline = true;
+    return GT_OK;
+}
+
+/* A baseline that kills workers is one that is not there: the sweep can do without. */
+int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
+                     struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_err why = {0};
+    int rc;
+
+    rc = run_baseline(cuda, baseline, &why);
+    if (rc == GT_ELOST && cuda->gpu.process.pid == 0)
+        rc = run_baseline(cuda, baseline, &why);
+    cuda->has_baseline = !rc;
+    if (rc == GT_ELOST && cuda->gpu.process.pid == 0 && !gt_gpu_client_ready(&cuda->gpu, NULL))
+        rc = GT_ENOTFOUND;
+    return rc ? gt_err_set(err, rc, "%s", why.msg) : GT_OK;
+}
+
+/* One final of the entries that are still in.  *lost: the worker died of it. */
+static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count, int rounds,
+                      struct gt_trial *baseline, bool *lost, struct gt_err *err)
+{
+    const double runs = (double)(rounds + PROOF_RUNS) * (double)(count + 1);
+    struct gt_gpu_reply reply;
+    struct gt_baseline again;
+    size_t i, in = 0;
+    int rc = prepare(cuda, err);
+
+    if (!rc && cuda->has_baseline && !cuda->gpu.baseline) { /* a new worker does not have it */
+        rc = run_baseline(cuda, &again, err);
+        if (rc && rc != GT_EINTERRUPTED) {
+            cuda->has_baseline = false; /* better a final without it than none */
+            rc = prepare(cuda, err);
+        }
+    }
+    if (rc)
+        return rc;
+    for (i = 0; i < count; i++)
+        in += entry[i].trial.status == GT_STATUS_NONE;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_FINAL);
+    gt_wire_put_int(&cuda->gpu.frame, (int64_t)in);
+    gt_wire_put_int(&cuda->gpu.frame, rounds);
+    for (i = 0; i < count; i++) {
+        if (entry[i].trial.status == GT_STATUS_NONE)
+            gt_gpu_client_put(&cuda->gpu, &entry[i].candidate, entry[i].compiled.key);
+    }
+    rc = call(cuda, cuda->floor_s + runs * gt_cuda_launch_s(cuda), &reply, err);
+    if (rc)
+        return rc;
+    *lost = reply.lost != GT_STATUS_NONE || reply.code == GT_ECUDA;
+    if (*lost)
+        return GT_OK;
+    if (reply.code)
+        return gt_err_set(err, reply.code, "%s", reply.sentence);
+    for (i = 0; !rc && i < count; i++) {
+        if (entry[i].trial.status == GT_STATUS_NONE) /* in the order they were sent */
+            rc = gt_cuda_read_trial(&reply, &entry[i], &entry[i].trial);
+    }
+    if (rc)
+        return gt_err_set(err, rc, "the worker's answer to the final is malformed");
+    gt_wire_get_struct(&reply.in, baseline, sizeof(*baseline));
+    return gt_wire_finish(&reply.in, err);
+}
+
+/* After a final that killed the worker: who does so alone is out. */
+static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t count,
+                         struct gt_err *err)
+{
+    size_t i;
+    int rc = GT_OK;
+
+    for (i = 0; !rc && i < count; i++) {
+        if (entry[i].trial.status != GT_STATUS_NONE)
+            continue;
+        rc = sample_entry(cuda, &entry[i], err);
+        if (!rc && entry[i].trial.status == GT_STATUS_OK)
+            entry[i].trial.status = GT_STATUS_NONE;
+    }
+    return rc;
+}
+
+int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                  size_t count, int rounds, struct gt_trial *trial, struct gt_trial *baseline,
+                  struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_entry *entry;
+    bool lost = true;
+    size_t i;
+    int try, rc = GT_OK;
+
+    if (count > MAX_FINAL)
+        return gt_err_set(err, GT_ERANGE, "a final of %zu candidates; at most %d", count,
+                          MAX_FINAL);
+    entry = calloc(count ? count : 1, sizeof(*entry));
+    if (!entry)
+        return gt_err_nomem(err);
+    *baseline = (struct gt_trial){0};
+    for (i = 0; !rc && i < count; i++) {
+        rc = image_of(cuda, &candidate[i], &entry[i], err);
+        if (!rc && entry[i].compiled.status != GT_STATUS_OK)
+            gt_cuda_finish_with(&entry[i], entry[i].compiled.status, entry[i].compiled.detail);
+    }
+    for (try = 0; !rc && lost && try < MAX_TRIES; try++) {
+        rc = hold_final(cuda, entry, count, rounds, baseline, &lost, err);
+        if (!rc && lost)
+            rc = find_culprits(cuda, entry, count, err);
+    }
+    if (!rc && lost)
+        rc = gt_err_set(err, GT_ELOST,
+                        "the final ended its worker %d times though each candidate passes alone",
+                        MAX_TRIES);
+    for (i = 0; !rc && i < count; i++)
+        trial[i] = entry[i].trial;
+    free(entry);
+    return rc;
+}
+
+int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_gpu_reply reply;
+    int try, rc = GT_OK;
+
+    for (try = 0; try < MAX_TRIES; try++) {
+        rc = prepare(cuda, err);
+        if (rc)
+            return rc;
+        gt_wire_begin(&cuda->gpu.frame, GT_MSG_REFERENCE);
+        rc = call(cuda, REFERENCE_S, &reply, err);
+        if (rc)
+            return rc;
+        if (reply.lost || reply.code)
+            continue;
+        *us = gt_wire_get_real(&reply.in);
+        return gt_wire_finish(&reply.in, err);
+    }
+    return gt_err_set(err, GT_ELOST, "the reference kernel failed %d times, the last: %s",
+                      MAX_TRIES, reply.lost ? reply.how : reply.sentence);
+}

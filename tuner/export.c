@@ -1,0 +1,218 @@
+/* export.c - writes rows of a database as text: choice of the format, CSV and Markdown.  JSON, C
+ * and the library's own table have files of their own. */
+#include "export_format.h"
+
+#include "../src/err.h"
+#include "../src/table.h"
+#include "../src/trial.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *doc;
+} about[GT_EXPORT_COUNT] = {
+#define GT_EXPORT_ABOUT(name, text, doc) {text, doc},
+    GT_EXPORT_MAP(GT_EXPORT_ABOUT)
+#undef GT_EXPORT_ABOUT
+};
+
+static const struct gt_export_ops *const formats[GT_EXPORT_COUNT] = {
+    [GT_EXPORT_CSV] = &gt_export_csv,         [GT_EXPORT_JSON] = &gt_export_json,
+    [GT_EXPORT_MD] = &gt_export_md,           [GT_EXPORT_C] = &gt_export_c,
+    [GT_EXPORT_SHIPPED] = &gt_export_shipped,
+};
+
+const char *gt_export_name(enum gt_export_format format)
+{
+    return about[format].name;
+}
+
+const char *gt_export_doc(enum gt_export_format format)
+{
+    return about[format].doc;
+}
+
+int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_err *err)
+{
+    for (int i = 0; i < GT_EXPORT_COUNT; i++)
+        if (strcmp(text, about[i].name) == 0) {
+            *format = (enum gt_export_format)i;
+            return GT_OK;
+        }
+    return gt_err_set(err, GT_ENOTFOUND,
+                      "there is no export format '%s'; there are csv, json, md, c and shipped",
+                      text);
+}
+
+const char *gt_export_status(const struct gt_row *row)
+{
+    if (row->status != GT_STATUS_OK)
+        return gt_status_name(row->status);
+    return row->predicted ? "predicted" : "measured";
+}
+
+void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text)
+{
+    bool quote = strpbrk(field, ",\"\r\n") != NULL;
+
+    if (quote)
+        gt_strbuf_add_char(text, '"');
+    if (free_text && *field && strchr("=+-@\t\r", *field))
+        gt_strbuf_add_char(text, '\'');
+    for (; *field; field++) {
+        if (*field == '"')
+            gt_strbuf_add_char(text, '"');
+        gt_strbuf_add_char(text, *field);
+    }
+    if (quote)
+        gt_strbuf_add_char(text, '"');
+}
+
+void gt_export_version(struct gt_strbuf *text, int version)
+{
+    if (version > 0)
+        gt_strbuf_addf(text, "%d.%d", version / 1000, version % 1000 / 10);
+}
+
+static int no_end(struct gt_export_out *out, struct gt_err *err)
+{
+    (void)out;
+    (void)err;
+    return GT_OK;
+}
+
+/* Whether every row is a measured winner, so that nothing need be said of its status. */
+static bool only_measured_winners(const struct gt_row_filter *filter)
+{
+    return filter->measured_only && filter->winners_only;
+}
+
+static void csv_begin(struct gt_export_out *out)
+{
+    gt_strbuf_add(out->text, "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,"
+                             "cublas_us,ratio,err_u,l2,driver,nvrtc,date");
+    gt_strbuf_add(out->text, only_measured_winners(out->filter) ? "\n" : ",status\n");
+}
+
+static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
+{
+    struct gt_strbuf *text = out->text;
+
+    (void)err;
+    gt_export_field(text, row->device, true);
+    gt_strbuf_addf(text, ",%s,%s,%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", row->dtype,
+                   row->accuracy, row->layout, row->m, row->n, row->k, row->batch);
+    gt_export_field(text, row->kernel, true);
+    gt_strbuf_add_char(text, ',');
+    gt_export_field(text, row->point, true);
+    gt_strbuf_addf(text, ",%.3f,%.3f,%.3f,", row->us, row->lo_us, row->hi_us);
+    if (row->baseline_us > 0 && row->us > 0)
+        gt_strbuf_addf(text, "%.3f,%.4f,", row->baseline_us, row->baseline_us / row->us);
+    else
+        gt_strbuf_add(text, ",,");
+    gt_strbuf_addf(text, "%.3g,%s,", row->err_u, row->warm_l2 ? "warm" : "cold");
+    gt_export_version(text, row->driver);
+    gt_strbuf_add_char(text, ',');
+    gt_export_version(text, row->nvrtc);
+    gt_strbuf_addf(text, ",%s", row->date);
+    if (!only_measured_winners(out->filter))
+        gt_strbuf_addf(text, ",%s", gt_export_status(row));
+    gt_strbuf_add_char(text, '\n');
+    return GT_OK;
+}
+
+const struct gt_export_ops gt_export_csv = {csv_begin, csv_row, no_end, false};
+
+static void md_begin(struct gt_export_out *out)
+{
+    gt_strbuf_add(out->text,
+                  "| device | problem | kernel | point | us | TFLOP/s | cuBLAS us | ratio |"
+                  " error, u | L2 | status |\n"
+                  "|---|---|---|---|---:|---:|---:|---:|---:|---|---|\n");
+}
+
+/* A cell: characters that would end it are escaped. */
+static void md_cell(struct gt_strbuf *text, const char *cell)
+{
+    for (; *cell; cell++)
+        if (*cell == '\n' || *cell == '\r')
+            gt_strbuf_add_char(text, ' ');
+        else if (strchr("|\\`<*_", *cell))
+            gt_strbuf_addf(text, "\\%c", *cell);
+        else
+            gt_strbuf_add_char(text, *cell);
+    gt_strbuf_add(text, " | ");
+}
+
+static int md_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
+{
+    struct gt_strbuf *text = out->text;
+    double flops = 2.0 * (double)row->m * (double)row->n * (double)row->k * (double)row->batch;
+
+    (void)err;
+    gt_strbuf_add(text, "| ");
+    md_cell(text, row->device);
+    md_cell(text, row->problem);
+    md_cell(text, row->kernel);
+    md_cell(text, row->point);
+    if (row->us > 0)
+        gt_strbuf_addf(text, "%.2f | %.2f | ", row->us, flops / row->us * 1e-6);
+    else
+        gt_strbuf_add(text, "- | - | ");
+    if (row->baseline_us > 0 && row->us > 0)
+        gt_strbuf_addf(text, "%.2f | %.3f | ", row->baseline_us, row->baseline_us / row->us);
+    else
+        gt_strbuf_add(text, "- | - | ");
+    if (row->predicted)
+        gt_strbuf_add(text, "- | - | ");
+    else
+        gt_strbuf_addf(text, "%.3g | %s | ", row->err_u, row->warm_l2 ? "warm" : "cold");
+    md_cell(text, row->status == GT_STATUS_OK && row->predicted ? "predicted, not measured"
+                                                                : gt_export_status(row));
+    text->text[text->length - 1] = '\n';
+    return GT_OK;
+}
+
+const struct gt_export_ops gt_export_md = {md_begin, md_row, no_end, false};
+
+struct pass {
+    const struct gt_export_ops *ops;
+    struct gt_export_out out;
+};
+
+static int add_row(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct pass *pass = context;
+    int code = pass->ops->row(&pass->out, row, err);
+
+    pass->out.rows++;
+    return code;
+}
+
+int gt_export(FILE *file, enum gt_export_format format, struct gt_store *store,
+              const struct gt_row_filter *filter, int64_t *rows, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_row_filter narrowed = *filter;
+    struct pass pass = {formats[format], {&text, &narrowed, 0}};
+    int code;
+
+    if (pass.ops->winners_only)
+        narrowed.winners_only = true;
+    pass.ops->begin(&pass.out);
+    code = gt_store_rows(store, &narrowed, add_row, &pass, err);
+    if (!code)
+        code = pass.ops->end(&pass.out, err);
+    if (!code)
+        code = gt_strbuf_check(&text, err);
+    errno = 0;
+    if (!code && (fwrite(text.text, 1, text.length, file) != text.length || fflush(file) != 0))
+        code = gt_err_set(err, GT_EIO, "cannot write the export: %s",
+                          errno ? strerror(errno) : "the file took only a part");
+    gt_strbuf_release(&text);
+    if (!code && rows)
+        *rows = pass.out.rows;
+    return code;
+}

@@ -1,0 +1,38 @@
+/* export.h - the rows of a database as text for people and other programs.
+ *
+ * Every format is sorted and holds nothing but what was stored: the same database gives the same
+ * bytes.  Predicted rows say so in every format. */
+#ifndef GT_EXPORT_H
+#define GT_EXPORT_H
+
+#include <stdio.h>
+
+#include "../db/store.h"
+
+/* Every format once: name in the enum, text, what it is. */
+#define GT_EXPORT_MAP(X)                                                              \
+    X(CSV, "csv", "comma-separated values, for spreadsheets and plots")               \
+    X(JSON, "json", "one JSON document, one row a line, with a digest")               \
+    X(MD, "md", "a Markdown table")                                                   \
+    X(C, "c", "a C header: the winners as a static table and a function to find one") \
+    X(SHIPPED, "shipped", "a table that libgemmtune reads, winners only, with a digest")
+
+enum gt_export_format {
+#define GT_EXPORT_ENUM(name, text, doc) GT_EXPORT_##name,
+    GT_EXPORT_MAP(GT_EXPORT_ENUM)
+#undef GT_EXPORT_ENUM
+        GT_EXPORT_COUNT
+};
+
+const char *gt_export_name(enum gt_export_format format);
+const char *gt_export_doc(enum gt_export_format format);
+
+/* GT_ENOTFOUND with the names there are. */
+int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_err *err);
+
+/* Writes the rows that the filter lets through.  The formats c and shipped hold winners only,
+ * whatever the filter says.  rows may be NULL: how many there were. */
+int gt_export(FILE *file, enum gt_export_format format, struct gt_store *store,
+              const struct gt_row_filter *filter, int64_t *rows, struct gt_err *err);
+
+#endif

@@ -1,0 +1,37 @@
+/* export_format.h - what the files tuner/export*.c share. */
+#ifndef GT_EXPORT_FORMAT_H
+#define GT_EXPORT_FORMAT_H
+
+#include "export.h"
+
+#include "../src/strbuf.h"
+
+/* What a format is being written into. */
+struct gt_export_out {
+    struct gt_strbuf *text;
+    const struct gt_row_filter *filter;
+    int64_t rows; /* so far */
+};
+
+/* A format: what comes before the rows, each row, what comes after. */
+struct gt_export_ops {
+    void (*begin)(struct gt_export_out *out);
+    int (*row)(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err);
+    int (*end)(struct gt_export_out *out, struct gt_err *err);
+    bool winners_only;
+};
+
+extern const struct gt_export_ops gt_export_csv, gt_export_json, gt_export_md, gt_export_c,
+    gt_export_shipped;
+
+/* "measured", "predicted", or the status of a failure. */
+const char *gt_export_status(const struct gt_row *row);
+
+/* Appends a field of comma-separated values: quoted where RFC 4180 asks for it.  In free text a
+ * leading = + - @ would be run by a spreadsheet: an apostrophe is put before it. */
+void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text);
+
+/* "13.0" of 13000; "" of 0. */
+void gt_export_version(struct gt_strbuf *text, int version);
+
+#endif

@@ -1,0 +1,138 @@
+/* space.c - stage "choose": the set of valid points of a kernel; finds points and their neighbours.
+ * How it is filled stands in space_walk.c. */
+#include "space.h"
+
+#include "../src/err.h"
+#include "space_walk.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t hash_point(const uint8_t *point, size_t params)
+{
+    uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a, then mixed for the low bits */
+
+    for (size_t i = 0; i < params; i++)
+        hash = (hash ^ point[i]) * 0x100000001b3ull;
+    return hash ^ hash >> 29;
+}
+
+/* Slot of the table that holds the point, or the empty one where it belongs. */
+static size_t table_slot(const struct gt_space *space, const uint8_t *point)
+{
+    size_t params = space->kernel->params;
+    size_t slot = hash_point(point, params) & (space->lookup_size - 1);
+
+    while (space->lookup[slot] &&
+           memcmp(space->index + (space->lookup[slot] - 1) * params, point, params) != 0)
+        slot = (slot + 1) & (space->lookup_size - 1);
+    return slot;
+}
+
+/* Entries are 1 + the point's number; 0 is empty. */
+static int build_table(struct gt_space *space, struct gt_err *err)
+{
+    space->lookup_size = 16;
+    while (space->lookup_size < space->count + space->count / 2)
+        space->lookup_size *= 2;
+    space->lookup = calloc(space->lookup_size, sizeof(*space->lookup));
+    if (!space->lookup)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < space->count; i++)
+        space->lookup[table_slot(space, space->index + i * space->kernel->params)] =
+            (uint32_t)i + 1;
+    return GT_OK;
+}
+
+int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,
+                  const struct gt_problem *problem, const struct gt_device *device, size_t limit,
+                  struct gt_err *err)
+{
+    int rc;
+
+    *space = (struct gt_space){.kernel = kernel, .problem = problem, .device = device};
+    for (size_t i = 0; i < kernel->params; i++)
+        if (kernel->param[i].count > UINT8_MAX + 1)
+            return gt_err_set(err, GT_ERANGE, "%s: parameter %s has %zu values; at most 256",
+                              kernel->path, kernel->param[i].name, kernel->param[i].count);
+    rc = gt_space_walk(space, limit ? limit : GT_SPACE_LIMIT, err);
+    if (!rc)
+        rc = build_table(space, err);
+    if (rc)
+        gt_space_release(space);
+    return rc;
+}
+
+void gt_space_release(struct gt_space *space)
+{
+    free(space->index);
+    free(space->lookup);
+    *space = (struct gt_space){0};
+}
+
+void gt_space_point(const struct gt_space *space, size_t i, struct gt_point *point)
+{
+    const struct gt_kernel *kernel = space->kernel;
+    const uint8_t *index = space->index + i * kernel->params;
+
+    assert(i < space->count);
+    memset(point, 0, sizeof(*point));
+    for (size_t p = 0; p < kernel->params; p++)
+        point->value[p] = kernel->param[p].value[index[p]];
+}
+
+static size_t find_index(const struct gt_space *space, const uint8_t *index)
+{
+    uint32_t entry = space->lookup[table_slot(space, index)];
+
+    return entry ? entry - 1 : SIZE_MAX;
+}
+
+size_t gt_space_find(const struct gt_space *space, const struct gt_point *point)
+{
+    const struct gt_kernel *kernel = space->kernel;
+    uint8_t index[GT_MAX_PARAMS] = {0};
+
+    for (size_t p = 0; p < kernel->params; p++) {
+        size_t i = 0;
+
+        while (i < kernel->param[p].count && kernel->param[p].value[i] != point->value[p])
+            i++;
+        if (i == kernel->param[p].count)
+            return SIZE_MAX;
+        index[p] = (uint8_t)i;
+    }
+    return find_index(space, index);
+}
+
+size_t gt_space_neighbours(const struct gt_space *space, size_t i, bool adjacent, size_t *list,
+                           size_t max)
+{
+    const struct gt_kernel *kernel = space->kernel;
+    uint8_t index[GT_MAX_PARAMS];
+    size_t count = 0;
+
+    memcpy(index, space->index + i * kernel->params, kernel->params);
+    for (size_t p = 0; p < kernel->params; p++) {
+        size_t here = index[p], values = kernel->param[p].count;
+        size_t from = adjacent && here > 0 ? here - 1 : adjacent ? here : 0;
+        size_t to = adjacent && here + 2 < values ? here + 2 : values;
+
+        for (size_t value = from; value < to; value++) {
+            size_t found;
+
+            if (value == here)
+                continue;
+            index[p] = (uint8_t)value;
+            found = find_index(space, index);
+            if (found == SIZE_MAX)
+                continue;
+            if (count < max)
+                list[count] = found;
+            count++;
+        }
+        index[p] = (uint8_t)here;
+    }
+    return count;
+}

@@ -1,0 +1,407 @@
+/* sweep.c - one run of `tune`, from problems to winners.  Newcomers: read this file first.
+ *
+ * The only file that calls the stages in order.  For each problem:
+ *
+ *     gt_sweep_open_lanes   kernels that serve it -> their valid points     (sweep_lanes.c,
+ * space.h)
+ *                           -> points worth trying first -> a strategy      (sweep_seeds.c)
+ *                           -> what earlier runs found                      (sweep_record.c)
+ *     run_race              strategy -> evaluator (compile, prove, time) -> store   (this file)
+ *     gt_sweep_finals       sampling, baseline, paired final, ties -> winner  (sweep_finals.c)
+ *
+ * The evaluator decides what "time" means: `cuda` measures, `predict` estimates.  Several kernels
+ * race in lanes that share the budget; a lane that does better gets more of it. */
+#include "sweep.h"
+
+#include "../src/err.h"
+#include "../src/problem.h"
+#include "progress.h"
+#include "sweep_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define COLLECT_MS    200 /* between looks at signals and clock */
+#define DRIFT_EVERY_S 60.0
+#define DRIFT_ALLOWED 0.02
+#define NEAR_BEST     1.02 /* for "time to best" */
+
+double gt_sweep_now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+int gt_sweep_signals(const struct gt_race *race)
+{
+    return race->options->signals ? (int)*race->options->signals : 0;
+}
+
+void gt_sweep_note(const struct gt_race *race, const char *sentence)
+{
+    gt_progress_note(race->options->progress, sentence);
+}
+
+void gt_sweep_show(const struct gt_race *race, const char *phase, bool force)
+{
+    struct gt_progress_state state = {
+        .done = race->tried,
+        .fresh = race->result->fresh,
+        .trials_limit = race->options->budget.trials,
+        .elapsed_s = gt_sweep_now() - race->begin_s,
+        .seconds_limit = race->deadline_s > 0 ? race->deadline_s - race->begin_s : 0,
+        .best_us = race->best_us,
+        .flops = gt_problem_flops(race->problem),
+        .predicted = !race->measures,
+        .phase = phase,
+    };
+
+    memcpy(state.status, race->result->status, sizeof(state.status));
+    gt_progress_show(race->options->progress, &state, force);
+}
+
+/* ---- events of the evaluator ---- */
+
+static struct gt_flight *find_flight(struct gt_race *race, uint64_t id)
+{
+    for (size_t i = 0; i < race->flights; i++)
+        if (race->flight[i].id == id)
+            return &race->flight[i];
+    return NULL;
+}
+
+/* The attempt is durable before the launch: whatever happens, the right candidate is blamed. */
+static int on_launching(void *context, uint64_t id, struct gt_err *err)
+{
+    struct gt_race *race = context;
+    struct gt_flight *flight = find_flight(race, id);
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    struct gt_trial_key key;
+    int rc;
+
+    if (!flight || flight->launched)
+        return GT_OK;
+    gt_point_format(&point, flight->lane->kernel, &flight->candidate.point);
+    key = flight->lane->key;
+    key.point = point.text;
+    rc = gt_strbuf_check(&point, err);
+    if (!rc)
+        rc = gt_store_attempt(race->options->store, &key, err);
+    gt_strbuf_release(&point);
+    flight->launched = rc == GT_OK;
+    return rc;
+}
+
+static void on_notice(void *context, const char *sentence)
+{
+    gt_sweep_note(context, sentence);
+}
+
+/* ---- the race ---- */
+
+static bool budget_spent(const struct gt_race *race)
+{
+    const struct gt_budget *budget = &race->options->budget;
+    int64_t tried = race->tried + (int64_t)race->flights;
+
+    return (budget->trials && tried >= budget->trials) ||
+           (budget->patience && race->best_us > 0 &&
+            race->tried - race->improved_at >= budget->patience) ||
+           (race->deadline_s > 0 && gt_sweep_now() >= race->deadline_s);
+}
+
+static int submit(struct gt_race *race, struct gt_lane *lane, struct gt_retry what,
+                  struct gt_err *err)
+{
+    struct gt_flight *flight;
+    int rc;
+
+    if (race->flights == race->flight_capacity) {
+        size_t capacity = race->flight_capacity ? 2 * race->flight_capacity : 64;
+
+        flight = realloc(race->flight, capacity * sizeof(*flight));
+        if (!flight)
+            return gt_err_nomem(err);
+        race->flight = flight;
+        race->flight_capacity = capacity;
+    }
+    flight = &race->flight[race->flights];
+    *flight = (struct gt_flight){.id = ++*race->next_id, .lane = lane, .what = what};
+    flight->candidate.kernel = lane->kernel;
+    flight->candidate.problem = race->problem;
+    flight->candidate.device = &race->evaluator->device;
+    gt_space_point(&lane->space, what.point, &flight->candidate.point);
+    race->flights++;
+    lane->flying++;
+    rc = race->evaluator->ops->submit(race->evaluator, flight->id, &flight->candidate, err);
+    if (rc)
+        race->flights--;
+    return rc;
+}
+
+/* Takes the next point of a lane: the strategy's, or while that waits, one to try again. */
+static enum gt_next next_of(struct gt_lane *lane, struct gt_retry *what)
+{
+    enum gt_next answer;
+
+    *what = (struct gt_retry){0};
+    if (!lane->retries || !lane->retry[lane->retries - 1].remeasure) {
+        answer = gt_strategy_next(lane->strategy, &what->point);
+        if (answer == GT_NEXT_POINT || !lane->retries)
+            return answer;
+    }
+    *what = lane->retry[--lane->retries];
+    return GT_NEXT_POINT;
+}
+
+/* Keeps the evaluator fed. */
+static int submit_all(struct gt_race *race, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < race->lanes; i++)
+        race->lane[i].waiting = false;
+    while (!rc && race->evaluator->ops->room(race->evaluator) > 0 && !budget_spent(race)) {
+        struct gt_lane *lane = gt_sweep_choose_lane(race);
+        struct gt_retry what;
+        enum gt_next answer;
+
+        if (!lane)
+            break;
+        answer = next_of(lane, &what);
+        lane->waiting = answer == GT_NEXT_WAIT;
+        lane->done = answer == GT_NEXT_DONE;
+        if (answer == GT_NEXT_POINT)
+            rc = submit(race, lane, what, err);
+    }
+    return rc;
+}
+
+/* Times the reference kernel now and then; when the device has drifted, what was measured since the
+ * last check is put back. */
+static int check_drift(struct gt_race *race, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = race->evaluator;
+    double us, drift;
+    char sentence[160];
+    int rc;
+
+    if (!evaluator->ops->reference || gt_sweep_now() - race->reference_s < DRIFT_EVERY_S)
+        return GT_OK;
+    rc = evaluator->ops->reference(evaluator, &us, err);
+    if (rc)
+        return rc;
+    drift = race->reference_us > 0 ? us / race->reference_us - 1 : 0;
+    race->reference_us = us;
+    race->reference_s = gt_sweep_now();
+    if (fabs(drift) > DRIFT_ALLOWED) {
+        snprintf(sentence, sizeof(sentence),
+                 "the reference kernel's time changed by %+.1f %%: %zu candidates are timed again",
+                 100 * drift, race->recents);
+        gt_sweep_note(race, sentence);
+        for (size_t i = 0; i < race->recents && !rc; i++)
+            rc = gt_sweep_retry(race->recent[i].lane,
+                                (struct gt_retry){race->recent[i].point, 0, true}, err);
+    }
+    race->recents = 0;
+    return rc;
+}
+
+/* A finished trial: recorded, or put back if its status may change at another try. */
+static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *trial,
+                  struct gt_err *err)
+{
+    struct gt_flight *found = find_flight(race, id), flight;
+
+    if (!found)
+        return gt_err_set(err, GT_ERANGE, "the evaluator answered for the unknown candidate %llu",
+                          (unsigned long long)id);
+    flight = *found;
+    *found = race->flight[--race->flights];
+    flight.lane->flying--;
+    return gt_sweep_record(race, &flight, trial, err);
+}
+
+static int run_race(struct gt_race *race, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = race->evaluator;
+    bool stopping = false;
+    size_t left = 1; /* trials still to come after a signal */
+    int rc = GT_OK;
+
+    while (!rc) {
+        struct gt_trial trial;
+        uint64_t id;
+        int got;
+
+        if (gt_sweep_signals(race) > 1)
+            return gt_err_set(err, GT_EINTERRUPTED, "stopped at once; the same command resumes");
+        if (gt_sweep_signals(race) && !stopping) {
+            stopping = true;
+            left = evaluator->ops->drop(evaluator);
+        }
+        if (!stopping)
+            rc = submit_all(race, err);
+        if (rc || !race->flights || !left)
+            break;
+        got = evaluator->ops->collect(evaluator, COLLECT_MS, &id, &trial, err);
+        if (got < 0)
+            return got;
+        if (got > 0)
+            rc = finish(race, id, &trial, err);
+        left -= stopping && got > 0;
+        if (!rc && !stopping)
+            rc = check_drift(race, err);
+        gt_sweep_show(race, stopping ? "stopping" : NULL, false);
+    }
+    if (!rc && stopping)
+        rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
+    return rc;
+}
+
+/* ---- a problem ---- */
+
+static void sum_up(struct gt_race *race, const struct gt_evaluator_stats *before)
+{
+    struct gt_sweep_result *result = race->result;
+    const struct gt_evaluator_stats *after = &race->evaluator->stats;
+
+    result->wall_s = gt_sweep_now() - race->begin_s;
+    result->busy_s = after->busy_s;
+    result->compiled = after->compiled - before->compiled;
+    result->cache_hits = after->cache_hits - before->cache_hits;
+    result->respawns = after->respawns - before->respawns;
+    for (size_t i = 0; i < race->bests && result->rows; i++) {
+        result->to_best_s = race->history[i].at_s;
+        if (race->history[i].us <= NEAR_BEST * result->row[0].trial.us)
+            break;
+    }
+}
+
+static int run_problem(struct gt_race *race, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = race->evaluator;
+    char text[GT_PROBLEM_TEXT_MAX];
+    int rc;
+
+    gt_problem_format(race->problem, text);
+    gt_progress_title(race->options->progress, text);
+    rc = gt_store_problem(race->options->store, race->problem, &race->problem_id, err);
+    if (!rc)
+        rc = gt_sweep_open_lanes(race, err);
+    if (rc || !race->lanes)
+        return rc;
+    rc = evaluator->ops->open_problem(evaluator, race->problem, err);
+    if (rc == GT_ETOOBIG) {
+        race->result->nothing = *err;
+        return GT_OK;
+    }
+    if (!rc && race->best_us > 0)
+        evaluator->ops->set_best(evaluator, race->best_us);
+    if (!rc)
+        rc = run_race(race, err);
+    if (!rc && race->measures)
+        rc = gt_sweep_finals(race, err);
+    gt_sweep_show(race, NULL, true);
+    return rc;
+}
+
+/* The share of the run's time that is left for this problem. */
+static double deadline_of(const struct gt_sweep_options *options, size_t i, double run_begin)
+{
+    double now = gt_sweep_now(), end = run_begin + options->budget.seconds;
+
+    if (!(options->budget.seconds > 0))
+        return 0;
+    return now + fmax(0, end - now) / (double)(options->problems - i);
+}
+
+/* Runs the problems; *sums is what the store is told of the run. */
+static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
+                        struct gt_sweep_result *result, struct gt_store_sweep_stats *sums,
+                        struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = options->evaluator;
+    double run_begin = gt_sweep_now();
+    int64_t device, toolchain;
+    uint64_t next_id = 0;
+    int rc = gt_store_device(options->store, &evaluator->device, &device, err);
+
+    if (!rc)
+        rc = gt_store_toolchain(options->store, evaluator->nvrtc_version, &toolchain, err);
+    for (size_t i = 0; i < options->problems && !rc; i++) {
+        struct gt_evaluator_stats before = evaluator->stats;
+        struct gt_race race = {
+            .options = options,
+            .problem = &options->problem[i],
+            .result = &result[i],
+            .evaluator = evaluator,
+            .measures = evaluator->ops->sample != NULL,
+            .sweep = sweep,
+            .device = device,
+            .toolchain = toolchain,
+            .next_id = &next_id,
+            .begin_s = gt_sweep_now(),
+            .deadline_s = deadline_of(options, i, run_begin),
+        };
+
+        evaluator->options.events = (struct gt_evaluator_events){&race, on_launching, on_notice};
+        rc = run_problem(&race, err);
+        sum_up(&race, &before);
+        result[i].interrupted = rc == GT_EINTERRUPTED;
+        sums->busy_s += result[i].busy_s;
+        sums->trials += result[i].fresh;
+        sums->compiled += result[i].compiled;
+        sums->to_best_s = fmax(sums->to_best_s, result[i].to_best_s);
+        gt_sweep_close_lanes(&race);
+        free(race.flight);
+        free(race.recent);
+        free(race.history);
+    }
+    evaluator->options.events = (struct gt_evaluator_events){0};
+    sums->wall_s = gt_sweep_now() - run_begin;
+    return rc;
+}
+
+int gt_sweep_run(const struct gt_sweep_options *options, struct gt_sweep_result *result,
+                 struct gt_err *err)
+{
+    struct gt_store_sweep_stats sums = {0};
+    struct gt_err own = {0}, late = {0};
+    const char *outcome = "finished";
+    int64_t sweep;
+    int rc;
+
+    memset(result, 0, options->problems * sizeof(*result));
+    for (size_t i = 0; i < options->problems; i++)
+        result[i].problem = &options->problem[i];
+    rc =
+        gt_store_sweep_begin(options->store, options->command ? options->command : "", &sweep, err);
+    if (rc)
+        return rc;
+    rc = run_problems(options, sweep, result, &sums, &own);
+    if (!rc && options->problems == 1 && result[0].nothing.code) {
+        own = result[0].nothing;
+        rc = own.code;
+    }
+    if (rc)
+        outcome = rc == GT_EINTERRUPTED ? "interrupted" : own.msg;
+    if (gt_store_sweep_end(options->store, sweep, outcome, &sums, &late) && !rc) {
+        own = late;
+        rc = late.code;
+    }
+    if (rc && err)
+        *err = own;
+    return rc;
+}
+
+void gt_sweep_result_release(struct gt_sweep_result *result)
+{
+    free(result->row);
+    *result = (struct gt_sweep_result){0};
+}

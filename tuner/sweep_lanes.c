@@ -1,0 +1,111 @@
+/* sweep_lanes.c - the kernels of a race: who takes part, and whose turn it is. */
+#include "../src/err.h"
+#include "sweep_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SPACE_LIMIT  1000000 /* points kept of one kernel: about 40 MB */
+#define SEEDS        96      /* per problem, where the budget does not say otherwise */
+#define SEED_SHARE   0.9     /* of a trials budget */
+#define WEIGHT_LEAST 0.05    /* of a slow lane's share */
+
+static int open_lane(struct gt_race *race, const struct gt_kernel *kernel, struct gt_err *err)
+{
+    struct gt_lane *lane = &race->lane[race->lanes];
+    int rc = gt_space_init(&lane->space, kernel, race->problem, &race->evaluator->device,
+                           SPACE_LIMIT, err);
+
+    if (rc)
+        return rc;
+    race->lanes++;
+    lane->kernel = kernel;
+    race->result->points += lane->space.valid;
+    race->result->cross_product += lane->space.cross_product;
+    lane->key = (struct gt_trial_key){
+        .sweep = race->sweep,
+        .device = race->device,
+        .toolchain = race->toolchain,
+        .problem = race->problem_id,
+        .warm_l2 = race->evaluator->options.bench.warm_l2,
+    };
+    return gt_store_kernel(race->options->store, kernel, &lane->key.kernel, err);
+}
+
+static size_t seeds_wanted(const struct gt_race *race)
+{
+    double wanted = SEEDS;
+
+    if (race->options->budget.trials)
+        wanted = fmin(SEED_SHARE * (double)race->options->budget.trials, 4 * SEEDS);
+    return (size_t)fmax(1, wanted / (double)race->lanes);
+}
+
+/* Fills the lanes; no lane at all is told in result->nothing. */
+int gt_sweep_open_lanes(struct gt_race *race, struct gt_err *err)
+{
+    const struct gt_sweep_options *options = race->options;
+    struct gt_err *nothing = &race->result->nothing;
+    int rc = GT_OK;
+
+    race->lane = calloc(options->kernels + 1, sizeof(*race->lane));
+    if (!race->lane)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < options->kernels && !rc; i++) {
+        const char *why = NULL;
+
+        if (!gt_kernel_serves(options->kernel[i], race->problem, &race->evaluator->device, &why)) {
+            gt_err_set(nothing, GT_ENOTFOUND, "kernel %s does not serve it: %s",
+                       options->kernel[i]->name, why ? why : "not in its description");
+            continue;
+        }
+        rc = open_lane(race, options->kernel[i], nothing);
+        if (rc == GT_ERANGE) { /* no valid point: that kernel stays out */
+            gt_sweep_note(race, nothing->msg);
+            rc = GT_OK;
+        } else if (rc && err) {
+            *err = *nothing;
+        }
+    }
+    if (race->lanes)
+        *nothing = (struct gt_err){0};
+    for (size_t i = 0; i < race->lanes && !rc; i++) {
+        rc = gt_sweep_seed(race, &race->lane[i], seeds_wanted(race), err);
+        if (!rc)
+            rc = gt_sweep_resume(race, &race->lane[i], err);
+    }
+    return rc;
+}
+
+/* The lane whose turn it is: the one that had the fewest trials for what its best promises. */
+struct gt_lane *gt_sweep_choose_lane(struct gt_race *race)
+{
+    struct gt_lane *chosen = NULL;
+    double least = 0;
+
+    for (size_t i = 0; i < race->lanes; i++) {
+        struct gt_lane *lane = &race->lane[i];
+        double weight = 1, share;
+
+        if (lane->done || lane->waiting)
+            continue;
+        if (race->best_us > 0 && lane->best_us > 0)
+            weight = fmax(WEIGHT_LEAST, pow(race->best_us / lane->best_us, 4));
+        share = (double)(lane->tried + lane->flying) / weight;
+        if (!chosen || share < least) {
+            chosen = lane;
+            least = share;
+        }
+    }
+    return chosen;
+}
+
+void gt_sweep_close_lanes(struct gt_race *race)
+{
+    for (size_t i = 0; i < race->lanes; i++) {
+        gt_strategy_free(race->lane[i].strategy);
+        gt_space_release(&race->lane[i].space);
+        free(race->lane[i].retry);
+    }
+    free(race->lane);
+}

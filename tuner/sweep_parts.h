@@ -1,0 +1,108 @@
+/* sweep_parts.h - what the files of the sweep share: sweep.c (read it first), sweep_lanes.c,
+ * sweep_seeds.c, sweep_record.c and sweep_finals.c.  Nobody else includes this. */
+#ifndef GT_SWEEP_PARTS_H
+#define GT_SWEEP_PARTS_H
+
+#include "strategy.h"
+#include "sweep.h"
+
+/* A point that is to be tried although the strategy does not ask for it. */
+struct gt_retry {
+    size_t point;   /* of the lane's space */
+    int attempts;   /* made so far, those of earlier runs included */
+    bool remeasure; /* it has a time that cannot be trusted */
+};
+
+/* One kernel's part in the race for a problem. */
+struct gt_lane {
+    const struct gt_kernel *kernel;
+    struct gt_space space;
+    struct gt_strategy *strategy;
+    struct gt_trial_key key; /* all but the point */
+    int64_t tried, flying;   /* trials, those of earlier runs included; in the evaluator */
+    double best_us;          /* 0: none yet */
+    bool done, waiting;      /* the strategy has nothing more; nothing before it hears */
+    struct gt_retry *retry;  /* a stack */
+    size_t retries, retry_capacity;
+};
+
+/* A candidate handed to the evaluator. */
+struct gt_flight {
+    uint64_t id;
+    struct gt_lane *lane;
+    struct gt_retry what;
+    struct gt_candidate candidate;
+    bool launched; /* its attempt is in the store */
+};
+
+/* A measurement that counts only if the device does not drift until the next check. */
+struct gt_recent {
+    struct gt_lane *lane;
+    size_t point;
+};
+
+struct gt_best {
+    double at_s, us;
+};
+
+/* The work on one problem. */
+struct gt_race {
+    const struct gt_sweep_options *options;
+    const struct gt_problem *problem;
+    struct gt_sweep_result *result;
+    struct gt_evaluator *evaluator;
+    bool measures; /* the evaluator runs candidates; else it predicts */
+    int64_t sweep, device, toolchain, problem_id;
+    struct gt_lane *lane;
+    size_t lanes;
+    struct gt_flight *flight;
+    size_t flights, flight_capacity;
+    uint64_t *next_id;          /* of the whole sweep */
+    double begin_s, deadline_s; /* monotonic; deadline 0: none */
+    int64_t tried;              /* all lanes, those of earlier runs included */
+    int64_t improved_at;        /* `tried` when the best last improved by 0.5 % */
+    double best_us, anchor_us;  /* best; the best that improved_at refers to */
+    struct gt_best *history;    /* every improvement of this run */
+    size_t bests, history_capacity;
+    struct gt_recent *recent;
+    size_t recents, recent_capacity;
+    double reference_us, reference_s; /* drift check: its last time, when; 0: none */
+};
+
+double gt_sweep_now(void);
+int gt_sweep_signals(const struct gt_race *race);
+void gt_sweep_note(const struct gt_race *race, const char *sentence);
+void gt_sweep_show(const struct gt_race *race, const char *phase, bool force);
+
+/* sweep_lanes.c */
+
+/* Fills the lanes; that there is none is told in result->nothing. */
+int gt_sweep_open_lanes(struct gt_race *race, struct gt_err *err);
+void gt_sweep_close_lanes(struct gt_race *race);
+/* The lane whose turn it is: the one that had the fewest trials for what its best promises. */
+struct gt_lane *gt_sweep_choose_lane(struct gt_race *race);
+
+/* sweep_seeds.c: creates the lane's strategy with points worth trying first. */
+int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, struct gt_err *err);
+
+/* sweep_record.c */
+
+/* Tells the lane what earlier runs found; unfinished attempts become retries or, after
+ * GT_MAX_ATTEMPTS, failures. */
+int gt_sweep_resume(struct gt_race *race, struct gt_lane *lane, struct gt_err *err);
+/* Stores a finished trial, tells the strategy, ranks it. */
+int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
+                    const struct gt_trial *trial, struct gt_err *err);
+/* Writes a trial to the store. */
+int gt_sweep_store(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
+                   const struct gt_trial *trial, struct gt_err *err);
+/* Puts a trial in its place among the best rows; one that is not ok leaves them. */
+int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
+                  const struct gt_point *point, const struct gt_trial *trial, bool resumed,
+                  struct gt_err *err);
+int gt_sweep_retry(struct gt_lane *lane, struct gt_retry retry, struct gt_err *err);
+
+/* sweep_finals.c: timing stages 2 and 3, baseline, ties, winner. */
+int gt_sweep_finals(struct gt_race *race, struct gt_err *err);
+
+#endif

@@ -1,0 +1,241 @@
+/* sweep_record.c - the sweep's memory: what a finished trial means for store, strategy and ranking,
+ * and what earlier runs left behind. */
+#include "../src/err.h"
+#include "sweep_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IMPROVEMENT 0.995 /* a best below this share of the last one resets patience */
+
+/* Makes room for one more element of `size` bytes. */
+static int reserve(void **array, size_t count, size_t *capacity, size_t size, struct gt_err *err)
+{
+    size_t wanted = *capacity ? 2 * *capacity : 32;
+    void *grown;
+
+    if (count < *capacity)
+        return GT_OK;
+    grown = realloc(*array, wanted * size);
+    if (!grown)
+        return gt_err_nomem(err);
+    *array = grown;
+    *capacity = wanted;
+    return GT_OK;
+}
+
+int gt_sweep_retry(struct gt_lane *lane, struct gt_retry retry, struct gt_err *err)
+{
+    int rc = reserve((void **)&lane->retry, lane->retries, &lane->retry_capacity,
+                     sizeof(*lane->retry), err);
+
+    if (!rc) {
+        lane->retry[lane->retries++] = retry;
+        lane->done = false;
+    }
+    return rc;
+}
+
+int gt_sweep_store(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
+                   const struct gt_trial *trial, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_trial_key key = lane->key;
+    int rc;
+
+    gt_point_format(&text, lane->kernel, point);
+    key.point = text.text;
+    rc = gt_strbuf_check(&text, err);
+    if (!rc)
+        rc = gt_store_trial(race->options->store, &key, trial, err);
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+/* ---- ranking ---- */
+
+static bool same_row(const struct gt_sweep_row *row, const struct gt_kernel *kernel,
+                     const struct gt_point *point)
+{
+    return row->kernel == kernel &&
+           memcmp(row->point.value, point->value, kernel->params * sizeof(point->value[0])) == 0;
+}
+
+int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
+                  const struct gt_point *point, const struct gt_trial *trial, bool resumed,
+                  struct gt_err *err)
+{
+    struct gt_sweep_result *result = race->result;
+    size_t at = 0;
+
+    if (!result->row)
+        result->row = calloc(GT_SWEEP_ROWS, sizeof(*result->row));
+    if (!result->row)
+        return gt_err_nomem(err);
+    while (at < result->rows && !same_row(&result->row[at], kernel, point))
+        at++;
+    if (at < result->rows) /* it was ranked before: the new trial replaces the old */
+        memmove(&result->row[at], &result->row[at + 1],
+                (--result->rows - at) * sizeof(*result->row));
+    if (trial->status != GT_STATUS_OK)
+        return GT_OK;
+    for (at = result->rows; at > 0 && trial->us < result->row[at - 1].trial.us; at--)
+        ;
+    if (at == GT_SWEEP_ROWS)
+        return GT_OK;
+    if (result->rows == GT_SWEEP_ROWS)
+        result->rows--;
+    memmove(&result->row[at + 1], &result->row[at], (result->rows - at) * sizeof(*result->row));
+    result->row[at] = (struct gt_sweep_row){.kernel = kernel, .point = *point, .trial = *trial};
+    result->row[at].resumed = resumed;
+    result->rows++;
+    return GT_OK;
+}
+
+/* Counts a trial and takes note of a better best. */
+static int count(struct gt_race *race, struct gt_lane *lane, const struct gt_trial *trial,
+                 bool resumed, struct gt_err *err)
+{
+    int rc;
+
+    race->tried++;
+    lane->tried++;
+    race->result->status[trial->status]++;
+    if (resumed)
+        race->result->resumed++;
+    else
+        race->result->fresh++;
+    if (trial->status != GT_STATUS_OK)
+        return GT_OK;
+    if (!lane->best_us || trial->us < lane->best_us)
+        lane->best_us = trial->us;
+    if (race->best_us > 0 && trial->us >= race->best_us)
+        return GT_OK;
+    race->best_us = trial->us;
+    if (!race->anchor_us || trial->us < IMPROVEMENT * race->anchor_us) {
+        race->anchor_us = trial->us;
+        race->improved_at = race->tried;
+    }
+    if (resumed)
+        return GT_OK;
+    rc = reserve((void **)&race->history, race->bests, &race->history_capacity,
+                 sizeof(*race->history), err);
+    if (!rc)
+        race->history[race->bests++] = (struct gt_best){gt_sweep_now() - race->begin_s, trial->us};
+    return rc;
+}
+
+/* ---- a finished trial ---- */
+
+static int remember_recent(struct gt_race *race, struct gt_lane *lane, size_t point,
+                           struct gt_err *err)
+{
+    int rc = reserve((void **)&race->recent, race->recents, &race->recent_capacity,
+                     sizeof(*race->recent), err);
+
+    if (!rc)
+        race->recent[race->recents++] = (struct gt_recent){lane, point};
+    return rc;
+}
+
+int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
+                    const struct gt_trial *trial, struct gt_err *err)
+{
+    struct gt_lane *lane = flight->lane;
+    struct gt_retry what = flight->what;
+    bool ok = trial->status == GT_STATUS_OK;
+    int rc = gt_sweep_store(race, lane, &flight->candidate.point, trial, err);
+
+    if (rc)
+        return rc;
+    if (!gt_status_final(trial->status) && ++what.attempts < GT_MAX_ATTEMPTS)
+        return gt_sweep_retry(lane, what, err);
+    gt_strategy_tell(lane->strategy, what.point, ok ? trial->us : 0);
+    rc = gt_sweep_rank(race, lane->kernel, &flight->candidate.point, trial, false, err);
+    if (!rc && !what.remeasure)
+        rc = count(race, lane, trial, false, err);
+    if (!rc && ok)
+        race->evaluator->ops->set_best(race->evaluator, race->best_us);
+    if (!rc && ok && race->measures && !what.remeasure)
+        rc = remember_recent(race, lane, what.point, err);
+    return rc;
+}
+
+/* ---- earlier runs ---- */
+
+struct resume {
+    struct gt_race *race;
+    struct gt_lane *lane;
+    struct blamed { /* attempts that never ended, to be stored once the visit is over */
+        struct gt_point point;
+        size_t index;
+        int attempts;
+    } * blamed;
+    size_t blames, capacity;
+};
+
+/* A launch without an end: tried again, or blamed for it. */
+static int resume_attempt(struct resume *resume, const struct gt_point *point, size_t index,
+                          int attempts, struct gt_err *err)
+{
+    int rc;
+
+    if (attempts < GT_MAX_ATTEMPTS) {
+        if (index == SIZE_MAX)
+            return GT_OK;
+        gt_strategy_claim(resume->lane->strategy, index);
+        return gt_sweep_retry(resume->lane, (struct gt_retry){index, attempts, false}, err);
+    }
+    rc = reserve((void **)&resume->blamed, resume->blames, &resume->capacity,
+                 sizeof(*resume->blamed), err);
+    if (!rc)
+        resume->blamed[resume->blames++] = (struct blamed){*point, index, attempts};
+    return rc;
+}
+
+static int on_resume(void *context, const char *text, const struct gt_trial *trial, int attempts,
+                     struct gt_err *err)
+{
+    struct resume *resume = context;
+    struct gt_race *race = resume->race;
+    struct gt_lane *lane = resume->lane;
+    struct gt_point point;
+    size_t index;
+    int rc;
+
+    if (gt_point_parse(&point, lane->kernel, text, NULL) != GT_OK)
+        return GT_OK; /* of a description that has changed without its values: not ours to judge */
+    index = gt_space_find(&lane->space, &point);
+    if (trial->status == GT_STATUS_NONE)
+        return resume_attempt(resume, &point, index, attempts, err);
+    if (!gt_status_final(trial->status) && attempts < GT_MAX_ATTEMPTS)
+        return resume_attempt(resume, &point, index, attempts, err);
+    if (index != SIZE_MAX)
+        gt_strategy_tell(lane->strategy, index, trial->status == GT_STATUS_OK ? trial->us : 0);
+    rc = gt_sweep_rank(race, lane->kernel, &point, trial, true, err);
+    return rc ? rc : count(race, lane, trial, true, err);
+}
+
+int gt_sweep_resume(struct gt_race *race, struct gt_lane *lane, struct gt_err *err)
+{
+    struct resume resume = {.race = race, .lane = lane};
+    int rc =
+        gt_store_resume(race->options->store, &lane->key, !race->measures, on_resume, &resume, err);
+
+    for (size_t i = 0; i < resume.blames && !rc; i++) {
+        const struct blamed *blamed = &resume.blamed[i];
+        struct gt_trial trial = {.status = GT_STATUS_FAULT};
+
+        snprintf(trial.detail, sizeof(trial.detail),
+                 "launched %d times, and each time the tuner did not live to see the end",
+                 blamed->attempts);
+        rc = gt_sweep_store(race, lane, &blamed->point, &trial, err);
+        if (!rc && blamed->index != SIZE_MAX)
+            gt_strategy_tell(lane->strategy, blamed->index, 0);
+        if (!rc)
+            rc = count(race, lane, &trial, true, err);
+    }
+    free(resume.blamed);
+    return rc;
+}

@@ -1,0 +1,292 @@
+/* sweep_seeds.c - what a strategy starts from: points that earlier work or the predictor calls
+ * good, with far ones mixed in, so that a model's blind spot does not become the search's. */
+#include "../src/err.h"
+#include "../src/predict.h"
+#include "../src/problem.h"
+#include "sweep_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RANK_MAX   200000 /* points the predictor looks at, about 0.5 s */
+#define STORED_MAX 16     /* seeds taken from the store */
+#define NEAR_MAX   4      /* of them winners of neighbouring problems */
+#define FAR_EVERY  4      /* every n-th seed is a far one */
+#define FAR_THROWS 48     /* candidates for a far one */
+#define FAR_WITHIN 3.0    /* a far one is predicted within this times the best */
+
+/* A point as the predictor sees it. */
+struct ranked {
+    uint32_t point;
+    uint16_t unusual; /* parameters that do not have their default value */
+    float us;
+};
+
+/* The list in the making. */
+struct picks {
+    const struct gt_lane *lane;
+    size_t *point;
+    size_t count, max;
+};
+
+static bool picked(const struct picks *picks, size_t point)
+{
+    for (size_t i = 0; i < picks->count; i++)
+        if (picks->point[i] == point)
+            return true;
+    return false;
+}
+
+static void pick(struct picks *picks, size_t point)
+{
+    if (picks->count < picks->max && !picked(picks, point))
+        picks->point[picks->count++] = point;
+}
+
+/* ---- from the store ---- */
+
+/* A stored winner and how far its problem is from the one at hand. */
+struct near {
+    double distance;
+    size_t point;
+};
+
+struct stored {
+    struct gt_race *race;
+    struct picks *picks;
+    struct near near[NEAR_MAX];
+    size_t nears;
+    char text[GT_PROBLEM_TEXT_MAX];
+};
+
+/* How unlike two problems are as work for a GPU: ratios of the sizes count, not differences. */
+static double distance(const struct gt_problem *problem, const struct gt_row *row)
+{
+    double dm = log2(((double)problem->m + 1) / ((double)row->m + 1));
+    double dn = log2(((double)problem->n + 1) / ((double)row->n + 1));
+    double dk = log2(((double)problem->k + 1) / ((double)row->k + 1));
+    double db = log2((double)problem->batch / (double)row->batch);
+
+    return dm * dm + dn * dn + 0.5 * dk * dk + 0.5 * db * db +
+           (strcmp(row->layout, gt_layout_name(gt_problem_layout(problem))) != 0);
+}
+
+static void keep_nearest(struct stored *stored, struct near near)
+{
+    size_t at = stored->nears;
+
+    while (at > 0 && near.distance < stored->near[at - 1].distance)
+        at--;
+    if (at == NEAR_MAX)
+        return;
+    if (stored->nears < NEAR_MAX)
+        stored->nears++;
+    memmove(&stored->near[at + 1], &stored->near[at],
+            (stored->nears - at - 1) * sizeof(stored->near[0]));
+    stored->near[at] = near;
+}
+
+static int on_row(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct stored *stored = context;
+    const struct gt_lane *lane = stored->picks->lane;
+    struct gt_point point;
+    size_t found;
+
+    (void)err;
+    if (row->status != GT_STATUS_OK || gt_point_parse(&point, lane->kernel, row->point, NULL))
+        return GT_OK;
+    found = gt_space_find(&lane->space, &point);
+    if (found == SIZE_MAX)
+        return GT_OK;
+    if (strcmp(row->problem, stored->text) == 0)
+        pick(stored->picks, found);
+    else
+        keep_nearest(stored, (struct near){distance(stored->race->problem, row), found});
+    return GT_OK;
+}
+
+/* The best known points of this problem on any device of the arch, predicted ones too, then the
+ * winners of the nearest problems. */
+static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err *err)
+{
+    struct stored stored = {.race = race, .picks = picks};
+    struct gt_row_filter filter = {
+        .problem = stored.text,
+        .kernel = picks->lane->kernel->name,
+        .cc = race->evaluator->device.cc,
+        .limit = STORED_MAX - NEAR_MAX,
+    };
+    int rc;
+
+    gt_problem_format(race->problem, stored.text);
+    rc = gt_store_rows(race->options->store, &filter, on_row, &stored, err);
+    filter.problem = NULL;
+    filter.limit = 0;
+    filter.winners_only = true;
+    if (!rc)
+        rc = gt_store_rows(race->options->store, &filter, on_row, &stored, err);
+    for (size_t i = 0; i < stored.nears; i++)
+        pick(picks, stored.near[i].point);
+    return rc;
+}
+
+/* ---- from the predictor ---- */
+
+static int compare(const void *x, const void *y)
+{
+    const struct ranked *a = x, *b = y;
+
+    if (a->us != b->us)
+        return a->us < b->us ? -1 : 1;
+    if (a->unusual != b->unusual)
+        return a->unusual < b->unusual ? -1 : 1;
+    return a->point < b->point ? -1 : a->point > b->point;
+}
+
+static uint16_t unusual(const struct gt_kernel *kernel, const struct gt_point *point)
+{
+    uint16_t count = 0;
+
+    for (size_t p = 0; p < kernel->params; p++)
+        count += point->value[p] != kernel->param[p].value[kernel->param[p].standard];
+    return count;
+}
+
+/* Ranks the space, or an even sample of it, best first.  Points the model has no answer for (no
+ * block fits an SM, an expression fails) are left out. */
+static int rank(struct gt_race *race, const struct gt_lane *lane, struct ranked **list,
+                size_t *count, struct gt_err *err)
+{
+    const struct gt_space *space = &lane->space;
+    size_t step = space->count / RANK_MAX + 1;
+    struct gt_candidate candidate = {lane->kernel, race->problem, &race->evaluator->device, {{0}}};
+
+    *count = 0;
+    *list = malloc((space->count / step + 1) * sizeof(**list));
+    if (!*list)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < space->count; i += step) {
+        struct gt_geometry geometry;
+        double us;
+
+        gt_space_point(space, i, &candidate.point);
+        if (gt_candidate_geometry(&candidate, &geometry, NULL) ||
+            gt_predict(&candidate, &geometry, 0, 0, &us, NULL))
+            continue;
+        (*list)[(*count)++] =
+            (struct ranked){(uint32_t)i, unusual(lane->kernel, &candidate.point), (float)us};
+    }
+    qsort(*list, *count, sizeof(**list), compare);
+    return GT_OK;
+}
+
+/* Whether two points need the same cubin. */
+static bool same_cubin(const struct gt_space *space, size_t x, size_t y)
+{
+    const struct gt_kernel *kernel = space->kernel;
+    const uint8_t *a = space->index + x * kernel->params, *b = space->index + y * kernel->params;
+
+    for (size_t p = 0; p < kernel->params; p++)
+        if (!kernel->param[p].launch && a[p] != b[p])
+            return false;
+    return true;
+}
+
+static bool cubin_picked(const struct picks *picks, size_t point)
+{
+    for (size_t i = 0; i < picks->count; i++)
+        if (same_cubin(&picks->lane->space, picks->point[i], point))
+            return true;
+    return false;
+}
+
+/* Parameters in which a point differs from the pick nearest to it. */
+static size_t remoteness(const struct picks *picks, size_t point)
+{
+    const struct gt_space *space = &picks->lane->space;
+    size_t params = space->kernel->params, least = params;
+
+    for (size_t i = 0; i < picks->count; i++) {
+        size_t differ = 0;
+
+        for (size_t p = 0; p < params; p++)
+            differ +=
+                space->index[picks->point[i] * params + p] != space->index[point * params + p];
+        if (differ < least)
+            least = differ;
+    }
+    return least;
+}
+
+/* The remotest of a few random points among the first `count` of the list. */
+static size_t far_point(const struct picks *picks, const struct ranked *list, size_t count,
+                        struct gt_random *random)
+{
+    size_t best = SIZE_MAX, most = 0;
+
+    for (int i = 0; i < FAR_THROWS; i++) {
+        size_t point = list[gt_random_below(random, count)].point;
+        size_t remote = remoteness(picks, point);
+
+        if (remote > most && !cubin_picked(picks, point)) {
+            most = remote;
+            best = point;
+        }
+    }
+    return best;
+}
+
+/* Walks down the ranking.  The model cannot tell many points apart; of those with the same estimate
+ * the first pass takes only the most usual one, later passes one more each. */
+static void pick_ranked(struct picks *picks, const struct ranked *list, size_t count,
+                        struct gt_random *random)
+{
+    size_t near = 0, taken = 1;
+
+    while (near < count && list[near].us <= FAR_WITHIN * list[0].us)
+        near++;
+    while (picks->count < picks->max && taken > 0) {
+        float last = 0;
+
+        taken = 0;
+        for (size_t i = 0; i < count && picks->count < picks->max; i++) {
+            size_t far;
+
+            if (list[i].us == last || cubin_picked(picks, list[i].point))
+                continue;
+            last = list[i].us;
+            pick(picks, list[i].point);
+            if (++taken % (FAR_EVERY - 1))
+                continue;
+            far = far_point(picks, list, near, random);
+            if (far != SIZE_MAX)
+                pick(picks, far);
+        }
+    }
+}
+
+int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, struct gt_err *err)
+{
+    const char *name = race->options->strategy ? race->options->strategy : GT_STRATEGY_DEFAULT;
+    struct picks picks = {.lane = lane, .max = count};
+    struct gt_random random = {race->options->seed};
+    struct ranked *list = NULL;
+    size_t listed = 0;
+    struct gt_seeds seeds;
+    int rc;
+
+    picks.point = calloc(count + 1, sizeof(*picks.point));
+    rc = picks.point ? pick_stored(race, &picks, err) : gt_err_nomem(err);
+    if (!rc)
+        rc = rank(race, lane, &list, &listed, err);
+    if (!rc)
+        pick_ranked(&picks, list, listed, &random);
+    seeds = (struct gt_seeds){picks.point, picks.count};
+    if (!rc)
+        rc = gt_strategy_new(&lane->strategy, name, &lane->space, race->options->seed, &seeds, err);
+    free(picks.point);
+    free(list);
+    return rc;
+}
