@@ -13,6 +13,7 @@
 #include <math.h>
 
 /* Machine facts that no device query gives; cycles of the SM clock unless said otherwise. */
+#define FMA_RATE          0.92  /* of the FMA pipe that real operand fetches leave usable */
 #define SCHEDULERS        4     /* of an SM, one instruction each and cycle */
 #define WARP              32    /* threads */
 #define SHARED_LATENCY    30.0  /* ld.shared to use */
@@ -138,8 +139,8 @@ static double tile_cycles(const struct shape *shape, const struct gt_problem *pr
                           const struct gt_device *device, double resident)
 {
     double lanes = at_least(device->fma_lanes, 1);
-    double pipe = shape->warps * shape->fma * WARP / lanes;
-    double issue = shape->warps * (shape->fma + shape->issue) / SCHEDULERS;
+    double pipe = shape->warps * shape->fma * WARP / (lanes * FMA_RATE);
+    double issue = shape->warps * (shape->fma / FMA_RATE + shape->issue) / SCHEDULERS;
     double shared = shape->warps * shape->shared;
     double bytes = (shape->tile_m + shape->tile_n) * (double)gt_dtype_size(problem->type);
     double work =

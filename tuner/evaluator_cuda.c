@@ -219,7 +219,7 @@ static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
         list_push(&cuda->compiling, entry);
         rc = gt_cuda_compile(cuda, entry, err);
     } else {
-        if (entry->trial.status == GT_STATUS_FAULT)
+        if (entry->trial.status == GT_STATUS_FAULT || entry->trial.status == GT_STATUS_DEVICE_LOST)
             cuda->gpu.ready = false;
         list_push(&cuda->done, entry);
     }

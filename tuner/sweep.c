@@ -351,6 +351,7 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
         };
 
         evaluator->options.events = (struct gt_evaluator_events){&race, on_launching, on_notice};
+        evaluator->options.signals = options->signals;
         rc = run_problem(&race, err);
         sum_up(&race, &before);
         result[i].interrupted = rc == GT_EINTERRUPTED;
@@ -364,6 +365,7 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
         free(race.history);
     }
     evaluator->options.events = (struct gt_evaluator_events){0};
+    evaluator->options.signals = NULL;
     sums->wall_s = gt_sweep_now() - run_begin;
     return rc;
 }
