@@ -1,6 +1,7 @@
 /* gemm.cu - the production FP32 kernel for CUDA cores.
  *
- *   X = op(A), Y = op(B); with SWAP_AB the product is computed transposed: X = op(B)^T, Y = op(A)^T.
+ *   X = op(A), Y = op(B); with SWAP_AB the product is computed transposed: X = op(B)^T, Y =
+ * op(A)^T.
  *
  *                 BN                 a block computes BM x BN elements of X Y, the tile's depth BK
  *            +----+----+----+        at a time, from a ring of STAGES tiles in shared memory;
@@ -14,8 +15,8 @@
  *    +----+  +----+----+----+        PATH_A and PATH_B, described below.
  *
  * Split-K: SPLIT_K blocks share a tile of D along k. SPLIT_MODE 1 sums their partial results from
- * the workspace in a second launch, always in the same order; SPLIT_MODE 2 adds them to D by atomics
- * after a launch that wrote beta*C (+ bias). */
+ * the workspace in a second launch, always in the same order; SPLIT_MODE 2 adds them to D by
+ * atomics after a launch that wrote beta*C (+ bias). */
 #include "common/gemm.cuh"
 
 #ifndef BM
@@ -45,9 +46,9 @@
 #ifndef STAGES
 #define STAGES 3 /* tiles in the ring */
 #endif
-/* How an operand that is contiguous along k gets to shared memory: 0: 4-byte cp.async, transposed on
- * the way; 1: through registers, transposed; 2: as it is, read along k by 16-byte loads. One that is
- * contiguous along m or n: 0: cp.async; 1: through registers. */
+/* How an operand that is contiguous along k gets to shared memory: 0: 4-byte cp.async, transposed
+ * on the way; 1: through registers, transposed; 2: as it is, read along k by 16-byte loads. One
+ * that is contiguous along m or n: 0: cp.async; 1: through registers. */
 #ifndef PATH_A
 #define PATH_A 0
 #endif
@@ -69,20 +70,14 @@
 #ifndef SWIZZLE
 #define SWIZZLE 0 /* 1: XOR swizzle of 16-byte pieces instead of a skew, in tiles read along k */
 #endif
-#ifndef LANES
-#define LANES 0 /* order of lanes in a warp tile: 0 rows of lanes, 1 interleaved in pairs */
-#endif
 #ifndef REG_DOUBLE
 #define REG_DOUBLE 1 /* 1: the next step's fragments are loaded before this step's arithmetic */
 #endif
 #ifndef FMA_ORDER
-#define FMA_ORDER 0 /* products by 0 rows, 1 rows to and fro, 2 columns, 3 columns to and fro, 4 squares */
+#define FMA_ORDER 1 /* products by 0 rows, 1 rows to and fro, 2 columns, 3 columns to and fro */
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks per SM the compiler leaves registers for */
-#endif
-#ifndef L2_FETCH
-#define L2_FETCH 0 /* bytes the L2 cache fetches around an asynchronous copy */
 #endif
 #ifndef SWAP_AB
 #define SWAP_AB 0 /* 1: compute the transposed product */
@@ -111,10 +106,10 @@ static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two ste
 template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
     static constexpr bool ALONG_K = K_CONTIGUOUS && PATH == 2; /* layout in shared memory */
     static constexpr bool TRANSPOSED = K_CONTIGUOUS && PATH != 2;
-    static constexpr bool STAGED = PATH == 1;                    /* through registers */
+    static constexpr bool STAGED = PATH == 1;                     /* through registers */
     static constexpr int WIDTH = TRANSPOSED && !STAGED ? 1 : VEC; /* floats of a copy */
-    static constexpr int LINE = ALONG_K ? BK + SKEW : MN + SKEW;   /* floats, in shared memory */
-    static constexpr int SIZE = (ALONG_K ? MN : BK) * LINE;        /* floats of a stage */
+    static constexpr int LINE = ALONG_K ? BK + SKEW : MN + SKEW;  /* floats, in shared memory */
+    static constexpr int SIZE = (ALONG_K ? MN : BK) * LINE;       /* floats of a stage */
     static constexpr int PER_LINE = (K_CONTIGUOUS ? BK : MN) / WIDTH;
     static constexpr int COPIES = PER_LINE * (K_CONTIGUOUS ? MN : BK);
     static constexpr int COUNT = (COPIES + THREADS - 1) / THREADS; /* copies of a thread */
@@ -194,7 +189,7 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
         if constexpr (STAGED)
             gt_load_global<WIDTH>(staged + i * WIDTH, source[i]);
         else
-            cp_async_whole<WIDTH * 4, L2_FETCH>(stage + target(i, 0, threadIdx.x), source[i]);
+            cp_async_whole<WIDTH * 4>(stage + target(i, 0, threadIdx.x), source[i]);
     }
 
     /* Only the first `count` floats exist. */
@@ -204,7 +199,9 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
             gt_load_masked<WIDTH>(staged + i * WIDTH, source[i], count);
         else
             cp_async<WIDTH * 4>(stage + target(i, 0, thread), count > 0 ? source[i] : inside,
-                                count >= WIDTH ? WIDTH * 4 : count > 0 ? count * 4 : 0);
+                                count >= WIDTH ? WIDTH * 4
+                                : count > 0    ? count * 4
+                                               : 0);
     }
 
     /* The second half of a copy through registers, once the stage is free. */
@@ -283,7 +280,7 @@ constexpr int STAGE = X::SIZE + Y::SIZE; /* floats */
 
 /* Which warp tile, lane and slice of k a thread works on. */
 struct Position {
-    int row, column;           /* origin of the warp tile in the block */
+    int row, column; /* origin of the warp tile in the block */
     int lane_row, lane_column;
     int slice;
 };
@@ -296,13 +293,8 @@ GT_DEVICE Position position()
     p.slice = warp / ((BM / WM) * (BN / WN));
     p.row = tile / (BN / WN) * WM;
     p.column = tile % (BN / WN) * WN;
-    if (LANES == 1) { /* pairs of lanes share a row, pairs of rows a quarter of the warp */
-        p.lane_column = lane / (2 * LANES_M) * 2 + lane % 2;
-        p.lane_row = lane / 2 % LANES_M;
-    } else {
-        p.lane_row = lane / LANES_N;
-        p.lane_column = lane % LANES_N;
-    }
+    p.lane_row = lane / LANES_N;
+    p.lane_column = lane % LANES_N;
     return p;
 }
 
@@ -332,31 +324,20 @@ struct Accumulator {
      * compiler's register assignment avoids bank conflicts. */
     GT_DEVICE void multiply(int k)
     {
-        if constexpr (FMA_ORDER == 0 || FMA_ORDER == 1) {
+        if constexpr (FMA_ORDER < 2) {
             constexpr int SERPENTINE = FMA_ORDER;
 #pragma unroll
             for (int i = 0; i < TM; i++)
 #pragma unroll
                 for (int j = 0; j < TN; j++)
                     fma(i, SERPENTINE && i % 2 ? TN - 1 - j : j, k);
-        } else if constexpr (FMA_ORDER == 2 || FMA_ORDER == 3) {
+        } else {
             constexpr int SERPENTINE = FMA_ORDER - 2;
 #pragma unroll
             for (int j = 0; j < TN; j++)
 #pragma unroll
                 for (int i = 0; i < TM; i++)
                     fma(SERPENTINE && j % 2 ? TM - 1 - i : i, j, k);
-        } else {
-#pragma unroll
-            for (int i = 0; i < TM; i += 2)
-#pragma unroll
-                for (int column = 0; column < TN; column += 2) {
-                    int j = i % 4 ? TN - 2 - column : column;
-                    fma(i, j, k);
-                    fma(i + 1, j, k);
-                    fma(i + 1, j + 1, k);
-                    fma(i, j + 1, k);
-                }
         }
     }
 };
@@ -506,8 +487,8 @@ GT_DEVICE void store(const gt_args &args, const gt_output &output, long long bat
 struct Lane {
     typedef Fragment<X, TM, LANES_M> Rows;
     typedef Fragment<Y, TN, LANES_N> Columns;
-    static constexpr int RUN = SWAP_AB ? (Rows::ALONG_K ? 1 : Rows::PIECE)
-                                       : (Columns::ALONG_K ? 1 : Columns::PIECE);
+    static constexpr int RUN =
+        SWAP_AB ? (Rows::ALONG_K ? 1 : Rows::PIECE) : (Columns::ALONG_K ? 1 : Columns::PIECE);
     static constexpr int N = RUN < VEC_C ? RUN : VEC_C;
     static constexpr int STEP_I = SWAP_AB ? N : 1, STEP_J = SWAP_AB ? 1 : N;
 
@@ -547,8 +528,8 @@ GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batc
 
 /* A tile at the edge, element by element: a rolled loop over a copy of the sums in local memory,
  * because this code is rarely run and should not fill the instruction cache. */
-GT_DEVICE void store_edge(const gt_args &args, const Work &work, long long batch,
-                          const Position &p, const Accumulator &acc)
+GT_DEVICE void store_edge(const gt_args &args, const Work &work, long long batch, const Position &p,
+                          const Accumulator &acc)
 {
     const gt_output output = gt_output_of(args, batch);
     float copy[TM * TN];
@@ -568,8 +549,8 @@ GT_DEVICE void store_edge(const gt_args &args, const Work &work, long long batch
     }
 }
 
-GT_DEVICE void store_tile(const gt_args &args, const Work &work, long long batch,
-                          const Position &p, const Accumulator &acc)
+GT_DEVICE void store_tile(const gt_args &args, const Work &work, long long batch, const Position &p,
+                          const Accumulator &acc)
 {
     bool whole = work.row + BM <= work.rows && work.column + BN <= work.columns;
     if (!whole)
