@@ -132,6 +132,7 @@ TESTS := \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
+	tests/unit/test_nomem.c \
 	tests/unit/test_kernel_json.c \
 	tests/unit/test_render.c \
 	tests/unit/test_signature.c \
@@ -205,6 +206,11 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
+
+# Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
+FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
+$(BUILD)/tests/unit/test_nomem: LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
+$(BUILD)/tests/unit/test_nomem: $(BUILD)/tests/unit/failmalloc.o
 
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
