@@ -55,6 +55,15 @@ LIB_SRC := \
 	src/cache.c \
 	src/gpu.c \
 	src/module.c \
+	src/proof.c \
+	src/cases.c \
+	src/resident.c \
+	src/resident_fill.c \
+	src/verify.c \
+	src/bench.c \
+	src/bench_time.c \
+	src/baseline.c \
+	src/nvml.c \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
@@ -63,6 +72,8 @@ LIB_SRC := \
 	db/store_merge.c \
 	db/store_deploy.c \
 	src/table.c \
+	src/lookup.c \
+	src/lookup_tiers.c \
 
 # The program.
 TUNE_SRC := \
@@ -126,16 +137,26 @@ TESTS := \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
 	tests/unit/test_export.c \
+	tests/unit/test_lookup.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
+	tests/unit/test_kernel_json.c \
+	tests/unit/test_render.c \
+	tests/unit/test_signature.c \
+	tests/unit/test_configs.c \
 	tests/unit/test_problemset.c \
+	tests/unit/test_device.c \
+	tests/unit/test_near.c \
+	tests/unit/test_trial.c \
+	tests/unit/test_digest.c \
+	tests/unit/test_stats.c \
 	tests/unit/test_compile_everywhere.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
-	$(if $(SAN),,$(BUILD)/tests/emu/emulate) \
+	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
@@ -191,18 +212,20 @@ tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
-EMU_SRC := tests/emu/emulate.c tests/emu/execute.c tests/emu/machine.c tests/emu/fiber.c \
-	tests/emu/operands.c
-$(BUILD)/tests/emu/emulate: $(EMU_SRC) $(wildcard tests/emu/*.h) $(BUILD)/libgemmtune.a
+EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c operands.c execute.c)
+EMU_TEST := $(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels
+$(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
+		$(BUILD)/libgemmtune.a
 	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $@")
+	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -rdynamic $(EMU_SRC) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
+		-fno-sanitize-recover=all -rdynamic $< $(EMU_SRC) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
 
 ## check-emu: run every kernel on the CPU, under the sanitizers; K=simt_naive only that one
 .PHONY: check-emu
-check-emu: $(BUILD)/tests/emu/emulate
-	$(Q)BUILD=$(BUILD) GEMMTUNE_DATA=$(CURDIR) $< $(K)
+check-emu: $(EMU_TEST)
+	$(Q)for test in $(if $(K),$<,$^); do \
+		BUILD=$(BUILD) GEMMTUNE_DATA=$(CURDIR) $$test $(K) || exit 1; done
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check

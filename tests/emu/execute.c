@@ -4,19 +4,16 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
+#include "build.h"
 #include "err.h"
 #include "machine.h"
 #include "operands.h"
 #include "problem.h"
 #include "render.h"
-
-extern char **environ;
 
 /* One compiled source: a layout and an epilogue of the job's point. */
 struct build {
@@ -65,41 +62,6 @@ static int write_file(const char *path, const struct gt_strbuf *text, struct gt_
     return GT_OK;
 }
 
-static int run_compiler(const char *include, const char *source, const char *object,
-                        struct gt_err *err)
-{
-    const char *compiler = getenv("CXX") && *getenv("CXX") ? getenv("CXX") : "c++";
-    const char *argv[] = {compiler,
-                          "-std=c++17",
-                          "-O1",
-                          "-g1",
-                          "-fPIC",
-                          "-shared",
-                          "-fno-omit-frame-pointer",
-                          "-fsanitize=address,undefined",
-                          "-fno-sanitize-recover=all",
-                          "-Wall",
-                          "-Wno-unknown-pragmas",
-                          "-Werror",
-                          "-DGT_EMULATE",
-                          "-I",
-                          include,
-                          "-x",
-                          "c++",
-                          source,
-                          "-o",
-                          object,
-                          NULL};
-    pid_t pid;
-    int status;
-    /* The cast: posix_spawn does not write to its arguments. */
-    if (posix_spawnp(&pid, compiler, NULL, NULL, (char *const *)argv, environ) != 0)
-        return gt_err_set(err, GT_EIO, "cannot run the C++ compiler %s", compiler);
-    if (waitpid(pid, &status, 0) != pid || status != 0)
-        return gt_err_set(err, GT_ENVRTC, "%s does not compile for the CPU", source);
-    return GT_OK;
-}
-
 static int compile(struct build *build, struct gt_err *err)
 {
     const struct gt_emu_job *job = build->job;
@@ -111,13 +73,8 @@ static int compile(struct build *build, struct gt_err *err)
     snprintf(include, sizeof include, "%s/templates", job->data_dir);
     int status = write_file(source, &build->source, err);
     if (!status)
-        status = run_compiler(include, source, object, err);
-    if (status)
-        return status;
-    build->object = dlopen(object, RTLD_NOW | RTLD_LOCAL);
-    if (!build->object)
-        return gt_err_set(err, GT_EIO, "%s", dlerror());
-    return GT_OK;
+        status = gt_emu_open(&build->object, include, source, object, err);
+    return status;
 }
 
 /* Renders for the candidate; compiles if it is the build's first, and else insists on the same
@@ -142,17 +99,27 @@ out:
     return status;
 }
 
+static void call(const struct gt_emu_launch *launch)
+{
+    void (*entry)(struct gt_args);
+    *(void **)&entry = launch->entry;
+    entry(*(const struct gt_args *)launch->args);
+}
+
 static int launch_all(const struct build *build, const struct gt_geometry *geometry,
                       struct gt_args *args, bool second, struct gt_err *err)
 {
     memcpy(args->launch, geometry->launch_param, sizeof args->launch);
     for (size_t i = 0; i < geometry->launches; i++) {
         const struct gt_launch_geometry *from = &geometry->launch[i];
-        struct gt_emu_launch launch = {
-            .args = args, .shared_bytes = from->shared_bytes, .reverse = second, .eager = second};
+        struct gt_emu_launch launch = {.call = call,
+                                       .entry = dlsym(build->object, from->entry),
+                                       .args = args,
+                                       .shared_bytes = from->shared_bytes,
+                                       .reverse = second,
+                                       .eager = second};
         memcpy(launch.grid, from->grid, sizeof launch.grid);
         memcpy(launch.block, from->block, sizeof launch.block);
-        *(void **)&launch.entry = dlsym(build->object, from->entry);
         if (!launch.entry)
             return gt_err_set(err, GT_ECONFIG, "the template has no entry %s", from->entry);
         int status = gt_emu_run(&launch, err);

@@ -193,7 +193,7 @@ void gt_emu_copy_wait(int pending)
 static void thread_start(void)
 {
     gt_fiber_entered(&machine.scheduler);
-    machine.launch->entry(*machine.launch->args);
+    machine.launch->call(machine.launch);
     machine.running->wait = RETURNED;
     gt_fiber_leave(&machine.running->fiber, &machine.scheduler);
 }

@@ -10,13 +10,13 @@
 
 #include <stdbool.h>
 
-#include "../../templates/common/args.h"
-
 struct gt_err;
 
 struct gt_emu_launch {
-    void (*entry)(struct gt_args args);
-    const struct gt_args *args;
+    void (*call)(
+        const struct gt_emu_launch *launch); /* calls entry with its argument, once a thread */
+    void *entry;
+    const void *args;
     unsigned grid[3], block[3], shared_bytes;
     bool reverse; /* run the threads, and the blocks, last to first */
     bool eager;   /* asynchronous copies happen when issued, not when waited for */

@@ -1,0 +1,28 @@
+/* lookup_impl.h - what src/lookup.c (remembering) and src/lookup_tiers.c (finding) share. */
+#ifndef GT_LOOKUP_IMPL_H
+#define GT_LOOKUP_IMPL_H
+
+#include "lookup.h"
+#include "table.h"
+
+/* Where answers come from. */
+struct gt_sources {
+    struct gt_kernels kernels;
+    struct gt_table table; /* the user's rows, then the system's */
+    size_t user_rows;
+};
+
+/* What a winner is an exact answer for: everything of a problem but alpha, and of beta only whether
+ * it is zero.  Bytes that mean nothing are zero. */
+struct gt_problem_key {
+    int64_t size[10]; /* m n k lda ldb ldc batch stride_a stride_b stride_c */
+    unsigned char kind[16];
+};
+void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *problem);
+
+/* Fills resolved, whose problem and device are set; device_name may be NULL.  Tier NONE is an
+ * answer.  answer.point is malloc'ed. */
+int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
+                      struct gt_resolved *resolved, struct gt_err *err);
+
+#endif

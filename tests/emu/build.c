@@ -1,0 +1,58 @@
+/* build.c - test: CUDA C++ -> shared object for the CPU (build.h). */
+#include "build.h"
+
+#include <dlfcn.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "err.h"
+
+extern char **environ;
+
+static int run_compiler(const char *include, const char *source, const char *object,
+                        struct gt_err *err)
+{
+    const char *compiler = getenv("CXX") && *getenv("CXX") ? getenv("CXX") : "c++";
+    const char *argv[] = {compiler,
+                          "-std=c++17",
+                          "-O1",
+                          "-g1",
+                          "-fPIC",
+                          "-shared",
+                          "-fno-omit-frame-pointer",
+                          "-fsanitize=address,undefined",
+                          "-fno-sanitize-recover=all",
+                          "-Wall",
+                          "-Wno-unknown-pragmas",
+                          "-Werror",
+                          "-DGT_EMULATE",
+                          "-I",
+                          include,
+                          "-x",
+                          "c++",
+                          source,
+                          "-o",
+                          object,
+                          NULL};
+    pid_t pid;
+    int status;
+    /* The cast: posix_spawn does not write to its arguments. */
+    if (posix_spawnp(&pid, compiler, NULL, NULL, (char *const *)argv, environ) != 0)
+        return gt_err_set(err, GT_EIO, "cannot run the C++ compiler %s", compiler);
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        return gt_err_set(err, GT_ENVRTC, "%s does not compile for the CPU", source);
+    return GT_OK;
+}
+
+int gt_emu_open(void **object, const char *include, const char *source, const char *path,
+                struct gt_err *err)
+{
+    int status = run_compiler(include, source, path, err);
+    if (status)
+        return status;
+    *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!*object)
+        return gt_err_set(err, GT_EIO, "%s", dlerror());
+    return GT_OK;
+}

@@ -1,0 +1,12 @@
+/* build.h - test: compiles a kernel's source for the CPU, with the sanitizers, and opens it. */
+#ifndef GT_EMU_BUILD_H
+#define GT_EMU_BUILD_H
+
+struct gt_err;
+
+/* Compiles `source` ($CXX, or c++) with the folder `include` into the shared object `path`, and
+ * opens it; close it with dlclose.  The compiler's words go to stderr. */
+int gt_emu_open(void **object, const char *include, const char *source, const char *path,
+                struct gt_err *err);
+
+#endif

@@ -1,0 +1,160 @@
+/* test_configs.c - every shipped kernel description: it loads, lists the parameters of its
+ * template's parameter block and no others, and its default point is valid wherever it serves
+ * 4096^3. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel.h"
+#include "problem.h"
+
+static const int archs[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120};
+
+static int set_up(void **state)
+{
+    struct gt_kernels *kernels = calloc(1, sizeof(*kernels));
+    struct gt_err err = {0};
+
+    *state = kernels;
+    if (!kernels || !gt_kernels_load(kernels, ".", NULL, &err))
+        return !kernels;
+    print_error("%s\n", err.msg);
+    return -1;
+}
+
+static int tear_down(void **state)
+{
+    gt_kernels_release(*state);
+    free(*state);
+    return 0;
+}
+
+static const struct gt_param *find_param(const struct gt_kernel *kernel, const char *name,
+                                         size_t length)
+{
+    for (size_t i = 0; i < kernel->params; i++)
+        if (strlen(kernel->param[i].name) == length && !memcmp(kernel->param[i].name, name, length))
+            return &kernel->param[i];
+    return NULL;
+}
+
+/* The value that `#define NAME value` right after `#ifndef NAME` gives. */
+static long long block_value(const struct gt_kernel *kernel, const char *name, size_t length)
+{
+    const char *at = name + length;
+
+    at += strspn(at, " \t\n");
+    if (strncmp(at, "#define ", 8) || strncmp(at + 8, name, length))
+        fail_msg("%s: #ifndef %.*s is not followed by its #define", kernel->template_path,
+                 (int)length, name);
+    return strtoll(at + 8 + length, NULL, 0);
+}
+
+static void check_block(const struct gt_kernel *kernel)
+{
+    uint64_t seen = 0;
+
+    for (const char *at = kernel->text; (at = strstr(at, "#ifndef "));) {
+        size_t length = 0;
+        const struct gt_param *param;
+
+        at += 8;
+        while (isalnum((unsigned char)at[length]) || at[length] == '_')
+            length++;
+        if (!strncmp(at, "GT_", 3))
+            continue;
+        param = find_param(kernel, at, length);
+        if (!param)
+            fail_msg("%s: %s does not describe %.*s of the parameter block", kernel->name,
+                     kernel->path, (int)length, at);
+        if (block_value(kernel, at, length) != param->value[param->standard] && !param->launch)
+            fail_msg("%s: the default of %s differs between template and description", kernel->name,
+                     param->name);
+        seen |= (uint64_t)1 << (param - kernel->param);
+    }
+    for (size_t i = 0; i < kernel->params; i++) {
+        const struct gt_param *param = &kernel->param[i];
+        const struct gt_expr *const compile[] = {kernel->max_registers, kernel->code_arch,
+                                                 kernel->code_ptx};
+        bool needed = !param->launch; /* launch parameters may serve the launch alone */
+
+        for (int j = 0; j < 3; j++)
+            if (gt_kernel_depends(kernel, compile[j]) >> i & 1)
+                needed = false;
+        if (needed && !(seen >> i & 1))
+            fail_msg("%s: the parameter block of %s lacks %s", kernel->name, kernel->template_path,
+                     param->name);
+    }
+}
+
+static void test_parameter_blocks(void **state)
+{
+    const struct gt_kernels *kernels = *state;
+
+    for (size_t i = 0; i < kernels->count; i++)
+        check_block(kernels->kernel[i]);
+}
+
+/* 4096^3 in the first type and layout the kernel serves. */
+static void some_problem(const struct gt_kernel *kernel, struct gt_problem *problem)
+{
+    unsigned layout = (unsigned)__builtin_ctz(kernel->layouts);
+
+    gt_problem_init(problem, 4096, 4096, 4096);
+    problem->type = (enum gt_dtype)__builtin_ctz(kernel->types);
+    problem->out = (enum gt_dtype)__builtin_ctz(kernel->outs);
+    problem->accuracy = gt_dtype_default_accuracy(problem->type);
+    problem->trans_a = layout >> 1;
+    problem->trans_b = layout & 1;
+}
+
+static void test_default_points(void **state)
+{
+    const struct gt_kernels *kernels = *state;
+
+    for (size_t i = 0; i < kernels->count; i++) {
+        const struct gt_kernel *kernel = kernels->kernel[i];
+        int served = 0;
+
+        for (size_t j = 0; j < sizeof(archs) / sizeof(*archs); j++) {
+            struct gt_problem problem;
+            struct gt_device device;
+            struct gt_candidate candidate = {kernel, &problem, &device, {{0}}};
+            struct gt_geometry geometry;
+            struct gt_err err = {0};
+            int failed;
+
+            some_problem(kernel, &problem);
+            assert_int_equal(gt_device_profile(&device, ".", archs[j], &err), GT_OK);
+            if (!gt_kernel_serves(kernel, &problem, &device, NULL))
+                continue;
+            served++;
+            gt_point_default(&candidate.point, kernel);
+            if (gt_candidate_valid(&candidate, &failed, &err) ||
+                (failed < 0 && gt_candidate_geometry(&candidate, &geometry, &err)))
+                fail_msg("sm_%d: %s", archs[j], err.msg);
+            if (failed >= 0)
+                fail_msg("sm_%d: %s: the default point breaks \"%s\" (%s)", archs[j], kernel->name,
+                         gt_expr_text(kernel->constraint[failed].expr),
+                         kernel->constraint[failed].why);
+        }
+        if (!served)
+            fail_msg("%s serves no profile at all", kernel->name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parameter_blocks),
+        cmocka_unit_test(test_default_points),
+    };
+
+    return cmocka_run_group_tests_name("configs", tests, set_up, tear_down);
+}
