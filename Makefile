@@ -114,9 +114,11 @@ TUNE_SRC := \
 	tuner/lock.c \
 	tuner/compile_slot.c \
 	tuner/compile_pool.c \
+	tuner/compile_job.c \
 	tuner/worker_compile.c \
 	tuner/evaluator_cuda_finals.c \
 	tuner/evaluator_cuda.c \
+	tuner/evaluator_cuda_entry.c \
 	tuner/evaluator.c \
 	tuner/worker_gpu.c \
 	tuner/gpu_client.c \
