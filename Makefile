@@ -55,6 +55,15 @@ LIB_SRC := \
 	src/cache.c \
 	src/gpu.c \
 	src/module.c \
+	src/proof.c \
+	src/cases.c \
+	src/resident.c \
+	src/resident_fill.c \
+	src/verify.c \
+	src/bench.c \
+	src/bench_time.c \
+	src/baseline.c \
+	src/nvml.c \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
