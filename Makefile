@@ -123,6 +123,7 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_sweep.c \
 	tests/unit/test_predict.c \
 	tests/unit/test_space.c \
 	tests/unit/test_strategy.c \
@@ -143,6 +144,7 @@ TESTS := \
 	tests/unit/test_expr.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
+	tests/unit/test_nomem.c \
 	tests/unit/test_kernel_json.c \
 	tests/unit/test_render.c \
 	tests/unit/test_signature.c \
@@ -155,9 +157,18 @@ TESTS := \
 	tests/unit/test_stats.c \
 	tests/unit/test_compile_everywhere.c \
 
+# Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
+FUZZ := \
+	tests/fuzz/fuzz_expr.c \
+	tests/fuzz/fuzz_problem.c \
+	tests/fuzz/fuzz_point.c \
+	tests/fuzz/fuzz_kernel.c \
+	tests/fuzz/fuzz_wire.c \
+
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
+	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
@@ -207,6 +218,17 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
+
+# Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
+FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
+$(BUILD)/tests/unit/test_nomem: LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
+$(BUILD)/tests/unit/test_nomem: $(BUILD)/tests/unit/failmalloc.o
+
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $< tests/fuzz/driver.c \
+		$(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
 
 ## tune: set up, build, tune: make tune ARCH=sm_86 SHAPE=4096x4096x4096 [ARGS="--budget 10m"]
 .PHONY: tune

@@ -4,6 +4,8 @@
 #include "err.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,14 +19,11 @@
 
 static bool is_folder(const char *dir, const char *name)
 {
-    struct gt_strbuf path = GT_STRBUF_INIT;
+    char path[PATH_MAX];
     struct stat st;
-    bool is;
+    int length = snprintf(path, sizeof(path), "%s/%s", dir, name);
 
-    gt_strbuf_addf(&path, "%s/%s", dir, name);
-    is = !path.failed && !stat(path.text, &st) && S_ISDIR(st.st_mode);
-    gt_strbuf_release(&path);
-    return is;
+    return length > 0 && (size_t)length < sizeof(path) && !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
 static bool is_data_dir(const char *dir)

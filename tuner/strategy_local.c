@@ -1,6 +1,7 @@
 /* strategy_local.c - strategy: greedy local search from many starts.
  *
- * A few walkers search at once, so that compilers and the GPU have work while answers are awaited.
+ * A few walkers search at once, so that compilers and the GPU have work while answers are awaited;
+ * the one at the fastest place is served first.
  * A walker tries the neighbours of its place in random order and moves to the first faster one; a
  * place without faster neighbours is a local optimum, and the walker starts anew: from the fastest
  * seed nobody started from, else from the best point with a few parameters changed at random. */
@@ -26,7 +27,6 @@ struct walker {
 struct local {
     bool adjacent;
     struct walker walker[WALKERS];
-    size_t turn;     /* walker to be served next */
     bool *started;   /* per seed: somebody started there */
     unsigned starts; /* other than seeds: three kicks of the best, then a random point */
 };
@@ -210,20 +210,36 @@ static enum gt_next step(struct gt_strategy *strategy, struct walker *walker, si
     return answer;
 }
 
+/* The walkers in the order in which they are served: the one at the fastest place first. */
+static void sort_walkers(const struct gt_strategy *strategy, struct walker *order[WALKERS])
+{
+    struct local *local = strategy->state;
+    const float *known = strategy->known;
+
+    for (size_t w = 0; w < WALKERS; w++) {
+        struct walker *walker = &local->walker[w];
+        size_t at = w;
+
+        for (; at > 0 && walker->place != SIZE_MAX; at--) {
+            if (order[at - 1]->place != SIZE_MAX &&
+                known[order[at - 1]->place] <= known[walker->place])
+                break;
+            order[at] = order[at - 1];
+        }
+        order[at] = walker;
+    }
+}
+
 /* Ends: seeds to start from run out, and a start that is no seed is a point. */
 static enum gt_next next(struct gt_strategy *strategy, size_t *point)
 {
-    struct local *local = strategy->state;
+    struct walker *order[WALKERS];
 
     for (;;) {
-        for (size_t i = 0; i < WALKERS; i++) {
-            struct walker *walker = &local->walker[local->turn];
-            enum gt_next answer = step(strategy, walker, point);
-
-            local->turn = (local->turn + 1) % WALKERS;
-            if (answer == GT_NEXT_POINT)
-                return answer;
-        }
+        sort_walkers(strategy, order);
+        for (size_t i = 0; i < WALKERS; i++)
+            if (step(strategy, order[i], point) == GT_NEXT_POINT)
+                return GT_NEXT_POINT;
         if (strategy->flying)
             return GT_NEXT_WAIT;
     }

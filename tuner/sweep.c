@@ -144,13 +144,14 @@ static int submit(struct gt_race *race, struct gt_lane *lane, struct gt_retry wh
     return rc;
 }
 
-/* Takes the next point of a lane: the strategy's, or while that waits, one to try again. */
+/* Takes the next point of a lane: an urgent one to try again, the strategy's, or while that waits,
+ * any to try again. */
 static enum gt_next next_of(struct gt_lane *lane, struct gt_retry *what)
 {
     enum gt_next answer;
 
     *what = (struct gt_retry){0};
-    if (!lane->retries || !lane->retry[lane->retries - 1].remeasure) {
+    if (!lane->retries || !lane->retry[lane->retries - 1].urgent) {
         answer = gt_strategy_next(lane->strategy, &what->point);
         if (answer == GT_NEXT_POINT || !lane->retries)
             return answer;
@@ -188,10 +189,11 @@ static int check_drift(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
     double us, drift;
+    double every = race->options->drift_check_s > 0 ? race->options->drift_check_s : DRIFT_EVERY_S;
     char sentence[160];
     int rc;
 
-    if (!evaluator->ops->reference || gt_sweep_now() - race->reference_s < DRIFT_EVERY_S)
+    if (!evaluator->ops->reference || gt_sweep_now() - race->reference_s < every)
         return GT_OK;
     rc = evaluator->ops->reference(evaluator, &us, err);
     if (rc)
@@ -206,7 +208,7 @@ static int check_drift(struct gt_race *race, struct gt_err *err)
         gt_sweep_note(race, sentence);
         for (size_t i = 0; i < race->recents && !rc; i++)
             rc = gt_sweep_retry(race->recent[i].lane,
-                                (struct gt_retry){race->recent[i].point, 0, true}, err);
+                                (struct gt_retry){race->recent[i].point, 0, true, true}, err);
     }
     race->recents = 0;
     return rc;

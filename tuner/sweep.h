@@ -36,6 +36,7 @@ struct gt_sweep_options {
     const char *strategy;           /* NULL: GT_STRATEGY_DEFAULT */
     struct gt_budget budget;
     uint64_t seed;
+    double drift_check_s;                 /* between two runs of the reference kernel; 0: 60 */
     const char *command;                  /* its words, kept with the sweep */
     struct gt_progress *progress;         /* NULL: silent */
     const volatile sig_atomic_t *signals; /* SIGINTs so far (NULL: none): 1 finishes what is in

@@ -10,6 +10,7 @@
 struct gt_retry {
     size_t point;   /* of the lane's space */
     int attempts;   /* made so far, those of earlier runs included */
+    bool urgent;    /* before the strategy's own points; else while that waits */
     bool remeasure; /* it has a time that cannot be trusted */
 };
 
@@ -22,7 +23,7 @@ struct gt_lane {
     int64_t tried, flying;   /* trials, those of earlier runs included; in the evaluator */
     double best_us;          /* 0: none yet */
     bool done, waiting;      /* the strategy has nothing more; nothing before it hears */
-    struct gt_retry *retry;  /* a stack */
+    struct gt_retry *retry;  /* a stack, the urgent ones on top */
     size_t retries, retry_capacity;
 };
 

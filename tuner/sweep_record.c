@@ -30,11 +30,15 @@ int gt_sweep_retry(struct gt_lane *lane, struct gt_retry retry, struct gt_err *e
     int rc = reserve((void **)&lane->retry, lane->retries, &lane->retry_capacity,
                      sizeof(*lane->retry), err);
 
-    if (!rc) {
-        lane->retry[lane->retries++] = retry;
-        lane->done = false;
-    }
-    return rc;
+    size_t at = retry.urgent ? lane->retries : 0;
+
+    if (rc)
+        return rc;
+    memmove(&lane->retry[at + 1], &lane->retry[at], (lane->retries - at) * sizeof(retry));
+    lane->retry[at] = retry;
+    lane->retries++;
+    lane->done = false;
+    return GT_OK;
 }
 
 int gt_sweep_store(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
@@ -149,6 +153,7 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
 
     if (rc)
         return rc;
+    what.urgent = false;
     if (!gt_status_final(trial->status) && ++what.attempts < GT_MAX_ATTEMPTS)
         return gt_sweep_retry(lane, what, err);
     gt_strategy_tell(lane->strategy, what.point, ok ? trial->us : 0);
@@ -185,7 +190,7 @@ static int resume_attempt(struct resume *resume, const struct gt_point *point, s
         if (index == SIZE_MAX)
             return GT_OK;
         gt_strategy_claim(resume->lane->strategy, index);
-        return gt_sweep_retry(resume->lane, (struct gt_retry){index, attempts, false}, err);
+        return gt_sweep_retry(resume->lane, (struct gt_retry){index, attempts, true, false}, err);
     }
     rc = reserve((void **)&resume->blamed, resume->blames, &resume->capacity,
                  sizeof(*resume->blamed), err);

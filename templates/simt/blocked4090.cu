@@ -106,7 +106,8 @@ GT_DEVICE void load_b(float (&b)[TN], const float *tile_b, int k)
 /* A as m x k: 4 values of k at a time, so that a row of A is one load. */
 GT_DEVICE void multiply_tile(accumulator &acc, const float *tile_a, const float *tile_b)
 {
-#pragma unroll UNROLL
+    constexpr int turn = UNROLL; /* not every compiler expands macros in a pragma */
+#pragma unroll turn
     for (int k0 = 0; k0 < BK; k0 += SHARED_VEC) {
         float b[SHARED_VEC][TN];
 #pragma unroll
@@ -224,7 +225,8 @@ GT_DEVICE void multiply_shared(accumulator &acc, const gt_args &args, long long 
     }
 }
 
-GT_KERNEL_BOUNDS(gemm, THREADS, 1)
+/* No launch bounds: they would overrule the register limit. */
+GT_KERNEL(gemm)
 {
     unsigned tiles_n = (unsigned)gt_cdiv(args.n, BN);
     long long first_row = (long long)(blockIdx.x / tiles_n) * BM;

@@ -1,6 +1,6 @@
 /* test_compile_everywhere.c - test: every kernel compiles with NVRTC for every architecture it
  * serves: the default point, which must not spill, for all of them and in all layouts, and each
- * point of tests/emu/points.txt for one of them.
+ * point of tests/emu/points.txt for one of them.  A register limit must be kept.
  *
  * Two processes share the work.  Prints TAP; without NVRTC it is skipped. */
 #include <stdio.h>
@@ -130,6 +130,9 @@ static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_cand
     if (!status && job->standard && binary.spill_bytes)
         status =
             gt_err_set(err, GT_ERANGE, "the default point spills %d bytes", binary.spill_bytes);
+    if (!status && geometry.max_registers && binary.registers > geometry.max_registers)
+        status = gt_err_set(err, GT_ERANGE, "the limit of %d registers has no effect",
+                            geometry.max_registers);
     gt_binary_release(&binary);
     gt_strbuf_release(&source);
     return status;

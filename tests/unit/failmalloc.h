@@ -1,0 +1,20 @@
+/* failmalloc.h - lets the N-th allocation fail, for tests of what happens then.
+ *
+ * Link the test with failmalloc.c and FAILMALLOC_LDFLAGS (Makefile): the linker then sends the
+ * allocations of the program's own objects here; those inside shared libraries are not seen, except
+ * cJSON's, which gt_failmalloc_start takes over. */
+#ifndef GT_FAILMALLOC_H
+#define GT_FAILMALLOC_H
+
+#include <stdbool.h>
+
+/* From now on, the n-th allocation (1 is the next) fails, and only that; 0: none. */
+void gt_failmalloc_start(long n);
+
+/* Ends it; whether an allocation was made to fail. */
+bool gt_failmalloc_stop(void);
+
+/* Blocks allocated since the start and not freed. */
+long gt_failmalloc_live(void);
+
+#endif

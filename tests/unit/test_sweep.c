@@ -1,0 +1,666 @@
+/* test_sweep.c - the sweep against an evaluator that makes its answers up: budget, resume, faults,
+ * interrupts, drift, ties, several kernels, predicted beside measured. */
+#include "search_fixture.h"
+
+#include "../../tuner/sweep.h"
+#include "stats.h"
+
+#include <math.h>
+
+#define SIDE   16 /* values of each of the two parameters P and Q */
+#define ROOM   4
+#define BUDGET 120 /* trials */
+#define CRASH  -1  /* a status: the tuner dies during the launch */
+#define FINALS 31  /* samples of a final */
+
+struct fake_flight {
+    uint64_t id;
+    struct gt_candidate candidate;
+};
+
+struct fake {
+    struct gt_evaluator evaluator; /* first, so that either can be made of the other */
+    struct gt_evaluator_ops ops;
+    /* the script */
+    int (*status_of)(const struct gt_candidate *candidate);
+    double (*us_of)(const struct gt_candidate *candidate);
+    size_t signal_after; /* trials until SIGINT; 0: never */
+    size_t drift_at;     /* number of the reference run from which on it is 10 % slower; 0: never */
+    volatile sig_atomic_t signals;
+    /* what happened */
+    struct fake_flight flying[ROOM];
+    size_t flights, trials, sampled, finals, references, problems;
+    int seen[SIDE * SIDE]; /* launches per point */
+    size_t first;          /* number of the first point submitted */
+};
+
+static struct fake *fake_of(struct gt_evaluator *evaluator)
+{
+    return (struct fake *)evaluator;
+}
+
+static size_t number_of(const struct gt_candidate *candidate)
+{
+    return (size_t)(candidate->point.value[0] * SIDE + candidate->point.value[1]);
+}
+
+static int fake_open_problem(struct gt_evaluator *evaluator, const struct gt_problem *problem,
+                             struct gt_err *err)
+{
+    fake_of(evaluator)->flights = 0;
+    fake_of(evaluator)->problems++;
+    if (problem->m == 7777)
+        return gt_err_set(err, GT_ETOOBIG, "it takes 2 bytes and there is 1");
+    return GT_OK;
+}
+
+static size_t fake_room(struct gt_evaluator *evaluator)
+{
+    return ROOM - fake_of(evaluator)->flights;
+}
+
+static int fake_submit(struct gt_evaluator *evaluator, uint64_t id,
+                       const struct gt_candidate *candidate, struct gt_err *err)
+{
+    struct fake *fake = fake_of(evaluator);
+
+    (void)err;
+    assert_true(fake->flights < ROOM);
+    if (!fake->trials && !fake->flights)
+        fake->first = number_of(candidate);
+    fake->flying[fake->flights++] = (struct fake_flight){id, *candidate};
+    return GT_OK;
+}
+
+/* A trial of a good candidate: samples spread by 1 % around its time. */
+static void make_trial(const struct fake *fake, const struct gt_candidate *candidate, int stage,
+                       int samples, struct gt_trial *trial)
+{
+    double us = fake->us_of(candidate);
+
+    *trial = (struct gt_trial){.status = GT_STATUS_OK, .stage = stage, .samples = samples};
+    trial->predicted = !fake->ops.sample;
+    trial->us = trial->lo_us = trial->hi_us = us;
+    trial->shared_bytes = 1000 + candidate->point.value[1];
+    for (int i = 0; i < samples; i++) {
+        struct gt_random random = {(uint64_t)i * SIDE * SIDE + number_of(candidate)};
+
+        trial->sample[i] = (float)(us * (0.995 + 0.01 * gt_random_unit(&random)));
+    }
+}
+
+static int fake_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
+                        struct gt_trial *trial, struct gt_err *err)
+{
+    struct fake *fake = fake_of(evaluator);
+    struct fake_flight flight = fake->flying[0];
+    int status = fake->status_of ? fake->status_of(&flight.candidate) : GT_STATUS_OK;
+
+    (void)timeout_ms;
+    if (!fake->flights)
+        return 0;
+    if (fake->ops.sample)
+        OK(err,
+           evaluator->options.events.launching(evaluator->options.events.context, flight.id, err));
+    fake->seen[number_of(&flight.candidate)]++;
+    if (status == CRASH)
+        return gt_err_set(err, GT_EIO, "killed");
+    memmove(fake->flying, fake->flying + 1, --fake->flights * sizeof(flight));
+    make_trial(fake, &flight.candidate, fake->ops.sample ? 1 : 0, 3, trial);
+    if (status != GT_STATUS_OK)
+        *trial = (struct gt_trial){.status = (enum gt_status)status};
+    trial->predicted = !fake->ops.sample;
+    *id = flight.id;
+    if (++fake->trials == fake->signal_after)
+        fake->signals = 1;
+    return 1;
+}
+
+/* Only the first one has begun. */
+static size_t fake_drop(struct gt_evaluator *evaluator)
+{
+    struct fake *fake = fake_of(evaluator);
+
+    fake->flights = fake->flights ? 1 : 0;
+    return fake->flights;
+}
+
+static void fake_set_best(struct gt_evaluator *evaluator, double us)
+{
+    (void)evaluator;
+    assert_true(us > 0);
+}
+
+static int fake_sample(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                       struct gt_trial *trial, struct gt_err *err)
+{
+    (void)err;
+    fake_of(evaluator)->sampled++;
+    make_trial(fake_of(evaluator), candidate, 2, 21, trial);
+    return GT_OK;
+}
+
+static int fake_final(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                      size_t count, int rounds, struct gt_trial *trial, struct gt_trial *baseline,
+                      struct gt_err *err)
+{
+    (void)err;
+    assert_true(rounds >= 21);
+    fake_of(evaluator)->finals++;
+    for (size_t i = 0; i < count; i++)
+        make_trial(fake_of(evaluator), &candidate[i], 3, FINALS, &trial[i]);
+    if (baseline) {
+        *baseline = (struct gt_trial){.status = GT_STATUS_OK, .us = 123, .samples = 1};
+        baseline->sample[0] = 123;
+    }
+    return GT_OK;
+}
+
+static int fake_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
+                         struct gt_err *err)
+{
+    (void)evaluator;
+    (void)err;
+    *baseline = (struct gt_baseline){.name = "vendor 1.0", .answers = 8, .us = 130};
+    return GT_OK;
+}
+
+static int fake_reference(struct gt_evaluator *evaluator, double *us, struct gt_err *err)
+{
+    struct fake *fake = fake_of(evaluator);
+
+    (void)err;
+    fake->references++;
+    *us = fake->drift_at && fake->references >= fake->drift_at ? 110 : 100;
+    return GT_OK;
+}
+
+/* 100 us at P = 10, Q = 9; a bowl around it. */
+static double bowl(const struct gt_candidate *candidate)
+{
+    return 100 + 2.0 * labs(candidate->point.value[0] - 10) +
+           2.0 * labs(candidate->point.value[1] - 9);
+}
+
+static struct fake new_fake(const struct search *s, bool measures)
+{
+    struct fake fake = {.us_of = bowl};
+
+    fake.ops = (struct gt_evaluator_ops){
+        .name = "fake",
+        .open_problem = fake_open_problem,
+        .room = fake_room,
+        .submit = fake_submit,
+        .collect = fake_collect,
+        .drop = fake_drop,
+        .set_best = fake_set_best,
+    };
+    if (measures) {
+        fake.ops.sample = fake_sample;
+        fake.ops.final = fake_final;
+        fake.ops.baseline = fake_baseline;
+        fake.ops.reference = fake_reference;
+    }
+    fake.evaluator.options.baseline = measures;
+    fake.evaluator.device = s->device;
+    fake.evaluator.device.profile = !measures;
+    strcpy(fake.evaluator.device.uuid, measures ? "GPU-1" : "");
+    fake.evaluator.nvrtc_version = 13000;
+    return fake;
+}
+
+/* A sweep in the making; set fields of options, then call run. */
+struct bench {
+    struct search *s;
+    struct gt_kernel *kernel[2];
+    struct gt_store *store;
+    struct gt_sweep_options options;
+    struct gt_sweep_result result;
+};
+
+static struct gt_kernel *grid_kernel(struct search *s, const char *name)
+{
+    char values[512] = "0", rest[2048];
+
+    for (int i = 1; i < SIDE; i++)
+        snprintf(values + strlen(values), sizeof(values) - strlen(values), ", %d", i);
+    snprintf(rest, sizeof(rest),
+             "\"params\": [{\"name\": \"P\", \"values\": [%s], \"default\": 0, \"kind\": "
+             "\"compile\", \"doc\": \"-\"}, {\"name\": \"Q\", \"values\": [%s], \"default\": 0, "
+             "\"kind\": \"compile\", \"doc\": \"-\"}], %s",
+             values, values, LAUNCH);
+    return search_kernel(s, name, "+ P + Q", rest);
+}
+
+static struct bench open_bench(struct search *s)
+{
+    struct bench bench = {.s = s};
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/test.db", s->folder);
+    OK(&s->err, gt_store_open(&bench.store, path, GT_STORE_WRITE, &s->err));
+    bench.kernel[0] = grid_kernel(s, "grid");
+    bench.options = (struct gt_sweep_options){
+        .problem = &s->problem,
+        .problems = 1,
+        .kernels = 1,
+        .store = bench.store,
+        .budget = {.trials = BUDGET},
+        .seed = 1,
+    };
+    return bench;
+}
+
+static int run(struct bench *bench, struct fake *fake)
+{
+    gt_sweep_result_release(&bench->result);
+    fake->evaluator.ops = &fake->ops;
+    fake->evaluator.state = fake;
+    bench->options.kernel = (const struct gt_kernel *const *)bench->kernel;
+    bench->options.evaluator = &fake->evaluator;
+    bench->options.signals = &fake->signals;
+    return gt_sweep_run(&bench->options, &bench->result, &bench->s->err);
+}
+
+static void close_bench(struct bench *bench)
+{
+    gt_sweep_result_release(&bench->result);
+    gt_kernel_free(bench->kernel[0]);
+    gt_kernel_free(bench->kernel[1]);
+    gt_store_close(bench->store);
+}
+
+/* Launches of all points; none may exceed `most`. */
+static size_t launches(const struct fake *fake, int most)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < SIDE * SIDE; i++) {
+        assert_in_range(fake->seen[i], 0, most);
+        sum += (size_t)fake->seen[i];
+    }
+    return sum;
+}
+
+struct winner {
+    int rows, ties;
+    double us, baseline_us;
+    bool predicted;
+    char point[64];
+};
+
+static int on_winner(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct winner *winner = context;
+
+    (void)err;
+    winner->rows++;
+    winner->ties = row->ties;
+    winner->us = row->us;
+    winner->baseline_us = row->baseline_us;
+    winner->predicted = row->predicted;
+    snprintf(winner->point, sizeof(winner->point), "%s", row->point);
+    return GT_OK;
+}
+
+/* The winner as the store tells it; measured_only: predicted ones are left out. */
+static struct winner stored_winner(struct bench *bench, bool measured_only)
+{
+    struct gt_row_filter filter = {.winners_only = true, .measured_only = measured_only};
+    struct winner winner = {0};
+
+    OK(&bench->s->err, gt_store_rows(bench->store, &filter, on_winner, &winner, &bench->s->err));
+    return winner;
+}
+
+static void test_finds_and_stores_the_winner(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct winner winner;
+
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.fresh, BUDGET);
+    assert_int_equal(bench.result.status[GT_STATUS_OK], BUDGET);
+    assert_int_equal(launches(&fake, 1), BUDGET);
+    assert_true(bench.result.row[0].trial.us == 100);
+    assert_int_equal(bench.result.row[0].trial.stage, 3);
+    assert_int_equal(bench.result.rows, GT_SWEEP_ROWS);
+    for (size_t i = 9; i < bench.result.rows; i++)
+        assert_true(bench.result.row[i].trial.us >= bench.result.row[i - 1].trial.us);
+    assert_in_range(fake.sampled, 8, 32);
+    assert_int_equal(fake.finals, 1);
+    winner = stored_winner(&bench, true);
+    assert_int_equal(winner.rows, 1);
+    assert_true(winner.us == 100 && !winner.predicted);
+    assert_string_equal(winner.point, "P=10,Q=9");
+    assert_true(bench.result.have_baseline && bench.result.baseline.us == 123);
+    assert_true(winner.baseline_us == 123);
+    assert_true(bench.result.points == SIDE * SIDE);
+    close_bench(&bench);
+}
+
+static void test_a_spent_budget_stays_spent(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    bench.options.budget.trials = 100;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.trials, 100);
+    OK(&s->err, run(&bench, &fake)); /* nothing is left to do */
+    assert_int_equal(fake.trials, 100);
+    assert_int_equal(fake.finals, 1);
+    assert_int_equal(bench.result.fresh, 0);
+    assert_int_equal(bench.result.resumed, 100);
+    assert_true(bench.result.have_baseline && bench.result.baseline.us == 123);
+    assert_int_equal(bench.result.row[0].trial.stage, 3);
+    bench.options.budget.trials = 150;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.trials, 150);
+    assert_int_equal(launches(&fake, 1), 150); /* no point twice over three runs */
+    close_bench(&bench);
+}
+
+static void test_patience_and_time(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    bench.options.budget = (struct gt_budget){.patience = 50};
+    OK(&s->err, run(&bench, &fake));
+    assert_in_range(fake.trials, 51, SIDE * SIDE);
+    bench.options.budget = (struct gt_budget){.seconds = 0.05};
+    bench.options.strategy = "random";
+    OK(&s->err, run(&bench, &fake));
+    assert_in_range(bench.result.fresh, 1, SIDE * SIDE - 1);
+    close_bench(&bench);
+}
+
+static bool at(const struct gt_candidate *candidate, int64_t p, int64_t q)
+{
+    return candidate->point.value[0] == p && candidate->point.value[1] == q;
+}
+
+static int crashes_at_best(const struct gt_candidate *candidate)
+{
+    return at(candidate, 10, 9) ? CRASH : GT_STATUS_OK;
+}
+
+/* A candidate that takes the tuner down is launched three times in all, then blamed. */
+static void test_a_deadly_candidate_is_blamed(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    int runs = 0;
+
+    fake.status_of = crashes_at_best;
+    while (run(&bench, &fake)) {
+        assert_string_equal(s->err.msg, "killed");
+        assert_in_range(++runs, 1, 3);
+    }
+    assert_int_equal(runs, 3);
+    assert_int_equal(fake.seen[10 * SIDE + 9], 3);
+    assert_int_equal(bench.result.status[GT_STATUS_FAULT], 1);
+    assert_int_equal(launches(&fake, 3), BUDGET + 2);
+    assert_true(stored_winner(&bench, true).us == 102);
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.status[GT_STATUS_FAULT], 1);
+    assert_int_equal(bench.result.fresh, 0);
+    close_bench(&bench);
+}
+
+static int hangs_or_faults(const struct gt_candidate *candidate)
+{
+    if (at(candidate, 10, 9))
+        return GT_STATUS_TIMEOUT;
+    return candidate->point.value[1] % 4 == 3 ? GT_STATUS_WRONG : GT_STATUS_OK;
+}
+
+static void test_statuses(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    fake.status_of = hangs_or_faults;
+    OK(&s->err, run(&bench, &fake));
+    assert_in_range(fake.seen[10 * SIDE + 9], 1, GT_MAX_ATTEMPTS); /* not final: tried again */
+    assert_true(bench.result.status[GT_STATUS_WRONG] > 0);
+    for (size_t i = 0; i < SIDE * SIDE; i++)
+        if (i % 4 == 3)
+            assert_in_range(fake.seen[i], 0, 1); /* final: not tried again */
+    for (size_t i = 0; i < bench.result.rows; i++)
+        assert_true(bench.result.row[i].point.value[1] % 4 != 3);
+    close_bench(&bench);
+}
+
+static int all_wrong(const struct gt_candidate *candidate)
+{
+    (void)candidate;
+    return GT_STATUS_WRONG;
+}
+
+static void test_nothing_works(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    fake.status_of = all_wrong;
+    bench.options.budget.trials = 0; /* until the space is exhausted */
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.status[GT_STATUS_WRONG], SIDE * SIDE);
+    assert_int_equal(bench.result.rows, 0);
+    assert_int_equal(stored_winner(&bench, false).rows, 0);
+    close_bench(&bench);
+}
+
+static void test_an_interrupt_loses_nothing(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    fake.signal_after = 20;
+    assert_int_equal(run(&bench, &fake), GT_EINTERRUPTED);
+    assert_true(bench.result.interrupted);
+    assert_int_equal(fake.trials, 21); /* and the one in flight */
+    assert_int_equal(bench.result.fresh, 21);
+    assert_true(bench.result.rows == 21 && fake.finals == 0);
+    fake.signals = 0;
+    bench.options.budget.trials = 60;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.resumed, 21);
+    assert_int_equal(launches(&fake, 1), 60);
+    fake.signals = 2;
+    bench.options.budget.trials = 90;
+    assert_int_equal(run(&bench, &fake), GT_EINTERRUPTED);
+    assert_int_equal(fake.trials, 60);
+    close_bench(&bench);
+}
+
+/* 100 us wherever Q is 9, 10 or 11 and P is 10; elsewhere far more. */
+static double plateau(const struct gt_candidate *candidate)
+{
+    double us = bowl(candidate);
+
+    return us <= 104 && candidate->point.value[0] == 10 && candidate->point.value[1] >= 9
+               ? 100 + 0.001 * (double)(20 - candidate->point.value[1])
+               : us + 20;
+}
+
+/* Q = 9, 10, 11 cannot be told apart; the one with the least shared memory (Q = 9) is chosen
+ * although its median is the highest. */
+static void test_ties(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct winner winner;
+
+    fake.us_of = plateau;
+    bench.options.budget.trials = SIDE * SIDE;
+    OK(&s->err, run(&bench, &fake));
+    winner = stored_winner(&bench, true);
+    assert_string_equal(winner.point, "P=10,Q=9");
+    assert_int_equal(winner.ties, 2);
+    assert_int_equal(bench.result.row[0].point.value[1], 9);
+    assert_true(!bench.result.row[0].tie && bench.result.row[1].tie && bench.result.row[2].tie);
+    assert_false(bench.result.row[3].tie);
+    bench.options.budget.trials = 1; /* a run that adds nothing names the same winner */
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.row[0].point.value[1], 9);
+    close_bench(&bench);
+}
+
+/* Predictions are stored as such, start the search on the real device and never count as its own.
+ */
+static void test_predicted_beside_measured(void **state)
+{
+    struct search *s = *state;
+    struct fake predictor = new_fake(s, false), cuda = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    OK(&s->err, run(&bench, &predictor));
+    assert_true(bench.result.row[0].trial.predicted);
+    assert_int_equal(predictor.finals + predictor.sampled, 0);
+    assert_true(stored_winner(&bench, false).predicted);
+    assert_int_equal(stored_winner(&bench, true).rows, 0);
+    bench.options.budget.trials = 50;
+    OK(&s->err, run(&bench, &cuda));
+    assert_int_equal(bench.result.resumed, 0);
+    assert_int_equal(cuda.trials, 50);
+    assert_int_equal(cuda.first, 10 * SIDE + 9);
+    for (size_t i = 0; i < bench.result.rows; i++)
+        assert_false(bench.result.row[i].trial.predicted);
+    assert_int_equal(stored_winner(&bench, true).rows, 1);
+    close_bench(&bench);
+}
+
+static double second_is_slow(const struct gt_candidate *candidate)
+{
+    return bowl(candidate) * (strcmp(candidate->kernel->name, "grid") == 0 ? 1 : 3);
+}
+
+static void test_kernels_share_the_budget(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_row_filter filter = {.kernel = "other"};
+    struct winner others = {0};
+
+    bench.kernel[1] = grid_kernel(s, "other");
+    bench.options.kernels = 2;
+    bench.options.budget.trials = 300;
+    fake.us_of = second_is_slow;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.trials, 300);
+    assert_true(bench.result.row[0].kernel == bench.kernel[0]);
+    OK(&s->err, gt_store_rows(bench.store, &filter, on_winner, &others, &s->err));
+    assert_in_range(others.rows, 5, 60); /* (1/3)^4 of the other's, but at least 5 % */
+    close_bench(&bench);
+}
+
+static void test_drift_is_measured_again(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    size_t twice = 0;
+
+    bench.options.budget.trials = 50;
+    bench.options.drift_check_s = 1e-9;
+    fake.drift_at = 10;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.fresh, 50);
+    for (size_t i = 0; i < SIDE * SIDE; i++)
+        twice += fake.seen[i] == 2;
+    assert_int_equal(twice, 1); /* the trial between the ninth and the tenth check */
+    assert_int_equal(launches(&fake, 2), 51);
+    close_bench(&bench);
+}
+
+static void test_problems_without_an_answer(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem problem[3];
+    struct gt_sweep_result result[3];
+
+    gt_problem_init(&problem[0], 7777, 64, 64);
+    gt_problem_init(&problem[1], 64, 64, 64);
+    problem[1].trans_a = 1; /* the kernel serves nn only */
+    gt_problem_init(&problem[2], 64, 64, 64);
+    fake.evaluator.ops = &fake.ops;
+    bench.options.problem = problem;
+    bench.options.problems = 3;
+    bench.options.budget.trials = 20;
+    bench.options.kernel = (const struct gt_kernel *const *)bench.kernel;
+    bench.options.evaluator = &fake.evaluator;
+    OK(&s->err, gt_sweep_run(&bench.options, result, &s->err));
+    assert_int_equal(result[0].nothing.code, GT_ETOOBIG);
+    assert_int_equal(result[1].nothing.code, GT_ENOTFOUND);
+    assert_non_null(strstr(result[1].nothing.msg, "grid"));
+    assert_int_equal(result[2].fresh, 20);
+    assert_int_equal(result[2].nothing.code, GT_OK);
+    for (int i = 0; i < 3; i++)
+        gt_sweep_result_release(&result[i]);
+    bench.options.problems = 1; /* alone, it is the run's error */
+    assert_int_equal(gt_sweep_run(&bench.options, result, &s->err), GT_ETOOBIG);
+    assert_non_null(strstr(s->err.msg, "2 bytes"));
+    gt_sweep_result_release(&result[0]);
+    close_bench(&bench);
+}
+
+static void test_budgets(void **state)
+{
+    static const char *wrong[] = {"", "x", "0", "-5", "5x", "1.5", "30m,", "patience=3s", "1e300"};
+    struct gt_budget budget;
+    struct gt_err err;
+
+    (void)state;
+    OK(&err, gt_budget_parse(&budget, "30m", &err));
+    assert_true(budget.seconds == 1800 && !budget.trials && !budget.patience);
+    OK(&err, gt_budget_parse(&budget, "500", &err));
+    assert_true(!(budget.seconds > 0) && budget.trials == 500);
+    OK(&err, gt_budget_parse(&budget, "1.5h,200,patience=30", &err));
+    assert_true(budget.seconds == 5400 && budget.trials == 200 && budget.patience == 30);
+    OK(&err, gt_budget_parse(&budget, "90s", &err));
+    assert_true(budget.seconds == 90);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(gt_budget_parse(&budget, wrong[i], &err), GT_ESYNTAX);
+        assert_non_null(strstr(err.msg, "30m"));
+    }
+    assert_true(gt_budget_default(false).trials >= 100);
+    assert_true(gt_budget_default(true).seconds > 0);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, search_setup, search_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FOLDER(test_finds_and_stores_the_winner),
+        WITH_FOLDER(test_a_spent_budget_stays_spent),
+        WITH_FOLDER(test_patience_and_time),
+        WITH_FOLDER(test_a_deadly_candidate_is_blamed),
+        WITH_FOLDER(test_statuses),
+        WITH_FOLDER(test_nothing_works),
+        WITH_FOLDER(test_an_interrupt_loses_nothing),
+        WITH_FOLDER(test_ties),
+        WITH_FOLDER(test_predicted_beside_measured),
+        WITH_FOLDER(test_kernels_share_the_budget),
+        WITH_FOLDER(test_drift_is_measured_again),
+        WITH_FOLDER(test_problems_without_an_answer),
+        cmocka_unit_test(test_budgets),
+    };
+
+    return cmocka_run_group_tests_name("sweep", tests, NULL, NULL);
+}
