@@ -77,6 +77,7 @@ LIB_SRC := \
 
 # The program.
 TUNE_SRC := \
+	tuner/main.c \
 	tuner/export.c \
 	tuner/export_json.c \
 	tuner/export_c.c \
@@ -99,10 +100,10 @@ TUNE_SRC := \
 	tuner/cmd_bench.c \
 	tuner/cmd_csv.c \
 	tuner/cmd_doctor.c \
+	tuner/cmd_export.c \
 	tuner/cmd_json.c \
 	tuner/cmd_ladder.c \
 	tuner/cmd_list.c \
-	tuner/cmd_lookup.c \
 	tuner/cmd_merge.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \
@@ -114,9 +115,11 @@ TUNE_SRC := \
 	tuner/lock.c \
 	tuner/compile_slot.c \
 	tuner/compile_pool.c \
+	tuner/compile_job.c \
 	tuner/worker_compile.c \
 	tuner/evaluator_cuda_finals.c \
 	tuner/evaluator_cuda.c \
+	tuner/evaluator_cuda_entry.c \
 	tuner/evaluator.c \
 	tuner/worker_gpu.c \
 	tuner/gpu_client.c \

@@ -271,7 +271,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         rc = gt_budget_parse(&bench.budget, options->session.budget, err);
     if (!rc)
         rc = gt_session_open(&bench.session, cli, &options->session, err);
-    if (!rc)
+    if (!rc && bench.tune)
         rc = gt_session_kernels(&bench.kernel, &bench.kernels, &bench.session.kernels,
                                 options->session.kernels, err);
     if (!rc && options->csv && bench.session.measures)

@@ -14,9 +14,8 @@
 #include "process.h"
 
 static const struct gt_command *const commands[] = {
-    &gt_command_tune,  &gt_command_show,   &gt_command_ladder,
-    &gt_command_bench, &gt_command_lookup, &gt_command_export,
-    &gt_command_merge, &gt_command_list,   &gt_command_doctor,
+    &gt_command_tune,   &gt_command_show,  &gt_command_ladder, &gt_command_bench,
+    &gt_command_export, &gt_command_merge, &gt_command_list,   &gt_command_doctor,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -228,6 +227,15 @@ static bool run_worker(int argc, char **argv, int *code)
     return true;
 }
 
+/* One line, whatever words of a library the sentence quotes. */
+static void print_error(const struct gt_err *err)
+{
+    fputs("tune: ", stderr);
+    for (const char *c = err->msg; *c; c++)
+        fputc(*c == '\n' ? ' ' : *c, stderr);
+    fputc('\n', stderr);
+}
+
 int main(int argc, char **argv)
 {
     struct gt_cli cli = {.out = stdout, .log = stderr, .signals = &signals_seen};
@@ -248,7 +256,7 @@ int main(int argc, char **argv)
         if (!rc)
             rc = gt_err_set(&err, GT_EIO, "cannot write standard output: %s", strerror(errno));
     if (rc < 0)
-        fprintf(stderr, "tune: %s\n", err.msg);
+        print_error(&err);
     free(cli.data_dir);
     free(joined);
     return exit_code(rc);
