@@ -173,6 +173,7 @@ FUZZ := \
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
+	tests/docs/configs_readme \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
 
