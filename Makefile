@@ -33,6 +33,7 @@ LIB_SRC := \
 	src/strbuf.c \
 	src/near.c \
 	src/expr.c \
+	src/expr_parse.c \
 	src/problem.c \
 	src/problem_text.c \
 	src/problemset.c \
@@ -44,6 +45,7 @@ LIB_SRC := \
 	src/kernel.c \
 	src/kernel_reader.c \
 	src/kernel_json.c \
+	src/kernel_serves.c \
 	src/kernel_template.c \
 	src/kernel_point.c \
 	src/kernel_geometry.c \
@@ -116,9 +118,11 @@ TUNE_SRC := \
 	tuner/lock.c \
 	tuner/compile_slot.c \
 	tuner/compile_pool.c \
+	tuner/compile_job.c \
 	tuner/worker_compile.c \
 	tuner/evaluator_cuda_finals.c \
 	tuner/evaluator_cuda.c \
+	tuner/evaluator_cuda_entry.c \
 	tuner/evaluator.c \
 	tuner/worker_gpu.c \
 	tuner/gpu_client.c \
@@ -139,6 +143,8 @@ TESTS := \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
+	tests/unit/test_store_faults.c \
+	tests/unit/test_table.c \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
 	tests/unit/test_expr.c \
@@ -168,6 +174,7 @@ FUZZ := \
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
+	tests/docs/configs_readme \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
 
