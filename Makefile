@@ -33,6 +33,7 @@ LIB_SRC := \
 	src/strbuf.c \
 	src/near.c \
 	src/expr.c \
+	src/expr_parse.c \
 	src/problem.c \
 	src/problem_text.c \
 	src/problemset.c \
@@ -44,6 +45,7 @@ LIB_SRC := \
 	src/kernel.c \
 	src/kernel_reader.c \
 	src/kernel_json.c \
+	src/kernel_serves.c \
 	src/kernel_template.c \
 	src/kernel_point.c \
 	src/kernel_geometry.c \
@@ -140,6 +142,8 @@ TESTS := \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
+	tests/unit/test_store_faults.c \
+	tests/unit/test_table.c \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
 	tests/unit/test_expr.c \
