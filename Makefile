@@ -106,6 +106,7 @@ TUNE_SRC := \
 	tuner/cmd_json.c \
 	tuner/cmd_ladder.c \
 	tuner/cmd_list.c \
+	tuner/cmd_lookup.c \
 	tuner/cmd_merge.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \
@@ -173,6 +174,7 @@ FUZZ := \
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
+	tests/docs/configs_readme \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
 
