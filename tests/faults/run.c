@@ -41,6 +41,7 @@ static void exec_tune(const struct run_options *options, const char *kernels, co
     setenv("GEMMTUNE_CACHE", cache, 1);
     setenv("XDG_RUNTIME_DIR", options->folder, 1);
     putenv((char *)options->mark);
+    setenv("ASAN_OPTIONS", "allocator_may_return_null=1", 1); /* as without a sanitizer */
     if (options->stub) {
         snprintf(path, sizeof(path), "%s%s%s", options->stub, library ? ":" : "",
                  library ? library : "");
