@@ -33,6 +33,7 @@ LIB_SRC := \
 	src/strbuf.c \
 	src/near.c \
 	src/expr.c \
+	src/expr_parse.c \
 	src/problem.c \
 	src/problem_text.c \
 	src/problemset.c \
@@ -44,6 +45,7 @@ LIB_SRC := \
 	src/kernel.c \
 	src/kernel_reader.c \
 	src/kernel_json.c \
+	src/kernel_serves.c \
 	src/kernel_template.c \
 	src/kernel_point.c \
 	src/kernel_geometry.c \
@@ -104,6 +106,7 @@ TUNE_SRC := \
 	tuner/cmd_json.c \
 	tuner/cmd_ladder.c \
 	tuner/cmd_list.c \
+	tuner/cmd_lookup.c \
 	tuner/cmd_merge.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \
@@ -173,6 +176,7 @@ FUZZ := \
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
+	tests/docs/configs_readme \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
 
