@@ -144,6 +144,7 @@ TESTS := \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
 	tests/unit/test_store_faults.c \
+	tests/unit/test_store_nomem.c \
 	tests/unit/test_table.c \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
@@ -170,6 +171,7 @@ FUZZ := \
 	tests/fuzz/fuzz_point.c \
 	tests/fuzz/fuzz_kernel.c \
 	tests/fuzz/fuzz_wire.c \
+	tests/fuzz/fuzz_table.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
@@ -228,8 +230,9 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
 
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
-$(BUILD)/tests/unit/test_nomem: LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
-$(BUILD)/tests/unit/test_nomem: $(BUILD)/tests/unit/failmalloc.o
+NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,test_nomem test_store_nomem)
+$(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
+$(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)

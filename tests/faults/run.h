@@ -11,15 +11,16 @@
 /* Where and how sweeps run. */
 struct run_options {
     const char *program; /* build/tune */
-    const char *kernels; /* the folder of the planted kernels */
+    const char *kernels; /* the folder of planted.json and planted.cu */
+    char sound[128];     /* a copy of it, without the faults */
     const char *device, *shape;
     const char *stub; /* folder with the libraries played by the tests; NULL: the real ones */
     char folder[96];  /* scratch: databases, caches, logs */
     char mark[64];    /* "GT_SOAK=<unique>", in the environment of everything started */
 };
 
-/* Starts a sweep of one planted kernel over its whole space. */
-pid_t run_start(const struct run_options *options, const char *kernel, const char *db);
+/* Starts a sweep of the kernel `planted` of a folder, over its whole space. */
+pid_t run_start(const struct run_options *options, const char *kernels, const char *db);
 
 /* Waits at most this long: the wait status, or -1 after killing it. */
 int run_wait(pid_t pid, double seconds);

@@ -90,16 +90,16 @@ static void db_path(const struct soak *soak, char *path, size_t size)
 }
 
 /* Runs a sweep to its end. */
-static void finish_sweep(struct soak *soak, const char *kernel, const char *db)
+static void finish_sweep(struct soak *soak, const char *kernels, const char *db)
 {
-    const pid_t pid = run_start(&soak->run, kernel, db);
+    const pid_t pid = run_start(&soak->run, kernels, db);
     const int status = run_wait(pid, SWEEP_S);
 
     soak->sweeps++;
     if (status == -1)
-        violation(soak, "the sweep of %s did not end in %d s", kernel, SWEEP_S);
+        violation(soak, "the sweep of %s did not end in %d s", kernels, SWEEP_S);
     else if (status)
-        violation(soak, "the sweep of %s ended with wait status %d", kernel, status);
+        violation(soak, "the sweep of %s ended with wait status %d", kernels, status);
 }
 
 static void check_orphans(struct soak *soak)
@@ -152,7 +152,7 @@ static bool as_expected(const struct result *row, bool killed)
     return strstr(row->detail, "signal 9") || strstr(row->detail, "did not live to see the end");
 }
 
-/* A finished sweep of `planted`; at most `harmed` rows may tell of this test's own kills. */
+/* A finished sweep over the faults; at most `harmed` rows may tell of this test's own kills. */
 static void check_results(struct soak *soak, const struct results *results, int harmed)
 {
     const bool killed = harmed > 0;
@@ -192,7 +192,7 @@ static void sound_round(struct soak *soak)
     int i;
 
     db_path(soak, db, sizeof(db));
-    finish_sweep(soak, "sound", db);
+    finish_sweep(soak, soak->run.sound, db);
     read_results(soak, &soak->sound, db);
     count_statuses(soak, &soak->sound);
     if (soak->sound.rows != GOOD || !soak->sound.bests)
@@ -212,7 +212,7 @@ static void faulty_round(struct soak *soak)
     char db[160];
 
     db_path(soak, db, sizeof(db));
-    finish_sweep(soak, "planted", db);
+    finish_sweep(soak, soak->run.kernels, db);
     check_orphans(soak);
     read_results(soak, &results, db);
     check_results(soak, &results, 0);
@@ -229,7 +229,7 @@ static void worker_round(struct soak *soak)
     bool running = true;
 
     db_path(soak, db, sizeof(db));
-    pid = run_start(&soak->run, "planted", db);
+    pid = run_start(&soak->run, soak->run.kernels, db);
     soak->sweeps++;
     while (running && run_now() < until) {
         const char *role = next_random(soak) % 4 ? "__worker-gpu" : "__worker-compile";
@@ -281,7 +281,7 @@ static void supervisor_round(struct soak *soak)
 
     db_path(soak, db, sizeof(db));
     for (kills = 0; kills < MAX_KILLS; kills++) {
-        const pid_t pid = run_start(&soak->run, "planted", db);
+        const pid_t pid = run_start(&soak->run, soak->run.kernels, db);
 
         run_nap(0.02 + next_random(soak) % 3000 / 1000.0);
         kill(pid, SIGKILL);
@@ -294,7 +294,7 @@ static void supervisor_round(struct soak *soak)
         before = after;
     }
     soak->supervisor_kills += kills;
-    finish_sweep(soak, "planted", db);
+    finish_sweep(soak, soak->run.kernels, db);
     check_orphans(soak);
     read_results(soak, &after, db);
     check_kept(soak, &before, &after);
@@ -315,6 +315,21 @@ static void remove_files(const struct soak *soak, const char *what)
     snprintf(command, sizeof(command), "rm -rf '%s'%s", soak->run.folder, what);
     if (system(command))
         printf("cannot remove %s%s\n", soak->run.folder, what);
+}
+
+/* Copies the planted kernel without the faults among its values: what is left is the same source.
+ */
+static bool make_sound(struct soak *soak)
+{
+    char command[1024];
+
+    snprintf(soak->run.sound, sizeof(soak->run.sound), "%s/sound", soak->run.folder);
+    snprintf(command, sizeof(command),
+             "mkdir '%s' && cp '%s/planted.cu' '%s' && sed '/\"FAULT\"/s/\\[0, [0-9, ]*\\]/[0]/' "
+             "'%s/planted.json' >'%s/planted.json'",
+             soak->run.sound, soak->run.kernels, soak->run.sound, soak->run.kernels,
+             soak->run.sound);
+    return system(command) == 0;
 }
 
 static void summarise(const struct soak *soak, double seconds)
@@ -388,6 +403,8 @@ int main(int argc, char **argv)
     soak.run.program = argv[optind];
     soak.run.kernels = argv[optind + 1];
     snprintf(soak.run.mark, sizeof(soak.run.mark), "GT_SOAK=%ld", (long)getpid());
+    if (!make_sound(&soak))
+        return 2;
     soak_for(&soak, seconds);
     remove_files(&soak, "");
     return soak.violations ? 1 : 0;
