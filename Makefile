@@ -155,6 +155,11 @@ TESTS := \
 	tests/unit/test_digest.c \
 	tests/unit/test_stats.c \
 	tests/unit/test_compile_everywhere.c \
+	tests/unit/test_compile.c \
+	tests/unit/test_cache.c \
+	tests/unit/test_gpu.c \
+	tests/unit/test_verify.c \
+	tests/unit/test_bench.c \
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
 FUZZ := \
@@ -218,6 +223,22 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
 
+# A CUDA driver, compiler, cuBLASLt and NVML for tests without a GPU (tests/faults/stub_*.c).
+STUBS := $(addprefix $(BUILD)/stub/,libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
+STUB_CFLAGS = $(filter-out -MMD -MP,$(GT_CFLAGS)) -O3 -shared
+$(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_gemm.c \
+		$(BUILD)/stub/stub_proof.o
+$(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
+$(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c
+$(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_nvml.c
+$(STUBS): $(wildcard tests/faults/stub_*.h) src/cuda_api.h | $(SETUP)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(STUB_CFLAGS) $(filter %.c %.o,$^) -o $@ $(LDFLAGS) -ldl -lm
+$(BUILD)/stub/stub_proof.o: tests/faults/stub_proof.cc $(wildcard templates/proof/*) | $(SETUP)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fPIC -O2 -Itemplates -c $< -o $@
+
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 $(BUILD)/tests/unit/test_nomem: LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
@@ -252,7 +273,7 @@ check-emu: $(EMU_TEST)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(STUBS) $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
