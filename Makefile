@@ -65,7 +65,7 @@ LIB_SRC := \
 	src/bench.c \
 	src/bench_time.c \
 	src/baseline.c \
-	src/nvml.c \
+	src/throttle.c \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
@@ -240,7 +240,7 @@ $(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_gemm.c \
 		$(BUILD)/stub/stub_proof.o
 $(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
 $(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c
-$(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_nvml.c
+$(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_throttle.c
 $(STUBS): $(wildcard tests/faults/stub_*.h) src/cuda_api.h | $(SETUP)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $@")
