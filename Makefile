@@ -89,6 +89,7 @@ TUNE_SRC := \
 	tuner/sweep_finals.c \
 	tuner/space.c \
 	tuner/space_walk.c \
+	tuner/space_order.c \
 	tuner/strategy.c \
 	tuner/strategy_local.c \
 	tuner/strategy_random.c \
