@@ -102,6 +102,39 @@ template <int pending> GT_DEVICE void cp_async_wait()
 
 #endif
 
+/* The same with nothing left out: one register and one instruction less where the size is known. */
+template <int SIZE, int L2 = 0> GT_DEVICE void cp_async_whole(void *shared, const void *global)
+{
+#if !defined(GT_EMULATE) && __CUDA_ARCH__ >= 800
+#define GT_CP_ASYNC(operation)                                                                   \
+    asm volatile(operation " [%0], [%1], %2;" ::"r"(gt_shared_address(shared)), "l"(global),     \
+                 "n"(SIZE)                                                                       \
+                 : "memory")
+    if (SIZE == 16) {
+        if (L2 == 0)
+            GT_CP_ASYNC("cp.async.cg.shared.global");
+        else if (L2 == 64)
+            GT_CP_ASYNC("cp.async.cg.shared.global.L2::64B");
+        else if (L2 == 128)
+            GT_CP_ASYNC("cp.async.cg.shared.global.L2::128B");
+        else
+            GT_CP_ASYNC("cp.async.cg.shared.global.L2::256B");
+    } else {
+        if (L2 == 0)
+            GT_CP_ASYNC("cp.async.ca.shared.global");
+        else if (L2 == 64)
+            GT_CP_ASYNC("cp.async.ca.shared.global.L2::64B");
+        else if (L2 == 128)
+            GT_CP_ASYNC("cp.async.ca.shared.global.L2::128B");
+        else
+            GT_CP_ASYNC("cp.async.ca.shared.global.L2::256B");
+    }
+#undef GT_CP_ASYNC
+#else
+    cp_async<SIZE, L2>(shared, global, SIZE);
+#endif
+}
+
 /* The sizes by name: all of it, or zeros. */
 template <int l2 = 0> GT_DEVICE void cp_async_4(void *shared, const void *global, bool valid)
 {

@@ -38,6 +38,19 @@
 /* Barrier of all threads of the block: every one of them must reach the same one. */
 #define gt_sync() __syncthreads()
 
+/* The thread's index, read anew: what is computed from it on a rare path is computed there, instead
+ * of before a loop and kept in registers through it. */
+GT_DEVICE int gt_thread_anew()
+{
+#ifdef GT_EMULATE
+    return (int)threadIdx.x;
+#else
+    int thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    return thread;
+#endif
+}
+
 /* Number of parts of size `part` that cover `whole`. */
 GT_DEVICE constexpr long long gt_cdiv(long long whole, long long part)
 {
