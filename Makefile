@@ -92,6 +92,7 @@ TUNE_SRC := \
 	tuner/sweep_finals.c \
 	tuner/space.c \
 	tuner/space_walk.c \
+	tuner/space_order.c \
 	tuner/strategy.c \
 	tuner/strategy_local.c \
 	tuner/strategy_random.c \
@@ -275,6 +276,15 @@ $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
 		-fno-sanitize-recover=all -rdynamic $< $(EMU_SRC) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
+
+## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
+.PHONY: bench-host
+bench-host: $(BUILD)/tools/bench-host
+	$(Q)$<
+
+$(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
 
 ## check-emu: run every kernel on the CPU, under the sanitizers; K=simt_naive only that one
 .PHONY: check-emu
