@@ -242,7 +242,7 @@ $(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_gemm.c \
 		$(BUILD)/stub/stub_proof.o
 $(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
 $(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c
-$(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_throttle.c
+$(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_nvml.c
 $(STUBS): $(wildcard tests/faults/stub_*.h) src/cuda_api.h | $(SETUP)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $@")
