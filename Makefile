@@ -151,6 +151,7 @@ TESTS := \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
 	tests/unit/test_expr.c \
+	tests/unit/test_expr_random.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
 	tests/unit/test_nomem.c \
@@ -213,6 +214,8 @@ $(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
 $(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
+
+$(BUILD)/src/data_dir.o: CPPFLAGS += -DGT_DATADIR='"$(PREFIX)/share/gemmtune"'
 
 $(BUILD)/libgemmtune.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
