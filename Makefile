@@ -33,6 +33,7 @@ LIB_SRC := \
 	src/strbuf.c \
 	src/near.c \
 	src/expr.c \
+	src/expr_parse.c \
 	src/problem.c \
 	src/problem_text.c \
 	src/problemset.c \
@@ -44,6 +45,7 @@ LIB_SRC := \
 	src/kernel.c \
 	src/kernel_reader.c \
 	src/kernel_json.c \
+	src/kernel_serves.c \
 	src/kernel_template.c \
 	src/kernel_point.c \
 	src/kernel_geometry.c \
@@ -104,6 +106,7 @@ TUNE_SRC := \
 	tuner/cmd_json.c \
 	tuner/cmd_ladder.c \
 	tuner/cmd_list.c \
+	tuner/cmd_lookup.c \
 	tuner/cmd_merge.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \
@@ -115,9 +118,11 @@ TUNE_SRC := \
 	tuner/lock.c \
 	tuner/compile_slot.c \
 	tuner/compile_pool.c \
+	tuner/compile_job.c \
 	tuner/worker_compile.c \
 	tuner/evaluator_cuda_finals.c \
 	tuner/evaluator_cuda.c \
+	tuner/evaluator_cuda_entry.c \
 	tuner/evaluator.c \
 	tuner/worker_gpu.c \
 	tuner/gpu_client.c \
@@ -138,6 +143,9 @@ TESTS := \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
+	tests/unit/test_store_faults.c \
+	tests/unit/test_store_nomem.c \
+	tests/unit/test_table.c \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
 	tests/unit/test_expr.c \
@@ -163,10 +171,12 @@ FUZZ := \
 	tests/fuzz/fuzz_point.c \
 	tests/fuzz/fuzz_kernel.c \
 	tests/fuzz/fuzz_wire.c \
+	tests/fuzz/fuzz_table.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
+	tests/docs/configs_readme \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
 
@@ -220,8 +230,9 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
 
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
-$(BUILD)/tests/unit/test_nomem: LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
-$(BUILD)/tests/unit/test_nomem: $(BUILD)/tests/unit/failmalloc.o
+NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,test_nomem test_store_nomem)
+$(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
+$(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)

@@ -13,6 +13,22 @@ static double tflops(const struct gt_problem *problem, double us)
     return us > 0 ? gt_problem_flops(problem) / us * 1e-6 : 0;
 }
 
+void gt_report_point(struct gt_strbuf *buf, const struct gt_kernel *kernel,
+                     const struct gt_point *point)
+{
+    size_t before = buf->length;
+
+    for (size_t i = 0; i < kernel->params; i++) {
+        const struct gt_param *param = &kernel->param[i];
+
+        if (point->value[i] != param->value[param->standard])
+            gt_strbuf_addf(buf, "%s%s=%lld", buf->length > before ? "," : "", param->name,
+                           (long long)point->value[i]);
+    }
+    if (buf->length == before)
+        gt_strbuf_add(buf, "(defaults)");
+}
+
 static void print_heading(const struct gt_session *session, const struct gt_sweep_result *result)
 {
     const struct gt_device *device = &session->evaluator->device;
@@ -44,7 +60,7 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
     FILE *out = session->cli->out;
 
     gt_strbuf_reset(point);
-    gt_point_format(point, row->kernel, &row->point);
+    gt_report_point(point, row->kernel, &row->point);
     fprintf(out, "%4zu%c %-12s %11.2f", i + 1, i && row->tie ? '=' : ' ', row->kernel->name,
             trial->us);
     if (session->measures)
@@ -101,7 +117,7 @@ void gt_report_result(const struct gt_session *session, const struct gt_sweep_re
         return;
     }
     print_baseline(session, result);
-    fprintf(out, "rank  %-12s %11s%s %8s%s%s %5s %7s  point\n", "kernel",
+    fprintf(out, "rank  %-12s %11s%s %8s%s%s %5s %7s  point (where not default)\n", "kernel",
             session->measures ? "measured us" : "predict. us",
             session->measures ? "  [95 % interval]" : "", "TFLOP/s",
             session->measures && result->have_baseline ? " x cuBLAS" : "",

@@ -14,8 +14,9 @@
 #include "process.h"
 
 static const struct gt_command *const commands[] = {
-    &gt_command_tune,   &gt_command_show,  &gt_command_ladder, &gt_command_bench,
-    &gt_command_export, &gt_command_merge, &gt_command_list,   &gt_command_doctor,
+    &gt_command_tune,  &gt_command_show,   &gt_command_ladder,
+    &gt_command_bench, &gt_command_lookup, &gt_command_export,
+    &gt_command_merge, &gt_command_list,   &gt_command_doctor,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
