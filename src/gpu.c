@@ -145,10 +145,11 @@ static void fill_throughput(struct gt_device *device, double memory_peak_gbps)
 
 static void format_uuid(char text[48], const unsigned char uuid[16])
 {
-    char *at = text + sprintf(text, "GPU-");
+    size_t length = (size_t)snprintf(text, 48, "GPU-");
 
     for (int i = 0; i < 16; i++)
-        at += sprintf(at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+        length += (size_t)snprintf(text + length, 48 - length, "%s%02x",
+                                   i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
 static int read_device(struct gt_gpu *gpu, int cu, struct gt_err *err)
