@@ -76,6 +76,7 @@ LIB_SRC := \
 	src/table.c \
 	src/lookup.c \
 	src/lookup_tiers.c \
+	src/lookup_mend.c \
 
 # The program.
 TUNE_SRC := \
