@@ -187,23 +187,17 @@ static int read_device(struct gt_gpu *gpu, int cu, struct gt_err *err)
 
 static int open_context(struct gt_gpu *gpu, int cu, struct gt_err *err)
 {
-    bool pushed = false;
-    int result, rc;
+    int result;
 
     if ((result = gpu->cu.PrimaryCtxRetain(&gpu->context, cu)))
         return gt_gpu_fail(gpu, result, "cuDevicePrimaryCtxRetain", err);
     gpu->retained = true;
-    if (!gpu->guest) {
-        result = gpu->cu.CtxPushCurrent(gpu->context);
-        if (result)
-            return gt_gpu_fail(gpu, result, "cuCtxPushCurrent", err);
-        gpu->current = true;
-    }
-    rc = gt_gpu_enter(gpu, &pushed, err);
-    if (rc)
-        return rc;
+    if (gpu->guest)
+        return GT_OK;
+    if ((result = gpu->cu.CtxPushCurrent(gpu->context)))
+        return gt_gpu_fail(gpu, result, "cuCtxPushCurrent", err);
+    gpu->current = true;
     result = gpu->cu.StreamCreate(&gpu->stream, 1 /* not tied to the default stream */);
-    gt_gpu_leave(gpu, pushed);
     return result ? gt_gpu_fail(gpu, result, "cuStreamCreate", err) : GT_OK;
 }
 
