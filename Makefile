@@ -66,6 +66,7 @@ LIB_SRC := \
 	src/bench_time.c \
 	src/baseline.c \
 	src/throttle.c \
+	src/plan.c \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
@@ -171,6 +172,7 @@ TESTS := \
 	tests/unit/test_gpu.c \
 	tests/unit/test_verify.c \
 	tests/unit/test_bench.c \
+	tests/unit/test_plan.c \
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
 FUZZ := \
