@@ -66,6 +66,7 @@ LIB_SRC := \
 	src/bench_time.c \
 	src/baseline.c \
 	src/throttle.c \
+	src/plan.c \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
@@ -131,6 +132,7 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_evaluator_predict.c \
 	tests/unit/test_sweep.c \
 	tests/unit/test_predict.c \
 	tests/unit/test_space.c \
@@ -151,6 +153,7 @@ TESTS := \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
 	tests/unit/test_expr.c \
+	tests/unit/test_expr_random.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
 	tests/unit/test_nomem.c \
@@ -170,6 +173,7 @@ TESTS := \
 	tests/unit/test_gpu.c \
 	tests/unit/test_verify.c \
 	tests/unit/test_bench.c \
+	tests/unit/test_plan.c \
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
 FUZZ := \
@@ -214,6 +218,8 @@ $(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
 $(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
+
+$(BUILD)/src/data_dir.o: CPPFLAGS += -DGT_DATADIR='"$(PREFIX)/share/gemmtune"'
 
 $(BUILD)/libgemmtune.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
