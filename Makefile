@@ -133,6 +133,7 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_search_nomem.c \
 	tests/unit/test_evaluator_predict.c \
 	tests/unit/test_sweep.c \
 	tests/unit/test_predict.c \
@@ -273,7 +274,7 @@ soak: all $(SOAK) $(STUBS)
 
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
-NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,test_nomem test_store_nomem)
+NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,test_nomem test_store_nomem test_search_nomem)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
