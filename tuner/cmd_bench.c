@@ -117,6 +117,8 @@ static int compare(const struct bench *bench, struct winner *winner,
     *have = rc == GT_OK;
     if (rc && rc != GT_ENOLIB && rc != GT_ENOTFOUND)
         return rc;
+    if (rc && err)
+        gt_progress_note(bench->session.progress, err->msg); /* no baseline, and why */
     return evaluator->ops->final(evaluator, &candidate, 1, bench->rounds, &winner->trial, baseline,
                                  err);
 }
