@@ -92,6 +92,7 @@ TUNE_SRC := \
 	tuner/sweep_seeds.c \
 	tuner/sweep_predict.c \
 	tuner/sweep_record.c \
+	tuner/sweep_drift.c \
 	tuner/sweep_finals.c \
 	tuner/space.c \
 	tuner/space_walk.c \
