@@ -70,6 +70,7 @@ LIB_SRC := \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
+	db/store_lock.c \
 	db/store_migrate.c \
 	db/store_rows.c \
 	db/store_merge.c \
