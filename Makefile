@@ -70,6 +70,7 @@ LIB_SRC := \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
+	db/store_lock.c \
 	db/store_migrate.c \
 	db/store_rows.c \
 	db/store_merge.c \
@@ -92,6 +93,7 @@ TUNE_SRC := \
 	tuner/sweep_seeds.c \
 	tuner/sweep_predict.c \
 	tuner/sweep_record.c \
+	tuner/sweep_drift.c \
 	tuner/sweep_finals.c \
 	tuner/space.c \
 	tuner/space_walk.c \
