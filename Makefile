@@ -66,6 +66,7 @@ LIB_SRC := \
 	src/bench_time.c \
 	src/baseline.c \
 	src/throttle.c \
+	src/plan.c \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
@@ -89,6 +90,7 @@ TUNE_SRC := \
 	tuner/sweep_budget.c \
 	tuner/sweep_lanes.c \
 	tuner/sweep_seeds.c \
+	tuner/sweep_predict.c \
 	tuner/sweep_record.c \
 	tuner/sweep_finals.c \
 	tuner/space.c \
@@ -131,6 +133,7 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_evaluator_predict.c \
 	tests/unit/test_sweep.c \
 	tests/unit/test_predict.c \
 	tests/unit/test_space.c \
@@ -151,6 +154,7 @@ TESTS := \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
 	tests/unit/test_expr.c \
+	tests/unit/test_expr_random.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
 	tests/unit/test_nomem.c \
@@ -170,6 +174,7 @@ TESTS := \
 	tests/unit/test_gpu.c \
 	tests/unit/test_verify.c \
 	tests/unit/test_bench.c \
+	tests/unit/test_plan.c \
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
 FUZZ := \
@@ -183,6 +188,7 @@ FUZZ := \
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
+	tests/faults/short_soak \
 	tests/docs/configs_readme \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
@@ -213,6 +219,8 @@ $(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
 $(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
+
+$(BUILD)/src/data_dir.o: CPPFLAGS += -DGT_DATADIR='"$(PREFIX)/share/gemmtune"'
 
 $(BUILD)/libgemmtune.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -250,6 +258,18 @@ $(STUBS): $(wildcard tests/faults/stub_*.h) src/cuda_api.h | $(SETUP)
 $(BUILD)/stub/stub_proof.o: tests/faults/stub_proof.cc $(wildcard templates/proof/*) | $(SETUP)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fPIC -O2 -Itemplates -c $< -o $@
+
+SOAK := $(BUILD)/tests/faults/soak
+$(SOAK): $(addprefix tests/faults/,soak.c run.c results.c) $(wildcard tests/faults/r*.h) | $(SETUP)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(filter %.c,$^) -o $@ $(LDFLAGS) -lsqlite3
+
+## soak: sweeps over planted faults, with kills: make soak SECONDS=480 [DEVICE=cuda]; without: a stub
+.PHONY: soak
+soak: all $(SOAK) $(STUBS)
+	$(Q)$(SOAK) --seconds $(or $(SECONDS),480) $(if $(DEVICE),--device $(DEVICE),--stub \
+		$(BUILD)/stub --shape 96x80x64) $(BUILD)/tune tests/faults/kernels
 
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
@@ -295,7 +315,7 @@ check-emu: $(EMU_TEST)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(STUBS) $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(STUBS) $(SOAK) $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
 
 ## check-style: headers, include directions, banned functions, lengths, formatting

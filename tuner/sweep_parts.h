@@ -1,5 +1,5 @@
 /* sweep_parts.h - what the files of the sweep share: sweep.c (read it first), sweep_lanes.c,
- * sweep_seeds.c, sweep_record.c and sweep_finals.c.  Nobody else includes this. */
+ * sweep_seeds.c, sweep_predict.c, sweep_record.c and sweep_finals.c.  Nobody else includes this. */
 #ifndef GT_SWEEP_PARTS_H
 #define GT_SWEEP_PARTS_H
 
@@ -85,6 +85,21 @@ struct gt_lane *gt_sweep_choose_lane(struct gt_race *race);
 
 /* sweep_seeds.c: creates the lane's strategy with points worth trying first. */
 int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, struct gt_err *err);
+
+/* sweep_predict.c */
+
+/* A point as the predictor sees it. */
+struct gt_ranked {
+    uint32_t point;
+    uint16_t unusual; /* parameters that do not have their default value */
+    float us;
+};
+
+/* Ranks the lane's space or an even sample of it, best first; equals by how usual they are.  Points
+ * the model has no answer for are left out.  *list is malloc'ed. */
+int gt_sweep_predict(const struct gt_race *race, const struct gt_lane *lane,
+                     struct gt_random *random, struct gt_ranked **list, size_t *count,
+                     struct gt_err *err);
 
 /* sweep_record.c */
 
