@@ -70,6 +70,7 @@ LIB_SRC := \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
+	db/store_lock.c \
 	db/store_migrate.c \
 	db/store_rows.c \
 	db/store_merge.c \
@@ -92,6 +93,7 @@ TUNE_SRC := \
 	tuner/sweep_seeds.c \
 	tuner/sweep_predict.c \
 	tuner/sweep_record.c \
+	tuner/sweep_drift.c \
 	tuner/sweep_finals.c \
 	tuner/space.c \
 	tuner/space_walk.c \
@@ -194,6 +196,13 @@ CHECKS := \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
 
+# Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
+GPU_TESTS := \
+	tests/gpu/test_gpu_proof.c \
+	tests/gpu/test_gpu_faults.c \
+	tests/gpu/test_gpu_bench.c \
+	tests/gpu/test_gpu_plan.c \
+
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TESTS:%.c=$(BUILD)/%)
@@ -240,6 +249,11 @@ $(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
+
+$(BUILD)/tests/gpu/%: tests/gpu/%.c tests/gpu/gpu_fixture.h $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
@@ -318,6 +332,11 @@ check-emu: $(EMU_TEST)
 .PHONY: check
 check: all $(STUBS) $(SOAK) $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
+
+## check-gpu: run the tests that need a GPU; T=plan runs only that one
+.PHONY: check-gpu
+check-gpu: all $(GPU_TESTS:%.c=$(BUILD)/%)
+	$(Q)BUILD=$(BUILD) T=$(T) JOBS=1 tests/run $(GPU_TESTS:%.c=$(BUILD)/%)
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
 .PHONY: check-style

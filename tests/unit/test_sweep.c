@@ -216,6 +216,31 @@ static void test_an_interrupt_loses_nothing(void **state)
     close_bench(&bench);
 }
 
+/* A run that was interrupted before its final is made up for by the next, even without new trials.
+ */
+static void test_a_missed_final(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    bench.options.budget.trials = 30;
+    OK(&s->err, run(&bench, &fake));
+    fake.signal_after = 90;
+    bench.options.budget.trials = 120;
+    assert_int_equal(run(&bench, &fake), GT_EINTERRUPTED);
+    assert_int_equal(fake.finals, 1);
+    fake.signals = 0;
+    bench.options.budget.trials = 1;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.fresh, 0);
+    assert_int_equal(fake.finals, 2);
+    assert_int_equal(bench.result.row[0].trial.stage, 3);
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.finals, 2);
+    close_bench(&bench);
+}
+
 /* 100 us wherever Q is 9, 10 or 11 and P is 10; elsewhere far more. */
 static double plateau(const struct gt_candidate *candidate)
 {
@@ -299,6 +324,11 @@ static void test_kernels_share_the_budget(void **state)
     close_bench(&bench);
 }
 
+static double nearly_flat(const struct gt_candidate *candidate)
+{
+    return 100 + bowl(candidate) / 100;
+}
+
 static void test_drift_is_measured_again(void **state)
 {
     struct search *s = *state;
@@ -309,6 +339,7 @@ static void test_drift_is_measured_again(void **state)
     bench.options.budget.trials = 50;
     bench.options.drift_check_s = 1e-9;
     fake.drift_at = 10;
+    fake.us_of = nearly_flat;
     OK(&s->err, run(&bench, &fake));
     assert_int_equal(bench.result.fresh, 50);
     for (size_t i = 0; i < SIDE * SIDE; i++)
@@ -386,6 +417,7 @@ int main(void)
         WITH_FOLDER(test_statuses),
         WITH_FOLDER(test_nothing_works),
         WITH_FOLDER(test_an_interrupt_loses_nothing),
+        WITH_FOLDER(test_a_missed_final),
         WITH_FOLDER(test_ties),
         WITH_FOLDER(test_predicted_beside_measured),
         WITH_FOLDER(test_kernels_share_the_budget),
