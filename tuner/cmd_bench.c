@@ -251,7 +251,7 @@ static int bench_all(struct bench *bench, const struct gt_problem *problem, size
             rc = bench_problem(bench, &problem[i], err);
     }
     if (bench->compared)
-        fprintf(out, "%zu problems: geometric mean %.3f x cuBLAS, worst %.3f\n", bench->compared,
+        fprintf(out, "%zu compared: geometric mean %.3f x cuBLAS, worst %.3f\n", bench->compared,
                 exp(bench->log_sum / (double)bench->compared), bench->worst);
     return rc;
 }

@@ -46,10 +46,12 @@ static void print_baseline(const struct gt_session *session, const struct gt_swe
 {
     const struct gt_baseline *baseline = &result->baseline;
 
-    if (result->have_baseline)
-        fprintf(session->cli->out, "baseline %s: %.2f us [%.2f, %.2f], %.2f TFLOP/s\n",
-                baseline->name, baseline->us, baseline->lo_us, baseline->hi_us,
-                tflops(result->problem, baseline->us));
+    if (!result->have_baseline)
+        return;
+    fprintf(session->cli->out, "baseline %s: %.2f us", baseline->name, baseline->us);
+    if (baseline->lo_us > 0) /* unknown of an earlier run's */
+        fprintf(session->cli->out, " [%.2f, %.2f]", baseline->lo_us, baseline->hi_us);
+    fprintf(session->cli->out, ", %.2f TFLOP/s\n", tflops(result->problem, baseline->us));
 }
 
 static void print_row(const struct gt_session *session, const struct gt_sweep_result *result,
