@@ -114,21 +114,23 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
     static constexpr int COPIES = PER_LINE * (K_CONTIGUOUS ? MN : BK);
     static constexpr int COUNT = (COPIES + THREADS - 1) / THREADS; /* copies of a thread */
 
-    const float *source[COUNT];
+    /* With whole lines per pass the copies of a thread are a constant number of lines apart. */
+    static constexpr bool REGULAR = THREADS % PER_LINE == 0;
+
+    const float *source[REGULAR ? 1 : COUNT];
     const float *inside; /* an address that may be named where nothing is read */
+    long long pass;      /* elements between two copies of a thread, if regular */
     float staged[STAGED ? COUNT * WIDTH : 1];
 
-    /* Copy i of this thread: line (along the slow dimension of global memory) and place in it. With
-     * whole lines per pass the place is the same for all i, and the lines a constant apart. */
+    /* Copy i of this thread: line (along the slow dimension of global memory) and place in it. */
     static GT_DEVICE int line(int i, int thread)
     {
-        return THREADS % PER_LINE == 0 ? thread / PER_LINE + i * (THREADS / PER_LINE)
-                                       : (thread + i * THREADS) / PER_LINE;
+        return REGULAR ? thread / PER_LINE + i * (THREADS / PER_LINE)
+                       : (thread + i * THREADS) / PER_LINE;
     }
     static GT_DEVICE int place(int i, int thread)
     {
-        return (THREADS % PER_LINE == 0 ? thread % PER_LINE : (thread + i * THREADS) % PER_LINE) *
-               WIDTH;
+        return (REGULAR ? thread % PER_LINE : (thread + i * THREADS) % PER_LINE) * WIDTH;
     }
     static GT_DEVICE bool mine(int i)
     {
@@ -154,11 +156,17 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
     {
         const int thread = threadIdx.x;
         inside = matrix;
+        pass = REGULAR ? THREADS / PER_LINE * ld : 0;
 #pragma unroll
-        for (int i = 0; i < COUNT; i++)
+        for (int i = 0; i < (REGULAR ? 1 : COUNT); i++)
             source[i] = K_CONTIGUOUS
                             ? matrix + (first + line(i, thread)) * ld + k + place(i, thread)
                             : matrix + (k + line(i, thread)) * ld + first + place(i, thread);
+    }
+
+    GT_DEVICE const float *from(int i) const
+    {
+        return REGULAR ? source[0] + i * pass : source[i];
     }
 
     /* Starts the copies of one tile and moves on to the next. Unless the tile is whole, mn_left and
@@ -180,25 +188,25 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
                               line(i, thread) < lines ? length - place(i, thread) : 0);
         }
 #pragma unroll
-        for (int i = 0; i < COUNT; i++)
+        for (int i = 0; i < (REGULAR ? 1 : COUNT); i++)
             source[i] += step;
     }
 
     GT_DEVICE void copy(float *stage, int i)
     {
         if constexpr (STAGED)
-            gt_load_global<WIDTH>(staged + i * WIDTH, source[i]);
+            gt_load_global<WIDTH>(staged + i * WIDTH, from(i));
         else
-            cp_async_whole<WIDTH * 4>(stage + target(i, 0, threadIdx.x), source[i]);
+            cp_async_whole<WIDTH * 4>(stage + target(i, 0, threadIdx.x), from(i));
     }
 
     /* Only the first `count` floats exist. */
     GT_DEVICE void copy_part(float *stage, int i, int thread, int count)
     {
         if constexpr (STAGED)
-            gt_load_masked<WIDTH>(staged + i * WIDTH, source[i], count);
+            gt_load_masked<WIDTH>(staged + i * WIDTH, from(i), count);
         else
-            cp_async<WIDTH * 4>(stage + target(i, 0, thread), count > 0 ? source[i] : inside,
+            cp_async<WIDTH * 4>(stage + target(i, 0, thread), count > 0 ? from(i) : inside,
                                 count >= WIDTH ? WIDTH * 4
                                 : count > 0    ? count * 4
                                                : 0);
@@ -459,8 +467,18 @@ GT_DEVICE long long partial_ld(const gt_args &args)
     return (args.n + 3) / 4 * 4;
 }
 
+/* Output of one matrix whose sums have been multiplied by alpha already. The product with alpha
+ * comes first of all, so that wide stores take their values from other registers than the sums:
+ * the sums themselves, tied into aligned groups of four, would meet in the register banks. */
+GT_DEVICE gt_output scaled_output(const gt_args &args, long long batch)
+{
+    gt_output output = gt_output_of(args, batch);
+    output.alpha = 1.0f;
+    return output;
+}
+
 /* Finishes and stores N elements of a row: of D, of a partial result, or by atomics into D. All N
- * of them exist. c: the elements of C, where beta is not 0. */
+ * of them exist. sum: times alpha; c: the elements of C, where beta is not 0. */
 template <int N>
 GT_DEVICE void store(const gt_args &args, const gt_output &output, long long batch, long long row,
                      long long column, const float *sum, const float *c)
@@ -472,7 +490,7 @@ GT_DEVICE void store(const gt_args &args, const gt_output &output, long long bat
     } else if constexpr (SPLIT_MODE == 2) {
 #pragma unroll
         for (int u = 0; u < N; u++)
-            atomicAdd(output.d + row * output.ldc + column + u, args.alpha * sum[u]);
+            atomicAdd(output.d + row * output.ldc + column + u, sum[u]);
     } else {
         float value[N];
 #pragma unroll
@@ -510,7 +528,7 @@ template <bool READ_C>
 GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batch,
                            const Position &p, const Accumulator &acc)
 {
-    const gt_output output = gt_output_of(args, batch);
+    const gt_output output = scaled_output(args, batch);
 #pragma unroll
     for (int i = 0; i < TM; i += Lane::STEP_I)
 #pragma unroll
@@ -519,7 +537,7 @@ GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batc
             float sum[Lane::N], c[Lane::N] = {};
 #pragma unroll
             for (int u = 0; u < Lane::N; u++)
-                sum[u] = SWAP_AB ? acc.sum[i + u][j] : acc.sum[i][j + u];
+                sum[u] = args.alpha * (SWAP_AB ? acc.sum[i + u][j] : acc.sum[i][j + u]);
             if (READ_C)
                 gt_load<Lane::N>(c, output.c + row * output.ldc + column);
             store<Lane::N>(args, output, batch, row, column, sum, c);
@@ -531,11 +549,11 @@ GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batc
 GT_DEVICE void store_edge(const gt_args &args, const Work &work, long long batch, const Position &p,
                           const Accumulator &acc)
 {
-    const gt_output output = gt_output_of(args, batch);
+    const gt_output output = scaled_output(args, batch);
     float copy[TM * TN];
 #pragma unroll
     for (int e = 0; e < TM * TN; e++)
-        copy[e] = acc.sum[e / TN][e % TN];
+        copy[e] = args.alpha * acc.sum[e / TN][e % TN];
 #pragma unroll 1
     for (int e = 0; e < TM * TN; e++) {
         long long row = Lane::row(work, p, e / TN, e % TN);
@@ -617,7 +635,7 @@ GT_KERNEL(reduce)
     for (long long piece = blockIdx.x * (long long)blockDim.x + threadIdx.x; piece < pieces;
          piece += (long long)gridDim.x * blockDim.x) {
         long long row = piece / (ld / 4), column = piece % (ld / 4) * 4;
-        gt_output output = gt_output_of(args, row / args.m);
+        gt_output output = scaled_output(args, row / args.m);
         float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         for (int s = 0; s < SPLIT_K; s++) {
             float value[4];
