@@ -33,6 +33,7 @@ LIB_SRC := \
 	src/strbuf.c \
 	src/near.c \
 	src/expr.c \
+	src/expr_parse.c \
 	src/problem.c \
 	src/problem_text.c \
 	src/problemset.c \
@@ -44,6 +45,7 @@ LIB_SRC := \
 	src/kernel.c \
 	src/kernel_reader.c \
 	src/kernel_json.c \
+	src/kernel_serves.c \
 	src/kernel_template.c \
 	src/kernel_point.c \
 	src/kernel_geometry.c \
@@ -63,7 +65,7 @@ LIB_SRC := \
 	src/bench.c \
 	src/bench_time.c \
 	src/baseline.c \
-	src/nvml.c \
+	src/throttle.c \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
@@ -74,9 +76,11 @@ LIB_SRC := \
 	src/table.c \
 	src/lookup.c \
 	src/lookup_tiers.c \
+	src/lookup_mend.c \
 
 # The program.
 TUNE_SRC := \
+	tuner/main.c \
 	tuner/export.c \
 	tuner/export_json.c \
 	tuner/export_c.c \
@@ -89,6 +93,7 @@ TUNE_SRC := \
 	tuner/sweep_finals.c \
 	tuner/space.c \
 	tuner/space_walk.c \
+	tuner/space_order.c \
 	tuner/strategy.c \
 	tuner/strategy_local.c \
 	tuner/strategy_random.c \
@@ -99,6 +104,7 @@ TUNE_SRC := \
 	tuner/cmd_bench.c \
 	tuner/cmd_csv.c \
 	tuner/cmd_doctor.c \
+	tuner/cmd_export.c \
 	tuner/cmd_json.c \
 	tuner/cmd_ladder.c \
 	tuner/cmd_list.c \
@@ -114,9 +120,11 @@ TUNE_SRC := \
 	tuner/lock.c \
 	tuner/compile_slot.c \
 	tuner/compile_pool.c \
+	tuner/compile_job.c \
 	tuner/worker_compile.c \
 	tuner/evaluator_cuda_finals.c \
 	tuner/evaluator_cuda.c \
+	tuner/evaluator_cuda_entry.c \
 	tuner/evaluator.c \
 	tuner/worker_gpu.c \
 	tuner/gpu_client.c \
@@ -137,6 +145,9 @@ TESTS := \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
+	tests/unit/test_store_faults.c \
+	tests/unit/test_store_nomem.c \
+	tests/unit/test_table.c \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
 	tests/unit/test_expr.c \
@@ -154,6 +165,11 @@ TESTS := \
 	tests/unit/test_digest.c \
 	tests/unit/test_stats.c \
 	tests/unit/test_compile_everywhere.c \
+	tests/unit/test_compile.c \
+	tests/unit/test_cache.c \
+	tests/unit/test_gpu.c \
+	tests/unit/test_verify.c \
+	tests/unit/test_bench.c \
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
 FUZZ := \
@@ -162,10 +178,12 @@ FUZZ := \
 	tests/fuzz/fuzz_point.c \
 	tests/fuzz/fuzz_kernel.c \
 	tests/fuzz/fuzz_wire.c \
+	tests/fuzz/fuzz_table.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
+	tests/docs/configs_readme \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
 
@@ -217,10 +235,27 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
 
+# A CUDA driver, compiler, cuBLASLt and NVML for tests without a GPU (tests/faults/stub_*.c).
+STUBS := $(addprefix $(BUILD)/stub/,libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
+STUB_CFLAGS = $(filter-out -MMD -MP,$(GT_CFLAGS)) -O3 -shared
+$(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_gemm.c \
+		$(BUILD)/stub/stub_proof.o
+$(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
+$(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c
+$(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_nvml.c
+$(STUBS): $(wildcard tests/faults/stub_*.h) src/cuda_api.h | $(SETUP)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(STUB_CFLAGS) $(filter %.c %.o,$^) -o $@ $(LDFLAGS) -ldl -lm
+$(BUILD)/stub/stub_proof.o: tests/faults/stub_proof.cc $(wildcard templates/proof/*) | $(SETUP)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fPIC -O2 -Itemplates -c $< -o $@
+
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
-$(BUILD)/tests/unit/test_nomem: LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
-$(BUILD)/tests/unit/test_nomem: $(BUILD)/tests/unit/failmalloc.o
+NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,test_nomem test_store_nomem)
+$(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
+$(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
@@ -243,6 +278,15 @@ $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
 		-fno-sanitize-recover=all -rdynamic $< $(EMU_SRC) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
 
+## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
+.PHONY: bench-host
+bench-host: $(BUILD)/tools/bench-host
+	$(Q)$<
+
+$(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
+
 ## check-emu: run every kernel on the CPU, under the sanitizers; K=simt_naive only that one
 .PHONY: check-emu
 check-emu: $(EMU_TEST)
@@ -251,7 +295,7 @@ check-emu: $(EMU_TEST)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(STUBS) $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
 
 ## check-style: headers, include directions, banned functions, lengths, formatting

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "err.h"
-#include "nvml.h"
+#include "throttle.h"
 #include "stats.h"
 #include "trace.h"
 
@@ -82,7 +82,7 @@ int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *
     if (!rc)
         rc = new_events(opened, err);
     if (!rc) /* optional: without it throttling is not noted */
-        gt_nvml_open(&opened->nvml, gt_gpu_device(gpu)->uuid, NULL);
+        gt_throttle_open(&opened->throttle, gt_gpu_device(gpu)->uuid, NULL);
     if (rc) {
         gt_bench_close(opened);
         return rc;
@@ -95,7 +95,7 @@ void gt_bench_close(struct gt_bench *bench)
 {
     if (!bench)
         return;
-    gt_nvml_close(bench->nvml);
+    gt_throttle_close(bench->throttle);
     gt_baseline_close(bench->lt);
     for (int i = 0; i < GT_BENCH_BATCH; i++) {
         gt_event_free(bench->begin[i]);

@@ -8,7 +8,7 @@
 
 #define GT_BENCH_BATCH 64 /* launches queued before the host waits for them */
 
-struct gt_nvml;
+struct gt_throttle;
 struct gt_lt; /* cuBLASLt and what it answered for the problem */
 
 struct gt_bench {
@@ -20,8 +20,8 @@ struct gt_bench {
     uint64_t launches; /* so far: which set and result come next */
     uint64_t finals;   /* so far: seeds the order of the next one */
     gt_devptr canary;
-    struct gt_lt *lt;     /* NULL until gt_bench_baseline */
-    struct gt_nvml *nvml; /* NULL where there is none */
+    struct gt_lt *lt;             /* NULL until gt_bench_baseline */
+    struct gt_throttle *throttle; /* NULL where there is none */
 };
 
 /* What can be timed: a loaded candidate, or an answer of cuBLASLt. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "err.h"
-#include "nvml.h"
+#include "throttle.h"
 #include "stats.h"
 
 #define LAUNCH_NS    12000 /* the host's time for a launch and two events, rounded up */
@@ -123,7 +123,7 @@ static void take_series(struct gt_trial *trial, const struct gt_bench *bench,
 {
     char reasons[128];
 
-    gt_nvml_throttle(bench->nvml, reasons, sizeof(reasons));
+    gt_throttle_reasons(bench->throttle, reasons, sizeof(reasons));
     if (*reasons)
         snprintf(trial->detail, sizeof(trial->detail), "clocks held down: %s", reasons);
     memcpy(trial->sample, series->sample, sizeof(trial->sample));

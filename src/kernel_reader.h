@@ -36,4 +36,7 @@ int gt_reader_triple(struct gt_reader *r, struct gt_expr *expr[3], const cJSON *
 int gt_reader_list(struct gt_reader *r, const char *key, size_t max, enum gt_presence presence,
                    int (*read)(struct gt_reader *, const cJSON *, size_t));
 
+/* kernel_serves.c: reads "serves" of the top object. */
+int gt_reader_serves(struct gt_reader *r);
+
 #endif

@@ -25,4 +25,14 @@ void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *problem
 int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
                       struct gt_resolved *resolved, struct gt_err *err);
 
+/* Whether the candidate can run; fills its geometry. */
+bool gt_lookup_fits(const struct gt_candidate *candidate, struct gt_geometry *geometry);
+
+/* Changes a few parameters so that it can; false: that was not enough.  A winner for aligned
+ * operands, say, needs narrower loads to serve others. */
+bool gt_lookup_mend(struct gt_candidate *candidate, struct gt_geometry *geometry);
+
+/* The model's estimate in microseconds; 0: it has none. */
+double gt_lookup_predict(const struct gt_candidate *candidate, const struct gt_geometry *geometry);
+
 #endif

@@ -1,14 +1,13 @@
 /* lookup_tiers.c - finds the answer for a problem: exact, near, family, none.
  *
  * exact   a row of this problem, tuned on this device with the kernel's present template.
- * near    winners of the nearest tuned problems of the arch, made to fit this one, of which the
- *         model expects the least time here.
- * family  no problem like it was tuned on the arch: default points and winners of other archs,
- *         ranked by the model. */
+ * near    winners of the nearest tuned problems of the arch, made to fit this one (lookup_mend.c),
+ *         of which the model expects the least time here.
+ * family  no problem like it was tuned on the arch: default points and winners of other layouts,
+ *         epilogues and archs, ranked by the model. */
 #include "lookup_impl.h"
 
 #include "err.h"
-#include "predict.h"
 #include "problem.h"
 
 #include <math.h>
@@ -20,7 +19,8 @@
 
 /* Estimated slowdown of an answer against a tuned kernel.  Rules of thumb: about 5 % for each
  * doubling of a size between the problem asked for and the one tuned, 5 % each for another device
- * of the arch and for a template changed since, a third for what was never tuned on the arch. */
+ * of the arch, a template changed since and a point that had to be mended, a third for what was
+ * never tuned on the arch. */
 #define GT_LOSS_NEAR    0.02
 #define GT_LOSS_OCTAVE  0.05
 #define GT_LOSS_DEVICE  0.05
@@ -63,72 +63,14 @@ static double distance(const struct gt_problem *x, const struct gt_problem *y)
     return sqrt(m * m + n * n + 0.25 * k * k + 0.5 * tiles * tiles);
 }
 
-/* Whether a winner for the one problem computes the other: same types, layout and epilogue, and at
- * least the accuracy asked for. */
-static bool same_kind(const struct gt_problem *asked, const struct gt_problem *tuned)
+/* Whether a winner for the one problem may compute the other: same types, and at least the accuracy
+ * asked for; same layout and epilogue unless it is a distant relative that is looked for. */
+static bool same_kind(const struct gt_problem *asked, const struct gt_problem *tuned, bool distant)
 {
     return asked->type == tuned->type && asked->out == tuned->out && asked->acc == tuned->acc &&
-           asked->trans_a == tuned->trans_a && asked->trans_b == tuned->trans_b &&
-           asked->epilogue == tuned->epilogue && tuned->accuracy <= asked->accuracy;
-}
-
-/* Whether the candidate can run here; fills its geometry. */
-static bool fits(const struct gt_candidate *candidate, struct gt_geometry *geometry)
-{
-    int failed;
-
-    return gt_candidate_valid(candidate, &failed, NULL) == GT_OK && failed < 0 &&
-           gt_candidate_geometry(candidate, geometry, NULL) == GT_OK;
-}
-
-static double predicted_us(const struct gt_candidate *candidate, const struct gt_geometry *geometry)
-{
-    double us;
-
-    return gt_predict(candidate, geometry, 0, 0, &us, NULL) == GT_OK && isfinite(us) && us > 0 ? us
-                                                                                               : 0;
-}
-
-/* Changes one parameter, or else two, so that the candidate fits: a winner for aligned operands
- * needs only narrower loads to serve others.  Of one parameter the change the model likes best, of
- * two the first that fits.  false: none does. */
-static bool mend(struct gt_candidate *candidate, struct gt_geometry *geometry)
-{
-    const struct gt_kernel *kernel = candidate->kernel;
-    const struct gt_point start = candidate->point;
-    struct gt_point best = start;
-    struct gt_geometry tried;
-    double least = 0;
-
-    for (size_t i = 0; i < kernel->params; i++)
-        for (size_t v = 0; v < kernel->param[i].count; v++) {
-            double us;
-
-            candidate->point = start;
-            candidate->point.value[i] = kernel->param[i].value[v];
-            if (!fits(candidate, &tried))
-                continue;
-            us = predicted_us(candidate, &tried);
-            if (least == 0 || us < least) {
-                least = us > 0 ? us : HUGE_VAL;
-                best = candidate->point;
-                *geometry = tried;
-            }
-        }
-    candidate->point = best;
-    if (least > 0)
-        return true;
-    for (size_t i = 0; i < kernel->params; i++)
-        for (size_t j = i + 1; j < kernel->params; j++)
-            for (size_t v = 0; v < kernel->param[i].count; v++)
-                for (size_t w = 0; w < kernel->param[j].count; w++) {
-                    candidate->point = start;
-                    candidate->point.value[i] = kernel->param[i].value[v];
-                    candidate->point.value[j] = kernel->param[j].value[w];
-                    if (fits(candidate, geometry))
-                        return true;
-                }
-    return false;
+           tuned->accuracy <= asked->accuracy &&
+           (distant || (asked->trans_a == tuned->trans_a && asked->trans_b == tuned->trans_b &&
+                        asked->epilogue == tuned->epilogue));
 }
 
 /* The time to expect here.  The model's estimate, and for a row that was timed, scaled by how far
@@ -138,13 +80,13 @@ static double expect_us(const struct gt_candidate *candidate, const struct gt_ge
 {
     struct gt_candidate there = *candidate;
     struct gt_geometry unused;
-    double us = predicted_us(candidate, geometry), us_there = 0;
+    double us = gt_lookup_predict(candidate, geometry), us_there = 0;
 
     if (!row || row->predicted || row->cc != candidate->device->cc || us == 0)
         return us;
     there.problem = &row->problem;
-    if (fits(&there, &unused))
-        us_there = predicted_us(&there, &unused);
+    if (gt_lookup_fits(&there, &unused))
+        us_there = gt_lookup_predict(&there, &unused);
     return us_there > 0 ? us * row->us / us_there : us;
 }
 
@@ -168,6 +110,15 @@ static void consider(struct search *search, const struct gt_candidate *candidate
     resolved->answer.expected_loss = loss < GT_LOSS_MOST ? loss : GT_LOSS_MOST;
 }
 
+/* gt_kernels_find without its sentence: rows of kernels that are gone are nothing to speak of. */
+static const struct gt_kernel *find_kernel(const struct gt_kernels *kernels, const char *name)
+{
+    for (size_t i = 0; i < kernels->count; i++)
+        if (strcmp(kernels->kernel[i]->name, name) == 0)
+            return kernels->kernel[i];
+    return NULL;
+}
+
 /* The row's kernel and point for the problem asked for; false: there is no such kernel or point
  * any more, or it does not serve the problem. */
 static bool take_row(const struct search *search, const struct gt_table_row *row,
@@ -177,7 +128,7 @@ static bool take_row(const struct search *search, const struct gt_table_row *row
 
     candidate->problem = &resolved->problem;
     candidate->device = &resolved->device;
-    candidate->kernel = gt_kernels_find(&search->sources->kernels, row->kernel, NULL);
+    candidate->kernel = find_kernel(&search->sources->kernels, row->kernel);
     return candidate->kernel &&
            gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL) &&
            gt_point_parse(&candidate->point, candidate->kernel, row->point, NULL) == GT_OK;
@@ -224,7 +175,7 @@ static void find_exact(struct search *search)
         if (memcmp(&asked, &tuned, sizeof(asked)) != 0 ||
             (best && compare_trust(search, row, best) <= 0) || !take_row(search, row, &candidate) ||
             strcmp(row->signature, candidate.kernel->signature) != 0 ||
-            !fits(&candidate, &geometry))
+            !gt_lookup_fits(&candidate, &geometry))
             continue;
         best = row;
         resolved->kernel = candidate.kernel;
@@ -246,7 +197,8 @@ static int nearer(const void *x, const void *y)
 
 /* Which rows are looked at. */
 struct among {
-    bool arch, predicted; /* of the arch, or of all others; predicted, or measured */
+    bool distant;   /* of any arch, layout and epilogue; else of those asked for */
+    bool predicted; /* predicted rows only; else measured ones only */
 };
 
 /* Rows of the same kind of problem, nearest first. */
@@ -263,30 +215,31 @@ static int list_neighbours(const struct search *search, struct among among, stru
     for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++) {
         struct neighbour *to = *list + *count;
 
-        if ((row->cc == search->resolved->device.cc) != among.arch ||
-            row->predicted != among.predicted || !same_kind(problem, &row->problem))
+        if ((!among.distant && row->cc != search->resolved->device.cc) ||
+            row->predicted != among.predicted || !same_kind(problem, &row->problem, among.distant))
             continue;
         to->row = row;
         to->distance = distance(problem, &row->problem);
         to->loss = GT_LOSS_NEAR + GT_LOSS_OCTAVE * to->distance;
         if (!same_device(search, row))
             to->loss += GT_LOSS_DEVICE;
+        if (among.distant)
+            to->loss += GT_LOSS_FAMILY;
         ++*count;
     }
     qsort(*list, *count, sizeof(**list), nearer);
     return GT_OK;
 }
 
-/* Lets the nearest winners compete; extra_loss: for what they have in common. */
-static int find_near(struct search *search, struct among among, double extra_loss,
-                     struct gt_err *err)
+/* Lets the nearest winners compete. */
+static int find_near(struct search *search, struct among among, struct gt_err *err)
 {
     struct neighbour *list;
     size_t count, taken = 0;
     int code = list_neighbours(search, among, &list, &count, err);
 
     for (size_t i = 0; !code && i < count && i < GT_NEAR_TRIES && taken < GT_NEAR_MOST; i++) {
-        double loss = list[i].loss + extra_loss;
+        double loss = list[i].loss;
         struct gt_candidate candidate;
         struct gt_geometry geometry;
 
@@ -294,8 +247,8 @@ static int find_near(struct search *search, struct among among, double extra_los
             continue;
         if (strcmp(list[i].row->signature, candidate.kernel->signature) != 0)
             loss += GT_LOSS_CHANGED;
-        if (!fits(&candidate, &geometry)) {
-            if (!mend(&candidate, &geometry))
+        if (!gt_lookup_fits(&candidate, &geometry)) {
+            if (!gt_lookup_mend(&candidate, &geometry))
                 continue;
             loss += GT_LOSS_MENDED;
         }
@@ -322,7 +275,7 @@ static void find_default(struct search *search, bool production)
             !gt_kernel_serves(candidate.kernel, candidate.problem, candidate.device, NULL))
             continue;
         gt_point_default(&candidate.point, candidate.kernel);
-        if (fits(&candidate, &geometry) || mend(&candidate, &geometry))
+        if (gt_lookup_fits(&candidate, &geometry) || gt_lookup_mend(&candidate, &geometry))
             consider(search, &candidate, &geometry, NULL, GT_LOSS_FAMILY);
     }
 }
@@ -366,15 +319,15 @@ int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
     find_exact(&search);
     if (search.found)
         return describe(&search, GT_TIER_EXACT, err);
-    code = find_near(&search, (struct among){.arch = true}, 0, err);
+    code = find_near(&search, (struct among){0}, err);
     if (!code && !search.found)
-        code = find_near(&search, (struct among){.arch = true, .predicted = true}, 0, err);
+        code = find_near(&search, (struct among){.predicted = true}, err);
     if (code)
         return code;
     if (search.found)
         return describe(&search, GT_TIER_NEAR, err);
     find_default(&search, true);
-    code = find_near(&search, (struct among){0}, GT_LOSS_FAMILY, err);
+    code = find_near(&search, (struct among){.distant = true}, err);
     if (code)
         return code;
     if (!search.found)

@@ -76,8 +76,9 @@ static int keep_texts(struct gt_table *table, const char *const text[5], const c
         return gt_err_nomem(err);
     at = chunk->bytes;
     for (int i = 0; i < 5; i++) {
-        *to[i] = at;
-        at = stpcpy(at, text[i]) + 1;
+        size = strlen(text[i]) + 1;
+        *to[i] = memcpy(at, text[i], size);
+        at += size;
     }
     chunk->next = table->chunk;
     table->chunk = chunk;

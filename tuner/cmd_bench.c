@@ -9,6 +9,7 @@
 #include "../src/problem.h"
 #include "../src/strbuf.h"
 #include "cmd_csv.h"
+#include "cmd_report.h"
 #include "cmd_session.h"
 #include "commands.h"
 #include "progress.h"
@@ -173,11 +174,13 @@ static void print_row(struct bench *bench, const struct gt_problem *problem,
         bench->compared++;
     }
     gt_problem_format(problem, text);
-    gt_point_format(&point, winner->kernel, &winner->point);
+    gt_report_point(&point, winner->kernel, &winner->point);
     fprintf(bench->session.cli->out, "%-34s %11.2f %9.2f %11s %8s  %s %s\n", text, winner->trial.us,
             gt_problem_flops(problem) / winner->trial.us * 1e-6, against, ratio,
             winner->kernel->name, point.text);
     fflush(bench->session.cli->out);
+    gt_strbuf_reset(&point);
+    gt_point_format(&point, winner->kernel, &winner->point);
     csv_row(bench, problem, winner, baseline, have, point.text);
     bench->done++;
     gt_strbuf_release(&point);
@@ -271,7 +274,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         rc = gt_budget_parse(&bench.budget, options->session.budget, err);
     if (!rc)
         rc = gt_session_open(&bench.session, cli, &options->session, err);
-    if (!rc)
+    if (!rc && bench.tune)
         rc = gt_session_kernels(&bench.kernel, &bench.kernels, &bench.session.kernels,
                                 options->session.kernels, err);
     if (!rc && options->csv && bench.session.measures)

@@ -118,7 +118,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     else
         rc = gt_export(cli->out, format, store, &filter, &rows, err);
     if (!rc && !copy && !cli->quiet)
-        fprintf(cli->log, "%lld rows\n", (long long)rows);
+        fprintf(cli->log, "%lld row%s\n", (long long)rows, rows == 1 ? "" : "s");
     gt_store_close(store);
     return rc;
 }

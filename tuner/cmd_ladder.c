@@ -7,11 +7,13 @@
 #include "../src/problem.h"
 #include "../src/strbuf.h"
 #include "cmd_csv.h"
+#include "cmd_report.h"
 #include "cmd_session.h"
 #include "commands.h"
 
-#define DEFAULT_SHAPE  "4096x4096x4096"
-#define DEFAULT_TRIALS 64
+#define DEFAULT_SHAPE   "4096x4096x4096"
+#define DEFAULT_TRIALS  64
+#define REPORTED_INDENT "                          reported "
 
 struct options {
     struct gt_session_options session;
@@ -34,12 +36,13 @@ static const char csv_heading[] =
     "device,problem,rung,kernel,point,predicted,us,lo_us,hi_us,tflops,cublas_us,ratio,reported";
 
 /* "82.0 % RTX 3090, 4096^3; 100.0 % A10": what others reported for the kernel. */
-static void add_reported(struct gt_strbuf *buf, const struct gt_kernel *kernel)
+static void add_reported(struct gt_strbuf *buf, const struct gt_kernel *kernel,
+                         const char *separator)
 {
     for (size_t i = 0; i < kernel->reported_count; i++) {
         const struct gt_reported *reported = &kernel->reported[i];
 
-        gt_strbuf_add(buf, i ? "; " : "");
+        gt_strbuf_add(buf, i ? separator : "");
         if (reported->share > 0)
             gt_strbuf_addf(buf, "%.1f %% ", 100 * reported->share);
         if (reported->tflops > 0)
@@ -59,8 +62,8 @@ static void print_rung(const struct gt_session *session, struct gt_csv *csv,
     FILE *out = session->cli->out;
 
     gt_problem_format(result->problem, problem);
-    gt_point_format(&point, kernel, &best->point);
-    add_reported(&reported, kernel);
+    gt_report_point(&point, kernel, &best->point);
+    add_reported(&reported, kernel, "\n" REPORTED_INDENT);
     if (kernel->rung)
         snprintf(rung, sizeof(rung), "%d", kernel->rung);
     if (result->have_baseline)
@@ -68,7 +71,11 @@ static void print_rung(const struct gt_session *session, struct gt_csv *csv,
     fprintf(out, "%4s  %-18s %11.2f %9.2f %9s  %s\n", rung, kernel->name, best->trial.us, tflops,
             share, point.text);
     if (reported.length)
-        fprintf(out, "%26sreported: %s\n", "", reported.text);
+        fprintf(out, REPORTED_INDENT "%s\n", reported.text);
+    gt_strbuf_reset(&point);
+    gt_strbuf_reset(&reported);
+    gt_point_format(&point, kernel, &best->point);
+    add_reported(&reported, kernel, "; ");
     gt_csv_text(csv, session->evaluator->device.name);
     gt_csv_text(csv, problem);
     gt_csv_text(csv, kernel->rung ? rung : "");
@@ -124,13 +131,17 @@ static int climb_all(struct gt_session *session, struct gt_csv *csv,
     fprintf(session->cli->out, "%s on %s (sm_%d): %s\n", text, session->evaluator->device.name,
             session->evaluator->device.cc,
             session->measures ? "measured" : "PREDICTED by a model, nothing was measured");
-    fprintf(session->cli->out, "rung  %-18s %11s %9s %9s  point\n", "kernel",
+    fprintf(session->cli->out, "rung  %-18s %11s %9s %9s  point (where not default)\n", "kernel",
             session->measures ? "measured us" : "predict. us", "TFLOP/s", "of cuBLAS");
-    for (size_t i = 0; i < session->kernels.count && !rc; i++) {
-        const struct gt_kernel *kernel = session->kernels.kernel[i];
+    /* Sorted by rung, kernels without one first: those come last here, as what the ladder leads to.
+     */
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < session->kernels.count && !rc; i++) {
+            const struct gt_kernel *kernel = session->kernels.kernel[i];
 
-        if (kernel->rung || kernel->production)
-            rc = climb(session, csv, kernel, problem, trials, done, err);
+            if (pass == 0 ? kernel->rung > 0 : kernel->rung == 0 && kernel->production)
+                rc = climb(session, csv, kernel, problem, trials, done, err);
+        }
     }
     fputc('\n', session->cli->out);
     return rc;

@@ -74,7 +74,7 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
                 answer->predicted ? "PREDICTED, never measured" : "measured");
     fprintf(out, "  loss       %.1f %% expected against a tuned kernel\n",
             100 * answer->expected_loss);
-    fprintf(out, "  launch     grid %u x %u x %u, block %u x %u x %u, %u bytes of shared memory\n",
+    fprintf(out, "  launch     grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared\n",
             answer->grid[0], answer->grid[1], answer->grid[2], answer->block[0], answer->block[1],
             answer->block[2], answer->shared_bytes);
     fprintf(out, "  workspace  %zu bytes\n", answer->workspace_bytes);

@@ -2,6 +2,8 @@
  */
 #include "cmd_report.h"
 
+#include <string.h>
+
 #include "../src/problem.h"
 #include "../src/strbuf.h"
 
@@ -9,6 +11,22 @@
 static double tflops(const struct gt_problem *problem, double us)
 {
     return us > 0 ? gt_problem_flops(problem) / us * 1e-6 : 0;
+}
+
+void gt_report_point(struct gt_strbuf *buf, const struct gt_kernel *kernel,
+                     const struct gt_point *point)
+{
+    size_t before = buf->length;
+
+    for (size_t i = 0; i < kernel->params; i++) {
+        const struct gt_param *param = &kernel->param[i];
+
+        if (point->value[i] != param->value[param->standard])
+            gt_strbuf_addf(buf, "%s%s=%lld", buf->length > before ? "," : "", param->name,
+                           (long long)point->value[i]);
+    }
+    if (buf->length == before)
+        gt_strbuf_add(buf, "(defaults)");
 }
 
 static void print_heading(const struct gt_session *session, const struct gt_sweep_result *result)
@@ -42,7 +60,7 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
     FILE *out = session->cli->out;
 
     gt_strbuf_reset(point);
-    gt_point_format(point, row->kernel, &row->point);
+    gt_report_point(point, row->kernel, &row->point);
     fprintf(out, "%4zu%c %-12s %11.2f", i + 1, i && row->tie ? '=' : ' ', row->kernel->name,
             trial->us);
     if (session->measures)
@@ -55,6 +73,38 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
     fprintf(out, " %5d %7lld  %s\n", trial->registers, (long long)trial->shared_bytes, point->text);
 }
 
+/* Keeps the reason of the first trial that failed. */
+static int take_reason(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct gt_strbuf *reason = context;
+
+    const char *detail = row->detail ? row->detail : "";
+
+    if (!reason->length && row->status != GT_STATUS_OK)
+        gt_strbuf_addf(reason, "%s %s: %s%s%.*s", row->kernel, row->point,
+                       gt_status_name(row->status), *detail ? ": " : "", (int)strcspn(detail, "\n"),
+                       detail);
+    return gt_strbuf_check(reason, err);
+}
+
+/* Why there is no row: no kernel serves the problem, or what became of one that was tried. */
+static void print_nothing(const struct gt_session *session, const struct gt_sweep_result *result)
+{
+    struct gt_strbuf reason = GT_STRBUF_INIT;
+    char text[GT_PROBLEM_TEXT_MAX];
+    const struct gt_row_filter filter = {.problem = text, .cc = session->evaluator->device.cc};
+    struct gt_err ignored;
+
+    gt_problem_format(result->problem, text);
+    if (result->nothing.code)
+        gt_strbuf_add(&reason, result->nothing.msg);
+    else if (gt_store_rows(session->store, &filter, take_reason, &reason, &ignored))
+        gt_strbuf_reset(&reason);
+    fprintf(session->cli->out, "no valid candidate%s%s\n\n", reason.length ? "; " : "",
+            reason.text);
+    gt_strbuf_release(&reason);
+}
+
 void gt_report_result(const struct gt_session *session, const struct gt_sweep_result *result,
                       size_t rows)
 {
@@ -63,12 +113,11 @@ void gt_report_result(const struct gt_session *session, const struct gt_sweep_re
 
     print_heading(session, result);
     if (!result->rows) {
-        fprintf(out, "no valid candidate%s%s\n\n", result->nothing.code ? ": " : "",
-                result->nothing.code ? result->nothing.msg : "");
+        print_nothing(session, result);
         return;
     }
     print_baseline(session, result);
-    fprintf(out, "rank  %-12s %11s%s %8s%s%s %5s %7s  point\n", "kernel",
+    fprintf(out, "rank  %-12s %11s%s %8s%s%s %5s %7s  point (where not default)\n", "kernel",
             session->measures ? "measured us" : "predict. us",
             session->measures ? "  [95 % interval]" : "", "TFLOP/s",
             session->measures && result->have_baseline ? " x cuBLAS" : "",

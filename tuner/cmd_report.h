@@ -9,6 +9,11 @@
 void gt_report_result(const struct gt_session *session, const struct gt_sweep_result *result,
                       size_t rows);
 
+/* Appends the parameters that do not have their default: a point text all the same, only shorter.
+ */
+void gt_report_point(struct gt_strbuf *buf, const struct gt_kernel *kernel,
+                     const struct gt_point *point);
+
 /* What the run did, in one or two sentences on cli->log. */
 void gt_report_summary(const struct gt_session *session, const struct gt_sweep_result *result);
 

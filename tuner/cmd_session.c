@@ -6,11 +6,14 @@
 
 #include "../src/cache.h"
 #include "../src/err.h"
+#include "../src/near.h"
 #include "../src/problemset.h"
 #include "progress.h"
+#include "strategy.h"
 
-#define DEFAULT_DB   "gemmtune.db"
-#define DEFAULT_SEED 1
+#define DEFAULT_DB     "gemmtune.db"
+#define DEFAULT_SEED   1
+#define MAX_STRATEGIES 32
 
 /* Opens the evaluator of a --device text. */
 static int open_device(struct gt_session *session, const struct gt_session_options *options,
@@ -21,6 +24,9 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
         .cache_dir = session->cache_dir,
         .kernels_dir = options->kernels_dir,
         .jobs = (int)options->jobs,
+        .launch_deadline_s = (double)options->deadline,
+        .compile_cpu_s = (double)options->compile_cpu,
+        .compile_memory = options->compile_memory << 20,
         .baseline = !options->baseline || strcmp(options->baseline, "none") != 0,
         .bench = {.warm_l2 = options->l2 && strcmp(options->l2, "warm") == 0,
                   .seed = session->seed},
@@ -29,7 +35,7 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
     return gt_evaluator_open(&session->evaluator, device, &evaluator, err);
 }
 
-/* Whether "sm_86" or "86" means compute capability cc. */
+/* A --device that is not of the --arch. */
 static int check_arch(const struct gt_session *session, const char *device, int cc,
                       struct gt_err *err)
 {
@@ -37,6 +43,8 @@ static int check_arch(const struct gt_session *session, const char *device, int 
 
     if (!cc || found->cc == cc)
         return GT_OK;
+    if (found->profile)
+        return gt_err_set(err, GT_ERANGE, "--arch sm_%d contradicts --device %s", cc, device);
     return gt_err_set(err, GT_ENOGPU,
                       "--device %s is %s (sm_%d), not sm_%d; leave --device out to predict for "
                       "sm_%d without measuring",
@@ -86,6 +94,36 @@ static int open_evaluator(struct gt_session *session, const struct gt_session_op
     return open_arch(session, options, cc, err);
 }
 
+/* Names that a sweep would only look up after everything is open: a slip should cost nothing. */
+static int check_names(const struct gt_session *session, const struct gt_session_options *options,
+                       struct gt_err *err)
+{
+    const char *known[MAX_STRATEGIES];
+    const struct gt_kernel **kernel = NULL;
+    const char *wanted = options->strategy;
+    const char *near;
+    size_t count = 0;
+    int rc;
+
+    if (options->kernels) {
+        rc = gt_session_kernels(&kernel, &count, &session->kernels, options->kernels, err);
+        free(kernel);
+        if (rc)
+            return rc;
+    }
+    for (count = 0; wanted && gt_strategies[count] && count < MAX_STRATEGIES; count++) {
+        known[count] = gt_strategies[count]->name;
+        if (strcmp(known[count], wanted) == 0)
+            return GT_OK;
+    }
+    if (!wanted)
+        return GT_OK;
+    near = gt_near(wanted, strlen(wanted), known, count);
+    return gt_err_set(err, GT_ENOTFOUND,
+                      "unknown strategy '%s'%s%s%s; tune list strategies names them", wanted,
+                      near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err)
 {
@@ -99,6 +137,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = gt_arch_parse(options->arch, &cc, err);
     if (!rc)
         rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir, err);
+    if (!rc)
+        rc = check_names(session, options, err);
     if (!rc)
         rc = gt_cache_dir(&session->cache_dir, err);
     if (!rc)
@@ -116,9 +156,11 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
                 session->cache_dir, options->db ? options->db : DEFAULT_DB);
     session->measures = !session->evaluator->device.profile;
+    if (!session->measures && !cli->quiet && session->no_gpu.code)
+        fprintf(cli->log, "no sm_%d GPU here (%s)\n", session->evaluator->device.cc,
+                session->no_gpu.msg);
     if (!session->measures && !cli->quiet)
-        fprintf(cli->log, "%s%sall times are PREDICTED for sm_%d by a model; nothing is measured\n",
-                session->no_gpu.code ? session->no_gpu.msg : "", session->no_gpu.code ? ": " : "",
+        fprintf(cli->log, "all times are PREDICTED for sm_%d by a model; nothing is measured\n",
                 session->evaluator->device.cc);
     return GT_OK;
 }

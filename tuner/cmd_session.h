@@ -10,6 +10,7 @@
 struct gt_session_options {
     const char *arch, *device, *db, *kernels, *kernels_dir, *strategy, *budget, *baseline, *l2;
     int64_t jobs, seed;
+    int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
 };
 
 /* Rows for an option table; `type` has a member `struct gt_session_options session`. */
@@ -69,6 +70,34 @@ struct gt_session_options {
          NULL,                                                                                   \
          1,                                                                                      \
          256},                                                                                   \
+        {"deadline",                                                                             \
+         0,                                                                                      \
+         GT_OPTION_INTEGER,                                                                      \
+         offsetof(type, session.deadline),                                                       \
+         "SECONDS",                                                                              \
+         "a candidate is killed on the GPU after this time, more for large problems "            \
+         "(default: 10)",                                                                        \
+         NULL,                                                                                   \
+         1,                                                                                      \
+         3600},                                                                                  \
+        {"compile-cpu",                                                                          \
+         0,                                                                                      \
+         GT_OPTION_INTEGER,                                                                      \
+         offsetof(type, session.compile_cpu),                                                    \
+         "SECONDS",                                                                              \
+         "CPU time after which compiling a candidate is given up (default: 60)",                 \
+         NULL,                                                                                   \
+         1,                                                                                      \
+         86400},                                                                                 \
+        {"compile-memory",                                                                       \
+         0,                                                                                      \
+         GT_OPTION_INTEGER,                                                                      \
+         offsetof(type, session.compile_memory),                                                 \
+         "MIB",                                                                                  \
+         "memory that a compile worker may use (default: 2048)",                                 \
+         NULL,                                                                                   \
+         256,                                                                                    \
+         1048576},                                                                               \
         {"seed",                                                                                 \
          0,                                                                                      \
          GT_OPTION_INTEGER,                                                                      \

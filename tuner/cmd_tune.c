@@ -37,7 +37,7 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
     int rc = GT_OK;
 
     for (size_t i = 0; i < count; i++) {
-        if (!result[i].problem)
+        if (!result[i].nothing.code && result[i].fresh + result[i].resumed == 0)
             continue; /* the sweep was interrupted before it */
         valid += result[i].rows > 0;
         if (!session->cli->json)
@@ -79,6 +79,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     if (!options->session.budget)
         budget = gt_budget_default(session.measures);
     rc = gt_session_sweep(&session, problem, problems, kernel, kernels, &budget, result, err);
+    if (rc && rc != GT_ECONFIG && result[0].nothing.code == rc)
+        rc = GT_OK; /* the only problem is served by no kernel: reported below, with exit code 4 */
     if (rc == GT_OK || rc == GT_EINTERRUPTED) {
         printed = report(&session, result, problems,
                          options->rows ? (size_t)options->rows : DEFAULT_ROWS, err);

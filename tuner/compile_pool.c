@@ -4,11 +4,11 @@
  * here, on the monotonic clock: a worker that misses one is killed and its job becomes a status. */
 #include "compile_pool.h"
 
+#include "compile_job.h"
 #include "compile_slot.h"
 
 #include "../src/cache.h"
 #include "../src/err.h"
-#include "../src/render.h"
 
 #include <search.h>
 #include <stdio.h>
@@ -18,17 +18,6 @@
 
 #define MAX_JOBS       256
 #define MAX_BAD_STARTS 3 /* in a row, then the pool gives up */
-
-/* One cubin to be made. */
-struct job {
-    struct gt_compile_request request;
-    struct gt_strbuf source;
-    char *name, *include_dir;
-    char key[GT_DIGEST_HEX];
-    uint64_t *id; /* the candidates that wait for it */
-    size_t ids, capacity;
-    struct job *next;
-};
 
 struct answer {
     struct gt_compiled compiled;
@@ -47,41 +36,15 @@ struct gt_compile_pool {
     char *cache_dir;
     struct worker {
         struct gt_slot slot;
-        struct job *job; /* while the slot is BUSY */
+        struct gt_job *job; /* while the slot is BUSY */
     } worker[MAX_JOBS];
     int workers, nvrtc, bad_starts;
-    struct job *queue, **queue_end;
+    struct gt_job *queue, **queue_end;
     struct answer *answer, **answer_end;
     void *failures; /* tsearch tree of struct failure */
     size_t pending;
     struct gt_compile_stats stats;
 };
-
-static void job_free(struct job *job)
-{
-    if (!job)
-        return;
-    gt_strbuf_release(&job->source);
-    free(job->name);
-    free(job->include_dir);
-    free(job->id);
-    free(job);
-}
-
-static int job_add_id(struct job *job, uint64_t id, struct gt_err *err)
-{
-    if (job->ids == job->capacity) {
-        const size_t capacity = job->capacity ? 2 * job->capacity : 4;
-        uint64_t *grown = realloc(job->id, capacity * sizeof(*grown));
-
-        if (!grown)
-            return gt_err_nomem(err);
-        job->id = grown;
-        job->capacity = capacity;
-    }
-    job->id[job->ids++] = id;
-    return GT_OK;
-}
 
 static int push_answer(struct gt_compile_pool *pool, const struct gt_compiled *compiled,
                        struct gt_err *err)
@@ -127,8 +90,8 @@ static void remember_failure(struct gt_compile_pool *pool, const struct gt_compi
 }
 
 /* Hands the job's outcome to everybody who waits for it; frees the job. */
-static int finish_job(struct gt_compile_pool *pool, struct job *job, struct gt_compiled *compiled,
-                      struct gt_err *err)
+static int finish_job(struct gt_compile_pool *pool, struct gt_job *job,
+                      struct gt_compiled *compiled, struct gt_err *err)
 {
     int rc = GT_OK;
     size_t i;
@@ -141,7 +104,7 @@ static int finish_job(struct gt_compile_pool *pool, struct job *job, struct gt_c
         compiled->cached = i > 0;
         rc = push_answer(pool, compiled, err);
     }
-    job_free(job);
+    gt_job_free(job);
     return rc;
 }
 
@@ -161,7 +124,7 @@ static void judge_spills(struct gt_compiled *compiled)
 static int take_report(struct gt_compile_pool *pool, struct worker *worker,
                        struct gt_slot_report *report, struct gt_err *err)
 {
-    struct job *job = worker->job;
+    struct gt_job *job = worker->job;
     char sentence[256];
 
     if (report->event >= GT_SLOT_LOST) {
@@ -193,7 +156,7 @@ static int take_report(struct gt_compile_pool *pool, struct worker *worker,
 /* Gives a worker the oldest job; it is started when it is first needed. */
 static int feed(struct gt_compile_pool *pool, struct worker *worker, struct gt_err *err)
 {
-    struct job *job = pool->queue;
+    struct gt_job *job = pool->queue;
 
     if (!job || worker->slot.state == GT_SLOT_BUSY || worker->slot.state == GT_SLOT_STARTING)
         return GT_OK;
@@ -229,50 +192,10 @@ static int pump(struct gt_compile_pool *pool, struct gt_err *err)
 
 /* --- submitting ------------------------------------------------------------------------------- */
 
-/* The job for a candidate: its source, options and key. */
-static int job_new(struct job **out, struct gt_compile_pool *pool,
-                   const struct gt_candidate *candidate, struct gt_err *err)
-{
-    struct job *job = calloc(1, sizeof(*job));
-    struct gt_geometry geometry;
-    int rc;
-
-    if (!job)
-        return gt_err_nomem(err);
-    gt_strbuf_init(&job->source);
-    rc = gt_candidate_geometry(candidate, &geometry, err);
-    if (!rc)
-        rc = gt_render(&job->source, candidate, err);
-    if (rc)
-        goto out;
-    job->name = strdup(candidate->kernel->name);
-    job->include_dir = strdup(candidate->kernel->include_dir);
-    if (!job->name || !job->include_dir) {
-        rc = gt_err_nomem(err);
-        goto out;
-    }
-    job->request = (struct gt_compile_request){
-        .source = job->source.text,
-        .name = job->name,
-        .include_dir = job->include_dir,
-        .arch = geometry.code_arch,
-        .device_cc = candidate->device->cc,
-        .ptx = geometry.code_ptx,
-        .max_registers = geometry.max_registers,
-    };
-    rc = gt_cache_key(job->key, candidate->kernel, &job->request, pool->nvrtc, err);
-out:
-    if (rc)
-        job_free(job);
-    else
-        *out = job;
-    return rc;
-}
-
 /* The job of this key that is queued or being compiled, or NULL. */
-static struct job *find_job(const struct gt_compile_pool *pool, const char *key)
+static struct gt_job *find_job(const struct gt_compile_pool *pool, const char *key)
 {
-    struct job *job;
+    struct gt_job *job;
     int i;
 
     for (i = 0; i < pool->workers; i++) {
@@ -318,8 +241,8 @@ int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
 {
     struct gt_compiled compiled = {.id = id};
     struct gt_err why = {0};
-    struct job *job = NULL, *same;
-    int rc = job_new(&job, pool, candidate, &why);
+    struct gt_job *job = NULL, *same;
+    int rc = gt_job_new(&job, candidate, pool->nvrtc, &why);
 
     if (rc == GT_ENOMEM)
         return gt_err_nomem(err);
@@ -331,13 +254,13 @@ int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
     }
     same = find_job(pool, job->key);
     if (same || known(pool, job->key, &compiled)) {
-        rc = same ? job_add_id(same, id, err) : push_answer(pool, &compiled, err);
-        job_free(job);
+        rc = same ? gt_job_add(same, id, err) : push_answer(pool, &compiled, err);
+        gt_job_free(job);
         return rc;
     }
-    rc = job_add_id(job, id, err);
+    rc = gt_job_add(job, id, err);
     if (rc) {
-        job_free(job);
+        gt_job_free(job);
         return rc;
     }
     *pool->queue_end = job;
@@ -422,12 +345,12 @@ size_t gt_compile_pool_pending(const struct gt_compile_pool *pool)
 void gt_compile_pool_drop(struct gt_compile_pool *pool)
 {
     struct gt_compiled ignored;
-    struct job *job;
+    struct gt_job *job;
 
     while ((job = pool->queue)) {
         pool->queue = job->next;
         pool->pending -= job->ids;
-        job_free(job);
+        gt_job_free(job);
     }
     pool->queue_end = &pool->queue;
     while (pop_answer(pool, &ignored))
@@ -493,7 +416,7 @@ void gt_compile_pool_close(struct gt_compile_pool *pool)
     gt_compile_pool_drop(pool);
     for (i = 0; i < pool->workers; i++) {
         gt_slot_release(&pool->worker[i].slot);
-        job_free(pool->worker[i].job);
+        gt_job_free(pool->worker[i].job);
     }
     tdestroy(pool->failures, free);
     free(pool->cache_dir);

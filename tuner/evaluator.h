@@ -62,7 +62,7 @@ struct gt_evaluator_ops {
     size_t (*drop)(struct gt_evaluator *evaluator);
     /* Best time so far, for `slow`. */
     void (*set_best)(struct gt_evaluator *evaluator, double us);
-    /* Stages 2 and 3; NULL for evaluators that do not measure.  Blocking. */
+    /* Stages 2 and 3; NULL for evaluators that do not measure.  Blocking.  baseline may be NULL. */
     int (*sample)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
                   struct gt_trial *trial, struct gt_err *err);
     int (*final)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate, size_t count,

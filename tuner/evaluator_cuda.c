@@ -24,57 +24,6 @@
 #define PREPARE_S     120  /* allocation, operands... */
 #define PREPARE_FLOPS 2e10 /* ...and the float64 reference, |A||B| beside it */
 
-static void list_push(struct gt_entry_list *list, struct gt_entry *entry)
-{
-    entry->next = NULL;
-    if (list->last)
-        list->last->next = entry;
-    else
-        list->first = entry;
-    list->last = entry;
-    list->count++;
-}
-
-static struct gt_entry *list_pop(struct gt_entry_list *list)
-{
-    struct gt_entry *entry = list->first;
-
-    if (!entry)
-        return NULL;
-    list->first = entry->next;
-    if (!list->first)
-        list->last = NULL;
-    list->count--;
-    return entry;
-}
-
-/* Takes the entry of this ticket out of the list, or NULL. */
-static struct gt_entry *list_take(struct gt_entry_list *list, uint64_t ticket)
-{
-    struct gt_entry *entry, *before = NULL;
-
-    for (entry = list->first; entry && entry->ticket != ticket; entry = entry->next)
-        before = entry;
-    if (!entry)
-        return NULL;
-    if (before)
-        before->next = entry->next;
-    else
-        list->first = entry->next;
-    if (list->last == entry)
-        list->last = before;
-    list->count--;
-    return entry;
-}
-
-static void list_clear(struct gt_entry_list *list)
-{
-    struct gt_entry *entry;
-
-    while ((entry = list_pop(list)))
-        free(entry);
-}
-
 double gt_cuda_launch_s(const struct gt_cuda *cuda)
 {
     const struct gt_problem *problem = &cuda->gpu.problem;
@@ -89,39 +38,6 @@ double gt_cuda_launch_s(const struct gt_cuda *cuda)
 
 /* --- compiled candidates ---------------------------------------------------------------------- */
 
-/* Facts that only the compiler knows, and those that the worker could not find out. */
-static void complete_trial(const struct gt_entry *entry, struct gt_trial *trial)
-{
-    const struct gt_compiled *compiled = &entry->compiled;
-    struct gt_geometry geometry;
-    size_t i;
-
-    if (!trial->registers)
-        trial->registers = compiled->registers;
-    if (!trial->spill_bytes)
-        trial->spill_bytes = compiled->spill_bytes;
-    if (!trial->static_shared)
-        trial->static_shared = compiled->static_shared;
-    trial->compile_ms = compiled->ms;
-    if (gt_candidate_geometry(&entry->candidate, &geometry, NULL))
-        return;
-    trial->workspace_bytes = (int64_t)geometry.workspace_bytes;
-    for (i = 0; i < geometry.launches; i++) {
-        const int64_t shared = (int64_t)geometry.launch[i].shared_bytes + trial->static_shared;
-
-        if (shared > trial->shared_bytes)
-            trial->shared_bytes = shared;
-    }
-}
-
-/* The trial is finished with a status of the supervisor's. */
-void gt_cuda_finish_with(struct gt_entry *entry, enum gt_status status, const char *detail)
-{
-    entry->trial = (struct gt_trial){.status = status};
-    snprintf(entry->trial.detail, sizeof(entry->trial.detail), "%s", detail);
-    complete_trial(entry, &entry->trial);
-}
-
 int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
 {
     entry->ticket = ++cuda->tickets;
@@ -135,44 +51,22 @@ static int pump_pool(struct gt_cuda *cuda, struct gt_err *err)
     int rc;
 
     while ((rc = gt_compile_pool_collect(cuda->pool, 0, &compiled, err)) == 1) {
-        struct gt_entry *entry = list_take(&cuda->compiling, compiled.id);
+        struct gt_entry *entry = gt_entries_take(&cuda->compiling, compiled.id);
 
         if (!entry)
             continue; /* dropped meanwhile */
         entry->compiled = compiled;
         if (compiled.status == GT_STATUS_OK) {
-            list_push(&cuda->ready, entry);
+            gt_entries_push(&cuda->ready, entry);
         } else {
             gt_cuda_finish_with(entry, compiled.status, compiled.detail);
-            list_push(&cuda->done, entry);
+            gt_entries_push(&cuda->done, entry);
         }
     }
     return rc;
 }
 
 /* --- the GPU ---------------------------------------------------------------------------------- */
-
-/* Only what our own worker could have written is believed. */
-static void check_trial(struct gt_trial *trial)
-{
-    trial->detail[sizeof(trial->detail) - 1] = '\0';
-    if (trial->status > GT_STATUS_NONE && trial->status < GT_STATUS_COUNT && trial->samples >= 0 &&
-        trial->samples <= GT_MAX_SAMPLES)
-        return;
-    *trial = (struct gt_trial){.status = GT_STATUS_FAULT};
-    snprintf(trial->detail, sizeof(trial->detail), "the worker's answer makes no sense");
-}
-
-int gt_cuda_read_trial(struct gt_gpu_reply *reply, const struct gt_entry *entry,
-                       struct gt_trial *trial)
-{
-    gt_wire_get_struct(&reply->in, trial, sizeof(*trial));
-    if (reply->in.failed)
-        return GT_ESYNTAX;
-    check_trial(trial);
-    complete_trial(entry, trial);
-    return GT_OK;
-}
 
 /* The worker has answered for the running candidate, or is gone.  *again: it must be compiled
  * anew, because its image has left the cache. */
@@ -216,12 +110,12 @@ static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
     } else if (again) {
         entry->recompiled = true;
         cuda->gpu.ready = true; /* the worker only could not find a file */
-        list_push(&cuda->compiling, entry);
+        gt_entries_push(&cuda->compiling, entry);
         rc = gt_cuda_compile(cuda, entry, err);
     } else {
         if (entry->trial.status == GT_STATUS_FAULT || entry->trial.status == GT_STATUS_DEVICE_LOST)
             cuda->gpu.ready = false;
-        list_push(&cuda->done, entry);
+        gt_entries_push(&cuda->done, entry);
     }
     return rc;
 }
@@ -239,7 +133,7 @@ static int feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err)
     rc = gt_gpu_client_ready(&cuda->gpu, err);
     if (rc)
         return rc;
-    entry = list_pop(&cuda->ready);
+    entry = gt_entries_pop(&cuda->ready);
     if (events->launching && !entry->launched)
         rc = events->launching(events->context, entry->id, err);
     if (rc) {
@@ -300,12 +194,12 @@ int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct g
     const uint64_t ticket = entry->ticket;
     int rc = GT_OK;
 
-    list_push(&cuda->compiling, entry);
+    gt_entries_push(&cuda->compiling, entry);
     for (;;) {
         rc = pump_pool(cuda, err);
         if (rc)
             break;
-        if (list_take(&cuda->ready, ticket) || list_take(&cuda->done, ticket))
+        if (gt_entries_take(&cuda->ready, ticket) || gt_entries_take(&cuda->done, ticket))
             return GT_OK;
         if (signals && *signals > 1) {
             rc = gt_err_set(err, GT_EINTERRUPTED, "stopped at once");
@@ -313,7 +207,7 @@ int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct g
         }
         wait_for_workers(cuda, 1000);
     }
-    list_take(&cuda->compiling, ticket);
+    gt_entries_take(&cuda->compiling, ticket);
     return rc;
 }
 
@@ -361,7 +255,7 @@ static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
     if (rc)
         free(entry);
     else
-        list_push(&cuda->compiling, entry);
+        gt_entries_push(&cuda->compiling, entry);
     return rc;
 }
 
@@ -372,13 +266,13 @@ static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t
     const int64_t until = gt_clock_ms() + timeout_ms;
 
     for (;;) {
-        struct gt_entry *entry = list_pop(&cuda->done);
+        struct gt_entry *entry = gt_entries_pop(&cuda->done);
         int64_t left;
         int rc = GT_OK;
 
         if (!entry) {
             rc = pump(evaluator, err);
-            entry = list_pop(&cuda->done);
+            entry = gt_entries_pop(&cuda->done);
         }
         if (rc && !entry)
             return rc;
@@ -400,8 +294,8 @@ static size_t cuda_drop(struct gt_evaluator *evaluator)
     struct gt_cuda *cuda = evaluator->state;
 
     gt_compile_pool_drop(cuda->pool);
-    list_clear(&cuda->compiling);
-    list_clear(&cuda->ready);
+    gt_entries_clear(&cuda->compiling);
+    gt_entries_clear(&cuda->ready);
     return outstanding(cuda);
 }
 
@@ -421,7 +315,7 @@ static int cuda_open_problem(struct gt_evaluator *evaluator, const struct gt_pro
     if (rc)
         return rc;
     cuda_drop(evaluator);
-    list_clear(&cuda->done);
+    gt_entries_clear(&cuda->done);
     cuda->gpu.options.signals = evaluator->options.signals;
     cuda->best_us = 0;
     cuda->has_baseline = false;
@@ -439,9 +333,9 @@ static void cuda_close(struct gt_evaluator *evaluator)
 
     gt_gpu_client_close(&cuda->gpu);
     gt_compile_pool_close(cuda->pool);
-    list_clear(&cuda->compiling);
-    list_clear(&cuda->ready);
-    list_clear(&cuda->done);
+    gt_entries_clear(&cuda->compiling);
+    gt_entries_clear(&cuda->ready);
+    gt_entries_clear(&cuda->done);
     free(cuda->running);
     free(cuda);
 }

@@ -24,6 +24,11 @@ struct gt_entry_list {
     size_t count;
 };
 
+void gt_entries_push(struct gt_entry_list *list, struct gt_entry *entry); /* at the end */
+struct gt_entry *gt_entries_pop(struct gt_entry_list *list);              /* the first, or NULL */
+struct gt_entry *gt_entries_take(struct gt_entry_list *list, uint64_t ticket); /* or NULL */
+void gt_entries_clear(struct gt_entry_list *list);                             /* frees them */
+
 struct gt_cuda {
     struct gt_compile_pool *pool;
     struct gt_gpu_client gpu;

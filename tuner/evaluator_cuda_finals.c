@@ -205,6 +205,7 @@ int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *can
                   struct gt_err *err)
 {
     struct gt_cuda *cuda = evaluator->state;
+    struct gt_trial ignored;
     struct gt_entry *entry;
     bool lost = true;
     size_t i;
@@ -216,6 +217,8 @@ int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *can
     entry = calloc(count ? count : 1, sizeof(*entry));
     if (!entry)
         return gt_err_nomem(err);
+    if (!baseline)
+        baseline = &ignored;
     *baseline = (struct gt_trial){0};
     for (i = 0; !rc && i < count; i++) {
         rc = image_of(cuda, &candidate[i], &entry[i], err);

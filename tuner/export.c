@@ -204,6 +204,8 @@ int gt_export(FILE *file, enum gt_export_format format, struct gt_store *store,
     pass.ops->begin(&pass.out);
     code = gt_store_rows(store, &narrowed, add_row, &pass, err);
     if (!code)
+        code = gt_strbuf_check(&text, err); /* end may put it into another one */
+    if (!code)
         code = pass.ops->end(&pass.out, err);
     if (!code)
         code = gt_strbuf_check(&text, err);

@@ -102,19 +102,21 @@ static int add_params(struct gt_strbuf *text, const struct gt_row *row, struct g
     return GT_OK;
 }
 
-/* Whether m, n, k, batch, type, layout and accuracy say everything about the problem. */
-static bool is_plain(const struct gt_row *row)
+/* *plain: whether m, n, k, batch, type, layout and accuracy say everything about the problem. */
+static int check_plain(const struct gt_row *row, bool *plain, struct gt_err *err)
 {
     char canonical[GT_PROBLEM_TEXT_MAX], shape[GT_PROBLEM_TEXT_MAX];
     struct gt_problem problem;
+    int code;
 
     snprintf(shape, sizeof(shape),
              "%" PRId64 "x%" PRId64 "x%" PRId64 ":%s:%s:batch=%" PRId64 ":accuracy=%s", row->m,
              row->n, row->k, row->dtype, row->layout, row->batch, row->accuracy);
-    if (gt_problem_parse(&problem, shape, NULL))
-        return false;
-    gt_problem_format(&problem, canonical);
-    return strcmp(canonical, row->problem) == 0;
+    code = gt_problem_parse(&problem, shape, err);
+    if (!code)
+        gt_problem_format(&problem, canonical);
+    *plain = !code && strcmp(canonical, row->problem) == 0;
+    return code;
 }
 
 static void c_begin(struct gt_export_out *out)
@@ -125,8 +127,11 @@ static void c_begin(struct gt_export_out *out)
 static int c_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
 {
     struct gt_strbuf *text = out->text;
-    int code;
+    bool plain;
+    int code = check_plain(row, &plain, err);
 
+    if (code)
+        return code;
     if (!is_clean(row->kernel, "") || isdigit((unsigned char)*row->kernel))
         return refuse(row, "kernel", row->kernel, err);
     if (!is_clean(row->dtype, "") || !is_clean(row->layout, "") || !is_clean(row->accuracy, "") ||
@@ -136,8 +141,8 @@ static int c_row(struct gt_export_out *out, const struct gt_row *row, struct gt_
                    "    {%d, \"%s\", \"%s\", \"%s\", %" PRId64 ", %" PRId64 ", %" PRId64
                    ", %" PRId64 ",\n     \"%s\", %d, %d, %d, %.0f, \"%s\",\n     {",
                    row->cc, row->dtype, row->accuracy, row->layout, row->m, row->n, row->k,
-                   row->batch, row->problem, is_plain(row), !row->predicted, row->warm_l2,
-                   row->us * 1000, row->kernel);
+                   row->batch, row->problem, plain, !row->predicted, row->warm_l2, row->us * 1000,
+                   row->kernel);
     code = add_params(text, row, err);
     gt_strbuf_addf(text, "}},%s\n", row->predicted ? " /* predicted, not measured */" : "");
     return code;

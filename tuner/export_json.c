@@ -35,8 +35,14 @@ static size_t utf8_length(const unsigned char *text)
     return 0;
 }
 
+/* An object in the making; failed: a member was lost for want of memory. */
+struct object {
+    cJSON *json;
+    bool failed;
+};
+
 /* JSON is UTF-8: bytes that are not become '?'. */
-static void add_text(cJSON *object, const char *key, const char *value)
+static void add_text(struct object *object, const char *key, const char *value)
 {
     struct gt_strbuf clean = GT_STRBUF_INIT;
     const unsigned char *at = (const unsigned char *)value;
@@ -47,16 +53,18 @@ static void add_text(cJSON *object, const char *key, const char *value)
         gt_strbuf_add_bytes(&clean, length ? (const char *)at : "?", length ? length : 1);
         at += length ? length : 1;
     }
-    cJSON_AddStringToObject(object, key, clean.text);
+    if (gt_strbuf_check(&clean, NULL) || !cJSON_AddStringToObject(object->json, key, clean.text))
+        object->failed = true;
     gt_strbuf_release(&clean);
 }
 
-static void add_number(cJSON *object, const char *key, double value)
+static void add_number(struct object *object, const char *key, double value)
 {
-    cJSON_AddNumberToObject(object, key, value);
+    if (!cJSON_AddNumberToObject(object->json, key, value))
+        object->failed = true;
 }
 
-static void add_measurements(cJSON *object, const struct gt_row *row)
+static void add_measurements(struct object *object, const struct gt_row *row)
 {
     add_text(object, "result", row->predicted ? "predicted" : "measured");
     add_text(object, "status", gt_status_name(row->status));
@@ -73,14 +81,15 @@ static void add_measurements(cJSON *object, const struct gt_row *row)
     }
     add_text(object, "l2", row->warm_l2 ? "warm" : "cold");
     add_number(object, "ties", row->ties);
-    cJSON_AddBoolToObject(object, "deterministic", row->deterministic);
+    if (!cJSON_AddBoolToObject(object->json, "deterministic", row->deterministic))
+        object->failed = true;
     add_number(object, "registers", row->registers);
     add_number(object, "shared_bytes", (double)row->shared_bytes);
     add_number(object, "workspace_bytes", (double)row->workspace_bytes);
     add_text(object, "detail", row->detail);
 }
 
-static void add_names(cJSON *object, const struct gt_row *row)
+static void add_names(struct object *object, const struct gt_row *row)
 {
     add_text(object, "device", row->device);
     add_text(object, "uuid", row->uuid);
@@ -107,16 +116,16 @@ static void json_begin(struct gt_export_out *out)
 
 static int json_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
 {
-    cJSON *object = cJSON_CreateObject();
+    struct object object = {cJSON_CreateObject(), false};
     char *line;
 
-    if (!object)
+    if (!object.json)
         return gt_err_nomem(err);
-    add_names(object, row);
-    add_measurements(object, row);
-    add_text(object, "date", row->date);
-    line = cJSON_PrintUnformatted(object);
-    cJSON_Delete(object);
+    add_names(&object, row);
+    add_measurements(&object, row);
+    add_text(&object, "date", row->date);
+    line = object.failed ? NULL : cJSON_PrintUnformatted(object.json);
+    cJSON_Delete(object.json);
     if (!line)
         return gt_err_nomem(err);
     gt_strbuf_add(out->text, out->rows ? ",\n" : "");

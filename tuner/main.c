@@ -228,6 +228,15 @@ static bool run_worker(int argc, char **argv, int *code)
     return true;
 }
 
+/* One line, whatever words of a library the sentence quotes. */
+static void print_error(const struct gt_err *err)
+{
+    fputs("tune: ", stderr);
+    for (const char *c = err->msg; *c; c++)
+        fputc(*c == '\n' ? ' ' : *c, stderr);
+    fputc('\n', stderr);
+}
+
 int main(int argc, char **argv)
 {
     struct gt_cli cli = {.out = stdout, .log = stderr, .signals = &signals_seen};
@@ -248,7 +257,7 @@ int main(int argc, char **argv)
         if (!rc)
             rc = gt_err_set(&err, GT_EIO, "cannot write standard output: %s", strerror(errno));
     if (rc < 0)
-        fprintf(stderr, "tune: %s\n", err.msg);
+        print_error(&err);
     free(cli.data_dir);
     free(joined);
     return exit_code(rc);

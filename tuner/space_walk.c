@@ -1,9 +1,9 @@
 /* space_walk.c - stage "choose": walks a kernel's parameters to its valid points, for space.c.
  *
- * Parameters are bound one after the other, in an order chosen so that constraints can be checked
- * early; a derived value is computed and a constraint checked as soon as every parameter behind it
- * is bound, and a prefix that fails is not extended.  Parameters that no constraint knows are not
- * walked at all: they multiply whatever is left. */
+ * Parameters are bound one after the other, in an order that prunes early (space_order.c); a
+ * derived value is computed and a constraint checked as soon as every parameter behind it is bound,
+ * and a prefix that fails is not extended.  Parameters that no constraint knows are not walked at
+ * all: they multiply whatever is left. */
 #include "space_walk.h"
 
 #include "../src/err.h"
@@ -53,35 +53,6 @@ static double points_of(const struct gt_kernel *kernel, uint64_t set)
         if (set >> i & 1)
             points *= (double)kernel->param[i].count;
     return points;
-}
-
-/* The order of binding: again and again the constraint that needs the fewest new combinations. */
-static void choose_order(struct walk *walk, const uint64_t *need)
-{
-    const struct gt_kernel *kernel = walk->space->kernel;
-    uint64_t bound = 0;
-    size_t count = 0;
-
-    for (;;) {
-        uint64_t best = 0;
-
-        for (size_t c = 0; c < kernel->constraints; c++) {
-            uint64_t add = need[c] & ~bound;
-
-            if (add && (!best || points_of(kernel, add) < points_of(kernel, best)))
-                best = add;
-        }
-        if (!best)
-            break;
-        for (size_t i = 0; i < kernel->params; i++)
-            if (best >> i & 1)
-                walk->order[count++] = i;
-        bound |= best;
-    }
-    walk->depth = count;
-    for (size_t i = 0; i < kernel->params; i++)
-        if (!(bound >> i & 1))
-            walk->order[count++] = i;
 }
 
 /* Whether an expression reads only derived values of `computed`. */
@@ -140,7 +111,7 @@ static int plan(struct walk *walk)
     }
     for (size_t c = 0; c < kernel->constraints; c++)
         need[c] = gt_kernel_depends(kernel, kernel->constraint[c].expr);
-    choose_order(walk, need);
+    walk->depth = gt_space_order(kernel, walk->slots, need, walk->order);
     plan_steps(walk, need);
     free(need);
     free_points = 1;

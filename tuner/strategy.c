@@ -19,11 +19,11 @@ static const struct gt_strategy_ops *find_ops(const char *name, struct gt_err *e
 {
     struct gt_strbuf names = GT_STRBUF_INIT;
 
-    for (size_t i = 0; gt_strategies[i]; i++) {
+    for (size_t i = 0; gt_strategies[i]; i++)
         if (strcmp(gt_strategies[i]->name, name) == 0)
             return gt_strategies[i];
+    for (size_t i = 0; gt_strategies[i]; i++)
         gt_strbuf_addf(&names, "%s%s", i ? ", " : "", gt_strategies[i]->name);
-    }
     gt_err_set(err, GT_ENOTFOUND, "unknown strategy '%s'; there are: %s", name, names.text);
     gt_strbuf_release(&names);
     return NULL;

@@ -106,7 +106,7 @@ GT_DEVICE void load_b(float (&b)[TN], const float *tile_b, int k)
 /* A as m x k: 4 values of k at a time, so that a row of A is one load. */
 GT_DEVICE void multiply_tile(accumulator &acc, const float *tile_a, const float *tile_b)
 {
-    constexpr int turn = UNROLL; /* not every compiler expands macros in a pragma */
+    [[maybe_unused]] constexpr int turn = UNROLL; /* not every compiler expands macros in a pragma */
 #pragma unroll turn
     for (int k0 = 0; k0 < BK; k0 += SHARED_VEC) {
         float b[SHARED_VEC][TN];

@@ -259,23 +259,23 @@ static void memory_and_time_are_limited(void **state)
     struct fixture *f = *state;
     struct gt_compiled done[4];
 
-    open_pool(f, 2, 400 << 20, 2);
+    open_pool(f, 2, 300 << 20, 2);
     submit(f, 0, 3, 0, 1);
     submit(f, 1, 0, 0, 1);
     submit(f, 2, 0, 1, 1);
-#ifdef __SANITIZE_ADDRESS__ /* the limit on memory cannot be set under it */
-    submit(f, 3, 0, 2, 1);
-#else
     submit(f, 3, 2, 0, 1);
-#endif
     collect(f, done, 4);
     assert_int_equal(done[0].status, GT_STATUS_COMPILE_TIMEOUT);
-    assert_non_null(strstr(done[0].detail, "CPU time"));
+    assert_non_null(
+        strstr(done[0].detail, "allowed")); /* CPU time, or time if others use the CPU */
     assert_int_equal(done[1].status, GT_STATUS_OK);
     assert_int_equal(done[2].status, GT_STATUS_OK);
-#ifndef __SANITIZE_ADDRESS__
+#ifdef __SANITIZE_ADDRESS__ /* hangs in its own report when there is no memory for it */
+    assert_true(done[3].status == GT_STATUS_COMPILE_CRASH ||
+                done[3].status == GT_STATUS_COMPILE_TIMEOUT);
+#else
     assert_int_equal(done[3].status, GT_STATUS_COMPILE_CRASH);
-    assert_non_null(strstr(done[3].detail, "400 MiB"));
+    assert_non_null(strstr(done[3].detail, "300 MiB"));
 #endif
     submit(f, 0, 0, 3, 1); /* the pool has recovered */
     collect(f, done, 1);

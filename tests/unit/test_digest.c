@@ -50,7 +50,8 @@ static void test_one_piece(void **state)
     pieces(list, many);
     gt_digest_bytes("abc", 3, one);
     assert_string_equal(one, many);
-    assert_string_equal(one, "45bcdc88efffd44520b986a5e7fe1438"); /* stored in databases: must never change */
+    assert_string_equal(
+        one, "45bcdc88efffd44520b986a5e7fe1438"); /* stored in databases: must never change */
     gt_digest_bytes(NULL, 0, one);
     assert_int_equal(strlen(one), 32);
 }

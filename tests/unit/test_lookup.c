@@ -94,7 +94,7 @@ static int setup(void **state)
     free(data);
     snprintf(path, sizeof(path), "%s/templates/k.cu", w->folder);
     write_file(path, "#ifndef BM\n#define BM 64\n#endif\n#ifndef VEC\n#define VEC 4\n#endif\n"
-               "GT_KERNEL(gemm)\n{\n}\n");
+                     "GT_KERNEL(gemm)\n{\n}\n");
     make_kernel(w, "k", "production", "");
     make_kernel(w, "rung", "ladder", "\"rung\": 1,");
     OK(w, gt_kernels_load(&kernels, w->folder, NULL, &w->err));

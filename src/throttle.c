@@ -1,5 +1,5 @@
-/* nvml.c - stage: throttle reasons from the NVIDIA management library.  Used by bench.c. */
-#include "nvml.h"
+/* throttle.c - stage: throttle reasons from the NVIDIA management library.  Used by bench.c. */
+#include "throttle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,17 +7,17 @@
 #include "cuda_api.h"
 #include "err.h"
 
-struct gt_nvml {
+struct gt_throttle {
     struct gt_nvml_api api;
     void *device;
 };
 
-int gt_nvml_open(struct gt_nvml **nvml, const char *uuid, struct gt_err *err)
+int gt_throttle_open(struct gt_throttle **throttle, const char *uuid, struct gt_err *err)
 {
-    struct gt_nvml *opened = calloc(1, sizeof(*opened));
+    struct gt_throttle *opened = calloc(1, sizeof(*opened));
     int rc, result;
 
-    *nvml = NULL;
+    *throttle = NULL;
     if (!opened)
         return gt_err_nomem(err);
     rc = gt_nvml_api_load(&opened->api, err);
@@ -29,22 +29,22 @@ int gt_nvml_open(struct gt_nvml **nvml, const char *uuid, struct gt_err *err)
     }
     result = opened->api.DeviceGetHandleByUUID(uuid, &opened->device);
     if (result) {
-        gt_nvml_close(opened);
+        gt_throttle_close(opened);
         return gt_err_set(err, GT_ENOTFOUND, "NVML knows no device %s (result %d)", uuid, result);
     }
-    *nvml = opened;
+    *throttle = opened;
     return GT_OK;
 }
 
-void gt_nvml_close(struct gt_nvml *nvml)
+void gt_throttle_close(struct gt_throttle *throttle)
 {
-    if (!nvml)
+    if (!throttle)
         return;
-    nvml->api.Shutdown();
-    free(nvml);
+    throttle->api.Shutdown();
+    free(throttle);
 }
 
-void gt_nvml_throttle(const struct gt_nvml *nvml, char *text, size_t size)
+void gt_throttle_reasons(const struct gt_throttle *throttle, char *text, size_t size)
 {
     /* nvmlClocksThrottleReason...: idling and clocks that were asked for are none. */
     static const struct {
@@ -56,7 +56,7 @@ void gt_nvml_throttle(const struct gt_nvml *nvml, char *text, size_t size)
     size_t length = 0;
 
     text[0] = '\0';
-    if (!nvml || nvml->api.DeviceGetThrottle(nvml->device, &bits))
+    if (!throttle || throttle->api.DeviceGetThrottle(throttle->device, &bits))
         return;
     for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons) && length < size; i++)
         if (bits & reasons[i].bit)

@@ -1,0 +1,21 @@
+# Files that are no database of ours, or cannot be used: exit code 5, nothing changed.
+t --arch sm_86 --shape 128x128x128 --kernels simt_naive --budget 2 -q > /dev/null
+put() { # put FILE OFFSET BYTES: overwrites bytes of a copy of the database
+    cp gemmtune.db "$1"
+    printf '%b' "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+sweep() { t --arch sm_86 --shape 128x128x128 --kernels simt_naive --budget 2 -q --db "$1"; }
+echo 'shopping list: milk' > text.db
+sweep text.db
+put foreign.db 68 '\x00\x00\x00\x07'
+sweep foreign.db
+put newer.db 60 '\x00\x00\x27\x0f'
+sweep newer.db
+put corrupt.db 4096 "$(printf '\\xff%.0s' {1..600})"
+sweep corrupt.db
+head -c 3000 gemmtune.db > short.db
+sweep short.db
+sweep nowhere/deeper.db
+mkdir folder.db
+sweep folder.db
+cat text.db

@@ -1,0 +1,14 @@
+# Names of things there are not; each sentence says what there is.
+t --arch sm_77 --shape 64x64x64
+t --arch ampere --shape 64x64x64
+t --arch sm_86 --shape 64x64x64 --kernels simt_wraptile
+t --arch sm_86 --shape 64x64x64 --kernels simt_naive --strategy psychic
+t --arch sm_86 --shape 64x64x64 --device tpu
+t --shape 64x64x64 --device predict:sm_1
+t --arch sm_86 --shape 64x64x64 --device predict:sm_90
+t show nonsense
+t show simt_warptile WARP=3
+t show simt_warptile TM=3
+t show simt_warptile TM
+t show simt_warptile TM=4,TM=8
+t export --format xml

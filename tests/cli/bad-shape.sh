@@ -1,0 +1,16 @@
+# Shapes that are no shapes.
+t --arch sm_86 --shape 0x64x64
+t --arch sm_86 --shape 64x-64x64
+t --arch sm_86 --shape 64x64
+t --arch sm_86 --shape 64x64x64x64
+t --arch sm_86 --shape 64x64xlarge
+t --arch sm_86 --shape ''
+t --arch sm_86 --shape 99999999999999999999x1x1
+t --arch sm_86 --shape 2147483648x1x1
+t --arch sm_86 --shape 2147483647x2147483647x2147483647
+t --arch sm_86 --shape 64x64x64:f32 --dtype f16
+t --arch sm_86 --shape 64x64x64:lda=32
+t --arch sm_86 --shape 64x64x64:colour=red
+t --arch sm_86 --shape 64x64x64 --batch 0
+t --arch sm_86 --shape 64x64x64 --beta much
+t show simt_naive --problem 64:64:64

@@ -1,0 +1,5 @@
+# A line for each thing that tuning needs.
+[[ -e /dev/nvidia0 ]] && skip "there is a GPU here"
+t doctor
+GEMMTUNE_LIBNVRTC=$PWD/none t doctor --json | grep -A 1 NVRTC
+t doctor --db /proc/gemmtune.db | grep database

@@ -1,0 +1,9 @@
+# Look-up, which needs no GPU: own database first, then the shipped table, then a default.
+t lookup 64x64x64
+t lookup 64x64 --arch sm_86
+t lookup 64x64x64 --arch sm_12345
+t --arch sm_86 --shape 256x256x256 --kernels simt_thread1d --budget 4 -q > /dev/null
+t lookup 256x256x256 --arch sm_86
+t lookup 250x260x256 --arch sm_86 --json
+t lookup 256x256x256:e4m3 --arch sm_86
+t lookup 256x256x256 --arch sm_86 --db none.db

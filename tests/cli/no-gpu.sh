@@ -1,0 +1,9 @@
+# No GPU, the wrong one, no compiler: what is missing is named, exit code 6.
+[[ -e /dev/nvidia0 ]] && skip "there is a GPU here"
+t --device cuda --shape 64x64x64
+t --shape 64x64x64
+t --device cuda:3 --arch sm_86 --shape 64x64x64
+GEMMTUNE_LIBNVRTC=$PWD/none t --arch sm_86 --shape 64x64x64
+GEMMTUNE_LIBNVRTC=$PWD/none t show simt_naive | tail -n 2
+t bench --shape 64x64x64 --arch sm_86 --csv bench.csv
+ls

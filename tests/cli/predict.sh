@@ -1,0 +1,5 @@
+# The main job without a GPU: compiled, ranked, marked as predicted; again: nothing left to do.
+t --arch sm_86 --shape 512x512x512 --kernels simt_thread2d --budget 12 --rows 3
+t --arch sm_86 --shape 512x512x512 --kernels simt_thread2d --budget 12 --rows 1
+t --arch sm_86 --shape 512x512x512 --kernels simt_thread2d --budget 12 --json -q | head -n 12
+t --device predict:sm_90 --shape 256x256x256:f32:tn --kernels simt_thread2d --epilogue bias+relu --budget 4 -n 1

@@ -1,0 +1,15 @@
+# Words that mean nothing: one sentence that says so, a near word, exit code 2.
+t
+t sho
+t frobnicate
+t --shap0 64x64x64
+t --layout up --shape 64x64x64
+t --jobs 0 --shape 64x64x64
+t --jobs
+t --budget soon --arch sm_86 --shape 64x64x64
+t list
+t list kernels kernels
+t list colours
+t show
+t show --json simt_naive
+t merge

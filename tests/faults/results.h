@@ -1,0 +1,33 @@
+/* results.h - what a sweep of the fault tests left in its database. */
+#ifndef GT_TEST_RESULTS_H
+#define GT_TEST_RESULTS_H
+
+#include <stdbool.h>
+
+#define MAX_RESULTS 64
+
+struct result {
+    char point[64]; /* "FAULT=0,BM=4,BN=16" */
+    int fault;
+    char status[32], detail[256];
+    int stage, attempts;
+    double us;
+};
+
+struct results {
+    struct result row[MAX_RESULTS];
+    int rows;
+    int open;                   /* attempts without a trial */
+    int attempts;               /* all launches announced */
+    char best[MAX_RESULTS][64]; /* "BM=4,BN=16": the winner, then what ties with it */
+    int bests;
+};
+
+/* Reads the database; a file that is not there yet has no rows.  False: it cannot be read, and a
+ * sentence was printed. */
+bool results_read(struct results *results, const char *db);
+
+/* The row of this point, or NULL. */
+const struct result *results_find(const struct results *results, const char *point);
+
+#endif

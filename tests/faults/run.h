@@ -1,0 +1,45 @@
+/* run.h - starts `tune` for the fault tests, kills it or its workers, and finds what it left
+ * behind.
+ */
+#ifndef GT_TEST_RUN_H
+#define GT_TEST_RUN_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* Where and how sweeps run. */
+struct run_options {
+    const char *program; /* build/tune */
+    const char *kernels; /* the folder of planted.json and planted.cu */
+    char sound[128];     /* a copy of it, without the faults */
+    const char *device, *shape;
+    const char *stub; /* folder with the libraries played by the tests; NULL: the real ones */
+    char folder[96];  /* scratch: databases, caches, logs */
+    char mark[64];    /* "GT_SOAK=<unique>", in the environment of everything started */
+};
+
+/* Starts a sweep of the kernel `planted` of a folder, over its whole space. */
+pid_t run_start(const struct run_options *options, const char *kernels, const char *db);
+
+/* Waits at most this long: the wait status, or -1 after killing it. */
+int run_wait(pid_t pid, double seconds);
+
+/* Processes that carry the mark, other than `except`; those waiting to be reaped do not count. */
+int run_count(const struct run_options *options, pid_t except);
+
+/* Sends signo to one process chosen by `random` among the marked ones whose command line has
+ * `role`; false: there is none. */
+bool run_kill_worker(const struct run_options *options, const char *role, unsigned random,
+                     int signo);
+
+/* Waits at most this long for all marked processes to go; how many are left. */
+int run_orphans(const struct run_options *options, double seconds);
+
+double run_now(void); /* seconds, monotonic */
+void run_nap(double seconds);
+
+/* The last lines of the log of a sweep. */
+void run_print_log(const struct run_options *options, FILE *out);
+
+#endif

@@ -1,0 +1,22 @@
+/* stub_gemm.h - part of the stub driver: a GEMM on the CPU, and everything that can be wrong with
+ * one.
+ */
+#ifndef STUB_GEMM_H
+#define STUB_GEMM_H
+
+#include "../../templates/common/args.h"
+#include "../../templates/proof/args.h"
+#include "stub_image.h"
+
+/* What became of a launch. */
+enum stub_outcome { STUB_DONE, STUB_ILLEGAL_ADDRESS = 700, STUB_MISALIGNED = 716, STUB_HUNG = -1 };
+
+/* Runs the product as the source's defines and planted faults have it; launches: of this module so
+ * far. */
+enum stub_outcome stub_gemm(const char *source, const struct stub_faults *faults,
+                            const struct gt_args *args, unsigned long launches);
+
+/* The float64 reference (templates/proof/reference.cu) for a grid. */
+void stub_reference(const struct gt_reference_args *args, const unsigned grid[3]);
+
+#endif

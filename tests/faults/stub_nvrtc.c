@@ -1,0 +1,132 @@
+/* stub_nvrtc.c - builds libnvrtc.so.13 for tests: a compiler whose cubin is the source
+ * (stub_image.h), at once, with the faults of a compiler on demand. */
+#include "stub_image.h"
+
+#include <signal.h>
+
+/* The functions of GT_NVRTC_MAP (src/cuda_api.h), as NVRTC exports them. */
+int nvrtcVersion(int *major, int *minor);
+int nvrtcCreateProgram(void **program, const char *source, const char *name, int headers,
+                       const char *const *header, const char *const *include);
+int nvrtcDestroyProgram(void **program);
+int nvrtcCompileProgram(void *program, int options, const char *const *option);
+int nvrtcGetProgramLogSize(void *program, size_t *size);
+int nvrtcGetProgramLog(void *program, char *log);
+int nvrtcGetCUBINSize(void *program, size_t *size);
+int nvrtcGetCUBIN(void *program, char *image);
+int nvrtcGetPTXSize(void *program, size_t *size);
+int nvrtcGetPTX(void *program, char *image);
+
+struct program {
+    char *source, *name;
+    char log[512];
+};
+
+int nvrtcVersion(int *major, int *minor)
+{
+    *major = 13;
+    *minor = 0;
+    return 0;
+}
+
+int nvrtcCreateProgram(void **program, const char *source, const char *name, int headers,
+                       const char *const *header, const char *const *include)
+{
+    struct program *made = calloc(1, sizeof(*made));
+
+    (void)headers, (void)header, (void)include;
+    if (!made)
+        return 1;
+    made->source = strdup(source);
+    made->name = strdup(name ? name : "default_program");
+    *program = made;
+    return made->source && made->name ? 0 : 1;
+}
+
+int nvrtcDestroyProgram(void **program)
+{
+    struct program *made = *program;
+
+    free(made->source);
+    free(made->name);
+    free(made);
+    *program = NULL;
+    return 0;
+}
+
+static void eat_memory(void)
+{
+    for (;;) {
+        char *block = malloc(1 << 24);
+
+        if (!block)
+            abort();
+        memset(block, 1, 1 << 24);
+    }
+}
+
+int nvrtcCompileProgram(void *program, int options, const char *const *option)
+{
+    struct program *made = program;
+    struct stub_faults faults;
+    volatile unsigned spin = 1;
+    uint64_t hash = stub_hash(made->source, strlen(made->source), 0xcbf29ce484222325u);
+
+    (void)options, (void)option;
+    stub_faults_read(made->source, &faults);
+    if (stub_has(&faults, "compile_error")) {
+        snprintf(made->log, sizeof(made->log),
+                 "%s(3): error: identifier \"planted\" is undefined\n\n1 error detected in the "
+                 "compilation of \"%s\".\n",
+                 made->name, made->name);
+        return 6;
+    }
+    if (stub_has(&faults, "compile_crash"))
+        raise(SIGSEGV);
+    if (stub_has(&faults, "compile_memory"))
+        eat_memory();
+    while (stub_has(&faults, "compile_endless") && spin)
+        spin |= 1;
+    snprintf(
+        made->log, sizeof(made->log),
+        "ptxas info    : Function properties for gemm\n"
+        "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+        "ptxas info    : Used %d registers, used 1 barriers, 0 bytes smem, 600 bytes cmem[0]\n",
+        32 + (int)(hash % 96));
+    return 0;
+}
+
+int nvrtcGetProgramLogSize(void *program, size_t *size)
+{
+    *size = strlen(((struct program *)program)->log) + 1;
+    return 0;
+}
+
+int nvrtcGetProgramLog(void *program, char *log)
+{
+    strcpy(log, ((struct program *)program)->log);
+    return 0;
+}
+
+int nvrtcGetCUBINSize(void *program, size_t *size)
+{
+    *size = strlen(STUB_MAGIC) + strlen(((struct program *)program)->source) + 1;
+    return 0;
+}
+
+int nvrtcGetCUBIN(void *program, char *image)
+{
+    strcpy(image, STUB_MAGIC);
+    strcat(image, ((struct program *)program)->source);
+    return 0;
+}
+
+int nvrtcGetPTXSize(void *program, size_t *size)
+{
+    return nvrtcGetCUBINSize(program, size);
+}
+
+int nvrtcGetPTX(void *program, char *image)
+{
+    return nvrtcGetCUBIN(program, image);
+}

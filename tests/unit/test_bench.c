@@ -1,0 +1,329 @@
+/* test_bench.c - racing, sampling, finals, baseline and canary, on the stub driver's virtual clock.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <sys/wait.h>
+
+#include "stub_fixture.h"
+
+static int set_up(void **state)
+{
+    struct stub_fixture *f = calloc(1, sizeof(*f));
+    struct gt_err err;
+
+    *state = f;
+    if (!f || !stub_open(f, STUB_KERNEL, &err))
+        return !f;
+    print_error("%s\n", err.msg);
+    return 1;
+}
+
+static int tear_down(void **state)
+{
+    stub_close(*state);
+    free(*state);
+    return 0;
+}
+
+static struct gt_bench *open_bench(const struct stub_fixture *f, const char *text, bool warm,
+                                   struct gt_problem *problem)
+{
+    const struct gt_bench_options options = {.seed = 7, .workspace_cap = 1 << 20, .warm_l2 = warm};
+    struct gt_bench *bench = NULL;
+    struct gt_err err = {0};
+
+    if (gt_problem_parse(problem, text, &err) ||
+        gt_bench_open(&bench, f->gpu, f->nvrtc, ".", NULL, problem, &options, &err))
+        fail_msg("%s: %s", text, err.msg);
+    return bench;
+}
+
+static void trial_of(void **state, struct gt_bench *bench, const struct gt_problem *problem,
+                     const char *fault, double best_us, struct gt_trial *trial)
+{
+    struct gt_err err = {0};
+
+    if (stub_trial(*state, bench, problem, fault, best_us, trial, &err))
+        fail_msg("%s", err.msg);
+}
+
+/* What is beyond 1.5 x the best and 3 us is given up after its first run. */
+static void test_slow_is_given_up(void **state)
+{
+    struct gt_problem problem;
+    struct gt_bench *bench = open_bench(*state, "128x128x128", false, &problem);
+    struct gt_trial good, slow;
+
+    trial_of(state, bench, &problem, NULL, 0, &good);
+    assert_int_equal(good.status, GT_STATUS_OK);
+    trial_of(state, bench, &problem, "slow", good.us, &slow);
+    assert_int_equal(slow.status, GT_STATUS_SLOW);
+    assert_int_equal(slow.samples, 1);
+    assert_int_equal(slow.stage, 0);
+    assert_true(slow.us > 1.5 * good.us);
+    assert_true(slow.time_ms == 0);
+    trial_of(state, bench, &problem, NULL, good.us / 1.4, &good);
+    assert_int_equal(good.status, GT_STATUS_OK);
+    /* A wrong result is not excused by being slow. */
+    trial_of(state, bench, &problem, "wrong", good.us / 100, &slow);
+    assert_int_equal(slow.status, GT_STATUS_WRONG);
+    gt_bench_close(bench);
+}
+
+static int sample(void **state, struct gt_bench *bench, const struct gt_problem *problem,
+                  const char *fault, int most, struct gt_trial *trial)
+{
+    struct gt_candidate candidate;
+    struct gt_strbuf image;
+    struct gt_err err = {0};
+    int rc = stub_candidate(*state, problem, fault, &candidate, &image, &err);
+
+    if (!rc)
+        rc = gt_bench_sample(bench, &candidate, image.text, image.length + 1, most, trial, &err);
+    gt_strbuf_release(&image);
+    return rc;
+}
+
+static void test_sampling(void **state)
+{
+    struct gt_problem problem;
+    struct gt_bench *bench = open_bench(*state, "96x96x96", false, &problem);
+    struct gt_trial trial = {0}, raced;
+
+    trial_of(state, bench, &problem, NULL, 0, &raced);
+    assert_int_equal(sample(state, bench, &problem, NULL, 100, &trial), GT_OK);
+    assert_int_equal(trial.status, GT_STATUS_OK);
+    assert_int_equal(trial.stage, 2);
+    assert_true(trial.samples >= 9 && trial.samples <= 100);
+    assert_true(trial.hi_us - trial.lo_us < 0.005 * trial.us);
+    assert_true(fabs(trial.us / raced.us - 1) < 0.01);
+    assert_true(fabs(trial.clock_mhz - 1000) < 1);
+    assert_true(trial.err_u > 0);
+    assert_string_equal(trial.detail, "clocks held down: power cap");
+    /* No more than asked for. */
+    assert_int_equal(sample(state, bench, &problem, NULL, 5, &trial), GT_OK);
+    assert_int_equal(trial.samples, 5);
+    gt_bench_close(bench);
+}
+
+/* Right while it was raced, wrong afterwards: the proof is repeated after timing. */
+static void test_proved_again_after_timing(void **state)
+{
+    struct gt_problem problem;
+    struct gt_bench *bench = open_bench(*state, "64x64x64", true, &problem);
+    struct gt_trial trial;
+
+    trial_of(state, bench, &problem, "wrong_later", 0, &trial);
+    assert_int_equal(trial.status, GT_STATUS_OK);
+    assert_int_equal(sample(state, bench, &problem, "wrong_later", 200, &trial), GT_OK);
+    assert_int_equal(trial.status, GT_STATUS_WRONG);
+    assert_int_equal(trial.stage, 0);
+    gt_bench_close(bench);
+}
+
+static void test_baseline(void **state)
+{
+    struct gt_problem problem;
+    struct gt_bench *bench =
+        open_bench(*state, "70x50x60:f32:tn:beta=0.5:epi=bias+relu", false, &problem);
+    struct gt_baseline baseline;
+    struct gt_err err = {0};
+
+    if (gt_bench_baseline(bench, &baseline, &err))
+        fail_msg("%s", err.msg);
+    /* The stub's second answer is the fastest, and wrong. */
+    assert_int_equal(baseline.answers, 2);
+    assert_int_equal(baseline.best, 2);
+    assert_true(fabs(baseline.us - 80) < 0.1);
+    assert_true(fabs(baseline.first_us - 100) < 0.1);
+    assert_string_equal(baseline.name, "cuBLASLt 13.1.2, answer 3 of 3");
+    assert_true(baseline.samples >= 9);
+    gt_bench_close(bench);
+}
+
+static void test_baseline_layouts(void **state)
+{
+    static const char *const problems[] = {"40x50x60:f32:nn:lda=64:ldb=52:ldc=55",
+                                           "40x50x60:f32:nt:batch=3", "40x50x60:f32:tt:beta=2",
+                                           "40x50x60:f32:nn:epi=bias"};
+    struct gt_baseline baseline;
+    struct gt_err err = {0};
+
+    for (size_t i = 0; i < sizeof(problems) / sizeof(*problems); i++) {
+        struct gt_problem problem;
+        struct gt_bench *bench = open_bench(*state, problems[i], false, &problem);
+
+        if (gt_bench_baseline(bench, &baseline, &err))
+            fail_msg("%s: %s", problems[i], err.msg);
+        assert_int_equal(baseline.answers, 2);
+        gt_bench_close(bench);
+    }
+    struct gt_problem problem;
+    struct gt_bench *bench = open_bench(*state, "40x50x60:f32:nn:epi=gelu", false, &problem);
+
+    assert_int_equal(gt_bench_baseline(bench, &baseline, &err), GT_ENOTFOUND);
+    gt_bench_close(bench);
+}
+
+/* Two images of one kernel (the fault makes one slower) and the baseline. */
+static void test_final(void **state)
+{
+    static const char *const faults[] = {NULL, "slow", "wrong_later"};
+    struct gt_problem problem;
+    struct gt_bench *bench = open_bench(*state, "64x64x64", false, &problem);
+    struct gt_candidate candidate[3];
+    struct gt_strbuf image[3];
+    struct gt_final_entry entry[3];
+    struct gt_trial trial[3], baseline;
+    struct gt_baseline measured;
+    struct gt_err err = {0};
+
+    assert_int_equal(gt_bench_baseline(bench, &measured, &err), GT_OK);
+    memset(trial, 0, sizeof(trial));
+    memset(&baseline, 0, sizeof(baseline));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(
+            stub_candidate(*state, &problem, faults[i], &candidate[i], &image[i], &err), GT_OK);
+        entry[i] = (struct gt_final_entry){&candidate[i], image[i].text, image[i].length + 1};
+    }
+    assert_int_equal(gt_bench_final(bench, entry, 3, 50, trial, &baseline, &err), GT_OK);
+    assert_int_equal(trial[0].status, GT_STATUS_OK);
+    assert_int_equal(trial[1].status, GT_STATUS_OK);
+    assert_int_equal(trial[2].status, GT_STATUS_WRONG);
+    assert_int_equal(baseline.status, GT_STATUS_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(trial[i].stage, 3);
+        assert_int_equal(trial[i].samples, 50);
+        assert_true(trial[i].err_u > 0);
+    }
+    assert_true(trial[1].us > 5 * trial[0].us);
+    assert_int_equal(baseline.samples, 50);
+    assert_true(fabs(baseline.us - 80) < 0.1);
+    for (int i = 0; i < 3; i++)
+        gt_strbuf_release(&image[i]);
+    gt_bench_close(bench);
+}
+
+static void test_canary(void **state)
+{
+    struct gt_problem problem;
+    struct gt_bench *bench = open_bench(*state, "16x16x16", false, &problem);
+    struct gt_err err = {0};
+    double us = 0;
+
+    assert_int_equal(gt_bench_canary(bench, &us, &err), GT_OK);
+    assert_true(us > 0);
+    gt_bench_close(bench);
+}
+
+static void test_problems_refused(void **state)
+{
+    const struct gt_bench_options options = {.workspace_cap = 1 << 20};
+    struct stub_fixture *f = *state;
+    struct gt_bench *bench;
+    struct gt_problem problem;
+    struct gt_err err;
+
+    gt_problem_init(&problem, 65536, 65536, 16);
+    assert_int_equal(gt_bench_open(&bench, f->gpu, f->nvrtc, ".", NULL, &problem, &options, &err),
+                     GT_ETOOBIG);
+    assert_null(bench);
+    assert_non_null(strstr(err.msg, "65536x65536x16"));
+    assert_non_null(strstr(err.msg, "bytes of device memory"));
+    gt_problem_init(&problem, 0, 16, 16);
+    assert_int_equal(gt_bench_open(&bench, f->gpu, f->nvrtc, ".", NULL, &problem, &options, &err),
+                     GT_ERANGE);
+    gt_problem_init(&problem, 16, 16, 16);
+    problem.type = problem.out = GT_F16;
+    assert_int_equal(gt_bench_open(&bench, f->gpu, f->nvrtc, ".", NULL, &problem, &options, &err),
+                     GT_ERANGE);
+}
+
+/* A candidate that needs more workspace than is allowed is not launched. */
+static void test_workspace_cap(void **state)
+{
+    struct stub_fixture *f = *state;
+    struct gt_problem problem;
+    struct gt_bench *bench = open_bench(f, "64x64x64", false, &problem);
+    struct gt_kernel kernel = *f->kernel; /* whose workspace is another expression */
+    struct gt_candidate candidate;
+    struct gt_strbuf image;
+    struct gt_trial trial = {0};
+    struct gt_err err;
+
+    assert_int_equal(stub_candidate(f, &problem, NULL, &candidate, &image, &err), GT_OK);
+    assert_int_equal(gt_expr_parse(&kernel.workspace, "M * 1000000", &kernel.names, &err), GT_OK);
+    candidate.kernel = &kernel;
+    assert_int_equal(
+        gt_bench_trial(bench, &candidate, image.text, image.length + 1, 0, &trial, &err), GT_OK);
+    assert_int_equal(trial.status, GT_STATUS_LAUNCH_INVALID);
+    assert_non_null(strstr(trial.detail, "64000000 bytes of workspace"));
+    gt_expr_free(kernel.workspace);
+    gt_strbuf_release(&image);
+    gt_bench_close(bench);
+}
+
+/* In a process of its own: what a sticky error leaves behind. */
+static int fault_child(const char *fault)
+{
+    struct stub_fixture f;
+    struct gt_problem problem;
+    struct gt_bench *bench = NULL;
+    struct gt_bench_options options = {.workspace_cap = 1 << 20};
+    struct gt_trial trial;
+    struct gt_err err;
+
+    if (stub_open(&f, STUB_KERNEL, &err))
+        return 2;
+    gt_problem_init(&problem, 32, 32, 32);
+    if (gt_bench_open(&bench, f.gpu, f.nvrtc, ".", NULL, &problem, &options, &err))
+        return 3;
+    if (stub_trial(&f, bench, &problem, fault, 0, &trial, &err))
+        return 4;
+    if (trial.status != GT_STATUS_FAULT || !strstr(trial.detail, "CUDA_ERROR_"))
+        return 5;
+    if (!gt_gpu_poisoned(f.gpu))
+        return 6;
+    gt_bench_close(bench); /* even now */
+    stub_close(&f);
+    return 0;
+}
+
+static void test_sticky_faults(void **state)
+{
+    static const char *const faults[] = {"illegal_address", "misaligned"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        int status = -1;
+        pid_t child = fork();
+
+        assert_true(child >= 0);
+        if (!child)
+            _exit(fault_child(faults[i]));
+        assert_true(waitpid(child, &status, 0) == child);
+        assert_int_equal(status, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_slow_is_given_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sampling, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_proved_again_after_timing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_baseline, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_baseline_layouts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_final, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_canary, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_problems_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_workspace_cap, set_up, tear_down),
+        cmocka_unit_test(test_sticky_faults),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
