@@ -99,6 +99,10 @@ constexpr int THREADS = (BM / WM) * (BN / WN) * WARPS_K * 32;
 constexpr int LANES_M = WM / TM, LANES_N = WN / TN;
 constexpr int STEPS = BK / WARPS_K; /* k steps of a warp in a tile */
 
+/* Steps of a tile in which copies through registers reach shared memory. */
+constexpr int END_FIRST = STEPS >= 4 ? STEPS / 2 : STEPS - 1;
+constexpr int END_PARTS = STEPS >= 4 ? STEPS - 1 - STEPS / 2 : 1;
+
 static_assert(LANES_M * LANES_N == 32, "a warp tile is covered by 32 lanes");
 static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two steps and two tiles");
 
@@ -156,6 +160,10 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
     {
         const int thread = threadIdx.x;
         inside = matrix;
+        if constexpr (STAGED)
+#pragma unroll
+            for (int i = 0; i < COUNT * WIDTH; i++)
+                staged[i] = 0.0f;
         pass = REGULAR ? THREADS / PER_LINE * ld : 0;
 #pragma unroll
         for (int i = 0; i < (REGULAR ? 1 : COUNT); i++)
@@ -212,13 +220,14 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
                                                : 0);
     }
 
-    /* The second half of a copy through registers, once the stage is free. */
-    GT_DEVICE void end(float *stage)
+    /* The second half of copies through registers, once the stage is free: part `part` of `parts`
+     * of them, so that the stores can be spread over the arithmetic. */
+    GT_DEVICE void end(float *stage, int part, int parts)
     {
         if constexpr (STAGED) {
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
-                if (!mine(i))
+                if (i * parts / COUNT != part || !mine(i))
                     continue;
                 if (TRANSPOSED) {
 #pragma unroll
@@ -385,15 +394,15 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
         x.begin(to, step_x, tile < whole_x, x_left, depth - tile * BK);
         y.begin(to + X::SIZE, step_y, tile < whole_y, y_left, depth - tile * BK);
     };
-    auto end = [&](int stage) {
-        x.end(ring + stage * STAGE);
-        y.end(ring + stage * STAGE + X::SIZE);
+    auto end = [&](int stage, int part, int parts) {
+        x.end(ring + stage * STAGE, part, parts);
+        y.end(ring + stage * STAGE + X::SIZE, part, parts);
     };
 #pragma unroll
     for (int s = 0; s < STAGES - 1; s++) {
         if (s < tiles) {
             begin(s, s);
-            end(s);
+            end(s, 0, 1);
         }
         cp_async_commit();
     }
@@ -413,9 +422,11 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
         }
 #pragma unroll
         for (int k = 0; k < STEPS; k++) {
+            /* Without more tiles this stores old values where nobody reads: cheaper than a branch.
+             */
+            if (k >= END_FIRST && k < END_FIRST + END_PARTS)
+                end(fill, k - END_FIRST, END_PARTS);
             if (REG_DOUBLE && k == STEPS - 1) {
-                if (more)
-                    end(fill);
                 cp_async_wait<STAGES - 2>();
                 gt_sync();
                 use = use + 1 == STAGES ? 0 : use + 1;
@@ -434,8 +445,6 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
             acc.multiply(k);
         }
         if (!REG_DOUBLE) {
-            if (more)
-                end(fill);
             use = use + 1 == STAGES ? 0 : use + 1;
             fill = fill + 1 == STAGES ? 0 : fill + 1;
         }
