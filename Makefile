@@ -66,6 +66,7 @@ LIB_SRC := \
 	src/bench_time.c \
 	src/baseline.c \
 	src/throttle.c \
+	src/plan.c \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
@@ -131,6 +132,7 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_evaluator_predict.c \
 	tests/unit/test_sweep.c \
 	tests/unit/test_predict.c \
 	tests/unit/test_space.c \
@@ -170,6 +172,7 @@ TESTS := \
 	tests/unit/test_gpu.c \
 	tests/unit/test_verify.c \
 	tests/unit/test_bench.c \
+	tests/unit/test_plan.c \
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
 FUZZ := \
@@ -269,14 +272,14 @@ tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
-EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c operands.c execute.c)
+EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c operands.c execute.c sample.c)
 EMU_TEST := $(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
-		$(BUILD)/libgemmtune.a
+		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -rdynamic $< $(EMU_SRC) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
+		-fno-sanitize-recover=all -rdynamic $< $(EMU_SRC) $(BUILD)/libtuner.a -o $@ $(LDLIBS)
 
 ## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
 .PHONY: bench-host

@@ -107,7 +107,7 @@ static int number_before(const char *line, const char *end, const char *word)
             continue;
         while (digits > line && isdigit((unsigned char)digits[-1]))
             digits--;
-        return digits < at ? atoi(digits) : -1;
+        return digits < at ? (int)strtol(digits, NULL, 10) : -1;
     }
     return -1;
 }

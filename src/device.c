@@ -30,7 +30,7 @@ int gt_arch_parse(const char *text, int *cc, struct gt_err *err)
 
     for (; isdigit((unsigned char)*at) && digits < 4; at++, digits++)
         value = value * 10 + *at - '0';
-    if (digits && (*at == 'a' || *at == 'f')) /* sm_90a: the same device */
+    if (value >= 90 && (*at == 'a' || *at == 'f')) /* sm_90a: the same device */
         at++;
     if (digits && !*at && gt_arch_known(value)) {
         *cc = value;

@@ -145,10 +145,11 @@ static void fill_throughput(struct gt_device *device, double memory_peak_gbps)
 
 static void format_uuid(char text[48], const unsigned char uuid[16])
 {
-    char *at = text + sprintf(text, "GPU-");
+    size_t length = (size_t)snprintf(text, 48, "GPU-");
 
     for (int i = 0; i < 16; i++)
-        at += sprintf(at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+        length += (size_t)snprintf(text + length, 48 - length, "%s%02x",
+                                   i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
 static int read_device(struct gt_gpu *gpu, int cu, struct gt_err *err)
@@ -186,23 +187,17 @@ static int read_device(struct gt_gpu *gpu, int cu, struct gt_err *err)
 
 static int open_context(struct gt_gpu *gpu, int cu, struct gt_err *err)
 {
-    bool pushed = false;
-    int result, rc;
+    int result;
 
     if ((result = gpu->cu.PrimaryCtxRetain(&gpu->context, cu)))
         return gt_gpu_fail(gpu, result, "cuDevicePrimaryCtxRetain", err);
     gpu->retained = true;
-    if (!gpu->guest) {
-        result = gpu->cu.CtxPushCurrent(gpu->context);
-        if (result)
-            return gt_gpu_fail(gpu, result, "cuCtxPushCurrent", err);
-        gpu->current = true;
-    }
-    rc = gt_gpu_enter(gpu, &pushed, err);
-    if (rc)
-        return rc;
+    if (gpu->guest)
+        return GT_OK;
+    if ((result = gpu->cu.CtxPushCurrent(gpu->context)))
+        return gt_gpu_fail(gpu, result, "cuCtxPushCurrent", err);
+    gpu->current = true;
     result = gpu->cu.StreamCreate(&gpu->stream, 1 /* not tied to the default stream */);
-    gt_gpu_leave(gpu, pushed);
     return result ? gt_gpu_fail(gpu, result, "cuStreamCreate", err) : GT_OK;
 }
 

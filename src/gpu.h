@@ -25,7 +25,8 @@ struct gt_module; /* a loaded image and its entries */
 int gt_gpu_count(int *count, struct gt_err *err);
 
 /* Opens the device's primary context.  guest: the calling program has a context of its own in
- * mind, so ours is made current only for the length of a call (the runtime library); otherwise it
+ * mind, so ours is made current only for the length of a call, and it has no stream of its own
+ * (the runtime library: of this header only gt_gpu_device, gt_gpu_close and modules); otherwise it
  * stays current on this thread (the tuner). */
 int gt_gpu_open(struct gt_gpu **gpu, int ordinal, bool guest, struct gt_err *err);
 void gt_gpu_close(struct gt_gpu *gpu); /* NULL accepted */

@@ -70,7 +70,7 @@ struct gt_kernel {
     char *template_path; /* relative to the data folder: "templates/simt/gemm.cu" */
     char *text;          /* of the template */
     char *include_dir;   /* <data folder>/templates */
-    char signature[33];  /* hex digest of the template, its includes and the description */
+    char signature[33];  /* hex digest of template, includes and description, without remarks */
     bool production;     /* false: a rung of the ladder, for `tune ladder` and by name */
     int rung;            /* place in the ladder; 0: none */
     struct gt_reported *reported;

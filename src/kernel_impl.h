@@ -40,13 +40,14 @@ _Static_assert(GT_FACT_COUNT + GT_MAX_PARAMS + GT_MAX_DERIVED <= GT_MAX_SLOTS,
 bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr *expr,
                             uint64_t derived);
 
-/* kernel_json.c: fills a zeroed kernel from its description's text; kernel->path is set. */
+/* kernel_json.c: fills a zeroed kernel from its description's text; kernel->path is set.  Appends
+ * the description without what is only for people: its part of the signature. */
 int gt_kernel_read_description(struct gt_kernel *kernel, const char *text, size_t length,
-                               struct gt_err *err);
+                               struct gt_strbuf *essence, struct gt_err *err);
 
 /* kernel_template.c: reads the template, checks that the parameters are used, and computes the
- * signature over template, includes and description. */
-int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir, const char *description,
-                            size_t length, struct gt_err *err);
+ * signature over template, includes and the description's essence. */
+int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir, const char *essence,
+                            struct gt_err *err);
 
 #endif

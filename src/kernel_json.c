@@ -391,8 +391,32 @@ static int read_top(struct gt_reader *r)
     return rc ? rc : read_model(r);
 }
 
+/* Removes the keys that are only for people, at every level. */
+static void strip_remarks(cJSON *item)
+{
+    static const char *const remarks[] = {"doc", "why", "reported"};
+    cJSON *child;
+
+    for (size_t i = 0; cJSON_IsObject(item) && i < sizeof(remarks) / sizeof(*remarks); i++)
+        cJSON_DeleteItemFromObjectCaseSensitive(item, remarks[i]);
+    cJSON_ArrayForEach(child, item) strip_remarks(child);
+}
+
+static int add_essence(struct gt_strbuf *essence, cJSON *root, struct gt_err *err)
+{
+    char *text;
+
+    strip_remarks(root);
+    text = cJSON_PrintUnformatted(root);
+    if (!text)
+        return gt_err_nomem(err);
+    gt_strbuf_add(essence, text);
+    cJSON_free(text);
+    return gt_strbuf_check(essence, err);
+}
+
 int gt_kernel_read_description(struct gt_kernel *kernel, const char *text, size_t length,
-                               struct gt_err *err)
+                               struct gt_strbuf *essence, struct gt_err *err)
 {
     struct gt_reader reader = {.kernel = kernel, .err = err};
     cJSON *root;
@@ -401,6 +425,8 @@ int gt_kernel_read_description(struct gt_kernel *kernel, const char *text, size_
     reader.root = root;
     if (!rc)
         rc = read_top(&reader);
+    if (!rc)
+        rc = add_essence(essence, root, err);
     cJSON_Delete(root);
     return rc;
 }

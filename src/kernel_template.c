@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_INCLUDES 256 /* files, all together: ends a circle of includes under changing names */
+#define MAX_CONDITIONS 64  /* nested #if */
+#define MAX_INCLUDES   256 /* files, all together: ends a circle of includes under changing names */
 
 /* Appends the text with comments turned into blanks; lines keep their numbers. */
 static void strip_comments(struct gt_strbuf *to, const char *text)
@@ -37,6 +38,26 @@ static void strip_comments(struct gt_strbuf *to, const char *text)
             break;
         gt_strbuf_add_char(to, *at);
     }
+}
+
+/* Appends a line with each run of blanks as one, none at its ends, unless it is empty. */
+static void add_squeezed(struct gt_strbuf *to, const char *line)
+{
+    size_t before = to->length;
+    bool blank = false;
+
+    for (; *line && *line != '\n'; line++) {
+        if (*line == ' ' || *line == '\t' || *line == '\r') {
+            blank = true;
+            continue;
+        }
+        if (blank && to->length > before)
+            gt_strbuf_add_char(to, ' ');
+        gt_strbuf_add_char(to, *line);
+        blank = false;
+    }
+    if (to->length > before)
+        gt_strbuf_add_char(to, '\n');
 }
 
 static bool word_character(char c)
@@ -86,7 +107,6 @@ static int scan_file(struct scan *scan, const char *name, const char *path)
     if (rc)
         goto out;
     gt_digest_add(scan->digest, name, strlen(name));
-    gt_digest_add(scan->digest, text.text, text.length);
     rc = scan_text(scan, path, text.text);
 out:
     gt_strbuf_release(&mark);
@@ -144,26 +164,80 @@ static bool include_name(const char *line, char name[256])
     return true;
 }
 
+/* Which lines a GPU never sees: those under `#ifdef GT_EMULATE` (the CPU emulator's). */
+struct conditions {
+    int depth;                     /* of #if */
+    bool emulated[MAX_CONDITIONS]; /* by depth: this branch is the emulator's */
+    bool about[MAX_CONDITIONS];    /* the condition is GT_EMULATE, so #else changes sides */
+};
+
+/* The directive `#name`, if the line is one: what follows it; else NULL. */
+static const char *directive(const char *line, const char *name)
+{
+    size_t length = strlen(name);
+
+    line += strspn(line, " \t");
+    if (*line++ != '#')
+        return NULL;
+    line += strspn(line, " \t");
+    return !strncmp(line, name, length) && !word_character(line[length]) ? line + length : NULL;
+}
+
+static bool about_emulation(const char *rest)
+{
+    rest += strspn(rest, " \t");
+    return !strncmp(rest, "GT_EMULATE", 10) && !word_character(rest[10]);
+}
+
+/* Follows the line; whether it belongs to the emulator. */
+static bool emulated_line(struct conditions *c, const char *line)
+{
+    const char *ifdef = directive(line, "ifdef"), *ifndef = directive(line, "ifndef");
+
+    if (ifdef || ifndef || directive(line, "if")) {
+        if (c->depth < MAX_CONDITIONS - 1)
+            c->depth++;
+        c->about[c->depth] = (ifdef || ifndef) && about_emulation(ifdef ? ifdef : ifndef);
+        c->emulated[c->depth] = c->emulated[c->depth - 1] || (c->about[c->depth] && ifdef);
+    } else if (directive(line, "else") && c->about[c->depth]) {
+        c->emulated[c->depth] = !c->emulated[c->depth];
+    } else if (directive(line, "endif") && c->depth) {
+        c->depth--;
+    }
+    return c->emulated[c->depth];
+}
+
+/* Digests a text and its includes: only what a GPU compiles.  Comments, blanks and the emulator's
+ * lines do not count, so that editing them makes nobody's measurements stale. */
 static int scan_text(struct scan *scan, const char *path, const char *text)
 {
-    struct gt_strbuf code = GT_STRBUF_INIT;
+    struct gt_strbuf code = GT_STRBUF_INIT, kept = GT_STRBUF_INIT;
+    struct conditions conditions = {0};
     char name[256];
     int rc, number = 1;
 
     strip_comments(&code, text);
     rc = gt_strbuf_check(&code, scan->err);
-    for (const char *line = code.text; !rc && line; number++) {
+    for (const char *line = code.text, *next; !rc && line; line = next, number++) {
+        next = strchr(line, '\n');
+        next = next ? next + 1 : NULL;
+        if (emulated_line(&conditions, line))
+            continue;
+        add_squeezed(&kept, line);
         if (include_name(line, name))
             rc = scan_include(scan, path, number, name);
-        line = strchr(line, '\n');
-        line = line ? line + 1 : NULL;
     }
+    if (!rc)
+        rc = gt_strbuf_check(&kept, scan->err);
+    if (!rc)
+        gt_digest_add(scan->digest, kept.text, kept.length);
     gt_strbuf_release(&code);
+    gt_strbuf_release(&kept);
     return rc;
 }
 
-static int sign(struct gt_kernel *kernel, const char *template_path, const char *description,
-                size_t length, struct gt_err *err)
+static int sign(struct gt_kernel *kernel, const char *template_path, const char *essence,
+                struct gt_err *err)
 {
     struct gt_digest digest;
     struct scan scan = {
@@ -172,8 +246,7 @@ static int sign(struct gt_kernel *kernel, const char *template_path, const char 
 
     if (gt_digest_init(&digest))
         return gt_err_nomem(err);
-    gt_digest_add(&digest, kernel->text, strlen(kernel->text));
-    gt_digest_add(&digest, description, length);
+    gt_digest_add(&digest, essence, strlen(essence));
     rc = scan_text(&scan, template_path, kernel->text);
     gt_digest_final(&digest, kernel->signature);
     gt_strbuf_release(&scan.seen);
@@ -248,8 +321,8 @@ static int check_words(const struct gt_kernel *kernel, const char *code, struct 
     return GT_OK;
 }
 
-int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir, const char *description,
-                            size_t length, struct gt_err *err)
+int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir, const char *essence,
+                            struct gt_err *err)
 {
     struct gt_strbuf path = GT_STRBUF_INIT, text = GT_STRBUF_INIT, code = GT_STRBUF_INIT;
     int rc;
@@ -276,7 +349,7 @@ int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir, cons
     if (!rc)
         rc = check_words(kernel, code.text, err);
     if (!rc)
-        rc = sign(kernel, path.text, description, length, err);
+        rc = sign(kernel, path.text, essence, err);
 out:
     gt_strbuf_release(&path);
     gt_strbuf_release(&text);

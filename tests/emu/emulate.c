@@ -3,9 +3,10 @@
  *
  *   emulate [KERNEL]
  *
- * Of each kernel it runs the default point and those of tests/emu/points.txt.  A point runs in a
- * process of its own, two at a time; one that dies has failed.  Sources, objects and a log per
- * point are left in $BUILD/emu.  Prints TAP. */
+ * Of each kernel it runs the default point and those of tests/emu/points.txt, of a production
+ * kernel also points that vary each of its parameters (sample.h).  A point runs in a process of its
+ * own, two at a time; one that dies has failed.  Sources, objects and a log per point are left in
+ * $BUILD/emu.  Prints TAP. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 #include "err.h"
 #include "execute.h"
+#include "sample.h"
 
 #define LEAST_PROBLEMS 12 /* that a kernel must have run, over all its points */
 #define PROCESSES      2
@@ -36,54 +38,85 @@ struct jobs {
     size_t count;
 };
 
-static void add_job(struct jobs *jobs, const struct gt_kernel *kernel, const char *text,
-                    const char *expected, const char *folder, const char *data_dir)
+struct place {
+    const char *data_dir, *folder;
+};
+
+static struct job *add_job(struct jobs *jobs, const struct gt_kernel *kernel,
+                           const struct gt_point *point, const struct place *place)
 {
-    struct gt_strbuf whole = GT_STRBUF_INIT;
-    struct gt_err err;
+    struct gt_strbuf text = GT_STRBUF_INIT;
     struct job *job;
 
     jobs->job = realloc(jobs->job, (jobs->count + 1) * sizeof *jobs->job);
     if (!jobs->job)
         abort();
     job = &jobs->job[jobs->count];
-    *job = (struct job){.emu = {.kernel = kernel, .standard = !*text, .data_dir = data_dir}};
-    if (gt_point_parse(&job->emu.point, kernel, text, &err)) {
-        fprintf(stderr, "tests/emu: kernel %s: point %s: %s\n", kernel->name, text, err.msg);
+    *job = (struct job){
+        .emu = {.kernel = kernel, .point = *point, .layouts = ~0u, .data_dir = place->data_dir}};
+    gt_point_format(&text, kernel, point);
+    job->point_text = gt_strbuf_detach(&text);
+    snprintf(job->path, sizeof job->path, "%s/%s-%zu", place->folder, kernel->name, jobs->count);
+    jobs->count++;
+    return job;
+}
+
+static void add_default(struct jobs *jobs, const struct gt_kernel *kernel,
+                        const struct place *place)
+{
+    struct gt_point point;
+    gt_point_default(&point, kernel);
+    add_job(jobs, kernel, &point, place)->emu.epilogues = true;
+}
+
+/* A production kernel's space is too large for a list: it is sampled. */
+static void add_sample(struct jobs *jobs, const struct gt_kernel *kernel, const struct place *place)
+{
+    struct gt_emu_sample *sample = calloc(GT_EMU_SAMPLES, sizeof *sample);
+    struct gt_err err;
+    size_t count;
+
+    if (!sample || gt_emu_sample(sample, &count, kernel, &err)) {
+        fprintf(stderr, "tests/emu: kernel %s: %s\n", kernel->name, sample ? err.msg : "no memory");
         exit(1);
     }
-    gt_point_format(&whole, kernel, &job->emu.point);
-    job->point_text = gt_strbuf_detach(&whole);
-    job->expected = expected ? strdup(expected) : NULL;
-    snprintf(job->path, sizeof job->path, "%s/%s-%zu", folder, kernel->name, jobs->count);
-    jobs->count++;
+    for (size_t i = 0; i < count; i++) {
+        struct job *job = add_job(jobs, kernel, &sample[i].point, place);
+        job->emu.layouts = sample[i].layouts;
+        job->emu.scale = sample[i].scale;
+    }
+    free(sample);
 }
 
 /* Lines "KERNEL POINT" or, of faults, "KERNEL POINT EXPECTED TEXT", which ends at two blanks; #
  * starts a comment. */
-static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, const char *path,
-                       const char *only, const char *folder, const char *data_dir)
+static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, const char *list,
+                       const char *only, const struct place *place)
 {
-    char line[1024], name[64], point[512], expected[256];
+    char path[600], line[1024], name[64], text[512], expected[256];
+    snprintf(path, sizeof path, "%s/tests/emu/%s", place->data_dir, list);
     FILE *file = fopen(path, "r");
     if (!file) {
         fprintf(stderr, "%s: %s\n", path, strerror(errno));
         exit(1);
     }
     while (fgets(line, sizeof line, file)) {
-        struct gt_err err;
-        int words = sscanf(line, "%63s %511s %255[^\n]", name, point, expected);
+        struct gt_err err = {0, "a point is missing"};
+        struct gt_point point;
+        int words = sscanf(line, "%63s %511s %255[^\n]", name, text, expected);
         if (words < 1 || name[0] == '#' || (only && strcmp(only, name) != 0))
             continue;
-        struct gt_kernel *kernel = gt_kernels_find(kernels, name, &err);
-        if (!kernel || words < 2) {
-            fprintf(stderr, "%s: \"%s\": %s\n", path, name, kernel ? "no point" : err.msg);
+        struct gt_kernel *kernel = words > 1 ? gt_kernels_find(kernels, name, &err) : NULL;
+        if (!kernel || gt_point_parse(&point, kernel, text, &err)) {
+            fprintf(stderr, "%s: \"%s\": %s\n", path, name, err.msg);
             exit(1);
         }
+        struct job *job = add_job(jobs, kernel, &point, place);
         char *remark = words > 2 ? strstr(expected, "  ") : NULL;
         if (remark)
             *remark = '\0';
-        add_job(jobs, kernel, point, words > 2 ? expected : NULL, folder, data_dir);
+        if (words > 2)
+            job->expected = strdup(expected);
     }
     fclose(file);
 }
@@ -219,17 +252,18 @@ static void release(struct jobs *jobs, struct gt_kernels *kernels, char *data_di
 }
 
 static void add_all(struct jobs *jobs, const struct gt_kernels *kernels, const char *only,
-                    const char *folder, const char *data_dir)
+                    const struct place *place)
 {
-    static const char *const lists[] = {"points.txt", "planted/faults.txt"};
-    char path[600];
-    for (size_t i = 0; i < kernels->count; i++)
-        if (!only || strcmp(only, kernels->kernel[i]->name) == 0)
-            add_job(jobs, kernels->kernel[i], "", NULL, folder, data_dir);
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        snprintf(path, sizeof path, "%s/tests/emu/%s", data_dir, lists[i]);
-        add_listed(jobs, kernels, path, only, folder, data_dir);
+    for (size_t i = 0; i < kernels->count; i++) {
+        const struct gt_kernel *kernel = kernels->kernel[i];
+        if (only && strcmp(only, kernel->name) != 0)
+            continue;
+        add_default(jobs, kernel, place);
+        if (kernel->production)
+            add_sample(jobs, kernel, place);
     }
+    add_listed(jobs, kernels, "points.txt", only, place);
+    add_listed(jobs, kernels, "planted/faults.txt", only, place);
 }
 
 int main(int argc, char **argv)
@@ -256,7 +290,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "tests/emu: %s\n", err.msg);
         return 1;
     }
-    add_all(&jobs, &kernels, only, folder, data_dir);
+    add_all(&jobs, &kernels, only, &(struct place){data_dir, folder});
     printf("1..%zu\n", jobs.count);
     run_all(&jobs);
     int status = report(&jobs, &kernels);

@@ -24,15 +24,14 @@ struct build {
     void *object; /* of dlopen; NULL before the first case */
 };
 
-/* A GPU with few SMs, so that split and persistent kernels need few blocks. */
-static struct gt_device emulated_device(const struct gt_kernel *kernel)
+void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel)
 {
-    struct gt_device device = {
+    *device = (struct gt_device){
         .name = "emulated",
         .ordinal = -1,
         .profile = true,
         .cc = 90,
-        .sms = 3,
+        .sms = 1,
         .smem_block = 232448,
         .smem_sm = 233472,
         .smem_reserved = 1024,
@@ -46,11 +45,10 @@ static struct gt_device emulated_device(const struct gt_kernel *kernel)
         .l2_gbps = 200,
         .fma_lanes = 128,
     };
-    if (device.cc < kernel->min_cc)
-        device.cc = kernel->min_cc;
-    if (device.cc > kernel->max_cc)
-        device.cc = kernel->max_cc;
-    return device;
+    if (device->cc < kernel->min_cc)
+        device->cc = kernel->min_cc;
+    if (device->cc > kernel->max_cc)
+        device->cc = kernel->max_cc;
 }
 
 static int write_file(const char *path, const struct gt_strbuf *text, struct gt_err *err)
@@ -154,23 +152,44 @@ static int run_once(const struct build *build, const struct gt_candidate *candid
     return status;
 }
 
+/* Makes the case a problem that the candidate's point is valid for, as small as possible; *found:
+ * whether there is one. */
+static int fit_case(const struct build *build, const struct gt_emu_case *cases,
+                    struct gt_problem *problem, const struct gt_candidate *candidate, bool *found,
+                    struct gt_err *err)
+{
+    const struct gt_emu_scale *own = &build->job->scale;
+    size_t scales = gt_emu_scale_count + (own->m != 0);
+    *found = false;
+    for (size_t i = 0; i < scales && !*found; i++) {
+        int failed;
+        gt_emu_case_problem(problem, cases, i < gt_emu_scale_count ? gt_emu_scales[i] : *own,
+                            build->trans_a, build->trans_b, build->epilogue);
+        int status = gt_problem_check(problem, err);
+        if (!status && gt_kernel_serves(candidate->kernel, problem, candidate->device, NULL)) {
+            status = gt_candidate_valid(candidate, &failed, err);
+            *found = failed < 0;
+        }
+        if (status)
+            return status;
+    }
+    return GT_OK;
+}
+
 static int run_case(struct build *build, const struct gt_emu_case *cases,
                     struct gt_emu_tally *tally, struct gt_err *err)
 {
     const struct gt_emu_job *job = build->job;
-    struct gt_device device = emulated_device(job->kernel);
+    struct gt_device device;
     struct gt_problem problem;
     struct gt_candidate candidate = {job->kernel, &problem, &device, job->point};
     struct gt_geometry geometry;
     char text[GT_PROBLEM_TEXT_MAX];
-    int failed;
+    bool found;
 
-    gt_emu_case_problem(&problem, cases, build->trans_a, build->trans_b, build->epilogue);
-    int status = gt_problem_check(&problem, err);
-    if (status || !gt_kernel_serves(job->kernel, &problem, &device, NULL))
-        return status;
-    status = gt_candidate_valid(&candidate, &failed, err);
-    if (status || failed >= 0)
+    gt_emu_device(&device, job->kernel);
+    int status = fit_case(build, cases, &problem, &candidate, &found, err);
+    if (status || !found)
         return status;
     status = gt_candidate_geometry(&candidate, &geometry, err);
     if (!status)
@@ -218,9 +237,9 @@ int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, str
     int status = GT_OK;
 
     for (unsigned layout = 0; layout < 4 && !status; layout++)
-        if (job->kernel->layouts & (1u << layout))
+        if (job->kernel->layouts & job->layouts & (1u << layout))
             status = run_build(job, layout, GT_EPILOGUE_NONE, tally, err);
-    for (unsigned epilogue = 1; epilogue <= epilogues && !status && job->standard; epilogue++)
+    for (unsigned epilogue = 1; epilogue <= epilogues && !status && job->epilogues; epilogue++)
         if (job->kernel->epilogues & (1u << epilogue))
             status = run_build(job, 0, epilogue, tally, err);
     if (!status && tally->builds == 0)

@@ -5,20 +5,27 @@
 #include <stdbool.h>
 
 #include "kernel.h"
+#include "operands.h"
 
 struct gt_emu_job {
     const struct gt_kernel *kernel;
     struct gt_point point;
-    bool standard;          /* the default point: with every epilogue served, not only none */
-    const char *data_dir;   /* holds templates/ */
-    const char *build_path; /* sources and objects are written to <build_path>-... */
+    unsigned layouts;          /* bit (1u << (trans_a * 2 + trans_b)) */
+    bool epilogues;            /* all that are served, not only none */
+    struct gt_emu_scale scale; /* of cases, besides the usual ones */
+    const char *data_dir;      /* holds templates/ */
+    const char *build_path;    /* sources and objects are written to <build_path>-... */
 };
 
 struct gt_emu_tally {
     int builds, passed, failed;
 };
 
-/* Runs the job: each case in each layout, twice, with different schedules.  A wrong result is
+/* A GPU with a single SM, so that split and persistent kernels need few blocks. */
+void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel);
+
+/* Runs the job: each case in each layout, as large as the point needs it, twice, with
+ * different schedules.  A wrong result is
  * counted and printed; an error return (nothing served, it does not compile) ends the job.
  * Memory errors end the process with AddressSanitizer's report. */
 int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, struct gt_err *err);

@@ -5,8 +5,10 @@
 #include <stdint.h>
 
 #ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #else
+#define __asan_unpoison_memory_region(stack, size)          ((void)(stack), (void)(size))
 #define __sanitizer_start_switch_fiber(save, bottom, size)  ((void)0)
 #define __sanitizer_finish_switch_fiber(save, bottom, size) ((void)0)
 #endif
@@ -85,4 +87,9 @@ void gt_fiber_leave(struct gt_fiber *from, struct gt_fiber *to)
 {
     __sanitizer_start_switch_fiber(NULL, to->stack, to->size);
     gt_fiber_swap(&from->sp, to->sp);
+}
+
+void gt_fiber_clean(void *stack, size_t size)
+{
+    __asan_unpoison_memory_region(stack, size);
 }

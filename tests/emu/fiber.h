@@ -23,7 +23,10 @@ void gt_fiber_entered(struct gt_fiber *from);
 /* Runs `to` until something switches back to `from`. */
 void gt_fiber_switch(struct gt_fiber *from, struct gt_fiber *to);
 
-/* Ends `from`, whose stack may be used again. */
+/* Ends `from`, whose stack may be used again at once. */
 void gt_fiber_leave(struct gt_fiber *from, struct gt_fiber *to);
+
+/* Makes the stacks of fibers that never ended usable again. */
+void gt_fiber_clean(void *stack, size_t size);
 
 #endif

@@ -14,6 +14,7 @@
 #define STACK_BYTES (128 * 1024) /* of which the lowest page is not accessible */
 #define GUARD_BYTES 4096
 #define WARP        32
+#define MAX_THREADS 1024
 
 struct index {
     unsigned x, y, z;
@@ -324,27 +325,39 @@ static int run_blocks(void)
     return status;
 }
 
+/* The stacks of a whole block, made once: their pages stay from launch to launch. */
+static unsigned char *make_stacks(void)
+{
+    size_t bytes = (size_t)MAX_THREADS * STACK_BYTES;
+    unsigned char *stacks = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stacks == MAP_FAILED)
+        abort();
+    for (size_t i = 0; i < MAX_THREADS; i++)
+        if (mprotect(stacks + i * STACK_BYTES, GUARD_BYTES, PROT_NONE))
+            abort();
+    return stacks;
+}
+
 int gt_emu_run(const struct gt_emu_launch *launch, struct gt_err *err)
 {
+    static unsigned char *stacks;
     unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
-    size_t bytes = (size_t)threads * STACK_BYTES;
     int status;
 
-    if (threads == 0 || threads > 1024)
+    if (threads == 0 || threads > MAX_THREADS)
         return gt_err_set(err, GT_ECUDA, "a block of %u threads: 1 to 1024 are allowed", threads);
-    machine = (struct machine){.launch = launch, .err = err, .threads = threads};
+    if (!stacks)
+        stacks = make_stacks();
+    machine = (struct machine){.launch = launch, .err = err, .threads = threads, .stacks = stacks};
     gt_emu_now.block_size = (struct index){launch->block[0], launch->block[1], launch->block[2]};
     gt_emu_now.grid_size = (struct index){launch->grid[0], launch->grid[1], launch->grid[2]};
     machine.thread = calloc(threads, sizeof *machine.thread);
-    machine.stacks = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (!machine.thread || machine.stacks == MAP_FAILED)
+    if (!machine.thread)
         abort();
-    for (unsigned i = 0; i < threads; i++)
-        if (mprotect(machine.stacks + (size_t)i * STACK_BYTES, GUARD_BYTES, PROT_NONE))
-            abort();
     status = run_blocks();
-    munmap(machine.stacks, bytes);
+    for (unsigned i = 0; i < threads && status; i++)
+        gt_fiber_clean(stacks + (size_t)i * STACK_BYTES + GUARD_BYTES, STACK_BYTES - GUARD_BYTES);
     for (unsigned i = 0; i < threads; i++)
         free(machine.thread[i].copies);
     free(machine.thread);

@@ -33,15 +33,24 @@ const struct gt_emu_case gt_emu_cases[] = {
 };
 const size_t gt_emu_case_count = sizeof gt_emu_cases / sizeof *gt_emu_cases;
 
+/* Smallest product first. */
+const struct gt_emu_scale gt_emu_scales[] = {
+    {1, 1, 1},  {2, 1, 1},  {1, 2, 1},  {2, 2, 1},  {4, 1, 1},  {1, 4, 1}, {1, 1, 8},
+    {4, 2, 1},  {2, 4, 1},  {8, 1, 1},  {1, 8, 1},  {1, 1, 16}, {2, 1, 8}, {1, 2, 8},
+    {4, 4, 1},  {8, 2, 1},  {2, 8, 1},  {16, 1, 1}, {2, 2, 8},  {4, 8, 1}, {8, 4, 1},
+    {1, 16, 1}, {1, 1, 64}, {2, 2, 16}, {8, 8, 1},
+};
+const size_t gt_emu_scale_count = sizeof gt_emu_scales / sizeof *gt_emu_scales;
+
 static int64_t stride(int64_t row, int multiple, int pad)
 {
     return (row + multiple - 1) / multiple * multiple + pad;
 }
 
-void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *cases, bool trans_a,
-                         bool trans_b, unsigned epilogue)
+void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *cases,
+                         struct gt_emu_scale by, bool trans_a, bool trans_b, unsigned epilogue)
 {
-    gt_problem_init(problem, cases->m, cases->n, cases->k);
+    gt_problem_init(problem, cases->m * by.m, cases->n * by.n, cases->k * by.k);
     problem->trans_a = trans_a;
     problem->trans_b = trans_b;
     problem->epilogue = (unsigned char)epilogue;
@@ -51,14 +60,14 @@ void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *c
     problem->beta = cases->beta;
     problem->lda = stride(gt_problem_cols(problem, GT_OPERAND_A), cases->multiple, cases->pad_a);
     problem->ldb = stride(gt_problem_cols(problem, GT_OPERAND_B), cases->multiple, cases->pad_b);
-    problem->ldc = stride(cases->n, cases->multiple, cases->pad_c);
+    problem->ldc = stride(problem->n, cases->multiple, cases->pad_c);
     if (problem->lda == 0)
         problem->lda = cases->multiple;
     if (problem->ldb == 0)
         problem->ldb = cases->multiple;
     problem->stride_a = problem->lda * gt_problem_rows(problem, GT_OPERAND_A);
     problem->stride_b = problem->ldb * gt_problem_rows(problem, GT_OPERAND_B);
-    problem->stride_c = problem->ldc * cases->m;
+    problem->stride_c = problem->ldc * problem->m;
     if (cases->batch > 1) { /* matrices apart by more than their rows */
         problem->stride_a += cases->multiple;
         problem->stride_b += 2 * (int64_t)cases->multiple;

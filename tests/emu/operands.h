@@ -22,9 +22,17 @@ struct gt_emu_case {
 extern const struct gt_emu_case gt_emu_cases[];
 extern const size_t gt_emu_case_count;
 
+/* A case `by` times as large: a kernel's point may serve no smaller one. */
+struct gt_emu_scale {
+    int m, n, k;
+};
+
+extern const struct gt_emu_scale gt_emu_scales[];
+extern const size_t gt_emu_scale_count;
+
 /* The case as a problem. */
-void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *cases, bool trans_a,
-                         bool trans_b, unsigned epilogue);
+void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *cases,
+                         struct gt_emu_scale by, bool trans_a, bool trans_b, unsigned epilogue);
 
 struct gt_emu_operands {
     float *a, *b, *c, *d, *bias;

@@ -1,5 +1,6 @@
 /* test_signature.c - a kernel's signature covers template, includes (of includes too) and
- * description, and nothing else; missing includes are named with their line. */
+ * description, without comments and other remarks, and nothing else; missing includes are named
+ * with their line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,13 +65,61 @@ static int load(char signature[33], struct gt_err *err)
     return rc;
 }
 
+/* Replaces `from` in a file of the copy. */
+static void edit(const char *name, const char *from, const char *to)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT, changed = GT_STRBUF_INIT;
+    char path[256];
+    const char *at;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(gt_strbuf_add_file(&text, path, NULL), GT_OK);
+    at = strstr(text.text, from);
+    if (!at)
+        fail_msg("%s does not hold %s", name, from);
+    gt_strbuf_add_bytes(&changed, text.text, (size_t)(at - text.text));
+    gt_strbuf_add(&changed, to);
+    gt_strbuf_add(&changed, at + strlen(from));
+    write_file(name, "w", changed.text);
+    gt_strbuf_release(&text);
+    gt_strbuf_release(&changed);
+}
+
+struct step {
+    const char *name, *from, *to;
+    bool counts; /* the signature must change */
+};
+
 static void test_covers(void **state)
 {
-    static const char *const files[] = {
-        "templates/tiny/tiny.cu",
-        "templates/common/tiny_base.cuh",
-        "templates/common/tiny_more.cuh",
-        "configs/kernels/tiny.json",
+    static const char cu[] = "templates/tiny/tiny.cu", base[] = "templates/common/tiny_base.cuh",
+                      more[] = "templates/common/tiny_more.cuh",
+                      json[] = "configs/kernels/tiny.json";
+    static const struct step steps[] = {
+        {cu, "#define TM 4", "#define TM  4 /* rows */", false},
+        {cu, "#define TM  4 /* rows */", "#define TM 5", true},
+        {cu, "gemm(const int *args) {}", "gemm(const int *args)\n{\n}", true},
+        {cu, "gemm(const int *args)\n{", "gemm(const int *args) // more\n\n  {\r", false},
+        {base, "// tiny_base.cuh", "/* tiny_base.cuh */\n\n//", false},
+        {base, "#include", "#define BASE 1\n#include", true},
+        {base, "#define BASE 1",
+         "#ifdef GT_EMULATE\n#include \"emulator only\"\n#if 0\n#else\n"
+         "one\n#endif\ntwo\n#else\n#define BASE 1\n#endif",
+         true},
+        {base, "two", "three", false},
+        {base, "#define BASE 1", "#define BASE 2", true},
+        {base, "#define BASE 2", "#define BASE 2\n#ifndef GT_EMULATE\nfour\n#else\nfive\n#endif",
+         true},
+        {base, "five", "six", false},
+        {base, "four", "seven", true},
+        {more, "TINY_MORE 1", "TINY_MORE 2", true},
+        {json, "a kernel for the unit tests", "something else", false},
+        {json, "each part of K must be worth it", "reasons", false},
+        {json, "\"tflops\": 1.5", "\"tflops\": 1.6", false},
+        {json, "\"rung\": 3,\n", "\"rung\":   3,", false},
+        {json, "[32, 64, 128]", "[32, 64, 128, 256]", true},
+        {json, "K >= 256", "K >= 512", true},
+        {json, "\"block_n\": 64", "\"block_n\": 65", true},
     };
     char before[33], after[33];
     struct gt_err err = {0};
@@ -79,10 +128,13 @@ static void test_covers(void **state)
     assert_int_equal(load(before, &err), GT_OK);
     assert_int_equal(load(after, &err), GT_OK);
     assert_string_equal(before, after);
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-        write_file(files[i], "a", "\n");
-        assert_int_equal(load(after, &err), GT_OK);
-        assert_string_not_equal(before, after);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+        edit(steps[i].name, steps[i].from, steps[i].to);
+        if (load(after, &err))
+            fail_msg("%s: %s", steps[i].to, err.msg);
+        if (!strcmp(before, after) == steps[i].counts)
+            fail_msg("%s: \"%s\" %s the signature", steps[i].name, steps[i].to,
+                     steps[i].counts ? "leaves" : "changes");
         memcpy(before, after, sizeof(before));
     }
     write_file("templates/common/unrelated.cuh", "w", "// nobody includes this\n");

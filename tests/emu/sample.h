@@ -1,0 +1,21 @@
+/* sample.h - test: valid points of a large space that together take every value of every parameter
+ * that any valid point takes. */
+#ifndef GT_EMU_SAMPLE_H
+#define GT_EMU_SAMPLE_H
+
+#include "kernel.h"
+#include "operands.h"
+
+#define GT_EMU_SAMPLES 200
+
+struct gt_emu_sample {
+    struct gt_point point;
+    unsigned layouts;          /* the layout it was found valid in */
+    struct gt_emu_scale scale; /* and how large some case was */
+};
+
+/* Fills sample[0 .. *count), *count <= GT_EMU_SAMPLES; always the same for the same description. */
+int gt_emu_sample(struct gt_emu_sample *sample, size_t *count, const struct gt_kernel *kernel,
+                  struct gt_err *err);
+
+#endif

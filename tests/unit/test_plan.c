@@ -1,0 +1,204 @@
+/* test_plan.c - plans and runs on the stub driver, whose device memory is this process's memory: a
+ * user's way from gt_open to a product, checked against a plain loop. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "stub_fixture.h"
+
+struct world {
+    char cubins[64];
+    struct gt *gt;
+    struct gt_options options;
+};
+
+static int set_up(void **state)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    struct gt_err err;
+
+    *state = w;
+    stub_environment();
+    if (!w)
+        return 1;
+    strcpy(w->cubins, "/tmp/gemmtune-plan-XXXXXX");
+    if (!mkdtemp(w->cubins))
+        return 1;
+    w->options = (struct gt_options){.data_dir = ".", .cubin_dir = w->cubins, .allow_nvrtc = 1};
+    if (!gt_open(&w->gt, &w->options, &err))
+        return 0;
+    print_error("%s\n", err.msg);
+    return 1;
+}
+
+static int tear_down(void **state)
+{
+    struct world *w = *state;
+    char command[128];
+
+    gt_close(w->gt);
+    snprintf(command, sizeof(command), "rm -rf %s", w->cubins);
+    free(w);
+    return system(command);
+}
+
+enum { M = 33, N = 20, K = 48 };
+
+struct data {
+    _Alignas(16) float a[M * K], b[K * N], c[M * N], d[M * N];
+};
+
+static void fill(float *to, int count, int salt)
+{
+    for (int i = 0; i < count; i++)
+        to[i] = (float)((i * 7 + salt) % 11 - 5);
+}
+
+static struct data *new_data(void)
+{
+    struct data *data = NULL;
+
+    assert_int_equal(posix_memalign((void **)&data, 16, sizeof(*data)), 0);
+    fill(data->a, M * K, 1);
+    fill(data->b, K * N, 2);
+    fill(data->c, M * N, 3);
+    fill(data->d, M * N, 4);
+    return data;
+}
+
+static void check(const struct data *data, float alpha, float beta)
+{
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            float sum = 0;
+
+            for (int k = 0; k < K; k++)
+                sum += data->a[i * K + k] * data->b[k * N + j];
+            sum = alpha * sum + (beta != 0 ? beta * data->c[i * N + j] : 0);
+            if (data->d[i * N + j] != sum)
+                fail_msg("(%d,%d) is %g, expected %g", i, j, (double)data->d[i * N + j],
+                         (double)sum);
+        }
+}
+
+static struct gt_plan *make_plan(const struct world *w, double beta)
+{
+    struct gt_problem problem;
+    struct gt_plan *plan = NULL;
+    struct gt_err err;
+
+    gt_problem_init(&problem, M, N, K);
+    problem.beta = beta;
+    if (gt_plan(&plan, w->gt, 0, &problem, &err))
+        fail_msg("%s", err.msg);
+    return plan;
+}
+
+static struct gt_operands operands_of(struct data *data, float alpha, float beta)
+{
+    return (struct gt_operands){
+        .a = data->a, .b = data->b, .c = data->c, .d = data->d, .alpha = alpha, .beta = beta};
+}
+
+static void test_run(void **state)
+{
+    struct world *w = *state;
+    struct data *data = new_data();
+    struct gt_plan *plan = make_plan(w, 1);
+    struct gt_operands operands = operands_of(data, 2, -1);
+    const struct gt_answer *answer = gt_plan_answer(plan);
+    struct gt_err err;
+
+    assert_non_null(answer->kernel);
+    assert_true(answer->grid[0] > 0 && answer->block[0] > 0);
+    if (answer->workspace_bytes)
+        assert_int_equal(posix_memalign(&operands.workspace, 256, answer->workspace_bytes), 0);
+    if (gt_run(plan, NULL, &operands, &err))
+        fail_msg("%s", err.msg);
+    check(data, 2, -1);
+    operands.beta = 0;
+    operands.c = NULL;
+    if (gt_run(plan, NULL, &operands, &err))
+        fail_msg("%s", err.msg);
+    check(data, 2, 0);
+    gt_plan_free(plan);
+    free(operands.workspace);
+    free(data);
+}
+
+/* What was compiled once is found again, by a program that has no compiler. */
+static void test_stored_cubin(void **state)
+{
+    struct world *w = *state;
+    struct gt_problem problem;
+    struct gt_plan *plan;
+    struct gt_err err;
+
+    gt_plan_free(make_plan(w, 0));
+    setenv("GEMMTUNE_LIBNVRTC", "/nonexistent", 1);
+    gt_plan_free(make_plan(w, 0));
+    /* Without either, the sentence says what is missing. */
+    gt_close(w->gt);
+    w->options.cubin_dir = "/nonexistent";
+    w->options.allow_nvrtc = 0;
+    assert_int_equal(gt_open(&w->gt, &w->options, &err), GT_OK);
+    gt_problem_init(&problem, M, N, K);
+    assert_int_equal(gt_plan(&plan, w->gt, 0, &problem, &err), GT_ENOTFOUND);
+    assert_null(plan);
+    assert_non_null(strstr(err.msg, "/nonexistent"));
+    assert_non_null(strstr(err.msg, "allow_nvrtc"));
+    stub_environment();
+}
+
+static void test_refusals(void **state)
+{
+    struct world *w = *state;
+    struct data *data = new_data();
+    struct gt_plan *plan = make_plan(w, 0);
+    struct gt_operands good = operands_of(data, 1, 0), bad;
+    struct gt_problem problem;
+    struct gt_err err;
+
+    if (gt_plan_answer(plan)->workspace_bytes)
+        assert_int_equal(
+            posix_memalign(&good.workspace, 256, gt_plan_answer(plan)->workspace_bytes), 0);
+    bad = good;
+    bad.beta = 1;
+    assert_int_equal(gt_run(plan, NULL, &bad, &err), GT_ERANGE);
+    assert_string_equal(err.msg, "beta is 1; the plan was made for beta 0");
+    bad = good;
+    bad.b = NULL;
+    assert_int_equal(gt_run(plan, NULL, &bad, &err), GT_ERANGE);
+    assert_string_equal(err.msg, "operand b is NULL");
+    bad = good;
+    bad.a = data->a + 1;
+    assert_int_equal(gt_run(plan, NULL, &bad, &err), GT_ERANGE);
+    assert_non_null(strstr(err.msg, "not a multiple of 16 bytes"));
+    bad.a = data->a;
+    assert_int_equal(gt_run(plan, NULL, &good, &err), GT_OK);
+    gt_plan_free(plan);
+    gt_plan_free(NULL);
+
+    gt_problem_init(&problem, M, N, K);
+    assert_int_equal(gt_plan(&plan, w->gt, 3, &problem, &err), GT_ENOGPU);
+    problem.type = problem.out = GT_F16;
+    problem.accuracy = GT_ACCURACY_LOW;
+    assert_int_equal(gt_plan(&plan, w->gt, 0, &problem, &err), GT_ENOTFOUND);
+    assert_non_null(strstr(err.msg, "no kernel serves"));
+    free(good.workspace);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_run, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stored_cubin, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
