@@ -76,6 +76,9 @@
 #ifndef FMA_ORDER
 #define FMA_ORDER 1 /* products by 0 rows, 1 rows to and fro, 2 columns, 3 columns to and fro */
 #endif
+#ifndef UNROLL
+#define UNROLL 0 /* steps in the body of the loop over a tile; 0: all of them */
+#endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks per SM the compiler leaves registers for */
 #endif
@@ -99,9 +102,13 @@ constexpr int THREADS = (BM / WM) * (BN / WN) * WARPS_K * 32;
 constexpr int LANES_M = WM / TM, LANES_N = WN / TN;
 constexpr int STEPS = BK / WARPS_K; /* k steps of a warp in a tile */
 
-/* Steps of a tile in which copies through registers reach shared memory. */
-constexpr int END_FIRST = STEPS >= 4 ? STEPS / 2 : STEPS - 1;
-constexpr int END_PARTS = STEPS >= 4 ? STEPS - 1 - STEPS / 2 : 1;
+/* Steps in the loop body: a body that does not fit the instruction cache waits for instructions. */
+constexpr int BODY = UNROLL ? UNROLL : STEPS;
+
+/* Steps of the (last) body in which copies through registers reach shared memory: spread over the
+ * arithmetic, or in one place that the other bodies jump over. */
+constexpr int END_FIRST = BODY >= 4 ? BODY / 2 : BODY - 1;
+constexpr int END_PARTS = BODY == STEPS && STEPS >= 4 ? STEPS - 1 - STEPS / 2 : 1;
 
 static_assert(LANES_M * LANES_N == 32, "a warp tile is covered by 32 lanes");
 static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two steps and two tiles");
@@ -328,10 +335,11 @@ struct Accumulator {
             for (int j = 0; j < TN; j++)
                 sum[i][j] = 0.0f;
     }
-    GT_DEVICE void load(const float *stage, const Position &p, int k)
+    /* Step k of the body that starts at step `body` of the tile. */
+    GT_DEVICE void load(const float *stage, const Position &p, int body, int k)
     {
-        x.load(stage, p.row, p.lane_row, p.slice * STEPS, k);
-        y.load(stage + X::SIZE, p.column, p.lane_column, p.slice * STEPS, k);
+        x.load(stage, p.row, p.lane_row, p.slice * STEPS + body, k);
+        y.load(stage + X::SIZE, p.column, p.lane_column, p.slice * STEPS + body, k);
     }
     GT_DEVICE void fma(int i, int j, int k)
     {
@@ -410,39 +418,43 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
     if (REG_DOUBLE) {
         cp_async_wait<STAGES - 2>();
         gt_sync();
-        acc.load(ring, p, 0);
+        acc.load(ring, p, 0, 0);
     }
 #pragma unroll 1
     for (int tile = 0; tile < tiles; tile++) {
-        const bool more = tile + STAGES - 1 < tiles;
-        const float *now = ring + use * STAGE;
         if (!REG_DOUBLE) {
             cp_async_wait<STAGES - 2>();
             gt_sync();
         }
+#pragma unroll 1
+        for (int body = 0; body < STEPS; body += BODY) {
+            const bool last = BODY == STEPS || body == STEPS - BODY;
+            const float *now = ring + use * STAGE;
+            int next_body = last ? 0 : body + BODY;
 #pragma unroll
-        for (int k = 0; k < STEPS; k++) {
-            /* Without more tiles this stores old values where nobody reads: cheaper than a branch.
-             */
-            if (k >= END_FIRST && k < END_FIRST + END_PARTS)
-                end(fill, k - END_FIRST, END_PARTS);
-            if (REG_DOUBLE && k == STEPS - 1) {
-                cp_async_wait<STAGES - 2>();
-                gt_sync();
-                use = use + 1 == STAGES ? 0 : use + 1;
-                fill = fill + 1 == STAGES ? 0 : fill + 1;
-                acc.load(ring + use * STAGE, p, 0);
-            } else if (REG_DOUBLE) {
-                acc.load(now, p, k + 1);
-            } else {
-                acc.load(now, p, k);
+            for (int k = 0; k < BODY; k++) {
+                /* After the last tile this stores old values where nobody reads: cheaper than a
+                 * branch. */
+                if (k >= END_FIRST && k < END_FIRST + END_PARTS && last)
+                    end(fill, k - END_FIRST, END_PARTS);
+                if (REG_DOUBLE && k == BODY - 1) {
+                    if (last) {
+                        cp_async_wait<STAGES - 2>();
+                        gt_sync();
+                        use = use + 1 == STAGES ? 0 : use + 1;
+                        fill = fill + 1 == STAGES ? 0 : fill + 1;
+                    }
+                    acc.load(ring + use * STAGE, p, next_body, 0);
+                } else {
+                    acc.load(now, p, body, REG_DOUBLE ? k + 1 : k);
+                }
+                if (k == 0 && (BODY == STEPS || body == 0)) {
+                    if (tile + STAGES - 1 < tiles)
+                        begin(fill, tile + STAGES - 1);
+                    cp_async_commit();
+                }
+                acc.multiply(k);
             }
-            if (k == 0) {
-                if (more)
-                    begin(fill, tile + STAGES - 1);
-                cp_async_commit();
-            }
-            acc.multiply(k);
         }
         if (!REG_DOUBLE) {
             use = use + 1 == STAGES ? 0 : use + 1;
