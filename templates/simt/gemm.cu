@@ -262,28 +262,25 @@ template <class OPERAND, int T, int L> struct Fragment {
         return ALONG_K ? e * L + lane : e / PIECE * (L * PIECE) + lane * PIECE + e % PIECE;
     }
 
-    /* Loads what step k of a stage needs, unless an earlier step brought it. `origin`: the warp
-     * tile's first element along m or n. */
-    GT_DEVICE void load(const float *stage, int origin, int lane, int first, int k)
+    static constexpr int LOADS = ALONG_K ? T : T / PIECE;
+
+    /* Load number `load` of LOADS of what step k of a stage needs, unless an earlier step brought
+     * it. `origin`: the warp tile's first element along m or n. */
+    GT_DEVICE void load(const float *stage, int origin, int lane, int first, int k, int load)
     {
         int buffer = k / DEPTH % BUFFERS;
         if constexpr (ALONG_K) {
             if (k % DEPTH == 0) {
-#pragma unroll
-                for (int e = 0; e < T; e++) {
-                    int row = origin + at(e, lane), piece = OPERAND::swizzled(row, (first + k) / 4);
-                    gt_load<4>(value[buffer][e], stage + row * OPERAND::LINE + piece * 4);
-                }
+                int row = origin + at(load, lane), piece = OPERAND::swizzled(row, (first + k) / 4);
+                gt_load<4>(value[buffer][load], stage + row * OPERAND::LINE + piece * 4);
             }
         } else {
+            float piece[PIECE];
+            gt_load<PIECE>(piece,
+                           stage + (first + k) * OPERAND::LINE + origin + at(load * PIECE, lane));
 #pragma unroll
-            for (int e = 0; e < T; e += PIECE) {
-                float piece[PIECE];
-                gt_load<PIECE>(piece, stage + (first + k) * OPERAND::LINE + origin + at(e, lane));
-#pragma unroll
-                for (int u = 0; u < PIECE; u++)
-                    value[buffer][e + u][0] = piece[u];
-            }
+            for (int u = 0; u < PIECE; u++)
+                value[buffer][load * PIECE + u][0] = piece[u];
         }
     }
     GT_DEVICE float get(int e, int k) const
@@ -335,34 +332,57 @@ struct Accumulator {
             for (int j = 0; j < TN; j++)
                 sum[i][j] = 0.0f;
     }
-    /* Step k of the body that starts at step `body` of the tile. */
+    static constexpr int LOADS = Fragment<X, TM, LANES_M>::LOADS + Fragment<Y, TN, LANES_N>::LOADS;
+
+    /* Load number `load` of LOADS for step k of the body that starts at step `body` of the tile. */
+    GT_DEVICE void load(const float *stage, const Position &p, int body, int k, int load)
+    {
+        constexpr int FIRST = Fragment<X, TM, LANES_M>::LOADS;
+        if (load < FIRST)
+            x.load(stage, p.row, p.lane_row, p.slice * STEPS + body, k, load);
+        else
+            y.load(stage + X::SIZE, p.column, p.lane_column, p.slice * STEPS + body, k,
+                   load - FIRST);
+    }
     GT_DEVICE void load(const float *stage, const Position &p, int body, int k)
     {
-        x.load(stage, p.row, p.lane_row, p.slice * STEPS + body, k);
-        y.load(stage + X::SIZE, p.column, p.lane_column, p.slice * STEPS + body, k);
+#pragma unroll
+        for (int i = 0; i < LOADS; i++)
+            load(stage, p, body, k, i);
     }
     GT_DEVICE void fma(int i, int j, int k)
     {
         sum[i][j] = fmaf(x.get(i, k), y.get(j, k), sum[i][j]);
     }
-    /* The order of the products decides which operands the register reuse cache holds, and how the
-     * compiler's register assignment avoids bank conflicts. */
+    /* Row (or column, in the orders by columns) `line` of the products of step k. The order of the
+     * products decides which operands the register reuse cache holds. */
+    static constexpr int LINES = FMA_ORDER < 2 ? TM : TN;
+    GT_DEVICE void multiply(int k, int line)
+    {
+        constexpr int LENGTH = FMA_ORDER < 2 ? TN : TM;
+#pragma unroll
+        for (int e = 0; e < LENGTH; e++) {
+            int at = FMA_ORDER % 2 && line % 2 ? LENGTH - 1 - e : e;
+            fma(FMA_ORDER < 2 ? line : at, FMA_ORDER < 2 ? at : line, k);
+        }
+    }
     GT_DEVICE void multiply(int k)
     {
-        if constexpr (FMA_ORDER < 2) {
-            constexpr int SERPENTINE = FMA_ORDER;
 #pragma unroll
-            for (int i = 0; i < TM; i++)
+        for (int line = 0; line < LINES; line++)
+            multiply(k, line);
+    }
+    /* The products of step k with the loads of another step between their lines. */
+    GT_DEVICE void multiply_and_load(int k, const float *stage, const Position &p, int body,
+                                     int k_load)
+    {
 #pragma unroll
-                for (int j = 0; j < TN; j++)
-                    fma(i, SERPENTINE && i % 2 ? TN - 1 - j : j, k);
-        } else {
-            constexpr int SERPENTINE = FMA_ORDER - 2;
+        for (int line = 0; line < LINES; line++) {
 #pragma unroll
-            for (int j = 0; j < TN; j++)
-#pragma unroll
-                for (int i = 0; i < TM; i++)
-                    fma(SERPENTINE && j % 2 ? TM - 1 - i : i, j, k);
+            for (int i = 0; i < LOADS; i++)
+                if (i * LINES / LOADS == line)
+                    load(stage, p, body, k_load, i);
+            multiply(k, line);
         }
     }
 };
@@ -444,16 +464,20 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
                         use = use + 1 == STAGES ? 0 : use + 1;
                         fill = fill + 1 == STAGES ? 0 : fill + 1;
                     }
-                    acc.load(ring + use * STAGE, p, next_body, 0);
-                } else {
-                    acc.load(now, p, body, REG_DOUBLE ? k + 1 : k);
+                    now = ring + use * STAGE;
                 }
+                if (!REG_DOUBLE)
+                    acc.load(now, p, body, k);
                 if (k == 0 && (BODY == STEPS || body == 0)) {
                     if (tile + STAGES - 1 < tiles)
                         begin(fill, tile + STAGES - 1);
                     cp_async_commit();
                 }
-                acc.multiply(k);
+                if (REG_DOUBLE)
+                    acc.multiply_and_load(k, now, p, k == BODY - 1 ? next_body : body,
+                                          (k + 1) % BODY);
+                else
+                    acc.multiply(k);
             }
         }
         if (!REG_DOUBLE) {
