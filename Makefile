@@ -70,6 +70,7 @@ LIB_SRC := \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
+	db/store_lock.c \
 	db/store_migrate.c \
 	db/store_rows.c \
 	db/store_merge.c \
@@ -90,7 +91,9 @@ TUNE_SRC := \
 	tuner/sweep_budget.c \
 	tuner/sweep_lanes.c \
 	tuner/sweep_seeds.c \
+	tuner/sweep_predict.c \
 	tuner/sweep_record.c \
+	tuner/sweep_drift.c \
 	tuner/sweep_finals.c \
 	tuner/space.c \
 	tuner/space_walk.c \
@@ -132,6 +135,7 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_search_nomem.c \
 	tests/unit/test_evaluator_predict.c \
 	tests/unit/test_sweep.c \
 	tests/unit/test_predict.c \
@@ -154,6 +158,7 @@ TESTS := \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
 	tests/unit/test_expr.c \
+	tests/unit/test_expr_random.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
 	tests/unit/test_nomem.c \
@@ -188,9 +193,17 @@ FUZZ := \
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
+	tests/faults/short_soak \
 	tests/docs/configs_readme \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
+
+# Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
+GPU_TESTS := \
+	tests/gpu/test_gpu_proof.c \
+	tests/gpu/test_gpu_faults.c \
+	tests/gpu/test_gpu_bench.c \
+	tests/gpu/test_gpu_plan.c \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
@@ -219,6 +232,8 @@ $(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
 
+$(BUILD)/src/data_dir.o: CPPFLAGS += -DGT_DATADIR='"$(PREFIX)/share/gemmtune"'
+
 $(BUILD)/libgemmtune.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -240,6 +255,11 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
 
+$(BUILD)/tests/gpu/%: tests/gpu/%.c tests/gpu/gpu_fixture.h $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
+
 # A CUDA driver, compiler, cuBLASLt and NVML for tests without a GPU (tests/faults/stub_*.c).
 STUBS := $(addprefix $(BUILD)/stub/,libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
 STUB_CFLAGS = $(filter-out -MMD -MP,$(GT_CFLAGS)) -O3 -shared
@@ -256,9 +276,21 @@ $(BUILD)/stub/stub_proof.o: tests/faults/stub_proof.cc $(wildcard templates/proo
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fPIC -O2 -Itemplates -c $< -o $@
 
+SOAK := $(BUILD)/tests/faults/soak
+$(SOAK): $(addprefix tests/faults/,soak.c run.c results.c) $(wildcard tests/faults/r*.h) | $(SETUP)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(filter %.c,$^) -o $@ $(LDFLAGS) -lsqlite3
+
+## soak: sweeps over planted faults, with kills: make soak SECONDS=480 [DEVICE=cuda]; without: a stub
+.PHONY: soak
+soak: all $(SOAK) $(STUBS)
+	$(Q)$(SOAK) --seconds $(or $(SECONDS),480) $(if $(DEVICE),--device $(DEVICE),--stub \
+		$(BUILD)/stub --shape 96x80x64) $(BUILD)/tune tests/faults/kernels
+
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
-NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,test_nomem test_store_nomem)
+NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,test_nomem test_store_nomem test_search_nomem)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
@@ -300,8 +332,13 @@ check-emu: $(EMU_TEST)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(STUBS) $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(STUBS) $(SOAK) $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
+
+## check-gpu: run the tests that need a GPU; T=plan runs only that one
+.PHONY: check-gpu
+check-gpu: all $(GPU_TESTS:%.c=$(BUILD)/%)
+	$(Q)BUILD=$(BUILD) T=$(T) JOBS=1 tests/run $(GPU_TESTS:%.c=$(BUILD)/%)
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
 .PHONY: check-style

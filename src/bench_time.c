@@ -14,7 +14,7 @@
 #define CLOCK_NS     50000
 #define NARROW       0.005 /* interval of the median over the median */
 #define LEAST        9     /* samples before the interval is believed */
-#define CANARY_STEPS 8192
+#define CANARY_STEPS 32768 /* about 70 us */
 #define CANARY_TIMES 9
 
 int gt_bench_head_start(const struct gt_bench *bench, int launches, struct gt_err *err)

@@ -119,7 +119,7 @@ static int parse_assignment(struct gt_point *point, const struct gt_kernel *kern
 {
     const char *equals = memchr(text, '=', length);
     size_t name = equals ? (size_t)(equals - text) : length, i = 0;
-    const char *number = equals + 1;
+    const char *number;
     long long value;
     char *end;
 
@@ -134,6 +134,7 @@ static int parse_assignment(struct gt_point *point, const struct gt_kernel *kern
     if (*given & (uint64_t)1 << i)
         return gt_err_set(err, GT_ESYNTAX, "point: %s is given twice", kernel->param[i].name);
     *given |= (uint64_t)1 << i;
+    number = equals + 1;
     errno = 0;
     value = strtoll(number, &end, 10);
     for (size_t j = 0; !errno && end == text + length && end > number && j < kernel->param[i].count;

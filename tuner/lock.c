@@ -13,16 +13,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Makes the folder and makes sure that nobody else prepared it for us: /tmp is everybody's. */
-static int lock_folder(char *path, size_t size, struct gt_err *err)
+/* $XDG_RUNTIME_DIR/gemmtune where there is such a folder, else /tmp/gemmtune-<uid>. */
+static void lock_path(char *path, size_t size)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
-    struct stat st;
 
-    if (runtime && runtime[0] == '/')
+    if (runtime && runtime[0] == '/' && !access(runtime, W_OK | X_OK))
         snprintf(path, size, "%s/gemmtune", runtime);
     else
         snprintf(path, size, "/tmp/gemmtune-%lu", (unsigned long)geteuid());
+}
+
+/* Makes the folder and makes sure that nobody else prepared it for us: /tmp is everybody's. */
+static int lock_folder(char *path, size_t size, struct gt_err *err)
+{
+    struct stat st;
+
+    lock_path(path, size);
     if (mkdir(path, 0700) && errno != EEXIST)
         return gt_err_set(err, GT_EIO, "%s: cannot make the folder of GPU locks: %s", path,
                           strerror(errno));

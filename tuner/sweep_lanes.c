@@ -5,16 +5,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SPACE_LIMIT  1000000 /* points kept of one kernel: about 40 MB */
-#define SEEDS        96      /* per problem, where the budget does not say otherwise */
-#define SEED_SHARE   0.9     /* of a trials budget */
-#define WEIGHT_LEAST 0.05    /* of a slow lane's share */
+#define SPACE_BYTES  1.2e8 /* for the points of all kernels; beyond, a sample is kept */
+#define POINT_BYTES  14    /* of a point beside its parameters: look-up table, time */
+#define SEEDS        96    /* per problem, where the budget does not say otherwise */
+#define SEED_SHARE   0.9   /* of a trials budget */
+#define WEIGHT_LEAST 0.05  /* of a slow lane's share */
 
 static int open_lane(struct gt_race *race, const struct gt_kernel *kernel, struct gt_err *err)
 {
     struct gt_lane *lane = &race->lane[race->lanes];
+    double limit =
+        SPACE_BYTES / (double)race->options->kernels / (double)(kernel->params + POINT_BYTES);
     int rc = gt_space_init(&lane->space, kernel, race->problem, &race->evaluator->device,
-                           SPACE_LIMIT, err);
+                           (size_t)limit, err);
 
     if (rc)
         return rc;

@@ -1,7 +1,6 @@
 /* sweep_seeds.c - what a strategy starts from: points that earlier work or the predictor calls
  * good, with far ones mixed in, so that a model's blind spot does not become the search's. */
 #include "../src/err.h"
-#include "../src/predict.h"
 #include "../src/problem.h"
 #include "sweep_parts.h"
 
@@ -9,19 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANK_MAX   200000 /* points the predictor looks at, about 0.5 s */
-#define STORED_MAX 16     /* seeds taken from the store */
-#define NEAR_MAX   4      /* of them winners of neighbouring problems */
-#define FAR_EVERY  4      /* every n-th seed is a far one */
-#define FAR_THROWS 48     /* candidates for a far one */
-#define FAR_WITHIN 3.0    /* a far one is predicted within this times the best */
-
-/* A point as the predictor sees it. */
-struct ranked {
-    uint32_t point;
-    uint16_t unusual; /* parameters that do not have their default value */
-    float us;
-};
+#define STORED_MAX 16  /* seeds taken from the store */
+#define NEAR_MAX   4   /* of them winners of neighbouring problems */
+#define FAR_EVERY  4   /* every n-th seed is a far one */
+#define FAR_THROWS 48  /* candidates for a far one */
+#define FAR_WITHIN 3.0 /* a far one is predicted within this times the best */
 
 /* The list in the making. */
 struct picks {
@@ -134,54 +125,6 @@ static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err 
 
 /* ---- from the predictor ---- */
 
-static int compare(const void *x, const void *y)
-{
-    const struct ranked *a = x, *b = y;
-
-    if (a->us != b->us)
-        return a->us < b->us ? -1 : 1;
-    if (a->unusual != b->unusual)
-        return a->unusual < b->unusual ? -1 : 1;
-    return a->point < b->point ? -1 : a->point > b->point;
-}
-
-static uint16_t unusual(const struct gt_kernel *kernel, const struct gt_point *point)
-{
-    uint16_t count = 0;
-
-    for (size_t p = 0; p < kernel->params; p++)
-        count += point->value[p] != kernel->param[p].value[kernel->param[p].standard];
-    return count;
-}
-
-/* Ranks the space, or an even sample of it, best first.  Points the model has no answer for (no
- * block fits an SM, an expression fails) are left out. */
-static int rank(struct gt_race *race, const struct gt_lane *lane, struct ranked **list,
-                size_t *count, struct gt_err *err)
-{
-    const struct gt_space *space = &lane->space;
-    size_t step = space->count / RANK_MAX + 1;
-    struct gt_candidate candidate = {lane->kernel, race->problem, &race->evaluator->device, {{0}}};
-
-    *count = 0;
-    *list = malloc((space->count / step + 1) * sizeof(**list));
-    if (!*list)
-        return gt_err_nomem(err);
-    for (size_t i = 0; i < space->count; i += step) {
-        struct gt_geometry geometry;
-        double us;
-
-        gt_space_point(space, i, &candidate.point);
-        if (gt_candidate_geometry(&candidate, &geometry, NULL) ||
-            gt_predict(&candidate, &geometry, 0, 0, &us, NULL))
-            continue;
-        (*list)[(*count)++] =
-            (struct ranked){(uint32_t)i, unusual(lane->kernel, &candidate.point), (float)us};
-    }
-    qsort(*list, *count, sizeof(**list), compare);
-    return GT_OK;
-}
-
 /* Whether two points need the same cubin. */
 static bool same_cubin(const struct gt_space *space, size_t x, size_t y)
 {
@@ -221,7 +164,7 @@ static size_t remoteness(const struct picks *picks, size_t point)
 }
 
 /* The remotest of a few random points among the first `count` of the list. */
-static size_t far_point(const struct picks *picks, const struct ranked *list, size_t count,
+static size_t far_point(const struct picks *picks, const struct gt_ranked *list, size_t count,
                         struct gt_random *random)
 {
     size_t best = SIZE_MAX, most = 0;
@@ -240,7 +183,7 @@ static size_t far_point(const struct picks *picks, const struct ranked *list, si
 
 /* Walks down the ranking.  The model cannot tell many points apart; of those with the same estimate
  * the first pass takes only the most usual one, later passes one more each. */
-static void pick_ranked(struct picks *picks, const struct ranked *list, size_t count,
+static void pick_ranked(struct picks *picks, const struct gt_ranked *list, size_t count,
                         struct gt_random *random)
 {
     size_t near = 0, taken = 1;
@@ -272,7 +215,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, stru
     const char *name = race->options->strategy ? race->options->strategy : GT_STRATEGY_DEFAULT;
     struct picks picks = {.lane = lane, .max = count};
     struct gt_random random = {race->options->seed};
-    struct ranked *list = NULL;
+    struct gt_ranked *list = NULL;
     size_t listed = 0;
     struct gt_seeds seeds;
     int rc;
@@ -280,7 +223,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, stru
     picks.point = calloc(count + 1, sizeof(*picks.point));
     rc = picks.point ? pick_stored(race, &picks, err) : gt_err_nomem(err);
     if (!rc)
-        rc = rank(race, lane, &list, &listed, err);
+        rc = gt_sweep_predict(race, lane, &random, &list, &listed, err);
     if (!rc)
         pick_ranked(&picks, list, listed, &random);
     seeds = (struct gt_seeds){picks.point, picks.count};

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define REPLY_MS 60000
+#define NICENESS 5     /* supervisor and GPU worker do not wait for a core */
 #define LOG_MAX  65536 /* bytes of a compiler's complaints that are worth sending */
 
 struct compiler {
@@ -87,6 +88,7 @@ static int setup(struct compiler *self, struct gt_err *err)
     if (!self->cache_dir)
         return gt_err_nomem(err);
     limit(RLIMIT_CORE, 0);
+    setpriority(PRIO_PROCESS, 0, NICENESS);
     limit_memory(memory);
     return gt_nvrtc_open(&self->nvrtc, err);
 }

@@ -82,6 +82,9 @@
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks per SM the compiler leaves registers for */
 #endif
+#ifndef MAX_REGS
+#define MAX_REGS 0 /* registers a thread is limited to; 0: none */
+#endif
 #ifndef SWAP_AB
 #define SWAP_AB 0 /* 1: compute the transposed product */
 #endif
@@ -650,7 +653,11 @@ GT_DEVICE Work work_of(const gt_args &args)
     return work;
 }
 
+#if MAX_REGS > 0
+GT_KERNEL(gemm) /* launch bounds would overrule the limit */
+#else
 GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
+#endif
 {
     GT_DYNAMIC_SHARED(float, shared);
     const Position p = position();

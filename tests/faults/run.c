@@ -34,6 +34,7 @@ static void exec_tune(const struct run_options *options, const char *kernels, co
     int log;
 
     snprintf(path, sizeof(path), "%s/tune.log", options->folder);
+    setpgid(0, 0);
     log = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (log < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
         _exit(125);

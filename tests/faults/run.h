@@ -19,7 +19,8 @@ struct run_options {
     char mark[64];    /* "GT_SOAK=<unique>", in the environment of everything started */
 };
 
-/* Starts a sweep of the kernel `planted` of a folder, over its whole space. */
+/* Starts a sweep of the kernel `planted` of a folder, over its whole space, in a process group of
+ * its own. */
 pid_t run_start(const struct run_options *options, const char *kernels, const char *db);
 
 /* Waits at most this long: the wait status, or -1 after killing it. */

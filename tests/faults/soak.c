@@ -4,7 +4,8 @@
  *   soak [--seconds N] [--device D] [--shape S] [--stub DIR] [--seed N] TUNE KERNELS-FOLDER
  *
  * Rounds: (1) a sweep of the good points alone says who wins; then in turn (2) a sweep with all
- * faults, (3) one whose workers are killed, (4) one whose supervisor is killed and resumed.  Each
+ * faults, (3) one whose workers are killed, (4) one whose supervisor is killed and resumed, (5) one
+ * that is interrupted as from a terminal and resumed.  Each
  * fault must be charged to its own candidate with its own status, the winner must be the same, what
  * was stored must stay, no process may outlive its sweep.  The last line is for machines. */
 #include "results.h"
@@ -21,6 +22,7 @@
 #define SWEEP_S   120 /* a sweep that takes longer hangs */
 #define ORPHANS_S 10
 #define MAX_KILLS 6 /* of a round */
+#define ROUNDS    4 /* kinds of rounds after the first */
 
 static const char *const statuses[] = {
     "ok",
@@ -55,11 +57,14 @@ static const char *const expected[] = {
 #define FAULTS ((int)(sizeof(expected) / sizeof(expected[0])))
 #define GOOD   9 /* points with FAULT=0 */
 
+/* Three points do not get as far as a launch, one times out and is tried three times. */
+#define NEEDED_ATTEMPTS (GOOD + FAULTS - 1 - 3 + 2)
+
 struct soak {
     struct run_options run;
     struct results sound; /* of round 1 */
     unsigned random;
-    int rounds, sweeps, trials, worker_kills, supervisor_kills, orphans, violations;
+    int rounds, sweeps, trials, worker_kills, supervisor_kills, interrupts, orphans, violations;
     int count[STATUSES];
 };
 
@@ -107,8 +112,11 @@ static void check_orphans(struct soak *soak)
     const int left = run_orphans(&soak->run, ORPHANS_S);
 
     soak->orphans += left;
-    if (left)
-        violation(soak, "%d processes are left %d s after their sweep", left, ORPHANS_S);
+    if (!left)
+        return;
+    violation(soak, "%d processes are left %d s after their sweep", left, ORPHANS_S);
+    while (run_kill_worker(&soak->run, "__worker", 0, SIGKILL)) /* the next round starts clean */
+        run_nap(0.1);
 }
 
 static void count_statuses(struct soak *soak, const struct results *results)
@@ -289,8 +297,8 @@ static void supervisor_round(struct soak *soak)
         check_orphans(soak);
         read_results(soak, &after, db);
         check_kept(soak, &before, &after);
-        if (after.open > 1)
-            violation(soak, "%d attempts are open after one kill", after.open);
+        if (after.open > before.open + 1)
+            violation(soak, "one kill left %d attempts open", after.open - before.open);
         before = after;
     }
     soak->supervisor_kills += kills;
@@ -301,11 +309,46 @@ static void supervisor_round(struct soak *soak)
     for (i = 0; i < after.rows; i++)
         blamed += !as_expected(&after.row[i], false);
     check_results(soak, &after, blamed ? kills / 3 : 0);
-    /* Each kill may repeat the one candidate that was in flight; one that times out has 3 tries. */
-    allowed = GOOD + FAULTS - 1 - 3 + 2 + kills;
+    /* Each kill may repeat the one candidate that was in flight. */
+    allowed = NEEDED_ATTEMPTS + kills;
     if (after.attempts > allowed)
         violation(soak, "%d attempts were made; with %d kills at most %d are needed",
                   after.attempts, kills, allowed);
+}
+
+/* A first interrupt lets the candidate in flight finish: nothing stays open, nothing is repeated.
+ */
+static void interrupt_round(struct soak *soak)
+{
+    struct results before = {0}, after;
+    int interrupts, status = 1;
+    char db[160];
+
+    db_path(soak, db, sizeof(db));
+    for (interrupts = 0; interrupts < MAX_KILLS / 2; interrupts++) {
+        const pid_t pid = run_start(&soak->run, soak->run.kernels, db);
+
+        run_nap(0.3 + next_random(soak) % 2000 / 1000.0);
+        kill(-pid, SIGINT); /* the group, as a terminal does */
+        status = run_wait(pid, SWEEP_S);
+        if (!WIFEXITED(status) || (WEXITSTATUS(status) != 130 && WEXITSTATUS(status) != 0))
+            violation(soak, "the interrupted sweep ended with wait status %d", status);
+        check_orphans(soak);
+        read_results(soak, &after, db);
+        check_kept(soak, &before, &after);
+        if (after.open)
+            violation(soak, "an interrupt left %d attempts open", after.open);
+        before = after;
+    }
+    soak->interrupts += interrupts;
+    finish_sweep(soak, soak->run.kernels, db);
+    check_orphans(soak);
+    read_results(soak, &after, db);
+    check_kept(soak, &before, &after);
+    check_results(soak, &after, 0);
+    if (after.attempts > NEEDED_ATTEMPTS)
+        violation(soak, "%d attempts were made; without repeats there are %d", after.attempts,
+                  NEEDED_ATTEMPTS);
 }
 
 static void remove_files(const struct soak *soak, const char *what)
@@ -341,13 +384,15 @@ static void summarise(const struct soak *soak, double seconds)
            soak->sweeps, soak->trials);
     for (s = 0; s < STATUSES; s++)
         printf(" %s=%d", statuses[s], soak->count[s]);
-    printf(" worker_kills=%d supervisor_kills=%d orphans=%d violations=%d\n", soak->worker_kills,
-           soak->supervisor_kills, soak->orphans, soak->violations);
+    printf(" worker_kills=%d supervisor_kills=%d interrupts=%d orphans=%d violations=%d\n",
+           soak->worker_kills, soak->supervisor_kills, soak->interrupts, soak->orphans,
+           soak->violations);
 }
 
 static void soak_for(struct soak *soak, double seconds)
 {
-    static void (*const round[])(struct soak *) = {faulty_round, worker_round, supervisor_round};
+    static void (*const round[ROUNDS])(struct soak *) = {faulty_round, worker_round,
+                                                         supervisor_round, interrupt_round};
     const double start = run_now();
     double longest = 0;
 
@@ -356,14 +401,15 @@ static void soak_for(struct soak *soak, double seconds)
     do { /* each kind once, then as long as the time lasts */
         const double began = run_now();
 
-        round[soak->rounds % 3](soak);
+        round[soak->rounds % ROUNDS](soak);
         soak->rounds++;
         if (run_now() - began > longest)
             longest = run_now() - began;
         remove_files(soak, "/*.db*");
-        if (soak->rounds % 3 == 0)
+        if (soak->rounds % ROUNDS == 0)
             remove_files(soak, "/cache");
-    } while (soak->violations < 20 && (soak->rounds < 3 || run_now() - start + longest < seconds));
+    } while (soak->violations < 20 &&
+             (soak->rounds < ROUNDS || run_now() - start + longest < seconds));
     summarise(soak, run_now() - start);
 }
 

@@ -9,7 +9,8 @@
  *   slow                         ten times the time        impossible  next to none
  *   launch_invalid               the launch is refused
  *
- * Environment: STUB_CC (default 90), STUB_SMS (16), STUB_MEMORY (bytes, 4 GiB), STUB_NO_DEVICE. */
+ * Environment: STUB_CC (default 90), STUB_SMS (16), STUB_MEMORY (bytes, 4 GiB), STUB_NO_DEVICE,
+ * STUB_ASLEEP (products that run at a quarter of the clock before the device is awake). */
 #include "../../src/cuda_api.h"
 
 #include <math.h>
@@ -63,6 +64,7 @@ static struct {
     size_t used;
     void *current;
     unsigned long noise;
+    long asleep; /* products run while it was */
 } device;
 
 static long setting(const char *name, long absent)
@@ -447,6 +449,10 @@ static double duration(const struct module *module, const struct gt_args *args)
         (3 + work / peak / share) * (1 + 0.004 * ((double)(noise >> 40) / 16777216.0 - 0.5));
 
     device.noise++;
+    if (device.asleep < setting("STUB_ASLEEP", 0)) {
+        device.asleep++;
+        us *= 4;
+    }
     if (stub_has(&module->faults, "slow"))
         us *= 10;
     return stub_has(&module->faults, "impossible") ? 1e-3 : us;
@@ -484,9 +490,12 @@ static void run_canary(const struct gt_canary_args *args)
 
 static void run_clock(const struct gt_clock_args *args)
 {
+    int part = device.asleep < setting("STUB_ASLEEP", 0) ? 4 : 1;
+
     if (args->result) {
         args->result->nanoseconds = (unsigned long long)args->nanoseconds;
-        args->result->cycles = (unsigned long long)args->nanoseconds * CLOCK_KHZ / 1000000;
+        args->result->cycles =
+            (unsigned long long)args->nanoseconds * (CLOCK_KHZ / 1000000) / (unsigned)part;
     }
     device.now_us += (double)args->nanoseconds * 1e-3;
 }

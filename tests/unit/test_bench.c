@@ -74,6 +74,46 @@ static void test_slow_is_given_up(void **state)
     gt_bench_close(bench);
 }
 
+/* In a process of its own, as the stub device wakes only once: what ran on a device that slept is
+ * timed again instead of being called slow. */
+static int asleep_child(void)
+{
+    struct gt_bench_options options = {.workspace_cap = 1 << 20};
+    struct stub_fixture f;
+    struct gt_problem problem;
+    struct gt_bench *bench = NULL;
+    struct gt_trial trial;
+    struct gt_err err;
+
+    setenv("STUB_ASLEEP", "40", 1);
+    gt_problem_init(&problem, 128, 128, 128);
+    if (stub_open(&f, STUB_KERNEL, &err) ||
+        gt_bench_open(&bench, f.gpu, f.nvrtc, ".", NULL, &problem, &options, &err) ||
+        stub_trial(&f, bench, &problem, NULL, 9, &trial, &err))
+        return 2;
+    gt_bench_close(bench);
+    stub_close(&f);
+    return trial.status == GT_STATUS_OK && trial.us < 9 && trial.clock_mhz > 900 ? 0 : 3;
+}
+
+static void run_child(int (*child)(void))
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (!pid)
+        _exit(child());
+    assert_true(waitpid(pid, &status, 0) == pid);
+    assert_int_equal(status, 0);
+}
+
+static void test_sleeping_device(void **state)
+{
+    (void)state;
+    run_child(asleep_child);
+}
+
 static int sample(void **state, struct gt_bench *bench, const struct gt_problem *problem,
                   const char *fault, int most, struct gt_trial *trial)
 {
@@ -293,21 +333,21 @@ static int fault_child(const char *fault)
     return 0;
 }
 
+static int illegal_address_child(void)
+{
+    return fault_child("illegal_address");
+}
+
+static int misaligned_child(void)
+{
+    return fault_child("misaligned");
+}
+
 static void test_sticky_faults(void **state)
 {
-    static const char *const faults[] = {"illegal_address", "misaligned"};
-
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        int status = -1;
-        pid_t child = fork();
-
-        assert_true(child >= 0);
-        if (!child)
-            _exit(fault_child(faults[i]));
-        assert_true(waitpid(child, &status, 0) == child);
-        assert_int_equal(status, 0);
-    }
+    run_child(illegal_address_child);
+    run_child(misaligned_child);
 }
 
 int main(void)
@@ -322,6 +362,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_canary, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_problems_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_workspace_cap, set_up, tear_down),
+        cmocka_unit_test(test_sleeping_device),
         cmocka_unit_test(test_sticky_faults),
     };
 

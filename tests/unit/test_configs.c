@@ -15,7 +15,7 @@
 #include "problem.h"
 #include "../../tuner/space.h"
 
-static const int archs[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120};
+static const int archs[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
 
 static int set_up(void **state)
 {

@@ -13,7 +13,7 @@
 #include "device.h"
 #include "strbuf.h"
 
-static const int profiles[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120};
+static const int profiles[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
 
 static void test_arch(void **state)
 {

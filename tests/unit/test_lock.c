@@ -98,6 +98,10 @@ static void foreign_folders_are_refused(void **state)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(gt_lock_take(&fd, "../escape", &err), GT_ERANGE);
     assert_int_equal(gt_lock_take(&fd, "", &err), GT_ERANGE);
+    setenv("XDG_RUNTIME_DIR", "/nonexistent", 1); /* a shell that lost its session */
+    if (gt_lock_take(&fd, GPU, &err))
+        fail_msg("%s", err.msg);
+    gt_lock_release(fd);
 }
 
 int main(void)
