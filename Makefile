@@ -153,6 +153,7 @@ TESTS := \
 	tests/unit/test_store_merge.c \
 	tests/unit/test_store_faults.c \
 	tests/unit/test_store_nomem.c \
+	tests/unit/test_store_nomem.c \
 	tests/unit/test_table.c \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
@@ -187,6 +188,7 @@ FUZZ := \
 	tests/fuzz/fuzz_kernel.c \
 	tests/fuzz/fuzz_wire.c \
 	tests/fuzz/fuzz_table.c \
+	tests/fuzz/fuzz_table.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
@@ -195,6 +197,13 @@ CHECKS := \
 	tests/docs/configs_readme \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
+
+# Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
+GPU_TESTS := \
+	tests/gpu/test_gpu_proof.c \
+	tests/gpu/test_gpu_faults.c \
+	tests/gpu/test_gpu_bench.c \
+	tests/gpu/test_gpu_plan.c \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
@@ -242,6 +251,11 @@ $(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
+
+$(BUILD)/tests/gpu/%: tests/gpu/%.c tests/gpu/gpu_fixture.h $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
@@ -320,6 +334,11 @@ check-emu: $(EMU_TEST)
 .PHONY: check
 check: all $(STUBS) $(SOAK) $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
+
+## check-gpu: run the tests that need a GPU; T=plan runs only that one
+.PHONY: check-gpu
+check-gpu: all $(GPU_TESTS:%.c=$(BUILD)/%)
+	$(Q)BUILD=$(BUILD) T=$(T) JOBS=1 tests/run $(GPU_TESTS:%.c=$(BUILD)/%)
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
 .PHONY: check-style
