@@ -70,6 +70,7 @@ LIB_SRC := \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
+	db/store_lock.c \
 	db/store_migrate.c \
 	db/store_rows.c \
 	db/store_merge.c \
@@ -92,6 +93,7 @@ TUNE_SRC := \
 	tuner/sweep_seeds.c \
 	tuner/sweep_predict.c \
 	tuner/sweep_record.c \
+	tuner/sweep_drift.c \
 	tuner/sweep_finals.c \
 	tuner/space.c \
 	tuner/space_walk.c \
@@ -133,6 +135,7 @@ TUNE_SRC := \
 
 # Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
 TESTS := \
+	tests/unit/test_search_nomem.c \
 	tests/unit/test_evaluator_predict.c \
 	tests/unit/test_sweep.c \
 	tests/unit/test_predict.c \
@@ -149,6 +152,7 @@ TESTS := \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
 	tests/unit/test_store_faults.c \
+	tests/unit/test_store_nomem.c \
 	tests/unit/test_store_nomem.c \
 	tests/unit/test_table.c \
 	tests/unit/test_export.c \
@@ -184,6 +188,7 @@ FUZZ := \
 	tests/fuzz/fuzz_kernel.c \
 	tests/fuzz/fuzz_wire.c \
 	tests/fuzz/fuzz_table.c \
+	tests/fuzz/fuzz_table.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
@@ -192,6 +197,13 @@ CHECKS := \
 	tests/docs/configs_readme \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
+
+# Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
+GPU_TESTS := \
+	tests/gpu/test_gpu_proof.c \
+	tests/gpu/test_gpu_faults.c \
+	tests/gpu/test_gpu_bench.c \
+	tests/gpu/test_gpu_plan.c \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
@@ -243,6 +255,11 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
 
+$(BUILD)/tests/gpu/%: tests/gpu/%.c tests/gpu/gpu_fixture.h $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
+
 # A CUDA driver, compiler, cuBLASLt and NVML for tests without a GPU (tests/faults/stub_*.c).
 STUBS := $(addprefix $(BUILD)/stub/,libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
 STUB_CFLAGS = $(filter-out -MMD -MP,$(GT_CFLAGS)) -O3 -shared
@@ -273,7 +290,7 @@ soak: all $(SOAK) $(STUBS)
 
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
-NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,test_nomem test_store_nomem)
+NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,test_nomem test_store_nomem test_search_nomem)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
@@ -317,6 +334,11 @@ check-emu: $(EMU_TEST)
 .PHONY: check
 check: all $(STUBS) $(SOAK) $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
+
+## check-gpu: run the tests that need a GPU; T=plan runs only that one
+.PHONY: check-gpu
+check-gpu: all $(GPU_TESTS:%.c=$(BUILD)/%)
+	$(Q)BUILD=$(BUILD) T=$(T) JOBS=1 tests/run $(GPU_TESTS:%.c=$(BUILD)/%)
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
 .PHONY: check-style

@@ -92,8 +92,16 @@ int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migrat
 /* "file:PATH?QUERY" with what is special in PATH escaped; malloc'ed, NULL without memory. */
 char *gt_store_uri(const char *path, const char *query);
 
-/* The name of a network file system by the f_type of statfs, or NULL for any other. */
+/* Refuses a path on a network file system, where locks cannot be trusted. */
+int gt_store_check_place(const char *path, struct gt_err *err);
+
+/* Takes the writer's lock, a file beside the database; GT_EBUSY names who has it. */
+int gt_store_lock(struct gt_store *store, struct gt_err *err);
+
+/* The name of a network file system by the f_type of statfs, or by its type in the mount table if
+ * it is a FUSE; NULL for any other. */
 const char *gt_store_network(long f_type);
+const char *gt_store_network_fuse(const char *type);
 
 /* One integer of a PRAGMA or a query. */
 int gt_store_integer(sqlite3 *db, const char *path, const char *sql, int64_t *value,

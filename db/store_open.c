@@ -1,43 +1,18 @@
-/* store_open.c - opens a tuning database: the writer's lock, whose file it is, whether it is
- * sound, its settings.  Part of the store: see store.h. */
+/* store_open.c - opens a tuning database: whose file it is, whether it is sound, its settings; the
+ * sentences for what SQLite reports.  Part of the store: see store.h. */
 #include "store_internal.h"
 
 #include "../src/err.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
-#define GT_LOCK_TRIES 20 /* x 50 ms: a killed holder's children may take a moment to go */
-
 /* Steps from older schemas; there is none yet. */
 static const struct gt_store_migration migration[] = {{0, NULL}};
-
-const char *gt_store_network(long f_type)
-{
-    static const struct {
-        unsigned type;
-        const char *name;
-    } network[] = {
-        /* linux/magic.h; Lustre, GPFS, BeeGFS and Ceph from their own sources */
-        {0x6969, "NFS"},        {0x517b, "SMB"},       {0xff534d42, "CIFS"}, {0xfe534d42, "SMB2"},
-        {0x0bd00bd0, "Lustre"}, {0x65735546, "FUSE"},  {0x47504653, "GPFS"}, {0x19830326, "BeeGFS"},
-        {0x00c36400, "Ceph"},   {0x5346414f, "AFS"},   {0x01021997, "9P"},   {0x564c, "NCP"},
-        {0x73757245, "Coda"},   {0x7461636f, "OCFS2"}, {0x01161970, "GFS2"},
-    };
-
-    for (size_t i = 0; i < sizeof(network) / sizeof(*network); i++)
-        if ((unsigned)f_type == network[i].type)
-            return network[i].name;
-    return NULL;
-}
 
 int64_t gt_store_now(void)
 {
@@ -106,92 +81,6 @@ int gt_store_integer(sqlite3 *db, const char *path, const char *sql, int64_t *va
         code = gt_store_fail(db, path, "read it", err);
     sqlite3_finalize(statement);
     return code;
-}
-
-/* Refuses a live database where locks cannot be trusted. */
-static int check_file_system(const char *path, struct gt_err *err)
-{
-    const char *slash = strrchr(path, '/'), *name;
-    struct statfs fs;
-    char *folder;
-
-    folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
-    if (!folder)
-        return gt_err_nomem(err);
-    name = statfs(folder, &fs) == 0 ? gt_store_network((long)fs.f_type) : NULL;
-    free(folder);
-    if (!name)
-        return GT_OK;
-    return gt_err_set(err, GT_EDB,
-                      "%s lies on a network file system (%s), where a database can be damaged; "
-                      "tune into one on a local disk and add it to another with `tune merge`",
-                      path, name);
-}
-
-/* GT_EBUSY with the holder's process id, which it wrote into the lock file. */
-static int report_holder(const struct gt_store *store, int lock, struct gt_err *err)
-{
-    char pid[24] = "";
-    ssize_t length = pread(lock, pid, sizeof(pid) - 1, 0);
-
-    pid[length > 0 ? length : 0] = '\0';
-    pid[strspn(pid, "0123456789")] = '\0';
-    return gt_err_set(err, GT_EBUSY,
-                      "%s is being written by process %s; wait for it, or name another database "
-                      "with --db",
-                      store->path, *pid ? pid : "(unknown)");
-}
-
-/* One try.  GT_OK with store->lock still -1: the file was replaced meanwhile, try again. */
-static int try_lock(struct gt_store *store, struct gt_err *err)
-{
-    int lock = open(store->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    struct stat held, named;
-
-    if (lock < 0)
-        return gt_err_set(err, GT_EDB,
-                          "%s: cannot create the lock file %s: %s; name a database in a folder you "
-                          "may write with --db",
-                          store->path, store->lock_path, strerror(errno));
-    if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
-        int code = report_holder(store, lock, err);
-
-        close(lock);
-        return code;
-    }
-    if (fstat(lock, &held) != 0 || stat(store->lock_path, &named) != 0 ||
-        held.st_ino != named.st_ino) {
-        close(lock);
-        return GT_OK;
-    }
-    if (ftruncate(lock, 0) != 0 || dprintf(lock, "%ld\n", (long)getpid()) < 0) {
-        int code =
-            gt_err_set(err, GT_EDB, "%s: cannot write: %s", store->lock_path, strerror(errno));
-
-        close(lock);
-        return code;
-    }
-    store->lock = lock;
-    return GT_OK;
-}
-
-/* Only one process writes: WAL allows it only one writer at a time anyway, and two tuners on one
- * database would repeat each other's work. */
-static int take_lock(struct gt_store *store, struct gt_err *err)
-{
-    const struct timespec pause = {0, 50 * 1000 * 1000};
-    int code = GT_EBUSY;
-
-    for (int i = 0; i < GT_LOCK_TRIES && store->lock < 0; i++) {
-        code = try_lock(store, err);
-        if (code && code != GT_EBUSY)
-            return code;
-        if (store->lock < 0)
-            nanosleep(&pause, NULL);
-    }
-    return store->lock < 0 && !code
-               ? gt_err_set(err, GT_EBUSY, "%s: the lock file keeps changing", store->lock_path)
-               : code;
 }
 
 static int set_up(struct gt_store *store, bool write, struct gt_err *err)
@@ -387,9 +276,9 @@ int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode 
         code = gt_err_nomem(err);
     }
     if (!code && write)
-        code = check_file_system(path, err);
+        code = gt_store_check_place(path, err);
     if (!code && write)
-        code = take_lock(opened, err);
+        code = gt_store_lock(opened, err);
     if (!code)
         code = open_file(opened, write, err);
     if (!code)

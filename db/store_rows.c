@@ -4,6 +4,7 @@
 
 #include "../src/err.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,18 +117,47 @@ int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key, bool
 
 /* The filter narrows before rows are ranked, so that "winners of kernel K" are the best of K.
  * The order within a problem is that of the view `winner`, failures last. */
-static const char rows_sql[] =
-    "SELECT device, uuid, dtype, accuracy, layout, problem, kernel, signature, point, cc, driver,"
-    " nvrtc, m, n, k, batch, status, predicted, warm_l2, varies, us, lo_us, hi_us, baseline_us,"
-    " err_u, clock_mhz, registers, stage, ties, shared_bytes, workspace_bytes, baseline, date,"
-    " detail FROM (SELECT *, row_number() OVER (PARTITION BY device, cc, problem, warm_l2"
-    "  ORDER BY ok AND current DESC, ok DESC, predicted, chosen DESC, stage DESC,"
-    "  CASE WHEN us > 0 THEN us ELSE 1e300 END, kernel, point, driver DESC, nvrtc DESC, uuid,"
-    "  signature) AS place FROM line"
-    "  WHERE (?1 IS NULL OR problem = ?1) AND (?2 IS NULL OR kernel = ?2) AND (?3 = 0 OR cc = ?3)"
-    "  AND (NOT ?4 OR NOT predicted) AND (NOT ?5 OR (ok AND current)))"
-    " WHERE (NOT ?5 OR place = 1) AND (?6 = 0 OR place <= ?6)"
-    " ORDER BY device, cc, dtype, accuracy, layout, m, n, k, batch, problem, warm_l2, place";
+static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
+                        const struct gt_row_filter *filter, struct gt_err *err)
+{
+    struct gt_strbuf sql = GT_STRBUF_INIT;
+    int code;
+
+    gt_strbuf_add(
+        &sql,
+        "SELECT device, uuid, dtype, accuracy, layout, problem, kernel, signature, point, cc,"
+        " driver, nvrtc, m, n, k, batch, status, predicted, warm_l2, varies, us, lo_us, hi_us,"
+        " baseline_us, err_u, clock_mhz, registers, stage, ties, shared_bytes, workspace_bytes,"
+        " baseline, date, detail FROM (SELECT *, row_number() OVER ("
+        "PARTITION BY device, cc, problem, warm_l2"
+        " ORDER BY ok AND current DESC, ok DESC, predicted, chosen DESC, stage DESC,"
+        " CASE WHEN us > 0 THEN us ELSE 1e300 END, kernel, point, driver DESC, nvrtc DESC, uuid,"
+        " signature) AS place FROM line WHERE true");
+    gt_strbuf_add(&sql, filter->problem ? " AND problem = ?1" : "");
+    gt_strbuf_add(&sql, filter->kernel ? " AND kernel = ?2" : "");
+    gt_strbuf_add(&sql, filter->cc ? " AND cc = ?3" : "");
+    gt_strbuf_add(&sql, filter->measured_only ? " AND NOT predicted" : "");
+    gt_strbuf_add(&sql, filter->winners_only ? " AND ok AND current" : "");
+    gt_strbuf_add(&sql, ") WHERE place <= ?4 ORDER BY device, cc, dtype, accuracy, layout, m, n, k,"
+                        " batch, problem, warm_l2, place");
+    code = gt_strbuf_check(&sql, err);
+    if (!code)
+        code = gt_store_prepare(store, statement, sql.text, err);
+    gt_strbuf_release(&sql);
+    if (code)
+        return code;
+    if (filter->problem)
+        gt_store_bind(*statement, 1, filter->problem);
+    if (filter->kernel)
+        gt_store_bind(*statement, 2, filter->kernel);
+    if (filter->cc)
+        sqlite3_bind_int(*statement, 3, filter->cc);
+    sqlite3_bind_int(*statement, 4,
+                     filter->winners_only ? 1
+                     : filter->limit > 0  ? filter->limit
+                                          : INT_MAX);
+    return GT_OK;
+}
 
 static int read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *row, struct gt_err *err)
 {
@@ -168,28 +198,15 @@ static int read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *row,
     return GT_OK;
 }
 
-static void bind_filter(sqlite3_stmt *s, const struct gt_row_filter *filter)
-{
-    if (filter->problem)
-        gt_store_bind(s, 1, filter->problem);
-    if (filter->kernel)
-        gt_store_bind(s, 2, filter->kernel);
-    sqlite3_bind_int(s, 3, filter->cc);
-    sqlite3_bind_int(s, 4, filter->measured_only);
-    sqlite3_bind_int(s, 5, filter->winners_only);
-    sqlite3_bind_int(s, 6, filter->limit);
-}
-
 int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt_row_visit *visit,
                   void *context, struct gt_err *err)
 {
     struct gt_row row;
     sqlite3_stmt *s;
-    int result = SQLITE_DONE, code = gt_store_prepare(store, &s, rows_sql, err);
+    int result = SQLITE_DONE, code = prepare_rows(store, &s, filter, err);
 
     if (code)
         return code;
-    bind_filter(s, filter);
     while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
         code = read_row(store, s, &row, err);
         if (!code)

@@ -216,7 +216,8 @@ int gt_bench_poison(struct gt_bench *bench, const struct gt_runner *runner, stru
     return rc;
 }
 
-/* Inputs that were written to are brought back for the next candidate. */
+/* Comes before the verdict on results: where inputs were written to, wrong results follow.  They
+ * are brought back for the next candidate. */
 static int judge_inputs(struct gt_bench *bench, struct gt_trial *trial, struct gt_err *err)
 {
     bool damaged = false;
@@ -238,8 +239,10 @@ int gt_bench_judge(struct gt_bench *bench, const struct gt_runner *runner, int r
     if (!rc)
         rc = gt_proof_fetch(bench->proof, err);
     if (!rc)
-        rc = gt_verify_judge_real(&bench->resident, results, deterministic, trial, err);
-    return rc ? rc : judge_inputs(bench, trial, err);
+        rc = judge_inputs(bench, trial, err);
+    if (rc || trial->status != GT_STATUS_NONE)
+        return rc;
+    return gt_verify_judge_real(&bench->resident, results, deterministic, trial, err);
 }
 
 static void note_clock(const struct gt_bench *bench, struct gt_trial *trial)
@@ -290,9 +293,9 @@ static int prove(struct gt_bench *bench, struct gt_runner *runner,
     if (!rc)
         note_clock(bench, trial);
     if (!rc)
-        rc = gt_verify_judge_cases(&bench->resident, ran, trial, err);
-    if (!rc)
         rc = judge_inputs(bench, trial, err);
+    if (!rc)
+        rc = gt_verify_judge_cases(&bench->resident, ran, trial, err);
     return rc ? rc : gt_bench_times(bench, 0, 1, us, err);
 }
 

@@ -92,6 +92,7 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
     const char *const text[5] = {raw->problem, raw->device, raw->kernel, raw->signature,
                                  raw->point};
     const char **const to[5] = {&row.text, &row.device, &row.kernel, &row.signature, &row.point};
+    struct gt_err why = {0};
     int code;
 
     row.warm_l2 = raw->warm_l2;
@@ -99,13 +100,15 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
         return fail(loading, "a time that is not above zero, of", raw->problem, err);
     if (raw->cc < 10 || raw->cc > 999)
         return fail(loading, "no such arch, of", raw->problem, err);
-    code = gt_problem_parse(&row.problem, raw->problem, err);
+    code = gt_problem_parse(&row.problem, raw->problem, &why);
     if (!code)
-        code = gt_problem_check(&row.problem, err);
-    if (code) {
-        gt_err_prefix(err, code, "%s", loading->path);
-        return GT_EDB;
-    }
+        code = gt_problem_check(&row.problem, &why);
+    if (code == GT_ENOMEM)
+        return gt_err_nomem(err);
+    if (code)
+        return loading->line
+                   ? gt_err_set(err, GT_EDB, "%s:%d: %s", loading->path, loading->line, why.msg)
+                   : gt_err_set(err, GT_EDB, "%s: %s", loading->path, why.msg);
     code = reserve(table, err);
     if (!code)
         code = keep_texts(table, text, to, err);

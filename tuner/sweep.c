@@ -2,12 +2,12 @@
  *
  * The only file that calls the stages in order.  For each problem:
  *
- *     gt_sweep_open_lanes   kernels that serve it -> their valid points     (sweep_lanes.c,
- * space.h)
- *                           -> points worth trying first -> a strategy      (sweep_seeds.c)
- *                           -> what earlier runs found                      (sweep_record.c)
- *     run_race              strategy -> evaluator (compile, prove, time) -> store   (this file)
- *     gt_sweep_finals       sampling, baseline, paired final, ties -> winner  (sweep_finals.c)
+ *     gt_sweep_open_lanes  kernels that serve it -> their valid points       sweep_lanes.c, space.h
+ *                          -> points worth trying first -> a strategy        sweep_seeds.c
+ *                          -> what earlier runs found                        sweep_record.c
+ *     run_race             strategy -> evaluator (compile, prove, time)      this file
+ *                          -> store, strategy, ranking                       sweep_record.c
+ *     gt_sweep_finals      sampling, baseline, paired final, ties -> winner  sweep_finals.c
  *
  * The evaluator decides what "time" means: `cuda` measures, `predict` estimates.  Several kernels
  * race in lanes that share the budget; a lane that does better gets more of it. */
@@ -24,10 +24,8 @@
 #include <string.h>
 #include <time.h>
 
-#define COLLECT_MS    200 /* between looks at signals and clock */
-#define DRIFT_EVERY_S 60.0
-#define DRIFT_ALLOWED 0.02
-#define NEAR_BEST     1.02 /* for "time to best" */
+#define COLLECT_MS 200  /* between looks at signals and clock */
+#define NEAR_BEST  1.02 /* for "time to best" */
 
 double gt_sweep_now(void)
 {
@@ -104,15 +102,20 @@ static void on_notice(void *context, const char *sentence)
 
 /* ---- the race ---- */
 
-static bool budget_spent(const struct gt_race *race)
+static bool time_is_up(const struct gt_race *race)
+{
+    return race->deadline_s > 0 && gt_sweep_now() >= race->deadline_s;
+}
+
+/* Whether no new point may be tried; what must be tried again still may. */
+static bool trials_spent(const struct gt_race *race)
 {
     const struct gt_budget *budget = &race->options->budget;
     int64_t tried = race->tried + (int64_t)race->flights;
 
     return (budget->trials && tried >= budget->trials) ||
            (budget->patience && race->best_us > 0 &&
-            race->tried - race->improved_at >= budget->patience) ||
-           (race->deadline_s > 0 && gt_sweep_now() >= race->deadline_s);
+            race->tried - race->improved_at >= budget->patience);
 }
 
 static int submit(struct gt_race *race, struct gt_lane *lane, struct gt_retry what,
@@ -121,15 +124,10 @@ static int submit(struct gt_race *race, struct gt_lane *lane, struct gt_retry wh
     struct gt_flight *flight;
     int rc;
 
-    if (race->flights == race->flight_capacity) {
-        size_t capacity = race->flight_capacity ? 2 * race->flight_capacity : 64;
-
-        flight = realloc(race->flight, capacity * sizeof(*flight));
-        if (!flight)
-            return gt_err_nomem(err);
-        race->flight = flight;
-        race->flight_capacity = capacity;
-    }
+    rc = gt_sweep_reserve((void **)&race->flight, race->flights, &race->flight_capacity,
+                          sizeof(*race->flight), err);
+    if (rc)
+        return rc;
     flight = &race->flight[race->flights];
     *flight = (struct gt_flight){.id = ++*race->next_id, .lane = lane, .what = what};
     flight->candidate.kernel = lane->kernel;
@@ -144,6 +142,22 @@ static int submit(struct gt_race *race, struct gt_lane *lane, struct gt_retry wh
     return rc;
 }
 
+static bool has_urgent(const struct gt_lane *lane)
+{
+    return lane->retries && lane->retry[lane->retries - 1].urgent;
+}
+
+/* The lane that may submit next, or NULL. */
+static struct gt_lane *next_lane(struct gt_race *race)
+{
+    if (time_is_up(race))
+        return NULL;
+    for (size_t i = 0; i < race->lanes; i++)
+        if (has_urgent(&race->lane[i]))
+            return &race->lane[i];
+    return trials_spent(race) ? NULL : gt_sweep_choose_lane(race);
+}
+
 /* Takes the next point of a lane: an urgent one to try again, the strategy's, or while that waits,
  * any to try again. */
 static enum gt_next next_of(struct gt_lane *lane, struct gt_retry *what)
@@ -151,7 +165,7 @@ static enum gt_next next_of(struct gt_lane *lane, struct gt_retry *what)
     enum gt_next answer;
 
     *what = (struct gt_retry){0};
-    if (!lane->retries || !lane->retry[lane->retries - 1].urgent) {
+    if (!has_urgent(lane)) {
         answer = gt_strategy_next(lane->strategy, &what->point);
         if (answer == GT_NEXT_POINT || !lane->retries)
             return answer;
@@ -167,8 +181,8 @@ static int submit_all(struct gt_race *race, struct gt_err *err)
 
     for (size_t i = 0; i < race->lanes; i++)
         race->lane[i].waiting = false;
-    while (!rc && race->evaluator->ops->room(race->evaluator) > 0 && !budget_spent(race)) {
-        struct gt_lane *lane = gt_sweep_choose_lane(race);
+    while (!rc && race->evaluator->ops->room(race->evaluator) > 0) {
+        struct gt_lane *lane = next_lane(race);
         struct gt_retry what;
         enum gt_next answer;
 
@@ -180,37 +194,6 @@ static int submit_all(struct gt_race *race, struct gt_err *err)
         if (answer == GT_NEXT_POINT)
             rc = submit(race, lane, what, err);
     }
-    return rc;
-}
-
-/* Times the reference kernel now and then; when the device has drifted, what was measured since the
- * last check is put back. */
-static int check_drift(struct gt_race *race, struct gt_err *err)
-{
-    struct gt_evaluator *evaluator = race->evaluator;
-    double us, drift;
-    double every = race->options->drift_check_s > 0 ? race->options->drift_check_s : DRIFT_EVERY_S;
-    char sentence[160];
-    int rc;
-
-    if (!evaluator->ops->reference || gt_sweep_now() - race->reference_s < every)
-        return GT_OK;
-    rc = evaluator->ops->reference(evaluator, &us, err);
-    if (rc)
-        return rc;
-    drift = race->reference_us > 0 ? us / race->reference_us - 1 : 0;
-    race->reference_us = us;
-    race->reference_s = gt_sweep_now();
-    if (fabs(drift) > DRIFT_ALLOWED) {
-        snprintf(sentence, sizeof(sentence),
-                 "the reference kernel's time changed by %+.1f %%: %zu candidates are timed again",
-                 100 * drift, race->recents);
-        gt_sweep_note(race, sentence);
-        for (size_t i = 0; i < race->recents && !rc; i++)
-            rc = gt_sweep_retry(race->recent[i].lane,
-                                (struct gt_retry){race->recent[i].point, 0, true, true}, err);
-    }
-    race->recents = 0;
     return rc;
 }
 
@@ -258,7 +241,7 @@ static int run_race(struct gt_race *race, struct gt_err *err)
             rc = finish(race, id, &trial, err);
         left -= stopping && got > 0;
         if (!rc && !stopping)
-            rc = check_drift(race, err);
+            rc = gt_sweep_check_drift(race, err);
         gt_sweep_show(race, stopping ? "stopping" : NULL, false);
     }
     if (!rc && stopping)
@@ -274,7 +257,7 @@ static void sum_up(struct gt_race *race, const struct gt_evaluator_stats *before
     const struct gt_evaluator_stats *after = &race->evaluator->stats;
 
     result->wall_s = gt_sweep_now() - race->begin_s;
-    result->busy_s = after->busy_s;
+    result->busy_s = race->opened ? after->busy_s : 0;
     result->compiled = after->compiled - before->compiled;
     result->cache_hits = after->cache_hits - before->cache_hits;
     result->respawns = after->respawns - before->respawns;
@@ -303,6 +286,7 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
         race->result->nothing = *err;
         return GT_OK;
     }
+    race->opened = rc == GT_OK;
     if (!rc && race->best_us > 0)
         evaluator->ops->set_best(evaluator, race->best_us);
     if (!rc)

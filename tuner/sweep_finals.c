@@ -287,8 +287,11 @@ static int read_winner(struct gt_race *race, struct gt_err *err)
     return gt_store_rows(race->options->store, &filter, on_winner, race, err);
 }
 
-static bool had_final(const struct gt_sweep_result *result)
+/* Whether an earlier run has held the final, and nothing was found since. */
+static bool is_settled(struct gt_sweep_result *result)
 {
+    if (result->fresh || next_to_sample(result))
+        return false;
     for (size_t i = 0; i < result->rows; i++)
         if (result->row[i].trial.stage == 3)
             return true;
@@ -301,7 +304,7 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
 
     if (!race->result->rows)
         return GT_OK;
-    if (!race->result->fresh && had_final(race->result))
+    if (is_settled(race->result))
         return read_winner(race, err);
     rc = sample_best(race, err);
     if (!rc && race->result->rows)

@@ -1,5 +1,6 @@
 /* sweep_parts.h - what the files of the sweep share: sweep.c (read it first), sweep_lanes.c,
- * sweep_seeds.c, sweep_predict.c, sweep_record.c and sweep_finals.c.  Nobody else includes this. */
+ * sweep_seeds.c, sweep_predict.c, sweep_record.c, sweep_drift.c and
+ * sweep_finals.c.  Nobody else includes this. */
 #ifndef GT_SWEEP_PARTS_H
 #define GT_SWEEP_PARTS_H
 
@@ -52,6 +53,7 @@ struct gt_race {
     const struct gt_problem *problem;
     struct gt_sweep_result *result;
     struct gt_evaluator *evaluator;
+    bool opened;   /* the evaluator has the problem */
     bool measures; /* the evaluator runs candidates; else it predicts */
     int64_t sweep, device, toolchain, problem_id;
     struct gt_lane *lane;
@@ -117,6 +119,17 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                   const struct gt_point *point, const struct gt_trial *trial, bool resumed,
                   struct gt_err *err);
 int gt_sweep_retry(struct gt_lane *lane, struct gt_retry retry, struct gt_err *err);
+
+/* Makes room in an array for one more element of `size` bytes. */
+int gt_sweep_reserve(void **array, size_t count, size_t *capacity, size_t size, struct gt_err *err);
+
+/* sweep_drift.c */
+
+/* Takes note of a measurement since the last check. */
+int gt_sweep_remember(struct gt_race *race, struct gt_lane *lane, size_t point, struct gt_err *err);
+/* Times the reference kernel if it is time to; when the device has drifted, what was measured since
+ * the last check and may still win is put back. */
+int gt_sweep_check_drift(struct gt_race *race, struct gt_err *err);
 
 /* sweep_finals.c: timing stages 2 and 3, baseline, ties, winner. */
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err);

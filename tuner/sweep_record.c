@@ -9,8 +9,7 @@
 
 #define IMPROVEMENT 0.995 /* a best below this share of the last one resets patience */
 
-/* Makes room for one more element of `size` bytes. */
-static int reserve(void **array, size_t count, size_t *capacity, size_t size, struct gt_err *err)
+int gt_sweep_reserve(void **array, size_t count, size_t *capacity, size_t size, struct gt_err *err)
 {
     size_t wanted = *capacity ? 2 * *capacity : 32;
     void *grown;
@@ -27,8 +26,8 @@ static int reserve(void **array, size_t count, size_t *capacity, size_t size, st
 
 int gt_sweep_retry(struct gt_lane *lane, struct gt_retry retry, struct gt_err *err)
 {
-    int rc = reserve((void **)&lane->retry, lane->retries, &lane->retry_capacity,
-                     sizeof(*lane->retry), err);
+    int rc = gt_sweep_reserve((void **)&lane->retry, lane->retries, &lane->retry_capacity,
+                              sizeof(*lane->retry), err);
 
     size_t at = retry.urgent ? lane->retries : 0;
 
@@ -123,25 +122,14 @@ static int count(struct gt_race *race, struct gt_lane *lane, const struct gt_tri
     }
     if (resumed)
         return GT_OK;
-    rc = reserve((void **)&race->history, race->bests, &race->history_capacity,
-                 sizeof(*race->history), err);
+    rc = gt_sweep_reserve((void **)&race->history, race->bests, &race->history_capacity,
+                          sizeof(*race->history), err);
     if (!rc)
         race->history[race->bests++] = (struct gt_best){gt_sweep_now() - race->begin_s, trial->us};
     return rc;
 }
 
 /* ---- a finished trial ---- */
-
-static int remember_recent(struct gt_race *race, struct gt_lane *lane, size_t point,
-                           struct gt_err *err)
-{
-    int rc = reserve((void **)&race->recent, race->recents, &race->recent_capacity,
-                     sizeof(*race->recent), err);
-
-    if (!rc)
-        race->recent[race->recents++] = (struct gt_recent){lane, point};
-    return rc;
-}
 
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
                     const struct gt_trial *trial, struct gt_err *err)
@@ -163,7 +151,7 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
     if (!rc && ok)
         race->evaluator->ops->set_best(race->evaluator, race->best_us);
     if (!rc && ok && race->measures && !what.remeasure)
-        rc = remember_recent(race, lane, what.point, err);
+        rc = gt_sweep_remember(race, lane, what.point, err);
     return rc;
 }
 
@@ -192,8 +180,8 @@ static int resume_attempt(struct resume *resume, const struct gt_point *point, s
         gt_strategy_claim(resume->lane->strategy, index);
         return gt_sweep_retry(resume->lane, (struct gt_retry){index, attempts, true, false}, err);
     }
-    rc = reserve((void **)&resume->blamed, resume->blames, &resume->capacity,
-                 sizeof(*resume->blamed), err);
+    rc = gt_sweep_reserve((void **)&resume->blamed, resume->blames, &resume->capacity,
+                          sizeof(*resume->blamed), err);
     if (!rc)
         resume->blamed[resume->blames++] = (struct blamed){*point, index, attempts};
     return rc;

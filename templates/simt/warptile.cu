@@ -44,7 +44,7 @@
 #define FRAGMENTS 2 /* 2: the operands of the next k are loaded while this k is multiplied */
 #endif
 #ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 /* blocks that an SM must have registers for */
+#define MIN_BLOCKS 2 /* blocks that an SM must have registers for */
 #endif
 #ifndef GROUP_M
 #define GROUP_M (args.launch[0]) /* rows of blocks that run side by side, see raster.cuh */

@@ -194,9 +194,13 @@ static void test_measured_and_own_come_first(void **state)
     write_table(w, user);
     add_row(w, 90, "measured", "A", "64x64x64:f32:nn", "BM=32,VEC=4", 4);
     add_row(w, 90, "measured", "A", "128x64x64:f32:nn", "BM=32,VEC=4", 6);
+    add_row(w, 86, "predicted", "A", "64x64x64:f32:nn", "BM=32,VEC=4", 6);
     open_tables(w, user);
     assert_string_equal(ask(w, 90, "A", "64x64x64")->point, "BM=128,VEC=4"); /* the user's */
     assert_string_equal(ask(w, 90, "A", "128x64x64")->point, "BM=32,VEC=4"); /* measured */
+    assert_int_equal(ask(w, 86, "B", "64x64x64")->tier, GT_TIER_EXACT); /* of any profile's name */
+    assert_true(ask(w, 86, "B", "64x64x64")->predicted);
+    assert_true(ask(w, 86, "B", "64x64x64")->expected_loss > 0);
 }
 
 static void test_near(void **state)

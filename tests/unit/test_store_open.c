@@ -198,9 +198,12 @@ static void test_network_file_systems_by_name(void **state)
     assert_string_equal(gt_store_network((long)0xff534d42), "CIFS");
     assert_string_equal(gt_store_network((int)0xff534d42), "CIFS");
     assert_string_equal(gt_store_network(0x0bd00bd0), "Lustre");
-    assert_null(gt_store_network(0xef53));     /* ext4 */
-    assert_null(gt_store_network(0x9123683e)); /* btrfs */
-    assert_null(gt_store_network(0x794c7630)); /* overlayfs */
+    assert_string_equal(gt_store_network_fuse("fuse.sshfs"), "fuse.sshfs");
+    assert_null(gt_store_network_fuse("fuse.fuse-overlayfs")); /* a container's root */
+    assert_null(gt_store_network_fuse("virtiofs"));            /* a virtual machine's */
+    assert_null(gt_store_network(0xef53));                     /* ext4 */
+    assert_null(gt_store_network(0x9123683e));                 /* btrfs */
+    assert_null(gt_store_network(0x794c7630));                 /* overlayfs */
 }
 
 static void test_a_path_is_only_a_path(void **state)

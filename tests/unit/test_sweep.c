@@ -1,274 +1,6 @@
 /* test_sweep.c - the sweep against an evaluator that makes its answers up: budget, resume, faults,
  * interrupts, drift, ties, several kernels, predicted beside measured. */
-#include "search_fixture.h"
-
-#include "../../tuner/sweep.h"
-#include "stats.h"
-
-#include <math.h>
-
-#define SIDE   16 /* values of each of the two parameters P and Q */
-#define ROOM   4
-#define BUDGET 120 /* trials */
-#define CRASH  -1  /* a status: the tuner dies during the launch */
-#define FINALS 31  /* samples of a final */
-
-struct fake_flight {
-    uint64_t id;
-    struct gt_candidate candidate;
-};
-
-struct fake {
-    struct gt_evaluator evaluator; /* first, so that either can be made of the other */
-    struct gt_evaluator_ops ops;
-    /* the script */
-    int (*status_of)(const struct gt_candidate *candidate);
-    double (*us_of)(const struct gt_candidate *candidate);
-    size_t signal_after; /* trials until SIGINT; 0: never */
-    size_t drift_at;     /* number of the reference run from which on it is 10 % slower; 0: never */
-    volatile sig_atomic_t signals;
-    /* what happened */
-    struct fake_flight flying[ROOM];
-    size_t flights, trials, sampled, finals, references, problems;
-    int seen[SIDE * SIDE]; /* launches per point */
-    size_t first;          /* number of the first point submitted */
-};
-
-static struct fake *fake_of(struct gt_evaluator *evaluator)
-{
-    return (struct fake *)evaluator;
-}
-
-static size_t number_of(const struct gt_candidate *candidate)
-{
-    return (size_t)(candidate->point.value[0] * SIDE + candidate->point.value[1]);
-}
-
-static int fake_open_problem(struct gt_evaluator *evaluator, const struct gt_problem *problem,
-                             struct gt_err *err)
-{
-    fake_of(evaluator)->flights = 0;
-    fake_of(evaluator)->problems++;
-    if (problem->m == 7777)
-        return gt_err_set(err, GT_ETOOBIG, "it takes 2 bytes and there is 1");
-    return GT_OK;
-}
-
-static size_t fake_room(struct gt_evaluator *evaluator)
-{
-    return ROOM - fake_of(evaluator)->flights;
-}
-
-static int fake_submit(struct gt_evaluator *evaluator, uint64_t id,
-                       const struct gt_candidate *candidate, struct gt_err *err)
-{
-    struct fake *fake = fake_of(evaluator);
-
-    (void)err;
-    assert_true(fake->flights < ROOM);
-    if (!fake->trials && !fake->flights)
-        fake->first = number_of(candidate);
-    fake->flying[fake->flights++] = (struct fake_flight){id, *candidate};
-    return GT_OK;
-}
-
-/* A trial of a good candidate: samples spread by 1 % around its time. */
-static void make_trial(const struct fake *fake, const struct gt_candidate *candidate, int stage,
-                       int samples, struct gt_trial *trial)
-{
-    double us = fake->us_of(candidate);
-
-    *trial = (struct gt_trial){.status = GT_STATUS_OK, .stage = stage, .samples = samples};
-    trial->predicted = !fake->ops.sample;
-    trial->us = trial->lo_us = trial->hi_us = us;
-    trial->shared_bytes = 1000 + candidate->point.value[1];
-    for (int i = 0; i < samples; i++) {
-        struct gt_random random = {(uint64_t)i * SIDE * SIDE + number_of(candidate)};
-
-        trial->sample[i] = (float)(us * (0.995 + 0.01 * gt_random_unit(&random)));
-    }
-}
-
-static int fake_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
-                        struct gt_trial *trial, struct gt_err *err)
-{
-    struct fake *fake = fake_of(evaluator);
-    struct fake_flight flight = fake->flying[0];
-    int status = fake->status_of ? fake->status_of(&flight.candidate) : GT_STATUS_OK;
-
-    (void)timeout_ms;
-    if (!fake->flights)
-        return 0;
-    if (fake->ops.sample)
-        OK(err,
-           evaluator->options.events.launching(evaluator->options.events.context, flight.id, err));
-    fake->seen[number_of(&flight.candidate)]++;
-    if (status == CRASH)
-        return gt_err_set(err, GT_EIO, "killed");
-    memmove(fake->flying, fake->flying + 1, --fake->flights * sizeof(flight));
-    make_trial(fake, &flight.candidate, fake->ops.sample ? 1 : 0, 3, trial);
-    if (status != GT_STATUS_OK)
-        *trial = (struct gt_trial){.status = (enum gt_status)status};
-    trial->predicted = !fake->ops.sample;
-    *id = flight.id;
-    if (++fake->trials == fake->signal_after)
-        fake->signals = 1;
-    return 1;
-}
-
-/* Only the first one has begun. */
-static size_t fake_drop(struct gt_evaluator *evaluator)
-{
-    struct fake *fake = fake_of(evaluator);
-
-    fake->flights = fake->flights ? 1 : 0;
-    return fake->flights;
-}
-
-static void fake_set_best(struct gt_evaluator *evaluator, double us)
-{
-    (void)evaluator;
-    assert_true(us > 0);
-}
-
-static int fake_sample(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
-                       struct gt_trial *trial, struct gt_err *err)
-{
-    (void)err;
-    fake_of(evaluator)->sampled++;
-    make_trial(fake_of(evaluator), candidate, 2, 21, trial);
-    return GT_OK;
-}
-
-static int fake_final(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
-                      size_t count, int rounds, struct gt_trial *trial, struct gt_trial *baseline,
-                      struct gt_err *err)
-{
-    (void)err;
-    assert_true(rounds >= 21);
-    fake_of(evaluator)->finals++;
-    for (size_t i = 0; i < count; i++)
-        make_trial(fake_of(evaluator), &candidate[i], 3, FINALS, &trial[i]);
-    if (baseline) {
-        *baseline = (struct gt_trial){.status = GT_STATUS_OK, .us = 123, .samples = 1};
-        baseline->sample[0] = 123;
-    }
-    return GT_OK;
-}
-
-static int fake_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
-                         struct gt_err *err)
-{
-    (void)evaluator;
-    (void)err;
-    *baseline = (struct gt_baseline){.name = "vendor 1.0", .answers = 8, .us = 130};
-    return GT_OK;
-}
-
-static int fake_reference(struct gt_evaluator *evaluator, double *us, struct gt_err *err)
-{
-    struct fake *fake = fake_of(evaluator);
-
-    (void)err;
-    fake->references++;
-    *us = fake->drift_at && fake->references >= fake->drift_at ? 110 : 100;
-    return GT_OK;
-}
-
-/* 100 us at P = 10, Q = 9; a bowl around it. */
-static double bowl(const struct gt_candidate *candidate)
-{
-    return 100 + 2.0 * labs(candidate->point.value[0] - 10) +
-           2.0 * labs(candidate->point.value[1] - 9);
-}
-
-static struct fake new_fake(const struct search *s, bool measures)
-{
-    struct fake fake = {.us_of = bowl};
-
-    fake.ops = (struct gt_evaluator_ops){
-        .name = "fake",
-        .open_problem = fake_open_problem,
-        .room = fake_room,
-        .submit = fake_submit,
-        .collect = fake_collect,
-        .drop = fake_drop,
-        .set_best = fake_set_best,
-    };
-    if (measures) {
-        fake.ops.sample = fake_sample;
-        fake.ops.final = fake_final;
-        fake.ops.baseline = fake_baseline;
-        fake.ops.reference = fake_reference;
-    }
-    fake.evaluator.options.baseline = measures;
-    fake.evaluator.device = s->device;
-    fake.evaluator.device.profile = !measures;
-    strcpy(fake.evaluator.device.uuid, measures ? "GPU-1" : "");
-    fake.evaluator.nvrtc_version = 13000;
-    return fake;
-}
-
-/* A sweep in the making; set fields of options, then call run. */
-struct bench {
-    struct search *s;
-    struct gt_kernel *kernel[2];
-    struct gt_store *store;
-    struct gt_sweep_options options;
-    struct gt_sweep_result result;
-};
-
-static struct gt_kernel *grid_kernel(struct search *s, const char *name)
-{
-    char values[512] = "0", rest[2048];
-
-    for (int i = 1; i < SIDE; i++)
-        snprintf(values + strlen(values), sizeof(values) - strlen(values), ", %d", i);
-    snprintf(rest, sizeof(rest),
-             "\"params\": [{\"name\": \"P\", \"values\": [%s], \"default\": 0, \"kind\": "
-             "\"compile\", \"doc\": \"-\"}, {\"name\": \"Q\", \"values\": [%s], \"default\": 0, "
-             "\"kind\": \"compile\", \"doc\": \"-\"}], %s",
-             values, values, LAUNCH);
-    return search_kernel(s, name, "+ P + Q", rest);
-}
-
-static struct bench open_bench(struct search *s)
-{
-    struct bench bench = {.s = s};
-    char path[128];
-
-    snprintf(path, sizeof(path), "%s/test.db", s->folder);
-    OK(&s->err, gt_store_open(&bench.store, path, GT_STORE_WRITE, &s->err));
-    bench.kernel[0] = grid_kernel(s, "grid");
-    bench.options = (struct gt_sweep_options){
-        .problem = &s->problem,
-        .problems = 1,
-        .kernels = 1,
-        .store = bench.store,
-        .budget = {.trials = BUDGET},
-        .seed = 1,
-    };
-    return bench;
-}
-
-static int run(struct bench *bench, struct fake *fake)
-{
-    gt_sweep_result_release(&bench->result);
-    fake->evaluator.ops = &fake->ops;
-    fake->evaluator.state = fake;
-    bench->options.kernel = (const struct gt_kernel *const *)bench->kernel;
-    bench->options.evaluator = &fake->evaluator;
-    bench->options.signals = &fake->signals;
-    return gt_sweep_run(&bench->options, &bench->result, &bench->s->err);
-}
-
-static void close_bench(struct bench *bench)
-{
-    gt_sweep_result_release(&bench->result);
-    gt_kernel_free(bench->kernel[0]);
-    gt_kernel_free(bench->kernel[1]);
-    gt_store_close(bench->store);
-}
+#include "sweep_fixture.h"
 
 /* Launches of all points; none may exceed `most`. */
 static size_t launches(const struct fake *fake, int most)
@@ -484,6 +216,31 @@ static void test_an_interrupt_loses_nothing(void **state)
     close_bench(&bench);
 }
 
+/* A run that was interrupted before its final is made up for by the next, even without new trials.
+ */
+static void test_a_missed_final(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    bench.options.budget.trials = 30;
+    OK(&s->err, run(&bench, &fake));
+    fake.signal_after = 90;
+    bench.options.budget.trials = 120;
+    assert_int_equal(run(&bench, &fake), GT_EINTERRUPTED);
+    assert_int_equal(fake.finals, 1);
+    fake.signals = 0;
+    bench.options.budget.trials = 1;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.fresh, 0);
+    assert_int_equal(fake.finals, 2);
+    assert_int_equal(bench.result.row[0].trial.stage, 3);
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.finals, 2);
+    close_bench(&bench);
+}
+
 /* 100 us wherever Q is 9, 10 or 11 and P is 10; elsewhere far more. */
 static double plateau(const struct gt_candidate *candidate)
 {
@@ -567,6 +324,11 @@ static void test_kernels_share_the_budget(void **state)
     close_bench(&bench);
 }
 
+static double nearly_flat(const struct gt_candidate *candidate)
+{
+    return 100 + bowl(candidate) / 100;
+}
+
 static void test_drift_is_measured_again(void **state)
 {
     struct search *s = *state;
@@ -577,6 +339,7 @@ static void test_drift_is_measured_again(void **state)
     bench.options.budget.trials = 50;
     bench.options.drift_check_s = 1e-9;
     fake.drift_at = 10;
+    fake.us_of = nearly_flat;
     OK(&s->err, run(&bench, &fake));
     assert_int_equal(bench.result.fresh, 50);
     for (size_t i = 0; i < SIDE * SIDE; i++)
@@ -654,6 +417,7 @@ int main(void)
         WITH_FOLDER(test_statuses),
         WITH_FOLDER(test_nothing_works),
         WITH_FOLDER(test_an_interrupt_loses_nothing),
+        WITH_FOLDER(test_a_missed_final),
         WITH_FOLDER(test_ties),
         WITH_FOLDER(test_predicted_beside_measured),
         WITH_FOLDER(test_kernels_share_the_budget),

@@ -1,0 +1,166 @@
+/* store_lock.c - where a database that is written may lie, and that only one process writes it.
+ *
+ * WAL allows one writer at a time anyway, and two tuners on one database would repeat each other's
+ * work.  Part of the store: see store.h. */
+#include "store_internal.h"
+
+#include "../src/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GT_LOCK_TRIES 20         /* x 50 ms: a killed holder's children may take a moment to go */
+#define GT_FUSE       0x65735546 /* f_type of every file system in user space, near or far */
+
+const char *gt_store_network(long f_type)
+{
+    static const struct {
+        unsigned type;
+        const char *name;
+    } network[] = {
+        /* linux/magic.h; Lustre, GPFS, BeeGFS and Ceph from their own sources */
+        {0x6969, "NFS"},        {0x517b, "SMB"},      {0xff534d42, "CIFS"},   {0xfe534d42, "SMB2"},
+        {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"}, {0x19830326, "BeeGFS"}, {0x00c36400, "Ceph"},
+        {0x5346414f, "AFS"},    {0x564c, "NCP"},      {0x73757245, "Coda"},   {0x7461636f, "OCFS2"},
+        {0x01161970, "GFS2"},
+    };
+
+    for (size_t i = 0; i < sizeof(network) / sizeof(*network); i++)
+        if ((unsigned)f_type == network[i].type)
+            return network[i].name;
+    return NULL;
+}
+
+const char *gt_store_network_fuse(const char *type)
+{
+    static const char *const remote[] = {
+        "fuse.sshfs",  "fuse.glusterfs", "fuse.ceph",     "fuse.ceph-fuse", "fuse.s3fs",
+        "fuse.rclone", "fuse.gcsfuse",   "fuse.davfs",    "fuse.juicefs",   "fuse.mfs",
+        "fuse.nfs",    "fuse.smbnetfs",  "fuse.orangefs",
+    };
+
+    for (size_t i = 0; i < sizeof(remote) / sizeof(*remote); i++)
+        if (strcmp(type, remote[i]) == 0)
+            return remote[i];
+    return NULL;
+}
+
+/* What kind of FUSE a folder is on, from the mount table: many are local (containers, virtual
+ * machines).  NULL: not known to be remote. */
+static const char *find_fuse(const char *folder)
+{
+    FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    const char *found = NULL;
+    char *line = NULL;
+    struct stat status;
+    size_t size = 0;
+
+    if (!mounts)
+        return NULL;
+    while (stat(folder, &status) == 0 && !found && getline(&line, &size, mounts) > 0) {
+        unsigned major_number, minor_number;
+        const char *dash = strstr(line, " - ");
+        char type[64];
+
+        if (dash && sscanf(line, "%*d %*d %u:%u", &major_number, &minor_number) == 2 &&
+            major_number == major(status.st_dev) && minor_number == minor(status.st_dev) &&
+            sscanf(dash + 3, "%63s", type) == 1)
+            found = gt_store_network_fuse(type);
+    }
+    free(line);
+    fclose(mounts);
+    return found;
+}
+
+int gt_store_check_place(const char *path, struct gt_err *err)
+{
+    const char *slash = strrchr(path, '/'), *name = NULL;
+    struct statfs fs;
+    char *folder;
+
+    folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+    if (!folder)
+        return gt_err_nomem(err);
+    if (statfs(folder, &fs) == 0)
+        name = fs.f_type == GT_FUSE ? find_fuse(folder) : gt_store_network((long)fs.f_type);
+    free(folder);
+    if (!name)
+        return GT_OK;
+    return gt_err_set(err, GT_EDB,
+                      "%s lies on a network file system (%s), where a database can be damaged; "
+                      "tune into one on a local disk and add it to another with `tune merge`",
+                      path, name);
+}
+
+/* GT_EBUSY with the holder's process id, which it wrote into the lock file. */
+static int report_holder(const struct gt_store *store, int lock, struct gt_err *err)
+{
+    char pid[24] = "";
+    ssize_t length = pread(lock, pid, sizeof(pid) - 1, 0);
+
+    pid[length > 0 ? length : 0] = '\0';
+    pid[strspn(pid, "0123456789")] = '\0';
+    return gt_err_set(err, GT_EBUSY,
+                      "%s is being written by process %s; wait for it, or name another database "
+                      "with --db",
+                      store->path, *pid ? pid : "(unknown)");
+}
+
+/* One try.  GT_OK with store->lock still -1: the file was replaced meanwhile, try again. */
+static int try_lock(struct gt_store *store, struct gt_err *err)
+{
+    int lock = open(store->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    struct stat held, named;
+
+    if (lock < 0)
+        return gt_err_set(err, GT_EDB,
+                          "%s: cannot create the lock file %s: %s; name a database in a folder you "
+                          "may write with --db",
+                          store->path, store->lock_path, strerror(errno));
+    if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        int code = report_holder(store, lock, err);
+
+        close(lock);
+        return code;
+    }
+    if (fstat(lock, &held) != 0 || stat(store->lock_path, &named) != 0 ||
+        held.st_ino != named.st_ino) {
+        close(lock);
+        return GT_OK;
+    }
+    if (ftruncate(lock, 0) != 0 || dprintf(lock, "%ld\n", (long)getpid()) < 0) {
+        int code =
+            gt_err_set(err, GT_EDB, "%s: cannot write: %s", store->lock_path, strerror(errno));
+
+        close(lock);
+        return code;
+    }
+    store->lock = lock;
+    return GT_OK;
+}
+
+int gt_store_lock(struct gt_store *store, struct gt_err *err)
+{
+    const struct timespec pause = {0, 50 * 1000 * 1000};
+    int code = GT_EBUSY;
+
+    for (int i = 0; i < GT_LOCK_TRIES && store->lock < 0; i++) {
+        code = try_lock(store, err);
+        if (code && code != GT_EBUSY)
+            return code;
+        if (store->lock < 0)
+            nanosleep(&pause, NULL);
+    }
+    return store->lock < 0 && !code
+               ? gt_err_set(err, GT_EBUSY, "%s: the lock file keeps changing", store->lock_path)
+               : code;
+}
