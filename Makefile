@@ -153,6 +153,7 @@ TESTS := \
 	tests/unit/test_store_merge.c \
 	tests/unit/test_store_faults.c \
 	tests/unit/test_store_nomem.c \
+	tests/unit/test_store_nomem.c \
 	tests/unit/test_table.c \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
@@ -187,12 +188,12 @@ FUZZ := \
 	tests/fuzz/fuzz_kernel.c \
 	tests/fuzz/fuzz_wire.c \
 	tests/fuzz/fuzz_table.c \
+	tests/fuzz/fuzz_table.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
 	tests/faults/short_soak \
-	tests/docs/configs_readme \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
 

@@ -19,15 +19,16 @@
 
 /* Estimated slowdown of an answer against a tuned kernel.  Rules of thumb: about 5 % for each
  * doubling of a size between the problem asked for and the one tuned, 5 % each for another device
- * of the arch, a template changed since and a point that had to be mended, a third for what was
- * never tuned on the arch. */
-#define GT_LOSS_NEAR    0.02
-#define GT_LOSS_OCTAVE  0.05
-#define GT_LOSS_DEVICE  0.05
-#define GT_LOSS_CHANGED 0.05
-#define GT_LOSS_MENDED  0.05
-#define GT_LOSS_FAMILY  0.33
-#define GT_LOSS_MOST    1.0
+ * of the arch, a template changed since and a point that had to be mended, 15 % for a model's
+ * choice that was never run, a third for what was never tuned on the arch. */
+#define GT_LOSS_NEAR      0.02
+#define GT_LOSS_OCTAVE    0.05
+#define GT_LOSS_DEVICE    0.05
+#define GT_LOSS_CHANGED   0.05
+#define GT_LOSS_MENDED    0.05
+#define GT_LOSS_PREDICTED 0.15
+#define GT_LOSS_FAMILY    0.33
+#define GT_LOSS_MOST      1.0
 
 /* What is being resolved, and the best answer so far. */
 struct search {
@@ -184,6 +185,8 @@ static void find_exact(struct search *search)
     }
     search->found = best != NULL;
     search->row = best;
+    if (best && best->predicted)
+        resolved->answer.expected_loss = GT_LOSS_PREDICTED;
 }
 
 static int nearer(const void *x, const void *y)
@@ -223,6 +226,8 @@ static int list_neighbours(const struct search *search, struct among among, stru
         to->loss = GT_LOSS_NEAR + GT_LOSS_OCTAVE * to->distance;
         if (!same_device(search, row))
             to->loss += GT_LOSS_DEVICE;
+        if (row->predicted)
+            to->loss += GT_LOSS_PREDICTED;
         if (among.distant)
             to->loss += GT_LOSS_FAMILY;
         ++*count;

@@ -106,7 +106,9 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
     if (code == GT_ENOMEM)
         return gt_err_nomem(err);
     if (code)
-        return gt_err_set(err, GT_EDB, "%s:%d: %s", loading->path, loading->line, why.msg);
+        return loading->line
+                   ? gt_err_set(err, GT_EDB, "%s:%d: %s", loading->path, loading->line, why.msg)
+                   : gt_err_set(err, GT_EDB, "%s: %s", loading->path, why.msg);
     code = reserve(table, err);
     if (!code)
         code = keep_texts(table, text, to, err);

@@ -76,6 +76,9 @@
 #ifndef FMA_ORDER
 #define FMA_ORDER 1 /* products by 0 rows, 1 rows to and fro, 2 columns, 3 columns to and fro */
 #endif
+#ifndef UNROLL
+#define UNROLL 0 /* steps in the body of the loop over a tile; 0: all of them */
+#endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks per SM the compiler leaves registers for */
 #endif
@@ -102,6 +105,14 @@ constexpr int THREADS = (BM / WM) * (BN / WN) * WARPS_K * 32;
 constexpr int LANES_M = WM / TM, LANES_N = WN / TN;
 constexpr int STEPS = BK / WARPS_K; /* k steps of a warp in a tile */
 
+/* Steps in the loop body: a body that does not fit the instruction cache waits for instructions. */
+constexpr int BODY = UNROLL ? UNROLL : STEPS;
+
+/* Steps of the (last) body in which copies through registers reach shared memory: spread over the
+ * arithmetic, or in one place that the other bodies jump over. */
+constexpr int END_FIRST = BODY >= 4 ? BODY / 2 : BODY - 1;
+constexpr int END_PARTS = BODY == STEPS && STEPS >= 4 ? STEPS - 1 - STEPS / 2 : 1;
+
 static_assert(LANES_M * LANES_N == 32, "a warp tile is covered by 32 lanes");
 static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two steps and two tiles");
 
@@ -117,21 +128,23 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
     static constexpr int COPIES = PER_LINE * (K_CONTIGUOUS ? MN : BK);
     static constexpr int COUNT = (COPIES + THREADS - 1) / THREADS; /* copies of a thread */
 
-    const float *source[COUNT];
+    /* With whole lines per pass the copies of a thread are a constant number of lines apart. */
+    static constexpr bool REGULAR = THREADS % PER_LINE == 0;
+
+    const float *source[REGULAR ? 1 : COUNT];
     const float *inside; /* an address that may be named where nothing is read */
+    long long pass;      /* elements between two copies of a thread, if regular */
     float staged[STAGED ? COUNT * WIDTH : 1];
 
-    /* Copy i of this thread: line (along the slow dimension of global memory) and place in it. With
-     * whole lines per pass the place is the same for all i, and the lines a constant apart. */
+    /* Copy i of this thread: line (along the slow dimension of global memory) and place in it. */
     static GT_DEVICE int line(int i, int thread)
     {
-        return THREADS % PER_LINE == 0 ? thread / PER_LINE + i * (THREADS / PER_LINE)
-                                       : (thread + i * THREADS) / PER_LINE;
+        return REGULAR ? thread / PER_LINE + i * (THREADS / PER_LINE)
+                       : (thread + i * THREADS) / PER_LINE;
     }
     static GT_DEVICE int place(int i, int thread)
     {
-        return (THREADS % PER_LINE == 0 ? thread % PER_LINE : (thread + i * THREADS) % PER_LINE) *
-               WIDTH;
+        return (REGULAR ? thread % PER_LINE : (thread + i * THREADS) % PER_LINE) * WIDTH;
     }
     static GT_DEVICE bool mine(int i)
     {
@@ -157,11 +170,21 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
     {
         const int thread = threadIdx.x;
         inside = matrix;
+        if constexpr (STAGED)
 #pragma unroll
-        for (int i = 0; i < COUNT; i++)
+            for (int i = 0; i < COUNT * WIDTH; i++)
+                staged[i] = 0.0f;
+        pass = REGULAR ? THREADS / PER_LINE * ld : 0;
+#pragma unroll
+        for (int i = 0; i < (REGULAR ? 1 : COUNT); i++)
             source[i] = K_CONTIGUOUS
                             ? matrix + (first + line(i, thread)) * ld + k + place(i, thread)
                             : matrix + (k + line(i, thread)) * ld + first + place(i, thread);
+    }
+
+    GT_DEVICE const float *from(int i) const
+    {
+        return REGULAR ? source[0] + i * pass : source[i];
     }
 
     /* Starts the copies of one tile and moves on to the next. Unless the tile is whole, mn_left and
@@ -183,37 +206,38 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
                               line(i, thread) < lines ? length - place(i, thread) : 0);
         }
 #pragma unroll
-        for (int i = 0; i < COUNT; i++)
+        for (int i = 0; i < (REGULAR ? 1 : COUNT); i++)
             source[i] += step;
     }
 
     GT_DEVICE void copy(float *stage, int i)
     {
         if constexpr (STAGED)
-            gt_load_global<WIDTH>(staged + i * WIDTH, source[i]);
+            gt_load_global<WIDTH>(staged + i * WIDTH, from(i));
         else
-            cp_async_whole<WIDTH * 4>(stage + target(i, 0, threadIdx.x), source[i]);
+            cp_async_whole<WIDTH * 4>(stage + target(i, 0, threadIdx.x), from(i));
     }
 
     /* Only the first `count` floats exist. */
     GT_DEVICE void copy_part(float *stage, int i, int thread, int count)
     {
         if constexpr (STAGED)
-            gt_load_masked<WIDTH>(staged + i * WIDTH, source[i], count);
+            gt_load_masked<WIDTH>(staged + i * WIDTH, from(i), count);
         else
-            cp_async<WIDTH * 4>(stage + target(i, 0, thread), count > 0 ? source[i] : inside,
+            cp_async<WIDTH * 4>(stage + target(i, 0, thread), count > 0 ? from(i) : inside,
                                 count >= WIDTH ? WIDTH * 4
                                 : count > 0    ? count * 4
                                                : 0);
     }
 
-    /* The second half of a copy through registers, once the stage is free. */
-    GT_DEVICE void end(float *stage)
+    /* The second half of copies through registers, once the stage is free: part `part` of `parts`
+     * of them, so that the stores can be spread over the arithmetic. */
+    GT_DEVICE void end(float *stage, int part, int parts)
     {
         if constexpr (STAGED) {
 #pragma unroll
             for (int i = 0; i < COUNT; i++) {
-                if (!mine(i))
+                if (i * parts / COUNT != part || !mine(i))
                     continue;
                 if (TRANSPOSED) {
 #pragma unroll
@@ -241,28 +265,25 @@ template <class OPERAND, int T, int L> struct Fragment {
         return ALONG_K ? e * L + lane : e / PIECE * (L * PIECE) + lane * PIECE + e % PIECE;
     }
 
-    /* Loads what step k of a stage needs, unless an earlier step brought it. `origin`: the warp
-     * tile's first element along m or n. */
-    GT_DEVICE void load(const float *stage, int origin, int lane, int first, int k)
+    static constexpr int LOADS = ALONG_K ? T : T / PIECE;
+
+    /* Load number `load` of LOADS of what step k of a stage needs, unless an earlier step brought
+     * it. `origin`: the warp tile's first element along m or n. */
+    GT_DEVICE void load(const float *stage, int origin, int lane, int first, int k, int load)
     {
         int buffer = k / DEPTH % BUFFERS;
         if constexpr (ALONG_K) {
             if (k % DEPTH == 0) {
-#pragma unroll
-                for (int e = 0; e < T; e++) {
-                    int row = origin + at(e, lane), piece = OPERAND::swizzled(row, (first + k) / 4);
-                    gt_load<4>(value[buffer][e], stage + row * OPERAND::LINE + piece * 4);
-                }
+                int row = origin + at(load, lane), piece = OPERAND::swizzled(row, (first + k) / 4);
+                gt_load<4>(value[buffer][load], stage + row * OPERAND::LINE + piece * 4);
             }
         } else {
+            float piece[PIECE];
+            gt_load<PIECE>(piece,
+                           stage + (first + k) * OPERAND::LINE + origin + at(load * PIECE, lane));
 #pragma unroll
-            for (int e = 0; e < T; e += PIECE) {
-                float piece[PIECE];
-                gt_load<PIECE>(piece, stage + (first + k) * OPERAND::LINE + origin + at(e, lane));
-#pragma unroll
-                for (int u = 0; u < PIECE; u++)
-                    value[buffer][e + u][0] = piece[u];
-            }
+            for (int u = 0; u < PIECE; u++)
+                value[buffer][load * PIECE + u][0] = piece[u];
         }
     }
     GT_DEVICE float get(int e, int k) const
@@ -314,33 +335,57 @@ struct Accumulator {
             for (int j = 0; j < TN; j++)
                 sum[i][j] = 0.0f;
     }
-    GT_DEVICE void load(const float *stage, const Position &p, int k)
+    static constexpr int LOADS = Fragment<X, TM, LANES_M>::LOADS + Fragment<Y, TN, LANES_N>::LOADS;
+
+    /* Load number `load` of LOADS for step k of the body that starts at step `body` of the tile. */
+    GT_DEVICE void load(const float *stage, const Position &p, int body, int k, int load)
     {
-        x.load(stage, p.row, p.lane_row, p.slice * STEPS, k);
-        y.load(stage + X::SIZE, p.column, p.lane_column, p.slice * STEPS, k);
+        constexpr int FIRST = Fragment<X, TM, LANES_M>::LOADS;
+        if (load < FIRST)
+            x.load(stage, p.row, p.lane_row, p.slice * STEPS + body, k, load);
+        else
+            y.load(stage + X::SIZE, p.column, p.lane_column, p.slice * STEPS + body, k,
+                   load - FIRST);
+    }
+    GT_DEVICE void load(const float *stage, const Position &p, int body, int k)
+    {
+#pragma unroll
+        for (int i = 0; i < LOADS; i++)
+            load(stage, p, body, k, i);
     }
     GT_DEVICE void fma(int i, int j, int k)
     {
         sum[i][j] = fmaf(x.get(i, k), y.get(j, k), sum[i][j]);
     }
-    /* The order of the products decides which operands the register reuse cache holds, and how the
-     * compiler's register assignment avoids bank conflicts. */
+    /* Row (or column, in the orders by columns) `line` of the products of step k. The order of the
+     * products decides which operands the register reuse cache holds. */
+    static constexpr int LINES = FMA_ORDER < 2 ? TM : TN;
+    GT_DEVICE void multiply(int k, int line)
+    {
+        constexpr int LENGTH = FMA_ORDER < 2 ? TN : TM;
+#pragma unroll
+        for (int e = 0; e < LENGTH; e++) {
+            int at = FMA_ORDER % 2 && line % 2 ? LENGTH - 1 - e : e;
+            fma(FMA_ORDER < 2 ? line : at, FMA_ORDER < 2 ? at : line, k);
+        }
+    }
     GT_DEVICE void multiply(int k)
     {
-        if constexpr (FMA_ORDER < 2) {
-            constexpr int SERPENTINE = FMA_ORDER;
 #pragma unroll
-            for (int i = 0; i < TM; i++)
+        for (int line = 0; line < LINES; line++)
+            multiply(k, line);
+    }
+    /* The products of step k with the loads of another step between their lines. */
+    GT_DEVICE void multiply_and_load(int k, const float *stage, const Position &p, int body,
+                                     int k_load)
+    {
 #pragma unroll
-                for (int j = 0; j < TN; j++)
-                    fma(i, SERPENTINE && i % 2 ? TN - 1 - j : j, k);
-        } else {
-            constexpr int SERPENTINE = FMA_ORDER - 2;
+        for (int line = 0; line < LINES; line++) {
 #pragma unroll
-            for (int j = 0; j < TN; j++)
-#pragma unroll
-                for (int i = 0; i < TM; i++)
-                    fma(SERPENTINE && j % 2 ? TM - 1 - i : i, j, k);
+            for (int i = 0; i < LOADS; i++)
+                if (i * LINES / LOADS == line)
+                    load(stage, p, body, k_load, i);
+            multiply(k, line);
         }
     }
 };
@@ -380,15 +425,15 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
         x.begin(to, step_x, tile < whole_x, x_left, depth - tile * BK);
         y.begin(to + X::SIZE, step_y, tile < whole_y, y_left, depth - tile * BK);
     };
-    auto end = [&](int stage) {
-        x.end(ring + stage * STAGE);
-        y.end(ring + stage * STAGE + X::SIZE);
+    auto end = [&](int stage, int part, int parts) {
+        x.end(ring + stage * STAGE, part, parts);
+        y.end(ring + stage * STAGE + X::SIZE, part, parts);
     };
 #pragma unroll
     for (int s = 0; s < STAGES - 1; s++) {
         if (s < tiles) {
             begin(s, s);
-            end(s);
+            end(s, 0, 1);
         }
         cp_async_commit();
     }
@@ -396,41 +441,49 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
     if (REG_DOUBLE) {
         cp_async_wait<STAGES - 2>();
         gt_sync();
-        acc.load(ring, p, 0);
+        acc.load(ring, p, 0, 0);
     }
 #pragma unroll 1
     for (int tile = 0; tile < tiles; tile++) {
-        const bool more = tile + STAGES - 1 < tiles;
-        const float *now = ring + use * STAGE;
         if (!REG_DOUBLE) {
             cp_async_wait<STAGES - 2>();
             gt_sync();
         }
+#pragma unroll 1
+        for (int body = 0; body < STEPS; body += BODY) {
+            const bool last = BODY == STEPS || body == STEPS - BODY;
+            const float *now = ring + use * STAGE;
+            int next_body = last ? 0 : body + BODY;
 #pragma unroll
-        for (int k = 0; k < STEPS; k++) {
-            if (REG_DOUBLE && k == STEPS - 1) {
-                if (more)
-                    end(fill);
-                cp_async_wait<STAGES - 2>();
-                gt_sync();
-                use = use + 1 == STAGES ? 0 : use + 1;
-                fill = fill + 1 == STAGES ? 0 : fill + 1;
-                acc.load(ring + use * STAGE, p, 0);
-            } else if (REG_DOUBLE) {
-                acc.load(now, p, k + 1);
-            } else {
-                acc.load(now, p, k);
+            for (int k = 0; k < BODY; k++) {
+                /* After the last tile this stores old values where nobody reads: cheaper than a
+                 * branch. */
+                if (k >= END_FIRST && k < END_FIRST + END_PARTS && last)
+                    end(fill, k - END_FIRST, END_PARTS);
+                if (REG_DOUBLE && k == BODY - 1) {
+                    if (last) {
+                        cp_async_wait<STAGES - 2>();
+                        gt_sync();
+                        use = use + 1 == STAGES ? 0 : use + 1;
+                        fill = fill + 1 == STAGES ? 0 : fill + 1;
+                    }
+                    now = ring + use * STAGE;
+                }
+                if (!REG_DOUBLE)
+                    acc.load(now, p, body, k);
+                if (k == 0 && (BODY == STEPS || body == 0)) {
+                    if (tile + STAGES - 1 < tiles)
+                        begin(fill, tile + STAGES - 1);
+                    cp_async_commit();
+                }
+                if (REG_DOUBLE)
+                    acc.multiply_and_load(k, now, p, k == BODY - 1 ? next_body : body,
+                                          (k + 1) % BODY);
+                else
+                    acc.multiply(k);
             }
-            if (k == 0) {
-                if (more)
-                    begin(fill, tile + STAGES - 1);
-                cp_async_commit();
-            }
-            acc.multiply(k);
         }
         if (!REG_DOUBLE) {
-            if (more)
-                end(fill);
             use = use + 1 == STAGES ? 0 : use + 1;
             fill = fill + 1 == STAGES ? 0 : fill + 1;
         }
@@ -462,8 +515,18 @@ GT_DEVICE long long partial_ld(const gt_args &args)
     return (args.n + 3) / 4 * 4;
 }
 
+/* Output of one matrix whose sums have been multiplied by alpha already. The product with alpha
+ * comes first of all, so that wide stores take their values from other registers than the sums:
+ * the sums themselves, tied into aligned groups of four, would meet in the register banks. */
+GT_DEVICE gt_output scaled_output(const gt_args &args, long long batch)
+{
+    gt_output output = gt_output_of(args, batch);
+    output.alpha = 1.0f;
+    return output;
+}
+
 /* Finishes and stores N elements of a row: of D, of a partial result, or by atomics into D. All N
- * of them exist. c: the elements of C, where beta is not 0. */
+ * of them exist. sum: times alpha; c: the elements of C, where beta is not 0. */
 template <int N>
 GT_DEVICE void store(const gt_args &args, const gt_output &output, long long batch, long long row,
                      long long column, const float *sum, const float *c)
@@ -475,7 +538,7 @@ GT_DEVICE void store(const gt_args &args, const gt_output &output, long long bat
     } else if constexpr (SPLIT_MODE == 2) {
 #pragma unroll
         for (int u = 0; u < N; u++)
-            atomicAdd(output.d + row * output.ldc + column + u, args.alpha * sum[u]);
+            atomicAdd(output.d + row * output.ldc + column + u, sum[u]);
     } else {
         float value[N];
 #pragma unroll
@@ -513,7 +576,7 @@ template <bool READ_C>
 GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batch,
                            const Position &p, const Accumulator &acc)
 {
-    const gt_output output = gt_output_of(args, batch);
+    const gt_output output = scaled_output(args, batch);
 #pragma unroll
     for (int i = 0; i < TM; i += Lane::STEP_I)
 #pragma unroll
@@ -522,7 +585,7 @@ GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batc
             float sum[Lane::N], c[Lane::N] = {};
 #pragma unroll
             for (int u = 0; u < Lane::N; u++)
-                sum[u] = SWAP_AB ? acc.sum[i + u][j] : acc.sum[i][j + u];
+                sum[u] = args.alpha * (SWAP_AB ? acc.sum[i + u][j] : acc.sum[i][j + u]);
             if (READ_C)
                 gt_load<Lane::N>(c, output.c + row * output.ldc + column);
             store<Lane::N>(args, output, batch, row, column, sum, c);
@@ -534,11 +597,11 @@ GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batc
 GT_DEVICE void store_edge(const gt_args &args, const Work &work, long long batch, const Position &p,
                           const Accumulator &acc)
 {
-    const gt_output output = gt_output_of(args, batch);
+    const gt_output output = scaled_output(args, batch);
     float copy[TM * TN];
 #pragma unroll
     for (int e = 0; e < TM * TN; e++)
-        copy[e] = acc.sum[e / TN][e % TN];
+        copy[e] = args.alpha * acc.sum[e / TN][e % TN];
 #pragma unroll 1
     for (int e = 0; e < TM * TN; e++) {
         long long row = Lane::row(work, p, e / TN, e % TN);
@@ -624,7 +687,7 @@ GT_KERNEL(reduce)
     for (long long piece = blockIdx.x * (long long)blockDim.x + threadIdx.x; piece < pieces;
          piece += (long long)gridDim.x * blockDim.x) {
         long long row = piece / (ld / 4), column = piece % (ld / 4) * 4;
-        gt_output output = gt_output_of(args, row / args.m);
+        gt_output output = scaled_output(args, row / args.m);
         float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
         for (int s = 0; s < SPLIT_K; s++) {
             float value[4];
