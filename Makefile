@@ -155,6 +155,7 @@ TESTS := \
 	tests/unit/test_store_nomem.c \
 	tests/unit/test_store_nomem.c \
 	tests/unit/test_store_nomem.c \
+	tests/unit/test_store_nomem.c \
 	tests/unit/test_table.c \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
@@ -188,6 +189,7 @@ FUZZ := \
 	tests/fuzz/fuzz_point.c \
 	tests/fuzz/fuzz_kernel.c \
 	tests/fuzz/fuzz_wire.c \
+	tests/fuzz/fuzz_table.c \
 	tests/fuzz/fuzz_table.c \
 	tests/fuzz/fuzz_table.c \
 	tests/fuzz/fuzz_table.c \
