@@ -198,7 +198,6 @@ FUZZ := \
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
 	tests/faults/short_soak \
-	tests/docs/configs_readme \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
 

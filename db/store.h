@@ -53,8 +53,10 @@ int gt_store_sweep_end(struct gt_store *store, int64_t sweep, const char *outcom
 /* The attempt is durable when this returns; an attempt without a trial blames its candidate. */
 int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err);
 
-/* Inserts or replaces the trial of the key and closes its attempts, in one transaction.  A measured
- * trial is never replaced by a predicted one, nor a deeper stage by a shallower one. */
+/* Inserts or replaces the trial of the key and closes its attempt, in one transaction.  Measured
+ * and predicted trials of a key live side by side.  An ok trial is not replaced by one of a
+ * shallower stage or by a lost device; proof of a fault (wrong, oob_write, nondeterministic, fault)
+ * always counts. */
 int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
                    const struct gt_trial *trial, struct gt_err *err);
 
@@ -91,7 +93,7 @@ struct gt_row_filter {
     bool winners_only, measured_only;
     const char *problem, *kernel; /* NULL: all */
     int cc;                       /* 0: all */
-    int limit;                    /* 0: none; best first per problem */
+    int limit;                    /* rows of each problem and device, best first; 0: all */
 };
 typedef int gt_row_visit(void *context, const struct gt_row *row, struct gt_err *err);
 int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt_row_visit *visit,
@@ -104,7 +106,8 @@ int gt_store_export(struct gt_store *store, const char *path, struct gt_err *err
  * The rows count only once GT_OK was returned. */
 int gt_store_winners(const char *path, gt_row_visit *visit, void *context, struct gt_err *err);
 
-/* Union with another database: the deeper stage, then the newer row, wins; one transaction. */
+/* Union with another database, in one transaction: of two trials of a key the one that proves a
+ * fault wins, else the ok one, the deeper stage, the newer.  rows: trials taken over. */
 int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err);
 
 #endif

@@ -130,8 +130,9 @@ static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
         " baseline_us, err_u, clock_mhz, registers, stage, ties, shared_bytes, workspace_bytes,"
         " baseline, date, detail FROM (SELECT *, row_number() OVER ("
         "PARTITION BY device, cc, problem, warm_l2"
-        " ORDER BY ok AND current DESC, ok DESC, predicted, chosen DESC, stage DESC,"
-        " CASE WHEN us > 0 THEN us ELSE 1e300 END, kernel, point, driver DESC, nvrtc DESC, uuid,"
+        " ORDER BY ok AND current DESC, ok DESC, predicted, stage DESC,"
+        " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, point, driver "
+        "DESC, nvrtc DESC, uuid,"
         " signature) AS place FROM line WHERE true");
     gt_strbuf_add(&sql, filter->problem ? " AND problem = ?1" : "");
     gt_strbuf_add(&sql, filter->kernel ? " AND kernel = ?2" : "");

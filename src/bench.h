@@ -27,8 +27,11 @@ int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *
                   const struct gt_bench_options *options, struct gt_err *err);
 void gt_bench_close(struct gt_bench *bench); /* NULL accepted */
 
-/* The proof (DESIGN 9, steps 1-4) and stage 1 of timing (1 warm-up, 3 samples; `slow` after the
- * first sample beyond slow_factor x best_us; best_us 0: none yet).  image is a cubin or PTX. */
+/* The proof (verify.h) and stage 1 of timing.  Small ragged integer products come first, then the
+ * problem with integers, whose time doubles as the warm-up: beyond slow_factor x best_us and 3 us
+ * the candidate is `slow` at once (best_us 0: none yet).  Then three timed launches with normal
+ * reals, each of which is proved: trial->us is their median.  A slow trial's us is its first run.
+ * What was timed at a fraction of the rated clock is timed again.  image is a cubin or PTX. */
 int gt_bench_trial(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
                    size_t size, double best_us, struct gt_trial *trial, struct gt_err *err);
 

@@ -117,6 +117,8 @@ static int compare(const struct bench *bench, struct winner *winner,
     *have = rc == GT_OK;
     if (rc && rc != GT_ENOLIB && rc != GT_ENOTFOUND)
         return rc;
+    if (rc && err)
+        gt_progress_note(bench->session.progress, err->msg); /* no baseline, and why */
     return evaluator->ops->final(evaluator, &candidate, 1, bench->rounds, &winner->trial, baseline,
                                  err);
 }
@@ -249,7 +251,7 @@ static int bench_all(struct bench *bench, const struct gt_problem *problem, size
             rc = bench_problem(bench, &problem[i], err);
     }
     if (bench->compared)
-        fprintf(out, "%zu problems: geometric mean %.3f x cuBLAS, worst %.3f\n", bench->compared,
+        fprintf(out, "%zu compared: geometric mean %.3f x cuBLAS, worst %.3f\n", bench->compared,
                 exp(bench->log_sum / (double)bench->compared), bench->worst);
     return rc;
 }

@@ -46,10 +46,12 @@ static void print_baseline(const struct gt_session *session, const struct gt_swe
 {
     const struct gt_baseline *baseline = &result->baseline;
 
-    if (result->have_baseline)
-        fprintf(session->cli->out, "baseline %s: %.2f us [%.2f, %.2f], %.2f TFLOP/s\n",
-                baseline->name, baseline->us, baseline->lo_us, baseline->hi_us,
-                tflops(result->problem, baseline->us));
+    if (!result->have_baseline)
+        return;
+    fprintf(session->cli->out, "baseline %s: %.2f us", baseline->name, baseline->us);
+    if (baseline->lo_us > 0) /* unknown of an earlier run's */
+        fprintf(session->cli->out, " [%.2f, %.2f]", baseline->lo_us, baseline->hi_us);
+    fprintf(session->cli->out, ", %.2f TFLOP/s\n", tflops(result->problem, baseline->us));
 }
 
 static void print_row(const struct gt_session *session, const struct gt_sweep_result *result,
@@ -58,13 +60,16 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
     const struct gt_sweep_row *row = &result->row[i];
     const struct gt_trial *trial = &row->trial;
     FILE *out = session->cli->out;
+    char interval[64];
 
     gt_strbuf_reset(point);
     gt_report_point(point, row->kernel, &row->point);
     fprintf(out, "%4zu%c %-12s %11.2f", i + 1, i && row->tie ? '=' : ' ', row->kernel->name,
             trial->us);
-    if (session->measures)
-        fprintf(out, "  [%.2f, %.2f]", trial->lo_us, trial->hi_us);
+    if (session->measures) {
+        snprintf(interval, sizeof(interval), "[%.2f, %.2f]", trial->lo_us, trial->hi_us);
+        fprintf(out, "  %-20s", interval);
+    }
     fprintf(out, " %8.2f", tflops(result->problem, trial->us));
     if (session->measures && result->have_baseline)
         fprintf(out, " %8.3f", result->baseline.us / trial->us);
@@ -119,7 +124,7 @@ void gt_report_result(const struct gt_session *session, const struct gt_sweep_re
     print_baseline(session, result);
     fprintf(out, "rank  %-12s %11s%s %8s%s%s %5s %7s  point (where not default)\n", "kernel",
             session->measures ? "measured us" : "predict. us",
-            session->measures ? "  [95 % interval]" : "", "TFLOP/s",
+            session->measures ? "  [95 % interval]     " : "", "TFLOP/s",
             session->measures && result->have_baseline ? " x cuBLAS" : "",
             session->measures ? "  err u" : "", "regs", "shared");
     for (size_t i = 0; i < result->rows && i < rows; i++)

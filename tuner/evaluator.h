@@ -18,7 +18,8 @@ struct gt_evaluator;
 struct gt_evaluator_events {
     void *context;
     /* About to launch the candidate of this id for the first time: the attempt must be durable when
-     * this returns.  A non-zero return stops the sweep. */
+     * this returns.  Not called while the trial of an earlier one is to be collected, so that at
+     * most one attempt is open.  A non-zero return stops the sweep. */
     int (*launching)(void *context, uint64_t id, struct gt_err *err);
     /* For the log: a worker died, was respawned, the device is back... */
     void (*notice)(void *context, const char *sentence);

@@ -20,6 +20,7 @@
 #define SLOW_FLOPS    2e11
 #define SLOW_BYTES    1e10
 #define PATIENCE      50
+#define RUN_S         5e-3 /* what the host needs for a launch at most */
 #define TRIAL_RUNS    24   /* launches of a proof and a race */
 #define PREPARE_S     120  /* allocation, operands... */
 #define PREPARE_FLOPS 2e10 /* ...and the float64 reference, |A||B| beside it */
@@ -33,7 +34,7 @@ double gt_cuda_launch_s(const struct gt_cuda *cuda)
 
     for (operand = GT_OPERAND_A; operand <= GT_OPERAND_C; operand++)
         slow += (double)gt_problem_bytes(problem, (enum gt_operand)operand) / SLOW_BYTES;
-    return cuda->best_us > 0 && patient < slow ? patient : slow;
+    return RUN_S + (cuda->best_us > 0 && patient < slow ? patient : slow);
 }
 
 /* --- compiled candidates ---------------------------------------------------------------------- */
@@ -115,12 +116,15 @@ static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
     } else {
         if (entry->trial.status == GT_STATUS_FAULT || entry->trial.status == GT_STATUS_DEVICE_LOST)
             cuda->gpu.ready = false;
-        gt_entries_push(&cuda->done, entry);
+        gt_entries_push_first(&cuda->done, entry);
+        cuda->unrecorded = entry;
     }
     return rc;
 }
 
-/* Hands the next ready candidate to an idle GPU worker, its attempt made durable just before. */
+/* Hands the next ready candidate to an idle GPU worker, its attempt made durable just before; not
+ * while the caller still has to record the one before it, so that never more than one candidate is
+ * in doubt. */
 static int feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err)
 {
     const struct gt_evaluator_events *events = &evaluator->options.events;
@@ -128,7 +132,7 @@ static int feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err)
     struct gt_entry *entry;
     int rc;
 
-    if (cuda->running || !cuda->ready.first)
+    if (cuda->running || cuda->unrecorded || !cuda->ready.first)
         return GT_OK;
     rc = gt_gpu_client_ready(&cuda->gpu, err);
     if (rc)
@@ -252,11 +256,13 @@ static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
     entry->id = id;
     entry->candidate = *candidate;
     rc = gt_cuda_compile(cuda, entry, err);
-    if (rc)
+    if (rc) {
         free(entry);
-    else
-        gt_entries_push(&cuda->compiling, entry);
-    return rc;
+        return rc;
+    }
+    gt_entries_push(&cuda->compiling, entry);
+    /* The GPU need not wait for the next collect; replacing a dead worker may. */
+    return cuda->gpu.ready ? feed_gpu(evaluator, err) : GT_OK;
 }
 
 static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
@@ -266,23 +272,21 @@ static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t
     const int64_t until = gt_clock_ms() + timeout_ms;
 
     for (;;) {
+        int rc = pump(evaluator, err);
         struct gt_entry *entry = gt_entries_pop(&cuda->done);
         int64_t left;
-        int rc = GT_OK;
 
-        if (!entry) {
-            rc = pump(evaluator, err);
-            entry = gt_entries_pop(&cuda->done);
-        }
-        if (rc && !entry)
-            return rc;
         if (entry) {
             *id = entry->id;
             *trial = entry->trial;
+            if (cuda->unrecorded == entry)
+                cuda->unrecorded = NULL;
             free(entry);
             update_stats(evaluator);
             return 1;
         }
+        if (rc)
+            return rc;
         left = until - gt_clock_ms();
         if (left <= 0 || !wait_for_workers(cuda, left))
             return 0;
@@ -316,6 +320,7 @@ static int cuda_open_problem(struct gt_evaluator *evaluator, const struct gt_pro
         return rc;
     cuda_drop(evaluator);
     gt_entries_clear(&cuda->done);
+    cuda->unrecorded = NULL;
     cuda->gpu.options.signals = evaluator->options.signals;
     cuda->best_us = 0;
     cuda->has_baseline = false;

@@ -24,8 +24,9 @@ struct gt_entry_list {
     size_t count;
 };
 
-void gt_entries_push(struct gt_entry_list *list, struct gt_entry *entry); /* at the end */
-struct gt_entry *gt_entries_pop(struct gt_entry_list *list);              /* the first, or NULL */
+void gt_entries_push(struct gt_entry_list *list, struct gt_entry *entry);       /* at the end */
+void gt_entries_push_first(struct gt_entry_list *list, struct gt_entry *entry); /* in front */
+struct gt_entry *gt_entries_pop(struct gt_entry_list *list); /* the first, or NULL */
 struct gt_entry *gt_entries_take(struct gt_entry_list *list, uint64_t ticket); /* or NULL */
 void gt_entries_clear(struct gt_entry_list *list);                             /* frees them */
 
@@ -33,7 +34,8 @@ struct gt_cuda {
     struct gt_compile_pool *pool;
     struct gt_gpu_client gpu;
     struct gt_entry_list compiling, ready, done;
-    struct gt_entry *running; /* what the GPU worker is at; NULL: nothing */
+    struct gt_entry *running;    /* what the GPU worker is at; NULL: nothing */
+    struct gt_entry *unrecorded; /* in `done`: was on the GPU, nobody knows its trial yet */
     uint64_t tickets;
     size_t capacity;
     bool has_baseline; /* asked for and found: a new worker is to open it again */

@@ -19,6 +19,15 @@ void gt_entries_push(struct gt_entry_list *list, struct gt_entry *entry)
     list->count++;
 }
 
+void gt_entries_push_first(struct gt_entry_list *list, struct gt_entry *entry)
+{
+    entry->next = list->first;
+    list->first = entry;
+    if (!list->last)
+        list->last = entry;
+    list->count++;
+}
+
 struct gt_entry *gt_entries_pop(struct gt_entry_list *list)
 {
     struct gt_entry *entry = list->first;

@@ -2,7 +2,8 @@
  * the final among several, the cuBLASLt baseline, the reference kernel.
  *
  * A final that kills the worker names no culprit: its candidates are then sampled one by one, those
- * that fail are out, and the final is held again. */
+ * that fail are out, and the final is held again.  If that does not help either, the samples are
+ * the answer. */
 #include "evaluator_cuda.h"
 
 #include "../src/err.h"
@@ -183,9 +184,10 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     return gt_wire_finish(&reply.in, err);
 }
 
-/* After a final that killed the worker: who does so alone is out. */
+/* After a final that killed the worker: who does so alone is out.  alone[i]: the samples of the
+ * others. */
 static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t count,
-                         struct gt_err *err)
+                         struct gt_trial *alone, struct gt_err *err)
 {
     size_t i;
     int rc = GT_OK;
@@ -194,8 +196,36 @@ static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t co
         if (entry[i].trial.status != GT_STATUS_NONE)
             continue;
         rc = sample_entry(cuda, &entry[i], err);
+        alone[i] = entry[i].trial;
         if (!rc && entry[i].trial.status == GT_STATUS_OK)
             entry[i].trial.status = GT_STATUS_NONE;
+    }
+    return rc;
+}
+
+/* Finals until one does not kill the worker; what was sampled alone stands in for one that does not
+ * come about. */
+static int try_finals(struct gt_evaluator *evaluator, struct gt_entry *entry, size_t count,
+                      int rounds, struct gt_trial *trial, struct gt_trial *baseline,
+                      struct gt_err *err)
+{
+    const struct gt_evaluator_events *events = &evaluator->options.events;
+    struct gt_cuda *cuda = evaluator->state;
+    bool lost = true;
+    size_t i;
+    int try, rc = GT_OK;
+
+    for (try = 0; !rc && lost && try < MAX_TRIES; try++) {
+        rc = hold_final(cuda, entry, count, rounds, baseline, &lost, err);
+        if (!rc && lost)
+            rc = find_culprits(cuda, entry, count, trial, err);
+    }
+    if (!rc && lost && events->notice)
+        events->notice(events->context, "the final is given up: it ended its worker each time, "
+                                        "though the candidates pass alone");
+    for (i = 0; !rc && i < count; i++) {
+        if (entry[i].trial.status != GT_STATUS_NONE)
+            trial[i] = entry[i].trial;
     }
     return rc;
 }
@@ -207,9 +237,8 @@ int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *can
     struct gt_cuda *cuda = evaluator->state;
     struct gt_trial ignored;
     struct gt_entry *entry;
-    bool lost = true;
     size_t i;
-    int try, rc = GT_OK;
+    int rc = GT_OK;
 
     if (count > MAX_FINAL)
         return gt_err_set(err, GT_ERANGE, "a final of %zu candidates; at most %d", count,
@@ -225,17 +254,8 @@ int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *can
         if (!rc && entry[i].compiled.status != GT_STATUS_OK)
             gt_cuda_finish_with(&entry[i], entry[i].compiled.status, entry[i].compiled.detail);
     }
-    for (try = 0; !rc && lost && try < MAX_TRIES; try++) {
-        rc = hold_final(cuda, entry, count, rounds, baseline, &lost, err);
-        if (!rc && lost)
-            rc = find_culprits(cuda, entry, count, err);
-    }
-    if (!rc && lost)
-        rc = gt_err_set(err, GT_ELOST,
-                        "the final ended its worker %d times though each candidate passes alone",
-                        MAX_TRIES);
-    for (i = 0; !rc && i < count; i++)
-        trial[i] = entry[i].trial;
+    if (!rc)
+        rc = try_finals(evaluator, entry, count, rounds, trial, baseline, err);
     free(entry);
     return rc;
 }

@@ -11,11 +11,16 @@
 
 static uint64_t hash_point(const uint8_t *point, size_t params)
 {
-    uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a, then mixed for the low bits */
+    uint64_t hash = params;
 
-    for (size_t i = 0; i < params; i++)
-        hash = (hash ^ point[i]) * 0x100000001b3ull;
-    return hash ^ hash >> 29;
+    for (size_t i = 0; i < params; i += 8) {
+        uint64_t word = 0;
+
+        memcpy(&word, point + i, params - i < 8 ? params - i : 8);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+        hash ^= hash >> 32; /* the low bits of a product know nothing of the high ones */
+    }
+    return hash;
 }
 
 /* Slot of the table that holds the point, or the empty one where it belongs. */

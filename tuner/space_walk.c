@@ -131,8 +131,7 @@ static void put_point(struct walk *walk, size_t at, uint64_t offset)
     const struct gt_kernel *kernel = walk->space->kernel;
     uint8_t *point = walk->space->index + at * kernel->params;
 
-    for (size_t i = 0; i < walk->depth; i++)
-        point[walk->order[i]] = walk->index[walk->order[i]];
+    memcpy(point, walk->index, kernel->params);
     for (size_t i = kernel->params; i-- > walk->depth;) {
         size_t count = kernel->param[walk->order[i]].count;
 

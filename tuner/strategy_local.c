@@ -4,7 +4,8 @@
  * the one at the fastest place is served first.
  * A walker tries the neighbours of its place in random order and moves to the first faster one; a
  * place without faster neighbours is a local optimum, and the walker starts anew: from the fastest
- * seed nobody started from, else from the best point with a few parameters changed at random. */
+ * seed nobody started from (random points take the place of missing seeds), else from the best
+ * point with a few parameters changed at random. */
 #include "../src/err.h"
 #include "strategy.h"
 
@@ -13,7 +14,8 @@
 
 #define WALKERS        6
 #define FLYING         8    /* neighbours a walker has in flight at most */
-#define START_WITHIN   1.5f /* a seed slower than this times the best is no start */
+#define EXPLORE        24   /* random points before the first walk, if there are fewer seeds */
+#define START_WITHIN   1.5f /* a point slower than this times the best is no start */
 #define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
 #define KICK_TRIES     64
 
@@ -27,8 +29,10 @@ struct walker {
 struct local {
     bool adjacent;
     struct walker walker[WALKERS];
-    bool *started;   /* per seed: somebody started there */
-    unsigned starts; /* other than seeds: three kicks of the best, then a random point */
+    size_t *start;          /* points to start from: the seeds, then those explored */
+    bool *started;          /* somebody did */
+    size_t starts, explore; /* in the list; still to be explored */
+    unsigned restarts;      /* elsewhere: three kicks of the best, then a random point */
 };
 
 static int init(struct gt_strategy *strategy, bool adjacent, struct gt_err *err)
@@ -39,9 +43,13 @@ static int init(struct gt_strategy *strategy, bool adjacent, struct gt_err *err)
         return gt_err_nomem(err);
     strategy->state = local;
     local->adjacent = adjacent;
-    local->started = calloc(strategy->seeds + 1, sizeof(*local->started));
-    if (!local->started)
+    local->start = calloc(strategy->seeds + EXPLORE, sizeof(*local->start));
+    local->started = calloc(strategy->seeds + EXPLORE, sizeof(*local->started));
+    if (!local->start || !local->started)
         return gt_err_nomem(err);
+    memcpy(local->start, strategy->seed, strategy->seeds * sizeof(*local->start));
+    local->starts = strategy->seeds;
+    local->explore = strategy->seeds < EXPLORE ? EXPLORE - strategy->seeds : 0;
     for (size_t w = 0; w < WALKERS; w++) {
         struct walker *walker = &local->walker[w];
 
@@ -72,6 +80,7 @@ static void release(struct gt_strategy *strategy)
         return;
     for (size_t w = 0; w < WALKERS; w++)
         free(local->walker[w].list);
+    free(local->start);
     free(local->started);
     free(local);
 }
@@ -110,25 +119,25 @@ static void settle(struct gt_strategy *strategy, struct walker *walker, size_t p
     }
 }
 
-/* The fastest seed that nobody started from, or SIZE_MAX. */
-static size_t seed_start(struct gt_strategy *strategy)
+/* The fastest point of the list that nobody started from, or SIZE_MAX. */
+static size_t listed_start(struct gt_strategy *strategy)
 {
     struct local *local = strategy->state;
     const float *known = strategy->known;
     size_t best = SIZE_MAX;
 
-    for (size_t i = 0; i < strategy->seeds; i++) {
-        float us = known[strategy->seed[i]];
+    for (size_t i = 0; i < local->starts; i++) {
+        float us = known[local->start[i]];
 
         if (local->started[i] || us <= 0 || us > START_WITHIN * known[strategy->best])
             continue;
-        if (best == SIZE_MAX || us < known[strategy->seed[best]])
+        if (best == SIZE_MAX || us < known[local->start[best]])
             best = i;
     }
     if (best == SIZE_MAX)
         return SIZE_MAX;
     local->started[best] = true;
-    return strategy->seed[best];
+    return local->start[best];
 }
 
 /* A NEW point that differs from the best one in two to four parameters, or SIZE_MAX. */
@@ -162,16 +171,16 @@ static size_t kick(struct gt_strategy *strategy)
 static enum gt_next start(struct gt_strategy *strategy, struct walker *walker, size_t *point)
 {
     struct local *local = strategy->state;
-    size_t seed;
+    size_t place;
 
     if (strategy->best == SIZE_MAX && strategy->flying)
-        return GT_NEXT_WAIT; /* the seeds will tell where to start */
-    seed = strategy->best == SIZE_MAX ? SIZE_MAX : seed_start(strategy);
-    if (seed != SIZE_MAX) {
-        settle(strategy, walker, seed);
+        return GT_NEXT_WAIT; /* the list will tell where to start */
+    place = strategy->best == SIZE_MAX ? SIZE_MAX : listed_start(strategy);
+    if (place != SIZE_MAX) {
+        settle(strategy, walker, place);
         return GT_NEXT_WAIT;
     }
-    *point = ++local->starts % 4 ? kick(strategy) : SIZE_MAX;
+    *point = ++local->restarts % 4 ? kick(strategy) : SIZE_MAX;
     if (*point == SIZE_MAX)
         *point = gt_strategy_draw(strategy);
     return GT_NEXT_POINT;
@@ -230,11 +239,17 @@ static void sort_walkers(const struct gt_strategy *strategy, struct walker *orde
     }
 }
 
-/* Ends: seeds to start from run out, and a start that is no seed is a point. */
+/* Ends: the list of starts runs out, and any other start is a point. */
 static enum gt_next next(struct gt_strategy *strategy, size_t *point)
 {
+    struct local *local = strategy->state;
     struct walker *order[WALKERS];
 
+    if (local->explore) {
+        local->explore--;
+        *point = local->start[local->starts++] = gt_strategy_draw(strategy);
+        return GT_NEXT_POINT;
+    }
     for (;;) {
         sort_walkers(strategy, order);
         for (size_t i = 0; i < WALKERS; i++)

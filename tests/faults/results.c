@@ -39,6 +39,11 @@ static void take_sums(struct results *results, sqlite3_stmt *statement)
     results->attempts = sqlite3_column_int(statement, 1);
 }
 
+static void take_tables(struct results *results, sqlite3_stmt *statement)
+{
+    results->tables = sqlite3_column_int(statement, 0);
+}
+
 /* The tile of a point: what the kernels `planted` and `sound` have in common. */
 static void take_best(struct results *results, sqlite3_stmt *statement)
 {
@@ -80,16 +85,23 @@ bool results_read(struct results *results, const char *path)
     if (!good)
         printf("%s: %s\n", path, sqlite3_errmsg(db));
     sqlite3_busy_timeout(db, 5000);
-    good = good &&
-           query(db, results,
-                 "SELECT t.point, t.status, t.detail, t.stage, t.us, coalesce(a.count, 0) FROM "
-                 "trial AS t LEFT JOIN attempt AS a USING (device, toolchain, kernel, problem, "
-                 "warm_l2, point) WHERE t.predicted = 0 ORDER BY t.point",
-                 take_trial) &&
-           query(db, results, "SELECT coalesce(sum(open), 0), coalesce(sum(count), 0) FROM attempt",
-                 take_sums) &&
-           query(db, results, "SELECT point FROM winner WHERE predicted = 0", take_best) &&
-           query(db, results, "SELECT point FROM tie WHERE chosen = 0", take_best);
+    good = good && query(db, results, "SELECT count(*) FROM sqlite_schema", take_tables);
+    if (good && !results->tables) { /* killed before it had made any */
+        sqlite3_close(db);
+        return true;
+    }
+    good =
+        good &&
+        query(db, results,
+              "SELECT t.point, t.status, t.detail, t.stage, t.us, coalesce(a.count, 0) FROM "
+              "trial AS t LEFT JOIN attempt AS a USING (device, toolchain, kernel, problem, "
+              "warm_l2, point) WHERE t.predicted = 0 ORDER BY t.point",
+              take_trial) &&
+        query(db, results,
+              "SELECT coalesce(sum(open AND count < 3), 0), coalesce(sum(count), 0) FROM attempt",
+              take_sums) &&
+        query(db, results, "SELECT point FROM winner WHERE predicted = 0", take_best) &&
+        query(db, results, "SELECT point FROM tie WHERE chosen = 0", take_best);
     sqlite3_close(db);
     return good;
 }

@@ -17,7 +17,8 @@ struct result {
 struct results {
     struct result row[MAX_RESULTS];
     int rows;
-    int open;                   /* attempts without a trial */
+    int tables;                 /* in the database; 0: it is not set up yet */
+    int open;                   /* attempts without a trial that are to be made again */
     int attempts;               /* all launches announced */
     char best[MAX_RESULTS][64]; /* "BM=4,BN=16": the winner, then what ties with it */
     int bests;

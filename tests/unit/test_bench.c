@@ -283,6 +283,32 @@ static void test_problems_refused(void **state)
                      GT_ERANGE);
 }
 
+/* 16384^3 has to fit a card of 24 GB: what the refusal of a tiny device says it needs. */
+static void test_large_problem_fits(void **state)
+{
+    const struct gt_bench_options options = {.seed = 1};
+    struct stub_fixture *f = *state;
+    struct gt_problem problem;
+    struct gt_bench *bench;
+    struct gt_err err;
+
+    setenv("STUB_MEMORY", "100000000", 1);
+    for (int beta = 0; beta < 2; beta++) {
+        const char *need;
+
+        gt_problem_init(&problem, 16384, 16384, 16384);
+        problem.beta = beta;
+        assert_int_equal(
+            gt_bench_open(&bench, f->gpu, f->nvrtc, ".", NULL, &problem, &options, &err),
+            GT_ETOOBIG);
+        need = strstr(err.msg, "need ");
+        assert_non_null(need);
+        assert_true(strtod(need + 5, NULL) > 9e9);
+        assert_true(strtod(need + 5, NULL) < 22e9);
+    }
+    unsetenv("STUB_MEMORY");
+}
+
 /* A candidate that needs more workspace than is allowed is not launched. */
 static void test_workspace_cap(void **state)
 {
@@ -361,6 +387,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_final, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_canary, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_problems_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_large_problem_fits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_workspace_cap, set_up, tear_down),
         cmocka_unit_test(test_sleeping_device),
         cmocka_unit_test(test_sticky_faults),

@@ -378,6 +378,40 @@ static void test_many_threads(void **state)
     }
 }
 
+/* The tables in the repository serve the kernels in it: every row still leads to an answer made
+ * from tuned rows. */
+static void test_shipped_tables(void **state)
+{
+    struct gt_table table = {0};
+    struct gt_err err = {0};
+    char *data, path[512];
+    size_t stale = 0;
+    struct gt *gt;
+
+    (void)state;
+    assert_int_equal(gt_data_dir(&data, &err), GT_OK);
+    snprintf(path, sizeof(path), "%s/db/shipped", data);
+    free(data);
+    if (access(path, F_OK) != 0 || (gt_table_load(&table, path, &err) == GT_OK && !table.rows)) {
+        print_message("no table is shipped\n");
+        skip();
+    }
+    if (err.code || gt_open(&gt, NULL, &err))
+        fail_msg("%s", err.msg);
+    for (const struct gt_table_row *row = table.row; row < table.row + table.rows; row++) {
+        const struct gt_answer *answer = NULL;
+
+        if (gt_lookup(gt, row->cc, row->device, &row->problem, &answer, &err))
+            fail_msg("%s: %s", row->text, err.msg);
+        if (answer->tier > GT_TIER_NEAR)
+            fail_msg("%s: %s %s is of no use any more", row->text, row->kernel, row->point);
+        stale += answer->tier == GT_TIER_NEAR;
+    }
+    print_message("%zu rows, %zu of a template changed since\n", table.rows, stale);
+    gt_close(gt);
+    gt_table_release(&table);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -393,6 +427,7 @@ int main(void)
         TEST(test_log_names_each_untuned_problem_once),
         TEST(test_a_real_gpu_has_its_own_answer),
         TEST(test_many_threads),
+        cmocka_unit_test(test_shipped_tables),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,20 @@
+# The measured path, on a driver, compiler and cuBLASLt that tests/faults builds for the purpose.
+stub=$BUILD/stub
+[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
+export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
+export XDG_RUNTIME_DIR=$PWD # the lock of the stub device is this test's own
+sweep=(--shape 96x80x64 --kernels simt_thread1d --budget 4)
+t "${sweep[@]}" --rows 2
+t "${sweep[@]}" --rows 1 --arch sm_90 -q
+t "${sweep[@]}" --arch sm_86 --device cuda
+t "${sweep[@]}" --device cuda:7
+t bench --shape 96x80x64 --csv bench.csv
+cat bench.csv
+t bench --shape 64x80x96 --budget 2 --kernels simt_thread1d -q
+t ladder --shape 96x80x64 --trials 1 --csv ladder.csv -q | grep -E '^ |^rung' | grep -v reported
+sed -n 2p ladder.csv
+t export -q
+t lookup 96x80x64 --arch sm_90
+t --arch sm_86 --shape 96x80x64 --kernels simt_thread1d --budget 2 --rows 1
+t export -q --all --measured | grep -c ',96,80,64,'
