@@ -336,12 +336,17 @@ check-emu: $(EMU_TEST)
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
 check: all $(STUBS) $(SOAK) $(or $(NAMED),$(TEST_BIN) $(CHECKS))
-	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
+	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
 .PHONY: check-gpu
 check-gpu: all $(GPU_TESTS:%.c=$(BUILD)/%)
 	$(Q)BUILD=$(BUILD) T=$(T) JOBS=1 tests/run $(GPU_TESTS:%.c=$(BUILD)/%)
+
+## fuzz: mutate the inputs of every parser: make fuzz FUZZ_SECONDS=600 SAN=address,undefined
+.PHONY: fuzz
+fuzz: $(FUZZ:%.c=$(BUILD)/%)
+	$(Q)BUILD=$(BUILD) T=$(T) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) TIMEOUT=86400 tests/run $^
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
 .PHONY: check-style

@@ -2,6 +2,7 @@
 #include "search_fixture.h"
 
 #include "../../tuner/space.h"
+#include "stats.h"
 
 /* Constraints over early and late parameters, a guarded exact division, an unconstrained one. */
 static const char tangled[] = "\"params\": [" PARAM("BM", 64, "16, 24, 32, 64, 96, 128") "," PARAM("FREE", 1, "0, 1, 2") "," PARAM(
@@ -320,6 +321,70 @@ static void test_no_parameters(void **state)
     gt_kernel_free(kernel);
 }
 
+/* Points drawn from the cross product are in the space exactly if they are valid. */
+static void check_drawn(struct search *s, const struct gt_space *space)
+{
+    const struct gt_kernel *kernel = space->kernel;
+    struct gt_candidate candidate = {kernel, space->problem, space->device, {{0}}};
+    struct gt_random random = {1};
+
+    for (int i = 0; i < 5000; i++) {
+        size_t base = gt_random_below(&random, space->count);
+        int failed;
+
+        gt_space_point(space, base, &candidate.point); /* near valid ones, where it is decided */
+        for (int changes = 0; changes < 2 && kernel->params; changes++) {
+            size_t p = gt_random_below(&random, kernel->params);
+
+            candidate.point.value[p] =
+                kernel->param[p].value[gt_random_below(&random, kernel->param[p].count)];
+        }
+        OK(&s->err, gt_candidate_valid(&candidate, &failed, &s->err));
+        assert_int_equal(failed < 0, gt_space_find(space, &candidate.point) != SIZE_MAX);
+    }
+}
+
+/* The kernels of the repository: whatever is enumerated is valid and can be launched. */
+static void test_shipped_kernels(void **state)
+{
+    static const struct {
+        int cc;
+        const char *problem;
+    } use[] = {{90, "4096x4096x4096:f32:nn"}, {75, "33x70x100:f32:tt"}};
+    struct search *s = *state;
+    struct gt_kernels kernels;
+
+    OK(&s->err, gt_kernels_load(&kernels, ".", NULL, &s->err));
+    for (size_t u = 0; u < sizeof(use) / sizeof(use[0]); u++) {
+        OK(&s->err, gt_device_profile(&s->device, ".", use[u].cc, &s->err));
+        OK(&s->err, gt_problem_parse(&s->problem, use[u].problem, &s->err));
+        for (size_t k = 0; k < kernels.count; k++) {
+            struct gt_candidate candidate = {kernels.kernel[k], &s->problem, &s->device, {{0}}};
+            struct gt_space space;
+
+            if (!gt_kernel_serves(candidate.kernel, &s->problem, &s->device, NULL))
+                continue;
+            OK(&s->err,
+               gt_space_init(&space, candidate.kernel, &s->problem, &s->device, 0, &s->err));
+            print_message("%s, %s, sm_%d: %.0f points of %.3g\n", candidate.kernel->name,
+                          use[u].problem, use[u].cc, space.valid, space.cross_product);
+            for (size_t i = 0; i < space.count; i += space.count / 1000 + 1) {
+                struct gt_geometry geometry;
+                int failed;
+
+                gt_space_point(&space, i, &candidate.point);
+                OK(&s->err, gt_candidate_valid(&candidate, &failed, &s->err));
+                assert_int_equal(failed, -1);
+                OK(&s->err, gt_candidate_geometry(&candidate, &geometry, &s->err));
+            }
+            if ((double)space.count == space.valid)
+                check_drawn(s, &space);
+            gt_space_release(&space);
+        }
+    }
+    gt_kernels_release(&kernels);
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, search_setup, search_teardown)
 
 int main(void)
@@ -328,7 +393,7 @@ int main(void)
         WITH_FOLDER(test_brute_force),        WITH_FOLDER(test_the_order_is_stable),
         WITH_FOLDER(test_the_sample_is_even), WITH_FOLDER(test_neighbours),
         WITH_FOLDER(test_nothing_is_valid),   WITH_FOLDER(test_a_failing_expression),
-        WITH_FOLDER(test_no_parameters),
+        WITH_FOLDER(test_no_parameters),      WITH_FOLDER(test_shipped_kernels),
     };
 
     return cmocka_run_group_tests_name("space", tests, NULL, NULL);
