@@ -153,7 +153,6 @@ TESTS := \
 	tests/unit/test_store_merge.c \
 	tests/unit/test_store_faults.c \
 	tests/unit/test_store_nomem.c \
-	tests/unit/test_store_nomem.c \
 	tests/unit/test_table.c \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
@@ -187,7 +186,6 @@ FUZZ := \
 	tests/fuzz/fuzz_point.c \
 	tests/fuzz/fuzz_kernel.c \
 	tests/fuzz/fuzz_wire.c \
-	tests/fuzz/fuzz_table.c \
 	tests/fuzz/fuzz_table.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
