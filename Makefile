@@ -143,6 +143,7 @@ TESTS := \
 	tests/unit/test_strategy.c \
 	tests/unit/test_progress.c \
 	tests/unit/test_options.c \
+	tests/unit/test_cmd_csv.c \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \

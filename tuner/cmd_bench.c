@@ -199,20 +199,28 @@ static int tune_problem(struct bench *bench, const struct gt_problem *problem, s
     return rc;
 }
 
+/* Whether the rest of the set can still be compared: the problem is too big for this GPU, or no
+ * kernel serves it. */
+static bool only_this_problem(int rc)
+{
+    return rc == GT_ETOOBIG || rc == GT_ENOTFOUND || rc == GT_ERANGE || rc == GT_ECONFIG;
+}
+
 static int bench_problem(struct bench *bench, const struct gt_problem *problem, double weight,
                          struct gt_err *err)
 {
     struct winner winner = {.bench = bench};
     struct gt_trial baseline = {0};
     char text[GT_PROBLEM_TEXT_MAX];
+    struct gt_err why = {0};
     bool have = false;
-    int rc = bench->tune ? tune_problem(bench, problem, err) : GT_OK;
+    int rc = bench->tune ? tune_problem(bench, problem, &why) : GT_OK;
 
-    if (!rc)
-        rc = find_winner(&winner, problem, err);
-    if (rc)
-        return rc;
     gt_problem_format(problem, text);
+    if (!rc)
+        rc = find_winner(&winner, problem, &why);
+    if (rc)
+        goto out;
     if (!winner.kernel) {
         fprintf(bench->session.cli->out, "%-34s has no winner here; tune it, or give --budget\n",
                 text);
@@ -220,7 +228,7 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
     }
     if (bench->session.measures) {
         gt_progress_title(bench->session.progress, text);
-        rc = compare(bench, &winner, problem, &baseline, &have, err);
+        rc = compare(bench, &winner, problem, &baseline, &have, &why);
     }
     if (!rc && winner.trial.status != GT_STATUS_OK) {
         fprintf(bench->session.cli->out, "%-34s winner failed: %s %s\n", text,
@@ -229,6 +237,13 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
     }
     if (!rc)
         print_row(bench, problem, weight, &winner, &baseline, have);
+out:
+    if (only_this_problem(rc)) {
+        fprintf(bench->session.cli->out, "%-34s not compared: %s\n", text, why.msg);
+        return GT_OK;
+    }
+    if (rc && err)
+        *err = why;
     return rc;
 }
 
