@@ -143,6 +143,7 @@ TESTS := \
 	tests/unit/test_strategy.c \
 	tests/unit/test_progress.c \
 	tests/unit/test_options.c \
+	tests/unit/test_cmd_csv.c \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
@@ -152,7 +153,6 @@ TESTS := \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
 	tests/unit/test_store_faults.c \
-	tests/unit/test_store_nomem.c \
 	tests/unit/test_store_nomem.c \
 	tests/unit/test_table.c \
 	tests/unit/test_export.c \
@@ -187,7 +187,6 @@ FUZZ := \
 	tests/fuzz/fuzz_point.c \
 	tests/fuzz/fuzz_kernel.c \
 	tests/fuzz/fuzz_wire.c \
-	tests/fuzz/fuzz_table.c \
 	tests/fuzz/fuzz_table.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
@@ -332,12 +331,17 @@ check-emu: $(EMU_TEST)
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
 check: all $(STUBS) $(SOAK) $(or $(NAMED),$(TEST_BIN) $(CHECKS))
-	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(TEST_BIN) $(CHECKS) $(CLI_TESTS)
+	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
 .PHONY: check-gpu
 check-gpu: all $(GPU_TESTS:%.c=$(BUILD)/%)
 	$(Q)BUILD=$(BUILD) T=$(T) JOBS=1 tests/run $(GPU_TESTS:%.c=$(BUILD)/%)
+
+## fuzz: mutate the inputs of every parser: make fuzz FUZZ_SECONDS=600 SAN=address,undefined
+.PHONY: fuzz
+fuzz: $(FUZZ:%.c=$(BUILD)/%)
+	$(Q)BUILD=$(BUILD) T=$(T) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) TIMEOUT=86400 tests/run $^
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
 .PHONY: check-style

@@ -89,6 +89,8 @@ static int run_cached(struct gt_store *store, enum gt_store_statement which, con
 
 int gt_store_begin(struct gt_store *store, struct gt_err *err)
 {
+    if (!sqlite3_get_autocommit(store->db))
+        return GT_OK;
     return run_cached(store, GT_STORE_BEGIN, "begin to write", err);
 }
 
@@ -221,8 +223,8 @@ static void bind_trial(sqlite3_stmt *s, const struct gt_trial *trial)
     bind_samples(s, 27, trial->sample, trial->samples);
 }
 
-int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
-                   const struct gt_trial *trial, struct gt_err *err)
+int gt_store_trial_later(struct gt_store *store, const struct gt_trial_key *key,
+                         const struct gt_trial *trial, struct gt_err *err)
 {
     sqlite3_stmt *s, *closing;
     int code = check_trial(key, trial, err);
@@ -242,7 +244,20 @@ int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
         bind_key(closing, key);
         code = gt_store_run(store, closing, "close an attempt", err);
     }
-    return gt_store_finish(store, code, err);
+    return code ? gt_store_finish(store, code, err) : GT_OK;
+}
+
+int gt_store_settle(struct gt_store *store, struct gt_err *err)
+{
+    return sqlite3_get_autocommit(store->db) ? GT_OK : gt_store_finish(store, GT_OK, err);
+}
+
+int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
+                   const struct gt_trial *trial, struct gt_err *err)
+{
+    int code = gt_store_trial_later(store, key, trial, err);
+
+    return code ? code : gt_store_settle(store, err);
 }
 
 int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,

@@ -60,6 +60,12 @@ int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, str
 int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
                    const struct gt_trial *trial, struct gt_err *err);
 
+/* As gt_store_trial, but durable only with the next attempt (one commit for both: on a slow disk
+ * the GPU waits for it) or after gt_store_settle, which writes what is pending. */
+int gt_store_trial_later(struct gt_store *store, const struct gt_trial_key *key,
+                         const struct gt_trial *trial, struct gt_err *err);
+int gt_store_settle(struct gt_store *store, struct gt_err *err);
+
 /* Known trials and open attempts of (device, toolchain, kernel, problem, l2): calls visit for each,
  * with status NONE and attempts > 0 for a point that was launched and never finished. */
 typedef int gt_store_visit(void *context, const char *point, const struct gt_trial *trial,

@@ -70,7 +70,8 @@ void gt_store_bind(sqlite3_stmt *statement, int i, const char *value);
 /* Runs statements without results. */
 int gt_store_exec(struct gt_store *store, const char *sql, struct gt_err *err);
 
-/* BEGIN IMMEDIATE; then COMMIT if code is GT_OK, else ROLLBACK.  finish returns code, or why the
+/* BEGIN IMMEDIATE, unless trials are pending (gt_store_trial_later): then what follows is written
+ * with them.  Then COMMIT if code is GT_OK, else ROLLBACK.  finish returns code, or why the
  * commit failed. */
 int gt_store_begin(struct gt_store *store, struct gt_err *err);
 int gt_store_finish(struct gt_store *store, int code, struct gt_err *err);

@@ -294,6 +294,8 @@ void gt_store_close(struct gt_store *store)
 {
     if (!store)
         return;
+    if (store->db)
+        gt_store_settle(store, NULL);
     for (size_t i = 0; i < GT_STORE_STATEMENTS; i++)
         sqlite3_finalize(store->statement[i]);
     sqlite3_close_v2(store->db);

@@ -55,6 +55,7 @@ void gt_kernel_free(struct gt_kernel *kernel)
     for (size_t i = 0; i < kernel->reported_count; i++)
         free(kernel->reported[i].source);
     free(kernel->reported);
+    free(kernel->seed);
     free_expr_list((struct gt_expr *const[]){kernel->workspace, kernel->deterministic,
                                              kernel->max_registers, kernel->code_arch,
                                              kernel->code_ptx},

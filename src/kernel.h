@@ -51,6 +51,17 @@ struct gt_reported {
     double share;  /* of cuBLAS; 0: not given */
 };
 
+/* One value for each parameter of a kernel, in the kernel's order. */
+struct gt_point {
+    int64_t value[GT_MAX_PARAMS];
+};
+
+/* A part of a point: values of some parameters, the others open. */
+struct gt_pattern {
+    struct gt_point point; /* defaults where not named */
+    uint64_t named;        /* bit i: param[i] has the value of the point */
+};
+
 /* What the performance model needs to know; every entry is optional in the description and NULL
  * when absent (see configs/README.md for units and defaults). */
 struct gt_model {
@@ -75,6 +86,8 @@ struct gt_kernel {
     int rung;            /* place in the ladder; 0: none */
     struct gt_reported *reported;
     size_t reported_count;
+    struct gt_pattern *seed; /* worth trying first, where they fit ("seeds" of the description) */
+    size_t seeds;
     /* serves */
     unsigned types, outs; /* bit (1u << enum gt_dtype) */
     unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)) */
@@ -99,11 +112,6 @@ struct gt_kernel {
     struct gt_model model;
     struct gt_names names; /* slots: problem and device facts, parameters, derived */
     size_t first_param;    /* slot of param[0]; derived follow the parameters */
-};
-
-/* One value for each parameter of a kernel, in the kernel's order. */
-struct gt_point {
-    int64_t value[GT_MAX_PARAMS];
 };
 
 /* What the stages are handed. */
@@ -154,6 +162,9 @@ double gt_kernel_cross_product(const struct gt_kernel *kernel);
  * default; unknown names and values are errors listing what is allowed. */
 int gt_point_parse(struct gt_point *point, const struct gt_kernel *kernel, const char *text,
                    struct gt_err *err);
+/* The same for a part of a point: only what is named counts. */
+int gt_pattern_parse(struct gt_pattern *pattern, const struct gt_kernel *kernel, const char *text,
+                     struct gt_err *err);
 void gt_point_format(struct gt_strbuf *buf, const struct gt_kernel *kernel,
                      const struct gt_point *point);
 void gt_point_default(struct gt_point *point, const struct gt_kernel *kernel);

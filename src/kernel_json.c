@@ -16,6 +16,7 @@
 #define MAX_VALUES      256 /* of a parameter: points are kept as one byte each */
 #define MAX_CONSTRAINTS 256
 #define MAX_REPORTED    64
+#define MAX_SEEDS       64
 
 /* Adds a name that expressions may use from now on. */
 static int add_name(struct gt_reader *r, const char *name)
@@ -209,6 +210,20 @@ static int read_reported(struct gt_reader *r, const cJSON *object, size_t index)
                              r->err);
 }
 
+static int read_seed(struct gt_reader *r, const cJSON *item, size_t index)
+{
+    int rc;
+
+    gt_reader_at(r, "seeds[%zu]", index);
+    if (!cJSON_IsString(item))
+        return gt_err_set(r->err, GT_ECONFIG, "%s must be a text like \"BM=128,BN=64\"", r->where);
+    rc = gt_pattern_parse(&r->kernel->seed[index], r->kernel, item->valuestring, r->err);
+    if (rc)
+        return gt_err_prefix(r->err, GT_ECONFIG, "%s", r->where);
+    r->kernel->seeds++;
+    return GT_OK;
+}
+
 /* ---- the rest of the top object ---- */
 
 static int read_model(struct gt_reader *r)
@@ -353,10 +368,10 @@ static int allocate_list(struct gt_reader *r, void *list, const char *key, size_
 
 static int read_top(struct gt_reader *r)
 {
-    static const char *const allowed[] = {"kernel",        "doc",         "template", "role",
-                                          "rung",          "reported",    "serves",   "params",
-                                          "derive",        "constraints", "launches", "workspace",
-                                          "deterministic", "compile",     "model",    NULL};
+    static const char *const allowed[] = {
+        "kernel",        "doc",     "template", "role",        "rung",     "reported",
+        "serves",        "params",  "derive",   "constraints", "launches", "workspace",
+        "deterministic", "compile", "model",    "seeds",       NULL};
     struct gt_kernel *kernel = r->kernel;
     int rc;
 
@@ -381,6 +396,10 @@ static int read_top(struct gt_reader *r)
         rc = allocate_list(r, &kernel->reported, "reported", sizeof(*kernel->reported));
     if (!rc)
         rc = gt_reader_list(r, "reported", MAX_REPORTED, GT_OPTIONAL, read_reported);
+    if (!rc)
+        rc = allocate_list(r, &kernel->seed, "seeds", sizeof(*kernel->seed));
+    if (!rc)
+        rc = gt_reader_list(r, "seeds", MAX_SEEDS, GT_OPTIONAL, read_seed);
     snprintf(r->where, sizeof(r->where), "%s", kernel->path);
     if (!rc)
         rc = gt_reader_expr(r, &kernel->workspace, r->root, "workspace", "0");
@@ -394,7 +413,7 @@ static int read_top(struct gt_reader *r)
 /* Removes the keys that are only for people, at every level. */
 static void strip_remarks(cJSON *item)
 {
-    static const char *const remarks[] = {"doc", "why", "reported"};
+    static const char *const remarks[] = {"doc", "why", "reported", "seeds"};
     cJSON *child;
 
     for (size_t i = 0; cJSON_IsObject(item) && i < sizeof(remarks) / sizeof(*remarks); i++)

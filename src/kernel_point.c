@@ -146,21 +146,31 @@ static int parse_assignment(struct gt_point *point, const struct gt_kernel *kern
     return unknown_value(kernel, &kernel->param[i], number, (size_t)(text + length - number), err);
 }
 
-int gt_point_parse(struct gt_point *point, const struct gt_kernel *kernel, const char *text,
-                   struct gt_err *err)
+int gt_pattern_parse(struct gt_pattern *pattern, const struct gt_kernel *kernel, const char *text,
+                     struct gt_err *err)
 {
-    uint64_t given = 0;
     int rc = GT_OK;
 
-    gt_point_default(point, kernel);
+    pattern->named = 0;
+    gt_point_default(&pattern->point, kernel);
     while (!rc && *text) {
         size_t length = strcspn(text, ",");
 
-        rc = parse_assignment(point, kernel, text, length, &given, err);
+        rc = parse_assignment(&pattern->point, kernel, text, length, &pattern->named, err);
         text += length;
         if (!rc && *text && !*++text)
             rc = gt_err_set(err, GT_ESYNTAX, "point: it ends with a comma");
     }
+    return rc;
+}
+
+int gt_point_parse(struct gt_point *point, const struct gt_kernel *kernel, const char *text,
+                   struct gt_err *err)
+{
+    struct gt_pattern pattern;
+    int rc = gt_pattern_parse(&pattern, kernel, text, err);
+
+    *point = pattern.point;
     return rc;
 }
 

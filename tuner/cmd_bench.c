@@ -52,7 +52,7 @@ struct bench {
     bool tune, warm;
     int rounds;
     size_t done, compared;
-    double log_sum, worst;
+    double log_sum, weights, worst; /* of the ratios: weighted sum of logarithms, least */
 };
 
 /* The stored winner of a problem on this device. */
@@ -161,7 +161,7 @@ static void csv_row(const struct bench *bench, const struct gt_problem *problem,
     gt_csv_end(csv);
 }
 
-static void print_row(struct bench *bench, const struct gt_problem *problem,
+static void print_row(struct bench *bench, const struct gt_problem *problem, double weight,
                       const struct winner *winner, const struct gt_trial *baseline, bool have)
 {
     struct gt_strbuf point = GT_STRBUF_INIT;
@@ -171,7 +171,8 @@ static void print_row(struct bench *bench, const struct gt_problem *problem,
     if (have) {
         snprintf(against, sizeof(against), "%.2f", baseline->us);
         snprintf(ratio, sizeof(ratio), "%.3f", times);
-        bench->log_sum += log(times);
+        bench->log_sum += weight * log(times);
+        bench->weights += weight;
         bench->worst = bench->compared && bench->worst < times ? bench->worst : times;
         bench->compared++;
     }
@@ -198,19 +199,28 @@ static int tune_problem(struct bench *bench, const struct gt_problem *problem, s
     return rc;
 }
 
-static int bench_problem(struct bench *bench, const struct gt_problem *problem, struct gt_err *err)
+/* Whether the rest of the set can still be compared: the problem is too big for this GPU, or no
+ * kernel serves it. */
+static bool only_this_problem(int rc)
+{
+    return rc == GT_ETOOBIG || rc == GT_ENOTFOUND || rc == GT_ERANGE || rc == GT_ECONFIG;
+}
+
+static int bench_problem(struct bench *bench, const struct gt_problem *problem, double weight,
+                         struct gt_err *err)
 {
     struct winner winner = {.bench = bench};
     struct gt_trial baseline = {0};
     char text[GT_PROBLEM_TEXT_MAX];
+    struct gt_err why = {0};
     bool have = false;
-    int rc = bench->tune ? tune_problem(bench, problem, err) : GT_OK;
+    int rc = bench->tune ? tune_problem(bench, problem, &why) : GT_OK;
 
-    if (!rc)
-        rc = find_winner(&winner, problem, err);
-    if (rc)
-        return rc;
     gt_problem_format(problem, text);
+    if (!rc)
+        rc = find_winner(&winner, problem, &why);
+    if (rc)
+        goto out;
     if (!winner.kernel) {
         fprintf(bench->session.cli->out, "%-34s has no winner here; tune it, or give --budget\n",
                 text);
@@ -218,7 +228,7 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
     }
     if (bench->session.measures) {
         gt_progress_title(bench->session.progress, text);
-        rc = compare(bench, &winner, problem, &baseline, &have, err);
+        rc = compare(bench, &winner, problem, &baseline, &have, &why);
     }
     if (!rc && winner.trial.status != GT_STATUS_OK) {
         fprintf(bench->session.cli->out, "%-34s winner failed: %s %s\n", text,
@@ -226,12 +236,19 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
         return GT_OK;
     }
     if (!rc)
-        print_row(bench, problem, &winner, &baseline, have);
+        print_row(bench, problem, weight, &winner, &baseline, have);
+out:
+    if (only_this_problem(rc)) {
+        fprintf(bench->session.cli->out, "%-34s not compared: %s\n", text, why.msg);
+        return GT_OK;
+    }
+    if (rc && err)
+        *err = why;
     return rc;
 }
 
-static int bench_all(struct bench *bench, const struct gt_problem *problem, size_t problems,
-                     struct gt_err *err)
+static int bench_all(struct bench *bench, const struct gt_problem *problem, const double *weight,
+                     size_t problems, struct gt_err *err)
 {
     const struct gt_session *session = &bench->session;
     FILE *out = session->cli->out;
@@ -248,11 +265,11 @@ static int bench_all(struct bench *bench, const struct gt_problem *problem, size
             rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted after %zu of %zu problems", i,
                             problems);
         else
-            rc = bench_problem(bench, &problem[i], err);
+            rc = bench_problem(bench, &problem[i], weight[i], err);
     }
-    if (bench->compared)
+    if (bench->compared && bench->weights > 0)
         fprintf(out, "%zu compared: geometric mean %.3f x cuBLAS, worst %.3f\n", bench->compared,
-                exp(bench->log_sum / (double)bench->compared), bench->worst);
+                exp(bench->log_sum / bench->weights), bench->worst);
     return rc;
 }
 
@@ -266,12 +283,13 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         .tune = options->session.budget != NULL,
         .warm = options->session.l2 && strcmp(options->session.l2, "warm") == 0,
     };
+    double *weight = NULL;
     size_t problems = 0;
     int rc, closed;
 
     if (argc)
         asked.shapes = argv[0];
-    rc = gt_session_problems(&problem, &problems, &asked, err);
+    rc = gt_session_problems(&problem, &weight, &problems, &asked, err);
     if (!rc && bench.tune)
         rc = gt_budget_parse(&bench.budget, options->session.budget, err);
     if (!rc)
@@ -284,10 +302,11 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     else if (!rc && options->csv)
         rc = gt_err_set(err, GT_ENOGPU, "--csv holds measured times, but there is no GPU here");
     if (!rc)
-        rc = bench_all(&bench, problem, problems, err);
+        rc = bench_all(&bench, problem, weight, problems, err);
     closed = gt_csv_close(bench.csv, rc ? NULL : err);
     gt_session_close(&bench.session);
     free(bench.kernel);
+    free(weight);
     free(problem);
     rc = rc ? rc : closed;
     return rc ? rc : bench.done ? GT_OK : GT_EXIT_NOTHING;

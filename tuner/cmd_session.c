@@ -214,7 +214,7 @@ static const char *problem_text(const struct gt_problem_options *options,
                                     : set->entry[i - options->shape.count].text;
 }
 
-int gt_session_problems(struct gt_problem **problem, size_t *count,
+int gt_session_problems(struct gt_problem **problem, double **weight, size_t *count,
                         const struct gt_problem_options *options, struct gt_err *err)
 {
     struct gt_problemset set = {0};
@@ -222,6 +222,8 @@ int gt_session_problems(struct gt_problem **problem, size_t *count,
     int rc = options->shapes ? gt_problemset_load(&set, options->shapes, err) : GT_OK;
 
     *problem = NULL;
+    if (weight)
+        *weight = NULL;
     *count = 0;
     if (rc)
         return rc;
@@ -230,9 +232,14 @@ int gt_session_problems(struct gt_problem **problem, size_t *count,
         return gt_err_set(err, GT_ESYNTAX,
                           "no problem given: name one with --shape, e.g. --shape 4096x4096x4096");
     *problem = calloc(all, sizeof(**problem));
-    if (!*problem)
+    if (weight)
+        *weight = calloc(all, sizeof(**weight));
+    if (!*problem || (weight && !*weight))
         rc = gt_err_nomem(err);
     for (size_t i = 0; i < all && !rc; i++) {
+        if (weight)
+            (*weight)[i] =
+                i < options->shape.count ? 1 : set.entry[i - options->shape.count].weight;
         rc = gt_session_problem(&(*problem)[i], problem_text(options, &set, i), options, err);
         if (rc && i >= options->shape.count)
             gt_err_prefix(err, rc, "%s", options->shapes);
@@ -241,6 +248,10 @@ int gt_session_problems(struct gt_problem **problem, size_t *count,
     if (rc) {
         free(*problem);
         *problem = NULL;
+        if (weight) {
+            free(*weight);
+            *weight = NULL;
+        }
         return rc;
     }
     *count = all;

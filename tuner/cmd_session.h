@@ -209,8 +209,9 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err);
 void gt_session_close(struct gt_session *session);
 
-/* The problems that --shape and --shapes name; *problem is malloc'ed. */
-int gt_session_problems(struct gt_problem **problem, size_t *count,
+/* The problems that --shape and --shapes name; *problem is malloc'ed, and so is *weight (their
+ * shares in averages) unless weight is NULL. */
+int gt_session_problems(struct gt_problem **problem, double **weight, size_t *count,
                         const struct gt_problem_options *options, struct gt_err *err);
 
 /* One problem text completed by the options that it does not contradict. */

@@ -62,7 +62,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 
     (void)argc;
     (void)argv;
-    rc = gt_session_problems(&problem, &problems, &options->problem, err);
+    rc = gt_session_problems(&problem, NULL, &problems, &options->problem, err);
     if (!rc && options->session.budget)
         rc = gt_budget_parse(&budget, options->session.budget, err);
     if (!rc)

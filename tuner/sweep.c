@@ -212,6 +212,17 @@ static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *tria
     return gt_sweep_record(race, &flight, trial, err);
 }
 
+/* Waits for a trial; what is recorded and not yet durable is made so while the GPU works. */
+static int collect(struct gt_race *race, uint64_t *id, struct gt_trial *trial, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = race->evaluator;
+    int got = evaluator->ops->collect(evaluator, 0, id, trial, err);
+
+    if (got == 0)
+        got = gt_store_settle(race->options->store, err);
+    return got ? got : evaluator->ops->collect(evaluator, COLLECT_MS, id, trial, err);
+}
+
 static int run_race(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
@@ -234,7 +245,7 @@ static int run_race(struct gt_race *race, struct gt_err *err)
             rc = submit_all(race, err);
         if (rc || !race->flights || !left)
             break;
-        got = evaluator->ops->collect(evaluator, COLLECT_MS, &id, &trial, err);
+        got = collect(race, &id, &trial, err);
         if (got < 0)
             return got;
         if (got > 0)
@@ -291,6 +302,8 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
         evaluator->ops->set_best(evaluator, race->best_us);
     if (!rc)
         rc = run_race(race, err);
+    if (!rc)
+        rc = gt_store_settle(race->options->store, err);
     if (!rc && race->measures)
         rc = gt_sweep_finals(race, err);
     gt_sweep_show(race, NULL, true);

@@ -64,7 +64,7 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
         rc = race->evaluator->ops->sample(race->evaluator, &candidate, &trial, err);
         if (!rc)
             rc = gt_sweep_store(race, lane_of(race, candidate.kernel), &candidate.point, &trial,
-                                err);
+                                false, err);
         if (!rc)
             rc = gt_sweep_rank(race, candidate.kernel, &candidate.point, &trial, resumed, err);
     }
@@ -236,7 +236,7 @@ static int run_final(struct gt_race *race, struct gt_err *err)
                                      result->have_baseline ? &baseline : NULL, err);
     for (size_t i = 0; i < finalists && !rc; i++)
         rc = gt_sweep_store(race, lane_of(race, candidate[i].kernel), &candidate[i].point,
-                            &trial[i], err);
+                            &trial[i], false, err);
     if (!rc && result->have_baseline)
         rc = store_baseline(race, &baseline, err);
     if (rc)

@@ -41,7 +41,7 @@ int gt_sweep_retry(struct gt_lane *lane, struct gt_retry retry, struct gt_err *e
 }
 
 int gt_sweep_store(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
-                   const struct gt_trial *trial, struct gt_err *err)
+                   const struct gt_trial *trial, bool later, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
     struct gt_trial_key key = lane->key;
@@ -51,7 +51,8 @@ int gt_sweep_store(struct gt_race *race, const struct gt_lane *lane, const struc
     key.point = text.text;
     rc = gt_strbuf_check(&text, err);
     if (!rc)
-        rc = gt_store_trial(race->options->store, &key, trial, err);
+        rc = later ? gt_store_trial_later(race->options->store, &key, trial, err)
+                   : gt_store_trial(race->options->store, &key, trial, err);
     gt_strbuf_release(&text);
     return rc;
 }
@@ -137,7 +138,7 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
     struct gt_lane *lane = flight->lane;
     struct gt_retry what = flight->what;
     bool ok = trial->status == GT_STATUS_OK;
-    int rc = gt_sweep_store(race, lane, &flight->candidate.point, trial, err);
+    int rc = gt_sweep_store(race, lane, &flight->candidate.point, trial, race->measures, err);
 
     if (rc)
         return rc;
@@ -223,7 +224,7 @@ int gt_sweep_resume(struct gt_race *race, struct gt_lane *lane, struct gt_err *e
         snprintf(trial.detail, sizeof(trial.detail),
                  "launched %d times, and each time the tuner did not live to see the end",
                  blamed->attempts);
-        rc = gt_sweep_store(race, lane, &blamed->point, &trial, err);
+        rc = gt_sweep_store(race, lane, &blamed->point, &trial, false, err);
         if (!rc && blamed->index != SIZE_MAX)
             gt_strategy_tell(lane->strategy, blamed->index, 0);
         if (!rc)

@@ -1,5 +1,6 @@
-/* sweep_seeds.c - what a strategy starts from: points that earlier work or the predictor calls
- * good, with far ones mixed in, so that a model's blind spot does not become the search's. */
+/* sweep_seeds.c - what a strategy starts from: points that earlier work, the description or the
+ * predictor calls good, with far ones mixed in, so that a model's blind spot does not become the
+ * search's. */
 #include "../src/err.h"
 #include "../src/problem.h"
 #include "sweep_parts.h"
@@ -181,6 +182,42 @@ static size_t far_point(const struct picks *picks, const struct gt_ranked *list,
     return best;
 }
 
+/* The point that has the values a pattern names and, of those, the most defaults otherwise;
+ * SIZE_MAX: none is valid here. */
+static size_t best_match(const struct gt_space *space, const struct gt_pattern *pattern)
+{
+    const struct gt_kernel *kernel = space->kernel;
+    size_t params = kernel->params, best = SIZE_MAX, best_usual = 0;
+
+    for (size_t i = 0; i < space->count; i++) {
+        const uint8_t *index = space->index + i * params;
+        size_t usual = 1;
+
+        for (size_t p = 0; p < params && usual; p++)
+            if (!(pattern->named >> p & 1))
+                usual += index[p] == kernel->param[p].standard;
+            else if (kernel->param[p].value[index[p]] != pattern->point.value[p])
+                usual = 0;
+        if (usual > best_usual) {
+            best_usual = usual;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void pick_described(struct picks *picks)
+{
+    const struct gt_kernel *kernel = picks->lane->kernel;
+
+    for (size_t i = 0; i < kernel->seeds; i++) {
+        size_t point = best_match(&picks->lane->space, &kernel->seed[i]);
+
+        if (point != SIZE_MAX)
+            pick(picks, point);
+    }
+}
+
 /* Walks down the ranking.  The model cannot tell many points apart; of those with the same estimate
  * the first pass takes only the most usual one, later passes one more each. */
 static void pick_ranked(struct picks *picks, const struct gt_ranked *list, size_t count,
@@ -224,8 +261,10 @@ int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, stru
     rc = picks.point ? pick_stored(race, &picks, err) : gt_err_nomem(err);
     if (!rc)
         rc = gt_sweep_predict(race, lane, &random, &list, &listed, err);
-    if (!rc)
+    if (!rc) {
+        pick_described(&picks);
         pick_ranked(&picks, list, listed, &random);
+    }
     seeds = (struct gt_seeds){picks.point, picks.count};
     if (!rc)
         rc = gt_strategy_new(&lane->strategy, name, &lane->space, race->options->seed, &seeds, err);

@@ -429,7 +429,7 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
         x.end(ring + stage * STAGE, part, parts);
         y.end(ring + stage * STAGE + X::SIZE, part, parts);
     };
-#pragma unroll
+#pragma unroll 1
     for (int s = 0; s < STAGES - 1; s++) {
         if (s < tiles) {
             begin(s, s);

@@ -3,13 +3,19 @@ case $BUILD in */build) ;; *) skip "sanitizer builds are not installed" ;; esac
 command -v pkg-config > /dev/null || skip "pkg-config is not installed"
 make -s -C "$ROOT" install BUILD="$BUILD" DESTDIR="$PWD/root" PREFIX=/opt/gt > log 2>&1 || cat log
 (cd root/opt/gt && ls -p bin include lib lib/pkgconfig share/gemmtune)
-sed -n '/^```c$/,/^```$/p' "$ROOT/README.md" | sed '1d;$d' > example.c
+awk '/^```/ { if ($0 == "```c") { n++; inside = 1; next } inside = 0 } inside { print > "example" n ".c" }' "$ROOT/README.md"
 export PKG_CONFIG_PATH=$PWD/root/opt/gt/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$PWD/root
-cc -std=c11 -Wall -Wextra -Werror example.c -o example $(pkg-config --cflags --libs gemmtune) && echo "example.c compiles"
+cc -std=c11 -Wall -Wextra -Werror example1.c -o example1 $(pkg-config --cflags --libs gemmtune) && echo "example1.c compiles"
+cuda=${CUDA_HOME:-/usr/local/cuda}
+if [[ -e $cuda/include/cuda_runtime_api.h ]]; then
+    cc -std=c11 -Wall -Wextra -Werror -c example2.c $(pkg-config --cflags gemmtune) -I"$cuda/include"
+else # only its own calls can be checked then
+    sed '/cuda/d' example2.c | cc -std=c11 -fsyntax-only -x c $(pkg-config --cflags gemmtune) -
+fi && echo "example2.c compiles"
 echo '#include <gemmtune.h>' > header.cpp
 c++ -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags gemmtune) header.cpp && echo "the header is C++ too"
 unset GEMMTUNE_DATA
-LD_LIBRARY_PATH=$PWD/root/opt/gt/lib ./example 2> /dev/null | head -n 1 | cut -d' ' -f1
+LD_LIBRARY_PATH=$PWD/root/opt/gt/lib ./example1 | grep -cE '^[a-z_0-9]+ [A-Z].*, grid [0-9]+, block [0-9]+$'
 ./root/opt/gt/bin/tune list strategies | head -n 1 | cut -d' ' -f1
 make -s -C "$ROOT" uninstall DESTDIR="$PWD/root" PREFIX=/opt/gt
 find root -type f

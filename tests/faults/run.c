@@ -29,8 +29,14 @@ void run_nap(double seconds)
 /* The child's side of run_start. */
 static void exec_tune(const struct run_options *options, const char *kernels, const char *db)
 {
+    static const char *const played[][2] = {
+        {"GEMMTUNE_LIBCUDA", "libcuda.so.1"},
+        {"GEMMTUNE_LIBNVRTC", "libnvrtc.so.13"},
+        {"GEMMTUNE_LIBCUBLASLT", "libcublasLt.so.13"},
+        {"GEMMTUNE_LIBNVML", "libnvidia-ml.so.1"},
+    };
     char path[512], cache[256];
-    const char *library = getenv("LD_LIBRARY_PATH");
+    size_t i;
     int log;
 
     snprintf(path, sizeof(path), "%s/tune.log", options->folder);
@@ -43,10 +49,9 @@ static void exec_tune(const struct run_options *options, const char *kernels, co
     setenv("XDG_RUNTIME_DIR", options->folder, 1);
     putenv((char *)options->mark);
     setenv("ASAN_OPTIONS", "allocator_may_return_null=1", 1); /* as without a sanitizer */
-    if (options->stub) {
-        snprintf(path, sizeof(path), "%s%s%s", options->stub, library ? ":" : "",
-                 library ? library : "");
-        setenv("LD_LIBRARY_PATH", path, 1);
+    for (i = 0; options->stub && i < sizeof(played) / sizeof(played[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", options->stub, played[i][1]);
+        setenv(played[i][0], path, 1);
     }
     execl(options->program, "tune", "--device", options->device, "--shape", options->shape, "--db",
           db, "--kernels-dir", kernels, "--kernels", "planted", "--strategy", "exhaustive",

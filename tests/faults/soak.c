@@ -21,8 +21,9 @@
 
 #define SWEEP_S   120 /* a sweep that takes longer hangs */
 #define ORPHANS_S 10
-#define MAX_KILLS 6 /* of a round */
-#define ROUNDS    4 /* kinds of rounds after the first */
+#define MAX_KILLS 6    /* of a round */
+#define ROUNDS    4    /* kinds of rounds after the first */
+#define SAME      1.02 /* times of two runs on a GPU differ by this much */
 
 static const char *const statuses[] = {
     "ok",
@@ -131,20 +132,31 @@ static void count_statuses(struct soak *soak, const struct results *results)
     }
 }
 
-/* Whether two sweeps agree about the winner: one's is the other's, or ties with it. */
-static bool same_winner(const struct results *x, const struct results *y)
+/* Time of a tile among the good points; 0: it has none. */
+static double time_of(const struct results *results, const char *tile)
+{
+    char point[96];
+    const struct result *row;
+
+    snprintf(point, sizeof(point), "FAULT=0,%s", tile);
+    row = results_find(results, point);
+    return row ? row->us : 0;
+}
+
+/* Whether two sweeps agree about the winner: it is the same, or one of those that tie with it, or
+ * the sound sweep saw no difference beyond what two runs differ by. */
+static bool same_winner(const struct results *sound, const struct results *faulty)
 {
     int i;
 
-    for (i = 0; i < x->bests; i++) {
-        if (y->bests && !strcmp(x->best[i], y->best[0]))
+    if (!sound->bests || !faulty->bests)
+        return false;
+    for (i = 0; i < sound->bests; i++) {
+        if (!strcmp(sound->best[i], faulty->best[0]))
             return true;
     }
-    for (i = 0; i < y->bests; i++) {
-        if (x->bests && !strcmp(y->best[i], x->best[0]))
-            return true;
-    }
-    return false;
+    return time_of(sound, faulty->best[0]) > 0 &&
+           time_of(sound, faulty->best[0]) <= SAME * time_of(sound, sound->best[0]);
 }
 
 /* Whether a row is as it must be.  killed: its worker may have been killed by this test. */

@@ -9,8 +9,9 @@
  *   slow                         ten times the time        impossible  next to none
  *   launch_invalid               the launch is refused
  *
- * Environment: STUB_CC (default 90), STUB_SMS (16), STUB_MEMORY (bytes, 4 GiB), STUB_NO_DEVICE,
- * STUB_ASLEEP (products that run at a quarter of the clock before the device is awake). */
+ * Environment: STUB_CC (default 90), STUB_SMS (16), STUB_MEMORY (bytes, 4 GiB), STUB_UUID
+ * (another device for the lock between tuners), STUB_NO_DEVICE, STUB_ASLEEP (products that run at a
+ * quarter of the clock before the device is awake). */
 #include "../../src/cuda_api.h"
 
 #include <math.h>
@@ -148,6 +149,7 @@ int stub_DeviceGetUuid(unsigned char uuid[16], int cu)
     (void)cu;
     for (int i = 0; i < 16; i++)
         uuid[i] = (unsigned char)(i * 17);
+    memcpy(uuid, &(unsigned){(unsigned)setting("STUB_UUID", 0x33221100)}, 4);
     return 0;
 }
 

@@ -77,6 +77,36 @@ static void test_cubin_and_log(void **state)
     gt_nvrtc_close(nvrtc);
 }
 
+/* The project's own device kernels, for every arch that a GPU may have. */
+static void test_proof_kernels_compile_everywhere(void **state)
+{
+    static const int archs[] = {75, 80, 86, 87, 89, 90, 100, 120, 88, 103, 110, 121};
+    static const char *const files[] = {"fill.cu", "reference.cu", "check.cu", "clock.cu"};
+    struct gt_strbuf source = GT_STRBUF_INIT;
+    struct gt_nvrtc *nvrtc = open_real();
+    struct gt_err err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        gt_strbuf_addf(&source, "#include \"proof/%s\"\n", files[i]);
+    size_t known = gt_nvrtc_version(nvrtc) >= 13000 ? 12 : gt_nvrtc_version(nvrtc) >= 12080 ? 8 : 6;
+    for (size_t i = 0; i < known; i++) {
+        struct gt_compile_request request = {.source = source.text,
+                                             .name = "proof",
+                                             .include_dir = "templates",
+                                             .arch = archs[i],
+                                             .device_cc = archs[i]};
+        struct gt_binary binary;
+
+        if (gt_compile(nvrtc, &request, &binary, &err))
+            fail_msg("sm_%d: %s", archs[i], err.msg);
+        assert_null(strstr(binary.log, "warning"));
+        gt_binary_release(&binary);
+    }
+    gt_strbuf_release(&source);
+    gt_nvrtc_close(nvrtc);
+}
+
 static void test_register_limit_spills(void **state)
 {
     static const char text[] = "extern \"C\" __global__ void gemm(float *p)\n"
@@ -197,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_cubin_and_log),
+        cmocka_unit_test(test_proof_kernels_compile_everywhere),
         cmocka_unit_test(test_register_limit_spills),
         cmocka_unit_test(test_errors_have_the_templates_lines),
         cmocka_unit_test(test_ptx),

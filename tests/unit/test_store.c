@@ -1,6 +1,8 @@
 /* test_store.c - the tuning database: what is written comes back, which trial counts, resume. */
 #include "store_fixture.h"
 
+#include <sys/wait.h>
+
 #include <math.h>
 
 /* The rows of a query as "kernel point status us predicted", one a line. */
@@ -235,6 +237,66 @@ static void test_an_attempt_without_a_trial_blames_its_candidate(void **state)
     expect_resume(f, false, "");
 }
 
+/* In a process that dies without a word: stores two trials for later, then perhaps one more thing.
+ */
+static void store_and_die(struct fixture *f, void (*last)(struct fixture *f))
+{
+    const struct gt_trial trial = fixture_trial(50, 1);
+    pid_t pid;
+    int status;
+
+    gt_store_close(f->store);
+    f->store = NULL;
+    pid = fork();
+    if (pid == 0) {
+        int rc = gt_store_open(&f->store, f->path, GT_STORE_WRITE, NULL);
+
+        for (int i = 0; !rc && i < 2; i++) {
+            f->key.point = i ? "BM=16" : "BM=8";
+            rc = gt_store_trial_later(f->store, &f->key, &trial, NULL);
+        }
+        if (!rc)
+            last(f);
+        _exit(rc != 0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    OK(f, gt_store_open(&f->store, f->path, GT_STORE_WRITE, &f->err));
+}
+
+static void nothing_more(struct fixture *f)
+{
+    (void)f;
+}
+
+static void settle(struct fixture *f)
+{
+    gt_store_settle(f->store, NULL);
+}
+
+static void attempt(struct fixture *f)
+{
+    f->key.point = "BM=64";
+    gt_store_attempt(f->store, &f->key, NULL);
+}
+
+static void test_later_trials_come_with_the_next_attempt(void **state)
+{
+    struct fixture *f = *state;
+    char expected[80];
+
+    OK(f, gt_store_settle(f->store, &f->err)); /* nothing is pending */
+    store_and_die(f, nothing_more);
+    expect_resume(f, false, "");
+    store_and_die(f, settle);
+    snprintf(expected, sizeof(expected), "BM=16 %d 0 3\nBM=8 %d 0 3\n", GT_STATUS_OK, GT_STATUS_OK);
+    expect_resume(f, false, expected);
+    store_and_die(f, attempt);
+    snprintf(expected, sizeof(expected), "BM=16 %d 0 3\nBM=64 0 1 0\nBM=8 %d 0 3\n", GT_STATUS_OK,
+             GT_STATUS_OK);
+    expect_resume(f, false, expected);
+}
+
 static void test_impossible_times_are_refused(void **state)
 {
     static const double bad[] = {0, -1, NAN, INFINITY};
@@ -292,6 +354,7 @@ int main(void)
         TEST(test_another_template_hides_the_rows_of_the_old),
         TEST(test_a_tie_is_decided_by_its_choice),
         TEST(test_an_attempt_without_a_trial_blames_its_candidate),
+        TEST(test_later_trials_come_with_the_next_attempt),
         TEST(test_impossible_times_are_refused),
         TEST(test_foreign_ids_are_refused),
         TEST(test_a_sweep_ends),

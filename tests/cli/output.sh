@@ -1,0 +1,9 @@
+# Where output goes: data to standard output, the rest to standard error; colour only when asked for.
+"$TUNE" list kernels > /dev/full
+echo "[exit $?]"
+sweep=(--arch sm_86 --shape 96x80x64 --kernels simt_naive --budget 2 --rows 1)
+"$TUNE" "${sweep[@]}" 2> /dev/null | head -n 1 | cat -v
+"$TUNE" "${sweep[@]}" -q --color always | head -n 1 | cat -v
+NO_COLOR=1 "$TUNE" "${sweep[@]}" -q --color auto | head -n 1 | cat -v
+"$TUNE" "${sweep[@]}" -q 2>&1 > /dev/null | wc -c
+"$TUNE" list kernels | head -n 1 | cut -c1-6
