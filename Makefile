@@ -21,7 +21,7 @@ CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wwrite-strings -Wvla -Wstrict-prototypes -Wmissing-prototypes \
             -Wno-format-truncation -Werror
 GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -Isrc -I$(BUILD) $(CFLAGS)
-LDLIBS   := -lsqlite3 -lcjson -lz -lm -ldl -lpthread
+LDLIBS   := -lsqlite3 -lcjson -lm -ldl -lpthread
 ifneq ($(SAN),)
 GT_CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
 LDFLAGS   += -fsanitize=$(SAN)

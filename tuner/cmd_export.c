@@ -7,6 +7,7 @@
 
 #include "../db/store.h"
 #include "../src/err.h"
+#include "cmd_session.h"
 #include "commands.h"
 #include "export.h"
 #include "options.h"
@@ -108,7 +109,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     if (!rc)
         rc = fill_filter(&filter, options, text, err);
     if (!rc)
-        rc = gt_store_open(&store, options->db ? options->db : DEFAULT_DB, GT_STORE_READ, err);
+        rc = gt_session_store(&store, options->db ? options->db : DEFAULT_DB, GT_STORE_READ, err);
     if (rc)
         return rc;
     if (copy)

@@ -1,6 +1,6 @@
 /* cmd_merge.c - tune merge DB...: the union of databases, e.g. of several machines. */
-#include "../db/store.h"
 #include "../src/err.h"
+#include "cmd_session.h"
 #include "commands.h"
 #include "options.h"
 
@@ -21,7 +21,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     const struct options *options = fields;
     const char *into = options->db ? options->db : DEFAULT_DB;
     struct gt_store *store = NULL;
-    int rc = gt_store_open(&store, into, GT_STORE_WRITE, err);
+    int rc = gt_session_store(&store, into, GT_STORE_WRITE, err);
 
     for (int i = 0; i < argc && !rc; i++) {
         int64_t rows = 0;

@@ -124,6 +124,16 @@ static int check_names(const struct gt_session *session, const struct gt_session
                       near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                     struct gt_err *err)
+{
+    int rc = gt_store_open(store, path, mode, err);
+
+    if (rc == GT_EBUSY && err)
+        err->code = GT_EDB;
+    return rc == GT_EBUSY ? GT_EDB : rc;
+}
+
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err)
 {
@@ -144,8 +154,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     if (!rc)
         rc = open_evaluator(session, options, cc, err);
     if (!rc)
-        rc = gt_store_open(&session->store, options->db ? options->db : DEFAULT_DB, GT_STORE_WRITE,
-                           err);
+        rc = gt_session_store(&session->store, options->db ? options->db : DEFAULT_DB,
+                              GT_STORE_WRITE, err);
     if (!rc && !cli->quiet)
         rc = gt_progress_stderr(&session->progress, err);
     if (rc) {

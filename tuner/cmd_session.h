@@ -204,6 +204,11 @@ struct gt_session {
     struct gt_err no_gpu; /* why it does not measure although nobody asked for a prediction */
 };
 
+/* gt_store_open, but a database that another process writes is a database error (exit code 5), not
+ * a GPU in use (6). */
+int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                     struct gt_err *err);
+
 /* Opens everything; on failure nothing is left open. */
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err);

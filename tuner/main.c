@@ -244,6 +244,7 @@ int main(int argc, char **argv)
     struct gt_err err = {0};
     char *joined;
     int rc, words = 0, code;
+    bool quiet = false;
 
     if (run_worker(argc, argv, &code))
         return code;
@@ -253,10 +254,11 @@ int main(int argc, char **argv)
     rc = find_command(argc, argv, &command, &words, &err);
     if (!rc)
         rc = run_command(&cli, command, argc - words, argv + words, &err);
-    if (fflush(stdout) || ferror(stdout))
-        if (!rc)
-            rc = gt_err_set(&err, GT_EIO, "cannot write standard output: %s", strerror(errno));
-    if (rc < 0)
+    if ((fflush(stdout) || ferror(stdout)) && !rc) {
+        quiet = errno == EPIPE; /* `tune ... | head` has seen enough */
+        rc = gt_err_set(&err, GT_EIO, "cannot write standard output: %s", strerror(errno));
+    }
+    if (rc < 0 && !quiet)
         print_error(&err);
     free(cli.data_dir);
     free(joined);
