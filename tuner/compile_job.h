@@ -15,6 +15,7 @@ struct gt_job {
     char key[GT_DIGEST_HEX];
     uint64_t *id; /* the candidates that wait for it */
     size_t ids, capacity;
+    bool again; /* a worker died of it, or while it had it, once */
     struct gt_job *next;
 };
 

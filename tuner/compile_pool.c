@@ -120,6 +120,22 @@ static void judge_spills(struct gt_compiled *compiled)
 
 /* --- workers ---------------------------------------------------------------------------------- */
 
+/* A death may have come from outside (the system short of memory, a person): whether the job gets a
+ * second chance.  A second death is its own fault. */
+static bool try_again(struct gt_compile_pool *pool, struct gt_job *job,
+                      const struct gt_slot_report *report)
+{
+    if (report->event != GT_SLOT_LOST || report->compiled.status != GT_STATUS_COMPILE_CRASH ||
+        job->again)
+        return false;
+    job->again = true;
+    job->next = pool->queue;
+    if (!pool->queue)
+        pool->queue_end = &job->next;
+    pool->queue = job;
+    return true;
+}
+
 /* Acts on what a worker did. */
 static int take_report(struct gt_compile_pool *pool, struct worker *worker,
                        struct gt_slot_report *report, struct gt_err *err)
@@ -146,6 +162,8 @@ static int take_report(struct gt_compile_pool *pool, struct worker *worker,
     case GT_SLOT_LOST:
         pool->stats.compiled++;
         worker->job = NULL;
+        if (try_again(pool, job, report))
+            return GT_OK;
         judge_spills(&report->compiled);
         return finish_job(pool, job, &report->compiled, err);
     default:

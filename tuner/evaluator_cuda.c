@@ -1,8 +1,9 @@
 /* evaluator_cuda.c - proves and times candidates on a GPU: compile workers ahead, one GPU worker.
  *
  * A candidate goes through the lists compiling -> ready -> (the GPU) -> done.  The GPU worker takes
- * the next ready one as soon as it has answered; so many candidates may be under way that it does
- * not wait for a compiler.  What kills the worker is charged to the candidate it was working on. */
+ * the next ready one as soon as the caller has its answer; so many candidates may be under way that
+ * it does not wait for a compiler.  What kills the worker is charged to the candidate it was
+ * working on. */
 #include "evaluator_cuda.h"
 
 #include "../src/err.h"

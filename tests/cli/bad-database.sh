@@ -1,4 +1,5 @@
 # Files that are no database of ours, or cannot be used: exit code 5, nothing changed.
+need_nvrtc
 t --arch sm_86 --shape 128x128x128 --kernels simt_naive --budget 2 -q > /dev/null
 put() { # put FILE OFFSET BYTES: overwrites bytes of a copy of the database
     cp gemmtune.db "$1"

@@ -1,4 +1,5 @@
 # Winners over a set; without a GPU there is nothing to compare with, and it says so.
+need_nvrtc
 printf '128x128x128\n256x128x64:f32:nt # a remark\n' > set.txt
 t bench set.txt --arch sm_86
 t bench set.txt --arch sm_86 --budget 4 --kernels simt_naive -q

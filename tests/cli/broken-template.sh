@@ -1,4 +1,5 @@
 # A user's kernel whose template does not compile: the compiler's words with the template's lines.
+need_nvrtc
 data=$PWD/data
 mkdir -p "$data/configs"
 cp -R "$ROOT/templates" "$data/templates"

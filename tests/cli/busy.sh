@@ -1,4 +1,5 @@
 # A database that another sweep writes is refused at once; reading it is fine.
+need_nvrtc
 "$TUNE" --arch sm_86 --shape 512x512x512 --kernels simt_warptile --budget 400 --jobs 1 > first 2>&1 & pid=$!
 for ((i = 0; i < 300; i++)); do
     (($("$TUNE" export --all -q 2> /dev/null | wc -l) > 2)) && break

@@ -1,4 +1,5 @@
 # A line for each thing that tuning needs.
+need_nvrtc
 [[ -e /dev/nvidia0 ]] && skip "there is a GPU here"
 t doctor
 GEMMTUNE_LIBNVRTC=$PWD/none t doctor --json | grep -A 1 NVRTC

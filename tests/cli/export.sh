@@ -1,4 +1,5 @@
 # What was found, in every format; the same bytes each time.
+need_nvrtc
 t --arch sm_86 --shape 256x256x256 --kernels simt_naive --budget 6 -q > /dev/null
 t export
 t export --format md

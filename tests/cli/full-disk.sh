@@ -1,4 +1,5 @@
 # A disk that fills up while sweeping: exit code 5, and what was stored stays readable.
+need_nvrtc
 mkdir small
 unshare -m true 2> /dev/null || skip "no right to mount a small disk here"
 export TUNE

@@ -1,4 +1,5 @@
 # SIGINT and kill -9 in the middle of a sweep: the same command resumes, no finished trial is lost.
+need_nvrtc
 cp "$TUNE" tune-alone; TUNE=$PWD/tune-alone # a name of its own, for pgrep
 sweep=(--arch sm_86 --shape 512x512x512 --kernels simt_warptile --budget 60 --jobs 1)
 stored() { "$TUNE" export --all --format csv -q 2> /dev/null | tail -n +2 | wc -l; }

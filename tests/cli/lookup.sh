@@ -1,4 +1,5 @@
 # Look-up, which needs no GPU: own database first, then the shipped table, then a default.
+need_nvrtc
 t lookup 64x64x64
 t lookup 64x64 --arch sm_86
 t lookup 64x64x64 --arch sm_12345

@@ -1,4 +1,5 @@
 # The union of two databases.
+need_nvrtc
 t --arch sm_86 --shape 128x128x128 --kernels simt_naive --budget 3 --db one.db -q > /dev/null
 t --arch sm_86 --shape 256x128x128 --kernels simt_naive --budget 3 --db two.db -q > /dev/null
 t merge one.db two.db --db both.db

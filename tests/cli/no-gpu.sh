@@ -1,4 +1,5 @@
 # No GPU, the wrong one, no compiler: what is missing is named, exit code 6.
+need_nvrtc
 [[ -e /dev/nvidia0 ]] && skip "there is a GPU here"
 t --device cuda --shape 64x64x64
 t --shape 64x64x64

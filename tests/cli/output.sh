@@ -1,4 +1,5 @@
 # Where output goes: data to standard output, the rest to standard error; colour only when asked for.
+need_nvrtc
 "$TUNE" list kernels > /dev/full
 echo "[exit $?]"
 sweep=(--arch sm_86 --shape 96x80x64 --kernels simt_naive --budget 2 --rows 1)

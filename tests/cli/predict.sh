@@ -1,4 +1,5 @@
 # The main job without a GPU: compiled, ranked, marked as predicted; again: nothing left to do.
+need_nvrtc
 t --arch sm_86 --shape 512x512x512 --kernels simt_thread2d --budget 12 --rows 3
 t --arch sm_86 --shape 512x512x512 --kernels simt_thread2d --budget 12 --rows 1
 t --arch sm_86 --shape 512x512x512 --kernels simt_thread2d --budget 12 --json -q | head -n 12

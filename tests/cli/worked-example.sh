@@ -1,4 +1,5 @@
 # The worked example of configs/README.md, followed literally: its files, then its commands.
+need_nvrtc
 awk '/^```/ { inside = !inside; fresh = inside; next }
      inside && fresh { fresh = 0; target = ""
          if ($1 == "//" && $2 == "file:") { target = $3; next }

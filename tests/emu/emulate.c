@@ -112,6 +112,7 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
             exit(1);
         }
         struct job *job = add_job(jobs, kernel, &point, place);
+        job->emu.once = true;
         char *remark = words > 2 ? strstr(expected, "  ") : NULL;
         if (remark)
             *remark = '\0';
@@ -219,7 +220,7 @@ static int enough_problems(const struct jobs *jobs, const struct gt_kernel *kern
     for (size_t i = 0; i < jobs->count; i++)
         if (jobs->job[i].emu.kernel == kernel && !jobs->job[i].expected) {
             wanted = true;
-            problems += jobs->job[i].tally.passed / 2; /* two schedules */
+            problems += jobs->job[i].tally.problems;
         }
     if (!wanted || problems >= LEAST_PROBLEMS)
         return 0;

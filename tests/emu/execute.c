@@ -197,8 +197,11 @@ static int run_case(struct build *build, const struct gt_emu_case *cases,
     if (status)
         return status;
     gt_problem_format(&problem, text);
+    tally->problems++;
     for (int second = 0; second < 2; second++) {
         struct gt_err wrong;
+        if (job->once && (tally->problems + build->trans_a + second) % 2)
+            continue;
         /* The sanitizers end the process: let the log name the case first. */
         printf("%s, schedule %d\n", text, second);
         fflush(stdout);

@@ -12,22 +12,22 @@ struct gt_emu_job {
     struct gt_point point;
     unsigned layouts;          /* bit (1u << (trans_a * 2 + trans_b)) */
     bool epilogues;            /* all that are served, not only none */
+    bool once;                 /* each case under one schedule, they alternate; else under both */
     struct gt_emu_scale scale; /* of cases, besides the usual ones */
     const char *data_dir;      /* holds templates/ */
     const char *build_path;    /* sources and objects are written to <build_path>-... */
 };
 
 struct gt_emu_tally {
-    int builds, passed, failed;
+    int builds, problems, passed, failed;
 };
 
 /* A GPU with a single SM, so that split and persistent kernels need few blocks. */
 void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel);
 
-/* Runs the job: each case in each layout, as large as the point needs it, twice, with
- * different schedules.  A wrong result is
- * counted and printed; an error return (nothing served, it does not compile) ends the job.
- * Memory errors end the process with AddressSanitizer's report. */
+/* Runs the job: each case in each layout, as large as the point needs it, under two different
+ * schedules.  A wrong result is counted and printed; an error return (nothing served, it does not
+ * compile) ends the job.  Memory errors end the process with AddressSanitizer's report. */
 int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, struct gt_err *err);
 
 #endif

@@ -150,7 +150,10 @@ static void open_pool(struct fixture *f, int jobs, int64_t memory, double cpu_s)
         .context = &f->notices,
     };
     struct gt_err err = {0};
-    int rc = gt_compile_pool_open(&f->pool, &options, &err);
+    int rc;
+
+    setenv("ASAN_OPTIONS", "allocator_may_return_null=1", 1); /* in the workers: as without it */
+    rc = gt_compile_pool_open(&f->pool, &options, &err);
 
     if (rc == GT_ENOLIB) {
         print_message("# SKIP: %s\n", err.msg);
@@ -304,16 +307,18 @@ static void killed_and_stopped_workers(void **state)
 {
     struct fixture *f = *state;
     struct gt_compiled done[2];
+    int kills = 0;
 
     open_pool(f, 1, 0, 2);
     submit(f, 0, 3, 0, 1);
-    submit(f, 1, 0, 0, 1);
-    usleep(200000);
-    assert_int_equal(kill_a_child(SIGABRT), 1);
-    collect(f, done, 2);
+    while (gt_compile_pool_collect(f->pool, 1000, &done[0], NULL) == 0 && kills < 10)
+        kills += kill_a_child(SIGABRT);
+    assert_true(kills >= 2); /* the first death may have come from outside */
     assert_int_equal(done[0].status, GT_STATUS_COMPILE_CRASH);
     assert_non_null(strstr(done[0].detail, "signal 6"));
-    assert_int_equal(done[1].status, GT_STATUS_OK);
+    submit(f, 0, 0, 0, 1);
+    collect(f, done, 1);
+    assert_int_equal(done[0].status, GT_STATUS_OK);
     submit(f, 0, 3, 1, 1); /* stopped, it uses no CPU time: the supervisor's clock ends it */
     usleep(200000);
     assert_int_equal(kill_a_child(SIGSTOP), 1);

@@ -199,7 +199,7 @@ static void test_power_cut_at_every_operation(void **state)
     int done = 0;
 
     close_fixture(f);
-    for (at = 1; done >= 0 && time(NULL) < end; at++) {
+    for (at = 1; done >= 0 && (cuts <= 50 || time(NULL) < end); at++) {
         remove_database(f);
         done = cut_power(f, at);
         cuts += done >= 0;
@@ -213,12 +213,11 @@ static void test_power_cut_at_every_operation(void **state)
 static void test_power_cut_on_a_lying_disk_is_noticed(void **state)
 {
     struct fixture *f = *state;
-    const time_t end = time(NULL) + SECONDS;
     int lost = 0, done = 0;
 
     close_fixture(f);
     fault.lying = 1;
-    for (long at = 40; !lost && done >= 0 && time(NULL) < end; at++) {
+    for (long at = 40; !lost && done >= 0; at++) {
         int64_t trials = -1;
 
         remove_database(f);
