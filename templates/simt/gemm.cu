@@ -73,6 +73,9 @@
 #ifndef REG_DOUBLE
 #define REG_DOUBLE 1 /* 1: the next step's fragments are loaded before this step's arithmetic */
 #endif
+#ifndef EDGE
+#define EDGE 0 /* lines of a tile beyond the edge are 0: zeros, 1: the last line again */
+#endif
 #ifndef FMA_ORDER
 #define FMA_ORDER 1 /* products by 0 rows, 1 rows to and fro, 2 columns, 3 columns to and fro */
 #endif
@@ -130,17 +133,18 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
 
     /* With whole lines per pass the copies of a thread are a constant number of lines apart. */
     static constexpr bool REGULAR = THREADS % PER_LINE == 0;
+    static constexpr int LINES_PER_PASS = REGULAR ? THREADS / PER_LINE : 1;
 
     const float *source[REGULAR ? 1 : COUNT];
     const float *inside; /* an address that may be named where nothing is read */
-    long long pass;      /* elements between two copies of a thread, if regular */
+    int last;       /* last copy that lies in the matrix along m or n, if along k and regular */
+    long long pass; /* elements between two copies of a thread, if regular */
     float staged[STAGED ? COUNT * WIDTH : 1];
 
     /* Copy i of this thread: line (along the slow dimension of global memory) and place in it. */
     static GT_DEVICE int line(int i, int thread)
     {
-        return REGULAR ? thread / PER_LINE + i * (THREADS / PER_LINE)
-                       : (thread + i * THREADS) / PER_LINE;
+        return REGULAR ? thread / PER_LINE + i * LINES_PER_PASS : (thread + i * THREADS) / PER_LINE;
     }
     static GT_DEVICE int place(int i, int thread)
     {
@@ -166,7 +170,16 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
         return SWIZZLE ? piece ^ (row / ROWS & (BK / 4 - 1)) : piece;
     }
 
-    GT_DEVICE void init(const float *matrix, long long ld, long long first, long long k)
+    /* Whether a tile can be copied whole where it is whole along k. What lies beyond the edge is
+     * then replaced by what lies before it, since nobody stores what is computed from it: at no
+     * cost along the lines, unless the edge cuts a vector, and with EDGE across them. */
+    static GT_DEVICE bool whole_across(int mn_left)
+    {
+        return mn_left >= MN || (K_CONTIGUOUS ? EDGE == 1 : mn_left % WIDTH == 0);
+    }
+
+    GT_DEVICE void init(const float *matrix, long long ld, long long first, long long k,
+                        int mn_left)
     {
         const int thread = threadIdx.x;
         inside = matrix;
@@ -174,29 +187,33 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
 #pragma unroll
             for (int i = 0; i < COUNT * WIDTH; i++)
                 staged[i] = 0.0f;
-        pass = REGULAR ? THREADS / PER_LINE * ld : 0;
+        pass = LINES_PER_PASS * ld;
+        last = (mn_left - 1 - line(0, thread)) / LINES_PER_PASS;
+        last = last > 0 ? last : 0;
 #pragma unroll
-        for (int i = 0; i < (REGULAR ? 1 : COUNT); i++)
-            source[i] = K_CONTIGUOUS
-                            ? matrix + (first + line(i, thread)) * ld + k + place(i, thread)
-                            : matrix + (k + line(i, thread)) * ld + first + place(i, thread);
+        for (int i = 0; i < (REGULAR ? 1 : COUNT); i++) {
+            int at_line = line(i, thread), at_place = place(i, thread);
+            if (K_CONTIGUOUS && EDGE)
+                at_line = at_line < mn_left ? at_line : mn_left - 1;
+            else if (!K_CONTIGUOUS && whole_across(mn_left))
+                at_place = at_place < mn_left ? at_place : mn_left - WIDTH;
+            source[i] = K_CONTIGUOUS ? matrix + (first + at_line) * ld + k + at_place
+                                     : matrix + (k + at_line) * ld + first + at_place;
+        }
     }
 
     GT_DEVICE const float *from(int i) const
     {
-        return REGULAR ? source[0] + i * pass : source[i];
+        if constexpr (!REGULAR)
+            return source[i];
+        return source[0] + (EDGE && K_CONTIGUOUS && i > last ? last : i) * pass;
     }
 
-    /* Starts the copies of one tile and moves on to the next. Unless the tile is whole, mn_left and
-     * k_left elements of the matrix remain from its first on; what lies beyond them is zero. */
+    /* Starts the copies of one tile and moves on to the next. Unless it is copied whole, mn_left
+     * and k_left elements of the matrix remain from its first on and zeros follow them. */
     GT_DEVICE void begin(float *stage, long long step, bool whole, int mn_left, int k_left)
     {
-        if (whole) {
-#pragma unroll
-            for (int i = 0; i < COUNT; i++)
-                if (mine(i))
-                    copy(stage, i);
-        } else {
+        if (!whole) {
             const int thread = gt_thread_anew();
             int lines = K_CONTIGUOUS ? mn_left : k_left, length = K_CONTIGUOUS ? k_left : mn_left;
 #pragma unroll
@@ -204,6 +221,11 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
                 if (mine(i))
                     copy_part(stage, i, thread,
                               line(i, thread) < lines ? length - place(i, thread) : 0);
+        } else {
+#pragma unroll
+            for (int i = 0; i < COUNT; i++)
+                if (mine(i))
+                    copy(stage, i);
         }
 #pragma unroll
         for (int i = 0; i < (REGULAR ? 1 : COUNT); i++)
@@ -413,12 +435,13 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
     long long step_x = X_ALONG ? BK : BK * ld_x, step_y = Y_ALONG ? BK : BK * ld_y;
     int x_left = clamp(work.rows - work.row, BM), y_left = clamp(work.columns - work.column, BN);
     const int depth = (int)(work.k_end - work.k), tiles = (depth + BK - 1) / BK;
-    const int whole_x = x_left == BM ? depth / BK : 0, whole_y = y_left == BN ? depth / BK : 0;
+    const int whole_x = X::whole_across(x_left) ? depth / BK : 0; /* tiles */
+    const int whole_y = Y::whole_across(y_left) ? depth / BK : 0;
     X x;
     Y y;
 
-    x.init(SWAP_AB ? b : a, ld_x, work.row, work.k);
-    y.init(SWAP_AB ? a : b, ld_y, work.column, work.k);
+    x.init(SWAP_AB ? b : a, ld_x, work.row, work.k, x_left);
+    y.init(SWAP_AB ? a : b, ld_y, work.column, work.k, y_left);
     int fill = 0, use = 0; /* stages written and read next */
     auto begin = [&](int stage, int tile) {
         float *to = ring + stage * STAGE;
@@ -592,25 +615,33 @@ GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batc
         }
 }
 
-/* A tile at the edge, element by element: a rolled loop over a copy of the sums in local memory,
- * because this code is rarely run and should not fill the instruction cache. */
+/* A tile at the edge, element by element: a rolled loop over the rows of a copy of the sums in
+ * local memory, because this code is rarely run and should not fill the instruction cache. */
 GT_DEVICE void store_edge(const gt_args &args, const Work &work, long long batch, const Position &p,
                           const Accumulator &acc)
 {
+    constexpr int ROWS = SWAP_AB ? TN : TM, LENGTH = SWAP_AB ? TM : TN;
     const gt_output output = scaled_output(args, batch);
-    float copy[TM * TN];
+    float copy[ROWS][LENGTH];
 #pragma unroll
-    for (int e = 0; e < TM * TN; e++)
-        copy[e] = args.alpha * acc.sum[e / TN][e % TN];
+    for (int i = 0; i < TM; i++)
+#pragma unroll
+        for (int j = 0; j < TN; j++)
+            copy[SWAP_AB ? j : i][SWAP_AB ? i : j] = args.alpha * acc.sum[i][j];
 #pragma unroll 1
-    for (int e = 0; e < TM * TN; e++) {
-        long long row = Lane::row(work, p, e / TN, e % TN);
-        long long column = Lane::column(work, p, e / TN, e % TN);
-        if (row < args.m && column < args.n) {
-            float c = 0.0f;
-            if (SPLIT_MODE == 0 && output.beta != 0.0f)
-                c = output.c[row * output.ldc + column];
-            store<1>(args, output, batch, row, column, copy + e, &c);
+    for (int r = 0; r < ROWS; r++) {
+        long long row = Lane::row(work, p, r, r);
+        if (row >= args.m)
+            continue;
+#pragma unroll
+        for (int e = 0; e < LENGTH; e++) {
+            long long column = Lane::column(work, p, e, e);
+            if (column < args.n) {
+                float c = 0.0f;
+                if (SPLIT_MODE == 0 && output.beta != 0.0f)
+                    c = output.c[row * output.ldc + column];
+                store<1>(args, output, batch, row, column, &copy[r][e], &c);
+            }
         }
     }
 }
