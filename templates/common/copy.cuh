@@ -103,35 +103,35 @@ template <int pending> GT_DEVICE void cp_async_wait()
 #endif
 
 /* The same with nothing left out: one register and one instruction less where the size is known. */
-template <int SIZE, int L2 = 0> GT_DEVICE void cp_async_whole(void *shared, const void *global)
+template <int size, int l2 = 0> GT_DEVICE void cp_async_whole(void *shared, const void *global)
 {
 #if !defined(GT_EMULATE) && __CUDA_ARCH__ >= 800
 #define GT_CP_ASYNC(operation)                                                                   \
     asm volatile(operation " [%0], [%1], %2;" ::"r"(gt_shared_address(shared)), "l"(global),     \
-                 "n"(SIZE)                                                                       \
+                 "n"(size)                                                                       \
                  : "memory")
-    if (SIZE == 16) {
-        if (L2 == 0)
+    if (size == 16) {
+        if (l2 == 0)
             GT_CP_ASYNC("cp.async.cg.shared.global");
-        else if (L2 == 64)
+        else if (l2 == 64)
             GT_CP_ASYNC("cp.async.cg.shared.global.L2::64B");
-        else if (L2 == 128)
+        else if (l2 == 128)
             GT_CP_ASYNC("cp.async.cg.shared.global.L2::128B");
         else
             GT_CP_ASYNC("cp.async.cg.shared.global.L2::256B");
     } else {
-        if (L2 == 0)
+        if (l2 == 0)
             GT_CP_ASYNC("cp.async.ca.shared.global");
-        else if (L2 == 64)
+        else if (l2 == 64)
             GT_CP_ASYNC("cp.async.ca.shared.global.L2::64B");
-        else if (L2 == 128)
+        else if (l2 == 128)
             GT_CP_ASYNC("cp.async.ca.shared.global.L2::128B");
         else
             GT_CP_ASYNC("cp.async.ca.shared.global.L2::256B");
     }
 #undef GT_CP_ASYNC
 #else
-    cp_async<SIZE, L2>(shared, global, SIZE);
+    cp_async<size, l2>(shared, global, size);
 #endif
 }
 

@@ -28,6 +28,7 @@ GT_KERNEL_BOUNDS(gemm, BM * BN, 1)
     long long step_a = gt_offset_a(args, 0, 1), step_b = gt_offset_b(args, 1, 0);
     long long depth = gt_depth(args);
     float acc = 0.0f;
+#pragma unroll 8
     for (long long k = 0; k < depth; k++)
         acc = fmaf(a[k * step_a], b[k * step_b], acc);
 
