@@ -145,6 +145,7 @@ bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *p
         {kernel->outs >> problem->out & 1, "it does not write this type of D"},
         {kernel->layouts >> gt_problem_layout(problem) & 1, "it does not serve this layout"},
         {kernel->epilogues >> problem->epilogue & 1, "it does not serve this epilogue"},
+        {problem->m <= kernel->max_m, "it serves fewer rows of D"},
         {problem->batch == 1 || kernel->batched, "it does not serve batches"},
         {kernel->accuracy <= problem->accuracy, "it is less accurate than the problem asks for"},
         {device->cc >= kernel->min_cc, "the device is older than the kernel needs"},

@@ -65,7 +65,7 @@ static int read_archs(struct gt_reader *r, const cJSON *object)
 int gt_reader_serves(struct gt_reader *r)
 {
     static const char *const allowed[] = {"types",    "out",       "layouts", "min_cc", "max_cc",
-                                          "accuracy", "epilogues", "batch",   NULL};
+                                          "accuracy", "epilogues", "batch",   "max_m",  NULL};
     static const char types[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8 s32";
     struct gt_kernel *kernel = r->kernel;
     const char *accuracy = "";
@@ -90,6 +90,10 @@ int gt_reader_serves(struct gt_reader *r)
                        "none bias relu gelu bias+relu bias+gelu", gt_epilogue_parse);
     if (!rc)
         rc = read_archs(r, serves);
+    kernel->max_m = GT_MAX_EXTENT;
+    if (!rc)
+        rc = gt_json_integer(&kernel->max_m, serves, r->where, "max_m", 1, GT_MAX_EXTENT,
+                             GT_OPTIONAL, r->err);
     if (!rc)
         rc = gt_json_bool(&kernel->batched, serves, r->where, "batch", GT_OPTIONAL, r->err);
     if (!rc)

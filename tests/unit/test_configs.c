@@ -99,12 +99,12 @@ static void test_parameter_blocks(void **state)
         check_block(kernels->kernel[i]);
 }
 
-/* 4096^3 in the first type and layout the kernel serves. */
+/* 4096^3, or as many rows as the kernel serves, in the first type and layout it serves. */
 static void some_problem(const struct gt_kernel *kernel, struct gt_problem *problem)
 {
     unsigned layout = (unsigned)__builtin_ctz(kernel->layouts);
 
-    gt_problem_init(problem, 4096, 4096, 4096);
+    gt_problem_init(problem, kernel->max_m < 4096 ? kernel->max_m : 4096, 4096, 4096);
     problem->type = (enum gt_dtype)__builtin_ctz(kernel->types);
     problem->out = (enum gt_dtype)__builtin_ctz(kernel->outs);
     problem->accuracy = gt_dtype_default_accuracy(problem->type);
