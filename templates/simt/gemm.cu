@@ -79,6 +79,9 @@
 #ifndef FMA_ORDER
 #define FMA_ORDER 1 /* products by 0 rows, 1 rows to and fro, 2 columns, 3 columns to and fro */
 #endif
+#ifndef LOAD_ORDER
+#define LOAD_ORDER 0 /* loads between the lines of products: 0 of X first, 1 of Y first */
+#endif
 #ifndef UNROLL
 #define UNROLL 0 /* steps in the body of the loop over a tile; 0: all of them */
 #endif
@@ -406,7 +409,7 @@ struct Accumulator {
 #pragma unroll
             for (int i = 0; i < LOADS; i++)
                 if (i * LINES / LOADS == line)
-                    load(stage, p, body, k_load, i);
+                    load(stage, p, body, k_load, LOAD_ORDER ? LOADS - 1 - i : i);
             multiply(k, line);
         }
     }
