@@ -220,12 +220,14 @@ int gt_gpu_client_problem(struct gt_gpu_client *client, const struct gt_problem 
 int gt_gpu_client_open(struct gt_gpu_client *client, const struct gt_gpu_client_options *options,
                        struct gt_err *err)
 {
-    int rc;
+    int rc, tries = 0;
 
     *client = (struct gt_gpu_client){.options = *options, .lock = -1, .process.fd = -1};
     gt_strbuf_init(&client->frame);
     gt_wire_init(&client->wire, -1);
-    rc = start_worker(client, err);
+    do /* a worker may be killed from outside before it has said anything */
+        rc = start_worker(client, err);
+    while (rc == GT_ELOST && ++tries < MAX_ATTEMPTS);
     if (!rc)
         rc = gt_lock_take(&client->lock, client->device.uuid, err);
     if (rc)

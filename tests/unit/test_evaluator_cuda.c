@@ -62,11 +62,23 @@ static bool told(const char *name)
     return access(path, F_OK) == 0;
 }
 
+/* Whether there is a file of this name, which is then gone. */
+static bool told_once(const char *name)
+{
+    const char *folder = getenv("TEST_FOLDER");
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/%s", folder ? folder : "", name);
+    return unlink(path) == 0;
+}
+
 int gt_gpu_open(struct gt_gpu **gpu, int ordinal, bool primary, struct gt_err *err)
 {
     struct gt_gpu *opened;
 
     (void)primary;
+    if (told("stillborn") || told_once("stillborn once"))
+        raise(SIGKILL);
     if (ordinal > 0)
         return gt_err_set(err, GT_ENOGPU, "device %d: there is 1 device", ordinal);
     opened = calloc(1, sizeof(*opened));
@@ -782,6 +794,27 @@ static void devices_that_cannot_be_opened(void **state)
     assert_non_null(strstr(err.msg, "process"));
 }
 
+/* A worker that is killed before it has said anything is replaced like any other. */
+static void killed_while_starting(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_evaluator second;
+    struct gt_trial trial;
+    struct gt_err err = {0};
+    uint64_t id;
+
+    write_file(f->folder, "stillborn once", "");
+    open_evaluator(f);
+    submit(f, 1, GOOD, 0);
+    assert_int_equal(take(f, 20000, &id, &trial), 1);
+    assert_int_equal(trial.status, GT_STATUS_OK);
+    gt_evaluator_cuda.close(&f->evaluator);
+    f->open = false;
+    write_file(f->folder, "stillborn", "");
+    assert_int_equal(try_open(f, &second, "0", &err), GT_ELOST);
+    assert_non_null(strstr(err.msg, "killed by signal 9"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
 
 int main(int argc, char **argv)
@@ -798,6 +831,7 @@ int main(int argc, char **argv)
         TEST(signals_are_noticed),
         TEST(the_supervisor_idles),
         TEST(devices_that_cannot_be_opened),
+        TEST(killed_while_starting),
     };
 
     if (argc > 1 && !strcmp(argv[1], GT_ROLE_COMPILE))
