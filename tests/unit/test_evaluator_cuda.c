@@ -806,7 +806,7 @@ static void killed_while_starting(void **state)
     write_file(f->folder, "stillborn once", "");
     open_evaluator(f);
     submit(f, 1, GOOD, 0);
-    assert_int_equal(take(f, 20000, &id, &trial), 1);
+    assert_int_equal(take(f, 20000, &id, &trial, &err), 1);
     assert_int_equal(trial.status, GT_STATUS_OK);
     gt_evaluator_cuda.close(&f->evaluator);
     f->open = false;
