@@ -120,6 +120,17 @@ static int climb(struct gt_session *session, struct gt_csv *csv, const struct gt
     return rc;
 }
 
+/* Whether the kernel has its turn in this pass: the rungs first, then what they lead to, the
+ * kernels in production that serve the problem. */
+static bool its_turn(const struct gt_session *session, const struct gt_kernel *kernel,
+                     const struct gt_problem *problem, int pass)
+{
+    if (pass == 0)
+        return kernel->rung > 0;
+    return kernel->rung == 0 && kernel->production &&
+           gt_kernel_serves(kernel, problem, &session->evaluator->device, NULL);
+}
+
 static int climb_all(struct gt_session *session, struct gt_csv *csv,
                      const struct gt_problem *problem, int64_t trials, size_t *done,
                      struct gt_err *err)
@@ -133,13 +144,11 @@ static int climb_all(struct gt_session *session, struct gt_csv *csv,
             session->measures ? "measured" : "PREDICTED by a model, nothing was measured");
     fprintf(session->cli->out, "rung  %-18s %11s %9s %9s  point (where not default)\n", "kernel",
             session->measures ? "measured us" : "predict. us", "TFLOP/s", "of cuBLAS");
-    /* Sorted by rung, kernels without one first: those come last here, as what the ladder leads to.
-     */
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < session->kernels.count && !rc; i++) {
             const struct gt_kernel *kernel = session->kernels.kernel[i];
 
-            if (pass == 0 ? kernel->rung > 0 : kernel->rung == 0 && kernel->production)
+            if (its_turn(session, kernel, problem, pass))
                 rc = climb(session, csv, kernel, problem, trials, done, err);
         }
     }
