@@ -212,7 +212,9 @@ int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct g
         }
         wait_for_workers(cuda, 1000);
     }
-    gt_entries_take(&cuda->compiling, ticket);
+    /* It is the caller's: wherever an error has left it, no list may keep it. */
+    if (!gt_entries_take(&cuda->compiling, ticket) && !gt_entries_take(&cuda->ready, ticket))
+        gt_entries_take(&cuda->done, ticket);
     return rc;
 }
 

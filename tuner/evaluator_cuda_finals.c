@@ -1,9 +1,9 @@
 /* evaluator_cuda_finals.c - the blocking requests of the cuda evaluator: sampling one candidate,
  * the final among several, the cuBLASLt baseline, the reference kernel.
  *
- * A final that kills the worker names no culprit: its candidates are then sampled one by one, those
- * that fail are out, and the final is held again.  If that does not help either, the samples are
- * the answer. */
+ * A final that fails or kills the worker names no culprit: its candidates are then sampled one by
+ * one, those that fail are out, and the final is held again.  If that does not help either, the
+ * samples are the answer. */
 #include "evaluator_cuda.h"
 
 #include "../src/err.h"
@@ -138,7 +138,7 @@ int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baselin
     return rc ? gt_err_set(err, rc, "%s", why.msg) : GT_OK;
 }
 
-/* One final of the entries that are still in.  *lost: the worker died of it. */
+/* One final of the entries that are still in.  *lost: it did not come about. */
 static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count, int rounds,
                       struct gt_trial *baseline, bool *lost, struct gt_err *err)
 {
@@ -169,11 +169,11 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     rc = call(cuda, cuda->floor_s + runs * gt_cuda_launch_s(cuda), &reply, err);
     if (rc)
         return rc;
-    *lost = reply.lost != GT_STATUS_NONE || reply.code == GT_ECUDA;
+    if (reply.code == GT_ESTALE) /* the kernels' files changed: no final can be held */
+        return gt_err_set(err, reply.code, "%s", reply.sentence);
+    *lost = reply.lost != GT_STATUS_NONE || reply.code;
     if (*lost)
         return GT_OK;
-    if (reply.code)
-        return gt_err_set(err, reply.code, "%s", reply.sentence);
     for (i = 0; !rc && i < count; i++) {
         if (entry[i].trial.status == GT_STATUS_NONE) /* in the order they were sent */
             rc = gt_cuda_read_trial(&reply, &entry[i], &entry[i].trial);
@@ -184,8 +184,8 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     return gt_wire_finish(&reply.in, err);
 }
 
-/* After a final that killed the worker: who does so alone is out.  alone[i]: the samples of the
- * others. */
+/* After a final that failed or killed the worker: who does so alone is out.  alone[i]: the samples
+ * of the others. */
 static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t count,
                          struct gt_trial *alone, struct gt_err *err)
 {
@@ -203,8 +203,7 @@ static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t co
     return rc;
 }
 
-/* Finals until one does not kill the worker; what was sampled alone stands in for one that does not
- * come about. */
+/* Finals until one comes about; what was sampled alone stands in for one that does not. */
 static int try_finals(struct gt_evaluator *evaluator, struct gt_entry *entry, size_t count,
                       int rounds, struct gt_trial *trial, struct gt_trial *baseline,
                       struct gt_err *err)
@@ -221,8 +220,8 @@ static int try_finals(struct gt_evaluator *evaluator, struct gt_entry *entry, si
             rc = find_culprits(cuda, entry, count, trial, err);
     }
     if (!rc && lost && events->notice)
-        events->notice(events->context, "the final is given up: it ended its worker each time, "
-                                        "though the candidates pass alone");
+        events->notice(events->context, "the final is given up: it failed each time, though the "
+                                        "candidates pass alone");
     for (i = 0; !rc && i < count; i++) {
         if (entry[i].trial.status != GT_STATUS_NONE)
             trial[i] = entry[i].trial;
