@@ -220,7 +220,7 @@ int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct g
 
 /* --- the interface ---------------------------------------------------------------------------- */
 
-static void update_stats(struct gt_evaluator *evaluator)
+void gt_cuda_update_stats(struct gt_evaluator *evaluator)
 {
     const struct gt_cuda *cuda = evaluator->state;
     struct gt_evaluator_stats *stats = &evaluator->stats;
@@ -285,7 +285,7 @@ static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t
             if (cuda->unrecorded == entry)
                 cuda->unrecorded = NULL;
             free(entry);
-            update_stats(evaluator);
+            gt_cuda_update_stats(evaluator);
             return 1;
         }
         if (rc)
@@ -331,7 +331,7 @@ static int cuda_open_problem(struct gt_evaluator *evaluator, const struct gt_pro
     cuda->busy_before = cuda->gpu.busy_s;
     rc = gt_gpu_client_problem(&cuda->gpu, problem,
                                PREPARE_S + gt_problem_flops(problem) / PREPARE_FLOPS, err);
-    update_stats(evaluator);
+    gt_cuda_update_stats(evaluator);
     return rc;
 }
 

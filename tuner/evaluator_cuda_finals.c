@@ -90,6 +90,7 @@ int gt_cuda_sample(struct gt_evaluator *evaluator, const struct gt_candidate *ca
         gt_cuda_finish_with(&entry, entry.compiled.status, entry.compiled.detail);
     } else {
         rc = sample_entry(cuda, &entry, err);
+        gt_cuda_update_stats(evaluator);
         if (rc)
             return rc;
     }
@@ -132,6 +133,7 @@ int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baselin
     rc = run_baseline(cuda, baseline, &why);
     if (rc == GT_ELOST && cuda->gpu.process.pid == 0)
         rc = run_baseline(cuda, baseline, &why);
+    gt_cuda_update_stats(evaluator);
     cuda->has_baseline = !rc;
     if (rc == GT_ELOST && cuda->gpu.process.pid == 0 && !gt_gpu_client_ready(&cuda->gpu, NULL))
         rc = GT_ENOTFOUND;
@@ -255,6 +257,7 @@ int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *can
     }
     if (!rc)
         rc = try_finals(evaluator, entry, count, rounds, trial, baseline, err);
+    gt_cuda_update_stats(evaluator);
     free(entry);
     return rc;
 }
@@ -271,6 +274,7 @@ int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err 
             return rc;
         gt_wire_begin(&cuda->gpu.frame, GT_MSG_REFERENCE);
         rc = call(cuda, REFERENCE_S, &reply, err);
+        gt_cuda_update_stats(evaluator);
         if (rc)
             return rc;
         if (reply.lost || reply.code)

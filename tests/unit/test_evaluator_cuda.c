@@ -249,7 +249,7 @@ static const char description[] =
     "\"kind\": \"compile\", \"doc\": \"d\"},\n"
     " {\"name\": \"WIDE\", \"values\": [0,1,2,3,4,5,6,7], \"default\": 0, \"kind\": \"compile\", "
     "\"doc\": \"d\"}],\n"
-    "\"derive\": [], \"constraints\": [],\n"
+    "\"derive\": [], \"constraints\": [], \"deterministic\": \"WIDE != 6\",\n"
     "\"launches\": [{\"entry\": \"gemm\", \"when\": \"1\", \"grid\": [\"1\",\"1\",\"1\"], "
     "\"block\": "
     "[\"32\",\"1\",\"1\"], \"shared\": \"64\"}]}\n";
@@ -628,7 +628,7 @@ static void sample_and_final(void **state)
     struct gt_trial trial[4], baseline;
     struct gt_baseline cublas;
     struct gt_err err = {0};
-    double us;
+    double us, busy_s;
 
     open_evaluator(f);
     list[0] = candidate_of(f, GOOD, 3);
@@ -638,12 +638,15 @@ static void sample_and_final(void **state)
     assert_int_equal(gt_evaluator_cuda.baseline(&f->evaluator, &cublas, &err), GT_OK);
     assert_true(cublas.us == 99);
     gt_evaluator_cuda.set_best(&f->evaluator, 1); /* deadlines of 0.5 s */
+    busy_s = f->evaluator.stats.busy_s;
     for (int i = 0; i < 4; i++)
         assert_int_equal(gt_evaluator_cuda.sample(&f->evaluator, &list[i], &trial[i], &err), GT_OK);
     assert_int_equal(trial[0].status, GT_STATUS_OK);
     assert_int_equal(trial[0].stage, 2);
+    assert_false(trial[0].varies);
     assert_int_equal(trial[1].status, GT_STATUS_FAULT);
     assert_int_equal(trial[2].status, GT_STATUS_TIMEOUT);
+    assert_true(f->evaluator.stats.busy_s > busy_s + 0.3); /* sampling is work, too */
     assert_int_equal(trial[3].status, GT_STATUS_COMPILE_ERROR);
     assert_int_equal(gt_evaluator_cuda.reference(&f->evaluator, &us, &err), GT_OK);
     assert_true(us == 7);
@@ -674,6 +677,9 @@ static void sample_and_final(void **state)
     assert_int_equal(trial[0].status, GT_STATUS_OK);
     assert_int_equal(trial[0].stage, 2);
     assert_true(trial[1].us == 101 && trial[1].stage == 2);
+    list[0] = candidate_of(f, GOOD, 6); /* one with atomics, as its description says */
+    assert_int_equal(gt_evaluator_cuda.final(&f->evaluator, list, 2, 9, trial, NULL, &err), GT_OK);
+    assert_true(trial[0].varies && !trial[1].varies);
 }
 
 static void baselines_that_are_not_there(void **state)
