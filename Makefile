@@ -139,6 +139,7 @@ TESTS := \
 	tests/unit/test_evaluator_predict.c \
 	tests/unit/test_sweep.c \
 	tests/unit/test_predict.c \
+	tests/unit/test_predict_h200.c \
 	tests/unit/test_space.c \
 	tests/unit/test_strategy.c \
 	tests/unit/test_progress.c \
