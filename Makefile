@@ -139,6 +139,7 @@ TESTS := \
 	tests/unit/test_evaluator_predict.c \
 	tests/unit/test_sweep.c \
 	tests/unit/test_predict.c \
+	tests/unit/test_predict_h200.c \
 	tests/unit/test_space.c \
 	tests/unit/test_strategy.c \
 	tests/unit/test_progress.c \
@@ -157,6 +158,7 @@ TESTS := \
 	tests/unit/test_table.c \
 	tests/unit/test_export.c \
 	tests/unit/test_lookup.c \
+	tests/unit/test_lookup_h200.c \
 	tests/unit/test_expr.c \
 	tests/unit/test_expr_random.c \
 	tests/unit/test_problem.c \

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -259,6 +260,17 @@ static int check_and_prepare(struct gt_store *store, bool write, struct gt_err *
     return code;
 }
 
+/* SQLite would wait for ever on a pipe, and blame the disk for a folder. */
+static int check_kind(const char *path, struct gt_err *err)
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
+        return GT_OK; /* what is not there is created, or reported where it is opened */
+    return gt_err_set(err, GT_EDB, "%s is %s, not a database file; name another with --db", path,
+                      S_ISDIR(status.st_mode) ? "a folder" : "a device or a pipe");
+}
+
 int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,
                   struct gt_err *err)
 {
@@ -275,6 +287,8 @@ int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode 
         opened->lock_path = NULL;
         code = gt_err_nomem(err);
     }
+    if (!code)
+        code = check_kind(path, err);
     if (!code && write)
         code = gt_store_check_place(path, err);
     if (!code && write)

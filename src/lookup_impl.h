@@ -32,6 +32,12 @@ bool gt_lookup_fits(const struct gt_candidate *candidate, struct gt_geometry *ge
  * operands, say, needs narrower loads to serve others. */
 bool gt_lookup_mend(struct gt_candidate *candidate, struct gt_geometry *geometry);
 
+/* Changes a few parameters of a candidate that fits where the model promises far more than it errs:
+ * a winner for one row, say, reads B once for each of eight.  won, tuned: the point that was best
+ * for that problem, of which the candidate was made.  Whether anything changed. */
+bool gt_lookup_improve(struct gt_candidate *candidate, const struct gt_point *won,
+                       const struct gt_problem *tuned, struct gt_geometry *geometry);
+
 /* The model's estimate in microseconds; 0: it has none. */
 double gt_lookup_predict(const struct gt_candidate *candidate, const struct gt_geometry *geometry);
 

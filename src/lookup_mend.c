@@ -1,15 +1,18 @@
 /* lookup_mend.c - makes a point that won elsewhere fit the problem at hand.
  *
- * Descent on the number of constraints that are broken: the best change of one parameter as long as
- * one helps, else a change of two. */
+ * Mending is descent on the number of constraints that are broken: the best change of one parameter
+ * as long as one helps, else a change of two.  Improving is descent on the model's time, by steps
+ * so large that they are no error of the model's. */
 #include "lookup_impl.h"
 
 #include "predict.h"
 
 #include <math.h>
 
-#define GT_MEND_ROUNDS 12 /* changes before it is given up */
-#define GT_MEND_PAIRS  3  /* of them, changes of two parameters: each costs milliseconds */
+#define GT_MEND_ROUNDS 12   /* changes before it is given up */
+#define GT_MEND_PAIRS  3    /* of them, changes of two parameters: each costs milliseconds */
+#define GT_IMPROVES    4    /* changes of one parameter for the sake of time */
+#define GT_GAIN        0.75 /* share of the time that a change has to leave, at most */
 
 bool gt_lookup_fits(const struct gt_candidate *candidate, struct gt_geometry *geometry)
 {
@@ -118,4 +121,65 @@ bool gt_lookup_mend(struct gt_candidate *candidate, struct gt_geometry *geometry
             (pairs++ == GT_MEND_PAIRS || !change_two(candidate, &broken)))
             return false;
     return gt_lookup_fits(candidate, geometry);
+}
+
+/* The share of its time that a changed point leaves, by the model.  For the problem that the start
+ * was tuned for, the model should see no gain: what it sees there is its own error, and does not
+ * count here. */
+static double gain(const struct gt_candidate *changed, double before_us,
+                   const struct gt_problem *tuned, double tuned_us)
+{
+    struct gt_candidate there = *changed;
+    double share = judge(changed, 0) / before_us, error = HUGE_VAL;
+
+    if (share >= GT_GAIN)
+        return share;
+    there.problem = tuned;
+    if (tuned_us > 0)
+        error = judge(&there, 0) / tuned_us;
+    return error < 1 ? share / error : share;
+}
+
+/* The change of one parameter that the model likes best; false: none gains enough. */
+static bool improve_one(struct gt_candidate *candidate, const struct gt_problem *tuned,
+                        double tuned_us)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    const struct gt_point start = candidate->point;
+    const double before_us = judge(candidate, 0);
+    struct gt_point best = start;
+    double least = GT_GAIN;
+
+    for (size_t i = 0; i < kernel->params; i++) {
+        candidate->point = start;
+        for (size_t v = 0; v < kernel->param[i].count; v++) {
+            double share;
+
+            candidate->point.value[i] = kernel->param[i].value[v];
+            share = gain(candidate, before_us, tuned, tuned_us);
+            if (share < least) {
+                least = share;
+                best = candidate->point;
+            }
+        }
+    }
+    candidate->point = best;
+    return least < GT_GAIN;
+}
+
+bool gt_lookup_improve(struct gt_candidate *candidate, const struct gt_point *won,
+                       const struct gt_problem *tuned, struct gt_geometry *geometry)
+{
+    struct gt_candidate there = *candidate;
+    double tuned_us;
+    int improved = 0;
+
+    there.point = *won;
+    there.problem = tuned;
+    tuned_us = judge(&there, 0);
+    if (!isfinite(tuned_us))
+        tuned_us = 0;
+    while (improved < GT_IMPROVES && improve_one(candidate, tuned, tuned_us))
+        improved++;
+    return gt_lookup_fits(candidate, geometry) && improved;
 }

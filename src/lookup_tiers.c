@@ -75,7 +75,8 @@ static bool same_kind(const struct gt_problem *asked, const struct gt_problem *t
 }
 
 /* The time to expect here.  The model's estimate, and for a row that was timed, scaled by how far
- * off the model is where it can be checked: on the row's own problem.  0: cannot be told. */
+ * off the model is where it can be checked: for the row's own point on its own problem, the less
+ * the farther that is.  0: cannot be told. */
 static double expect_us(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
                         const struct gt_table_row *row)
 {
@@ -86,9 +87,12 @@ static double expect_us(const struct gt_candidate *candidate, const struct gt_ge
     if (!row || row->predicted || row->cc != candidate->device->cc || us == 0)
         return us;
     there.problem = &row->problem;
-    if (gt_lookup_fits(&there, &unused))
+    if (gt_point_parse(&there.point, there.kernel, row->point, NULL) == GT_OK &&
+        gt_lookup_fits(&there, &unused))
         us_there = gt_lookup_predict(&there, &unused);
-    return us_there > 0 ? us * row->us / us_there : us;
+    if (us_there <= 0)
+        return us;
+    return us * pow(row->us / us_there, exp2(-distance(candidate->problem, &row->problem)));
 }
 
 /* Takes the candidate as the answer if it is the best so far. */
@@ -245,18 +249,23 @@ static int find_near(struct search *search, struct among among, struct gt_err *e
 
     for (size_t i = 0; !code && i < count && i < GT_NEAR_TRIES && taken < GT_NEAR_MOST; i++) {
         double loss = list[i].loss;
+        bool mended = false;
         struct gt_candidate candidate;
+        struct gt_point won;
         struct gt_geometry geometry;
 
         if (!take_row(search, list[i].row, &candidate))
             continue;
+        won = candidate.point;
         if (strcmp(list[i].row->signature, candidate.kernel->signature) != 0)
             loss += GT_LOSS_CHANGED;
         if (!gt_lookup_fits(&candidate, &geometry)) {
             if (!gt_lookup_mend(&candidate, &geometry))
                 continue;
-            loss += GT_LOSS_MENDED;
+            mended = true;
         }
+        if (gt_lookup_improve(&candidate, &won, &list[i].row->problem, &geometry) || mended)
+            loss += GT_LOSS_MENDED;
         consider(search, &candidate, &geometry, list[i].row, loss);
         taken++;
     }

@@ -26,13 +26,16 @@
 #define ATOMIC_SHARE      0.25  /* of the L2 bandwidth that atomic adds reach */
 #define L2_RESIDENT       0.6   /* operands below this share of L2 are read from memory once */
 #define DEFAULT_REGISTERS 64.0  /* descriptions without an estimate */
+#define REGISTERS_MOST    255.0 /* of a thread */
+#define REGISTER_STEP     8.0   /* registers are given out in such steps */
 
 /* A candidate in the model's terms. */
 struct shape {
     double tile_m, tile_n, tile_k, splits, stages, registers, fma, issue, shared, group;
     double blocks, threads, warps, shared_bytes;
     double tiles_m, tiles_n;
-    int resident; /* blocks of an SM */
+    double slices; /* groups of warps of a block that divide the k steps of a tile between them */
+    int resident;  /* blocks of an SM */
 };
 
 /* Joins costs that overlap imperfectly: the fourth or sixth root of the sum of their powers lies
@@ -83,6 +86,26 @@ static void fill_defaults(struct shape *shape, const struct gt_model *model)
         shape->issue = 2 * shape->fma;
     if (!model->shared_words)
         shape->shared = 2 * shape->fma;
+    /* More FMA in a k step than the tile has elements: not every thread does every step. */
+    shape->slices =
+        at_least(round(shape->threads * shape->fma / (shape->tile_m * shape->tile_n)), 1);
+    shape->slices = fmin(shape->slices, shape->tile_k);
+}
+
+/* Registers before the compiler has told.  A template bounds what its threads take by what a block
+ * can have (or the description by max_registers); what is over it spills. */
+static void limit_registers(struct shape *shape, const struct gt_device *device, int limit,
+                            int *spill_bytes)
+{
+    double most = floor(device->regs_sm / (shape->warps * WARP * REGISTER_STEP)) * REGISTER_STEP;
+
+    most = fmin(most, REGISTERS_MOST);
+    if (limit > 0)
+        most = fmin(most, limit);
+    if (most < 1 || shape->registers <= most)
+        return;
+    *spill_bytes += (int)(4 * (shape->registers - most));
+    shape->registers = most;
 }
 
 /* Fills the shape from the geometry and the description's model. */
@@ -143,11 +166,12 @@ static double tile_cycles(const struct shape *shape, const struct gt_problem *pr
     double issue = shape->warps * (shape->fma / FMA_RATE + shape->issue) / SCHEDULERS;
     double shared = shape->warps * shape->shared;
     double bytes = (shape->tile_m + shape->tile_n) * (double)gt_dtype_size(problem->type);
-    double work =
-        resident * shape->tile_k * soften6(soften6(pipe, issue), soften6(shared, bytes / L2_PORT));
+    double steps = shape->tile_k / shape->slices; /* of one warp */
+    double work = resident * soften6(steps * soften6(soften6(pipe, issue), shared),
+                                     shape->tile_k * bytes / L2_PORT);
     /* One warp alone: its instructions one after the other, and the latencies it cannot fill. */
     double step = shape->fma * at_least(SCHEDULERS * WARP / lanes, 1) + shape->issue;
-    double alone = shape->tile_k * at_least(step, SHARED_LATENCY) + BARRIER;
+    double alone = steps * at_least(step, SHARED_LATENCY) + BARRIER;
     double tile = soften4(work, alone);
     double ahead = at_least(shape->stages - 1, 0) * tile; /* loads are issued that long before */
 
@@ -259,8 +283,10 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
         return rc;
     if (registers)
         shape.registers = registers;
+    else
+        limit_registers(&shape, device, geometry->max_registers, &spill_bytes);
     /* Spilled words are stored and loaded again once per k tile. */
-    shape.issue += 2.0 * spill_bytes / 4 / shape.tile_k;
+    shape.issue += 2.0 * spill_bytes / 4 * shape.slices / shape.tile_k;
     shape.resident = gt_device_occupancy(device, (int)shape.registers, (int)shape.threads,
                                          (int64_t)shape.shared_bytes);
     if (shape.resident < 1)

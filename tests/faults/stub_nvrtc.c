@@ -25,7 +25,7 @@ struct program {
 int nvrtcVersion(int *major, int *minor)
 {
     *major = 13;
-    *minor = 99; /* no real compiler's: what is cached under its name is never loaded on a GPU */
+    *minor = 9; /* no compiler's there is: what is cached under its name never meets a GPU */
     return 0;
 }
 

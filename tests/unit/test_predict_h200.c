@@ -1,0 +1,170 @@
+/* test_predict_h200.c - the model against the winners measured on an H200 (db/shipped/h200.csv, the
+ * points of db/measured/h200-f32.csv): how far off it is, and whether it ranks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "kernel.h"
+#include "predict.h"
+#include "table.h"
+
+#define OK(call)                                   \
+    do {                                           \
+        if (call)                                  \
+            fail_msg("%s: %s", #call, w->err.msg); \
+    } while (0)
+
+#define MOST 256 /* rows of the table that are looked at */
+
+struct world {
+    struct gt_kernels kernels;
+    struct gt_table table;
+    struct gt_device device;
+    struct gt_err err;
+};
+
+static int setup(void **state)
+{
+    struct world *w = calloc(1, sizeof(*w));
+
+    assert_non_null(w);
+    OK(gt_kernels_load(&w->kernels, ".", NULL, &w->err));
+    OK(gt_table_load(&w->table, "db/shipped/h200.csv", &w->err));
+    OK(gt_device_profile(&w->device, ".", 90, &w->err));
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+
+    gt_table_release(&w->table);
+    gt_kernels_release(&w->kernels);
+    free(w);
+    return 0;
+}
+
+static double predict(struct world *w, const char *kernel, const char *point,
+                      const struct gt_problem *problem, struct gt_prediction *prediction)
+{
+    struct gt_candidate candidate = {.problem = problem, .device = &w->device};
+    struct gt_geometry geometry;
+
+    candidate.kernel = gt_kernels_find(&w->kernels, kernel, &w->err);
+    assert_non_null(candidate.kernel);
+    OK(gt_point_parse(&candidate.point, candidate.kernel, point, &w->err));
+    OK(gt_candidate_geometry(&candidate, &geometry, &w->err));
+    OK(gt_predict_explain(&candidate, &geometry, 0, 0, prediction, &w->err));
+    return prediction->us;
+}
+
+/* Ranks of value[0..count); equal values share the mean of theirs. */
+static void rank(const double *value, size_t count, double *ranks)
+{
+    for (size_t i = 0; i < count; i++) {
+        ranks[i] = -0.5;
+        for (size_t j = 0; j < count; j++)
+            ranks[i] += value[j] < value[i] ? 1 : value[j] == value[i] ? 0.5 : 0;
+    }
+}
+
+/* Spearman's coefficient. */
+static double rank_correlation(const double *x, const double *y, size_t count)
+{
+    double ranks_x[MOST] = {0}, ranks_y[MOST] = {0}, squares = 0, n = (double)count;
+
+    rank(x, count, ranks_x);
+    rank(y, count, ranks_y);
+    for (size_t i = 0; i < count; i++)
+        squares += (ranks_x[i] - ranks_y[i]) * (ranks_x[i] - ranks_y[i]);
+    return 1 - 6 * squares / (n * (n * n - 1));
+}
+
+/* Every winner within a factor of 1.7 of its measured time, and the order of their times right. */
+static void test_winners(void **state)
+{
+    struct world *w = *state;
+    double measured[MOST] = {0}, predicted[MOST] = {0}, coefficient;
+    size_t count = w->table.rows;
+
+    assert_in_range(count, 33, MOST);
+    for (size_t i = 0; i < count; i++) {
+        const struct gt_table_row *row = &w->table.row[i];
+        struct gt_prediction p;
+        double ratio;
+
+        measured[i] = row->us;
+        predicted[i] = predict(w, row->kernel, row->point, &row->problem, &p);
+        ratio = predicted[i] / measured[i];
+        print_message("%-28s %-9s measured %9.1f predicted %9.1f ratio %.2f, bound by %s\n",
+                      row->text, row->kernel, measured[i], predicted[i], ratio, p.bound);
+        assert_true(ratio > 1 / 1.7 && ratio < 1.7);
+    }
+    coefficient = rank_correlation(measured, predicted, count);
+    print_message("rank correlation of %zu winners: %.3f\n", count, coefficient);
+    assert_true(coefficient > 0.95);
+}
+
+/* One row times a matrix costs the reading of the matrix: a kernel that streams it, whose warps
+ * divide k between them, is bound by memory, and beats every tiled winner. */
+static void test_thin_product(void **state)
+{
+    struct world *w = *state;
+    struct gt_prediction thin, wide, other;
+    struct gt_problem problem;
+    double bytes;
+    size_t tried = 0;
+
+    gt_problem_init(&problem, 1, 4096, 14336);
+    bytes = 4.0 * 4096 * 14336;
+    predict(w, "simt_thin", "ROWS=1,COLUMNS=1,WARPS=32,DEPTH=32", &problem, &thin);
+    predict(w, "simt_thin", "ROWS=1,COLUMNS=4,WARPS=8,DEPTH=8", &problem, &wide);
+    assert_string_equal(thin.bound, "memory");
+    assert_true(thin.us > bytes / (w->device.memory_gbps * 1e3));
+    assert_true(thin.us < 1.25 * bytes / (w->device.memory_gbps * 1e3));
+    assert_true(wide.us > thin.us); /* 32 blocks of 8 warps do not fill the device */
+    for (size_t i = 0; i < w->table.rows; i++) {
+        const struct gt_table_row *row = &w->table.row[i];
+
+        if (strcmp(row->kernel, "simt") != 0 || row->problem.m > 64 || row->problem.trans_a ||
+            row->problem.trans_b)
+            continue;
+        assert_true(predict(w, row->kernel, row->point, &problem, &other) > thin.us);
+        tried++;
+    }
+    assert_true(tried >= 3);
+}
+
+/* An estimate of the registers beyond what a block can have is no reason to refuse the candidate:
+ * the compiler is told the bound and spills. */
+static void test_registers_beyond_the_bound(void **state)
+{
+    struct world *w = *state;
+    const struct gt_table_row *found = NULL;
+    struct gt_prediction p;
+
+    for (size_t i = 0; i < w->table.rows && !found; i++)
+        if (strcmp(w->table.row[i].text, "4096x4096x4096:f32:nt") == 0)
+            found = &w->table.row[i];
+    assert_non_null(found);
+    predict(w, found->kernel, found->point, &found->problem, &p);
+    assert_true(p.blocks_sm >= 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_winners, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_thin_product, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_registers_beyond_the_bound, setup, teardown),
+    };
+
+    return cmocka_run_group_tests_name("predict_h200", tests, NULL, NULL);
+}
