@@ -278,6 +278,17 @@ static int name_lock(struct gt_store *store, struct gt_err *err)
     return code;
 }
 
+/* SQLite would wait for ever on a pipe, and blame the disk for a folder. */
+static int check_kind(const char *path, struct gt_err *err)
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
+        return GT_OK; /* what is not there is created, or reported where it is opened */
+    return gt_err_set(err, GT_EDB, "%s is %s, not a database file; name another with --db", path,
+                      S_ISDIR(status.st_mode) ? "a folder" : "a device or a pipe");
+}
+
 int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,
                   struct gt_err *err)
 {
@@ -292,6 +303,8 @@ int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode 
     opened->path = strdup(path);
     if (!opened->path)
         code = gt_err_nomem(err);
+    if (!code)
+        code = check_kind(path, err);
     if (!code && write)
         code = name_lock(opened, err);
     if (!code && write)

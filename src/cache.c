@@ -189,11 +189,13 @@ static int make_folder(const char *dir, struct gt_err *err)
             continue;
         *at = '\0';
         if (mkdir(path, 0700) && errno != EEXIST)
-            return gt_err_set(err, GT_EIO, "%s: %s", path, strerror(errno));
+            return gt_err_set(err, GT_EIO, "%s: cannot create the cache folder: %s", path,
+                              strerror(errno));
         *at = '/';
     }
     if (mkdir(path, 0700) && errno != EEXIST)
-        return gt_err_set(err, GT_EIO, "%s: %s", path, strerror(errno));
+        return gt_err_set(err, GT_EIO, "%s: cannot create the cache folder: %s", path,
+                          strerror(errno));
     if (stat(path, &status))
         return gt_err_set(err, GT_EIO, "%s: %s", path, strerror(errno));
     if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 022))

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define GT_MAP_FIRST 256 /* slots; a power of two */
@@ -242,6 +243,20 @@ const struct gt_options *gt_lookup_options(const struct gt *gt)
     return &gt->options;
 }
 
+/* A table that somebody named; a folder without any is a slip. */
+static int load_named(struct gt *gt, const char *path, struct gt_err *err)
+{
+    size_t before = gt->sources.table.rows;
+    int code = gt_table_load(&gt->sources.table, path, err);
+    struct stat status;
+
+    if (!code && gt->sources.table.rows == before && stat(path, &status) == 0 &&
+        S_ISDIR(status.st_mode))
+        return gt_err_set(err, GT_EDB, "%s: no table (*.csv, *.db) with a row in this folder",
+                          path);
+    return code;
+}
+
 /* The user's table, then the system's; only the default one may be missing. */
 static int load_tables(struct gt *gt, struct gt_err *err)
 {
@@ -250,12 +265,12 @@ static int load_tables(struct gt *gt, struct gt_err *err)
     int code = GT_OK;
 
     if (options->user_db)
-        code = gt_table_load(&gt->sources.table, options->user_db, err);
+        code = load_named(gt, options->user_db, err);
     gt->sources.user_rows = gt->sources.table.rows;
     if (code)
         return code;
     if (options->system_db)
-        return gt_table_load(&gt->sources.table, options->system_db, err);
+        return load_named(gt, options->system_db, err);
     if (asprintf(&shipped, "%s/db/shipped", gt->data_dir) < 0)
         return gt_err_nomem(err);
     if (access(shipped, F_OK) == 0)

@@ -351,6 +351,10 @@ int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err)
     struct stat status;
 
     if (stat(path, &status) != 0)
-        return gt_err_set(err, GT_EIO, "%s: cannot open the table: %s", path, strerror(errno));
-    return S_ISDIR(status.st_mode) ? load_folder(table, path, err) : load_file(table, path, err);
+        return gt_err_set(err, GT_EDB, "%s: cannot open the table: %s", path, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return load_folder(table, path, err);
+    if (!S_ISREG(status.st_mode))
+        return gt_err_set(err, GT_EDB, "%s: neither a file nor a folder of tables", path);
+    return load_file(table, path, err);
 }

@@ -309,7 +309,10 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     free(weight);
     free(problem);
     rc = rc ? rc : closed;
-    return rc ? rc : bench.done ? GT_OK : GT_EXIT_NOTHING;
+    if (!rc && !bench.done)
+        rc = gt_err_set(err, GT_EXIT_NOTHING,
+                        "no problem has a winner for this device; tune them, or give --budget");
+    return rc;
 }
 
 const struct gt_command gt_command_bench = {

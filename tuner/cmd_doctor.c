@@ -13,6 +13,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "../db/store.h"
 #include "../src/cache.h"
 #include "../src/compile.h"
 #include "../src/cuda_api.h"
@@ -39,7 +40,7 @@ struct options {
 
 static const struct gt_option option_table[] = {
     {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
-     "database whose place is looked at (default: gemmtune.db)", NULL, 0, 0},
+     "database that is looked at, with its place (default: gemmtune.db)", NULL, 0, 0},
     GT_OPTIONS_END,
 };
 
@@ -189,8 +190,25 @@ static void find_room(struct finding *finding, const char *path, bool live_datab
 static void find_database(const struct gt_cli *cli, const struct options *options,
                           struct finding *finding)
 {
+    const char *path = options->db ? options->db : "gemmtune.db";
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+    struct gt_store *store = NULL;
+    struct stat status;
+    struct gt_err err;
+
     (void)cli;
-    find_room(finding, options->db ? options->db : "gemmtune.db", true);
+    find_room(finding, path, true);
+    if (folder && access(folder, F_OK) != 0) {
+        finding->verdict = MISSING;
+        snprintf(finding->text, sizeof(finding->text), "%s: there is no folder %s", path, folder);
+    } else if (stat(path, &status) == 0 && status.st_size &&
+               gt_store_open(&store, path, GT_STORE_READ, &err)) {
+        finding->verdict = MISSING;
+        snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
+    }
+    gt_store_close(store);
+    free(folder);
 }
 
 static void find_cache(const struct gt_cli *cli, const struct options *options,

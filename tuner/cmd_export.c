@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../db/store.h"
@@ -41,25 +42,31 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* Writes the text beside `path` and renames it, so that a failure leaves the old file. */
+/* Writes the text beside `path` and renames it, so that a failure leaves the old file.  A device or
+ * a pipe (/dev/stdout) is written to: it must not be replaced. */
 static int export_file(const char *path, enum gt_export_format format, struct gt_store *store,
                        const struct gt_row_filter *filter, int64_t *rows, struct gt_err *err)
 {
+    struct stat status;
+    bool direct = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
     char fresh[4096];
     FILE *file;
     int rc;
 
-    if ((size_t)snprintf(fresh, sizeof(fresh), "%s.new", path) >= sizeof(fresh))
+    if ((size_t)snprintf(fresh, sizeof(fresh), "%s%s", path, direct ? "" : ".new") >= sizeof(fresh))
         return gt_err_set(err, GT_EIO, "%s: the name is too long", path);
     file = fopen(fresh, "w");
     if (!file)
         return gt_err_set(err, GT_EIO, "%s: cannot write: %s", fresh, strerror(errno));
     rc = gt_export(file, format, store, filter, rows, err);
-    if (!rc && (fflush(file) || fsync(fileno(file)) || ferror(file)))
+    if (!rc && (fflush(file) || (!direct && fsync(fileno(file))) || ferror(file)))
         rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", fresh, strerror(errno));
     fclose(file);
+    if (direct)
+        return rc;
     if (!rc && rename(fresh, path))
-        rc = gt_err_set(err, GT_EIO, "%s: cannot rename: %s", fresh, strerror(errno));
+        rc =
+            gt_err_set(err, GT_EIO, "%s: cannot rename it to %s: %s", fresh, path, strerror(errno));
     if (rc)
         unlink(fresh);
     return rc;

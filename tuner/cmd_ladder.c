@@ -182,7 +182,9 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     gt_session_close(&session);
     free(problem);
     rc = rc ? rc : closed;
-    return rc ? rc : done ? GT_OK : GT_EXIT_NOTHING;
+    if (!rc && !done)
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "no rung has a valid candidate; the table says why");
+    return rc;
 }
 
 const struct gt_command gt_command_ladder = {

@@ -80,6 +80,14 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
     fprintf(out, "  workspace  %zu bytes\n", answer->workspace_bytes);
 }
 
+static void add_sizes(cJSON *json, const char *key, const unsigned size[3])
+{
+    cJSON *list = cJSON_AddArrayToObject(json, key);
+
+    for (int i = 0; i < 3; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(size[i]));
+}
+
 static cJSON *answer_json(const char *problem, const struct gt_answer *answer)
 {
     cJSON *json = cJSON_CreateObject();
@@ -95,6 +103,8 @@ static cJSON *answer_json(const char *problem, const struct gt_answer *answer)
     cJSON_AddBoolToObject(json, "predicted", answer->predicted);
     cJSON_AddNumberToObject(json, "us", answer->us);
     cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss);
+    add_sizes(json, "grid", answer->grid);
+    add_sizes(json, "block", answer->block);
     cJSON_AddNumberToObject(json, "shared_bytes", answer->shared_bytes);
     cJSON_AddNumberToObject(json, "workspace_bytes", (double)answer->workspace_bytes);
     return json;
@@ -150,7 +160,10 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     else
         cJSON_Delete(list);
     gt_close(gt);
-    return rc ? rc : answered ? GT_OK : GT_EXIT_NOTHING;
+    if (!rc && !answered)
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "no kernel serves %s%s on sm_%d", argv[0],
+                        argc > 1 ? " or any of the other problems" : "", cc);
+    return rc;
 }
 
 const struct gt_command gt_command_lookup = {

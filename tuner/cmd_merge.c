@@ -28,7 +28,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 
         rc = gt_store_merge(store, argv[i], &rows, err);
         if (!rc && !cli->quiet)
-            fprintf(cli->log, "%s: %lld trials taken into %s\n", argv[i], (long long)rows, into);
+            fprintf(cli->log, "%s: %lld trial%s taken into %s\n", argv[i], (long long)rows,
+                    rows == 1 ? "" : "s", into);
     }
     gt_store_close(store);
     return rc;

@@ -78,36 +78,52 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
     fprintf(out, " %5d %7lld  %s\n", trial->registers, (long long)trial->shared_bytes, point->text);
 }
 
-/* Keeps the reason of the first trial that failed. */
+/* Where take_reason looks and what it found. */
+struct reason {
+    const struct gt_kernels *kernels;
+    struct gt_strbuf text;
+};
+
+/* Keeps the reason of the first trial that failed, of a kernel as it is described now. */
 static int take_reason(void *context, const struct gt_row *row, struct gt_err *err)
 {
-    struct gt_strbuf *reason = context;
-
+    struct reason *reason = context;
     const char *detail = row->detail ? row->detail : "";
+    struct gt_err ignored;
+    const struct gt_kernel *kernel = gt_kernels_find(reason->kernels, row->kernel, &ignored);
 
-    if (!reason->length && row->status != GT_STATUS_OK)
-        gt_strbuf_addf(reason, "%s %s: %s%s%.*s", row->kernel, row->point,
+    if (!reason->text.length && row->status != GT_STATUS_OK && kernel &&
+        strcmp(kernel->signature, row->signature) == 0)
+        gt_strbuf_addf(&reason->text, "; %s %s: %s%s%.*s", row->kernel, row->point,
                        gt_status_name(row->status), *detail ? ": " : "", (int)strcspn(detail, "\n"),
                        detail);
-    return gt_strbuf_check(reason, err);
+    return gt_strbuf_check(&reason->text, err);
 }
 
-/* Why there is no row: no kernel serves the problem, or what became of one that was tried. */
-static void print_nothing(const struct gt_session *session, const struct gt_sweep_result *result)
+void gt_report_nothing(struct gt_strbuf *buf, const struct gt_session *session,
+                       const struct gt_sweep_result *result)
 {
-    struct gt_strbuf reason = GT_STRBUF_INIT;
+    struct reason reason = {&session->kernels, GT_STRBUF_INIT};
     char text[GT_PROBLEM_TEXT_MAX];
     const struct gt_row_filter filter = {.problem = text, .cc = session->evaluator->device.cc};
     struct gt_err ignored;
 
     gt_problem_format(result->problem, text);
+    gt_strbuf_add(buf, "no valid candidate");
     if (result->nothing.code)
-        gt_strbuf_add(&reason, result->nothing.msg);
-    else if (gt_store_rows(session->store, &filter, take_reason, &reason, &ignored))
-        gt_strbuf_reset(&reason);
-    fprintf(session->cli->out, "no valid candidate%s%s\n\n", reason.length ? "; " : "",
-            reason.text);
-    gt_strbuf_release(&reason);
+        gt_strbuf_addf(buf, "; %s", result->nothing.msg);
+    else if (gt_store_rows(session->store, &filter, take_reason, &reason, &ignored) == GT_OK)
+        gt_strbuf_add(buf, reason.text.text);
+    gt_strbuf_release(&reason.text);
+}
+
+static void print_nothing(const struct gt_session *session, const struct gt_sweep_result *result)
+{
+    struct gt_strbuf sentence = GT_STRBUF_INIT;
+
+    gt_report_nothing(&sentence, session, result);
+    fprintf(session->cli->out, "%s\n\n", sentence.text);
+    gt_strbuf_release(&sentence);
 }
 
 void gt_report_result(const struct gt_session *session, const struct gt_sweep_result *result,

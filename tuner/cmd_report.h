@@ -14,6 +14,10 @@ void gt_report_result(const struct gt_session *session, const struct gt_sweep_re
 void gt_report_point(struct gt_strbuf *buf, const struct gt_kernel *kernel,
                      const struct gt_point *point);
 
+/* Appends why the problem has no row: no kernel serves it, or what became of one that was tried. */
+void gt_report_nothing(struct gt_strbuf *buf, const struct gt_session *session,
+                       const struct gt_sweep_result *result);
+
 /* What the run did, in one or two sentences on cli->log. */
 void gt_report_summary(const struct gt_session *session, const struct gt_sweep_result *result);
 

@@ -294,8 +294,9 @@ int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
         at += length + (at[length] == ',');
     }
     if (!rc && !n)
-        rc = gt_err_set(err, GT_ECONFIG, "no kernel to choose from: %s",
-                        names ? "--kernels is empty" : "no description has role production");
+        rc = names ? gt_err_set(err, GT_ESYNTAX, "--kernels names no kernel")
+                   : gt_err_set(err, GT_ECONFIG,
+                                "no kernel to choose from: no description has role production");
     if (rc) {
         free(chosen);
         return rc;

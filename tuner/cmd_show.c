@@ -170,9 +170,8 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
     if (rc)
         goto out;
     if (broken) {
-        fprintf(cli->out, "\nnot valid here: %d constraint%s broken\n", broken,
-                broken > 1 ? "s are" : " is");
-        rc = GT_EXIT_NOTHING;
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "%s %s is not valid here: %d constraint%s broken",
+                        candidate->kernel->name, point.text, broken, broken > 1 ? "s are" : " is");
         goto out;
     }
     rc = gt_candidate_geometry(candidate, &geometry, err);

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include "../src/err.h"
+#include "../src/problem.h"
+#include "../src/strbuf.h"
 #include "cmd_report.h"
 #include "cmd_session.h"
 #include "commands.h"
@@ -29,6 +31,21 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
+/* The sentence for a run without any valid candidate. */
+static int nothing_valid(const struct gt_session *session, const struct gt_sweep_result *result,
+                         size_t count, struct gt_err *err)
+{
+    struct gt_strbuf sentence = GT_STRBUF_INIT;
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    gt_problem_format(result->problem, text);
+    gt_report_nothing(&sentence, session, result);
+    gt_err_set(err, GT_EXIT_NOTHING, "%s: %s%s", text, sentence.text,
+               count > 1 ? " (and the same of every other problem)" : "");
+    gt_strbuf_release(&sentence);
+    return GT_EXIT_NOTHING;
+}
+
 /* Prints what was reached; 4 if no problem has a valid candidate. */
 static int report(const struct gt_session *session, const struct gt_sweep_result *result,
                   size_t count, size_t rows, struct gt_err *err)
@@ -46,7 +63,7 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
     }
     if (session->cli->json)
         rc = gt_report_json(session, result, count, err);
-    return rc ? rc : valid ? GT_OK : GT_EXIT_NOTHING;
+    return rc ? rc : valid ? GT_OK : nothing_valid(session, result, count, err);
 }
 
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)

@@ -40,6 +40,9 @@ int gt_evaluator_open(struct gt_evaluator **out, const char *device,
         return gt_err_set(err, GT_ENOTFOUND,
                           "--device %s: unknown; 'cuda', 'cuda:N' and 'predict:sm_NN' are known",
                           device);
+    if (colon && !colon[1])
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--device %s needs a number or an arch after the colon", device);
     evaluator = calloc(1, sizeof(*evaluator));
     if (!evaluator)
         return gt_err_nomem(err);

@@ -212,13 +212,15 @@ int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct g
         }
         wait_for_workers(cuda, 1000);
     }
-    gt_entries_take(&cuda->compiling, ticket);
+    /* It is the caller's: wherever an error has left it, no list may keep it. */
+    if (!gt_entries_take(&cuda->compiling, ticket) && !gt_entries_take(&cuda->ready, ticket))
+        gt_entries_take(&cuda->done, ticket);
     return rc;
 }
 
 /* --- the interface ---------------------------------------------------------------------------- */
 
-static void update_stats(struct gt_evaluator *evaluator)
+void gt_cuda_update_stats(struct gt_evaluator *evaluator)
 {
     const struct gt_cuda *cuda = evaluator->state;
     struct gt_evaluator_stats *stats = &evaluator->stats;
@@ -283,7 +285,7 @@ static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t
             if (cuda->unrecorded == entry)
                 cuda->unrecorded = NULL;
             free(entry);
-            update_stats(evaluator);
+            gt_cuda_update_stats(evaluator);
             return 1;
         }
         if (rc)
@@ -329,7 +331,7 @@ static int cuda_open_problem(struct gt_evaluator *evaluator, const struct gt_pro
     cuda->busy_before = cuda->gpu.busy_s;
     rc = gt_gpu_client_problem(&cuda->gpu, problem,
                                PREPARE_S + gt_problem_flops(problem) / PREPARE_FLOPS, err);
-    update_stats(evaluator);
+    gt_cuda_update_stats(evaluator);
     return rc;
 }
 

@@ -56,6 +56,9 @@ int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct g
 /* Waits for the candidate on the GPU, which is done then. */
 int gt_cuda_settle(struct gt_cuda *cuda, struct gt_err *err);
 
+/* Fills evaluator->stats; after every request that the GPU worker has worked on. */
+void gt_cuda_update_stats(struct gt_evaluator *evaluator);
+
 /* The entry's trial gets a status of the supervisor's. */
 void gt_cuda_finish_with(struct gt_entry *entry, enum gt_status status, const char *detail);
 

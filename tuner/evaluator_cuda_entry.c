@@ -84,6 +84,7 @@ static void complete_trial(const struct gt_entry *entry, struct gt_trial *trial)
     if (gt_candidate_geometry(&entry->candidate, &geometry, NULL))
         return;
     trial->workspace_bytes = (int64_t)geometry.workspace_bytes;
+    trial->varies = !geometry.deterministic;
     for (i = 0; i < geometry.launches; i++) {
         const int64_t shared = (int64_t)geometry.launch[i].shared_bytes + trial->static_shared;
 

@@ -1,9 +1,9 @@
 /* evaluator_cuda_finals.c - the blocking requests of the cuda evaluator: sampling one candidate,
  * the final among several, the cuBLASLt baseline, the reference kernel.
  *
- * A final that kills the worker names no culprit: its candidates are then sampled one by one, those
- * that fail are out, and the final is held again.  If that does not help either, the samples are
- * the answer. */
+ * A final that fails or kills the worker names no culprit: its candidates are then sampled one by
+ * one, those that fail are out, and the final is held again.  If that does not help either, the
+ * samples are the answer. */
 #include "evaluator_cuda.h"
 
 #include "../src/err.h"
@@ -90,6 +90,7 @@ int gt_cuda_sample(struct gt_evaluator *evaluator, const struct gt_candidate *ca
         gt_cuda_finish_with(&entry, entry.compiled.status, entry.compiled.detail);
     } else {
         rc = sample_entry(cuda, &entry, err);
+        gt_cuda_update_stats(evaluator);
         if (rc)
             return rc;
     }
@@ -132,13 +133,14 @@ int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baselin
     rc = run_baseline(cuda, baseline, &why);
     if (rc == GT_ELOST && cuda->gpu.process.pid == 0)
         rc = run_baseline(cuda, baseline, &why);
+    gt_cuda_update_stats(evaluator);
     cuda->has_baseline = !rc;
     if (rc == GT_ELOST && cuda->gpu.process.pid == 0 && !gt_gpu_client_ready(&cuda->gpu, NULL))
         rc = GT_ENOTFOUND;
     return rc ? gt_err_set(err, rc, "%s", why.msg) : GT_OK;
 }
 
-/* One final of the entries that are still in.  *lost: the worker died of it. */
+/* One final of the entries that are still in.  *lost: it did not come about. */
 static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count, int rounds,
                       struct gt_trial *baseline, bool *lost, struct gt_err *err)
 {
@@ -169,11 +171,11 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     rc = call(cuda, cuda->floor_s + runs * gt_cuda_launch_s(cuda), &reply, err);
     if (rc)
         return rc;
-    *lost = reply.lost != GT_STATUS_NONE || reply.code == GT_ECUDA;
+    if (reply.code == GT_ESTALE) /* the kernels' files changed: no final can be held */
+        return gt_err_set(err, reply.code, "%s", reply.sentence);
+    *lost = reply.lost != GT_STATUS_NONE || reply.code;
     if (*lost)
         return GT_OK;
-    if (reply.code)
-        return gt_err_set(err, reply.code, "%s", reply.sentence);
     for (i = 0; !rc && i < count; i++) {
         if (entry[i].trial.status == GT_STATUS_NONE) /* in the order they were sent */
             rc = gt_cuda_read_trial(&reply, &entry[i], &entry[i].trial);
@@ -184,8 +186,8 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     return gt_wire_finish(&reply.in, err);
 }
 
-/* After a final that killed the worker: who does so alone is out.  alone[i]: the samples of the
- * others. */
+/* After a final that failed or killed the worker: who does so alone is out.  alone[i]: the samples
+ * of the others. */
 static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t count,
                          struct gt_trial *alone, struct gt_err *err)
 {
@@ -203,8 +205,7 @@ static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t co
     return rc;
 }
 
-/* Finals until one does not kill the worker; what was sampled alone stands in for one that does not
- * come about. */
+/* Finals until one comes about; what was sampled alone stands in for one that does not. */
 static int try_finals(struct gt_evaluator *evaluator, struct gt_entry *entry, size_t count,
                       int rounds, struct gt_trial *trial, struct gt_trial *baseline,
                       struct gt_err *err)
@@ -221,8 +222,8 @@ static int try_finals(struct gt_evaluator *evaluator, struct gt_entry *entry, si
             rc = find_culprits(cuda, entry, count, trial, err);
     }
     if (!rc && lost && events->notice)
-        events->notice(events->context, "the final is given up: it ended its worker each time, "
-                                        "though the candidates pass alone");
+        events->notice(events->context, "the final is given up: it failed each time, though the "
+                                        "candidates pass alone");
     for (i = 0; !rc && i < count; i++) {
         if (entry[i].trial.status != GT_STATUS_NONE)
             trial[i] = entry[i].trial;
@@ -256,6 +257,7 @@ int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *can
     }
     if (!rc)
         rc = try_finals(evaluator, entry, count, rounds, trial, baseline, err);
+    gt_cuda_update_stats(evaluator);
     free(entry);
     return rc;
 }
@@ -272,6 +274,7 @@ int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err 
             return rc;
         gt_wire_begin(&cuda->gpu.frame, GT_MSG_REFERENCE);
         rc = call(cuda, REFERENCE_S, &reply, err);
+        gt_cuda_update_stats(evaluator);
         if (rc)
             return rc;
         if (reply.lost || reply.code)

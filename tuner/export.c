@@ -42,7 +42,7 @@ int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_e
             return GT_OK;
         }
     return gt_err_set(err, GT_ENOTFOUND,
-                      "there is no export format '%s'; there are csv, json, md, c and shipped",
+                      "there is no export format '%s'; there are csv, json, md, c, shipped and db",
                       text);
 }
 

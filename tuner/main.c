@@ -118,7 +118,7 @@ static void print_help(FILE *out, const struct gt_command *command)
         fputc('\n', out);
     }
     fprintf(out, "Options of every command:\n");
-    gt_options_help(out, common_options);
+    gt_options_help(out, common_options + !command->json); /* --json is the first */
     if (sweep)
         fprintf(out, "\n%s", exit_codes);
 }
@@ -195,9 +195,11 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
         goto out;
     }
     if (argc < command->min_args || argc > command->max_args) {
-        rc = gt_err_set(err, GT_ESYNTAX, "%s; usage: tune %s",
-                        argc < command->min_args ? "a word is missing" : "too many words",
-                        command->usage);
+        if (argc < command->min_args)
+            rc = gt_err_set(err, GT_ESYNTAX, "a word is missing; usage: tune %s", command->usage);
+        else
+            rc = gt_err_set(err, GT_ESYNTAX, "'%s' is one word too many; usage: tune %s",
+                            argv[command->max_args], command->usage);
         goto out;
     }
     if (cli->json && !command->json) {
@@ -228,12 +230,13 @@ static bool run_worker(int argc, char **argv, int *code)
     return true;
 }
 
-/* One line, whatever words of a library the sentence quotes. */
+/* One line without control characters, whatever words of a library or a file the sentence quotes.
+ */
 static void print_error(const struct gt_err *err)
 {
     fputs("tune: ", stderr);
     for (const char *c = err->msg; *c; c++)
-        fputc(*c == '\n' ? ' ' : *c, stderr);
+        fputc(*c == '\n' ? ' ' : (unsigned char)*c < ' ' || *c == 127 ? '?' : *c, stderr);
     fputc('\n', stderr);
 }
 
@@ -258,7 +261,7 @@ int main(int argc, char **argv)
         quiet = errno == EPIPE; /* `tune ... | head` has seen enough */
         rc = gt_err_set(&err, GT_EIO, "cannot write standard output: %s", strerror(errno));
     }
-    if (rc < 0 && !quiet)
+    if ((rc < 0 && !quiet) || (rc > 0 && err.code == rc))
         print_error(&err);
     free(cli.data_dir);
     free(joined);

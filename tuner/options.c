@@ -104,6 +104,9 @@ static int set_field(const struct gt_option *option, void *fields, const char *v
     struct gt_texts *texts = field;
     int rc;
 
+    if (value && !*value)
+        return gt_err_set(err, GT_ESYNTAX, "option '--%s' needs a value, not an empty one",
+                          option->name);
     if (option->choices && !is_choice(option->choices, value))
         return gt_err_set(err, GT_ESYNTAX, "--%s: '%s' is none of %s", option->name, value,
                           option->choices);

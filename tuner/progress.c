@@ -105,7 +105,7 @@ static void add_counts(struct gt_strbuf *buf, const struct gt_progress_state *st
     const char *between = ": ";
 
     gt_strbuf_addf(buf, "%lld", (long long)state->done);
-    if (state->trials_limit)
+    if (state->trials_limit && state->trials_limit >= state->done)
         gt_strbuf_addf(buf, "/%lld", (long long)state->trials_limit);
     gt_strbuf_add(buf, " tried");
     for (int status = GT_STATUS_NONE + 1; status < GT_STATUS_COUNT; status++) {

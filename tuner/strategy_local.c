@@ -5,7 +5,8 @@
  * A walker tries the neighbours of its place in random order and moves to the first faster one; a
  * place without faster neighbours is a local optimum, and the walker starts anew: from the fastest
  * seed nobody started from (random points take the place of missing seeds), else from the best
- * point with a few parameters changed at random. */
+ * point with a few parameters changed at random.  Such points are also given out while all walkers
+ * wait and little is in flight: a machine with many compilers would idle otherwise. */
 #include "../src/err.h"
 #include "strategy.h"
 
@@ -14,6 +15,7 @@
 
 #define WALKERS        6
 #define FLYING         8    /* neighbours a walker has in flight at most */
+#define BUSY           48   /* points in flight that keep many compilers and the GPU at work */
 #define EXPLORE        24   /* random points before the first walk, if there are fewer seeds */
 #define START_WITHIN   1.5f /* a point slower than this times the best is no start */
 #define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
@@ -255,8 +257,10 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
         for (size_t i = 0; i < WALKERS; i++)
             if (step(strategy, order[i], point) == GT_NEXT_POINT)
                 return GT_NEXT_POINT;
-        if (strategy->flying)
-            return GT_NEXT_WAIT;
+        if (strategy->flying) {
+            *point = strategy->flying < BUSY ? kick(strategy) : SIZE_MAX;
+            return *point == SIZE_MAX ? GT_NEXT_WAIT : GT_NEXT_POINT;
+        }
     }
 }
 

@@ -161,18 +161,20 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
 struct resume {
     struct gt_race *race;
     struct gt_lane *lane;
-    struct blamed { /* attempts that never ended, to be stored once the visit is over */
+    struct blamed { /* have had all their attempts, to be stored once the visit is over */
         struct gt_point point;
         size_t index;
-        int attempts;
+        struct gt_trial trial;
     } * blamed;
     size_t blames, capacity;
 };
 
-/* A launch without an end: tried again, or blamed for it. */
+/* A launch that never ended, or whose end was not final: tried again, or that was its last attempt.
+ * Then its trial is stored, an old one too: its last attempt may be one that never ended. */
 static int resume_attempt(struct resume *resume, const struct gt_point *point, size_t index,
-                          int attempts, struct gt_err *err)
+                          const struct gt_trial *trial, int attempts, struct gt_err *err)
 {
+    struct blamed *blamed;
     int rc;
 
     if (attempts < GT_MAX_ATTEMPTS) {
@@ -183,9 +185,17 @@ static int resume_attempt(struct resume *resume, const struct gt_point *point, s
     }
     rc = gt_sweep_reserve((void **)&resume->blamed, resume->blames, &resume->capacity,
                           sizeof(*resume->blamed), err);
-    if (!rc)
-        resume->blamed[resume->blames++] = (struct blamed){*point, index, attempts};
-    return rc;
+    if (rc)
+        return rc;
+    blamed = &resume->blamed[resume->blames++];
+    *blamed = (struct blamed){*point, index, *trial};
+    if (trial->status == GT_STATUS_NONE) {
+        blamed->trial.status = GT_STATUS_FAULT;
+        snprintf(blamed->trial.detail, sizeof(blamed->trial.detail),
+                 "launched %d times, and each time the tuner did not live to see the end",
+                 attempts);
+    }
+    return GT_OK;
 }
 
 static int on_resume(void *context, const char *text, const struct gt_trial *trial, int attempts,
@@ -201,10 +211,8 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
     if (gt_point_parse(&point, lane->kernel, text, NULL) != GT_OK)
         return GT_OK; /* of a description that has changed without its values: not ours to judge */
     index = gt_space_find(&lane->space, &point);
-    if (trial->status == GT_STATUS_NONE)
-        return resume_attempt(resume, &point, index, attempts, err);
-    if (!gt_status_final(trial->status) && attempts < GT_MAX_ATTEMPTS)
-        return resume_attempt(resume, &point, index, attempts, err);
+    if (!gt_status_final(trial->status))
+        return resume_attempt(resume, &point, index, trial, attempts, err);
     if (index != SIZE_MAX)
         gt_strategy_tell(lane->strategy, index, trial->status == GT_STATUS_OK ? trial->us : 0);
     rc = gt_sweep_rank(race, lane->kernel, &point, trial, true, err);
@@ -219,16 +227,12 @@ int gt_sweep_resume(struct gt_race *race, struct gt_lane *lane, struct gt_err *e
 
     for (size_t i = 0; i < resume.blames && !rc; i++) {
         const struct blamed *blamed = &resume.blamed[i];
-        struct gt_trial trial = {.status = GT_STATUS_FAULT};
 
-        snprintf(trial.detail, sizeof(trial.detail),
-                 "launched %d times, and each time the tuner did not live to see the end",
-                 blamed->attempts);
-        rc = gt_sweep_store(race, lane, &blamed->point, &trial, false, err);
+        rc = gt_sweep_store(race, lane, &blamed->point, &blamed->trial, false, err);
         if (!rc && blamed->index != SIZE_MAX)
             gt_strategy_tell(lane->strategy, blamed->index, 0);
         if (!rc)
-            rc = count(race, lane, &trial, true, err);
+            rc = count(race, lane, &blamed->trial, true, err);
     }
     free(resume.blamed);
     return rc;

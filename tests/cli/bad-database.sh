@@ -20,3 +20,11 @@ sweep nowhere/deeper.db
 mkdir folder.db
 sweep folder.db
 cat text.db
+# Nothing is waited for, and look-ups say the same.
+mkfifo pipe.db
+sweep pipe.db
+for db in pipe.db folder.db nowhere.db text.db; do
+    t lookup 128x128x128 --arch sm_86 --db $db
+    t export --db $db
+done
+t merge pipe.db --db new.db

@@ -12,3 +12,4 @@ t show simt_warptile TM=3
 t show simt_warptile TM
 t show simt_warptile TM=4,TM=8
 t export --format xml
+t --arch sm_86 --shape 64x64x64 --device cuda:

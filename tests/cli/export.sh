@@ -15,3 +15,12 @@ t export --format db -o copy.db -q
 t export --format db -o copy.db -q
 t export --db copy.db | wc -l
 t export --db none.db
+# What is no file is written to, not replaced.
+mkfifo pipe
+cat pipe > read &
+t export -o pipe -q
+wait
+wc -l < read
+[[ -p pipe ]] && echo "still a pipe"
+mkdir folder
+t export -o folder

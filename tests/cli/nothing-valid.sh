@@ -2,3 +2,14 @@
 need_nvrtc
 t --arch sm_86 --shape 64x64x64:f16 --kernels simt_naive
 t --arch sm_86 --shape 64x64x64:f16 --shape 64x64x64 --kernels simt_naive --budget 2 --rows 1
+t --arch sm_86 --shape 64x64x64:f16 --kernels simt_naive -q --json | grep -v point
+t lookup 64x64x64:f16 --arch sm_86
+# The reason is one of the kernel as it is now: trials of an earlier text do not speak for it.
+mkdir mine
+sed 's/"simt_naive"/"mine"/' "$ROOT/configs/kernels/simt_naive.json" > mine/mine.json
+sed 's/args.m/args.mm/' "$ROOT/templates/simt/naive.cu" > mine/naive.cu
+sed -i 's|templates/simt/naive.cu|naive.cu|' mine/mine.json
+try() { t --arch sm_86 --shape 32x32x32 --kernels-dir mine --kernels mine --budget 1 -q; }
+try
+sed -i 's/args.mm/args.mmm/' mine/naive.cu
+try

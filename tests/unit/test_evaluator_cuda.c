@@ -34,9 +34,10 @@ enum fault {
     CRASH,
     EXITS,
     WRONG,
-    ERROR,       /* the stage itself fails */
-    FINAL_CRASH, /* passes alone and kills the final */
-    NONSENSE,    /* an answer that cannot be */
+    ERROR,         /* the stage itself fails */
+    FINAL_CRASH,   /* passes alone and kills the final */
+    NONSENSE,      /* an answer that cannot be */
+    FINAL_REFUSED, /* passes alone, is refused in the final */
     FAULTS
 };
 
@@ -200,6 +201,8 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, s
     for (i = 0; !rc && i < entries; i++) {
         if (entry[i].candidate->point.value[0] == FINAL_CRASH)
             abort();
+        if (entry[i].candidate->point.value[0] == FINAL_REFUSED)
+            return gt_err_set(err, GT_ERANGE, "cuLaunchKernel: refused");
         rc = play(bench, entry[i].candidate, entry[i].size, &trial[i], err);
         trial[i].stage = 3;
         trial[i].samples = rounds;
@@ -242,11 +245,11 @@ static const char description[] =
     "\"templates/played.cu\", \"role\": \"production\",\n"
     "\"serves\": {\"types\": [\"f32\"], \"out\": [\"f32\"], \"layouts\": [\"nn\"], \"min_cc\": 75, "
     "\"max_cc\": 129, \"accuracy\": \"strict\", \"epilogues\": [\"none\"], \"batch\": false},\n"
-    "\"params\": [{\"name\": \"FAULT\", \"values\": [0,1,2,3,4,5,6,7,8,9], \"default\": 0, "
+    "\"params\": [{\"name\": \"FAULT\", \"values\": [0,1,2,3,4,5,6,7,8,9,10], \"default\": 0, "
     "\"kind\": \"compile\", \"doc\": \"d\"},\n"
     " {\"name\": \"WIDE\", \"values\": [0,1,2,3,4,5,6,7], \"default\": 0, \"kind\": \"compile\", "
     "\"doc\": \"d\"}],\n"
-    "\"derive\": [], \"constraints\": [],\n"
+    "\"derive\": [], \"constraints\": [], \"deterministic\": \"WIDE != 6\",\n"
     "\"launches\": [{\"entry\": \"gemm\", \"when\": \"1\", \"grid\": [\"1\",\"1\",\"1\"], "
     "\"block\": "
     "[\"32\",\"1\",\"1\"], \"shared\": \"64\"}]}\n";
@@ -447,10 +450,17 @@ static void collect(struct fixture *f, struct gt_trial *trial, size_t count)
 static void each_fault_is_its_own(void **state)
 {
     static const enum gt_status expected[FAULTS] = {
-        GT_STATUS_OK,      GT_STATUS_COMPILE_ERROR, GT_STATUS_FAULT,
-        GT_STATUS_TIMEOUT, GT_STATUS_FAULT,         GT_STATUS_FAULT,
-        GT_STATUS_WRONG,   GT_STATUS_DEVICE_LOST,   GT_STATUS_OK /* only the final kills it */,
+        GT_STATUS_OK,
+        GT_STATUS_COMPILE_ERROR,
         GT_STATUS_FAULT,
+        GT_STATUS_TIMEOUT,
+        GT_STATUS_FAULT,
+        GT_STATUS_FAULT,
+        GT_STATUS_WRONG,
+        GT_STATUS_DEVICE_LOST,
+        GT_STATUS_OK /* only the final kills it */,
+        GT_STATUS_FAULT,
+        GT_STATUS_OK /* refused in the final only */,
     };
     struct fixture *f = *state;
     struct gt_trial trial[2 * FAULTS];
@@ -618,7 +628,7 @@ static void sample_and_final(void **state)
     struct gt_trial trial[4], baseline;
     struct gt_baseline cublas;
     struct gt_err err = {0};
-    double us;
+    double us, busy_s;
 
     open_evaluator(f);
     list[0] = candidate_of(f, GOOD, 3);
@@ -628,12 +638,15 @@ static void sample_and_final(void **state)
     assert_int_equal(gt_evaluator_cuda.baseline(&f->evaluator, &cublas, &err), GT_OK);
     assert_true(cublas.us == 99);
     gt_evaluator_cuda.set_best(&f->evaluator, 1); /* deadlines of 0.5 s */
+    busy_s = f->evaluator.stats.busy_s;
     for (int i = 0; i < 4; i++)
         assert_int_equal(gt_evaluator_cuda.sample(&f->evaluator, &list[i], &trial[i], &err), GT_OK);
     assert_int_equal(trial[0].status, GT_STATUS_OK);
     assert_int_equal(trial[0].stage, 2);
+    assert_false(trial[0].varies);
     assert_int_equal(trial[1].status, GT_STATUS_FAULT);
     assert_int_equal(trial[2].status, GT_STATUS_TIMEOUT);
+    assert_true(f->evaluator.stats.busy_s > busy_s + 0.3); /* sampling is work, too */
     assert_int_equal(trial[3].status, GT_STATUS_COMPILE_ERROR);
     assert_int_equal(gt_evaluator_cuda.reference(&f->evaluator, &us, &err), GT_OK);
     assert_true(us == 7);
@@ -658,6 +671,15 @@ static void sample_and_final(void **state)
     assert_int_equal(trial[0].stage, 2);
     assert_true(trial[1].us == 101 && trial[1].stage == 2);
     assert_true(f->notices > 3);
+    list[0] = candidate_of(f, FINAL_REFUSED, 0); /* the same without a death */
+    if (gt_evaluator_cuda.final(&f->evaluator, list, 2, 9, trial, NULL, &err))
+        fail_msg("%s", err.msg);
+    assert_int_equal(trial[0].status, GT_STATUS_OK);
+    assert_int_equal(trial[0].stage, 2);
+    assert_true(trial[1].us == 101 && trial[1].stage == 2);
+    list[0] = candidate_of(f, GOOD, 6); /* one with atomics, as its description says */
+    assert_int_equal(gt_evaluator_cuda.final(&f->evaluator, list, 2, 9, trial, NULL, &err), GT_OK);
+    assert_true(trial[0].varies && !trial[1].varies);
 }
 
 static void baselines_that_are_not_there(void **state)

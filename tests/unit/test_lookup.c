@@ -277,7 +277,7 @@ static void test_errors(void **state)
     struct gt_options options = {.system_db = "/nowhere/t.csv", .data_dir = w->folder};
     struct gt_problem problem;
 
-    assert_int_equal(gt_open(&w->gt, &options, &w->err), GT_EIO);
+    assert_int_equal(gt_open(&w->gt, &options, &w->err), GT_EDB);
     assert_non_null(strstr(w->err.msg, "/nowhere/t.csv"));
     assert_null(w->gt);
     write_file(w->table, "nothing of ours\n");

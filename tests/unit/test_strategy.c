@@ -207,6 +207,40 @@ static void test_seeds_come_first(void **state)
     gt_kernel_free(kernel);
 }
 
+/* Whoever takes more points than the walkers need to hear of is not kept waiting for the last ones:
+ * answers come late and out of order, as from many compilers. */
+static void test_local_search_keeps_many_busy(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = big_kernel(s);
+    struct gt_random random = {1};
+    struct gt_strategy *strategy;
+    size_t queue[88], flying = 0, least = 88;
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    OK(&s->err, gt_strategy_new(&strategy, "local", &space, 1, NULL, &s->err));
+    for (int told = 0; told < 2000; told++) {
+        struct gt_point point;
+        size_t at;
+
+        while (flying < 88 && gt_strategy_next(strategy, &queue[flying]) == GT_NEXT_POINT)
+            flying++;
+        if (told >= 100 && flying < least)
+            least = flying;
+        assert_in_range(flying, 1, 88);
+        at = gt_random_below(&random, flying < 20 ? flying : 20);
+        gt_space_point(&space, queue[at], &point);
+        gt_strategy_tell(strategy, queue[at], separable(&point));
+        memmove(&queue[at], &queue[at + 1], (--flying - at) * sizeof(queue[0]));
+    }
+    assert_true(strategy->known[strategy->best] == 100);
+    assert_in_range(least, 40, 88);
+    gt_strategy_free(strategy);
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
 static void test_unknown_names(void **state)
 {
     struct gt_strategy *strategy = NULL;
@@ -228,6 +262,7 @@ int main(void)
         WITH_FOLDER(test_equal_seeds_give_equal_traces),
         WITH_FOLDER(test_a_small_space_is_exhausted),
         WITH_FOLDER(test_seeds_come_first),
+        WITH_FOLDER(test_local_search_keeps_many_busy),
         WITH_FOLDER(test_unknown_names),
     };
 

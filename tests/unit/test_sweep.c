@@ -1,6 +1,7 @@
 /* test_sweep.c - the sweep against an evaluator that makes its answers up: budget, resume, faults,
  * interrupts, drift, ties, several kernels, predicted beside measured. */
 #include "sweep_fixture.h"
+#include "../../db/store_internal.h"
 
 /* Launches of all points; none may exceed `most`. */
 static size_t launches(const struct fake *fake, int most)
@@ -143,6 +144,39 @@ static void test_a_deadly_candidate_is_blamed(void **state)
     OK(&s->err, run(&bench, &fake));
     assert_int_equal(bench.result.status[GT_STATUS_FAULT], 1);
     assert_int_equal(bench.result.fresh, 0);
+    close_bench(&bench);
+}
+
+static int hangs_then_crashes(const struct gt_candidate *candidate)
+{
+    static int launches;
+
+    if (!at(candidate, 10, 9))
+        return GT_STATUS_OK;
+    return ++launches < GT_MAX_ATTEMPTS ? GT_STATUS_TIMEOUT : CRASH;
+}
+
+/* The tuner dies in the last attempt that a candidate has: it stays what it was, and its attempt
+ * does not stay open. */
+static void test_a_death_in_the_last_attempt(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    int64_t open;
+
+    fake.status_of = hangs_then_crashes;
+    bench.options.strategy = "exhaustive";
+    bench.options.budget = (struct gt_budget){.trials = 2 * SIDE * SIDE};
+    assert_int_equal(run(&bench, &fake), GT_EIO);
+    assert_int_equal(fake.seen[10 * SIDE + 9], GT_MAX_ATTEMPTS);
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.seen[10 * SIDE + 9], GT_MAX_ATTEMPTS);
+    assert_int_equal(bench.result.status[GT_STATUS_TIMEOUT], 1);
+    assert_int_equal(bench.result.fresh, 0);
+    OK(&s->err, gt_store_integer(bench.store->db, "test.db",
+                                 "SELECT count(*) FROM attempt WHERE open", &open, &s->err));
+    assert_int_equal(open, 0);
     close_bench(&bench);
 }
 
@@ -414,6 +448,7 @@ int main(void)
         WITH_FOLDER(test_a_spent_budget_stays_spent),
         WITH_FOLDER(test_patience_and_time),
         WITH_FOLDER(test_a_deadly_candidate_is_blamed),
+        WITH_FOLDER(test_a_death_in_the_last_attempt),
         WITH_FOLDER(test_statuses),
         WITH_FOLDER(test_nothing_works),
         WITH_FOLDER(test_an_interrupt_loses_nothing),

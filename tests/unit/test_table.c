@@ -112,7 +112,7 @@ static void test_missing_and_foreign(void **state)
 
     snprintf(path, sizeof(path), "%s/none.csv", f->folder);
     assert_null(load(path, &f->err));
-    assert_int_equal(f->err.code, GT_EIO);
+    assert_int_equal(f->err.code, GT_EDB);
     write_file(path, "");
     assert_null(load(path, &f->err));
     assert_int_equal(f->err.code, GT_ESTALE);
