@@ -133,8 +133,8 @@ static void md_begin(struct gt_export_out *out)
                   "|---|---|---|---|---:|---:|---:|---:|---:|---|---|\n");
 }
 
-/* A cell: characters that would end it are escaped. */
-static void md_cell(struct gt_strbuf *text, const char *cell)
+/* A cell and what follows it: characters that would end it are escaped. */
+static void md_cell(struct gt_strbuf *text, const char *cell, const char *after)
 {
     for (; *cell; cell++)
         if (*cell == '\n' || *cell == '\r')
@@ -143,7 +143,7 @@ static void md_cell(struct gt_strbuf *text, const char *cell)
             gt_strbuf_addf(text, "\\%c", *cell);
         else
             gt_strbuf_add_char(text, *cell);
-    gt_strbuf_add(text, " | ");
+    gt_strbuf_add(text, after);
 }
 
 static int md_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
@@ -153,10 +153,10 @@ static int md_row(struct gt_export_out *out, const struct gt_row *row, struct gt
 
     (void)err;
     gt_strbuf_add(text, "| ");
-    md_cell(text, row->device);
-    md_cell(text, row->problem);
-    md_cell(text, row->kernel);
-    md_cell(text, row->point);
+    md_cell(text, row->device, " | ");
+    md_cell(text, row->problem, " | ");
+    md_cell(text, row->kernel, " | ");
+    md_cell(text, row->point, " | ");
     if (row->us > 0)
         gt_strbuf_addf(text, "%.2f | %.2f | ", row->us, flops / row->us * 1e-6);
     else
@@ -169,9 +169,10 @@ static int md_row(struct gt_export_out *out, const struct gt_row *row, struct gt
         gt_strbuf_add(text, "- | - | ");
     else
         gt_strbuf_addf(text, "%.3g | %s | ", row->err_u, row->warm_l2 ? "warm" : "cold");
-    md_cell(text, row->status == GT_STATUS_OK && row->predicted ? "predicted, not measured"
-                                                                : gt_export_status(row));
-    text->text[text->length - 1] = '\n';
+    md_cell(text,
+            row->status == GT_STATUS_OK && row->predicted ? "predicted, not measured"
+                                                          : gt_export_status(row),
+            " |\n");
     return GT_OK;
 }
 

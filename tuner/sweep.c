@@ -158,14 +158,15 @@ static struct gt_lane *next_lane(struct gt_race *race)
     return trials_spent(race) ? NULL : gt_sweep_choose_lane(race);
 }
 
-/* Takes the next point of a lane: an urgent one to try again, the strategy's, or while that waits,
- * any to try again. */
-static enum gt_next next_of(struct gt_lane *lane, struct gt_retry *what)
+/* Takes the next point of a lane: an urgent or due one to try again, the strategy's, or while that
+ * waits, any to try again. */
+static enum gt_next next_of(const struct gt_race *race, struct gt_lane *lane, struct gt_retry *what)
 {
+    bool due = lane->retries && lane->retry[lane->retries - 1].due <= race->tried;
     enum gt_next answer;
 
     *what = (struct gt_retry){0};
-    if (!has_urgent(lane)) {
+    if (!has_urgent(lane) && !due) {
         answer = gt_strategy_next(lane->strategy, &what->point);
         if (answer == GT_NEXT_POINT || !lane->retries)
             return answer;
@@ -188,7 +189,7 @@ static int submit_all(struct gt_race *race, struct gt_err *err)
 
         if (!lane)
             break;
-        answer = next_of(lane, &what);
+        answer = next_of(race, lane, &what);
         lane->waiting = answer == GT_NEXT_WAIT;
         lane->done = answer == GT_NEXT_DONE;
         if (answer == GT_NEXT_POINT)

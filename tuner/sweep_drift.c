@@ -30,10 +30,12 @@ static int measure_again(struct gt_race *race, double drift, size_t *count, stru
     for (size_t i = 0; i < race->recents && !rc; i++) {
         struct gt_lane *lane = race->recent[i].lane;
         size_t point = race->recent[i].point;
+        struct gt_retry what;
 
         if (lane->strategy->known[point] > limit)
             continue;
-        rc = gt_sweep_retry(lane, (struct gt_retry){point, 0, true, true}, err);
+        what = (struct gt_retry){.point = point, .urgent = true, .remeasure = true};
+        rc = gt_sweep_retry(lane, what, err);
         ++*count;
     }
     return rc;

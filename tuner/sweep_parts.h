@@ -11,8 +11,9 @@
 struct gt_retry {
     size_t point;   /* of the lane's space */
     int attempts;   /* made so far, those of earlier runs included */
-    bool urgent;    /* before the strategy's own points; else while that waits */
+    bool urgent;    /* before the strategy's own points; else when it is due, or that waits */
     bool remeasure; /* it has a time that cannot be trusted */
+    int64_t due;    /* trials of the race */
 };
 
 /* One kernel's part in the race for a problem. */

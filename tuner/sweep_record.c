@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define IMPROVEMENT 0.995 /* a best below this share of the last one resets patience */
+#define RETRY_AFTER 16    /* trials before one that may end otherwise is tried again */
 
 int gt_sweep_reserve(void **array, size_t count, size_t *capacity, size_t size, struct gt_err *err)
 {
@@ -143,6 +144,7 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
     if (rc)
         return rc;
     what.urgent = false;
+    what.due = race->tried + RETRY_AFTER;
     if (!gt_status_final(trial->status) && ++what.attempts < GT_MAX_ATTEMPTS)
         return gt_sweep_retry(lane, what, err);
     gt_strategy_tell(lane->strategy, what.point, ok ? trial->us : 0);
@@ -181,7 +183,9 @@ static int resume_attempt(struct resume *resume, const struct gt_point *point, s
         if (index == SIZE_MAX)
             return GT_OK;
         gt_strategy_claim(resume->lane->strategy, index);
-        return gt_sweep_retry(resume->lane, (struct gt_retry){index, attempts, true, false}, err);
+        return gt_sweep_retry(
+            resume->lane, (struct gt_retry){.point = index, .attempts = attempts, .urgent = true},
+            err);
     }
     rc = gt_sweep_reserve((void **)&resume->blamed, resume->blames, &resume->capacity,
                           sizeof(*resume->blamed), err);

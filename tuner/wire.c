@@ -80,6 +80,7 @@ int gt_wire_send(int fd, struct gt_strbuf *frame, int timeout_ms, struct gt_err 
     memcpy(frame->text, &length, sizeof(length));
     while (sent < frame->length) {
         struct pollfd wait = {.fd = fd, .events = POLLOUT};
+        int64_t left;
         ssize_t n = send(fd, frame->text + sent, frame->length - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 
         if (n >= 0) {
@@ -88,10 +89,11 @@ int gt_wire_send(int fd, struct gt_strbuf *frame, int timeout_ms, struct gt_err 
         }
         if (errno != EAGAIN && errno != EINTR)
             return gt_err_set(err, GT_EIO, "cannot send to a worker: %s", strerror(errno));
-        if (gt_clock_ms() >= deadline)
+        left = deadline - gt_clock_ms();
+        if (left <= 0)
             return gt_err_set(err, GT_EIO, "a worker did not read its message for %d ms",
                               timeout_ms);
-        poll(&wait, 1, (int)(deadline - gt_clock_ms()));
+        poll(&wait, 1, (int)left);
     }
     return GT_OK;
 }

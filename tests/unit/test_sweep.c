@@ -173,10 +173,34 @@ static void test_a_death_in_the_last_attempt(void **state)
     OK(&s->err, run(&bench, &fake));
     assert_int_equal(fake.seen[10 * SIDE + 9], GT_MAX_ATTEMPTS);
     assert_int_equal(bench.result.status[GT_STATUS_TIMEOUT], 1);
-    assert_int_equal(bench.result.fresh, 0);
     OK(&s->err, gt_store_integer(bench.store->db, "test.db",
                                  "SELECT count(*) FROM attempt WHERE open", &open, &s->err));
     assert_int_equal(open, 0);
+    close_bench(&bench);
+}
+
+static int hangs_twice(const struct gt_candidate *candidate)
+{
+    static int launches;
+
+    if (!at(candidate, 0, 0))
+        return GT_STATUS_OK;
+    return ++launches < GT_MAX_ATTEMPTS ? GT_STATUS_TIMEOUT : GT_STATUS_OK;
+}
+
+/* A status that is not final is not the last word, though the strategy never runs out of points. */
+static void test_tried_again_in_the_same_run(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    fake.status_of = hangs_twice;
+    bench.options.strategy = "exhaustive"; /* its first point is the one that hangs */
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.first, 0);
+    assert_int_equal(fake.seen[0], GT_MAX_ATTEMPTS);
+    assert_int_equal(bench.result.status[GT_STATUS_OK], BUDGET);
     close_bench(&bench);
 }
 
@@ -449,6 +473,7 @@ int main(void)
         WITH_FOLDER(test_patience_and_time),
         WITH_FOLDER(test_a_deadly_candidate_is_blamed),
         WITH_FOLDER(test_a_death_in_the_last_attempt),
+        WITH_FOLDER(test_tried_again_in_the_same_run),
         WITH_FOLDER(test_statuses),
         WITH_FOLDER(test_nothing_works),
         WITH_FOLDER(test_an_interrupt_loses_nothing),
