@@ -107,12 +107,17 @@ static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct g
     gt_export_field(text, row->kernel, true);
     gt_strbuf_add_char(text, ',');
     gt_export_field(text, row->point, true);
-    gt_strbuf_addf(text, ",%.3f,%.3f,%.3f,", row->us, row->lo_us, row->hi_us);
+    if (row->us > 0)
+        gt_strbuf_addf(text, ",%.3f,%.3f,%.3f,", row->us, row->lo_us, row->hi_us);
+    else
+        gt_strbuf_add(text, ",,,,");
     if (row->baseline_us > 0 && row->us > 0)
         gt_strbuf_addf(text, "%.3f,%.4f,", row->baseline_us, row->baseline_us / row->us);
     else
         gt_strbuf_add(text, ",,");
-    gt_strbuf_addf(text, "%.3g,%s,", row->err_u, row->warm_l2 ? "warm" : "cold");
+    if (!row->predicted && (row->us > 0 || row->err_u > 0)) /* `wrong` has an error and no time */
+        gt_strbuf_addf(text, "%.3g", row->err_u);
+    gt_strbuf_addf(text, ",%s,", row->warm_l2 ? "warm" : "cold");
     gt_export_version(text, row->driver);
     gt_strbuf_add_char(text, ',');
     gt_export_version(text, row->nvrtc);
