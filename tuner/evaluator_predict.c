@@ -161,10 +161,9 @@ static void estimate(const struct gt_candidate *candidate, const struct gt_compi
     trial->varies = !geometry.deterministic;
     trial->workspace_bytes = (int64_t)geometry.workspace_bytes;
     for (size_t i = 0; i < geometry.launches; i++) {
-        int64_t shared = geometry.launch[i].shared_bytes + compiled->static_shared;
-
-        if (shared > trial->shared_bytes)
-            trial->shared_bytes = shared;
+        geometry.launch[i].shared_bytes += (unsigned)compiled->static_shared;
+        if (geometry.launch[i].shared_bytes > trial->shared_bytes)
+            trial->shared_bytes = geometry.launch[i].shared_bytes;
     }
     if (compiled->status != GT_STATUS_OK)
         return;
