@@ -260,6 +260,24 @@ static int check_and_prepare(struct gt_store *store, bool write, struct gt_err *
     return code;
 }
 
+/* The lock lies beside the database itself, so that two links to it are not two databases. */
+static int name_lock(struct gt_store *store, struct gt_err *err)
+{
+    struct stat status;
+    bool linked = lstat(store->path, &status) == 0 && S_ISLNK(status.st_mode);
+    char *target = linked ? realpath(store->path, NULL) : NULL; /* NULL: to nothing yet */
+    int code = GT_OK;
+
+    if (asprintf(&store->lock_path, "%s-lock", target ? target : store->path) < 0) {
+        store->lock_path = NULL;
+        code = gt_err_nomem(err);
+    }
+    if (!code)
+        code = gt_store_check_place(target ? target : store->path, err);
+    free(target);
+    return code;
+}
+
 /* SQLite would wait for ever on a pipe, and blame the disk for a folder. */
 static int check_kind(const char *path, struct gt_err *err)
 {
@@ -283,14 +301,12 @@ int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode 
         return gt_err_nomem(err);
     opened->lock = -1;
     opened->path = strdup(path);
-    if (!opened->path || (write && asprintf(&opened->lock_path, "%s-lock", path) < 0)) {
-        opened->lock_path = NULL;
+    if (!opened->path)
         code = gt_err_nomem(err);
-    }
     if (!code)
         code = check_kind(path, err);
     if (!code && write)
-        code = gt_store_check_place(path, err);
+        code = name_lock(opened, err);
     if (!code && write)
         code = gt_store_lock(opened, err);
     if (!code)

@@ -131,8 +131,8 @@ void gt_problem_format(const struct gt_problem *problem, char text[GT_PROBLEM_TE
 /* How good an answer is, best first. */
 enum gt_tier {
     GT_TIER_EXACT,  /* this problem was tuned on this device */
-    GT_TIER_NEAR,   /* the winner of the nearest tuned problem, its constraints re-checked here */
-    GT_TIER_FAMILY, /* the default point of a kernel that serves the problem */
+    GT_TIER_NEAR,   /* a winner of a near tuned problem, made to fit, the model's choice of a few */
+    GT_TIER_FAMILY, /* a default point, or a winner for a distant relative of the problem */
     GT_TIER_NONE,   /* nothing serves it */
 };
 
@@ -160,8 +160,12 @@ struct gt_answer {
     const char *device;    /* name of the device it was measured on, or of the profile */
     const char *tuned_for; /* problem text the row was tuned for */
     int predicted;         /* 1: never measured, an analytic model's choice */
-    double us;             /* median time of the row in microseconds; 0: not known */
-    double expected_loss;  /* estimated slowdown against a tuned kernel: 0.05 = 5 % */
+    double us;             /* median time of the row, on its own problem, in microseconds;
+                              0: not known */
+    double expected_loss;  /* slowdown to expect against a tuned kernel: 0.05 = 5 %; 0 for a row
+                              measured exactly.  A rule of thumb from the distance between the
+                              problems (src/lookup_tiers.c), not a measurement or a bound: good for
+                              deciding what to tune next */
     unsigned grid[3], block[3], shared_bytes;
     size_t workspace_bytes;
 };

@@ -24,10 +24,11 @@ int gt_json_parse(cJSON **root, const char *path, const char *text, size_t lengt
     if (!*root) {
         for (const char *at = text; at < end && at < text + length; at++)
             line += *at == '\n';
-        return gt_err_set(
-            err, GT_ECONFIG, "%s: line %d: malformed JSON near \"%.*s\"", path, line,
-            (int)strcspn(end ? end : "", "\n") < 24 ? (int)strcspn(end ? end : "", "\n") : 24,
-            end ? end : "");
+        if (!end || !*end)
+            return gt_err_set(err, GT_ECONFIG, "%s: line %d: the JSON text ends too early", path,
+                              line);
+        return gt_err_set(err, GT_ECONFIG, "%s: line %d: malformed JSON near \"%.*s\"", path, line,
+                          (int)strcspn(end, "\n") < 24 ? (int)strcspn(end, "\n") : 24, end);
     }
     if (!cJSON_IsObject(*root)) {
         cJSON_Delete(*root);

@@ -7,6 +7,7 @@
 
 #include "predict.h"
 
+#include <limits.h>
 #include <math.h>
 
 #define GT_MEND_ROUNDS 12   /* changes before it is given up */
@@ -31,14 +32,15 @@ double gt_lookup_predict(const struct gt_candidate *candidate, const struct gt_g
     return us;
 }
 
-/* How many constraints the point breaks; what cannot be computed counts as broken. */
-static int count_broken(const struct gt_candidate *candidate)
+/* How many constraints the point breaks, counted up to `most`; what cannot be computed counts as
+ * broken. */
+static int count_broken(const struct gt_candidate *candidate, int most)
 {
     const struct gt_kernel *kernel = candidate->kernel;
     int64_t slots[GT_MAX_SLOTS], holds;
     int broken = gt_candidate_slots(candidate, slots, NULL) != GT_OK;
 
-    for (size_t i = 0; i < kernel->constraints; i++)
+    for (size_t i = 0; i < kernel->constraints && broken < most; i++)
         broken += gt_expr_eval(kernel->constraint[i].expr, slots, &holds, NULL) != GT_OK || !holds;
     return broken;
 }
@@ -71,7 +73,7 @@ static bool change_one(struct gt_candidate *candidate, int *broken)
             double us;
 
             candidate->point.value[i] = kernel->param[i].value[v];
-            now = count_broken(candidate);
+            now = count_broken(candidate, *broken + 1);
             if (now > *broken || now == before)
                 continue;
             us = judge(candidate, now);
@@ -86,35 +88,59 @@ static bool change_one(struct gt_candidate *candidate, int *broken)
     return *broken < before;
 }
 
-/* The first change of two parameters that helps. */
+/* The best of what a change of two parameters came to. */
+struct pair {
+    struct gt_point point;
+    int broken;
+    double us;
+};
+
+/* Tries the second parameter on the candidate, whose first one was changed. */
+static void try_second(struct gt_candidate *candidate, size_t param, struct pair *best)
+{
+    const struct gt_param *second = &candidate->kernel->param[param];
+    const int64_t start = candidate->point.value[param];
+
+    for (size_t w = 0; w < second->count; w++) {
+        int now;
+        double us;
+
+        candidate->point.value[param] = second->value[w];
+        now = count_broken(candidate, best->broken + 1);
+        if (now > best->broken)
+            continue;
+        us = judge(candidate, now);
+        if (now < best->broken || us < best->us)
+            *best = (struct pair){candidate->point, now, us};
+    }
+    candidate->point.value[param] = start;
+}
+
+/* The change of two parameters after which the fewest constraints are broken; false: none helps. */
 static bool change_two(struct gt_candidate *candidate, int *broken)
 {
     const struct gt_kernel *kernel = candidate->kernel;
     const struct gt_point start = candidate->point;
+    struct pair best = {start, *broken, HUGE_VAL};
 
-    for (size_t i = 0; i < kernel->params; i++)
-        for (size_t v = 0; v < kernel->param[i].count; v++)
-            for (size_t j = i + 1; j < kernel->params; j++) {
-                candidate->point = start;
-                candidate->point.value[i] = kernel->param[i].value[v];
-                for (size_t w = 0; w < kernel->param[j].count; w++) {
-                    int now;
-
-                    candidate->point.value[j] = kernel->param[j].value[w];
-                    now = count_broken(candidate);
-                    if (now < *broken) {
-                        *broken = now;
-                        return true;
-                    }
-                }
-            }
-    candidate->point = start;
-    return false;
+    for (size_t i = 0; i < kernel->params; i++) {
+        candidate->point = start;
+        for (size_t v = 0; v < kernel->param[i].count; v++) {
+            candidate->point.value[i] = kernel->param[i].value[v];
+            for (size_t j = i + 1; j < kernel->params; j++)
+                try_second(candidate, j, &best);
+        }
+    }
+    candidate->point = best.point;
+    if (best.broken == *broken)
+        return false;
+    *broken = best.broken;
+    return true;
 }
 
 bool gt_lookup_mend(struct gt_candidate *candidate, struct gt_geometry *geometry)
 {
-    int broken = count_broken(candidate), pairs = 0;
+    int broken = count_broken(candidate, INT_MAX), pairs = 0;
 
     for (int round = 0; broken && round < GT_MEND_ROUNDS; round++)
         if (!change_one(candidate, &broken) &&

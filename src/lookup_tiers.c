@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define GT_NEAR_MOST  8  /* winners handed to the model */
-#define GT_NEAR_TRIES 16 /* winners looked at for them */
+#define GT_NEAR_TRIES 16 /* winners of kernels that serve the problem, looked at for them */
 
 /* Estimated slowdown of an answer against a tuned kernel.  Rules of thumb: about 5 % for each
  * doubling of a size between the problem asked for and the one tuned, 5 % each for another device
@@ -74,9 +74,9 @@ static bool same_kind(const struct gt_problem *asked, const struct gt_problem *t
                         asked->epilogue == tuned->epilogue));
 }
 
-/* The time to expect here.  The model's estimate, and for a row that was timed, scaled by how far
- * off the model is where it can be checked: for the row's own point on its own problem, the less
- * the farther that is.  0: cannot be told. */
+/* The time to expect here.  The model's estimate, and for a row that was timed cold, scaled by how
+ * far off the model is where it can be checked: for the row's own point on its own problem, the
+ * less the farther that is.  0: cannot be told. */
 static double expect_us(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
                         const struct gt_table_row *row)
 {
@@ -84,7 +84,7 @@ static double expect_us(const struct gt_candidate *candidate, const struct gt_ge
     struct gt_geometry unused;
     double us = gt_lookup_predict(candidate, geometry), us_there = 0;
 
-    if (!row || row->predicted || row->cc != candidate->device->cc || us == 0)
+    if (!row || row->predicted || row->warm_l2 || row->cc != candidate->device->cc || us == 0)
         return us;
     there.problem = &row->problem;
     if (gt_point_parse(&there.point, there.kernel, row->point, NULL) == GT_OK &&
@@ -244,10 +244,10 @@ static int list_neighbours(const struct search *search, struct among among, stru
 static int find_near(struct search *search, struct among among, struct gt_err *err)
 {
     struct neighbour *list;
-    size_t count, taken = 0;
+    size_t count, tried = 0, taken = 0;
     int code = list_neighbours(search, among, &list, &count, err);
 
-    for (size_t i = 0; !code && i < count && i < GT_NEAR_TRIES && taken < GT_NEAR_MOST; i++) {
+    for (size_t i = 0; !code && i < count && tried < GT_NEAR_TRIES && taken < GT_NEAR_MOST; i++) {
         double loss = list[i].loss;
         bool mended = false;
         struct gt_candidate candidate;
@@ -256,6 +256,7 @@ static int find_near(struct search *search, struct among among, struct gt_err *e
 
         if (!take_row(search, list[i].row, &candidate))
             continue;
+        tried++;
         won = candidate.point;
         if (strcmp(list[i].row->signature, candidate.kernel->signature) != 0)
             loss += GT_LOSS_CHANGED;

@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,11 +177,16 @@ static int cut_record(char **at, char *field[GT_TABLE_FIELDS])
     }
 }
 
+/* A finite number with a point, whatever the locale of the program that loads the table writes. */
 static bool read_real(const char *text, double *value)
 {
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     char *end;
 
-    *value = strtod(text, &end);
+    if (!plain)
+        return false;
+    *value = strtod_l(text, &end, plain);
+    freelocale(plain);
     return end != text && *end == '\0' && isfinite(*value);
 }
 
@@ -197,7 +203,7 @@ static int add_record(struct loading *loading, char *field[GT_TABLE_FIELDS], str
     struct raw raw = {field[2], field[3], field[4], field[5], field[6], 0, false, false, 0};
     double number;
 
-    if (!read_real(field[0], &number) || number != (int)number)
+    if (!read_real(field[0], &number) || !(fabs(number) < 1e6) || number != (int)number)
         return fail(loading, "no arch:", field[0], err);
     raw.cc = (int)number;
     if (!read_choice(field[1], "measured", "predicted", &raw.predicted))

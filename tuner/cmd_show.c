@@ -230,7 +230,7 @@ const struct gt_command gt_command_show = {
         "parameters, constraints with their verdicts, launches, registers. A point is written\n"
         "NAME=VALUE,...; parameters left out have their default.\n"
         "\n"
-        "  tune show simt_warptile TM=4,TN=8 --problem 4096x4096x4096:f32:nt\n"
+        "  tune show simt_warptile TM=4,BM=64 --problem 4096x4096x4096:f32:nt\n"
         "  tune show simt_warptile --source\n",
     .option = option_table,
     .size = sizeof(struct options),

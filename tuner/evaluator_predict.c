@@ -5,6 +5,7 @@
  * marked as predicted, and there are no timing stages. */
 #include "../src/err.h"
 #include "../src/predict.h"
+#include "../src/problem.h"
 #include "compile_pool.h"
 #include "evaluator.h"
 
@@ -88,13 +89,28 @@ out:
     return rc;
 }
 
+/* A problem that the device could not hold is refused, as it would be on the device itself. */
+static int check_memory(const struct gt_device *device, const struct gt_problem *problem,
+                        struct gt_err *err)
+{
+    double bytes = 0;
+
+    for (int operand = GT_OPERAND_A; operand <= GT_OPERAND_C; operand++)
+        bytes += (double)gt_problem_bytes(problem, (enum gt_operand)operand);
+    if (bytes <= (double)device->memory_bytes)
+        return GT_OK;
+    return gt_err_set(err, GT_ETOOBIG, "the operands need %.0f bytes of device memory; %s has %lld",
+                      bytes, device->name, (long long)device->memory_bytes);
+}
+
 static int open_problem(struct gt_evaluator *evaluator, const struct gt_problem *problem,
                         struct gt_err *err)
 {
     struct predictor *predictor = evaluator->state;
+    int rc = check_memory(&evaluator->device, problem, err);
 
-    (void)problem; /* each candidate brings its own */
-    (void)err;
+    if (rc)
+        return rc;
     gt_compile_pool_drop(predictor->pool);
     predictor->count = 0;
     clock_gettime(CLOCK_MONOTONIC, &predictor->opened);
@@ -145,10 +161,9 @@ static void estimate(const struct gt_candidate *candidate, const struct gt_compi
     trial->varies = !geometry.deterministic;
     trial->workspace_bytes = (int64_t)geometry.workspace_bytes;
     for (size_t i = 0; i < geometry.launches; i++) {
-        int64_t shared = geometry.launch[i].shared_bytes + compiled->static_shared;
-
-        if (shared > trial->shared_bytes)
-            trial->shared_bytes = shared;
+        geometry.launch[i].shared_bytes += (unsigned)compiled->static_shared;
+        if (geometry.launch[i].shared_bytes > trial->shared_bytes)
+            trial->shared_bytes = geometry.launch[i].shared_bytes;
     }
     if (compiled->status != GT_STATUS_OK)
         return;

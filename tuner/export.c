@@ -107,12 +107,17 @@ static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct g
     gt_export_field(text, row->kernel, true);
     gt_strbuf_add_char(text, ',');
     gt_export_field(text, row->point, true);
-    gt_strbuf_addf(text, ",%.3f,%.3f,%.3f,", row->us, row->lo_us, row->hi_us);
+    if (row->us > 0)
+        gt_strbuf_addf(text, ",%.3f,%.3f,%.3f,", row->us, row->lo_us, row->hi_us);
+    else
+        gt_strbuf_add(text, ",,,,");
     if (row->baseline_us > 0 && row->us > 0)
         gt_strbuf_addf(text, "%.3f,%.4f,", row->baseline_us, row->baseline_us / row->us);
     else
         gt_strbuf_add(text, ",,");
-    gt_strbuf_addf(text, "%.3g,%s,", row->err_u, row->warm_l2 ? "warm" : "cold");
+    if (!row->predicted && (row->us > 0 || row->err_u > 0)) /* `wrong` has an error and no time */
+        gt_strbuf_addf(text, "%.3g", row->err_u);
+    gt_strbuf_addf(text, ",%s,", row->warm_l2 ? "warm" : "cold");
     gt_export_version(text, row->driver);
     gt_strbuf_add_char(text, ',');
     gt_export_version(text, row->nvrtc);
@@ -133,8 +138,8 @@ static void md_begin(struct gt_export_out *out)
                   "|---|---|---|---|---:|---:|---:|---:|---:|---|---|\n");
 }
 
-/* A cell: characters that would end it are escaped. */
-static void md_cell(struct gt_strbuf *text, const char *cell)
+/* A cell and what follows it: characters that would end it are escaped. */
+static void md_cell(struct gt_strbuf *text, const char *cell, const char *after)
 {
     for (; *cell; cell++)
         if (*cell == '\n' || *cell == '\r')
@@ -143,7 +148,7 @@ static void md_cell(struct gt_strbuf *text, const char *cell)
             gt_strbuf_addf(text, "\\%c", *cell);
         else
             gt_strbuf_add_char(text, *cell);
-    gt_strbuf_add(text, " | ");
+    gt_strbuf_add(text, after);
 }
 
 static int md_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
@@ -153,10 +158,10 @@ static int md_row(struct gt_export_out *out, const struct gt_row *row, struct gt
 
     (void)err;
     gt_strbuf_add(text, "| ");
-    md_cell(text, row->device);
-    md_cell(text, row->problem);
-    md_cell(text, row->kernel);
-    md_cell(text, row->point);
+    md_cell(text, row->device, " | ");
+    md_cell(text, row->problem, " | ");
+    md_cell(text, row->kernel, " | ");
+    md_cell(text, row->point, " | ");
     if (row->us > 0)
         gt_strbuf_addf(text, "%.2f | %.2f | ", row->us, flops / row->us * 1e-6);
     else
@@ -169,9 +174,10 @@ static int md_row(struct gt_export_out *out, const struct gt_row *row, struct gt
         gt_strbuf_add(text, "- | - | ");
     else
         gt_strbuf_addf(text, "%.3g | %s | ", row->err_u, row->warm_l2 ? "warm" : "cold");
-    md_cell(text, row->status == GT_STATUS_OK && row->predicted ? "predicted, not measured"
-                                                                : gt_export_status(row));
-    text->text[text->length - 1] = '\n';
+    md_cell(text,
+            row->status == GT_STATUS_OK && row->predicted ? "predicted, not measured"
+                                                          : gt_export_status(row),
+            " |\n");
     return GT_OK;
 }
 

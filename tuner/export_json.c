@@ -64,16 +64,21 @@ static void add_number(struct object *object, const char *key, double value)
         object->failed = true;
 }
 
+/* What was not measured has no key: 0 would read as a result. */
 static void add_measurements(struct object *object, const struct gt_row *row)
 {
     add_text(object, "result", row->predicted ? "predicted" : "measured");
     add_text(object, "status", gt_status_name(row->status));
     add_number(object, "stage", row->stage);
-    add_number(object, "us", row->us);
-    add_number(object, "lo_us", row->lo_us);
-    add_number(object, "hi_us", row->hi_us);
-    add_number(object, "err_u", row->err_u);
-    add_number(object, "clock_mhz", row->clock_mhz);
+    if (row->us > 0) {
+        add_number(object, "us", row->us);
+        add_number(object, "lo_us", row->lo_us);
+        add_number(object, "hi_us", row->hi_us);
+    }
+    if (!row->predicted && (row->us > 0 || row->err_u > 0))
+        add_number(object, "err_u", row->err_u);
+    if (!row->predicted && row->clock_mhz > 0)
+        add_number(object, "clock_mhz", row->clock_mhz);
     if (row->baseline_us > 0) {
         add_text(object, "baseline", row->baseline);
         add_number(object, "cublas_us", row->baseline_us);

@@ -13,3 +13,5 @@ try() { t --arch sm_86 --shape 32x32x32 --kernels-dir mine --kernels mine --budg
 try
 sed -i 's/args.mm/args.mmm/' mine/naive.cu
 try
+# Too big for the device.
+t --arch sm_86 --shape 131072x131072x131072 --kernels simt_naive -q

@@ -88,6 +88,34 @@ static void test_trials_are_predicted(void **state)
     gt_kernel_free(broken);
 }
 
+/* Static shared memory limits how many blocks an SM holds, like dynamic. */
+static void test_static_shared_memory_counts(void **state)
+{
+    struct search *s = *state;
+    struct gt_evaluator *evaluator = open_evaluator(s);
+    struct gt_candidate candidate = {.problem = &s->problem, .device = &evaluator->device};
+    struct gt_kernel *kernel;
+    struct gt_trial trial;
+    const char *blocks;
+    uint64_t id;
+
+    OK(&s->err, gt_kernel_load(&kernel, ".", "configs/kernels/simt_tiled.json", &s->err));
+    candidate.kernel = kernel;
+    OK(&s->err, gt_point_parse(&candidate.point, kernel, "BM=8,BN=8,BK=128", &s->err));
+    OK(&s->err, evaluator->ops->open_problem(evaluator, &s->problem, &s->err));
+    OK(&s->err, evaluator->ops->submit(evaluator, 1, &candidate, &s->err));
+    collect(s, evaluator, &id, &trial);
+    assert_int_equal(trial.status, GT_STATUS_OK);
+    assert_in_range(trial.static_shared, 8192, 8400);
+    blocks = strstr(trial.detail, "bound by");
+    assert_non_null(blocks);
+    blocks = strstr(blocks, ", ");
+    assert_non_null(blocks);
+    assert_int_equal(strtol(blocks + 2, NULL, 10), 11); /* in 100 KiB; else 16 */
+    gt_evaluator_close(evaluator);
+    gt_kernel_free(kernel);
+}
+
 /* What was not begun is forgotten; room comes back with the next problem. */
 static void test_drop(void **state)
 {
@@ -143,6 +171,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         WITH_FOLDER(test_trials_are_predicted),
+        WITH_FOLDER(test_static_shared_memory_counts),
         WITH_FOLDER(test_drop),
         WITH_FOLDER(test_bad_specifications),
     };

@@ -71,7 +71,7 @@ static void test_csv(void **state)
                   "NVIDIA Test,f32,strict,nn,256,128,64,1,simt,\"BM=64,BN=32\",100.000,99.000,"
                   "101.500,110.000,1.1000,3.5,cold,13.0,13.0,DATE,measured\n"
                   "NVIDIA Test,f32,strict,nn,512,512,512,1,simt,\"BM=32,BN=32\",7.000,6.930,7.070,"
-                  ",,3.5,cold,13.0,13.0,DATE,predicted\n");
+                  ",,,cold,13.0,13.0,DATE,predicted\n");
 }
 
 static void test_csv_defuses_formulas(void **state)
@@ -125,6 +125,8 @@ static void test_json(void **state)
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(row, "result")), "predicted");
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(row, "problem")),
                         "512x512x512:f32:nn:epi=relu");
+    assert_non_null(cJSON_GetObjectItem(row, "us"));
+    assert_null(cJSON_GetObjectItem(row, "err_u")); /* nothing ran */
     row = cJSON_GetArrayItem(rows, 2);
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(row, "status")), "fault");
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(row, "detail")),

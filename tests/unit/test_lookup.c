@@ -222,6 +222,21 @@ static void test_near(void **state)
     assert_string_equal(ask(w, 90, NULL, "1000x1000x1000:f32:nt")->point, "BM=64,VEC=4");
 }
 
+/* Rows that are out of the question, here of a kernel that is gone, do not use up the tries. */
+static void test_near_behind_rows_of_no_use(void **state)
+{
+    struct world *w = *state;
+
+    for (int i = 0; i < 40; i++)
+        gt_strbuf_addf(&w->rows,
+                       "90,measured,A,%dx1000x1000:f32:nn,gone,%s,\"BM=64\",cold,9,8,10,0,3,13000,"
+                       "13000,2026-01-01T00:00:00Z\n",
+                       980 + i, w->signature);
+    add_row(w, 90, "measured", "A", "2048x2048x2048:f32:nn", "BM=128,VEC=4", 50);
+    open_tables(w, NULL);
+    assert_int_equal(ask(w, 90, NULL, "1000x1000x1000")->tier, GT_TIER_NEAR);
+}
+
 static void test_a_point_that_does_not_fit_is_mended(void **state)
 {
     struct world *w = *state;
@@ -420,6 +435,7 @@ int main(void)
         TEST(test_exact),
         TEST(test_measured_and_own_come_first),
         TEST(test_near),
+        TEST(test_near_behind_rows_of_no_use),
         TEST(test_a_point_that_does_not_fit_is_mended),
         TEST(test_family_and_none),
         TEST(test_rows_that_no_longer_hold_are_not_trusted),

@@ -67,6 +67,7 @@ static void test_untuned_shapes(void **state)
         {"100x5000x5000", "simt", 132, 16, 128, 256},
         {"5000x100x300", "simt", 64, 4, 256, 128},
         {"100x100x30000", "simt", 100, 128, 128, 128},
+        {"16x1000x1000", "simt", 64, 16, 16, 128},
     };
     struct gt *gt;
     struct gt_err err;

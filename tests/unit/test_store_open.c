@@ -191,6 +191,22 @@ static void test_one_writer(void **state)
     fixture_reopen(f, GT_STORE_WRITE);
 }
 
+/* Under another name it is the same database, with the same writer. */
+static void test_one_writer_through_a_link(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_store *second = NULL;
+    char link[128];
+
+    snprintf(link, sizeof(link), "%s/link.db", f->folder);
+    assert_int_equal(symlink(f->path, link), 0);
+    assert_int_equal(gt_store_open(&second, link, GT_STORE_WRITE, &f->err), GT_EBUSY);
+    assert_null(second);
+    close_store(f);
+    OK(f, gt_store_open(&second, link, GT_STORE_WRITE, &f->err));
+    gt_store_close(second);
+}
+
 static void test_network_file_systems_by_name(void **state)
 {
     (void)state;
@@ -267,6 +283,7 @@ int main(void)
         TEST(test_read_only),
         TEST(test_read_only_file_in_a_writable_folder),
         TEST(test_one_writer),
+        TEST(test_one_writer_through_a_link),
         TEST(test_network_file_systems_by_name),
         TEST(test_a_path_is_only_a_path),
         TEST(test_migration),

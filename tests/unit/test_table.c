@@ -7,6 +7,7 @@
 #include "../../tuner/export.h"
 
 #include <fcntl.h>
+#include <locale.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -153,12 +154,39 @@ static void test_malformed_text(void **state)
                      GT_EDB, "'tepid'");
     expect_malformed(f, GT_TABLE_COLUMNS "\nx,measured,A,64x64x64,k,s,p,cold,5,4,6,0,3,1,1,d\n",
                      GT_EDB, "no arch: 'x'");
+    expect_malformed(f, GT_TABLE_COLUMNS "\n4294967386,measured,A,64x64x64,k,s,p,cold,5,,,,,,,d\n",
+                     GT_EDB, "no arch: '4294967386'");
     expect_malformed(f, GT_TABLE_COLUMNS "\n90,measured,A,64x64x64,k,s,p,cold,nan,4,6,0,3,1,1,d\n",
                      GT_EDB, "no number: 'nan'");
     expect_malformed(f, GT_TABLE_COLUMNS "\n90,measured,A,64x64x64,k,s,p,cold,-5,4,6,0,3,1,1,d\n",
                      GT_EDB, "not above zero");
     expect_malformed(f, GT_TABLE_COLUMNS "\n90,measured,A,64xx64,k,s,p,cold,5,4,6,0,3,1,1,d\n",
                      GT_EDB, "t.csv");
+}
+
+/* A program may have set its locale; a table is written with points all the same. */
+static void test_a_locale_with_a_decimal_comma(void **state)
+{
+    struct fixture *f = *state;
+    char path[128], command[256], *text, *loaded;
+
+    snprintf(command, sizeof(command), "localedef -i de_DE -f UTF-8 '%s/de_DE.UTF-8' >&2",
+             f->folder);
+    setenv("LOCPATH", f->folder, 1);
+    if (system(command) != 0 || !setlocale(LC_NUMERIC, "de_DE.UTF-8"))
+        skip(); /* this machine has no sources of locales */
+    setlocale(LC_NUMERIC, "C");
+    fill(f);
+    text = export_text(f);
+    snprintf(path, sizeof(path), "%s/t.csv", f->folder);
+    write_file(path, text);
+    setlocale(LC_NUMERIC, "de_DE.UTF-8");
+    loaded = load(path, &f->err);
+    setlocale(LC_NUMERIC, "C");
+    if (!loaded)
+        fail_msg("%s", f->err.msg);
+    free(loaded);
+    free(text);
 }
 
 static void test_every_flipped_bit_of_a_text_table_is_refused(void **state)
@@ -263,6 +291,7 @@ int main(void)
         TEST(test_a_folder_of_tables),
         TEST(test_missing_and_foreign),
         TEST(test_malformed_text),
+        TEST(test_a_locale_with_a_decimal_comma),
         TEST(test_every_flipped_bit_of_a_text_table_is_refused),
         TEST(test_no_flipped_bit_of_a_database_gives_a_wrong_row),
     };
