@@ -248,6 +248,33 @@ static void test_final(void **state)
     gt_bench_close(bench);
 }
 
+/* Who writes to the inputs is not known from the rounds, which all take part in: only who does it
+ * again in his own proof is blamed. */
+static void test_a_final_blames_who_did_it(void **state)
+{
+    static const char *const faults[] = {NULL, "input_modified"};
+    struct gt_problem problem;
+    struct gt_bench *bench = open_bench(*state, "64x64x64", false, &problem);
+    struct gt_candidate candidate[2];
+    struct gt_strbuf image[2];
+    struct gt_final_entry entry[2];
+    struct gt_trial trial[2];
+    struct gt_err err = {0};
+
+    memset(trial, 0, sizeof(trial));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            stub_candidate(*state, &problem, faults[i], &candidate[i], &image[i], &err), GT_OK);
+        entry[i] = (struct gt_final_entry){&candidate[i], image[i].text, image[i].length + 1};
+    }
+    assert_int_equal(gt_bench_final(bench, entry, 2, 5, trial, NULL, &err), GT_OK);
+    assert_int_equal(trial[0].status, GT_STATUS_OK);
+    assert_int_equal(trial[1].status, GT_STATUS_OOB_WRITE);
+    for (int i = 0; i < 2; i++)
+        gt_strbuf_release(&image[i]);
+    gt_bench_close(bench);
+}
+
 static void test_canary(void **state)
 {
     struct gt_problem problem;
@@ -385,6 +412,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_baseline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_baseline_layouts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_final, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_final_blames_who_did_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_canary, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_problems_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_large_problem_fits, set_up, tear_down),
