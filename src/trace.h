@@ -1,4 +1,4 @@
-/* trace.h - vocabulary: GT_TRACE=expr,bench,... on stderr, for people working on gemmtune itself.
+/* trace.h - vocabulary: GT_TRACE=bench on stderr, for people working on gemmtune itself.
  *
  *     gt_trace("bench", "candidate %d: %.2f us", id, us); */
 #ifndef GT_TRACE_H

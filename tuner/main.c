@@ -146,6 +146,9 @@ static int find_command(int argc, char **argv, const struct gt_command **command
     if (near)
         return gt_err_set(err, GT_ESYNTAX, "unknown command '%s'; did you mean '%s'?", argv[1],
                           near);
+    if (*argv[1] >= '0' && *argv[1] <= '9')
+        return gt_err_set(err, GT_ESYNTAX, "unknown command '%s'; a shape is given as --shape %s",
+                          argv[1], argv[1]);
     return gt_err_set(err, GT_ESYNTAX, "unknown command '%s'; tune --help lists them", argv[1]);
 }
 
