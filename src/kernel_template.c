@@ -168,7 +168,7 @@ static bool include_name(const char *line, char name[256])
 struct conditions {
     int depth;                     /* of #if */
     bool emulated[MAX_CONDITIONS]; /* by depth: this branch is the emulator's */
-    bool about[MAX_CONDITIONS];    /* the condition is GT_EMULATE, so #else changes sides */
+    bool about[MAX_CONDITIONS];    /* the condition is GT_EMULATE: #else, #elif change sides */
 };
 
 /* The directive `#name`, if the line is one: what follows it; else NULL. */
@@ -199,8 +199,9 @@ static bool emulated_line(struct conditions *c, const char *line)
             c->depth++;
         c->about[c->depth] = (ifdef || ifndef) && about_emulation(ifdef ? ifdef : ifndef);
         c->emulated[c->depth] = c->emulated[c->depth - 1] || (c->about[c->depth] && ifdef);
-    } else if (directive(line, "else") && c->about[c->depth]) {
-        c->emulated[c->depth] = !c->emulated[c->depth];
+    } else if ((directive(line, "else") || directive(line, "elif")) && c->about[c->depth]) {
+        c->emulated[c->depth] = c->emulated[c->depth - 1] || !c->emulated[c->depth];
+        c->about[c->depth] = !directive(line, "elif"); /* what follows is on this side too */
     } else if (directive(line, "endif") && c->depth) {
         c->depth--;
     }

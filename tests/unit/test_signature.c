@@ -111,6 +111,13 @@ static void test_covers(void **state)
         {base, "#define BASE 2", "#define BASE 2\n#ifndef GT_EMULATE\nfour\n#else\nfive\n#endif",
          true},
         {base, "five", "six", false},
+        {base, "six\n#endif",
+         "six\n#endif\n#ifdef GT_EMULATE\nan\n#elif __CUDA_ARCH__ >= 800\nbn\n"
+         "#else\ncn\n#endif",
+         true},
+        {base, "an", "aa", false},
+        {base, "bn", "bb", true},
+        {base, "cn", "cc", true},
         {base, "four", "seven", true},
         {more, "TINY_MORE 1", "TINY_MORE 2", true},
         {json, "a kernel for the unit tests", "something else", false},
