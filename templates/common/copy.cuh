@@ -9,10 +9,14 @@
 
 #ifdef GT_EMULATE
 
-template <int size, int l2 = 0>
-GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
+template <int size> GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
 {
     gt_emu_copy(shared, global, size, valid_bytes);
+}
+
+template <int size> GT_DEVICE void cp_async_whole(void *shared, const void *global)
+{
+    cp_async<size>(shared, global, size);
 }
 
 GT_DEVICE void cp_async_commit()
@@ -32,39 +36,29 @@ GT_DEVICE unsigned gt_shared_address(const void *pointer)
     return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
-/* `size` (4, 8 or 16) bytes, of which the first valid_bytes are read and the rest are zeros.  l2:
- * 0, or the bytes (64, 128, 256) that the L2 cache fetches around them. */
-template <int size, int l2 = 0>
-GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
+/* 16 bytes bypass L1 (.cg); smaller copies cannot (.ca). */
+#define GT_CP_ASYNC(operands, ...)                                                  \
+    if (size == 16)                                                                 \
+        asm volatile("cp.async.cg.shared.global " operands __VA_ARGS__ : "memory"); \
+    else                                                                            \
+        asm volatile("cp.async.ca.shared.global " operands __VA_ARGS__ : "memory")
+
+/* `size` (4, 8 or 16) bytes, of which the first valid_bytes are read and the rest are zeros. */
+template <int size> GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
 {
     static_assert(size == 4 || size == 8 || size == 16, "sizes of cp.async");
-    static_assert(l2 == 0 || l2 == 64 || l2 == 128 || l2 == 256, "L2 prefetch sizes");
-#define GT_CP_ASYNC(operation)                                                                   \
-    asm volatile(operation " [%0], [%1], %2, %3;" ::"r"(gt_shared_address(shared)), "l"(global), \
-                 "n"(size), "r"(valid_bytes)                                                     \
-                 : "memory")
-    /* 16 bytes bypass L1 (.cg); smaller ones cannot (.ca). */
-    if (size == 16) {
-        if (l2 == 0)
-            GT_CP_ASYNC("cp.async.cg.shared.global");
-        else if (l2 == 64)
-            GT_CP_ASYNC("cp.async.cg.shared.global.L2::64B");
-        else if (l2 == 128)
-            GT_CP_ASYNC("cp.async.cg.shared.global.L2::128B");
-        else
-            GT_CP_ASYNC("cp.async.cg.shared.global.L2::256B");
-    } else {
-        if (l2 == 0)
-            GT_CP_ASYNC("cp.async.ca.shared.global");
-        else if (l2 == 64)
-            GT_CP_ASYNC("cp.async.ca.shared.global.L2::64B");
-        else if (l2 == 128)
-            GT_CP_ASYNC("cp.async.ca.shared.global.L2::128B");
-        else
-            GT_CP_ASYNC("cp.async.ca.shared.global.L2::256B");
-    }
-#undef GT_CP_ASYNC
+    GT_CP_ASYNC("[%0], [%1], %2, %3;", ::"r"(gt_shared_address(shared)), "l"(global), "n"(size),
+                "r"(valid_bytes));
 }
+
+/* The same with nothing left out: one register and one instruction less. */
+template <int size> GT_DEVICE void cp_async_whole(void *shared, const void *global)
+{
+    static_assert(size == 4 || size == 8 || size == 16, "sizes of cp.async");
+    GT_CP_ASYNC("[%0], [%1], %2;", ::"r"(gt_shared_address(shared)), "l"(global), "n"(size));
+}
+
+#undef GT_CP_ASYNC
 
 /* Makes one group of the thread's copies issued since the last commit. */
 GT_DEVICE void cp_async_commit()
@@ -80,8 +74,7 @@ template <int pending> GT_DEVICE void cp_async_wait()
 
 #else
 
-template <int size, int l2 = 0>
-GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
+template <int size> GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
 {
     typedef typename gt_vector<size / 4>::type word;
     if (valid_bytes == size) {
@@ -90,6 +83,11 @@ GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
     }
     for (int i = 0; i < size; i++)
         static_cast<char *>(shared)[i] = i < valid_bytes ? static_cast<const char *>(global)[i] : 0;
+}
+
+template <int size> GT_DEVICE void cp_async_whole(void *shared, const void *global)
+{
+    cp_async<size>(shared, global, size);
 }
 
 GT_DEVICE void cp_async_commit()
@@ -102,53 +100,20 @@ template <int pending> GT_DEVICE void cp_async_wait()
 
 #endif
 
-/* The same with nothing left out: one register and one instruction less where the size is known. */
-template <int size, int l2 = 0> GT_DEVICE void cp_async_whole(void *shared, const void *global)
-{
-#if !defined(GT_EMULATE) && __CUDA_ARCH__ >= 800
-#define GT_CP_ASYNC(operation)                                                                   \
-    asm volatile(operation " [%0], [%1], %2;" ::"r"(gt_shared_address(shared)), "l"(global),     \
-                 "n"(size)                                                                       \
-                 : "memory")
-    if (size == 16) {
-        if (l2 == 0)
-            GT_CP_ASYNC("cp.async.cg.shared.global");
-        else if (l2 == 64)
-            GT_CP_ASYNC("cp.async.cg.shared.global.L2::64B");
-        else if (l2 == 128)
-            GT_CP_ASYNC("cp.async.cg.shared.global.L2::128B");
-        else
-            GT_CP_ASYNC("cp.async.cg.shared.global.L2::256B");
-    } else {
-        if (l2 == 0)
-            GT_CP_ASYNC("cp.async.ca.shared.global");
-        else if (l2 == 64)
-            GT_CP_ASYNC("cp.async.ca.shared.global.L2::64B");
-        else if (l2 == 128)
-            GT_CP_ASYNC("cp.async.ca.shared.global.L2::128B");
-        else
-            GT_CP_ASYNC("cp.async.ca.shared.global.L2::256B");
-    }
-#undef GT_CP_ASYNC
-#else
-    cp_async<size, l2>(shared, global, size);
-#endif
-}
-
 /* The sizes by name: all of it, or zeros. */
-template <int l2 = 0> GT_DEVICE void cp_async_4(void *shared, const void *global, bool valid)
+GT_DEVICE void cp_async_4(void *shared, const void *global, bool valid)
 {
-    cp_async<4, l2>(shared, global, valid ? 4 : 0);
+    cp_async<4>(shared, global, valid ? 4 : 0);
 }
 
-template <int l2 = 0> GT_DEVICE void cp_async_8(void *shared, const void *global, bool valid)
+GT_DEVICE void cp_async_8(void *shared, const void *global, bool valid)
 {
-    cp_async<8, l2>(shared, global, valid ? 8 : 0);
+    cp_async<8>(shared, global, valid ? 8 : 0);
 }
 
-template <int l2 = 0> GT_DEVICE void cp_async_16(void *shared, const void *global, bool valid)
+GT_DEVICE void cp_async_16(void *shared, const void *global, bool valid)
 {
-    cp_async<16, l2>(shared, global, valid ? 16 : 0);
+    cp_async<16>(shared, global, valid ? 16 : 0);
 }
 
 #endif
