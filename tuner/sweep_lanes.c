@@ -44,6 +44,14 @@ static size_t seeds_wanted(const struct gt_race *race)
     return (size_t)fmax(1, wanted / (double)race->lanes);
 }
 
+/* Joins why one more kernel stays out. */
+static void add_reason(struct gt_err *nothing, const struct gt_err *reason)
+{
+    const struct gt_err before = *nothing;
+
+    gt_err_set(nothing, reason->code, "%s%s%s", before.msg, before.code ? "; " : "", reason->msg);
+}
+
 /* Fills the lanes; no lane at all is told in result->nothing. */
 int gt_sweep_open_lanes(struct gt_race *race, struct gt_err *err)
 {
@@ -56,18 +64,21 @@ int gt_sweep_open_lanes(struct gt_race *race, struct gt_err *err)
         return gt_err_nomem(err);
     for (size_t i = 0; i < options->kernels && !rc; i++) {
         const char *why = NULL;
+        struct gt_err reason = {0};
 
         if (!gt_kernel_serves(options->kernel[i], race->problem, &race->evaluator->device, &why)) {
-            gt_err_set(nothing, GT_ENOTFOUND, "kernel %s does not serve it: %s",
+            gt_err_set(&reason, GT_ENOTFOUND, "kernel %s does not serve it: %s",
                        options->kernel[i]->name, why ? why : "not in its description");
+            add_reason(nothing, &reason);
             continue;
         }
-        rc = open_lane(race, options->kernel[i], nothing);
+        rc = open_lane(race, options->kernel[i], &reason);
         if (rc == GT_ERANGE) { /* no valid point: that kernel stays out */
-            gt_sweep_note(race, nothing->msg);
+            gt_sweep_note(race, reason.msg);
+            add_reason(nothing, &reason);
             rc = GT_OK;
         } else if (rc && err) {
-            *err = *nothing;
+            *err = reason;
         }
     }
     if (race->lanes)
