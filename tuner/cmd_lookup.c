@@ -49,9 +49,9 @@ static const char *tier_meaning(enum gt_tier tier)
     case GT_TIER_EXACT:
         return "this problem was tuned";
     case GT_TIER_NEAR:
-        return "the winner of the nearest tuned problem";
+        return "a winner of a near tuned problem, made to fit";
     case GT_TIER_FAMILY:
-        return "the default point of a kernel that serves it";
+        return "a default point, or a winner for a distant relative";
     case GT_TIER_NONE:
         break;
     }

@@ -131,6 +131,17 @@ static int count(struct gt_race *race, struct gt_lane *lane, const struct gt_tri
     return rc;
 }
 
+/* After a second measurement: what the first one claimed may have been the best. */
+static void find_best_again(struct gt_race *race, struct gt_lane *lane)
+{
+    const struct gt_strategy *strategy = lane->strategy;
+
+    lane->best_us = strategy->best == SIZE_MAX ? 0 : (double)strategy->known[strategy->best];
+    race->best_us = race->result->rows ? race->result->row[0].trial.us : 0;
+    if (race->anchor_us < race->best_us)
+        race->anchor_us = race->best_us;
+}
+
 /* ---- a finished trial ---- */
 
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
@@ -149,9 +160,11 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
         return gt_sweep_retry(lane, what, err);
     gt_strategy_tell(lane->strategy, what.point, ok ? trial->us : 0);
     rc = gt_sweep_rank(race, lane->kernel, &flight->candidate.point, trial, false, err);
-    if (!rc && !what.remeasure)
+    if (what.remeasure)
+        find_best_again(race, lane);
+    else if (!rc)
         rc = count(race, lane, trial, false, err);
-    if (!rc && ok)
+    if (!rc && race->best_us > 0)
         race->evaluator->ops->set_best(race->evaluator, race->best_us);
     if (!rc && ok && race->measures && !what.remeasure)
         rc = gt_sweep_remember(race, lane, what.point, err);

@@ -407,6 +407,37 @@ static void test_drift_is_measured_again(void **state)
     close_bench(&bench);
 }
 
+static int wrong_next_time(const struct gt_candidate *candidate)
+{
+    static int launches;
+
+    return at(candidate, 0, 1) && ++launches > 1 ? GT_STATUS_WRONG : GT_STATUS_OK;
+}
+
+static double one_is_fast(const struct gt_candidate *candidate)
+{
+    return at(candidate, 0, 1) ? 50 : 100;
+}
+
+/* A best time that a second measurement does not confirm is no measure for others. */
+static void test_a_disproved_best_is_forgotten(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    bench.options.strategy = "exhaustive";
+    bench.options.drift_check_s = 1e-9;
+    fake.drift_at = 2; /* the trial before it is the second one */
+    fake.us_of = one_is_fast;
+    fake.status_of = wrong_next_time;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.seen[1], 2);
+    assert_true(bench.result.row[0].trial.us == 100);
+    assert_true(fake.best_us == 100);
+    close_bench(&bench);
+}
+
 static void test_problems_without_an_answer(void **state)
 {
     struct search *s = *state;
@@ -482,6 +513,7 @@ int main(void)
         WITH_FOLDER(test_predicted_beside_measured),
         WITH_FOLDER(test_kernels_share_the_budget),
         WITH_FOLDER(test_drift_is_measured_again),
+        WITH_FOLDER(test_a_disproved_best_is_forgotten),
         WITH_FOLDER(test_problems_without_an_answer),
         cmocka_unit_test(test_budgets),
     };
