@@ -297,6 +297,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     if (!rc && bench.tune)
         rc = gt_session_kernels(&bench.kernel, &bench.kernels, &bench.session.kernels,
                                 options->session.kernels, err);
+    bench.session.spares = !options->session.kernels;
     if (!rc && options->csv && bench.session.measures)
         rc = gt_csv_new(&bench.csv, options->csv, csv_heading, err);
     else if (!rc && options->csv)

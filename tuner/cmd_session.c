@@ -311,11 +311,23 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
                      const struct gt_budget *budget, struct gt_sweep_result *result,
                      struct gt_err *err)
 {
+    const struct gt_kernels *all = &session->kernels;
+    const struct gt_kernel **spare = calloc(all->count + 1, sizeof(*spare));
+    size_t spares = 0;
+    int rc;
+
+    if (!spare)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < all->count && session->spares; i++)
+        if (!all->kernel[i]->production)
+            spare[spares++] = all->kernel[i];
     const struct gt_sweep_options options = {
         .problem = problem,
         .problems = problems,
         .kernel = kernel,
         .kernels = kernels,
+        .spare = spare,
+        .spares = spares,
         .evaluator = session->evaluator,
         .store = session->store,
         .strategy = session->strategy,
@@ -326,5 +338,7 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
         .signals = session->cli->signals,
     };
 
-    return gt_sweep_run(&options, result, err);
+    rc = gt_sweep_run(&options, result, err);
+    free(spare);
+    return rc;
 }

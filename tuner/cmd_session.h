@@ -200,6 +200,7 @@ struct gt_session {
     char *cache_dir;
     const char *strategy;
     uint64_t seed;
+    bool spares;          /* kernels of the ladder take part where those in production cannot */
     bool measures;        /* false: every time is predicted */
     struct gt_err no_gpu; /* why it does not measure although nobody asked for a prediction */
 };

@@ -20,7 +20,9 @@ static const struct gt_option option_table[] = {
     GT_PROBLEM_OPTIONS(struct options),
     GT_SESSION_OPTIONS(struct options),
     {"kernels", 'k', GT_OPTION_TEXT, offsetof(struct options, session.kernels), "LIST",
-     "names joined by commas (default: every kernel with role production)", NULL, 0, 0},
+     "names joined by commas (default: every kernel with role production, and those of the ladder "
+     "for a problem that none of them has a valid point for)",
+     NULL, 0, 0},
     {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, session.budget), "BUDGET",
      "trials per problem (500), time of the run (90s, 30m, 8h), or several: 30m,2000", NULL, 0, 0},
     {"baseline", 0, GT_OPTION_TEXT, offsetof(struct options, session.baseline), "WHICH",
@@ -93,6 +95,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         rc = gt_err_nomem(err);
         goto out;
     }
+    session.spares = !options->session.kernels;
     if (!options->session.budget)
         budget = gt_budget_default(session.measures);
     rc = gt_session_sweep(&session, problem, problems, kernel, kernels, &budget, result, err);

@@ -31,6 +31,8 @@ struct gt_sweep_options {
     size_t problems;
     const struct gt_kernel *const *kernel; /* candidates; those that do not serve are left out */
     size_t kernels;
+    const struct gt_kernel *const *spare; /* for a problem that none of those has a point for */
+    size_t spares;
     struct gt_evaluator *evaluator; /* open; its events are set by the sweep */
     struct gt_store *store;         /* open for writing */
     const char *strategy;           /* NULL: GT_STRATEGY_DEFAULT */

@@ -11,11 +11,12 @@
 #define SEED_SHARE   0.9   /* of a trials budget */
 #define WEIGHT_LEAST 0.05  /* of a slow lane's share */
 
-static int open_lane(struct gt_race *race, const struct gt_kernel *kernel, struct gt_err *err)
+/* sharers: the kernels that share the room for points. */
+static int open_lane(struct gt_race *race, const struct gt_kernel *kernel, size_t sharers,
+                     struct gt_err *err)
 {
     struct gt_lane *lane = &race->lane[race->lanes];
-    double limit =
-        SPACE_BYTES / (double)race->options->kernels / (double)(kernel->params + POINT_BYTES);
+    double limit = SPACE_BYTES / (double)sharers / (double)(kernel->params + POINT_BYTES);
     int rc = gt_space_init(&lane->space, kernel, race->problem, &race->evaluator->device,
                            (size_t)limit, err);
 
@@ -44,31 +45,62 @@ static size_t seeds_wanted(const struct gt_race *race)
     return (size_t)fmax(1, wanted / (double)race->lanes);
 }
 
+/* Joins why one more kernel stays out. */
+static void add_reason(struct gt_err *nothing, const struct gt_err *reason)
+{
+    struct gt_err before;
+
+    if (!nothing)
+        return;
+    before = *nothing;
+    gt_err_set(nothing, reason->code, "%s%s%s", before.msg, before.code ? "; " : "", reason->msg);
+}
+
+/* A lane for each kernel of the list that has a valid point; nothing: where to tell why others have
+ * none (NULL: nowhere). */
+static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel, size_t count,
+                     struct gt_err *nothing, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < count && !rc; i++) {
+        const char *why = NULL;
+        struct gt_err reason = {0};
+
+        if (!gt_kernel_serves(kernel[i], race->problem, &race->evaluator->device, &why)) {
+            gt_err_set(&reason, GT_ENOTFOUND, "kernel %s does not serve it: %s", kernel[i]->name,
+                       why ? why : "not in its description");
+            add_reason(nothing, &reason);
+            continue;
+        }
+        rc = open_lane(race, kernel[i], count, &reason);
+        if (rc == GT_ERANGE) { /* no valid point: that kernel stays out */
+            if (nothing)
+                gt_sweep_note(race, reason.msg);
+            add_reason(nothing, &reason);
+            rc = GT_OK;
+        } else if (rc && err) {
+            *err = reason;
+        }
+    }
+    return rc;
+}
+
 /* Fills the lanes; no lane at all is told in result->nothing. */
 int gt_sweep_open_lanes(struct gt_race *race, struct gt_err *err)
 {
     const struct gt_sweep_options *options = race->options;
     struct gt_err *nothing = &race->result->nothing;
-    int rc = GT_OK;
+    int rc;
 
-    race->lane = calloc(options->kernels + 1, sizeof(*race->lane));
+    race->lane = calloc(options->kernels + options->spares + 1, sizeof(*race->lane));
     if (!race->lane)
         return gt_err_nomem(err);
-    for (size_t i = 0; i < options->kernels && !rc; i++) {
-        const char *why = NULL;
-
-        if (!gt_kernel_serves(options->kernel[i], race->problem, &race->evaluator->device, &why)) {
-            gt_err_set(nothing, GT_ENOTFOUND, "kernel %s does not serve it: %s",
-                       options->kernel[i]->name, why ? why : "not in its description");
-            continue;
-        }
-        rc = open_lane(race, options->kernel[i], nothing);
-        if (rc == GT_ERANGE) { /* no valid point: that kernel stays out */
-            gt_sweep_note(race, nothing->msg);
-            rc = GT_OK;
-        } else if (rc && err) {
-            *err = *nothing;
-        }
+    rc = open_list(race, options->kernel, options->kernels, nothing, err);
+    if (!rc && !race->lanes) {
+        rc = open_list(race, options->spare, options->spares, NULL, err);
+        if (race->lanes)
+            gt_sweep_note(race, "kernels of the ladder take part instead");
     }
     if (race->lanes)
         *nothing = (struct gt_err){0};

@@ -15,3 +15,7 @@ sed -i 's/args.mm/args.mmm/' mine/naive.cu
 try
 # Too big for the device.
 t --arch sm_86 --shape 131072x131072x131072 --kernels simt_naive -q
+# Every kernel says why it stays out.
+t --arch sm_86 --shape 64x64x64:batch=100000 -q --json | grep '"nothing"'
+# The kernels of the ladder take part where those in production have no valid point.
+t --arch sm_86 --shape 64x64x64:batch=20000 --budget 3 --rows 1
