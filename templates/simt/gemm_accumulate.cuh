@@ -1,0 +1,267 @@
+/* gemm_accumulate.cuh - part of gemm.cu, whose parameters it uses: from shared memory to registers,
+ * the products, and the loop over k that keeps copies, loads and products overlapped. */
+#ifndef GT_SIMT_GEMM_ACCUMULATE_CUH
+#define GT_SIMT_GEMM_ACCUMULATE_CUH
+
+#include "simt/gemm_operand.cuh"
+
+/* The part of an operand's tile that a lane multiplies: T elements, of L lanes' worth. */
+template <class OPERAND, int T, int L> struct Fragment {
+    static constexpr int PIECE = T < 4 ? T : 4;
+    static constexpr bool ALONG_K = OPERAND::ALONG_K;
+    static constexpr int DEPTH = ALONG_K ? 4 : 1; /* k steps of one load */
+    static constexpr int BUFFERS = REG_DOUBLE ? 2 : 1;
+    float value[BUFFERS][T][DEPTH];
+
+    /* Place of element e of a lane in the warp tile. */
+    static GT_DEVICE int at(int e, int lane)
+    {
+        return ALONG_K ? e * L + lane : e / PIECE * (L * PIECE) + lane * PIECE + e % PIECE;
+    }
+
+    static constexpr int LOADS = ALONG_K ? T : T / PIECE;
+
+    /* Load number `load` of LOADS of what step k of a stage needs, unless an earlier step brought
+     * it. `origin`: the warp tile's first element along m or n. */
+    GT_DEVICE void load(const float *stage, int origin, int lane, int first, int k, int load)
+    {
+        int buffer = k / DEPTH % BUFFERS;
+        if constexpr (ALONG_K) {
+            if (k % DEPTH == 0) {
+                int row = origin + at(load, lane), piece = OPERAND::swizzled(row, (first + k) / 4);
+                gt_load<4>(value[buffer][load], stage + row * OPERAND::LINE + piece * 4);
+            }
+        } else {
+            float piece[PIECE];
+            gt_load<PIECE>(piece,
+                           stage + (first + k) * OPERAND::LINE + origin + at(load * PIECE, lane));
+#pragma unroll
+            for (int u = 0; u < PIECE; u++)
+                value[buffer][load * PIECE + u][0] = piece[u];
+        }
+    }
+    GT_DEVICE float get(int e, int k) const
+    {
+        return value[k / DEPTH % BUFFERS][e][k % DEPTH];
+    }
+};
+
+#if SWAP_AB
+typedef Operand<BM, GT_TRANS_B == 1, PATH_B, VEC_B> X;
+typedef Operand<BN, GT_TRANS_A == 0, PATH_A, VEC_A> Y;
+#else
+typedef Operand<BM, GT_TRANS_A == 0, PATH_A, VEC_A> X;
+typedef Operand<BN, GT_TRANS_B == 1, PATH_B, VEC_B> Y;
+#endif
+
+constexpr int STAGE = X::SIZE + Y::SIZE; /* floats */
+
+/* Which warp tile, lane and slice of k a thread works on. */
+struct Position {
+    int row, column; /* origin of the warp tile in the block */
+    int lane_row, lane_column;
+    int slice;
+};
+
+GT_DEVICE Position position()
+{
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int tile = warp % ((BM / WM) * (BN / WN));
+    Position p;
+    p.slice = warp / ((BM / WM) * (BN / WN));
+    p.row = tile / (BN / WN) * WM;
+    p.column = tile % (BN / WN) * WN;
+    p.lane_row = lane / LANES_N;
+    p.lane_column = lane % LANES_N;
+    return p;
+}
+
+struct Accumulator {
+    Fragment<X, TM, LANES_M> x;
+    Fragment<Y, TN, LANES_N> y;
+    float sum[TM][TN];
+
+    GT_DEVICE void clear()
+    {
+#pragma unroll
+        for (int i = 0; i < TM; i++)
+#pragma unroll
+            for (int j = 0; j < TN; j++)
+                sum[i][j] = 0.0f;
+    }
+    static constexpr int LOADS = Fragment<X, TM, LANES_M>::LOADS + Fragment<Y, TN, LANES_N>::LOADS;
+
+    /* Load number `load` of LOADS for step k of the body that starts at step `body` of the tile. */
+    GT_DEVICE void load(const float *stage, const Position &p, int body, int k, int load)
+    {
+        constexpr int FIRST = Fragment<X, TM, LANES_M>::LOADS;
+        if (load < FIRST)
+            x.load(stage, p.row, p.lane_row, p.slice * STEPS + body, k, load);
+        else
+            y.load(stage + X::SIZE, p.column, p.lane_column, p.slice * STEPS + body, k,
+                   load - FIRST);
+    }
+    GT_DEVICE void load(const float *stage, const Position &p, int body, int k)
+    {
+#pragma unroll
+        for (int i = 0; i < LOADS; i++)
+            load(stage, p, body, k, i);
+    }
+    GT_DEVICE void fma(int i, int j, int k)
+    {
+        sum[i][j] = fmaf(x.get(i, k), y.get(j, k), sum[i][j]);
+    }
+    /* Row (or column, in the orders by columns) `line` of the products of step k. The order of the
+     * products decides which operands the register reuse cache holds. */
+    static constexpr int LINES = FMA_ORDER < 2 ? TM : TN;
+    GT_DEVICE void multiply(int k, int line)
+    {
+        constexpr int LENGTH = FMA_ORDER < 2 ? TN : TM;
+#pragma unroll
+        for (int e = 0; e < LENGTH; e++) {
+            int at = FMA_ORDER % 2 && line % 2 ? LENGTH - 1 - e : e;
+            fma(FMA_ORDER < 2 ? line : at, FMA_ORDER < 2 ? at : line, k);
+        }
+    }
+    GT_DEVICE void multiply(int k)
+    {
+#pragma unroll
+        for (int line = 0; line < LINES; line++)
+            multiply(k, line);
+    }
+    /* The products of step k with the loads of another step between their lines. */
+    GT_DEVICE void multiply_and_load(int k, const float *stage, const Position &p, int body,
+                                     int k_load)
+    {
+#pragma unroll
+        for (int line = 0; line < LINES; line++) {
+#pragma unroll
+            for (int i = 0; i < LOADS; i++)
+                if (i * LINES / LOADS == line)
+                    load(stage, p, body, k_load, LOAD_ORDER ? LOADS - 1 - i : i);
+            multiply(k, line);
+        }
+    }
+};
+
+/* The block's share of the product: which tile, and which k. */
+struct Work {
+    long long row, column; /* of X and Y */
+    long long rows, columns;
+    long long k, k_end;
+};
+
+GT_DEVICE int clamp(long long value, int limit)
+{
+    return value < limit ? (int)value : limit;
+}
+
+/* Sums X Y over the block's k into acc, the ring of stages running ahead of the arithmetic. */
+GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch, float *ring,
+                          const Position &p, Accumulator &acc)
+{
+    const float *a = gt_matrix_a(args, batch), *b = gt_matrix_b(args, batch);
+    long long ld_x = SWAP_AB ? args.ldb : args.lda, ld_y = SWAP_AB ? args.lda : args.ldb;
+    constexpr bool X_ALONG = SWAP_AB ? GT_TRANS_B == 1 : GT_TRANS_A == 0;
+    constexpr bool Y_ALONG = SWAP_AB ? GT_TRANS_A == 0 : GT_TRANS_B == 1;
+    long long step_x = X_ALONG ? BK : BK * ld_x, step_y = Y_ALONG ? BK : BK * ld_y;
+    int x_left = clamp(work.rows - work.row, BM), y_left = clamp(work.columns - work.column, BN);
+    const int depth = (int)(work.k_end - work.k), tiles = (depth + BK - 1) / BK;
+    const int whole_x = X::whole_across(x_left) ? depth / BK : 0; /* tiles */
+    const int whole_y = Y::whole_across(y_left) ? depth / BK : 0;
+    X x;
+    Y y;
+
+    x.init(SWAP_AB ? b : a, ld_x, work.row, work.k, x_left);
+    y.init(SWAP_AB ? a : b, ld_y, work.column, work.k, y_left);
+    int fill = 0, use = 0; /* stages written and read next */
+    auto begin = [&](int stage, int tile) {
+        float *to = ring + stage * STAGE;
+        x.begin(to, step_x, tile < whole_x, x_left, depth - tile * BK);
+        y.begin(to + X::SIZE, step_y, tile < whole_y, y_left, depth - tile * BK);
+    };
+    auto end = [&](int stage, int part, int parts) {
+        x.end(ring + stage * STAGE, part, parts);
+        y.end(ring + stage * STAGE + X::SIZE, part, parts);
+    };
+#pragma unroll 1
+    for (int s = 0; s < STAGES - 1; s++) {
+        if (s < tiles) {
+            begin(s, s);
+            end(s, 0, 1);
+        }
+        cp_async_commit();
+    }
+    fill = STAGES - 1;
+    if (REG_DOUBLE) {
+        cp_async_wait<STAGES - 2>();
+        gt_sync();
+        acc.load(ring, p, 0, 0);
+    }
+#pragma unroll 1
+    for (int tile = 0; tile < tiles; tile++) {
+        if (!REG_DOUBLE) {
+            cp_async_wait<STAGES - 2>();
+            gt_sync();
+        }
+#pragma unroll 1
+        for (int body = 0; body < STEPS; body += BODY) {
+            const bool last = BODY == STEPS || body == STEPS - BODY;
+            const float *now = ring + use * STAGE;
+            int next_body = last ? 0 : body + BODY;
+#pragma unroll
+            for (int k = 0; k < BODY; k++) {
+                /* After the last tile this stores old values where nobody reads: cheaper than a
+                 * branch. */
+                if (k >= END_FIRST && k < END_FIRST + END_PARTS && last)
+                    end(fill, k - END_FIRST, END_PARTS);
+                if (REG_DOUBLE && k == BODY - 1) {
+                    if (last) {
+                        cp_async_wait<STAGES - 2>();
+                        gt_sync();
+                        use = use + 1 == STAGES ? 0 : use + 1;
+                        fill = fill + 1 == STAGES ? 0 : fill + 1;
+                    }
+                    now = ring + use * STAGE;
+                }
+                if (!REG_DOUBLE)
+                    acc.load(now, p, body, k);
+                if (k == 0 && (BODY == STEPS || body == 0)) {
+                    if (tile + STAGES - 1 < tiles)
+                        begin(fill, tile + STAGES - 1);
+                    cp_async_commit();
+                }
+                if (REG_DOUBLE)
+                    acc.multiply_and_load(k, now, p, k == BODY - 1 ? next_body : body,
+                                          (k + 1) % BODY);
+                else
+                    acc.multiply(k);
+            }
+        }
+        if (!REG_DOUBLE) {
+            use = use + 1 == STAGES ? 0 : use + 1;
+            fill = fill + 1 == STAGES ? 0 : fill + 1;
+        }
+    }
+}
+
+/* Adds the sums of the other slices of k to those of slice 0, in the order of the slices. */
+GT_DEVICE void add_slices(float *shared, const Position &p, Accumulator &acc)
+{
+    constexpr int PER_SLICE = THREADS / WARPS_K;
+    int thread = threadIdx.x % PER_SLICE;
+
+    gt_sync(); /* the last tile has been read */
+    if (p.slice > 0)
+#pragma unroll
+        for (int e = 0; e < TM * TN; e++)
+            shared[((p.slice - 1) * TM * TN + e) * PER_SLICE + thread] = acc.sum[e / TN][e % TN];
+    gt_sync();
+    if (p.slice == 0)
+        for (int s = 0; s < WARPS_K - 1; s++)
+#pragma unroll
+            for (int e = 0; e < TM * TN; e++)
+                acc.sum[e / TN][e % TN] += shared[(s * TM * TN + e) * PER_SLICE + thread];
+}
+
+#endif

@@ -1,0 +1,134 @@
+/* gemm_store.cuh - part of gemm.cu, whose parameters it uses: from the sums in registers to D, to a
+ * partial result in the workspace, or by atomics into D. */
+#ifndef GT_SIMT_GEMM_STORE_CUH
+#define GT_SIMT_GEMM_STORE_CUH
+
+#include "simt/gemm_accumulate.cuh"
+
+/* Elements between rows of a partial result in the workspace: whole 16-byte pieces. */
+GT_DEVICE long long partial_ld(const gt_args &args)
+{
+    return (args.n + 3) / 4 * 4;
+}
+
+/* Output of one matrix whose sums have been multiplied by alpha already. The product with alpha
+ * comes first of all, so that wide stores take their values from other registers than the sums:
+ * the sums themselves, tied into aligned groups of four, would meet in the register banks. */
+GT_DEVICE gt_output scaled_output(const gt_args &args, long long batch)
+{
+    gt_output output = gt_output_of(args, batch);
+    output.alpha = 1.0f;
+    return output;
+}
+
+/* Finishes and stores N elements of a row: of D, of a partial result, or by atomics into D. All N
+ * of them exist. sum: times alpha; c: the elements of C, where beta is not 0. */
+template <int N>
+GT_DEVICE void store(const gt_args &args, const gt_output &output, long long batch, long long row,
+                     long long column, const float *sum, const float *c)
+{
+    if constexpr (SPLIT_MODE == 1) {
+        float *partial = static_cast<float *>(args.workspace) +
+                         ((blockIdx.y * args.batch + batch) * args.m + row) * partial_ld(args);
+        gt_store<N>(partial + column, sum);
+    } else if constexpr (SPLIT_MODE == 2) {
+#pragma unroll
+        for (int u = 0; u < N; u++)
+            atomicAdd(output.d + row * output.ldc + column + u, sum[u]);
+    } else {
+        float value[N];
+#pragma unroll
+        for (int u = 0; u < N; u++)
+            value[u] = gt_epilogue(output, sum[u], c[u], column + u);
+        gt_store<N>(output.d + row * output.ldc + column, value);
+    }
+}
+
+/* The elements of a lane in the block's tile, and which of them are neighbours in a row of D: along
+ * the columns of Y or, transposed, the rows of X. */
+struct Lane {
+    typedef Fragment<X, TM, LANES_M> Rows;
+    typedef Fragment<Y, TN, LANES_N> Columns;
+    static constexpr int RUN =
+        SWAP_AB ? (Rows::ALONG_K ? 1 : Rows::PIECE) : (Columns::ALONG_K ? 1 : Columns::PIECE);
+    static constexpr int N = RUN < VEC_C ? RUN : VEC_C;
+    static constexpr int STEP_I = SWAP_AB ? N : 1, STEP_J = SWAP_AB ? 1 : N;
+
+    /* Row and column in D of element i, j. */
+    static GT_DEVICE long long row(const Work &work, const Position &p, int i, int j)
+    {
+        return SWAP_AB ? work.column + p.column + Columns::at(j, p.lane_column)
+                       : work.row + p.row + Rows::at(i, p.lane_row);
+    }
+    static GT_DEVICE long long column(const Work &work, const Position &p, int i, int j)
+    {
+        return SWAP_AB ? work.row + p.row + Rows::at(i, p.lane_row)
+                       : work.column + p.column + Columns::at(j, p.lane_column);
+    }
+};
+
+/* A tile that lies in D as a whole. */
+template <bool READ_C>
+GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batch,
+                           const Position &p, const Accumulator &acc)
+{
+    const gt_output output = scaled_output(args, batch);
+#pragma unroll
+    for (int i = 0; i < TM; i += Lane::STEP_I)
+#pragma unroll
+        for (int j = 0; j < TN; j += Lane::STEP_J) {
+            long long row = Lane::row(work, p, i, j), column = Lane::column(work, p, i, j);
+            float sum[Lane::N], c[Lane::N] = {};
+#pragma unroll
+            for (int u = 0; u < Lane::N; u++)
+                sum[u] = args.alpha * (SWAP_AB ? acc.sum[i + u][j] : acc.sum[i][j + u]);
+            if (READ_C)
+                gt_load<Lane::N>(c, output.c + row * output.ldc + column);
+            store<Lane::N>(args, output, batch, row, column, sum, c);
+        }
+}
+
+/* A tile at the edge, element by element: a rolled loop over the rows of a copy of the sums in
+ * local memory, because this code is rarely run and should not fill the instruction cache. */
+GT_DEVICE void store_edge(const gt_args &args, const Work &work, long long batch, const Position &p,
+                          const Accumulator &acc)
+{
+    constexpr int ROWS = SWAP_AB ? TN : TM, LENGTH = SWAP_AB ? TM : TN;
+    const gt_output output = scaled_output(args, batch);
+    float copy[ROWS][LENGTH];
+#pragma unroll
+    for (int i = 0; i < TM; i++)
+#pragma unroll
+        for (int j = 0; j < TN; j++)
+            copy[SWAP_AB ? j : i][SWAP_AB ? i : j] = args.alpha * acc.sum[i][j];
+#pragma unroll 1
+    for (int r = 0; r < ROWS; r++) {
+        long long row = Lane::row(work, p, r, r);
+        if (row >= args.m)
+            continue;
+#pragma unroll
+        for (int e = 0; e < LENGTH; e++) {
+            long long column = Lane::column(work, p, e, e);
+            if (column < args.n) {
+                float c = 0.0f;
+                if (SPLIT_MODE == 0 && output.beta != 0.0f)
+                    c = output.c[row * output.ldc + column];
+                store<1>(args, output, batch, row, column, &copy[r][e], &c);
+            }
+        }
+    }
+}
+
+GT_DEVICE void store_tile(const gt_args &args, const Work &work, long long batch, const Position &p,
+                          const Accumulator &acc)
+{
+    bool whole = work.row + BM <= work.rows && work.column + BN <= work.columns;
+    if (!whole)
+        store_edge(args, work, batch, p, acc);
+    else if (SPLIT_MODE == 0 && args.beta != 0.0f)
+        store_whole<true>(args, work, batch, p, acc);
+    else
+        store_whole<false>(args, work, batch, p, acc);
+}
+
+#endif
