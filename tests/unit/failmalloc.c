@@ -1,10 +1,18 @@
-/* failmalloc.c - the linker's --wrap sends malloc and its relatives here. */
+/* failmalloc.c - the linker's --wrap sends malloc and its relatives here; and the loop that fails
+ * every allocation of a piece of work in turn. */
 #include "failmalloc.h"
+
+#include "gemmtune.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
@@ -94,4 +102,28 @@ bool gt_failmalloc_stop(void)
 long gt_failmalloc_live(void)
 {
     return fail.live;
+}
+
+void gt_failmalloc_every(const char *what, int (*act)(struct gt_err *), long least)
+{
+    bool failed;
+    long n = 0;
+
+    do {
+        struct gt_err err = {0};
+        int code;
+
+        gt_failmalloc_start(++n);
+        code = act(&err);
+        failed = gt_failmalloc_stop();
+        if (gt_failmalloc_live() > 0)
+            fail_msg("%s: %ld blocks leak when allocation %ld fails", what, gt_failmalloc_live(),
+                     n);
+        if (failed && (code != GT_ENOMEM || err.code != GT_ENOMEM || !strstr(err.msg, "memory")))
+            fail_msg("%s: %d \"%s\" when allocation %ld fails", what, code, err.msg, n);
+        if (!failed && code)
+            fail_msg("%s: %s", what, err.msg);
+    } while (failed && n < 100000);
+    print_message("%s: %ld allocations\n", what, n - 1);
+    assert_true(n > least);
 }

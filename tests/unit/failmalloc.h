@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+struct gt_err;
+
 /* From now on, the n-th allocation (1 is the next) fails, and only that; 0: none. */
 void gt_failmalloc_start(long n);
 
@@ -16,5 +18,10 @@ bool gt_failmalloc_stop(void);
 
 /* Blocks allocated since the start and not freed. */
 long gt_failmalloc_live(void);
+
+/* Runs act again and again, each time with the next allocation failing, until none is left to fail:
+ * it must answer GT_ENOMEM with a sentence and leak nothing, and succeed at last. There must have
+ * been more than `least` allocations to fail. Fails the running test otherwise. */
+void gt_failmalloc_every(const char *what, int (*act)(struct gt_err *), long least);
 
 #endif

@@ -108,30 +108,6 @@ static int do_render(struct gt_err *err)
     return rc;
 }
 
-/* Fails each allocation in turn; `least` allocations at least must have been there to fail. */
-static void try_all(const char *what, int (*act)(struct gt_err *), long least)
-{
-    long n = 0;
-    bool failed;
-
-    do {
-        struct gt_err err = {0};
-        int rc;
-
-        gt_failmalloc_start(++n);
-        rc = act(&err);
-        failed = gt_failmalloc_stop();
-        if (gt_failmalloc_live() > 0)
-            fail_msg("%s: %ld blocks leak when allocation %ld fails", what, gt_failmalloc_live(),
-                     n);
-        if (failed && (rc != GT_ENOMEM || err.code != GT_ENOMEM || !strstr(err.msg, "memory")))
-            fail_msg("%s: %d \"%s\" when allocation %ld fails", what, rc, err.msg, n);
-        if (!failed && rc)
-            fail_msg("%s: %s", what, err.msg);
-    } while (failed && n < 100000);
-    assert_true(n > least);
-}
-
 static void test_every_allocation(void **state)
 {
     static const struct {
@@ -152,7 +128,7 @@ static void test_every_allocation(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(acts) / sizeof(*acts); i++)
-        try_all(acts[i].name, acts[i].act, acts[i].least);
+        gt_failmalloc_every(acts[i].name, acts[i].act, acts[i].least);
 }
 
 /* Sentences that list names must still be sentences without memory for the list. */

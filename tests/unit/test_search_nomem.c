@@ -77,40 +77,15 @@ static int do_sweep(struct gt_err *err)
     return rc;
 }
 
-/* Fails each allocation in turn; `least` allocations at least must have been there to fail. */
-static void try_all(const char *what, int (*act)(struct gt_err *), long least)
-{
-    bool failed;
-    long n = 0;
-
-    do {
-        struct gt_err err = {0};
-        int code;
-
-        gt_failmalloc_start(++n);
-        code = act(&err);
-        failed = gt_failmalloc_stop();
-        if (gt_failmalloc_live() > 0)
-            fail_msg("%s: %ld blocks leak when allocation %ld fails", what, gt_failmalloc_live(),
-                     n);
-        if (failed && (code != GT_ENOMEM || !strstr(err.msg, "memory")))
-            fail_msg("%s: %d \"%s\" when allocation %ld fails", what, code, err.msg, n);
-        if (!failed && code)
-            fail_msg("%s: %s", what, err.msg);
-    } while (failed && n < 100000);
-    print_message("%s: %ld allocations\n", what, n - 1);
-    assert_true(n > least);
-}
-
 static void test_every_allocation(void **state)
 {
     at.s = *state;
     at.kernel = grid_kernel(at.s, "grid");
     OK(&at.s->err,
        gt_space_init(&at.space, at.kernel, &at.s->problem, &at.s->device, 0, &at.s->err));
-    try_all("space", do_space, 8);
-    try_all("strategies", do_strategies, 12);
-    try_all("sweep", do_sweep, 60);
+    gt_failmalloc_every("space", do_space, 8);
+    gt_failmalloc_every("strategies", do_strategies, 12);
+    gt_failmalloc_every("sweep", do_sweep, 60);
     gt_space_release(&at.space);
     gt_kernel_free(at.kernel);
 }

@@ -97,41 +97,16 @@ static int do_lookup(struct gt_err *err)
     return code;
 }
 
-/* Fails each allocation in turn; `least` allocations at least must have been there to fail. */
-static void try_all(const char *what, int (*act)(struct gt_err *), long least)
-{
-    bool failed;
-    long n = 0;
-
-    do {
-        struct gt_err err = {0};
-        int code;
-
-        gt_failmalloc_start(++n);
-        code = act(&err);
-        failed = gt_failmalloc_stop();
-        if (gt_failmalloc_live() > 0)
-            fail_msg("%s: %ld blocks leak when allocation %ld fails", what, gt_failmalloc_live(),
-                     n);
-        if (failed && (code != GT_ENOMEM || !strstr(err.msg, "memory")))
-            fail_msg("%s: %d \"%s\" when allocation %ld fails", what, code, err.msg, n);
-        if (!failed && code)
-            fail_msg("%s: %s", what, err.msg);
-    } while (failed && n < 100000);
-    print_message("%s: %ld allocations\n", what, n - 1);
-    assert_true(n > least);
-}
-
 static void test_every_allocation(void **state)
 {
     (void)state;
-    try_all("open", do_open, 2);
-    try_all("write", do_write, 1);
-    try_all("merge", do_merge, 3);
-    try_all("copy", do_copy, 1);
-    try_all("exports", do_exports, 50);
-    try_all("tables", do_tables, 5);
-    try_all("lookup", do_lookup, 100);
+    gt_failmalloc_every("open", do_open, 2);
+    gt_failmalloc_every("write", do_write, 1);
+    gt_failmalloc_every("merge", do_merge, 3);
+    gt_failmalloc_every("copy", do_copy, 1);
+    gt_failmalloc_every("exports", do_exports, 50);
+    gt_failmalloc_every("tables", do_tables, 5);
+    gt_failmalloc_every("lookup", do_lookup, 100);
 }
 
 /* A data folder with the unit tests' kernel; a text table and a second database beside the first.
