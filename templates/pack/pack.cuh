@@ -3,11 +3,18 @@
  *
  *      stored, any ld              workspace
  *      +-----------+..           +-----------+--+     rows as stored (PACK_A 1), or turned, columns
- *      |           | .     ->    |           | 0|     becoming rows (PACK_A 2). Rows are padded with
- *      |           | .           |           | 0|     zeros to whole 16 bytes; matrices of a batch
+ *      |           | .     ->    |           | 0|     becoming rows (PACK_A 2). Rows are padded
+ * with |           | .           |           | 0|     zeros to whole 16 bytes; matrices of a batch
  *      +-----------+..           +-----------+--+     follow each other, B's behind A's.
  *
- * Include it in a template of tensor.cuh, behind its parameter block.  In the description:
+ * Include it in a template of tensor.cuh, behind a parameter block that defines PACK_A, PACK_B and
+ * PACK_TILE where they are not defined, and write the entries:
+ *
+ *   #if PACK_A
+ *   GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 4) { gt_pack_a(args); }
+ *   #endif
+ *
+ * and the same for B.  In the description:
  *
  *   "params":   {"name": "PACK_A", "values": [0, 1, 2], "default": 0,
  *                "doc": "A is copied to the workspace first: 0 no, 1 as stored, 2 turned"},
@@ -17,12 +24,12 @@
  *   "derive":   PACK_COLS_A   TRANS_A != (PACK_A == 2) ? M : K
  *               PACK_ROWS_A   TRANS_A != (PACK_A == 2) ? K : M
  *               PACK_LDA      cdiv(PACK_COLS_A * SIZE_IN, 16) * 16 / SIZE_IN
- *               PACK_BYTES_A  PACK_A ? cdiv(BATCH * PACK_ROWS_A * PACK_LDA * SIZE_IN, 256) * 256 : 0
- *               PACK_COLS_B   TRANS_B != (PACK_B == 2) ? K : N, and so on; B begins at PACK_BYTES_A
- *               PACK_GRID_A   max(1, cdiv(M, PACK_TILE) * cdiv(K, PACK_TILE)), _B with N
- *   "launches": {"entry": "pack_a", "when": "PACK_A", "grid": ["PACK_GRID_A", "min(BATCH, 65535)"],
- *                "block": [256]}, the same for pack_b, then the product
- *   "workspace": PACK_BYTES_A + PACK_BYTES_B + what the template needs itself
+ *               PACK_BYTES_A  PACK_A ? cdiv(BATCH * PACK_ROWS_A * PACK_LDA * SIZE_IN, 256) * 256 :
+ * 0 PACK_COLS_B   TRANS_B != (PACK_B == 2) ? K : N, and so on; B begins at PACK_BYTES_A PACK_GRID_A
+ * max(1, cdiv(M, PACK_TILE) * cdiv(K, PACK_TILE)), _B with N "launches": {"entry": "pack_a",
+ * "when": "PACK_A", "grid": ["PACK_GRID_A", "min(BATCH, 65535)"], "block": [256]}, the same for
+ * pack_b, then the product "workspace": PACK_BYTES_A + PACK_BYTES_B + what the template needs
+ * itself
  *
  * Tensor maps say "operand": "workspace" with those offsets, PACK_LDA * SIZE_IN for the stride of
  * rows and PACK_ROWS_A times that for the stride of matrices.  Templates that compute addresses
@@ -32,14 +39,7 @@
 #ifndef GT_PACK_CUH
 #define GT_PACK_CUH
 
-#ifndef PACK_A
-#define PACK_A 0 /* A is copied first: 0 no, 1 as stored, 2 turned */
-#endif
-#ifndef PACK_B
-#define PACK_B 0 /* the same for B */
-#endif
-
-#include "pack/tile.cuh"
+#include "pack/pack_tile.cuh"
 
 /* The layout of the operands as the product finds them. */
 #define GT_PACKED_TRANS_A (PACK_A == 2 ? !GT_TRANS_A : GT_TRANS_A)
@@ -148,8 +148,8 @@ GT_DEVICE void gt_pack(gt_stored<E> from, long long stride, E *to, const gt_pack
 
 typedef typename gt_word<(int)sizeof(GT_IN)>::type gt_pack_element; /* only its bits matter */
 
-#if PACK_A
-GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 1)
+/* What the entries do; every thread of their blocks takes part. */
+GT_DEVICE void gt_pack_a(const gt_args &args)
 {
     const gt_stored<gt_pack_element> from = {static_cast<const gt_pack_element *>(args.a),
                                              GT_TRANS_A ? args.k : args.m,
@@ -159,10 +159,8 @@ GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 1)
                                               static_cast<gt_pack_element *>(args.workspace),
                                               gt_packed_a(args), args.batch);
 }
-#endif
 
-#if PACK_B
-GT_KERNEL_BOUNDS(pack_b, GT_PACK_THREADS, 1)
+GT_DEVICE void gt_pack_b(const gt_args &args)
 {
     const gt_stored<gt_pack_element> from = {static_cast<const gt_pack_element *>(args.b),
                                              GT_TRANS_B ? args.n : args.k,
@@ -173,6 +171,5 @@ GT_KERNEL_BOUNDS(pack_b, GT_PACK_THREADS, 1)
                                               reinterpret_cast<gt_pack_element *>(to),
                                               gt_packed_b(args), args.batch);
 }
-#endif
 
 #endif

@@ -1,20 +1,17 @@
-/* tile.cuh - a square tile of a stored matrix, any element size, any alignment, in shared memory,
- * from where it is read along either of its sides.
+/* pack_tile.cuh - a square tile of a stored matrix, any element size, any alignment, in shared
+ * memory, from where it is read along either of its sides.  The template defines PACK_TILE, 32 or a
+ * multiple.
  *
  *            PACK_TILE elements        Loads run along the stored rows, as wide as the alignment of
  *          +--------------------+      the matrix allows: 16 bytes, 4, or one element. What lies
  *          | -> -> -> ->        |      outside of the matrix becomes zeros.
  *          | -> -> -> ->        | r
- *          |    |       |       |      A row of the tile is an odd number of words long, so that the
- *          |    v       v       |      lanes of a warp, which read along r where the copy is turned,
+ *          |    |       |       |      A row of the tile is an odd number of words long, so that
+ * the |    v       v       |      lanes of a warp, which read along r where the copy is turned,
  *          +--------------------+      find their elements in different banks.
- *                    c                                                                            */
+ *                    c */
 #ifndef GT_PACK_TILE_CUH
 #define GT_PACK_TILE_CUH
-
-#ifndef PACK_TILE
-#define PACK_TILE 64 /* rows and columns of a tile, elements; a multiple of 32 */
-#endif
 
 #define GT_PACK_THREADS 256 /* of a block that fills a tile */
 
@@ -79,22 +76,28 @@ template <class E> struct gt_pack_tile {
         constexpr int flight = !whole ? 1 : loads < 16 ? loads : 16; /* loads under way */
         static_assert(loads % flight == 0, "a thread loads in whole rounds");
 
+        static_assert(GT_PACK_THREADS % across == 0, "a thread stays in its column of the tile");
+        constexpr int step = GT_PACK_THREADS / across; /* rows between runs of a thread */
+        const int r = thread / across, c = thread % across * count;
+        const E *next = from.first + (row + r) * from.ld + column + c;
+        long long left = from.cols - column - c;
+        E *to = at + r * pitch + c;
+
 #pragma unroll 1
         for (int base = 0; base < loads; base += flight) {
             gt_run<E, count> run[flight];
 #pragma unroll
             for (int i = 0; i < flight; i++) {
-                int piece = (base + i) * GT_PACK_THREADS + thread;
-                long long r = row + piece / across, c = column + piece % across * count;
-                long long left = r < from.rows ? from.cols - c : 0;
-                run[i] = whole ? gt_load_run_global<E, count>(from.first + r * from.ld + c)
-                               : gt_load_run_masked<E, count>(from.first + r * from.ld + c, left);
+                if (!whole && row + r + base * step >= from.rows)
+                    left = 0;
+                run[i] = whole ? gt_load_run_global<E, count>(next)
+                               : gt_load_run_masked<E, count>(next, left);
+                next += step * from.ld;
             }
 #pragma unroll
-            for (int i = 0; i < flight; i++) {
-                int piece = (base + i) * GT_PACK_THREADS + thread;
-                put<count>(at + piece / across * pitch + piece % across * count, run[i]);
-            }
+            for (int i = 0; i < flight; i++)
+                put<count>(to + i * step * pitch, run[i]);
+            to += flight * step * pitch;
         }
     }
 
@@ -111,8 +114,8 @@ template <class E> struct gt_pack_tile {
      * the block takes part; a barrier must follow. */
     GT_DEVICE void fill(const gt_stored<E> &from, long long row, long long column, int thread)
     {
-        unsigned long long place = reinterpret_cast<unsigned long long>(from.first) |
-                                   (unsigned long long)from.ld * size;
+        unsigned long long place =
+            reinterpret_cast<unsigned long long>(from.first) | (unsigned long long)from.ld * size;
         if (place % 16 == 0)
             fill_along<16 / size>(from, row, column, thread);
         else if (size < 4 && place % 4 == 0)
