@@ -202,7 +202,7 @@ FUZZ := \
 CHECKS := \
 	tests/faults/short_soak \
 	$(FUZZ:%.c=$(BUILD)/%) \
-	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
+	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)) \
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := \
@@ -313,7 +313,7 @@ tune: all
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
 EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c operands.c execute.c sample.c)
-EMU_TEST := $(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels
+EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)

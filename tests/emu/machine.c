@@ -15,6 +15,7 @@
 #define GUARD_BYTES 4096
 #define WARP        32
 #define MAX_THREADS 1024
+#define GATHER      128 /* bytes that a lane hands to its warp at most (mma_emulate.h) */
 
 struct index {
     unsigned x, y, z;
@@ -39,7 +40,8 @@ struct thread {
     enum wait wait;
     const char *file; /* of the barrier it waits at */
     int line;
-    unsigned exchanged; /* its value in a shuffle */
+    unsigned exchanged;     /* its value in a shuffle */
+    unsigned long gathered; /* how often it handed something to its warp */
     struct copy *copies;
     size_t copy_count, copy_room;
     unsigned long committed; /* groups so far; later copies belong to the next */
@@ -48,6 +50,13 @@ struct thread {
 struct static_array {
     const void *key;
     void *memory;
+    unsigned long bytes;
+};
+
+/* What the lanes of a warp hand to each other; by turns, so that a lane may fill one while others
+ * still read the one before. */
+struct gathering {
+    unsigned char lane[2][WARP][GATHER];
 };
 
 static struct machine {
@@ -56,6 +65,7 @@ static struct machine {
     int status;
     struct gt_fiber scheduler;
     struct thread *thread, *running;
+    struct gathering *warp;
     unsigned threads;
     unsigned char *stacks;
     void *dynamic_shared;
@@ -66,6 +76,8 @@ static struct machine {
 void gt_emu_barrier(const char *file, int line);
 void gt_emu_warp_barrier(unsigned mask, const char *file, int line);
 unsigned gt_emu_shuffle(unsigned mask, unsigned value, int lane, const char *file, int line);
+const void *gt_emu_gather(const void *mine, int bytes, const char *file, int line);
+void gt_emu_check_shared(const void *address, int bytes, const char *file, int line);
 void *gt_emu_dynamic_shared(void);
 void *gt_emu_static_shared(const void *key, unsigned long bytes);
 void gt_emu_copy(void *shared, const void *global, int bytes, int valid);
@@ -114,6 +126,32 @@ unsigned gt_emu_shuffle(unsigned mask, unsigned value, int lane, const char *fil
     return value;
 }
 
+const void *gt_emu_gather(const void *mine, int bytes, const char *file, int line)
+{
+    size_t self = (size_t)(machine.running - machine.thread), warp = self / WARP;
+    unsigned turn = machine.running->gathered++ % 2;
+    if ((warp + 1) * WARP > machine.threads)
+        ABANDON("%s:%d: a warp of fewer than %d threads works together", file, line, WARP);
+    memcpy(machine.warp[warp].lane[turn][self % WARP], mine, (size_t)bytes);
+    wait_at(AT_WARP_BARRIER, file, line);
+    return machine.warp[warp].lane[turn];
+}
+
+static bool inside(const void *address, int bytes, const void *memory, size_t size)
+{
+    uintptr_t at = (uintptr_t)address, first = (uintptr_t)memory;
+    return at >= first && at + (unsigned)bytes <= first + size;
+}
+
+void gt_emu_check_shared(const void *address, int bytes, const char *file, int line)
+{
+    bool found = inside(address, bytes, machine.dynamic_shared, machine.launch->shared_bytes);
+    for (size_t i = 0; i < machine.static_count; i++)
+        found |= inside(address, bytes, machine.statics[i].memory, machine.statics[i].bytes);
+    if (!found || (uintptr_t)address % (unsigned)bytes)
+        ABANDON("%s:%d: %p is no multiple of %d in shared memory", file, line, address, bytes);
+}
+
 static void *shared_memory(size_t bytes)
 {
     void *memory = NULL;
@@ -136,7 +174,7 @@ void *gt_emu_static_shared(const void *key, unsigned long bytes)
     if (machine.static_count == sizeof machine.statics / sizeof *machine.statics)
         ABANDON("more than %zu static shared arrays", machine.static_count);
     void *memory = shared_memory(bytes);
-    machine.statics[machine.static_count++] = (struct static_array){key, memory};
+    machine.statics[machine.static_count++] = (struct static_array){key, memory, bytes};
     return memory;
 }
 
@@ -353,13 +391,15 @@ int gt_emu_run(const struct gt_emu_launch *launch, struct gt_err *err)
     gt_emu_now.block_size = (struct index){launch->block[0], launch->block[1], launch->block[2]};
     gt_emu_now.grid_size = (struct index){launch->grid[0], launch->grid[1], launch->grid[2]};
     machine.thread = calloc(threads, sizeof *machine.thread);
-    if (!machine.thread)
+    machine.warp = calloc((threads + WARP - 1) / WARP, sizeof *machine.warp);
+    if (!machine.thread || !machine.warp)
         abort();
     status = run_blocks();
     for (unsigned i = 0; i < threads && status; i++)
         gt_fiber_clean(stacks + (size_t)i * STACK_BYTES + GUARD_BYTES, STACK_BYTES - GUARD_BYTES);
     for (unsigned i = 0; i < threads; i++)
         free(machine.thread[i].copies);
+    free(machine.warp);
     free(machine.thread);
     return status;
 }
