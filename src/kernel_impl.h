@@ -4,7 +4,8 @@
 
 #include "kernel.h"
 
-/* Names of the problem and device facts, in slot order (gt_facts_fill). */
+/* Names of the problem and device facts, then the codes of the types by name, in slot order
+ * (gt_facts_fill). */
 enum gt_fact {
     GT_FACT_M,
     GT_FACT_N,
@@ -22,6 +23,10 @@ enum gt_fact {
     GT_FACT_EPILOGUE,
     GT_FACT_SIZE_IN,
     GT_FACT_SIZE_OUT,
+    GT_FACT_TYPE,
+    GT_FACT_OUT,
+    GT_FACT_ACC,
+    GT_FACT_ACCURACY,
     GT_FACT_CC,
     GT_FACT_SMS,
     GT_FACT_SMEM_BLOCK,
@@ -29,7 +34,8 @@ enum gt_fact {
     GT_FACT_REGS_SM,
     GT_FACT_THREADS_SM,
     GT_FACT_L2_BYTES,
-    GT_FACT_COUNT
+    GT_FACT_DTYPE, /* the first of them */
+    GT_FACT_COUNT = GT_FACT_DTYPE + GT_DTYPE_COUNT
 };
 extern const char *const gt_fact_names[GT_FACT_COUNT];
 

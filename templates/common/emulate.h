@@ -57,6 +57,11 @@ struct __align__(8) float2
     float x, y;
 };
 
+struct __align__(8) uint2
+{
+    unsigned x, y;
+};
+
 struct __align__(16) float4
 {
     float x, y, z, w;
@@ -145,6 +150,16 @@ inline unsigned __float_as_uint(float value)
 inline float __uint_as_float(unsigned bits)
 {
     return gt_emu_from_bits<float>(bits);
+}
+
+/* Rounds to nearest, ties to even, within the range of int; NaN becomes 0. */
+inline int __float2int_rn(float value)
+{
+    if (value != value)
+        return 0;
+    if (value >= 0x1p31f)
+        return 0x7fffffff;
+    return value <= -0x1p31f ? -0x7fffffff - 1 : (int)__builtin_rintf(value);
 }
 
 #define GT_EMU_LANE                                                                \

@@ -17,6 +17,7 @@
 #define MAX_THREADS 1024 /* of a block */
 #define MAX_CLUSTER 16   /* blocks */
 #define MAX_FIBERS  4096 /* threads of a cluster */
+#define GATHER      128  /* bytes that a lane hands to its warp at most (mma_emulate.h) */
 
 struct index {
     unsigned x, y, z;
@@ -42,7 +43,8 @@ struct thread {
     enum wait wait;
     const char *file; /* of the barrier it waits at */
     int line;
-    unsigned exchanged; /* its value in a shuffle */
+    unsigned exchanged;     /* its value in a shuffle */
+    unsigned long gathered; /* how often it handed something to its warp */
     struct copy *copies;
     size_t copy_count, copy_room;
     unsigned long committed; /* groups so far; later copies belong to the next */
@@ -51,6 +53,13 @@ struct thread {
 struct static_array {
     const void *key;
     void *memory;
+    unsigned long bytes;
+};
+
+/* What the lanes of a warp hand to each other; by turns, so that a lane may fill one while others
+ * still read the one before. */
+struct gathering {
+    unsigned char lane[2][WARP][GATHER];
 };
 
 /* A block of the cluster that runs, and its shared memory. */
@@ -68,6 +77,8 @@ static struct machine {
     struct gt_fiber scheduler;
     struct thread *thread, *running; /* threads of block 0 of the cluster, of block 1, ... */
     unsigned threads;                /* of a block */
+    struct gathering *warp;          /* warps of block 0, of block 1, ... */
+    unsigned warps;                  /* of a block */
     struct block block[MAX_CLUSTER];
     unsigned blocks; /* of a cluster */
     unsigned char *stacks;
@@ -76,6 +87,8 @@ static struct machine {
 void gt_emu_barrier(const char *file, int line);
 void gt_emu_warp_barrier(unsigned mask, const char *file, int line);
 unsigned gt_emu_shuffle(unsigned mask, unsigned value, int lane, const char *file, int line);
+const void *gt_emu_gather(const void *mine, int bytes, const char *file, int line);
+void gt_emu_check_shared(const void *address, int bytes, const char *file, int line);
 void *gt_emu_dynamic_shared(void);
 void *gt_emu_static_shared(const void *key, unsigned long bytes);
 void gt_emu_copy(void *shared, const void *global, int bytes, int valid);
@@ -127,6 +140,35 @@ unsigned gt_emu_shuffle(unsigned mask, unsigned value, int lane, const char *fil
     return value;
 }
 
+const void *gt_emu_gather(const void *mine, int bytes, const char *file, int line)
+{
+    unsigned rank = gt_emu_now.rank;
+    size_t self = (size_t)(machine.running - machine.thread) - rank * machine.threads;
+    struct gathering *warp = &machine.warp[rank * machine.warps + self / WARP];
+    unsigned turn = machine.running->gathered++ % 2;
+    if ((self / WARP + 1) * WARP > machine.threads)
+        ABANDON("%s:%d: a warp of fewer than %d threads works together", file, line, WARP);
+    memcpy(warp->lane[turn][self % WARP], mine, (size_t)bytes);
+    wait_at(AT_WARP_BARRIER, file, line);
+    return warp->lane[turn];
+}
+
+static bool inside(const void *address, int bytes, const void *memory, size_t size)
+{
+    uintptr_t at = (uintptr_t)address, first = (uintptr_t)memory;
+    return at >= first && at + (unsigned)bytes <= first + size;
+}
+
+void gt_emu_check_shared(const void *address, int bytes, const char *file, int line)
+{
+    const struct block *block = &machine.block[gt_emu_now.rank];
+    bool found = inside(address, bytes, block->dynamic_shared, machine.launch->shared_bytes);
+    for (size_t i = 0; i < block->static_count; i++)
+        found |= inside(address, bytes, block->statics[i].memory, block->statics[i].bytes);
+    if (!found || (uintptr_t)address % (unsigned)bytes)
+        ABANDON("%s:%d: %p is no multiple of %d in shared memory", file, line, address, bytes);
+}
+
 static void *shared_memory(size_t bytes)
 {
     void *memory = NULL;
@@ -150,7 +192,7 @@ void *gt_emu_static_shared(const void *key, unsigned long bytes)
     if (block->static_count == sizeof block->statics / sizeof *block->statics)
         ABANDON("more than %zu static shared arrays", block->static_count);
     void *memory = shared_memory(bytes);
-    block->statics[block->static_count++] = (struct static_array){key, memory};
+    block->statics[block->static_count++] = (struct static_array){key, memory, bytes};
     return memory;
 }
 
@@ -435,18 +477,24 @@ int gt_emu_run(const struct gt_emu_launch *launch, struct gt_err *err)
             threads, MAX_CLUSTER, MAX_FIBERS);
     if (!stacks)
         stacks = make_stacks();
-    machine = (struct machine){
-        .launch = launch, .err = err, .threads = threads, .blocks = blocks, .stacks = stacks};
+    machine = (struct machine){.launch = launch,
+                               .err = err,
+                               .threads = threads,
+                               .warps = (threads + WARP - 1) / WARP,
+                               .blocks = blocks,
+                               .stacks = stacks};
     gt_emu_now.block_size = (struct index){launch->block[0], launch->block[1], launch->block[2]};
     gt_emu_now.grid_size = (struct index){launch->grid[0], launch->grid[1], launch->grid[2]};
     machine.thread = calloc(fibers, sizeof *machine.thread);
-    if (!machine.thread)
+    machine.warp = calloc((size_t)blocks * machine.warps, sizeof *machine.warp);
+    if (!machine.thread || !machine.warp)
         abort();
     status = run_clusters();
     for (unsigned i = 0; i < fibers && status; i++)
         gt_fiber_clean(stacks + (size_t)i * STACK_BYTES + GUARD_BYTES, STACK_BYTES - GUARD_BYTES);
     for (unsigned i = 0; i < fibers; i++)
         free(machine.thread[i].copies);
+    free(machine.warp);
     free(machine.thread);
     return status;
 }
