@@ -49,6 +49,7 @@ LIB_SRC := \
 	src/kernel_template.c \
 	src/kernel_point.c \
 	src/kernel_geometry.c \
+	src/kernel_maps.c \
 	src/data_dir.c \
 	src/render.c \
 	src/predict.c \
@@ -57,6 +58,7 @@ LIB_SRC := \
 	src/cache.c \
 	src/gpu.c \
 	src/module.c \
+	src/module_maps.c \
 	src/proof.c \
 	src/cases.c \
 	src/resident.c \
@@ -312,7 +314,8 @@ tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
-EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c operands.c execute.c sample.c)
+EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c operands.c tensor_maps.c \
+             execute.c sample.c)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
