@@ -14,6 +14,7 @@
 #include "operands.h"
 #include "problem.h"
 #include "render.h"
+#include "tensor_maps.h"
 
 /* One compiled source: a layout and an epilogue of the job's point. */
 struct build {
@@ -137,22 +138,40 @@ out:
     return status;
 }
 
+/* Both arguments of an entry; most take only the first. */
+struct arguments {
+    struct gt_args args;
+    struct gt_maps maps;
+};
+
 static void call(const struct gt_emu_launch *launch)
 {
+    const struct arguments *arguments = launch->args;
     void (*entry)(struct gt_args);
     *(void **)&entry = launch->entry;
-    entry(*(const struct gt_args *)launch->args);
+    entry(arguments->args);
+}
+
+static void call_with_maps(const struct gt_emu_launch *launch)
+{
+    const struct arguments *arguments = launch->args;
+    void (*entry)(struct gt_args, struct gt_maps);
+    *(void **)&entry = launch->entry;
+    entry(arguments->args, arguments->maps);
 }
 
 static int launch_all(const struct build *build, const struct gt_geometry *geometry,
-                      struct gt_args *args, bool second, struct gt_err *err)
+                      const struct gt_args *args, bool second, struct gt_err *err)
 {
-    memcpy(args->launch, geometry->launch_param, sizeof args->launch);
+    struct arguments arguments = {.args = *args};
+
+    memcpy(arguments.args.launch, geometry->launch_param, sizeof arguments.args.launch);
+    gt_emu_maps(&arguments.maps, geometry, args);
     for (size_t i = 0; i < geometry->launches; i++) {
         const struct gt_launch_geometry *from = &geometry->launch[i];
-        struct gt_emu_launch launch = {.call = call,
+        struct gt_emu_launch launch = {.call = from->maps ? call_with_maps : call,
                                        .entry = dlsym(build->object, from->entry),
-                                       .args = args,
+                                       .args = &arguments,
                                        .shared_bytes = from->shared_bytes,
                                        .reverse = second,
                                        .eager = second};
