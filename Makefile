@@ -172,6 +172,7 @@ TESTS := \
 	tests/unit/test_kernel.c \
 	tests/unit/test_nomem.c \
 	tests/unit/test_kernel_json.c \
+	tests/unit/test_kernel_maps.c \
 	tests/unit/test_render.c \
 	tests/unit/test_signature.c \
 	tests/unit/test_configs.c \
@@ -322,7 +323,7 @@ $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -rdynamic $< $(EMU_SRC) $(BUILD)/libtuner.a -o $@ $(LDLIBS)
+		-fno-sanitize-recover=all -Wno-psabi -rdynamic $< $(EMU_SRC) $(BUILD)/libtuner.a -o $@ $(LDLIBS)
 
 ## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
 .PHONY: bench-host

@@ -212,7 +212,7 @@ static int eval_strides(struct map_evaluation *m)
     for (int i = 1; !rc && i < m->map->rank; i++) {
         int64_t stride = MAP_ALIGN;
 
-        if (to->dims[i] > 1)
+        if (to->dims[i] > 1 && !m->empty)
             rc = eval(m, m->map->strides[i - 1], "strides", i - 1, 0, MAX_STRIDE - 1, &stride);
         if (!rc && stride % MAP_ALIGN)
             rc = refuse(m, "strides[%d] is %lld, no multiple of %d bytes", i - 1, (long long)stride,
