@@ -65,8 +65,7 @@ static int read_text(struct gt_strbuf *text, const char *path, struct gt_err *er
         int number;
         const char *why = gzerror(file, &number);
 
-        rc = gt_err_set(err, GT_EIO, "%s: %s", path,
-                        number == Z_ERRNO ? strerror(errno) : why);
+        rc = gt_err_set(err, GT_EIO, "%s: %s", path, number == Z_ERRNO ? strerror(errno) : why);
     }
 out:
     free(chunk);
@@ -98,8 +97,7 @@ static int begin(struct gt_recording *recording, struct gt_err *err)
         .device = strdup(""),
         .problem = strdup(""),
     };
-    return recording->kernel && recording->device && recording->problem ? GT_OK
-                                                                         : gt_err_nomem(err);
+    return recording->kernel && recording->device && recording->problem ? GT_OK : gt_err_nomem(err);
 }
 
 int gt_recording_parse(struct gt_recording *recording, const char *path, char *text, size_t length,

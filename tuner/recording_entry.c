@@ -131,8 +131,8 @@ static enum gt_status own_status(const cJSON *item)
 }
 
 /* Ends a point: what is recorded only in part is completed, what contradicts itself refused. */
-static int add_point(struct gt_recording_reader *reader, const char *key,
-                     struct gt_recorded *point, double sum)
+static int add_point(struct gt_recording_reader *reader, const char *key, struct gt_recorded *point,
+                     double sum)
 {
     struct gt_recording *recording = reader->recording;
 
@@ -155,13 +155,11 @@ static int add_point(struct gt_recording_reader *reader, const char *key,
     return GT_OK;
 }
 
-int gt_recording_add_cached(struct gt_recording_reader *reader, const char *key,
-                            const cJSON *entry)
+int gt_recording_add_cached(struct gt_recording_reader *reader, const char *key, const cJSON *entry)
 {
     const cJSON *time = cJSON_GetObjectItemCaseSensitive(entry, "time");
     const cJSON *why = cJSON_GetObjectItemCaseSensitive(entry, "__error__");
-    enum gt_status own =
-        own_status(cJSON_GetObjectItemCaseSensitive(entry, "gemmtune_status"));
+    enum gt_status own = own_status(cJSON_GetObjectItemCaseSensitive(entry, "gemmtune_status"));
     struct gt_recorded point = {
         .status = GT_STATUS_OK,
         .us = number(entry, "time"),

@@ -167,8 +167,11 @@ static int read_metadata(struct gt_recording_reader *reader, const cJSON *metada
     static const struct {
         const char *name;
         double ms;
-    } unit[] = {{"seconds", 1e3},      {"milliseconds", 1},  {"miliseconds", 1},
-                {"microseconds", 1e-3}, {"nanoseconds", 1e-6}};
+    } unit[] = {{"seconds", 1e3},
+                {"milliseconds", 1},
+                {"miliseconds", 1},
+                {"microseconds", 1e-3},
+                {"nanoseconds", 1e-6}};
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(metadata, "timeunit");
 
     if (!cJSON_IsString(item))
@@ -191,8 +194,8 @@ static int read_ours(struct gt_recording_reader *reader, const cJSON *object)
     struct gt_recording *recording = reader->recording;
     const cJSON *provenance = cJSON_GetObjectItemCaseSensitive(object, "provenance");
     int64_t cc = 0;
-    int rc = copy_text(reader, &recording->problem,
-                       cJSON_GetObjectItemCaseSensitive(object, "problem"));
+    int rc =
+        copy_text(reader, &recording->problem, cJSON_GetObjectItemCaseSensitive(object, "problem"));
 
     if (gt_json_whole(cJSON_GetObjectItemCaseSensitive(object, "cc"), 0, 9999, &cc))
         recording->cc = (int)cc;

@@ -9,13 +9,13 @@
 #include "../../tuner/recording.h"
 #include "../../tuner/strategy.h"
 
-#define HEAD                                                                                  \
-    "{\"device_name\": \"A GPU\", \"kernel_name\": \"Xgemm\", \"problem_size\": [64, 64], "   \
+#define HEAD                                                                                   \
+    "{\"device_name\": \"A GPU\", \"kernel_name\": \"Xgemm\", \"problem_size\": [64, 64], "    \
     "\"tune_params_keys\": [\"WG\", \"KIND\"], \"tune_params\": {\"WG\": [32, 16], \"KIND\": " \
     "[\"a\", \"b\"]}, \"objective\": \"time\", \"cache\": {"
-#define FIRST                                                                                \
-    "\"32,a\": {\"WG\": 32, \"KIND\": \"a\", \"time\": 2.5, \"times\": [2, 3], "             \
-    "\"compile_time\": 100, \"verification_time\": 7, \"benchmark_time\": 9, "               \
+#define FIRST                                                                    \
+    "\"32,a\": {\"WG\": 32, \"KIND\": \"a\", \"time\": 2.5, \"times\": [2, 3], " \
+    "\"compile_time\": 100, \"verification_time\": 7, \"benchmark_time\": 9, "   \
     "\"framework_time\": 1, \"strategy_time\": 0.5, \"GFLOP/s\": NaN}"
 #define SECOND "\"16,b\": {\"WG\": 16, \"KIND\": \"b\", \"time\": \"CompilationFailedConfig\"}"
 
@@ -151,8 +151,7 @@ static void test_broken(void **state)
         {HEAD "{}: 1}}", "a name is expected"},
         {"{\"tune_params_keys\": [\"P\", \"P\"]}", "\"P\" is listed twice"},
         {"{\"results\": [{\"configuration\": {}}]}", "results[0] lacks"},
-        {"{\"results\": [{\"configuration\": {}, \"invalidity\": \"timeout\"}]}",
-         "no parameters"},
+        {"{\"results\": [{\"configuration\": {}, \"invalidity\": \"timeout\"}]}", "no parameters"},
         {"{\"metadata\": {\"timeunit\": \"weeks\"}}", "\"timeunit\" is \"weeks\""},
     };
 
