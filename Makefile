@@ -49,6 +49,7 @@ LIB_SRC := \
 	src/kernel_template.c \
 	src/kernel_point.c \
 	src/kernel_geometry.c \
+	src/kernel_maps.c \
 	src/data_dir.c \
 	src/render.c \
 	src/predict.c \
@@ -57,6 +58,7 @@ LIB_SRC := \
 	src/cache.c \
 	src/gpu.c \
 	src/module.c \
+	src/module_maps.c \
 	src/proof.c \
 	src/cases.c \
 	src/resident.c \
@@ -170,6 +172,7 @@ TESTS := \
 	tests/unit/test_kernel.c \
 	tests/unit/test_nomem.c \
 	tests/unit/test_kernel_json.c \
+	tests/unit/test_kernel_maps.c \
 	tests/unit/test_render.c \
 	tests/unit/test_signature.c \
 	tests/unit/test_configs.c \
@@ -313,14 +316,15 @@ tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
-EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c operands.c execute.c sample.c)
+EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c numbers.c operands.c tensor_maps.c \
+             execute.c sample.c)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -rdynamic $< $(EMU_SRC) $(BUILD)/libtuner.a -o $@ $(LDLIBS)
+		-fno-sanitize-recover=all -Wno-psabi -rdynamic $< $(EMU_SRC) $(BUILD)/libtuner.a -o $@ $(LDLIBS)
 
 ## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
 .PHONY: bench-host
