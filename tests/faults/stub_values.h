@@ -1,5 +1,5 @@
-/* stub_values.h - part of the stub driver: elements of every type, by the conversions that templates
- * use (stub_proof.cc). */
+/* stub_values.h - part of the stub driver: elements of every type, by the conversions that
+ * templates use (stub_proof.cc). */
 #ifndef STUB_VALUES_H
 #define STUB_VALUES_H
 
