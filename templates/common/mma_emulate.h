@@ -35,16 +35,15 @@ inline void gt_emu_ldmatrix(unsigned (&to)[count], const void *row, const char *
     for (int i = 0; i < count; i++) {
         unsigned part[2];
         for (int e = 0; e < 2; e++)
-            part[e] =
-                trans ? gt_emu_of_lane<unsigned short>(rows, i * 8 + member * 2 + e)[group]
-                      : gt_emu_of_lane<unsigned short>(rows, i * 8 + group)[member * 2 + e];
+            part[e] = trans ? gt_emu_of_lane<unsigned short>(rows, i * 8 + member * 2 + e)[group]
+                            : gt_emu_of_lane<unsigned short>(rows, i * 8 + group)[member * 2 + e];
         to[i] = part[0] | part[1] << 16;
     }
 }
 
-#define GT_EMU_LDMATRIX(name, count, trans)                           \
-    inline void name(unsigned(&to)[count], const void *row)           \
-    {                                                                 \
+#define GT_EMU_LDMATRIX(name, count, trans)                         \
+    inline void name(unsigned(&to)[count], const void *row)         \
+    {                                                               \
         gt_emu_ldmatrix<count, trans>(to, row, __FILE__, __LINE__); \
     }
 GT_EMU_LDMATRIX(ldmatrix_x1, 1, false)
@@ -167,20 +166,20 @@ inline void gt_emu_mma(D *d, const unsigned *a, const unsigned *b, const char *f
     }
 }
 
-#define GT_EMU_MMA(name, in, rows, in_a, in_b, type)                                               \
-    inline void name(type(&d)[rows / 4], const unsigned(&a)[in_a], const unsigned(&b)[in_b])       \
-    {                                                                                              \
-        gt_emu_mma<in, rows, in_a, in_b>(d, a, b, __FILE__, __LINE__);                             \
+#define GT_EMU_MMA(name, in, rows, in_a, in_b, type)                                         \
+    inline void name(type(&d)[rows / 4], const unsigned(&a)[in_a], const unsigned(&b)[in_b]) \
+    {                                                                                        \
+        gt_emu_mma<in, rows, in_a, in_b>(d, a, b, __FILE__, __LINE__);                       \
     }
 /* D in f16: sums are rounded once an instruction. */
-#define GT_EMU_MMA_F16(name, in_a, in_b)                                                     \
-    inline void name(unsigned(&d)[2], const unsigned(&a)[in_a], const unsigned(&b)[in_b])    \
-    {                                                                                        \
-        float wide[4];                                                                       \
-        for (int i = 0; i < 4; i++)                                                          \
-            wide[i] = gt_emu_f16::get(d[i / 2], i % 2);                                      \
-        gt_emu_mma<gt_emu_f16, 16, in_a, in_b>(wide, a, b, __FILE__, __LINE__);              \
-        for (int i = 0; i < 2; i++)                                                          \
+#define GT_EMU_MMA_F16(name, in_a, in_b)                                                      \
+    inline void name(unsigned(&d)[2], const unsigned(&a)[in_a], const unsigned(&b)[in_b])     \
+    {                                                                                         \
+        float wide[4];                                                                        \
+        for (int i = 0; i < 4; i++)                                                           \
+            wide[i] = gt_emu_f16::get(d[i / 2], i % 2);                                       \
+        gt_emu_mma<gt_emu_f16, 16, in_a, in_b>(wide, a, b, __FILE__, __LINE__);               \
+        for (int i = 0; i < 2; i++)                                                           \
             d[i] = gt_emu_encode_f16(wide[2 * i]) | gt_emu_encode_f16(wide[2 * i + 1]) << 16; \
     }
 GT_EMU_MMA(mma_m16n8k8_f16_f32, gt_emu_f16, 16, 2, 1, float)
