@@ -17,6 +17,9 @@ const char *const gt_fact_names[GT_FACT_COUNT] = {[GT_FACT_M] = "M",
                                                   [GT_FACT_LDB] = "LDB",
                                                   [GT_FACT_LDC] = "LDC",
                                                   [GT_FACT_BATCH] = "BATCH",
+                                                  [GT_FACT_STRIDE_A] = "STRIDE_A",
+                                                  [GT_FACT_STRIDE_B] = "STRIDE_B",
+                                                  [GT_FACT_STRIDE_C] = "STRIDE_C",
                                                   [GT_FACT_ALIGN_A] = "ALIGN_A",
                                                   [GT_FACT_ALIGN_B] = "ALIGN_B",
                                                   [GT_FACT_ALIGN_C] = "ALIGN_C",
@@ -52,6 +55,9 @@ void gt_facts_fill(const struct gt_problem *problem, const struct gt_device *dev
     slots[GT_FACT_LDB] = problem->ldb;
     slots[GT_FACT_LDC] = problem->ldc;
     slots[GT_FACT_BATCH] = problem->batch;
+    slots[GT_FACT_STRIDE_A] = problem->stride_a;
+    slots[GT_FACT_STRIDE_B] = problem->stride_b;
+    slots[GT_FACT_STRIDE_C] = problem->stride_c;
     slots[GT_FACT_ALIGN_A] = gt_problem_alignment(problem, GT_OPERAND_A);
     slots[GT_FACT_ALIGN_B] = gt_problem_alignment(problem, GT_OPERAND_B);
     slots[GT_FACT_ALIGN_C] = gt_problem_alignment(problem, GT_OPERAND_C);

@@ -2,8 +2,9 @@
  * (Hopper's TMA), read by the host (C) and by the templates (CUDA C++).
  *
  * map[i] is the i-th of the description's "tensor_maps", encoded for the launch's pointers; one
- * whose "when" is 0, or that spans nothing, is left undefined and must not be used.  In the
- * emulator a map is what the driver was asked for, instead of what it made of it. */
+ * whose "when" is 0 is undefined and must not be used.  A map with a dimension of size 0 may be
+ * prefetched, but nothing may be loaded or stored through it.  In the emulator a map is what the
+ * driver was asked for, instead of what it made of it. */
 #ifndef GT_MAPS_H
 #define GT_MAPS_H
 
