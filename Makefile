@@ -237,9 +237,10 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
-$(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
+$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h
+$(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
-	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
+	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
 
 $(BUILD)/src/data_dir.o: CPPFLAGS += -DGT_DATADIR='"$(PREFIX)/share/gemmtune"'
 

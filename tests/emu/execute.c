@@ -177,6 +177,7 @@ static int launch_all(const struct build *build, const struct gt_geometry *geome
                                        .eager = second};
         memcpy(launch.grid, from->grid, sizeof launch.grid);
         memcpy(launch.block, from->block, sizeof launch.block);
+        memcpy(launch.cluster, from->cluster, sizeof launch.cluster);
         if (!launch.entry)
             return gt_err_set(err, GT_ECONFIG, "the template has no entry %s", from->entry);
         int status = gt_emu_run(&launch, err);

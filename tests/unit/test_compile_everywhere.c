@@ -168,6 +168,7 @@ static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_cand
                                              .include_dir = job->kernel->include_dir,
                                              .arch = geometry.code_arch,
                                              .device_cc = job->device.cc,
+                                             .features = geometry.arch_features,
                                              .ptx = geometry.code_ptx,
                                              .max_registers = geometry.max_registers};
         status = gt_compile(nvrtc, &request, &binary, err);
