@@ -110,6 +110,7 @@ TUNE_SRC := \
 	tuner/strategy_exhaustive.c \
 	tuner/progress.c \
 	tuner/evaluator_predict.c \
+	tuner/evaluator_replay.c \
 	tuner/options.c \
 	tuner/cmd_bench.c \
 	tuner/cmd_csv.c \
@@ -143,6 +144,7 @@ TUNE_SRC := \
 TESTS := \
 	tests/unit/test_search_nomem.c \
 	tests/unit/test_evaluator_predict.c \
+	tests/unit/test_evaluator_replay.c \
 	tests/unit/test_sweep.c \
 	tests/unit/test_predict.c \
 	tests/unit/test_predict_h200.c \
@@ -237,9 +239,10 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
-$(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
+$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h
+$(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
-	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
+	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
 
 $(BUILD)/src/data_dir.o: CPPFLAGS += -DGT_DATADIR='"$(PREFIX)/share/gemmtune"'
 

@@ -127,7 +127,8 @@ static int count(struct gt_race *race, struct gt_lane *lane, const struct gt_tri
     rc = gt_sweep_reserve((void **)&race->history, race->bests, &race->history_capacity,
                           sizeof(*race->history), err);
     if (!rc)
-        race->history[race->bests++] = (struct gt_best){gt_sweep_now() - race->begin_s, trial->us};
+        race->history[race->bests++] =
+            (struct gt_best){gt_evaluator_now(race->evaluator) - race->begin_s, trial->us};
     return rc;
 }
 
@@ -239,8 +240,8 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
 int gt_sweep_resume(struct gt_race *race, struct gt_lane *lane, struct gt_err *err)
 {
     struct resume resume = {.race = race, .lane = lane};
-    int rc =
-        gt_store_resume(race->options->store, &lane->key, !race->measures, on_resume, &resume, err);
+    int rc = gt_store_resume(race->options->store, &lane->key, race->evaluator->ops->provenance,
+                             on_resume, &resume, err);
 
     for (size_t i = 0; i < resume.blames && !rc; i++) {
         const struct blamed *blamed = &resume.blamed[i];
