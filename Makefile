@@ -213,6 +213,7 @@ GPU_TESTS := \
 	tests/gpu/test_gpu_faults.c \
 	tests/gpu/test_gpu_bench.c \
 	tests/gpu/test_gpu_plan.c \
+	tests/gpu/test_gpu_types.c \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)

@@ -44,6 +44,7 @@ struct gt_lt {
     void *b, *a, *c; /* layouts, in the order cuBLASLt has them; C and D share one */
     struct gt_lt_answer answer[MAX_ANSWERS];
     int answers, best;
+    char why[600]; /* the first answer that ran and was wrong */
     void *workspace, *stream;
     size_t workspace_bytes;
     uint32_t alpha, beta; /* bits of the type that it scales in, lowest first */
@@ -275,6 +276,9 @@ static int try_answer(struct gt_bench *bench, const struct gt_runner *runner, do
     if (!rc && trial.status == GT_STATUS_NONE) {
         *us = gt_median(sample, GT_RESULTS);
         *err_u = trial.err_u;
+    } else if (!rc && !runner->lt->why[0]) {
+        snprintf(runner->lt->why, sizeof(runner->lt->why), "; answer %d is off by %.3g u: %s",
+                 runner->answer + 1, trial.err_u, trial.detail);
     }
     return rc;
 }
@@ -307,8 +311,8 @@ static int try_answers(struct gt_bench *bench, struct gt_lt *lt, struct gt_basel
     }
     if (!rc && *first_right < 0)
         rc = gt_err_set(err, GT_ENOTFOUND,
-                        "none of cuBLASLt's %d answers for this problem runs and is right",
-                        lt->answers);
+                        "none of cuBLASLt's %d answers for this problem runs and is right%s",
+                        lt->answers, lt->why);
     return rc;
 }
 
