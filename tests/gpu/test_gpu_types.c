@@ -157,12 +157,18 @@ static void test_baselines(void **state)
         "2048x2048x16384:tf32",
     };
     static const char *const others[] = {
-        "8192x8192x8192:bf16",          "4096x4096x4096:s8",
-        "4096x4096x4096:s8:nn:out=s8:alpha=0.001", "4096x4096x4096:e4m3:nt:out=f32",
-        "2048x2048x256:e4m3:nt:out=f32", "2048x2048x16384:e4m3:nt:out=f32",
-        "4096x4096x4096:e4m3:nn",       "4096x4096x4096:e5m2:nt",
-        "2048x2048x256:f16:nn:acc=f16", "2048x2048x16384:f16:nn:acc=f16",
-        "1031x1031x1031:s8:nt",         "1000x1000x1000:e4m3:nt",
+        "8192x8192x8192:bf16",
+        "4096x4096x4096:s8",
+        "4096x4096x4096:s8:nn:out=s8:alpha=0.001",
+        "4096x4096x4096:e4m3:nt:out=f32",
+        "2048x2048x256:e4m3:nt:out=f32",
+        "2048x2048x16384:e4m3:nt:out=f32",
+        "4096x4096x4096:e4m3:nn",
+        "4096x4096x4096:e5m2:nt",
+        "2048x2048x256:f16:nn:acc=f16",
+        "2048x2048x16384:f16:nn:acc=f16",
+        "1031x1031x1031:s8:nt",
+        "1000x1000x1000:e4m3:nt",
         "2048x2048x2048:f16:nn:acc=f16:out=f32",
     };
 
