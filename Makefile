@@ -64,6 +64,7 @@ LIB_SRC := \
 	src/resident.c \
 	src/resident_fill.c \
 	src/verify.c \
+	src/verify_bound.c \
 	src/bench.c \
 	src/bench_time.c \
 	src/baseline.c \
