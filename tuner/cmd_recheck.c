@@ -43,8 +43,9 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-static const char csv_heading[] = "device,problem,verdict,margin,kernel,point,stored_us,us,lo_us,hi_"
-                                  "us,runner_kernel,runner_point,runner_us,detail";
+static const char csv_heading[] =
+    "device,problem,verdict,margin,kernel,point,stored_us,us,lo_us,hi_"
+    "us,runner_kernel,runner_point,runner_us,detail";
 
 /* What became of a winner.  The margin is what the best runner-up takes longer than the winner, as
  * a share: the median over the rounds, in which both ran. */
@@ -59,7 +60,7 @@ struct contest {
     struct gt_trial trial[1 + MAX_RUNNERS];
     size_t count, wanted;
     double stored_us, margin;
-    size_t best;    /* the fastest runner-up; 0: none could be timed */
+    size_t best; /* the fastest runner-up; 0: none could be timed */
     enum verdict verdict;
 };
 
@@ -121,7 +122,7 @@ static int find_problems(struct recheck *recheck, struct gt_err *err)
     filter.cc = recheck->session.evaluator->device.cc;
     if (!asked->shape.count && !asked->shapes)
         return gt_store_rows(recheck->session.store, &filter, take_problem, recheck, err);
-    rc = gt_session_problems(&problem, NULL, &count, asked, err);
+    rc = gt_session_problems(&recheck->session, &problem, NULL, &count, asked, err);
     for (size_t i = 0; i < count && !rc; i++) {
         gt_problem_format(&problem[i], text);
         filter.problem = text;
@@ -415,7 +416,9 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 
     (void)argc;
     (void)argv;
-    rc = gt_session_open(&recheck.session, cli, &options->session, err);
+    rc = gt_session_no_replay(&options->session, err);
+    if (!rc)
+        rc = gt_session_open(&recheck.session, cli, &options->session, err);
     if (!rc && !recheck.session.measures)
         rc = gt_err_set(err, GT_ENOGPU, "recheck measures, but there is no GPU here to do it");
     if (!rc && cli->json && !(recheck.json = cJSON_CreateArray()))
