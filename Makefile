@@ -64,6 +64,7 @@ LIB_SRC := \
 	src/resident.c \
 	src/resident_fill.c \
 	src/verify.c \
+	src/verify_bound.c \
 	src/bench.c \
 	src/bench_time.c \
 	src/baseline.c \
@@ -110,6 +111,7 @@ TUNE_SRC := \
 	tuner/strategy_exhaustive.c \
 	tuner/progress.c \
 	tuner/evaluator_predict.c \
+	tuner/evaluator_replay.c \
 	tuner/options.c \
 	tuner/cmd_bench.c \
 	tuner/cmd_csv.c \
@@ -143,6 +145,7 @@ TUNE_SRC := \
 TESTS := \
 	tests/unit/test_search_nomem.c \
 	tests/unit/test_evaluator_predict.c \
+	tests/unit/test_evaluator_replay.c \
 	tests/unit/test_sweep.c \
 	tests/unit/test_predict.c \
 	tests/unit/test_predict_h200.c \
@@ -213,6 +216,7 @@ GPU_TESTS := \
 	tests/gpu/test_gpu_faults.c \
 	tests/gpu/test_gpu_bench.c \
 	tests/gpu/test_gpu_plan.c \
+	tests/gpu/test_gpu_types.c \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
