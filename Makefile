@@ -218,6 +218,7 @@ GPU_TESTS := \
 	tests/gpu/test_gpu_bench.c \
 	tests/gpu/test_gpu_plan.c \
 	tests/gpu/test_gpu_types.c \
+	tests/gpu/test_gpu_maps.c \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
