@@ -167,31 +167,10 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
     return GT_OK;
 }
 
-/* Operations per clock and SM of the tensor cores in a type; 0: they do not have it. */
-static double tensor_rate(const struct gt_device *device, int type)
-{
-    switch (type) {
-    case GT_TF32:
-    case GT_F32: /* which is TF32 there */
-        return device->tensor_tf32;
-    case GT_F16:
-        return device->tensor_f16;
-    case GT_BF16:
-        return device->cc >= 80 ? device->tensor_f16 : 0;
-    case GT_E4M3:
-    case GT_E5M2:
-        return device->tensor_f8;
-    case GT_S8:
-        return device->tensor_s8;
-    default:
-        return 0;
-    }
-}
-
 /* Cycles of the tensor pipe for one k step of a block's tile. */
 static double tensor_cycles(const struct shape *shape, const struct gt_device *device)
 {
-    double rate = tensor_rate(device, (int)shape->mma_type);
+    double rate = gt_device_tensor_rate(device, (enum gt_dtype)(int)shape->mma_type);
 
     if (!(shape->mma > 0))
         return 0;
