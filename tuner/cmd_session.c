@@ -9,6 +9,7 @@
 #include "../src/near.h"
 #include "../src/problemset.h"
 #include "progress.h"
+#include "recording.h"
 #include "strategy.h"
 
 #define DEFAULT_DB     "gemmtune.db"
@@ -149,7 +150,7 @@ static int take_recorded_kernel(struct gt_session *session, struct gt_err *err)
     session->kernels.kernel = calloc(1, sizeof(*session->kernels.kernel));
     if (!session->kernels.kernel)
         return gt_err_nomem(err);
-    session->kernels.kernel[0] = session->evaluator->kernel;
+    session->kernels.kernel[0] = session->evaluator->recording->kernel;
     session->kernels.count = 1;
     return GT_OK;
 }
@@ -207,15 +208,16 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         fprintf(cli->log, "all times are PREDICTED for sm_%d by a model; nothing is measured\n",
                 session->evaluator->device.cc);
     if (session->replays && !cli->quiet)
-        fprintf(cli->log, "all times are REPLAYED from %s; nothing is measured\n",
-                options->device + strlen(REPLAY));
+        fprintf(cli->log, "all times are REPLAYED from %s%s; nothing is measured\n",
+                options->device + strlen(REPLAY),
+                session->evaluator->recording->predicted ? ", where a model PREDICTED them" : "");
     return GT_OK;
 }
 
 void gt_session_close(struct gt_session *session)
 {
     gt_progress_free(session->progress);
-    if (session->evaluator && session->evaluator->kernel)
+    if (session->evaluator && session->evaluator->recording)
         session->kernels.count = 0; /* it is the evaluator's */
     gt_evaluator_close(session->evaluator);
     gt_store_close(session->store);
@@ -267,12 +269,12 @@ static const char *problem_text(const struct gt_problem_options *options,
 static int recorded_problem(const struct gt_session *session, struct gt_problem **problem,
                             size_t *count, struct gt_err *err)
 {
-    const char *text = session ? session->evaluator->recorded_problem : NULL;
+    const struct gt_recording *recording = session ? session->evaluator->recording : NULL;
 
-    if (!text)
+    if (!recording)
         return gt_err_set(err, GT_ESYNTAX,
                           "no problem given: name one with --shape, e.g. --shape 4096x4096x4096");
-    if (!*text)
+    if (!*recording->problem)
         return gt_err_set(
             err, GT_ESYNTAX,
             "the recording does not say which problem it is of: name it with --shape");
@@ -280,7 +282,7 @@ static int recorded_problem(const struct gt_session *session, struct gt_problem 
     if (!*problem)
         return gt_err_nomem(err);
     *count = 1;
-    return gt_problem_parse(*problem, text, err);
+    return gt_problem_parse(*problem, recording->problem, err);
 }
 
 int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
