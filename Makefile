@@ -64,6 +64,7 @@ LIB_SRC := \
 	src/resident.c \
 	src/resident_fill.c \
 	src/verify.c \
+	src/verify_bound.c \
 	src/bench.c \
 	src/bench_time.c \
 	src/baseline.c \
@@ -220,6 +221,7 @@ GPU_TESTS := \
 	tests/gpu/test_gpu_faults.c \
 	tests/gpu/test_gpu_bench.c \
 	tests/gpu/test_gpu_plan.c \
+	tests/gpu/test_gpu_types.c \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
