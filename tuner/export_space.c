@@ -17,6 +17,7 @@ static const struct {
     [GT_STATUS_COMPILE_TIMEOUT] = {"CompilationFailedConfig", "compile"},
     [GT_STATUS_COMPILE_CRASH] = {"CompilationFailedConfig", "compile"},
     [GT_STATUS_SPILLS] = {"InvalidConfig", "constraints"},
+    [GT_STATUS_SERIALIZED] = {"InvalidConfig", "constraints"},
     [GT_STATUS_LAUNCH_INVALID] = {"InvalidConfig", "constraints"},
     [GT_STATUS_FAULT] = {"RuntimeFailedConfig", "runtime"},
     [GT_STATUS_TIMEOUT] = {"RuntimeFailedConfig", "timeout"},
@@ -34,14 +35,12 @@ bool gt_export_timed(const struct gt_trial *trial)
 
 const char *gt_export_kernel_tuner_error(enum gt_status status)
 {
-    return called[status].kernel_tuner ? called[status].kernel_tuner
-           : status == GT_STATUS_OK    ? NULL
-                                       : "RuntimeFailedConfig";
+    return called[status].kernel_tuner;
 }
 
 const char *gt_export_t4_invalidity(enum gt_status status)
 {
-    return called[status].t4 ? called[status].t4 : "runtime";
+    return called[status].t4;
 }
 
 void gt_export_string(struct gt_strbuf *text, const char *value)
@@ -85,7 +84,8 @@ static void write_head(struct gt_strbuf *text, const struct gt_named_trial *name
     gt_export_string(text, named->kernel);
     gt_strbuf_add(text, ",\n\"gemmtune\":{\"version\":1,\"problem\":");
     gt_export_string(text, named->problem);
-    gt_strbuf_addf(text, ",\"cc\":%d,\"provenance\":\"%s\",\"l2\":\"%s\",\"driver\":%d,\"nvrtc\":%d,",
+    gt_strbuf_addf(text,
+                   ",\"cc\":%d,\"provenance\":\"%s\",\"l2\":\"%s\",\"driver\":%d,\"nvrtc\":%d,",
                    named->cc, gt_provenance_name(named->trial.provenance),
                    named->warm_l2 ? "warm" : "cold", named->driver, named->nvrtc);
     gt_strbuf_add(text, "\"signature\":");

@@ -16,8 +16,9 @@
 
 static void begin(struct gt_strbuf *text, const struct gt_export_space *space)
 {
-    gt_strbuf_addf(text, "{" VERSION ",\n\"metadata\":{\"timeunit\":\"milliseconds\"},\n%s,\n"
-                         "\"results\":[\n",
+    gt_strbuf_addf(text,
+                   "{" VERSION ",\n\"metadata\":{\"timeunit\":\"milliseconds\"},\n%s,\n"
+                   "\"results\":[\n",
                    space->head.text);
 }
 
