@@ -27,22 +27,16 @@
 #define CONSUMERS 2 /* warpgroups that multiply, 64 rows of D each; one more loads */
 #endif
 #ifndef BN
-#define BN 192 /* columns of D per tile */
+#define BN 128 /* columns of D per tile */
 #endif
 #ifndef BK
-#define BK 32 /* depth of a stage */
+#define BK 64 /* depth of a stage */
 #endif
 #ifndef STAGES
-#define STAGES 3 /* stages in the ring */
+#define STAGES 2 /* stages in the ring */
 #endif
 #ifndef PROMOTE
-#define PROMOTE 32 /* values of k that the tensor cores add up; whole stages */
-#endif
-#ifndef COMPENSATE
-#define COMPENSATE 0 /* 1: what an FP32 addition rounds off is kept and added to the next */
-#endif
-#ifndef PRODUCTS
-#define PRODUCTS 6 /* of parts: 6 or all 9 */
+#define PROMOTE 64 /* values of k that the tensor cores add up; whole stages */
 #endif
 #ifndef VEC_C
 #define VEC_C 2 /* elements of a store to D */
@@ -52,9 +46,6 @@
 #endif
 #ifndef SPLIT
 #define SPLIT 0 /* 1: the depth is divided over SPLITS blocks */
-#endif
-#ifndef PACK_TILE
-#define PACK_TILE 64 /* rows and columns of a tile of the launch that splits */
 #endif
 #ifndef GROUP
 #define GROUP args.launch[0] /* tile rows (columns with ORDER 1) of a raster group */
@@ -66,6 +57,7 @@
 #define SPLITS args.launch[2] /* parts of the depth */
 #endif
 
+#define PACK_TILE 64 /* rows and columns of a tile of the launch that splits */
 #include "f32acc/split.cuh"
 #include "f32acc/schedule.cuh"
 #include "f32acc/products.cuh"

@@ -4,9 +4,8 @@
 
 /* The products by their size, the smallest first: hexadecimal digit i, from the right, is the part
  * of A (B) in product i; 0 is high, 1 mid, 2 low. */
-constexpr unsigned long long A_OF = PRODUCTS == 6 ? 0x010120 : 0x010120122;
-constexpr unsigned long long B_OF = PRODUCTS == 6 ? 0x001102 : 0x001102212;
-static_assert(PRODUCTS == 6 || PRODUCTS == 9, "down to 2^-16 or all");
+constexpr unsigned A_OF = 0x010120, B_OF = 0x001102;
+constexpr int PRODUCTS = 6;
 
 /* Adds all products of a stage to acc; a window's first stage sets it. */
 GT_DEVICE void multiply_stage(const unsigned char *stage, int consumer, bool first, float *acc)
@@ -20,32 +19,16 @@ GT_DEVICE void multiply_stage(const unsigned char *stage, int consumer, bool fir
     for (int p = 0; p < PRODUCTS; p++)
 #pragma unroll
         for (int k = 0; k < BK / 16; k++)
-            gt_wgmma<GT_BF16, BN, 0, 0>(
-                acc, gt_wgmma_advance(a, (unsigned)(A_OF >> 4 * p & 15) * A_PART + k * 32),
-                gt_wgmma_advance(b, (unsigned)(B_OF >> 4 * p & 15) * B_PART + k * 32),
-                !first || p > 0 || k > 0);
-}
-
-/* Takes the tensor cores' sums over. lost: what earlier additions rounded off, with COMPENSATE. */
-GT_DEVICE void promote(const float *acc, float *sum, float *lost)
-{
-#pragma unroll
-    for (int i = 0; i < BN / 2; i++) {
-        if (COMPENSATE) {
-            float more = acc[i] + lost[COMPENSATE ? i : 0], next = sum[i] + more;
-            lost[COMPENSATE ? i : 0] = more - (next - sum[i]);
-            sum[i] = next;
-        } else {
-            sum[i] += acc[i];
-        }
-    }
+            gt_wgmma<GT_BF16, BN, 0, 0>(acc,
+                                        gt_wgmma_advance(a, (A_OF >> 4 * p & 15) * A_PART + k * 32),
+                                        gt_wgmma_advance(b, (B_OF >> 4 * p & 15) * B_PART + k * 32),
+                                        !first || p > 0 || k > 0);
 }
 
 /* Sums of the consumer's 64 rows over `windows` windows of the ring. */
 GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, int windows, float *sum)
 {
     const bool chosen = threadIdx.x % 128 == 0;
-    float lost[COMPENSATE ? BN / 2 : 1] = {};
 
 #pragma unroll
     for (int i = 0; i < BN / 2; i++)
@@ -71,7 +54,9 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, int 
         gt_wgmma_wait<0>();
         if (chosen)
             gt_mbarrier_arrive(read);
-        promote(acc, sum, lost);
+#pragma unroll
+        for (int i = 0; i < BN / 2; i++)
+            sum[i] += acc[i];
     }
 }
 

@@ -19,7 +19,7 @@ static_assert(PROMOTE % BK == 0 && WINDOW > 0, "whole stages between promotions"
 
 /* The block starts with LAUNCH_REGISTERS for each thread, as __launch_bounds__ makes the compiler
  * choose; the producer needs few. */
-constexpr int at_most(int a, int b)
+GT_DEVICE constexpr int at_most(int a, int b)
 {
     return a < b ? a : b;
 }
