@@ -64,6 +64,7 @@ LIB_SRC := \
 	src/resident.c \
 	src/resident_fill.c \
 	src/verify.c \
+	src/verify_bound.c \
 	src/bench.c \
 	src/bench_time.c \
 	src/baseline.c \
@@ -121,6 +122,7 @@ TUNE_SRC := \
 	tuner/cmd_list.c \
 	tuner/cmd_lookup.c \
 	tuner/cmd_merge.c \
+	tuner/cmd_recheck.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \
 	tuner/cmd_session.c \
@@ -215,6 +217,7 @@ GPU_TESTS := \
 	tests/gpu/test_gpu_faults.c \
 	tests/gpu/test_gpu_bench.c \
 	tests/gpu/test_gpu_plan.c \
+	tests/gpu/test_gpu_types.c \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)

@@ -7,6 +7,7 @@
 #include "../src/cache.h"
 #include "../src/err.h"
 #include "../src/near.h"
+#include "../src/problem.h"
 #include "../src/problemset.h"
 #include "progress.h"
 #include "strategy.h"
@@ -255,12 +256,43 @@ int gt_session_problem(struct gt_problem *problem, const char *text,
     return rc;
 }
 
-/* Problem texts of --shape, then those of the --shapes file. */
-static const char *problem_text(const struct gt_problem_options *options,
-                                const struct gt_problemset *set, size_t i)
+/* A problem of a file, with its type and accuracy replaced where the options name others, so that
+ * one set of shapes serves every type. */
+static int problem_of_set(struct gt_problem *problem, const struct gt_problem_entry *entry,
+                          const struct gt_problem_options *options, struct gt_err *err)
 {
-    return i < options->shape.count ? options->shape.text[i]
-                                    : set->entry[i - options->shape.count].text;
+    struct gt_problem_options rest = *options;
+    enum gt_dtype type;
+    int rc;
+
+    rest.dtype = rest.accuracy = NULL;
+    rc = gt_session_problem(problem, entry->text, &rest, err);
+    if (rc)
+        return rc;
+    if (options->dtype && !gt_dtype_parse(&type, options->dtype, strlen(options->dtype)))
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--dtype \"%s\" is not a type; there are f32 tf32 f16 bf16 e4m3 e5m2 s8",
+                          options->dtype);
+    if (options->dtype)
+        gt_problem_retype(problem, type);
+    if (options->accuracy &&
+        !gt_accuracy_parse(&problem->accuracy, options->accuracy, strlen(options->accuracy)))
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--accuracy \"%s\" is not an accuracy; there are strict f32 tf32 low",
+                          options->accuracy);
+    return gt_problem_check(problem, err);
+}
+
+/* Problem i: those of --shape come first, then those of the --shapes file. */
+static int problem_at(struct gt_problem *problem, const struct gt_problem_options *options,
+                      const struct gt_problemset *set, size_t i, struct gt_err *err)
+{
+    int rc;
+
+    if (i < options->shape.count)
+        return gt_session_problem(problem, options->shape.text[i], options, err);
+    rc = problem_of_set(problem, &set->entry[i - options->shape.count], options, err);
+    return rc ? gt_err_prefix(err, rc, "%s", options->shapes) : GT_OK;
 }
 
 /* The problem of a recording, for a user who names none. */
@@ -309,9 +341,7 @@ int gt_session_problems(const struct gt_session *session, struct gt_problem **pr
         if (weight)
             (*weight)[i] =
                 i < options->shape.count ? 1 : set.entry[i - options->shape.count].weight;
-        rc = gt_session_problem(&(*problem)[i], problem_text(options, &set, i), options, err);
-        if (rc && i >= options->shape.count)
-            gt_err_prefix(err, rc, "%s", options->shapes);
+        rc = problem_at(&(*problem)[i], options, &set, i, err);
     }
     gt_problemset_release(&set);
     if (rc) {

@@ -204,8 +204,9 @@ static void test_sweep(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_answers), TEST(test_same_seed_same_answers), TEST(test_clock),
-        TEST(test_refusals), TEST(test_sweep),
+        TEST(test_answers), TEST(test_same_seed_same_answers),
+        TEST(test_clock),   TEST(test_refusals),
+        TEST(test_sweep),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
