@@ -76,6 +76,7 @@ LIB_SRC := \
 	db/store_lock.c \
 	db/store_migrate.c \
 	db/store_rows.c \
+	db/store_trials.c \
 	db/store_merge.c \
 	db/store_deploy.c \
 	src/table.c \
@@ -90,6 +91,9 @@ TUNE_SRC := \
 	tuner/export_json.c \
 	tuner/export_c.c \
 	tuner/export_shipped.c \
+	tuner/export_space.c \
+	tuner/export_kernel_tuner.c \
+	tuner/export_t4.c \
 	tuner/sweep.c \
 	tuner/sweep_budget.c \
 	tuner/sweep_lanes.c \
@@ -168,6 +172,7 @@ TESTS := \
 	tests/unit/test_store_nomem.c \
 	tests/unit/test_table.c \
 	tests/unit/test_export.c \
+	tests/unit/test_export_space.c \
 	tests/unit/test_lookup.c \
 	tests/unit/test_lookup_h200.c \
 	tests/unit/test_expr.c \
