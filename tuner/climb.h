@@ -1,5 +1,5 @@
-/* climb.h - greedy local search from one place, for the strategies built on it: neighbours in random
- * order, on to the first faster one, until none is. */
+/* climb.h - greedy local search from one place, for the strategies built on it: neighbours in
+ * random order, on to the first faster one, until none is. */
 #ifndef GT_CLIMB_H
 #define GT_CLIMB_H
 

@@ -13,9 +13,9 @@
 #include "recording.h"
 #include "strategy.h"
 
-#define DEFAULT_DB     "gemmtune.db"
-#define DEFAULT_SEED   1
-#define REPLAY         "replay:"
+#define DEFAULT_DB   "gemmtune.db"
+#define DEFAULT_SEED 1
+#define REPLAY       "replay:"
 
 /* Opens the evaluator of a --device text. */
 static int open_device(struct gt_session *session, const struct gt_session_options *options,

@@ -74,8 +74,8 @@ static int take_prior(struct gt_hint *hint, const struct gt_space *space,
         best = fminf(best, prior->us[i]);
     for (size_t i = 0; i < prior->count; i++)
         if (prior->point[i] < space->count)
-            hint->trial[hint->count++] = (struct trial){
-                (uint32_t)prior->point[i], fminf(logf(prior->us[i] / best), SLOW)};
+            hint->trial[hint->count++] =
+                (struct trial){(uint32_t)prior->point[i], fminf(logf(prior->us[i] / best), SLOW)};
     qsort(hint->trial, hint->count, sizeof(*hint->trial), by_time);
     if (hint->count < space->count)
         rc = learn(hint, space, err);
@@ -91,7 +91,8 @@ static float mean_of(const struct gt_hints *hints, size_t point)
     return sum / (float)hints->count;
 }
 
-/* Ranks the fastest points of all priors by the mean of their hints.  The trials are by time yet. */
+/* Ranks the fastest points of all priors by the mean of their hints.  The trials are by time yet.
+ */
 static int rank(struct gt_hints *hints, const struct gt_space *space, struct gt_err *err)
 {
     struct trial *list = calloc(hints->count * BEST_OF + 1, sizeof(*list));

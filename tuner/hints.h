@@ -13,8 +13,8 @@ struct gt_hints {
     struct gt_hint *hint[GT_SURROGATE_HINTS];
     float (*expect)(void *context, size_t point); /* the last hint, if not NULL */
     void *context;
-    float level;   /* of expect, so that it is about 0 where it is best */
-    size_t *best;  /* points with the best hints, best first */
+    float level;  /* of expect, so that it is about 0 where it is best */
+    size_t *best; /* points with the best hints, best first */
     size_t bests, next;
 };
 

@@ -9,11 +9,11 @@
 
 #define NEIGHBOURS_OF  8 /* leaders whose neighbours are all in the pool */
 #define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
-#define PARENTS        20 /* leaders that have offspring */
+#define PARENTS        20   /* leaders that have offspring */
 #define NEAR_SHARE     0.65 /* of the pool, for neighbours */
 #define RANDOM_SHARE   0.15 /* of the pool, at least */
-#define CROSS_EVERY    3  /* of the offspring; the others are changed */
-#define CHANGES        3  /* parameters of those at most, and at least two */
+#define CROSS_EVERY    3    /* of the offspring; the others are changed */
+#define CHANGES        3    /* parameters of those at most, and at least two */
 
 void gt_leaders_tell(const struct gt_strategy *strategy, struct gt_leaders *leaders, size_t point)
 {
@@ -90,8 +90,8 @@ static void add_neighbours(const struct gt_strategy *strategy, struct gt_pool *p
 
     for (size_t i = 0; i < leaders->count && i < NEIGHBOURS_OF; i++) {
         size_t list[NEIGHBOURS_MAX];
-        size_t count = gt_space_neighbours(strategy->space, leaders->point[i], false, list,
-                                           NEIGHBOURS_MAX);
+        size_t count =
+            gt_space_neighbours(strategy->space, leaders->point[i], false, list, NEIGHBOURS_MAX);
 
         for (size_t j = 0; j < count && j < NEIGHBOURS_MAX && pool->count < room; j++)
             gt_pool_add(strategy, pool, list[j]);

@@ -7,17 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct gt_strategy_ops gt_strategy_auto, gt_strategy_local,
+extern const struct gt_strategy_ops gt_strategy_auto, gt_strategy_forest, gt_strategy_local,
     gt_strategy_adjacent, gt_strategy_iterated, gt_strategy_basin, gt_strategy_annealing,
     gt_strategy_dual, gt_strategy_genetic, gt_strategy_differential, gt_strategy_swarm,
     gt_strategy_random, gt_strategy_exhaustive;
 
 const struct gt_strategy_ops *const gt_strategies[] = {
-    &gt_strategy_auto,      &gt_strategy_local,
-    &gt_strategy_adjacent,  &gt_strategy_iterated,     &gt_strategy_basin,
-    &gt_strategy_annealing, &gt_strategy_dual,         &gt_strategy_genetic,
-    &gt_strategy_differential, &gt_strategy_swarm,     &gt_strategy_random,
-    &gt_strategy_exhaustive,   NULL,
+    &gt_strategy_auto,       &gt_strategy_forest,
+    &gt_strategy_local,      &gt_strategy_adjacent,
+    &gt_strategy_iterated,   &gt_strategy_basin,
+    &gt_strategy_annealing,  &gt_strategy_dual,
+    &gt_strategy_genetic,    &gt_strategy_differential,
+    &gt_strategy_swarm,      &gt_strategy_random,
+    &gt_strategy_exhaustive, NULL,
 };
 
 /* Keeps the seeds that are points of the space, each once. */

@@ -21,8 +21,8 @@ struct gt_prior {
     size_t count;
 };
 
-/* What a strategy starts from; all of it may be empty.  Lives until gt_strategy_new returns, but for
- * what `context` points to. */
+/* What a strategy starts from; all of it may be empty.  Lives until gt_strategy_new returns, but
+ * for what `context` points to. */
 struct gt_seeds {
     const size_t *point; /* worth trying first, best guess first: indices into the space */
     size_t count;
@@ -56,16 +56,16 @@ struct gt_strategy {
     size_t flying; /* points given out and not told */
     size_t *seed;  /* the seeds; given out before the strategy's own points, see ops->own_seeds */
     size_t seeds, next_seed;
-    const struct gt_seeds *given; /* only while init runs; NULL: nothing was given */
+    const struct gt_seeds *given;       /* only while init runs; NULL: nothing was given */
     double option[GT_STRATEGY_OPTIONS]; /* in the order of ops->option */
-    size_t best; /* the fastest point told; SIZE_MAX: none */
+    size_t best;                        /* the fastest point told; SIZE_MAX: none */
     void *state;
 };
 
 /* What a strategy's own file provides; the bookkeeping above is done by the callers of these. */
 struct gt_strategy_ops {
     const char *name;
-    const char *doc; /* one line, for `tune list strategies` */
+    const char *doc;                         /* one line, for `tune list strategies` */
     const struct gt_strategy_option *option; /* ends with a NULL name; NULL: none */
     bool own_seeds; /* it calls gt_strategy_seed itself; else all seeds come before its points */
     int (*init)(struct gt_strategy *strategy, struct gt_err *err); /* NULL: no state */
@@ -80,8 +80,9 @@ struct gt_strategy_ops {
 extern const struct gt_strategy_ops *const gt_strategies[];
 
 /* text: "NAME" or "NAME:OPTION=VALUE,..." -> the strategy and its options, those not named at their
- * standard values.  GT_ENOTFOUND for a name there is not, GT_ERANGE for a value that is no number or
- * out of its range; the sentence tells what there is.  ops, option[GT_STRATEGY_OPTIONS]: may be NULL.
+ * standard values.  GT_ENOTFOUND for a name there is not, GT_ERANGE for a value that is no number
+ * or out of its range; the sentence tells what there is.  ops, option[GT_STRATEGY_OPTIONS]: may be
+ * NULL.
  */
 int gt_strategy_parse(const struct gt_strategy_ops **ops, double *option, const char *text,
                       struct gt_err *err);

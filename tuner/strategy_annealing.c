@@ -2,7 +2,8 @@
  * 1983) of the logarithm of time.
  *
  * A chain proposes a neighbour of its place and goes there if it is faster, or, the less likely the
- * slower it is and the colder the chain has become.  A cold chain is heated again, at the best point.
+ * slower it is and the colder the chain has become.  A cold chain is heated again, at the best
+ * point.
  */
 #include "../src/err.h"
 #include "agents.h"

@@ -1,11 +1,11 @@
 /* strategy_auto.c - strategy: Bayesian search with a Gaussian process, the default.
  *
  * Starts from the seeds, or, without any, from the middle of the space and points spread around it
- * (extreme values are seldom fast, and slow points cost the most time).  Then it fits a surrogate to
- * the logarithms of the times told, draws a pool of candidates around the leaders and elsewhere, and
- * gives out the one with the greatest expected improvement (Jones, Schonlau, Welch, Journal of Global
- * Optimization 13, 1998).  A point given out counts as observed with the mean it was expected to have
- * until it is told, so that any number may be in flight.
+ * (extreme values are seldom fast, and slow points cost the most time).  Then it fits a surrogate
+ * to the logarithms of the times told, draws a pool of candidates around the leaders and elsewhere,
+ * and gives out the one with the greatest expected improvement (Jones, Schonlau, Welch, Journal of
+ * Global Optimization 13, 1998).  A point given out counts as observed with the mean it was
+ * expected to have until it is told, so that any number may be in flight.
  *
  * What a model expects of a point, and times of the same points in other circumstances, enter the
  * surrogate as hints (hints.h).  It is done once the expected improvement has been negligible for a
@@ -119,8 +119,8 @@ static double distance(const struct gt_space *space, size_t point, size_t other)
     return sum;
 }
 
-/* Of a few points drawn at random the one farthest from the design so far and nearest to the middle;
- * the first of the design: of many, or all, the nearest to the middle. */
+/* Of a few points drawn at random the one farthest from the design so far and nearest to the
+ * middle; the first of the design: of many, or all, the nearest to the middle. */
 static size_t spread(struct gt_strategy *strategy)
 {
     const struct automatic *a = strategy->state;

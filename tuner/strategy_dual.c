@@ -2,7 +2,8 @@
  * Stariolo, Physica A 233, 1996) joined with local search.
  *
  * The chain jumps by steps of heavy-tailed length that shrink as it cools; from every place that is
- * faster than all before it a greedy climb goes on to the local optimum. */
+ * faster than all before it, and every few jumps from where it is, a greedy climb goes on to the
+ * local optimum. */
 #include "../src/err.h"
 #include "climb.h"
 
@@ -10,19 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOT, COLD, COOL, SHARE };
+enum { HOT, COLD, COOL, SHARE, EVERY };
 
 static const struct gt_strategy_option options[] = {
     {"hot", 0.3, 1e-6, 100, "temperature at first: slow-down taken with probability 1/e"},
     {"cold", 0.02, 1e-6, 100, "temperature at which the chain is heated again"},
     {"cool", 0.95, 0.01, 0.9999, "factor on the temperature at each jump"},
     {"share", 0.2, 0.01, 1, "of the parameters a jump changes, on average"},
+    {"every", 8, 1, 1e6, "jumps after which it climbs from where it is"},
     {NULL},
 };
 
 struct dual {
-    size_t place; /* SIZE_MAX: none */
-    double heat;
+    size_t place;          /* SIZE_MAX: none */
+    double heat, jumps;    /* jumps since the last climb */
     struct gt_climb climb; /* idle where it has no place */
     size_t climbed;        /* the best point climbed from or to; SIZE_MAX: none */
 };
@@ -92,6 +94,9 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
     if (strategy->best != SIZE_MAX && strategy->best != dual->climbed) {
         gt_climb_to(strategy, &dual->climb, strategy->best);
         dual->climbed = dual->climb.place;
+    } else if (dual->place != SIZE_MAX && dual->jumps >= strategy->option[EVERY]) {
+        gt_climb_to(strategy, &dual->climb, dual->place);
+        dual->jumps = 0;
     }
     answer = gt_climb_next(strategy, &dual->climb, point);
     if (answer == GT_NEXT_POINT)
@@ -104,6 +109,7 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
     for (int tries = 0; dual->place != SIZE_MAX && tries < 32; tries++) {
         *point = jump(strategy, dual);
         dual->heat *= strategy->option[COOL];
+        dual->jumps++;
         if (*point == SIZE_MAX || strategy->known[*point] == GT_POINT_NEW)
             break;
         absorb(strategy, *point);
@@ -117,10 +123,14 @@ static void tell(struct gt_strategy *strategy, size_t point)
 {
     struct dual *dual = strategy->state;
 
-    if (!gt_climb_tell(strategy, &dual->climb, point))
+    if (!gt_climb_tell(strategy, &dual->climb, point)) {
         absorb(strategy, point);
-    else if (dual->climb.place == strategy->best)
-        dual->climbed = dual->place = strategy->best;
+        return;
+    }
+    if (dual->climb.place != SIZE_MAX && strategy->known[point] > 0)
+        dual->place = dual->climb.place;
+    if (dual->climb.place == strategy->best)
+        dual->climbed = strategy->best;
 }
 
 const struct gt_strategy_ops gt_strategy_dual = {

@@ -1,9 +1,9 @@
 /* strategy_genetic.c - strategy: a genetic algorithm without generations (steady state: Whitley,
  * GENITOR, 1989).
  *
- * A child of two parents, each the faster of two members drawn at random, takes every parameter from
- * one or the other, mutates a little, and replaces the slowest member if it is faster.  There is
- * nothing to wait for: many children grow at once. */
+ * A child of two parents, each the faster of two members drawn at random, takes every parameter
+ * from one or the other, mutates a little, and replaces the slowest member if it is faster.  There
+ * is nothing to wait for: many children grow at once. */
 #include "../src/err.h"
 #include "agents.h"
 

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WALKERS_MAX    16
-#define BUSY           48   /* points in flight that keep many compilers and the GPU at work */
-#define START_WITHIN   1.5f /* a point slower than this times the best is no start */
-#define KICK           4    /* parameters changed at most to leave the best point */
+#define WALKERS_MAX  16
+#define BUSY         48   /* points in flight that keep many compilers and the GPU at work */
+#define START_WITHIN 1.5f /* a point slower than this times the best is no start */
+#define KICK         4    /* parameters changed at most to leave the best point */
 
 enum { WALKERS, EXPLORE };
 
@@ -106,8 +106,7 @@ static size_t listed_start(struct gt_strategy *strategy)
 
 static size_t kick(struct gt_strategy *strategy)
 {
-    return strategy->best == SIZE_MAX ? SIZE_MAX
-                                      : gt_strategy_kick(strategy, strategy->best, KICK);
+    return strategy->best == SIZE_MAX ? SIZE_MAX : gt_strategy_kick(strategy, strategy->best, KICK);
 }
 
 /* Gives an idle walker a place, or a point to try as its start. */

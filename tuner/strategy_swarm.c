@@ -1,8 +1,9 @@
-/* strategy_swarm.c - strategy: particle swarm (Kennedy, Eberhart, 1995; the constants are Clerc's and
- * Kennedy's, IEEE Transactions on Evolutionary Computation 6, 2002) over the indices of the values.
+/* strategy_swarm.c - strategy: particle swarm (Kennedy, Eberhart, 1995; the constants are Clerc's
+ * and Kennedy's, IEEE Transactions on Evolutionary Computation 6, 2002) over the indices of the
+ * values.
  *
- * A particle flies through the space of indices, drawn to the best place it has seen and to the best
- * anyone has; the point nearest to where it is gets tried. */
+ * A particle flies through the space of indices, drawn to the best place it has seen and to the
+ * best anyone has; the point nearest to where it is gets tried. */
 #include "../src/err.h"
 #include "agents.h"
 

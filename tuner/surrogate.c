@@ -1,9 +1,9 @@
 /* surrogate.c - stage "choose": Gaussian process regression over a space.
  *
- * The covariance of two points is a mixture of a product over the parameters (points alike in all of
- * them) and a sum over them (each parameter's own effect, learned from few points), each factor a
- * Matern 5/2 of the distance between the indices of the values.  Hints enter linearly: each is one
- * more coefficient with a normal prior.
+ * The covariance of two points is a mixture of a product over the parameters (points alike in all
+ * of them) and a sum over them (each parameter's own effect, learned from few points), each factor
+ * a Matern 5/2 of the distance between the indices of the values.  Hints enter linearly: each is
+ * one more coefficient with a normal prior.
  *
  *     seen x seen   K = L L'          triangular[i][j]
  *     seen x pool   V = L^-1 K        across[i][c], kept up to date row by row
@@ -18,16 +18,16 @@
 
 #define SEEN         GT_SURROGATE_SEEN
 #define POOL         GT_SURROGATE_POOL
-#define LEARN        96     /* observations that choose reach and noise */
-#define REACH        0.7    /* of a parameter, its whole range being 1: median of its prior ... */
-#define REACH_SPREAD 0.7    /* ... and deviation of its logarithm */
+#define LEARN        96  /* observations that choose reach and noise */
+#define REACH        0.7 /* of a parameter, its whole range being 1: median of its prior ... */
+#define REACH_SPREAD 0.7 /* ... and deviation of its logarithm */
 #define REACH_LEAST  0.1
 #define REACH_MOST   8.0
-#define NOISE        1e-3   /* variance, as a share of that of the times: the same three */
+#define NOISE        1e-3 /* variance, as a share of that of the times: the same three */
 #define NOISE_SPREAD 1.5
 #define NOISE_LEAST  1e-5
-#define SCALE        0.1    /* variance of logarithms of times before anything is known ... */
-#define SCALE_WEIGHT 2      /* ... and the observations that knowledge is worth */
+#define SCALE        0.1 /* variance of logarithms of times before anything is known ... */
+#define SCALE_WEIGHT 2   /* ... and the observations that knowledge is worth */
 #define TINY         1e-9
 
 struct gt_surrogate {
@@ -43,12 +43,12 @@ struct gt_surrogate {
     void *context;
     const uint8_t *seen[SEEN]; /* indices of the values */
     size_t count, pools;
-    double y[SEEN];                /* less what the hints expect */
-    float *seen_hint, *pool_hint;  /* hints of each */
+    double y[SEEN];                 /* less what the hints expect */
+    float *seen_hint, *pool_hint;   /* hints of each */
     uint8_t *column[GT_MAX_PARAMS]; /* of active ones: the value of each point of the pool */
     size_t pool[POOL];
-    double *triangular;        /* SEEN x SEEN */
-    float *across;             /* SEEN x POOL */
+    double *triangular; /* SEEN x SEEN */
+    float *across;      /* SEEN x POOL */
     float mean[POOL], sd[POOL];
     float rest[POOL];          /* variance left, as a share of scale */
     double one[SEEN], z[SEEN]; /* L^-1 1, L^-1 y */
@@ -182,8 +182,8 @@ static double settle(struct gt_surrogate *s, size_t n)
         square += s->z[i] * s->z[i];
     }
     s->trend = cross / one;
-    s->scale = (fmax(square - cross * cross / one, 0) + SCALE_WEIGHT * SCALE) /
-               (double)(n + SCALE_WEIGHT);
+    s->scale =
+        (fmax(square - cross * cross / one, 0) + SCALE_WEIGHT * SCALE) / (double)(n + SCALE_WEIGHT);
     return s->scale;
 }
 
@@ -206,27 +206,30 @@ static double evidence(struct gt_surrogate *s, size_t n)
     return sum;
 }
 
+static void set(struct gt_surrogate *s, double *number, double value)
+{
+    *number = value;
+    if (number >= s->reach && number < s->reach + s->actives)
+        fill_table(s, (size_t)(number - s->reach));
+}
+
 /* Tries other values for one of the numbers above, keeps the best. */
 static void improve(struct gt_surrogate *s, size_t n, double *number, const double *trial,
-                    size_t trials, size_t table, double *best)
+                    size_t trials, double *best)
 {
     double kept = *number;
 
     for (size_t t = 0; t < trials; t++) {
         double sum;
 
-        *number = trial[t];
-        if (table < s->actives)
-            fill_table(s, table);
+        set(s, number, trial[t]);
         sum = evidence(s, n);
         if (sum > *best) {
             *best = sum;
             kept = trial[t];
         }
     }
-    *number = kept;
-    if (table < s->actives)
-        fill_table(s, table);
+    set(s, number, kept);
 }
 
 static void learn(struct gt_surrogate *s)
@@ -240,13 +243,13 @@ static void learn(struct gt_surrogate *s)
         const double trial[] = {fmax(REACH_LEAST, s->reach[a] * 0.6),
                                 fmin(REACH_MOST, s->reach[a] * 1.67)};
 
-        improve(s, n, &s->reach[a], trial, 2, a, &best);
+        improve(s, n, &s->reach[a], trial, 2, &best);
     }
     const double noise[] = {fmax(NOISE_LEAST, s->noise / 3), s->noise * 3};
-    improve(s, n, &s->noise, noise, 2, SIZE_MAX, &best);
-    improve(s, n, &s->additive, additive, 5, SIZE_MAX, &best);
+    improve(s, n, &s->noise, noise, 2, &best);
+    improve(s, n, &s->additive, additive, 5, &best);
     if (s->hints)
-        improve(s, n, &s->liking, liking, 4, SIZE_MAX, &best);
+        improve(s, n, &s->liking, liking, 4, &best);
 }
 
 /* Row i of across, from row i of the triangle and the covariances with the pool. */

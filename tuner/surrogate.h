@@ -10,9 +10,9 @@
 
 #include "space.h"
 
-#define GT_SURROGATE_SEEN 224  /* observations at most */
-#define GT_SURROGATE_POOL 1024 /* points of the pool at most */
-#define GT_SURROGATE_HINTS 8   /* hints per point at most */
+#define GT_SURROGATE_SEEN  224  /* observations at most */
+#define GT_SURROGATE_POOL  1024 /* points of the pool at most */
+#define GT_SURROGATE_HINTS 8    /* hints per point at most */
 
 struct gt_surrogate;
 
