@@ -21,7 +21,7 @@ CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wwrite-strings -Wvla -Wstrict-prototypes -Wmissing-prototypes \
             -Wno-format-truncation -Werror
 GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -Isrc -I$(BUILD) $(CFLAGS)
-LDLIBS   := -lsqlite3 -lcjson -lm -ldl -lpthread
+LDLIBS   := -lsqlite3 -lcjson -lz -lm -ldl -lpthread
 ifneq ($(SAN),)
 GT_CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
 LDFLAGS   += -fsanitize=$(SAN)
@@ -49,6 +49,7 @@ LIB_SRC := \
 	src/kernel_template.c \
 	src/kernel_point.c \
 	src/kernel_geometry.c \
+	src/kernel_maps.c \
 	src/data_dir.c \
 	src/render.c \
 	src/predict.c \
@@ -57,6 +58,7 @@ LIB_SRC := \
 	src/cache.c \
 	src/gpu.c \
 	src/module.c \
+	src/module_maps.c \
 	src/proof.c \
 	src/cases.c \
 	src/resident.c \
@@ -98,6 +100,10 @@ TUNE_SRC := \
 	tuner/space.c \
 	tuner/space_walk.c \
 	tuner/space_order.c \
+	tuner/recording.c \
+	tuner/recording_read.c \
+	tuner/recording_entry.c \
+	tuner/recording_params.c \
 	tuner/strategy.c \
 	tuner/strategy_local.c \
 	tuner/strategy_random.c \
@@ -141,6 +147,7 @@ TESTS := \
 	tests/unit/test_predict.c \
 	tests/unit/test_predict_h200.c \
 	tests/unit/test_space.c \
+	tests/unit/test_recording.c \
 	tests/unit/test_strategy.c \
 	tests/unit/test_progress.c \
 	tests/unit/test_options.c \
@@ -165,6 +172,7 @@ TESTS := \
 	tests/unit/test_kernel.c \
 	tests/unit/test_nomem.c \
 	tests/unit/test_kernel_json.c \
+	tests/unit/test_kernel_maps.c \
 	tests/unit/test_render.c \
 	tests/unit/test_signature.c \
 	tests/unit/test_configs.c \
@@ -190,13 +198,14 @@ FUZZ := \
 	tests/fuzz/fuzz_kernel.c \
 	tests/fuzz/fuzz_wire.c \
 	tests/fuzz/fuzz_table.c \
+	tests/fuzz/fuzz_recording.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
 	tests/faults/short_soak \
 	$(FUZZ:%.c=$(BUILD)/%) \
-	$(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels) \
+	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)) \
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := \
@@ -228,9 +237,10 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
-$(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
+$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h
+$(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
-	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
+	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
 
 $(BUILD)/src/data_dir.o: CPPFLAGS += -DGT_DATADIR='"$(PREFIX)/share/gemmtune"'
 
@@ -238,7 +248,7 @@ $(BUILD)/libgemmtune.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/libgemmtune.so.$(SOVERSION): $(LIB_OBJ) src/gemmtune.map
-	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/gemmtune.map $(LDFLAGS) \
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/gemmtune.map -Wl,--as-needed $(LDFLAGS) \
 		$(LIB_OBJ) -o $@ $(LDLIBS)
 	$(Q)ln -sf $(@F) $(BUILD)/libgemmtune.so
 
@@ -306,14 +316,15 @@ tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
-EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c operands.c execute.c sample.c)
-EMU_TEST := $(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/proof_kernels
+EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c numbers.c operands.c tensor_maps.c \
+             execute.c sample.c)
+EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -rdynamic $< $(EMU_SRC) $(BUILD)/libtuner.a -o $@ $(LDLIBS)
+		-fno-sanitize-recover=all -Wno-psabi -rdynamic $< $(EMU_SRC) $(BUILD)/libtuner.a -o $@ $(LDLIBS)
 
 ## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
 .PHONY: bench-host

@@ -22,6 +22,7 @@ struct gt_cu_attribute { /* CUlaunchAttribute */
     union {
         char bytes[64];
         unsigned cluster[3];
+        int flag;
     } value;
 };
 
@@ -33,6 +34,7 @@ struct gt_cu_config { /* CUlaunchConfig */
 };
 
 #define GT_CU_ATTRIBUTE_CLUSTER 4 /* CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION */
+#define GT_CU_ATTRIBUTE_PDL     6 /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
 
 /* X(field, exported symbol, parameters): the driver. */
 #define GT_DRIVER_MAP(X)                                                                         \
@@ -74,9 +76,14 @@ struct gt_cu_config { /* CUlaunchConfig */
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,     \
        void **, void **))
 
-/* Absent from drivers before CUDA 11.8: only needed for clusters. */
-#define GT_DRIVER_OPTIONAL_MAP(X) \
-    X(LaunchKernelEx, "cuLaunchKernelEx", (const struct gt_cu_config *, void *, void **, void **))
+/* Absent from drivers before CUDA 11.8 (only needed for clusters and programmatic launches) and
+ * before 12.0 (tensor maps). */
+#define GT_DRIVER_OPTIONAL_MAP(X)                                                                  \
+    X(LaunchKernelEx, "cuLaunchKernelEx", (const struct gt_cu_config *, void *, void **, void **)) \
+    X(TensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                              \
+      (void *, int, unsigned, void *, const uint64_t *, const uint64_t *, const uint32_t *,        \
+       const uint32_t *, int, int, int, int))                                                      \
+    X(TensorMapReplaceAddress, "cuTensorMapReplaceAddress", (void *, void *))
 
 #define GT_NVRTC_MAP(X)                                                                     \
     X(Version, "nvrtcVersion", (int *, int *))                                              \

@@ -44,6 +44,21 @@ static void free_space(struct gt_kernel *kernel)
         gt_expr_free(launch->when);
         gt_expr_free(launch->shared);
         gt_expr_free(launch->carveout);
+        gt_expr_free(launch->pdl);
+    }
+}
+
+static void free_maps(struct gt_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->maps; i++) {
+        const struct gt_tensor_map *map = &kernel->map[i];
+
+        free(map->name);
+        free_expr_list(map->dims, GT_MAX_MAP_RANK);
+        free_expr_list(map->strides, GT_MAX_MAP_RANK);
+        free_expr_list(map->box, GT_MAX_MAP_RANK);
+        free_expr_list(
+            (struct gt_expr *const[]){map->when, map->offset, map->swizzle, map->promotion}, 4);
     }
 }
 
@@ -52,6 +67,7 @@ void gt_kernel_free(struct gt_kernel *kernel)
     if (!kernel)
         return;
     free_space(kernel);
+    free_maps(kernel);
     for (size_t i = 0; i < kernel->reported_count; i++)
         free(kernel->reported[i].source);
     free(kernel->reported);

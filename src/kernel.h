@@ -11,6 +11,7 @@
 #include "expr.h"
 #include "gemmtune.h"
 #include "strbuf.h"
+#include "../templates/common/maps.h"
 
 #define GT_MAX_PARAMS   40
 #define GT_MAX_DERIVED  40
@@ -42,6 +43,26 @@ struct gt_launch {
     struct gt_expr *grid[3], *block[3], *cluster[3];
     struct gt_expr *shared;   /* dynamic shared bytes */
     struct gt_expr *carveout; /* percent of the shared-memory carve-out, -1: the driver's choice */
+    struct gt_expr *pdl;      /* not 0: may begin before the launch in front of it has ended */
+    bool maps;                /* takes struct gt_maps as a second argument */
+};
+
+/* What a tensor map's memory belongs to. */
+enum gt_map_operand { GT_MAP_A, GT_MAP_B, GT_MAP_C, GT_MAP_D, GT_MAP_WORKSPACE };
+
+/* One of "tensor_maps": how TMA is to see an operand.  Dimensions are listed innermost first. */
+struct gt_tensor_map {
+    char *name;
+    enum gt_map_operand operand;
+    int element; /* enum gt_dtype, or one of these two: as A and B, as C and D are stored */
+#define GT_MAP_IN  (-1)
+#define GT_MAP_OUT (-2)
+    int rank;
+    struct gt_expr *when;   /* undefined where 0 */
+    struct gt_expr *offset; /* bytes from the operand's first element */
+    struct gt_expr *dims[GT_MAX_MAP_RANK], *box[GT_MAX_MAP_RANK]; /* elements */
+    struct gt_expr *strides[GT_MAX_MAP_RANK]; /* bytes between neighbours in dims[i + 1] */
+    struct gt_expr *swizzle, *promotion;      /* bytes */
 };
 
 /* What others reported for this kernel ("reported" of the description). */
@@ -105,6 +126,8 @@ struct gt_kernel {
     size_t constraints;
     struct gt_launch launch[GT_MAX_LAUNCHES];
     size_t launches;
+    struct gt_tensor_map map[GT_MAX_MAPS];
+    size_t maps;
     struct gt_expr *workspace;     /* bytes */
     struct gt_expr *deterministic; /* 0: launches may differ in the last bits (atomics) */
     struct gt_expr *max_registers; /* 0: no limit */
@@ -187,6 +210,21 @@ struct gt_launch_geometry {
     const char *entry;
     unsigned grid[3], block[3], cluster[3], shared_bytes;
     int carveout;
+    bool pdl, maps;
+};
+
+/* A tensor map in numbers that the driver accepts. */
+struct gt_map_geometry {
+    bool used; /* false: undefined for this candidate, the rest is 0 */
+    enum gt_map_operand operand;
+    enum gt_dtype element;
+    int64_t offset; /* bytes from the operand's first element; a multiple of 16 */
+    int rank;
+    uint64_t dims[GT_MAX_MAP_RANK];    /* elements, 1..2^32 */
+    uint64_t strides[GT_MAX_MAP_RANK]; /* bytes; [0] is an element's size */
+    uint32_t box[GT_MAX_MAP_RANK];     /* elements, 1..256 */
+    int swizzle;                       /* bytes: 0 (none), 32, 64, 128 */
+    int promotion;                     /* bytes that L2 fetches at least: 0 (none), 64, 128, 256 */
 };
 
 /* Everything a launch and a compile need to know of a candidate.  A launch whose grid is empty
@@ -194,6 +232,8 @@ struct gt_launch_geometry {
 struct gt_geometry {
     struct gt_launch_geometry launch[GT_MAX_LAUNCHES];
     size_t launches; /* those that have something to do */
+    struct gt_map_geometry map[GT_MAX_MAPS];
+    size_t maps;
     size_t workspace_bytes;
     int launch_param[16]; /* gt_args.launch[] */
     bool deterministic;
@@ -202,7 +242,8 @@ struct gt_geometry {
 };
 
 /* GT_ERANGE with a sentence that names kernel, key and value if the device cannot launch it so:
- * more than 1024 threads, shared memory beyond SMEM_BLOCK, a grid beyond CUDA's limits... */
+ * more than 1024 threads, shared memory beyond SMEM_BLOCK, a grid beyond CUDA's limits, a tensor
+ * map that the driver would refuse or that reaches out of its operand... */
 int gt_candidate_geometry(const struct gt_candidate *candidate, struct gt_geometry *geometry,
                           struct gt_err *err);
 

@@ -3,6 +3,7 @@
 #include "kernel.h"
 
 #include "err.h"
+#include "kernel_impl.h"
 #include "../templates/common/args.h"
 
 #include <stdio.h>
@@ -11,34 +12,35 @@
 #define MAX_BLOCK_THREADS 1024
 #define MAX_CLUSTER       16 /* blocks; beyond 8 a kernel asks for it, the driver decides */
 
-struct evaluation {
-    const struct gt_candidate *candidate;
-    struct gt_err *err;
-    int64_t slots[GT_MAX_SLOTS];
-};
-
-/* Evaluates an expression of launches[index] (or of the top, index -1) and checks its range. */
-static int eval(struct evaluation *e, const struct gt_expr *expr, int index, const char *key,
-                int64_t least, int64_t most, int64_t *value)
+int gt_geometry_eval(struct gt_evaluation *e, const struct gt_expr *expr, struct gt_place place,
+                     int64_t least, int64_t most, int64_t *value)
 {
     const char *kernel = e->candidate->kernel->name;
     char where[32] = "";
-    int rc;
+    int rc = gt_expr_eval(expr, e->slots, value, e->err);
 
-    if (index >= 0)
-        snprintf(where, sizeof(where), "launches[%d].", index);
-    rc = gt_expr_eval(expr, e->slots, value, e->err);
+    if (!rc && *value >= least && *value <= most)
+        return GT_OK;
+    if (place.list)
+        snprintf(where, sizeof(where), "%s[%d].", place.list, place.index);
     if (rc)
-        return gt_err_prefix(e->err, rc, "kernel %s: %s%s", kernel, where, key);
-    if (*value < least || *value > most)
-        return gt_err_set(e->err, GT_ERANGE,
-                          "kernel %s: %s%s = \"%s\" is %lld; it must lie between %lld and %lld",
-                          kernel, where, key, gt_expr_text(expr), (long long)*value,
-                          (long long)least, (long long)most);
-    return GT_OK;
+        return gt_err_prefix(e->err, rc, "kernel %s: %s%s", kernel, where, place.key);
+    return gt_err_set(e->err, GT_ERANGE,
+                      "kernel %s: %s%s = \"%s\" is %lld; it must lie between %lld and %lld", kernel,
+                      where, place.key, gt_expr_text(expr), (long long)*value, (long long)least,
+                      (long long)most);
 }
 
-static int eval_triple(struct evaluation *e, struct gt_expr *const expr[3], int index,
+/* Evaluates an expression of launches[index] (or of the top, index -1) and checks its range. */
+static int eval(struct gt_evaluation *e, const struct gt_expr *expr, int index, const char *key,
+                int64_t least, int64_t most, int64_t *value)
+{
+    const struct gt_place place = {index < 0 ? NULL : "launches", index, key};
+
+    return gt_geometry_eval(e, expr, place, least, most, value);
+}
+
+static int eval_triple(struct gt_evaluation *e, struct gt_expr *const expr[3], int index,
                        const char *key, int64_t least, const int64_t most[3], unsigned to[3])
 {
     int rc = GT_OK;
@@ -54,7 +56,7 @@ static int eval_triple(struct evaluation *e, struct gt_expr *const expr[3], int 
     return rc;
 }
 
-static int check_block(struct evaluation *e, int index, const struct gt_launch_geometry *launch)
+static int check_block(struct gt_evaluation *e, int index, const struct gt_launch_geometry *launch)
 {
     const unsigned *block = launch->block, *cluster = launch->cluster, *grid = launch->grid;
     const struct gt_candidate *candidate = e->candidate;
@@ -83,7 +85,7 @@ static int check_block(struct evaluation *e, int index, const struct gt_launch_g
 }
 
 /* An empty grid is right only where there is nothing to compute. */
-static int check_empty(struct evaluation *e, int index, bool *empty,
+static int check_empty(struct gt_evaluation *e, int index, bool *empty,
                        const struct gt_launch_geometry *launch)
 {
     const struct gt_problem *problem = e->candidate->problem;
@@ -97,13 +99,14 @@ static int check_empty(struct evaluation *e, int index, bool *empty,
 }
 
 /* Fills one launch; *skip: its `when` is 0 or its grid empty. */
-static int eval_launch(struct evaluation *e, int index, struct gt_launch_geometry *to, bool *skip)
+static int eval_launch(struct gt_evaluation *e, int index, struct gt_launch_geometry *to,
+                       bool *skip)
 {
     static const int64_t most_grid[3] = {0x7fffffff, 65535, 65535};
     static const int64_t most_block[3] = {1024, 1024, 64};
     static const int64_t most_cluster[3] = {MAX_CLUSTER, MAX_CLUSTER, MAX_CLUSTER};
     const struct gt_launch *launch = &e->candidate->kernel->launch[index];
-    int64_t when = 0, shared = 0, carveout = -1;
+    int64_t when = 0, shared = 0, carveout = -1, pdl = 0;
     int rc = eval(e, launch->when, index, "when", INT64_MIN, INT64_MAX, &when);
 
     *skip = !when;
@@ -124,12 +127,16 @@ static int eval_launch(struct evaluation *e, int index, struct gt_launch_geometr
         rc = eval(e, launch->shared, index, "shared", 0, e->candidate->device->smem_block, &shared);
     if (!rc)
         rc = eval(e, launch->carveout, index, "carveout", -1, 100, &carveout);
+    if (!rc)
+        rc = eval(e, launch->pdl, index, "pdl", 0, e->candidate->device->cc >= 90, &pdl);
     to->shared_bytes = (unsigned)shared;
     to->carveout = (int)carveout;
+    to->pdl = pdl;
+    to->maps = launch->maps;
     return rc;
 }
 
-static int eval_compile(struct evaluation *e, struct gt_geometry *geometry)
+static int eval_compile(struct gt_evaluation *e, struct gt_geometry *geometry)
 {
     const struct gt_kernel *kernel = e->candidate->kernel;
     int64_t registers = 0, arch = 0, ptx = 0;
@@ -159,7 +166,7 @@ int gt_candidate_geometry(const struct gt_candidate *candidate, struct gt_geomet
                           struct gt_err *err)
 {
     const struct gt_kernel *kernel = candidate->kernel;
-    struct evaluation e = {.candidate = candidate, .err = err};
+    struct gt_evaluation e = {.candidate = candidate, .err = err};
     int64_t workspace = 0, deterministic = 1;
     size_t launch_params = 0;
     int rc = gt_candidate_slots(candidate, e.slots, err);
@@ -173,6 +180,8 @@ int gt_candidate_geometry(const struct gt_candidate *candidate, struct gt_geomet
     }
     if (!rc)
         rc = eval(&e, kernel->workspace, -1, "workspace", 0, (int64_t)1 << 48, &workspace);
+    if (!rc)
+        rc = gt_geometry_maps(&e, workspace, geometry);
     if (!rc)
         rc = eval(&e, kernel->deterministic, -1, "deterministic", INT64_MIN, INT64_MAX,
                   &deterministic);

@@ -164,8 +164,8 @@ static int read_constraint(struct gt_reader *r, const cJSON *object, size_t inde
 
 static int read_launch(struct gt_reader *r, const cJSON *object, size_t index)
 {
-    static const char *const allowed[] = {"entry",  "when",    "grid",     "block",
-                                          "shared", "cluster", "carveout", NULL};
+    static const char *const allowed[] = {"entry",   "when",     "grid", "block", "shared",
+                                          "cluster", "carveout", "pdl",  "maps",  NULL};
     struct gt_launch *launch = &r->kernel->launch[index];
     int rc;
 
@@ -186,7 +186,11 @@ static int read_launch(struct gt_reader *r, const cJSON *object, size_t index)
         rc = gt_reader_expr(r, &launch->when, object, "when", "1");
     if (!rc)
         rc = gt_reader_expr(r, &launch->shared, object, "shared", "0");
-    return rc ? rc : gt_reader_expr(r, &launch->carveout, object, "carveout", "-1");
+    if (!rc)
+        rc = gt_reader_expr(r, &launch->carveout, object, "carveout", "-1");
+    if (!rc)
+        rc = gt_reader_expr(r, &launch->pdl, object, "pdl", "0");
+    return rc ? rc : gt_json_bool(&launch->maps, object, r->where, "maps", GT_OPTIONAL, r->err);
 }
 
 static int read_reported(struct gt_reader *r, const cJSON *object, size_t index)
@@ -369,9 +373,9 @@ static int allocate_list(struct gt_reader *r, void *list, const char *key, size_
 static int read_top(struct gt_reader *r)
 {
     static const char *const allowed[] = {
-        "kernel",        "doc",     "template", "role",        "rung",     "reported",
-        "serves",        "params",  "derive",   "constraints", "launches", "workspace",
-        "deterministic", "compile", "model",    "seeds",       NULL};
+        "kernel",        "doc",     "template", "role",        "rung",        "reported",
+        "serves",        "params",  "derive",   "constraints", "launches",    "workspace",
+        "deterministic", "compile", "model",    "seeds",       "tensor_maps", NULL};
     struct gt_kernel *kernel = r->kernel;
     int rc;
 
@@ -392,6 +396,8 @@ static int read_top(struct gt_reader *r)
         rc = gt_reader_list(r, "launches", GT_MAX_LAUNCHES, GT_REQUIRED, read_launch);
     if (!rc && !kernel->launches)
         rc = gt_err_set(r->err, GT_ECONFIG, "%s: \"launches\" is empty", kernel->path);
+    if (!rc)
+        rc = gt_reader_maps(r);
     if (!rc)
         rc = allocate_list(r, &kernel->reported, "reported", sizeof(*kernel->reported));
     if (!rc)

@@ -82,23 +82,33 @@ int gt_reader_expr(struct gt_reader *r, struct gt_expr **expr, const cJSON *obje
     return standard ? gt_expr_parse(expr, standard, &r->kernel->names, r->err) : GT_OK;
 }
 
-int gt_reader_triple(struct gt_reader *r, struct gt_expr *expr[3], const cJSON *object,
-                     const char *key, enum gt_presence presence)
+int gt_reader_exprs(struct gt_reader *r, struct gt_expr **expr, const cJSON *object,
+                    const char *key, int most, enum gt_presence presence, int *count)
 {
     const cJSON *list;
     int rc = gt_json_get(&list, object, r->where, key, cJSON_Array, presence, r->err);
-    int count = list && !rc ? cJSON_GetArraySize(list) : 0;
 
-    if (!rc && list && (count < 1 || count > 3))
-        rc = gt_err_set(r->err, GT_ECONFIG, "%s: \"%s\" must list one to three expressions",
-                        r->where, key);
-    for (int i = 0; !rc && i < 3; i++) {
+    *count = list && !rc ? cJSON_GetArraySize(list) : 0;
+    if (!rc && list && (*count < 1 || *count > most))
+        rc = gt_err_set(r->err, GT_ECONFIG, "%s: \"%s\" must list 1 to %d expressions", r->where,
+                        key, most);
+    for (int i = 0; !rc && i < *count; i++) {
         char name[32];
 
         snprintf(name, sizeof(name), "%s[%d]", key, i);
-        rc = i < count ? parse_expr(r, &expr[i], cJSON_GetArrayItem(list, i), name)
-                       : gt_expr_parse(&expr[i], "1", &r->kernel->names, r->err);
+        rc = parse_expr(r, &expr[i], cJSON_GetArrayItem(list, i), name);
     }
+    return rc;
+}
+
+int gt_reader_triple(struct gt_reader *r, struct gt_expr *expr[3], const cJSON *object,
+                     const char *key, enum gt_presence presence)
+{
+    int count;
+    int rc = gt_reader_exprs(r, expr, object, key, 3, presence, &count);
+
+    for (int i = count; !rc && i < 3; i++)
+        rc = gt_expr_parse(&expr[i], "1", &r->kernel->names, r->err);
     return rc;
 }
 

@@ -28,6 +28,10 @@ int gt_reader_string(struct gt_reader *r, char **to, const cJSON *object, const 
 int gt_reader_expr(struct gt_reader *r, struct gt_expr **expr, const cJSON *object, const char *key,
                    const char *standard);
 
+/* A list of one to `most` expressions; *count: how many, 0 if it is absent. */
+int gt_reader_exprs(struct gt_reader *r, struct gt_expr **expr, const cJSON *object,
+                    const char *key, int most, enum gt_presence presence, int *count);
+
 /* A list of one to three expressions; missing ones are 1. */
 int gt_reader_triple(struct gt_reader *r, struct gt_expr *expr[3], const cJSON *object,
                      const char *key, enum gt_presence presence);
@@ -38,5 +42,8 @@ int gt_reader_list(struct gt_reader *r, const char *key, size_t max, enum gt_pre
 
 /* kernel_serves.c: reads "serves" of the top object. */
 int gt_reader_serves(struct gt_reader *r);
+
+/* kernel_maps.c: reads "tensor_maps" of the top object, once the launches are known. */
+int gt_reader_maps(struct gt_reader *r);
 
 #endif

@@ -278,6 +278,19 @@ static int find_template(const struct gt_kernel *kernel, const char *data_dir,
     return rc;
 }
 
+static uint64_t map_depends(const struct gt_kernel *kernel, const struct gt_tensor_map *map)
+{
+    uint64_t used = gt_kernel_depends(kernel, map->when) | gt_kernel_depends(kernel, map->offset) |
+                    gt_kernel_depends(kernel, map->swizzle) |
+                    gt_kernel_depends(kernel, map->promotion);
+
+    for (int i = 0; i < map->rank; i++)
+        used |= gt_kernel_depends(kernel, map->dims[i]) | gt_kernel_depends(kernel, map->box[i]);
+    for (int i = 0; i < map->rank - 1; i++)
+        used |= gt_kernel_depends(kernel, map->strides[i]);
+    return used;
+}
+
 /* Whether the geometry can change with the parameter; compile_only: only what NVRTC is asked. */
 static bool geometry_uses(const struct gt_kernel *kernel, uint64_t bit, bool compile_only)
 {
@@ -294,10 +307,12 @@ static bool geometry_uses(const struct gt_kernel *kernel, uint64_t bit, bool com
             used |= gt_kernel_depends(kernel, launch->grid[j]) |
                     gt_kernel_depends(kernel, launch->block[j]) |
                     gt_kernel_depends(kernel, launch->cluster[j]);
-        used |= gt_kernel_depends(kernel, launch->when) |
-                gt_kernel_depends(kernel, launch->shared) |
-                gt_kernel_depends(kernel, launch->carveout);
+        used |=
+            gt_kernel_depends(kernel, launch->when) | gt_kernel_depends(kernel, launch->shared) |
+            gt_kernel_depends(kernel, launch->carveout) | gt_kernel_depends(kernel, launch->pdl);
     }
+    for (size_t i = 0; !compile_only && i < kernel->maps; i++)
+        used |= map_depends(kernel, &kernel->map[i]);
     return used & bit;
 }
 
@@ -312,7 +327,7 @@ static int check_words(const struct gt_kernel *kernel, const char *code, struct 
         return gt_err_set(err, GT_ECONFIG,
                           "%s: params[%zu] (%s): the template %s does not mention %s%s",
                           kernel->path, i, param->name, kernel->template_path, param->name,
-                          param->launch ? ", nor do the launches" : "");
+                          param->launch ? ", nor do launches or tensor maps" : "");
     }
     for (size_t i = 0; i < kernel->launches; i++)
         if (!has_word(code, kernel->launch[i].entry))

@@ -35,9 +35,11 @@ struct gt_module {
     size_t functions;
     struct launch {
         unsigned grid[3], block[3], cluster[3], shared_bytes;
+        bool pdl;
         size_t function;
     } launch[GT_MAX_LAUNCHES];
     size_t launches;
+    struct gt_module_maps maps;
 };
 
 /* Whether a load or launch was refused for what was asked, with the context unharmed: invalid
@@ -52,7 +54,7 @@ static bool is_refusal(int result)
     return false;
 }
 
-static int fail_or_refuse(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
+int gt_gpu_refuse(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
 {
     int code = gt_gpu_fail(gpu, result, call, err);
 
@@ -74,7 +76,7 @@ static int load_image(struct gt_gpu *gpu, void **handle, const void *image, stru
 
     if (!result)
         return GT_OK;
-    code = fail_or_refuse(gpu, result, "cuModuleLoadDataEx", err);
+    code = gt_gpu_refuse(gpu, result, "cuModuleLoadDataEx", err);
     log[sizeof(log) - 1] = '\0';
     log[strcspn(log, "\n")] = '\0';
     return *log ? gt_err_prefix(err, code, "%s", log) : code;
@@ -106,7 +108,7 @@ static int find_function(struct gt_module *module, const char *entry, size_t *in
     function = &module->function[module->functions];
     result = gpu->cu.ModuleGetFunction(&function->handle, module->handle, entry);
     if (result)
-        return gt_err_prefix(err, fail_or_refuse(gpu, result, "cuModuleGetFunction", err),
+        return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuModuleGetFunction", err),
                              "entry '%s'", entry);
     snprintf(function->entry, sizeof(function->entry), "%s", entry);
     function->max_threads = function_attribute(gpu, FUNCTION_MAX_THREADS, function->handle);
@@ -163,12 +165,12 @@ static int prepare_function(struct gt_gpu *gpu, struct function *function,
     if (!result && blocks > 8)
         result = gpu->cu.FuncSetAttribute(function->handle, FUNCTION_NON_PORTABLE_CLUSTER, 1);
     if (result)
-        return gt_err_prefix(err, fail_or_refuse(gpu, result, "cuFuncSetAttribute", err),
+        return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuFuncSetAttribute", err),
                              "entry '%s'", function->entry);
-    if (blocks > 1 && !gpu->cu.LaunchKernelEx)
+    if ((blocks > 1 || want->pdl) && !gpu->cu.LaunchKernelEx)
         return gt_err_set(err, GT_ERANGE,
-                          "%s: the driver is too old to launch clusters (cuLaunchKernelEx)",
-                          function->entry);
+                          "%s: the driver is too old to launch %s (cuLaunchKernelEx)",
+                          function->entry, blocks > 1 ? "clusters" : "programmatically");
     return GT_OK;
 }
 
@@ -191,9 +193,10 @@ static int set_geometry(struct gt_module *module, const struct gt_geometry *geom
         memcpy(launch->block, want->block, sizeof(launch->block));
         memcpy(launch->cluster, want->cluster, sizeof(launch->cluster));
         launch->shared_bytes = want->shared_bytes;
+        launch->pdl = want->pdl;
     }
     module->launches = geometry->launches;
-    return GT_OK;
+    return gt_module_maps_encode(&module->maps, module->gpu, geometry, err);
 }
 
 int gt_module_geometry(struct gt_module *module, const struct gt_geometry *geometry,
@@ -270,28 +273,44 @@ void gt_module_facts(const struct gt_module *module, struct gt_module_facts *fac
     }
 }
 
+/* Attributes of a launch; 0: it needs none. */
+static unsigned set_attributes(const struct launch *launch, struct gt_cu_attribute attribute[2])
+{
+    unsigned count = 0;
+
+    if (launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1) {
+        memset(&attribute[count], 0, sizeof(attribute[count]));
+        attribute[count].id = GT_CU_ATTRIBUTE_CLUSTER;
+        memcpy(attribute[count++].value.cluster, launch->cluster, sizeof(launch->cluster));
+    }
+    if (launch->pdl) {
+        memset(&attribute[count], 0, sizeof(attribute[count]));
+        attribute[count].id = GT_CU_ATTRIBUTE_PDL;
+        attribute[count++].value.flag = 1;
+    }
+    return count;
+}
+
 static int launch_one(const struct gt_module *module, const struct launch *launch, void *stream,
                       void **parameters)
 {
     const struct gt_driver_api *cu = &module->gpu->cu;
     void *function = module->function[launch->function].handle;
-    struct gt_cu_attribute cluster;
+    struct gt_cu_attribute attribute[2];
     struct gt_cu_config config;
+    unsigned attributes = set_attributes(launch, attribute);
 
-    if (launch->cluster[0] * launch->cluster[1] * launch->cluster[2] <= 1)
+    if (!attributes)
         return cu->LaunchKernel(function, launch->grid[0], launch->grid[1], launch->grid[2],
                                 launch->block[0], launch->block[1], launch->block[2],
                                 launch->shared_bytes, stream, parameters, NULL);
-    memset(&cluster, 0, sizeof(cluster));
-    cluster.id = GT_CU_ATTRIBUTE_CLUSTER;
-    memcpy(cluster.value.cluster, launch->cluster, sizeof(launch->cluster));
     memset(&config, 0, sizeof(config));
     memcpy(config.grid, launch->grid, sizeof(launch->grid));
     memcpy(config.block, launch->block, sizeof(launch->block));
     config.shared_bytes = launch->shared_bytes;
     config.stream = stream;
-    config.attribute = &cluster;
-    config.attributes = 1;
+    config.attribute = attribute;
+    config.attributes = attributes;
     return cu->LaunchKernelEx(&config, function, parameters, NULL);
 }
 
@@ -299,10 +318,13 @@ int gt_module_run(const struct gt_module *module, void *stream, const struct gt_
                   struct gt_err *err)
 {
     struct gt_args copy = *args;
-    void *parameters[] = {&copy};
+    struct gt_maps maps;
+    void *parameters[] = {&copy, &maps}; /* an entry without maps takes the first alone */
     bool pushed;
-    int rc = gt_gpu_enter(module->gpu, &pushed, err);
+    int rc = gt_module_maps_point(&maps, &module->maps, module->gpu, args, err);
 
+    if (!rc)
+        rc = gt_gpu_enter(module->gpu, &pushed, err);
     if (rc)
         return rc;
     for (size_t i = 0; i < module->launches && !rc; i++) {
@@ -313,7 +335,7 @@ int gt_module_run(const struct gt_module *module, void *stream, const struct gt_
             continue; /* an empty product has nothing to launch */
         result = launch_one(module, launch, stream ? stream : module->gpu->stream, parameters);
         if (result)
-            rc = gt_err_prefix(err, fail_or_refuse(module->gpu, result, "cuLaunchKernel", err),
+            rc = gt_err_prefix(err, gt_gpu_refuse(module->gpu, result, "cuLaunchKernel", err),
                                "entry '%s'", module->function[launch->function].entry);
     }
     gt_gpu_leave(module->gpu, pushed);

@@ -44,7 +44,7 @@ int gt_render(struct gt_strbuf *source, const struct gt_candidate *candidate, st
     } facts[] = {
         {"GT_TRANS_A", problem->trans_a},   {"GT_TRANS_B", problem->trans_b},
         {"GT_EPILOGUE", problem->epilogue}, {"GT_TYPE", (int)problem->type},
-        {"GT_OUT", (int)problem->out},
+        {"GT_OUT", (int)problem->out},      {"GT_ACC", (int)problem->acc},
     };
 
     add_first_line(source, candidate);

@@ -35,6 +35,20 @@ static size_t table_slot(const struct gt_space *space, const uint8_t *point)
     return slot;
 }
 
+/* The sentence for two equal points of a list. */
+static int given_twice(const struct gt_space *space, size_t i, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_point point;
+    int rc;
+
+    gt_space_point(space, i, &point);
+    gt_point_format(&text, space->kernel, &point);
+    rc = gt_err_set(err, GT_ECONFIG, "point %s is there twice", text.text);
+    gt_strbuf_release(&text);
+    return rc;
+}
+
 /* Entries are 1 + the point's number; 0 is empty. */
 static int build_table(struct gt_space *space, struct gt_err *err)
 {
@@ -44,9 +58,13 @@ static int build_table(struct gt_space *space, struct gt_err *err)
     space->lookup = calloc(space->lookup_size, sizeof(*space->lookup));
     if (!space->lookup)
         return gt_err_nomem(err);
-    for (size_t i = 0; i < space->count; i++)
-        space->lookup[table_slot(space, space->index + i * space->kernel->params)] =
-            (uint32_t)i + 1;
+    for (size_t i = 0; i < space->count; i++) {
+        size_t slot = table_slot(space, space->index + i * space->kernel->params);
+
+        if (space->lookup[slot])
+            return given_twice(space, i, err);
+        space->lookup[slot] = (uint32_t)i + 1;
+    }
     return GT_OK;
 }
 
@@ -64,6 +82,28 @@ int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,
     rc = gt_space_walk(space, limit ? limit : GT_SPACE_LIMIT, err);
     if (!rc)
         rc = build_table(space, err);
+    if (rc)
+        gt_space_release(space);
+    return rc;
+}
+
+int gt_space_list(struct gt_space *space, const struct gt_kernel *kernel,
+                  const struct gt_problem *problem, const struct gt_device *device,
+                  const uint8_t *index, size_t count, struct gt_err *err)
+{
+    int rc;
+
+    *space = (struct gt_space){.kernel = kernel, .problem = problem, .device = device};
+    if (!count || count > GT_SPACE_LIMIT)
+        return gt_err_set(err, GT_ERANGE, "%zu points; a space has 1 to %d", count, GT_SPACE_LIMIT);
+    space->count = count;
+    space->valid = (double)count;
+    space->cross_product = gt_kernel_cross_product(kernel);
+    space->index = malloc(count * kernel->params);
+    if (!space->index)
+        return gt_err_nomem(err);
+    memcpy(space->index, index, count * kernel->params);
+    rc = build_table(space, err);
     if (rc)
         gt_space_release(space);
     return rc;

@@ -27,6 +27,15 @@ struct gt_space {
 int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,
                   const struct gt_problem *problem, const struct gt_device *device, size_t limit,
                   struct gt_err *err);
+
+/* The space of exactly the points of a list (a recording's): index is count x kernel->params, which
+ * value of each parameter, and is copied.  GT_ECONFIG if two of them are the same, GT_ERANGE if
+ * there are none or more than GT_SPACE_LIMIT.  Problem and device may be NULL for a caller that has
+ * none. */
+int gt_space_list(struct gt_space *space, const struct gt_kernel *kernel,
+                  const struct gt_problem *problem, const struct gt_device *device,
+                  const uint8_t *index, size_t count, struct gt_err *err);
+
 void gt_space_release(struct gt_space *space); /* a zeroed space is accepted */
 
 void gt_space_point(const struct gt_space *space, size_t i, struct gt_point *point);

@@ -24,6 +24,7 @@ struct gt_emu_index {
 /* The running thread; the emulator changes it at every switch. */
 struct gt_emu_position {
     gt_emu_index thread, block, block_size, grid_size;
+    unsigned rank; /* of the block in its cluster */
 };
 
 extern "C" {
@@ -36,6 +37,8 @@ void *gt_emu_static_shared(const void *key, unsigned long bytes);
 void gt_emu_copy(void *shared, const void *global, int bytes, int valid);
 void gt_emu_copy_commit(void);
 void gt_emu_copy_wait(int pending);
+void gt_emu_cluster_barrier(const char *file, int line);
+void *gt_emu_cluster_shared(const void *own, unsigned rank, const char *file, int line);
 }
 
 #define threadIdx (gt_emu_now.thread)
@@ -52,6 +55,11 @@ void gt_emu_copy_wait(int pending);
 struct __align__(8) float2
 {
     float x, y;
+};
+
+struct __align__(8) uint2
+{
+    unsigned x, y;
 };
 
 struct __align__(16) float4
@@ -142,6 +150,16 @@ inline unsigned __float_as_uint(float value)
 inline float __uint_as_float(unsigned bits)
 {
     return gt_emu_from_bits<float>(bits);
+}
+
+/* Rounds to nearest, ties to even, within the range of int; NaN becomes 0. */
+inline int __float2int_rn(float value)
+{
+    if (value != value)
+        return 0;
+    if (value >= 0x1p31f)
+        return 0x7fffffff;
+    return value <= -0x1p31f ? -0x7fffffff - 1 : (int)__builtin_rintf(value);
 }
 
 #define GT_EMU_LANE                                                                \

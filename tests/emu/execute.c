@@ -14,6 +14,7 @@
 #include "operands.h"
 #include "problem.h"
 #include "render.h"
+#include "tensor_maps.h"
 
 /* One compiled source: a layout and an epilogue of the job's point. */
 struct build {
@@ -49,6 +50,46 @@ void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel)
         device->cc = kernel->min_cc;
     if (device->cc > kernel->max_cc)
         device->cc = kernel->max_cc;
+}
+
+/* Whether there is a D of type `out` for operands of `type`: s32 holds sums of 8-bit integers. */
+static bool fits(enum gt_dtype type, enum gt_dtype out)
+{
+    if (out == GT_S32)
+        return type == GT_S8;
+    return out != GT_TF32;
+}
+
+static bool has_type(const struct gt_emu_types *types, size_t count, bool of_d, int wanted)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((of_d ? types[i].out : types[i].type) == (enum gt_dtype)wanted)
+            return true;
+    return false;
+}
+
+/* Adds the pair if the kernel serves it and one side of it is new; the default pairs come first. */
+static void add_types(struct gt_emu_types *types, size_t *count, const struct gt_kernel *kernel,
+                      int type, int out)
+{
+    enum gt_accuracy least = gt_dtype_default_accuracy((enum gt_dtype)type);
+    if (!(kernel->types >> type & 1) || !(kernel->outs >> out & 1) ||
+        !fits((enum gt_dtype)type, (enum gt_dtype)out) ||
+        (has_type(types, *count, false, type) && has_type(types, *count, true, out)))
+        return;
+    types[(*count)++] = (struct gt_emu_types){(enum gt_dtype)type, (enum gt_dtype)out,
+                                              kernel->accuracy > least ? kernel->accuracy : least};
+}
+
+size_t gt_emu_types_of(struct gt_emu_types *types, const struct gt_kernel *kernel)
+{
+    size_t count = 0;
+    for (int type = 0; type < GT_DTYPE_COUNT; type++)
+        add_types(types, &count, kernel, type, (int)gt_dtype_default_out((enum gt_dtype)type));
+    for (int type = 0; type < GT_DTYPE_COUNT; type++)
+        for (int out = 0; out < GT_DTYPE_COUNT; out++)
+            add_types(types, &count, kernel, type, out);
+    return count;
 }
 
 static int write_file(const char *path, const struct gt_strbuf *text, struct gt_err *err)
@@ -97,27 +138,46 @@ out:
     return status;
 }
 
+/* Both arguments of an entry; most take only the first. */
+struct arguments {
+    struct gt_args args;
+    struct gt_maps maps;
+};
+
 static void call(const struct gt_emu_launch *launch)
 {
+    const struct arguments *arguments = launch->args;
     void (*entry)(struct gt_args);
     *(void **)&entry = launch->entry;
-    entry(*(const struct gt_args *)launch->args);
+    entry(arguments->args);
+}
+
+static void call_with_maps(const struct gt_emu_launch *launch)
+{
+    const struct arguments *arguments = launch->args;
+    void (*entry)(struct gt_args, struct gt_maps);
+    *(void **)&entry = launch->entry;
+    entry(arguments->args, arguments->maps);
 }
 
 static int launch_all(const struct build *build, const struct gt_geometry *geometry,
-                      struct gt_args *args, bool second, struct gt_err *err)
+                      const struct gt_args *args, bool second, struct gt_err *err)
 {
-    memcpy(args->launch, geometry->launch_param, sizeof args->launch);
+    struct arguments arguments = {.args = *args};
+
+    memcpy(arguments.args.launch, geometry->launch_param, sizeof arguments.args.launch);
+    gt_emu_maps(&arguments.maps, geometry, args);
     for (size_t i = 0; i < geometry->launches; i++) {
         const struct gt_launch_geometry *from = &geometry->launch[i];
-        struct gt_emu_launch launch = {.call = call,
+        struct gt_emu_launch launch = {.call = from->maps ? call_with_maps : call,
                                        .entry = dlsym(build->object, from->entry),
-                                       .args = args,
+                                       .args = &arguments,
                                        .shared_bytes = from->shared_bytes,
                                        .reverse = second,
                                        .eager = second};
         memcpy(launch.grid, from->grid, sizeof launch.grid);
         memcpy(launch.block, from->block, sizeof launch.block);
+        memcpy(launch.cluster, from->cluster, sizeof launch.cluster);
         if (!launch.entry)
             return gt_err_set(err, GT_ECONFIG, "the template has no entry %s", from->entry);
         int status = gt_emu_run(&launch, err);
@@ -164,7 +224,7 @@ static int fit_case(const struct build *build, const struct gt_emu_case *cases,
     for (size_t i = 0; i < scales && !*found; i++) {
         int failed;
         gt_emu_case_problem(problem, cases, i < gt_emu_scale_count ? gt_emu_scales[i] : *own,
-                            build->trans_a, build->trans_b, build->epilogue);
+                            &build->job->types, build->trans_a, build->trans_b, build->epilogue);
         int status = gt_problem_check(problem, err);
         if (!status && gt_kernel_serves(candidate->kernel, problem, candidate->device, NULL)) {
             status = gt_candidate_valid(candidate, &failed, err);

@@ -9,12 +9,16 @@
  *   slow                         ten times the time        impossible  next to none
  *   launch_invalid               the launch is refused
  *
+ * A "gemm" whose source names GT_KERNEL_MAPS_BOUNDS reads A and B where its first two tensor maps
+ * point, instead of where its first argument does.
+ *
  * Environment: STUB_CC (default 90), STUB_SMS (16), STUB_MEMORY (bytes, 4 GiB), STUB_UUID
  * (another device for the lock between tuners), STUB_NO_DEVICE, STUB_ASLEEP (products that run at a
  * quarter of the clock before the device is awake). */
 #include "../../src/cuda_api.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "stub_gemm.h"
@@ -63,10 +67,14 @@ static struct {
     bool hung;
     struct allocation *allocations;
     size_t used;
-    void *current;
     unsigned long noise;
     long asleep; /* products run while it was */
 } device;
+
+static _Thread_local void *current; /* context of the thread */
+
+/* Launches come from any thread. */
+static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER;
 
 static long setting(const char *name, long absent)
 {
@@ -200,20 +208,20 @@ int stub_PrimaryCtxRelease(int cu)
 
 int stub_CtxGetCurrent(void **context)
 {
-    *context = device.current;
+    *context = current;
     return 0;
 }
 
 int stub_CtxPushCurrent(void *context)
 {
-    device.current = context;
+    current = context;
     return 0;
 }
 
 int stub_CtxPopCurrent(void **context)
 {
-    *context = device.current;
-    device.current = NULL;
+    *context = current;
+    current = NULL;
     return 0;
 }
 
@@ -431,6 +439,61 @@ int stub_FuncSetAttribute(void *function, int attribute, int value)
     return attribute == 8 && value > 232448 ? 1 : 0;
 }
 
+/* ---- tensor maps ---- */
+
+#define MAP_MAGIC 0x7465736e6f72ull
+
+/* What the stub puts into the driver's 128 bytes. */
+struct tensor_map {
+    uint64_t magic, address;
+};
+
+/* Bytes of an element by CUtensorMapDataType. */
+static unsigned element_bytes(int type)
+{
+    static const unsigned char bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+
+    return type < 0 || type >= (int)sizeof(bytes) ? 0 : bytes[type];
+}
+
+/* The limits that cuda.h gives for cuTensorMapEncodeTiled. */
+int stub_TensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
+                              const uint64_t *dims, const uint64_t *strides, const uint32_t *box,
+                              const uint32_t *every, int interleave, int swizzle, int promotion,
+                              int fill)
+{
+    const struct tensor_map made = {MAP_MAGIC, (uint64_t)(uintptr_t)address};
+    unsigned bytes = element_bytes(type);
+
+    if ((uintptr_t)map % 64 || !bytes || rank < 1 || rank > 5 || made.address % 16 ||
+        !made.address || interleave || swizzle < 0 || swizzle > 3 || promotion < 0 ||
+        promotion > 3 || fill)
+        return 1;
+    for (unsigned i = 0; i < rank; i++)
+        if (!dims[i] || dims[i] > 1ull << 32 || !box[i] || box[i] > 256 || every[i] != 1)
+            return 1;
+    for (unsigned i = 0; i + 1 < rank; i++)
+        if (strides[i] % 16 || strides[i] >> 40)
+            return 1;
+    if (box[0] * bytes % 16 || (swizzle && box[0] * bytes > 16u << swizzle))
+        return 1;
+    memset(map, 0, 128);
+    memcpy(map, &made, sizeof(made));
+    return 0;
+}
+
+int stub_TensorMapReplaceAddress(void *map, void *address)
+{
+    struct tensor_map made;
+
+    memcpy(&made, map, sizeof(made));
+    if ((uintptr_t)map % 64 || made.magic != MAP_MAGIC || (uintptr_t)address % 16)
+        return 1;
+    made.address = (uint64_t)(uintptr_t)address;
+    memcpy(map, &made, sizeof(made));
+    return 0;
+}
+
 /* ---- launches ---- */
 
 /* For the stub of cuBLASLt: work of that many microseconds was done. */
@@ -502,11 +565,31 @@ static void run_clock(const struct gt_clock_args *args)
     device.now_us += (double)args->nanoseconds * 1e-3;
 }
 
-static int run_function(const struct function *function, const unsigned grid[3], unsigned threads,
-                        const void *args)
+/* The product of the operands that the maps point at. */
+static int run_mapped_gemm(struct module *module, const struct gt_args *args, const void *maps)
 {
+    struct gt_args mapped = *args;
+    struct tensor_map map[2];
+
+    for (int i = 0; i < 2; i++) {
+        memcpy(&map[i], (const char *)maps + 128 * i, sizeof(map[i]));
+        if (map[i].magic != MAP_MAGIC)
+            return 1;
+    }
+    mapped.a = (const void *)(uintptr_t)map[0].address;
+    mapped.b = (const void *)(uintptr_t)map[1].address;
+    return run_gemm(module, &mapped);
+}
+
+static int run_function(const struct function *function, const unsigned grid[3], unsigned threads,
+                        void **parameters)
+{
+    const void *args = parameters[0];
+
     if (strcmp(function->entry, "gemm") == 0)
-        return run_gemm(function->module, args);
+        return strstr(function->module->source, "GT_KERNEL_MAPS_BOUNDS")
+                   ? run_mapped_gemm(function->module, args, parameters[1])
+                   : run_gemm(function->module, args);
     if (strcmp(function->entry, "proof_reference") == 0)
         stub_reference(args, grid);
     else if (strcmp(function->entry, "proof_canary") == 0)
@@ -524,13 +607,18 @@ int stub_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned
                       void *stream, void **parameters, void **extra)
 {
     const unsigned grid[3] = {grid_x, grid_y, grid_z};
+    int result = 0;
 
     (void)stream, (void)extra;
     if (device.sticky)
         return device.sticky;
     if (!grid_x || !grid_y || !grid_z || block_x * block_y * block_z > 1024 || shared > 232448)
         return 1;
-    return device.hung ? 0 : run_function(function, grid, block_x, parameters[0]);
+    pthread_mutex_lock(&launching);
+    if (!device.hung)
+        result = run_function(function, grid, block_x, parameters);
+    pthread_mutex_unlock(&launching);
+    return result;
 }
 
 int stub_LaunchKernelEx(const struct gt_cu_config *config, void *function, void **parameters,

@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
+
+#include "gpu_internal.h"
 #include "stub_fixture.h"
 
 static struct gt_gpu *open_gpu(bool guest)
@@ -159,6 +162,151 @@ static void test_launches(void **state)
     gt_gpu_close(gpu);
 }
 
+/* ---- tensor maps ---- */
+
+static const char mapped_image[] = "gtstub1\nGT_KERNEL_MAPS_BOUNDS(gemm)";
+
+/* A product of 4 x 4 matrices, A (16 bytes into its operand) and B read through maps. */
+static struct gt_geometry mapped_geometry(void)
+{
+    struct gt_geometry geometry = geometry_of("gemm");
+
+    geometry.launch[0].maps = geometry.launch[0].pdl = true;
+    geometry.maps = 3;
+    geometry.map[0] = (struct gt_map_geometry){.used = true,
+                                               .operand = GT_MAP_A,
+                                               .offset = 16,
+                                               .rank = 2,
+                                               .dims = {4, 4},
+                                               .strides = {4, 16},
+                                               .box = {4, 4},
+                                               .swizzle = 32,
+                                               .promotion = 256};
+    geometry.map[1] = geometry.map[0];
+    geometry.map[1].operand = GT_MAP_B;
+    geometry.map[1].offset = 0;
+    return geometry;
+}
+
+struct product {
+    _Alignas(16) float a[20], b[16], d[16];
+};
+
+/* Runs the product of a * identity for a fresh A and checks it; 0 or -1. */
+static int run_mapped(const struct gt_module *module, struct product *p, int salt)
+{
+    struct gt_args args = {.a = p->a,
+                           .b = p->b,
+                           .d = p->d,
+                           .m = 4,
+                           .n = 4,
+                           .k = 4,
+                           .lda = 4,
+                           .ldb = 4,
+                           .ldc = 4,
+                           .batch = 1,
+                           .alpha = 1};
+
+    for (int i = 0; i < 20; i++)
+        p->a[i] = (float)(salt + i);
+    for (int i = 0; i < 16; i++)
+        p->b[i] = i % 5 == 0;
+    if (gt_module_run(module, NULL, &args, NULL))
+        return -1;
+    return memcmp(p->d, p->a + 4, sizeof(p->d)) ? -1 : 0;
+}
+
+static void test_maps(void **state)
+{
+    struct gt_gpu *gpu = open_gpu(true);
+    struct gt_geometry geometry = mapped_geometry();
+    struct product products[3];
+    struct gt_module *module;
+    struct gt_args args = {.a = (char *)products + 4, .b = products};
+    struct gt_err err;
+
+    (void)state;
+    if (gt_module_load(&module, gpu, mapped_image, sizeof(mapped_image), &geometry, &err))
+        fail_msg("%s", err.msg);
+    for (int i = 0; i < 9; i++) /* the maps follow the operands */
+        assert_int_equal(run_mapped(module, &products[i % 3], i), 0);
+    assert_int_equal(gt_module_run(module, NULL, &args, &err), GT_ERANGE);
+    assert_non_null(strstr(err.msg, "tensor_maps[0]: cuTensorMapReplaceAddress"));
+    geometry.map[1].box[0] = 257;
+    assert_int_equal(gt_module_geometry(module, &geometry, &err), GT_ERANGE);
+    assert_non_null(strstr(err.msg, "tensor_maps[1]: cuTensorMapEncodeTiled"));
+    assert_false(gt_gpu_poisoned(gpu));
+    gt_module_free(module);
+    gt_gpu_close(gpu);
+}
+
+/* Drivers from before CUDA 11.8 and 12.0 do without, until a kernel asks. */
+static void test_old_driver(void **state)
+{
+    struct gt_gpu *gpu = open_gpu(true);
+    struct gt_geometry geometry = mapped_geometry();
+    struct gt_module *module;
+    struct gt_err err;
+
+    (void)state;
+    gpu->cu.TensorMapReplaceAddress = NULL;
+    assert_int_equal(
+        gt_module_load(&module, gpu, mapped_image, sizeof(mapped_image), &geometry, &err),
+        GT_ERANGE);
+    assert_non_null(strstr(err.msg, "the driver is too old for tensor maps"));
+    gpu->cu.LaunchKernelEx = NULL;
+    assert_int_equal(
+        gt_module_load(&module, gpu, mapped_image, sizeof(mapped_image), &geometry, &err),
+        GT_ERANGE);
+    assert_non_null(strstr(err.msg, "too old to launch programmatically (cuLaunchKernelEx)"));
+    geometry = geometry_of("gemm");
+    assert_int_equal(
+        gt_module_load(&module, gpu, mapped_image, sizeof(mapped_image), &geometry, &err), GT_OK);
+    gt_module_free(module);
+    gt_gpu_close(gpu);
+}
+
+struct runner {
+    pthread_t thread;
+    const struct gt_module *module;
+    struct product products[2];
+    int wrong;
+};
+
+static void *run_many(void *argument)
+{
+    struct runner *runner = argument;
+
+    for (int i = 0; i < 2000; i++)
+        runner->wrong -= run_mapped(runner->module, &runner->products[i % 2], i);
+    return NULL;
+}
+
+/* Several threads run one module, each on operands of its own. */
+static void test_map_threads(void **state)
+{
+    struct gt_gpu *gpu = open_gpu(true);
+    const struct gt_geometry geometry = mapped_geometry();
+    struct gt_module *module;
+    struct runner runners[3];
+    struct gt_err err;
+
+    (void)state;
+    if (gt_module_load(&module, gpu, mapped_image, sizeof(mapped_image), &geometry, &err))
+        fail_msg("%s", err.msg);
+    for (int i = 0; i < 3; i++) {
+        runners[i].module = module;
+        runners[i].wrong = 0;
+        assert_int_equal(pthread_create(&runners[i].thread, NULL, run_many, &runners[i]), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        pthread_join(runners[i].thread, NULL);
+        assert_int_equal(runners[i].wrong, 0);
+    }
+    gt_module_free(module);
+    gt_gpu_close(gpu);
+}
+
 static void test_events(void **state)
 {
     struct gt_gpu *gpu = open_gpu(false);
@@ -206,9 +354,15 @@ static void test_absent_devices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device_facts),     cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_refused_launches), cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_events),           cmocka_unit_test(test_absent_devices),
+        cmocka_unit_test(test_device_facts),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_refused_launches),
+        cmocka_unit_test(test_launches),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_absent_devices),
+        cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_old_driver),
+        cmocka_unit_test(test_map_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

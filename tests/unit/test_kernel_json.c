@@ -183,8 +183,8 @@ static void test_params(void **state)
          "\"params\": [{\"name\": \"EXTRA\", \"values\": [1], \"default\": 1, \"doc\": \"x\"},",
          "params[0] (EXTRA): the template templates/tiny/tiny.cu does not mention EXTRA"},
         {"4*16*(BM+64)+PAD", "4*16*(BM+64)",
-         "params[4] (PAD): the template templates/tiny/tiny.cu does not mention PAD, nor do the "
-         "launches"},
+         "params[4] (PAD): the template templates/tiny/tiny.cu does not mention PAD, nor do "
+         "launches or tensor maps"},
     };
 
     (void)state;
@@ -211,8 +211,8 @@ static void test_expressions(void **state)
          "launches[1]: the template templates/tiny/tiny.cu has no entry \"reduction\""},
         {"\"block\": [\"THREADS\"]", "\"block\": [\"THREAD\"]",
          "launches[0]: block[0]: expression"},
-        {"\"block\": [\"THREADS\"]", "\"block\": []", "must list one to three expressions"},
-        {"\"block\": [\"THREADS\"]", "\"block\": [1,1,1,1]", "must list one to three expressions"},
+        {"\"block\": [\"THREADS\"]", "\"block\": []", "must list 1 to 3 expressions"},
+        {"\"block\": [\"THREADS\"]", "\"block\": [1,1,1,1]", "must list 1 to 3 expressions"},
         {"\"block\": [\"THREADS\"]", "\"block\": \"THREADS\"", "\"block\" must be a list"},
         {"\"block\": [\"THREADS\"]", "\"block\": [null]", "\"block[0]\" must be an expression"},
         {"\"block\": [\"THREADS\"],", "", "launches[0]: key \"block\" is missing"},

@@ -153,6 +153,43 @@ static void test_stored_cubin(void **state)
     stub_environment();
 }
 
+/* A kernel that reads its operands through tensor maps: they follow the pointers of each run. */
+static void test_maps(void **state)
+{
+    const struct world *w = *state;
+    struct gt_options options = w->options;
+    struct data *data[2] = {new_data(), new_data()};
+    struct gt_problem problem;
+    struct gt_plan *plan = NULL;
+    struct gt *gt = NULL;
+    char command[512];
+    struct gt_err err;
+
+    fill(data[1]->a, M * K, 5);
+    snprintf(command, sizeof(command),
+             "mkdir -p %s/data/configs/kernels %s/data/templates && cp tests/unit/data/mapped/* "
+             "%s/data/configs/kernels && cp -r configs/devices %s/data/configs",
+             w->cubins, w->cubins, w->cubins, w->cubins);
+    assert_int_equal(system(command), 0);
+    snprintf(command, sizeof(command), "%s/data", w->cubins);
+    options.data_dir = command;
+    gt_problem_init(&problem, M, N, K);
+    if (gt_open(&gt, &options, &err) || gt_plan(&plan, gt, 0, &problem, &err))
+        fail_msg("%s", err.msg);
+    assert_string_equal(gt_plan_answer(plan)->kernel, "mapped");
+    for (int i = 0; i < 4; i++) {
+        const struct gt_operands operands = operands_of(data[i % 2], 2, 0);
+
+        if (gt_run(plan, NULL, &operands, &err))
+            fail_msg("%s", err.msg);
+        check(data[i % 2], 2, 0);
+    }
+    gt_plan_free(plan);
+    gt_close(gt);
+    free(data[0]);
+    free(data[1]);
+}
+
 static void test_refusals(void **state)
 {
     struct world *w = *state;
@@ -197,6 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stored_cubin, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_maps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
     };
 

@@ -60,6 +60,7 @@ static void test_source(void **state)
                                     "#define GT_EPILOGUE 1\n"
                                     "#define GT_TYPE 0\n"
                                     "#define GT_OUT 0\n"
+                                    "#define GT_ACC 0\n"
                                     "#line 1 \"templates/tiny/tiny.cu\"\n";
     const struct fixture *f = *state;
     char *source = render(f, "64x64x64:nt:epi=bias", "BM=128,SPLIT=2");
@@ -87,6 +88,7 @@ static void test_equal_sources(void **state)
         {"64x64x64:epi=bias", "", false},
         {"64x64x64:f16", "", false},
         {"64x64x64:out=f16", "", false},
+        {"64x64x64:acc=f16", "", false},
     };
     const struct fixture *f = *state;
     char *first = render(f, "64x64x64", "");

@@ -1,0 +1,107 @@
+/* module_maps.c - stage: tensor maps for the launches of a module (module.c): encoded once per
+ * geometry, pointed at the operands of each launch. */
+#include "gpu_internal.h"
+
+#include <string.h>
+
+#include "err.h"
+#include "problem.h"
+
+/* CUtensorMapDataType: FLOAT32 for TF32 too, because FLOAT32 leaves the bits as they are. */
+static int data_type(enum gt_dtype element)
+{
+    enum { UINT8 = 0, INT32 = 3, FLOAT16 = 6, FLOAT32 = 7, BFLOAT16 = 9 };
+    static const int types[GT_DTYPE_COUNT] = {
+        [GT_F32] = FLOAT32, [GT_TF32] = FLOAT32, [GT_F16] = FLOAT16, [GT_BF16] = BFLOAT16,
+        [GT_E4M3] = UINT8,  [GT_E5M2] = UINT8,   [GT_S8] = UINT8,    [GT_S32] = INT32,
+    };
+
+    return types[element];
+}
+
+/* 0, 1, 2, 3 for 0, least, 2 * least, 4 * least bytes: CUtensorMapSwizzle, CUtensorMapL2promotion.
+ */
+static int doublings(int bytes, int least)
+{
+    int code = 0;
+
+    for (; bytes >= least; bytes /= 2)
+        code++;
+    return code;
+}
+
+/* Encodes a map at an address that stands for any other. */
+static int encode(struct gt_gpu *gpu, struct gt_map *to, const struct gt_map_geometry *map)
+{
+    static const uint32_t every[GT_MAX_MAP_RANK] = {1, 1, 1, 1,
+                                                    1}; /* element along each dimension */
+    void *const anywhere = (void *)(uintptr_t)4096;
+
+    return gpu->cu.TensorMapEncodeTiled(to, data_type(map->element), (unsigned)map->rank, anywhere,
+                                        map->dims, map->strides + 1, map->box, every,
+                                        0 /* not interleaved */, doublings(map->swizzle, 32),
+                                        doublings(map->promotion, 64), 0 /* outside reads as 0 */);
+}
+
+int gt_module_maps_encode(struct gt_module_maps *maps, struct gt_gpu *gpu,
+                          const struct gt_geometry *geometry, struct gt_err *err)
+{
+    maps->count = 0;
+    for (size_t i = 0; i < geometry->maps; i++) {
+        const struct gt_map_geometry *from = &geometry->map[i];
+        struct gt_map encoded;
+        int result;
+
+        maps->map[i].used = from->used;
+        if (!from->used)
+            continue;
+        if (!gpu->cu.TensorMapEncodeTiled || !gpu->cu.TensorMapReplaceAddress)
+            return gt_err_set(err, GT_ERANGE,
+                              "the driver is too old for tensor maps (cuTensorMapEncodeTiled)");
+        result = encode(gpu, &encoded, from);
+        if (result)
+            return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuTensorMapEncodeTiled", err),
+                                 "tensor_maps[%zu]", i);
+        maps->map[i].operand = from->operand;
+        maps->map[i].offset = from->offset;
+        memcpy(maps->map[i].opaque, &encoded, sizeof(encoded));
+    }
+    maps->count = geometry->maps;
+    return GT_OK;
+}
+
+static const void *operand_base(const struct gt_args *args, enum gt_map_operand operand)
+{
+    switch (operand) {
+    case GT_MAP_A:
+        return args->a;
+    case GT_MAP_B:
+        return args->b;
+    case GT_MAP_C:
+        return args->c;
+    case GT_MAP_D:
+        return args->d;
+    case GT_MAP_WORKSPACE:
+        break;
+    }
+    return args->workspace;
+}
+
+int gt_module_maps_point(struct gt_maps *to, const struct gt_module_maps *maps, struct gt_gpu *gpu,
+                         const struct gt_args *args, struct gt_err *err)
+{
+    for (size_t i = 0; i < maps->count; i++) {
+        const void *base = operand_base(args, maps->map[i].operand);
+        int result;
+
+        if (!maps->map[i].used)
+            continue;
+        memcpy(&to->map[i], maps->map[i].opaque, sizeof(to->map[i]));
+        result = gpu->cu.TensorMapReplaceAddress(
+            &to->map[i], (void *)((uintptr_t)base + (uintptr_t)maps->map[i].offset));
+        if (result)
+            return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuTensorMapReplaceAddress", err),
+                                 "tensor_maps[%zu]", i);
+    }
+    return GT_OK;
+}

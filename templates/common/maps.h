@@ -1,0 +1,39 @@
+/* maps.h - the second argument of kernels that read or write global memory through tensor maps
+ * (Hopper's TMA), read by the host (C) and by the templates (CUDA C++).
+ *
+ * map[i] is the i-th of the description's "tensor_maps", encoded for the launch's pointers; one
+ * whose "when" is 0 is undefined and must not be used.  A map with a dimension of size 0 may be
+ * prefetched, but nothing may be loaded or stored through it.  In the emulator a map is what the
+ * driver was asked for, instead of what it made of it. */
+#ifndef GT_MAPS_H
+#define GT_MAPS_H
+
+#define GT_MAX_MAPS     12
+#define GT_MAX_MAP_RANK 5
+
+#ifdef __cplusplus
+#define GT_MAP_ALIGNED alignas(64)
+#else
+#define GT_MAP_ALIGNED _Alignas(64)
+#endif
+
+#ifdef GT_EMULATE
+struct gt_map {
+    GT_MAP_ALIGNED unsigned char *base; /* of the first element */
+    int rank, element_bytes;
+    int swizzle;                        /* bytes of the pattern: 0 (none), 32, 64, 128 */
+    unsigned box[GT_MAX_MAP_RANK];      /* elements, innermost first */
+    long long dims[GT_MAX_MAP_RANK];    /* elements; what lies outside reads as 0 */
+    long long strides[GT_MAX_MAP_RANK]; /* bytes between neighbours; [0]: element_bytes */
+};
+#else
+struct gt_map { /* CUtensorMap */
+    GT_MAP_ALIGNED unsigned char opaque[128];
+};
+#endif
+
+struct gt_maps {
+    struct gt_map map[GT_MAX_MAPS];
+};
+
+#endif

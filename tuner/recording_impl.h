@@ -1,0 +1,60 @@
+/* recording_impl.h - what the files recording*.c share: a recording in the making; nobody else
+ * includes it. */
+#ifndef GT_RECORDING_IMPL_H
+#define GT_RECORDING_IMPL_H
+
+#include "recording.h"
+
+#include "../src/json.h"
+
+/* A value of a parameter as the file has it. */
+struct gt_recorded_value {
+    char *text; /* NULL: a number (true is 1) */
+    double number;
+};
+
+struct gt_recorded_param {
+    char *name;
+    struct gt_recorded_value *value;
+    size_t count, capacity;
+};
+
+struct gt_recording_reader {
+    struct gt_recording *recording;
+    const char *path;
+    const char *at, *end;                          /* what is left of the text */
+    struct gt_recorded_param param[GT_MAX_PARAMS]; /* in order */
+    size_t params;
+    bool listed; /* the file lists parameters and values; else the entries tell them */
+    double ms;   /* of the file's unit of time */
+    size_t points_capacity, samples_capacity;
+    struct gt_err *err;
+};
+
+/* ---- recording_params.c ---- */
+
+/* A new parameter without values. */
+int gt_recording_add_param(struct gt_recording_reader *reader, const char *name);
+
+/* Which value of the parameter the item is; a new one is added. */
+int gt_recording_value(struct gt_recording_reader *reader, struct gt_recorded_param *param,
+                       const cJSON *item, uint8_t *index);
+
+/* Makes the kernel of what was read: parameters, values; values that only the entries told are put
+ * in order. */
+int gt_recording_finish_params(struct gt_recording_reader *reader);
+void gt_recording_release_params(struct gt_recording_reader *reader);
+
+/* ---- recording_read.c ---- */
+
+/* Reads the whole text. */
+int gt_recording_read(struct gt_recording_reader *reader);
+
+/* ---- recording_entry.c ---- */
+
+/* One point: an entry of a Kernel Tuner cache (key: its name there), or of T4's results. */
+int gt_recording_add_cached(struct gt_recording_reader *reader, const char *key,
+                            const cJSON *entry);
+int gt_recording_add_result(struct gt_recording_reader *reader, const cJSON *entry);
+
+#endif
