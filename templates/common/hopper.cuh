@@ -17,6 +17,8 @@
  * arrived and as many bytes as they announced have come.  The first phase has parity 0. */
 typedef unsigned long long gt_mbarrier;
 
+#include "common/cluster.cuh"
+
 #ifdef GT_EMULATE
 #include "common/emulate_hopper.h"
 #else
@@ -39,17 +41,19 @@ GT_DEVICE void gt_mbarrier_publish()
 GT_DEVICE void gt_mbarrier_arrive(gt_mbarrier *barrier)
 {
     asm volatile(
-        "mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(gt_shared_address(barrier))
+        "mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(gt_shared_address(barrier))
         : "memory");
 }
 
-/* Arrives at the same barrier of block `rank` of the cluster. */
+/* Arrives at the same barrier of block `rank` of the cluster.  It says that this thread has read what
+ * it waited for, not that what it wrote can be seen there: that would take a fence of the whole GPU
+ * (.release.cluster). */
 GT_DEVICE void gt_mbarrier_arrive_at(gt_mbarrier *barrier, unsigned rank)
 {
     asm volatile("{\n"
                  ".reg .b32 there;\n"
                  "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
                  "}" ::"r"(gt_shared_address(barrier)),
                  "r"(rank)
                  : "memory");
@@ -58,35 +62,21 @@ GT_DEVICE void gt_mbarrier_arrive_at(gt_mbarrier *barrier, unsigned rank)
 /* Arrives, and announces that `bytes` more will come before the phase is complete. */
 GT_DEVICE void gt_mbarrier_expect(gt_mbarrier *barrier, unsigned bytes)
 {
-    asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
                      gt_shared_address(barrier)),
                  "r"(bytes)
                  : "memory");
 }
 
 /* Waits until the phase of this parity is complete.  A barrier in its first phase counts as having
- * completed one of parity 1. */
+ * completed one of parity 1.  Parity tells two phases apart, no more: nobody may wait for a phase
+ * before the one before it is complete. */
 GT_DEVICE void gt_mbarrier_wait(gt_mbarrier *barrier, unsigned parity)
 {
     asm volatile("{\n"
                  ".reg .pred done;\n"
                  "again:\n"
-                 "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%0], %1;\n"
-                 "@done bra through;\n"
-                 "bra again;\n"
-                 "through:\n"
-                 "}" ::"r"(gt_shared_address(barrier)),
-                 "r"(parity)
-                 : "memory");
-}
-
-/* The same where arrivals come from other blocks of the cluster. */
-GT_DEVICE void gt_mbarrier_wait_cluster(gt_mbarrier *barrier, unsigned parity)
-{
-    asm volatile("{\n"
-                 ".reg .pred done;\n"
-                 "again:\n"
-                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
                  "@done bra through;\n"
                  "bra again;\n"
                  "through:\n"
@@ -163,7 +153,7 @@ template <int pending> GT_DEVICE void gt_tma_store_wait()
     asm volatile("cp.async.bulk.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-/* ---- clusters ---- */
+/* ---- clusters: cluster.cuh has the barrier ---- */
 
 /* The block's rank in its cluster. */
 GT_DEVICE unsigned gt_cluster_rank()
@@ -171,14 +161,6 @@ GT_DEVICE unsigned gt_cluster_rank()
     unsigned rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
-}
-
-/* Barrier of all threads of the cluster. */
-GT_DEVICE void gt_cluster_sync()
-{
-    asm volatile("barrier.cluster.arrive.release.aligned;\n"
-                 "barrier.cluster.wait.acquire.aligned;" ::
-                     : "memory");
 }
 
 /* ---- parts of a block ---- */

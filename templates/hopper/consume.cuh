@@ -29,6 +29,15 @@ GT_DEVICE void release(const ring &ring, int stage)
     }
 }
 
+/* PINGPONG: tile `number` of the block may be begun when its predecessor, which the other consumer
+ * computes, has had all its stages: before that this one's are further off than the parities of the
+ * ring can tell. turn[i] has a phase for each tile of consumer i, completed by the other. */
+GT_DEVICE void wait_for_turn(const ring &ring, int number)
+{
+    const unsigned before = (unsigned)(number / 2 + number % 2 + 1);
+    gt_mbarrier_wait(ring.turn + number % 2, before & 1);
+}
+
 /* Sums of the consumer's rows over `steps` stages of the ring. */
 GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int steps,
                         sum_type (*sum)[BN / 2])
@@ -60,6 +69,8 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int 
         before = position.stage;
         position.advance();
     }
+    if (PINGPONG && threadIdx.x % 128 == 0)
+        gt_mbarrier_arrive(ring.turn + !consumer);
     gt_wgmma_wait<0>();
     if (MMA_PENDING > 0)
         release(ring, before);

@@ -18,7 +18,10 @@
  * it need the same A: each loads a part of it into the shared memory of all; likewise B in a column.
  *
  * SPLIT 1: the depth is divided over SPLITS blocks, whose sums go to the workspace; the entry
- * `reduce` adds them in the order of k. */
+ * `reduce` adds them in the order of k.
+ *
+ * TMA wants rows at multiples of 16 bytes, wgmma 8-bit types and tf32 along k: other operands are
+ * copied into the workspace first (PACK_A, PACK_B). */
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
@@ -52,7 +55,7 @@
 #define STORE 4 /* slices of a consumer's sums in shared memory for TMA; 0: stores by threads */
 #endif
 #ifndef VEC_C
-#define VEC_C 2 /* elements that a thread's own store to D may have */
+#define VEC_C 1 /* elements that a thread's own store to D may have */
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks that share an SM */
@@ -70,12 +73,37 @@
 #define SPLITS args.launch[2] /* parts of the depth */
 #endif
 
+#ifndef PACK_A
+#define PACK_A 0 /* 1: A is first copied to the workspace as stored, 2: turned */
+#endif
+#ifndef PACK_B
+#define PACK_B 0 /* the same for B */
+#endif
+#ifndef PACK_TILE
+#define PACK_TILE 64 /* rows and columns of a tile of the packing launches */
+#endif
+
+#include "pack/pack.cuh"
 #include "hopper/layout.cuh"
 #include "hopper/schedule.cuh"
 #include "hopper/produce.cuh"
 #include "hopper/consume.cuh"
 #include "hopper/store.cuh"
 #include "hopper/reduce.cuh"
+
+#if PACK_A
+GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 4)
+{
+    gt_pack_a(args);
+}
+#endif
+
+#if PACK_B
+GT_KERNEL_BOUNDS(pack_b, GT_PACK_THREADS, 4)
+{
+    gt_pack_b(args);
+}
+#endif
 
 /* One thread makes the barriers, before anyone in the cluster uses them. */
 GT_DEVICE void make_barriers(const ring &ring)
@@ -85,6 +113,8 @@ GT_DEVICE void make_barriers(const ring &ring)
             gt_mbarrier_init(ring.full + s, 1);
             gt_mbarrier_init(ring.empty + s, RELEASES);
         }
+        for (int i = 0; i < 2; i++)
+            gt_mbarrier_init(ring.turn + i, 1);
         gt_mbarrier_publish();
     }
     if (CLUSTER > 1)
@@ -98,17 +128,21 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const ring 
 {
     const schedule schedule(args);
     position position;
-    int turn = 0;
+    int number = 0; /* of the block's tile */
 
     for (unsigned index = schedule.first(); index < schedule.tiles; index += schedule.step()) {
         const work work = schedule.work_of(args, index);
-        if (PINGPONG && turn++ % CONSUMERS != consumer) {
+        if (PINGPONG && number % CONSUMERS != consumer) {
             position.skip(work.steps);
+            number++;
             continue;
         }
         sum_type sum[BLOCKS_64][BN / 2];
+        if (PINGPONG)
+            wait_for_turn(ring, number);
         multiply(ring, position, consumer, work.steps, sum);
         store(args, maps, ring, consumer, work, sum);
+        number++;
     }
     store_finish();
 }

@@ -2,7 +2,7 @@
  * shared memory.
  *
  *   0            STAGES * STAGE_BYTES            + CONSUMERS * STORE * SLICE_BYTES
- *   | A B | A B | ... | slices of consumer 0 | of consumer 1 | full[STAGES] empty[STAGES]
+ *   | A B | A B | ... | slices of consumer 0 | of consumer 1 | full[STAGES] empty[STAGES] turn[2]
  */
 typedef gt_wgmma_sum<GT_TYPE>::type sum_type;
 typedef gt_element<GT_TYPE>::type in_type;
@@ -18,11 +18,11 @@ typedef stored_as<SPLIT>::type stored_type;
 
 constexpr int BK = 128 / (int)sizeof(in_type); /* a row of a stage is 128 bytes */
 constexpr int K_MMA = BK / 4;                  /* k of a wgmma */
-constexpr int A_ALONG_MN = GT_TRANS_A, B_ALONG_MN = !GT_TRANS_B;
+constexpr int A_ALONG_MN = GT_PACKED_TRANS_A, B_ALONG_MN = !GT_PACKED_TRANS_B;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
 /* Places in the list of tensor maps of the description. */
-constexpr int MAP_A = 0, MAP_B = 1, MAP_D = SPLIT ? 3 : 2;
+constexpr int MAP_A = PACK_A ? 4 : 0, MAP_B = PACK_B ? 5 : 1, MAP_D = SPLIT ? 3 : 2;
 
 /* Rows of a tile that a consumer computes, 64 by 64. */
 constexpr int ROWS = PINGPONG ? BM : BM / CONSUMERS;
@@ -47,6 +47,7 @@ constexpr int TILE_ROW = BN * (int)sizeof(stored_type);
 constexpr int SLICE_WIDTH = TILE_ROW % 128 == 0 ? 128 : TILE_ROW % 64 == 0 ? 64 : 32;
 constexpr int SLICE_COLUMNS = SLICE_WIDTH / (int)sizeof(stored_type);
 constexpr int SLICE_BYTES = ROWS * SLICE_WIDTH;
+constexpr int BUFFERS = STORE > 0 ? STORE : 1; /* of slices, in use with STORE > 0 */
 static_assert(TILE_ROW % 32 == 0, "slices are at least 32 bytes wide");
 
 /* The block starts with LAUNCH_REGISTERS for each thread, as __launch_bounds__ makes the compiler
@@ -62,7 +63,7 @@ constexpr int CONSUMER_REGISTERS = at_most(
 
 struct ring {
     unsigned char *stages, *slices;
-    gt_mbarrier *full, *empty;
+    gt_mbarrier *full, *empty, *turn;
 
     GT_DEVICE ring(unsigned char *shared)
     {
@@ -70,6 +71,7 @@ struct ring {
         slices = stages + STAGES * STAGE_BYTES;
         full = (gt_mbarrier *)(slices + CONSUMERS * STORE * SLICE_BYTES);
         empty = full + STAGES;
+        turn = empty + STAGES;
     }
 };
 

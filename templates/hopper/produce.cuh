@@ -55,10 +55,7 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring 
             unsigned char *stage = ring.stages + position.stage * STAGE_BYTES;
             gt_mbarrier *full = ring.full + position.stage;
 
-            if (CLUSTER > 1)
-                gt_mbarrier_wait_cluster(ring.empty + position.stage, position.parity ^ 1);
-            else
-                gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
+            gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
             gt_mbarrier_expect(full, STAGE_BYTES);
             load_tile<BM, A_ALONG_MN, CLUSTER_N>(stage, &maps.map[MAP_A], full, work.row, k,
                                                  work.batch, part_a, with_a);

@@ -60,8 +60,8 @@ struct schedule {
         work.batch = SPLIT ? (int)(plane / SPLITS) : (int)plane;
         work.k = work.split * part * BK;
         work.steps = min(part, (int)gt_cdiv(depth - work.k, BK));
-        if (work.steps <= 0) {
-            work.k = (int)max(args.k, 1LL);
+        if (work.steps <= 0) { /* TMA loads zeros without reading anything */
+            work.k = (int)args.k;
             work.steps = 1;
         }
         return work;

@@ -7,7 +7,7 @@
 /* Two neighbours of a row as they will be stored. */
 typedef gt_run<stored_type, 2> pair_type;
 
-/* The workspace holds, for each matrix of the batch and each part of the depth, sums of m rows that
+/* Behind copies of operands the workspace holds, for each matrix of the batch and each part of the depth, sums of m rows that
  * are this long. */
 GT_DEVICE long long partial_row(const gt_args &args)
 {
@@ -16,15 +16,21 @@ GT_DEVICE long long partial_row(const gt_args &args)
 
 GT_DEVICE sum_type *partial_sums(const gt_args &args, int batch, int split)
 {
-    return static_cast<sum_type *>(args.workspace) +
+    char *const sums = static_cast<char *>(args.workspace) + gt_packed_bytes(args);
+    return reinterpret_cast<sum_type *>(sums) +
            ((long long)batch * SPLITS + split) * args.m * partial_row(args);
 }
 
 #if SPLIT
 
-GT_DEVICE pair_type finish_pair(const gt_typed_output &, long long, long long, const sum_type *sum)
+GT_DEVICE pair_type load_pair(const gt_typed_output &, long long, long long)
 {
-    pair_type pair;
+    return pair_type();
+}
+
+GT_DEVICE pair_type finish_pair(const gt_typed_output &, pair_type pair, long long,
+                                const sum_type *sum)
+{
     pair.at[0] = sum[0];
     pair.at[1] = sum[1];
     return pair;
@@ -36,7 +42,7 @@ GT_DEVICE void store_pair(const gt_args &args, const gt_typed_output &, const wo
     if (row >= args.m || column >= args.n)
         return;
     sum_type *to = partial_sums(args, work.batch, work.split) + row * partial_row(args) + column;
-    gt_store_run<sum_type, 2>(to, finish_pair(gt_typed_output(), row, column, sum));
+    gt_store_run<sum_type, 2>(to, finish_pair(gt_typed_output(), pair_type(), column, sum));
 }
 
 #else
@@ -66,23 +72,26 @@ template <> GT_DEVICE gt_run<gt_bf16, 2> round_pair<GT_BF16>(float x, float y)
 }
 #endif
 
-/* Of D: outside of it there is nothing to read, and TMA leaves out what is computed. */
-GT_DEVICE pair_type finish_pair(const gt_typed_output &output, long long row, long long column,
+/* The elements of C that belong to a pair; outside of D there is nothing to read. */
+GT_DEVICE pair_type load_pair(const gt_typed_output &output, long long row, long long column)
+{
+    pair_type c;
+    c.word = typename pair_type::word_type();
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+        if (row < output.m && column + i < output.n)
+            c.at[i] = output.c[row * output.ldc + column + i];
+    return c;
+}
+
+/* A pair of D; what lies outside of it TMA leaves out. */
+GT_DEVICE pair_type finish_pair(const gt_typed_output &output, pair_type c, long long column,
                                 const sum_type *sum)
 {
-    stored_type c[2] = {};
-    const bool inside[2] = {row < output.m && column < output.n,
-                            row < output.m && column + 1 < output.n};
-    if (output.beta != 0.0f) {
-#pragma unroll
-        for (int i = 0; i < 2; i++)
-            if (inside[i])
-                c[i] = output.c[row * output.ldc + column + i];
-    }
 #if GT_OUT == GT_S32
     pair_type pair;
     for (int i = 0; i < 2; i++)
-        pair.at[i] = gt_typed_finish(output, sum[i], c[i], column + i);
+        pair.at[i] = gt_typed_finish(output, sum[i], c.at[i], column + i);
     return pair;
 #else
     float value[2];
@@ -90,8 +99,8 @@ GT_DEVICE pair_type finish_pair(const gt_typed_output &output, long long row, lo
     for (int i = 0; i < 2; i++) {
         value[i] = output.alpha * (float)sum[i];
         if (output.beta != 0.0f)
-            value[i] = fmaf(output.beta, gt_to_float<GT_OUT>(c[i]), value[i]);
-        value[i] = gt_typed_activate(output, value[i], inside[i] ? column + i : 0);
+            value[i] = fmaf(output.beta, gt_to_float<GT_OUT>(c.at[i]), value[i]);
+        value[i] = gt_typed_activate(output, value[i], min(column + i, output.n - 1));
     }
     return round_pair<GT_OUT>(value[0], value[1]);
 #endif
@@ -153,16 +162,24 @@ GT_DEVICE void fill_slice(unsigned char *slice, const gt_typed_output &output, c
                           int row, int column, int first_row, const sum_type *sum)
 {
     const int lane = (int)threadIdx.x % 32;
-    pair_type pair[4];
+    const long long d_column = (long long)work.column + column + lane % 4 * 2;
+    pair_type pair[4] = {};
 
     row += (int)threadIdx.x % 128 / 32 * 16;
+    if (output.beta != 0.0f) {
+        const long long d_row = (long long)work.row + first_row + row + lane / 4;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            pair[i] = load_pair(output, d_row + i % 2 * 8, d_column + i / 2 * 8);
+    }
 #pragma unroll
     for (int i = 0; i < 4; i++)
-        pair[i] = finish_pair(output, (long long)work.row + first_row + row + lane / 4 + i % 2 * 8,
-                              (long long)work.column + column + i / 2 * 8 + lane % 4 * 2,
-                              sum + i * 2);
+        pair[i] = finish_pair(output, pair[i], d_column + i / 2 * 8, sum + i * 2);
     fill_unit(slice, row, column % SLICE_COLUMNS, pair);
 }
+
+static_assert(STORE == 0 || BN / SLICE_COLUMNS % BUFFERS == 0,
+              "a tile ends with the last buffer, so that the next begins with the oldest");
 
 /* The consumer's tile through its buffers. */
 GT_DEVICE void store_by_tma(const gt_args &args, const gt_maps &maps, const ring &ring,
@@ -176,9 +193,9 @@ GT_DEVICE void store_by_tma(const gt_args &args, const gt_maps &maps, const ring
 
 #pragma unroll
     for (int s = 0; s < BN / SLICE_COLUMNS; s++) {
-        unsigned char *slice = slices + s % (STORE > 0 ? STORE : 1) * SLICE_BYTES;
+        unsigned char *slice = slices + s % BUFFERS * SLICE_BYTES;
         if (chosen)
-            gt_tma_store_wait_read<(STORE > 0 ? STORE - 1 : 0)>();
+            gt_tma_store_wait_read<BUFFERS - 1>();
         gt_part_sync(1 + consumer, 128);
 #pragma unroll
         for (int r = 0; r < BLOCKS_64; r++)
