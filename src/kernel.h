@@ -91,9 +91,12 @@ struct gt_model {
     struct gt_expr *stages;                      /* tiles in flight; 1: no overlap */
     struct gt_expr *registers;                   /* estimate per thread, before compiling */
     struct gt_expr *fma;                         /* FMA per thread and k step */
-    struct gt_expr *issue;        /* other instructions per thread and k step, x 256 */
-    struct gt_expr *shared_words; /* shared wavefronts per warp and k step, x 256 */
-    struct gt_expr *group;        /* blocks of a raster group along m */
+    struct gt_expr *mma;                   /* tensor-core products per element and k step, x 256 */
+    struct gt_expr *mma_type;              /* type that they run in */
+    struct gt_expr *cluster_m, *cluster_n; /* blocks along m, n that share what they load */
+    struct gt_expr *issue;                 /* other instructions per thread and k step, x 256 */
+    struct gt_expr *shared_words;          /* shared wavefronts per warp and k step, x 256 */
+    struct gt_expr *group;                 /* blocks of a raster group along m */
 };
 
 struct gt_kernel {
@@ -132,6 +135,7 @@ struct gt_kernel {
     struct gt_expr *deterministic; /* 0: launches may differ in the last bits (atomics) */
     struct gt_expr *max_registers; /* 0: no limit */
     struct gt_expr *code_arch;     /* arch to compile for, e.g. 86; usually CC */
+    struct gt_expr *arch_features; /* 1: with what only that arch has (sm_100a); sm_90: always */
     struct gt_expr *code_ptx;      /* 1: hand PTX to the driver instead of a cubin */
     struct gt_model model;
     struct gt_names names; /* slots: problem and device facts, parameters, derived */
@@ -238,7 +242,7 @@ struct gt_geometry {
     int launch_param[16]; /* gt_args.launch[] */
     bool deterministic;
     int max_registers, code_arch;
-    bool code_ptx;
+    bool arch_features, code_ptx;
 };
 
 /* GT_ERANGE with a sentence that names kernel, key and value if the device cannot launch it so:

@@ -232,19 +232,28 @@ static int read_seed(struct gt_reader *r, const cJSON *item, size_t index)
 
 static int read_model(struct gt_reader *r)
 {
-    static const char *const allowed[] = {"block_m", "block_n",      "block_k", "splits",
-                                          "stages",  "registers",    "fma",     "issue",
-                                          "group",   "shared_words", NULL};
+    static const char *const allowed[] = {
+        "block_m", "block_n",      "block_k", "splits",   "stages",    "registers", "fma", "issue",
+        "group",   "shared_words", "mma",     "mma_type", "cluster_m", "cluster_n", NULL};
     struct gt_model *model = &r->kernel->model;
     const struct {
         const char *key;
         struct gt_expr **expr;
     } entries[] = {
-        {"block_m", &model->block_m}, {"block_n", &model->block_n},
-        {"block_k", &model->block_k}, {"splits", &model->splits},
-        {"stages", &model->stages},   {"registers", &model->registers},
-        {"fma", &model->fma},         {"issue", &model->issue},
-        {"group", &model->group},     {"shared_words", &model->shared_words},
+        {"block_m", &model->block_m},
+        {"block_n", &model->block_n},
+        {"block_k", &model->block_k},
+        {"splits", &model->splits},
+        {"stages", &model->stages},
+        {"registers", &model->registers},
+        {"fma", &model->fma},
+        {"issue", &model->issue},
+        {"group", &model->group},
+        {"shared_words", &model->shared_words},
+        {"mma", &model->mma},
+        {"mma_type", &model->mma_type},
+        {"cluster_m", &model->cluster_m},
+        {"cluster_n", &model->cluster_n},
     };
     const cJSON *object;
     int rc;
@@ -261,7 +270,8 @@ static int read_model(struct gt_reader *r)
 
 static int read_compile(struct gt_reader *r)
 {
-    static const char *const allowed[] = {"max_registers", "code_arch", "code_ptx", NULL};
+    static const char *const allowed[] = {"max_registers", "code_arch", "arch_features", "code_ptx",
+                                          NULL};
     struct gt_kernel *kernel = r->kernel;
     const cJSON *object;
     int rc;
@@ -276,6 +286,8 @@ static int read_compile(struct gt_reader *r)
         rc = gt_reader_expr(r, &kernel->max_registers, object, "max_registers", "0");
     if (!rc)
         rc = gt_reader_expr(r, &kernel->code_arch, object, "code_arch", "CC");
+    if (!rc)
+        rc = gt_reader_expr(r, &kernel->arch_features, object, "arch_features", "0");
     if (!rc)
         rc = gt_reader_expr(r, &kernel->code_ptx, object, "code_ptx", "0");
     return rc;

@@ -232,6 +232,15 @@ void gt_problem_pack(struct gt_problem *problem)
     problem->stride_c = problem->m * problem->ldc;
 }
 
+void gt_problem_retype(struct gt_problem *problem, enum gt_dtype type)
+{
+    problem->type = type;
+    problem->out = gt_dtype_default_out(type);
+    problem->acc = gt_dtype_default_acc(type);
+    problem->accuracy = gt_dtype_default_accuracy(type);
+    gt_problem_pack(problem);
+}
+
 void gt_problem_init(struct gt_problem *problem, int64_t m, int64_t n, int64_t k)
 {
     memset(problem, 0, sizeof(*problem)); /* padding too: equal problems are equal bytes */
@@ -319,6 +328,14 @@ static int check_types(const struct gt_problem *p, struct gt_err *err)
     if (p->acc != GT_F32 && p->acc != GT_F16 && p->acc != GT_S32)
         return gt_err_set(err, GT_ERANGE, "problem: acc is %s; it must be f32, f16 or s32",
                           gt_dtype_name(p->acc));
+    if ((p->type == GT_S8) != (p->acc == GT_S32))
+        return gt_err_set(err, GT_ERANGE, "problem: products of %s cannot be summed in %s",
+                          gt_dtype_name(p->type), gt_dtype_name(p->acc));
+    if (p->out == GT_S32 &&
+        (p->acc != GT_S32 || p->alpha != rint(p->alpha) || p->beta != rint(p->beta)))
+        return gt_err_set(
+            err, GT_ERANGE,
+            "problem: D of s32 takes sums in s32, and whole numbers as alpha and beta");
     if ((unsigned)p->accuracy > GT_ACCURACY_LOW)
         return gt_err_set(err, GT_ERANGE, "problem: accuracy is %d; there are strict to low",
                           (int)p->accuracy);

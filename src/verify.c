@@ -2,7 +2,6 @@
  * status and a sentence. */
 #include "verify.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,30 +14,11 @@ enum {
     SLOT_INPUTS = SLOT_REAL + GT_RESULTS,
     SLOT_WORKSPACE,
     SLOT_REFERENCE,
+    SLOT_LOOK,
 };
-_Static_assert(SLOT_REFERENCE < GT_VERIFY_CLOCK_SLOT, "result slots overlap");
+_Static_assert(SLOT_LOOK < GT_VERIFY_CLOCK_SLOT, "result slots overlap");
 
 #define UNIT 0x1p-24 /* unit roundoff of float */
-
-double gt_verify_tolerance(const struct gt_problem *problem)
-{
-    double k = problem->k > 1 ? (double)problem->k : 1;
-    /* The statistical bound of a sum of k products, and four roundings around it (Higham and
-     * Mary); beyond FP32 the inputs are rounded to 11 or 8 bits first, twice. */
-    double base = 2 * sqrt(k) + 4;
-
-    if (problem->epilogue & GT_EPILOGUE_GELU)
-        base = 1.13 * base + 8; /* its slope, and its own error */
-    switch (problem->accuracy) {
-    case GT_ACCURACY_STRICT:
-    case GT_ACCURACY_F32:
-        return base;
-    case GT_ACCURACY_TF32:
-        return base + 0x1p14;
-    default:
-        return base + 0x1p17;
-    }
-}
 
 /* ---- enqueue ---- */
 
@@ -46,11 +26,13 @@ static int check_exact(const struct gt_resident *resident, const struct gt_case 
                        struct gt_err *err)
 {
     struct gt_compare_args args = {.d = item->d.span,
-                                   .exact = (const float *)(uintptr_t)item->exact};
+                                   .exact = (const void *)(uintptr_t)item->exact};
+    struct gt_rounding rounding = gt_verify_rounding(item->problem.out);
     int rc;
 
+    /* The one epilogue that is not exact on integers: both sides may round another way. */
     if (item->problem.epilogue & GT_EPILOGUE_GELU)
-        args.slack = 8 * UNIT; /* the one epilogue that is not exact on integers */
+        args.slack = 8 * UNIT + 2 * rounding.relative + rounding.absolute / 4;
     rc = gt_proof_compare(resident->proof, &args, slot, err);
     return rc ? rc : gt_proof_guard(resident->proof, &item->d, slot, err);
 }
@@ -104,10 +86,14 @@ int gt_verify_check_whole(const struct gt_resident *resident, struct gt_err *err
 int gt_verify_check_real(const struct gt_resident *resident, int results, struct gt_err *err)
 {
     struct gt_compare_args args = {.ref = (const double *)(uintptr_t)resident->ref,
-                                   .bound = (const float *)(uintptr_t)resident->bound,
-                                   .tolerance = gt_verify_tolerance(&resident->problem) * UNIT,
-                                   .relative = UNIT};
+                                   .bound = (const float *)(uintptr_t)resident->bound};
+    struct gt_verify_bound allowed;
     int rc = GT_OK;
+
+    gt_verify_bound(&resident->problem, &allowed);
+    args.tolerance = allowed.tolerance;
+    args.relative = allowed.relative;
+    args.absolute = allowed.absolute;
 
     for (int i = 0; i < results && !rc; i++) {
         const struct gt_matrix *d = &resident->result[i];
@@ -138,7 +124,7 @@ int gt_verify_check_workspace(const struct gt_resident *resident, struct gt_err 
 struct judged {
     const struct gt_problem *problem;
     const struct gt_matrix *d;
-    gt_devptr exact; /* floats; 0: the doubles of ref */
+    gt_devptr exact; /* of the type out; 0: the doubles of ref */
     gt_devptr ref;
     const char *data; /* "integers" or "reals" */
 };
@@ -164,24 +150,21 @@ static void format_shape(char text[128], const struct judged *judged)
              (long long)p->k, p->batch > 1 ? " batched" : "", judged->data, p->alpha, p->beta);
 }
 
-/* Fetches element `at` and what it should be. */
+/* Fetches element `at` and what it should be; findings that are read already may be overwritten,
+ * the rest comes again. */
 static int look_up(const struct gt_resident *resident, const struct judged *judged, uint64_t at,
-                   float *got, double *expected, struct gt_err *err)
+                   double *got, double *expected, struct gt_err *err)
 {
-    const struct gt_problem *p = judged->problem;
-    const struct gt_span *span = &judged->d->span;
-    int64_t row = (int64_t)at / p->n, j = (int64_t)at % p->n;
-    gt_devptr d = (gt_devptr)(uintptr_t)span->data +
-                  4 * (gt_devptr)(row / p->m * span->stride + row % p->m * span->ld + j);
-    float exact = 0;
-    int rc = gt_gpu_download(resident->gpu, got, d, sizeof(*got), err);
+    const struct gt_look_args args = {.d = judged->d->span,
+                                      .at = (long long)at,
+                                      .ref = (const double *)(uintptr_t)judged->ref,
+                                      .exact = (const void *)(uintptr_t)judged->exact};
+    int rc = gt_proof_look(resident->proof, &args, SLOT_LOOK, err);
 
-    if (!rc && judged->exact)
-        rc = gt_gpu_download(resident->gpu, &exact, judged->exact + 4 * at, sizeof(exact), err);
-    else if (!rc)
-        return gt_gpu_download(resident->gpu, expected, judged->ref + 8 * at, sizeof(*expected),
-                               err);
-    *expected = exact;
+    if (!rc)
+        rc = gt_proof_fetch(resident->proof, err);
+    *got = gt_proof_result(resident->proof, SLOT_LOOK)->got;
+    *expected = gt_proof_result(resident->proof, SLOT_LOOK)->expected;
     return rc;
 }
 
@@ -191,19 +174,20 @@ static int wrong_element(const struct gt_resident *resident, const struct judged
 {
     const struct gt_problem *p = judged->problem;
     int64_t row = (int64_t)at / p->n;
-    double expected = 0;
+    int digits = p->out == GT_S32 ? 10 : 9;
+    double got, expected;
     char shape[128];
-    float got = 0;
     int rc = look_up(resident, judged, at, &got, &expected, err);
 
     if (rc)
         return rc;
     format_shape(shape, judged);
     verdict(trial, GT_STATUS_WRONG,
-            "%s: %llu of %lld elements are %s; the first, (%lld,%lld) of matrix %lld, is %.9g, "
-            "expected %.9g",
+            "%s: %llu of %lld elements are %s; the first, (%lld,%lld) of matrix %lld, is %.*g, "
+            "expected %.*g",
             shape, count, (long long)gt_problem_results(p), how, (long long)(row % p->m),
-            (long long)((int64_t)at % p->n), (long long)(row / p->m), (double)got, expected);
+            (long long)((int64_t)at % p->n), (long long)(row / p->m), digits, got, digits,
+            expected);
     return GT_OK;
 }
 
@@ -212,7 +196,9 @@ static void out_of_bounds(const struct judged *judged, const struct gt_proof_res
                           struct gt_trial *trial)
 {
     const struct gt_matrix *d = judged->d;
-    int64_t at = (int64_t)~found->first_guard - d->offset;
+    int64_t size = gt_dtype_size((enum gt_dtype)d->span.type);
+    int64_t bytes = (int64_t)~found->first_guard - d->offset;
+    int64_t at = bytes < 0 ? -((size - 1 - bytes) / size) : bytes / size;
     int64_t end =
         (d->span.batch - 1) * d->span.stride + (d->span.rows - 1) * d->span.ld + d->span.cols;
     char shape[128], place[96];

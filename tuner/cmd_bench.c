@@ -289,9 +289,11 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 
     if (argc)
         asked.shapes = argv[0];
-    rc = gt_session_problems(&problem, &weight, &problems, &asked, err);
+    rc = gt_session_problems(NULL, &problem, &weight, &problems, &asked, err);
     if (!rc && bench.tune)
         rc = gt_budget_parse(&bench.budget, options->session.budget, err);
+    if (!rc)
+        rc = gt_session_no_replay(&options->session, err);
     if (!rc)
         rc = gt_session_open(&bench.session, cli, &options->session, err);
     if (!rc && bench.tune)
@@ -323,9 +325,10 @@ const struct gt_command gt_command_bench = {
     .about =
         "Times the winner of each problem (of FILE, of --shape) and cuBLASLt's best answer in\n"
         "alternation and prints their ratio; above 1 the winner is faster. With --budget each\n"
-        "problem is tuned first.\n"
+        "problem is tuned first. --dtype and --accuracy replace those of FILE's problems.\n"
         "\n"
         "  tune bench configs/problems/bench.json --csv h200-f32.csv\n"
+        "  tune bench configs/problems/bench.json --dtype bf16 --csv h200-bf16.csv\n"
         "  tune bench configs/problems/bench.json --budget 60s\n",
     .option = option_table,
     .size = sizeof(struct options),
