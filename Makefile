@@ -214,7 +214,7 @@ FUZZ := \
 CHECKS := \
 	tests/faults/short_soak \
 	$(FUZZ:%.c=$(BUILD)/%) \
-	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)) \
+	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)) \
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := \
@@ -329,7 +329,7 @@ tune: all
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
 EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c machine_async.c machine_wgmma.c numbers.c operands.c tensor_maps.c \
              execute.c sample.c)
-EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)
+EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)
