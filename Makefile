@@ -109,6 +109,10 @@ TUNE_SRC := \
 	tuner/recording_read.c \
 	tuner/recording_entry.c \
 	tuner/recording_params.c \
+	tuner/recording_t1.c \
+	tuner/t1.c \
+	tuner/python_parse.c \
+	tuner/python_eval.c \
 	tuner/strategy.c \
 	tuner/strategy_local.c \
 	tuner/strategy_random.c \
@@ -156,6 +160,7 @@ TESTS := \
 	tests/unit/test_predict_h200.c \
 	tests/unit/test_space.c \
 	tests/unit/test_recording.c \
+	tests/unit/test_t1.c \
 	tests/unit/test_strategy.c \
 	tests/unit/test_progress.c \
 	tests/unit/test_options.c \
@@ -208,6 +213,7 @@ FUZZ := \
 	tests/fuzz/fuzz_wire.c \
 	tests/fuzz/fuzz_table.c \
 	tests/fuzz/fuzz_recording.c \
+	tests/fuzz/fuzz_t1.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
