@@ -109,6 +109,10 @@ TUNE_SRC := \
 	tuner/recording_read.c \
 	tuner/recording_entry.c \
 	tuner/recording_params.c \
+	tuner/recording_t1.c \
+	tuner/t1.c \
+	tuner/python_parse.c \
+	tuner/python_eval.c \
 	tuner/strategy.c \
 	tuner/strategy_options.c \
 	tuner/strategy_auto.c \
@@ -171,6 +175,7 @@ TESTS := \
 	tests/unit/test_predict_h200.c \
 	tests/unit/test_space.c \
 	tests/unit/test_recording.c \
+	tests/unit/test_t1.c \
 	tests/unit/test_strategy.c \
 	tests/unit/test_surrogate.c \
 	tests/unit/test_progress.c \
@@ -224,13 +229,14 @@ FUZZ := \
 	tests/fuzz/fuzz_wire.c \
 	tests/fuzz/fuzz_table.c \
 	tests/fuzz/fuzz_recording.c \
+	tests/fuzz/fuzz_t1.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
 	tests/faults/short_soak \
 	$(FUZZ:%.c=$(BUILD)/%) \
-	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)) \
+	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)) \
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := \
@@ -343,9 +349,9 @@ tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
-EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c numbers.c operands.c tensor_maps.c \
+EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c machine_async.c machine_wgmma.c numbers.c operands.c tensor_maps.c \
              execute.c sample.c)
-EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)
+EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)
