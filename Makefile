@@ -98,6 +98,7 @@ TUNE_SRC := \
 	tuner/sweep_budget.c \
 	tuner/sweep_lanes.c \
 	tuner/sweep_seeds.c \
+	tuner/sweep_priors.c \
 	tuner/sweep_predict.c \
 	tuner/sweep_record.c \
 	tuner/sweep_drift.c \
