@@ -383,6 +383,48 @@ static void test_kernels_share_the_budget(void **state)
     close_bench(&bench);
 }
 
+/* A second problem: the winner of the first is slow on it, all but four points are equally so, and
+ * only the first one's other trials tell where those are. */
+static double hidden(const struct gt_candidate *candidate)
+{
+    double us = bowl(candidate);
+
+    if (candidate->problem->m == 1024)
+        return us;
+    return us > 100 && us < 103 ? us : 400;
+}
+
+static size_t trials_until_best(struct search *s, struct bench *bench, const char *strategy)
+{
+    struct gt_problem problem[2];
+    struct fake fake = new_fake(s, true);
+
+    fake.us_of = hidden;
+    problem[0] = s->problem;
+    gt_problem_init(&problem[1], 1536, 1024, 1024);
+    bench->options.strategy = strategy;
+    bench->options.problem = &problem[0];
+    bench->options.budget.trials = 60;
+    OK(&s->err, run(bench, &fake));
+    bench->options.problem = &problem[1];
+    for (bench->options.budget.trials = 5; bench->options.budget.trials <= 60;
+         bench->options.budget.trials += 5) {
+        OK(&s->err, run(bench, &fake)); /* goes on where it was */
+        if (bench->result.rows && bench->result.row[0].trial.us < 110)
+            break;
+    }
+    return (size_t)bench->options.budget.trials;
+}
+
+static void test_auto_learns_from_other_problems(void **state)
+{
+    struct search *s = *state;
+    struct bench bench = open_bench(s);
+
+    assert_in_range(trials_until_best(s, &bench, "auto"), 5, 15);
+    close_bench(&bench);
+}
+
 static double nearly_flat(const struct gt_candidate *candidate)
 {
     return 100 + bowl(candidate) / 100;
@@ -513,6 +555,7 @@ int main(void)
         WITH_FOLDER(test_ties),
         WITH_FOLDER(test_predicted_beside_measured),
         WITH_FOLDER(test_kernels_share_the_budget),
+        WITH_FOLDER(test_auto_learns_from_other_problems),
         WITH_FOLDER(test_drift_is_measured_again),
         WITH_FOLDER(test_a_disproved_best_is_forgotten),
         WITH_FOLDER(test_problems_without_an_answer),
