@@ -26,6 +26,7 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
         .cache_dir = session->cache_dir,
         .kernels_dir = options->kernels_dir,
         .jobs = (int)options->jobs,
+        .space = options->space,
         .launch_deadline_s = (double)options->deadline,
         .compile_cpu_s = (double)options->compile_cpu,
         .compile_memory = options->compile_memory << 20,
@@ -164,7 +165,12 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     session->strategy = options->strategy;
     session->replays = is_replay(options);
     session->seed = options->seed ? (uint64_t)options->seed : DEFAULT_SEED;
-    if (options->arch)
+    if (options->space && !session->replays)
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "--space %s: a kernel described in T1 can only be searched in a recording: "
+                        "--device replay:FILE",
+                        options->space);
+    if (!rc && options->arch)
         rc = gt_arch_parse(options->arch, &cc, err);
     if (!rc)
         rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir, err);
