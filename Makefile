@@ -147,10 +147,12 @@ TUNE_SRC := \
 	tuner/cmd_lookup.c \
 	tuner/cmd_merge.c \
 	tuner/cmd_recheck.c \
+	tuner/cmd_recheck_report.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \
 	tuner/cmd_session.c \
 	tuner/cmd_show.c \
+	tuner/cmd_show_json.c \
 	tuner/cmd_tune.c \
 	tuner/wire.c \
 	tuner/process.c \

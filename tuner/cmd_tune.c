@@ -153,6 +153,5 @@ const struct gt_command gt_command_tune = {
     .size = sizeof(struct options),
     .max_args = 0,
     .finishes = true,
-    .json = true,
     .run = run,
 };
