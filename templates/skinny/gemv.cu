@@ -43,13 +43,14 @@
 #define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
 #endif
 #ifndef SPLIT_MODE
-#define SPLIT_MODE 0 /* split of k over blocks: 0 none, 1 through the workspace */
+#define SPLIT_MODE 0 /* split of k over blocks: 0 none, 1 through the workspace, 2 in a cluster */
 #endif
 #ifndef SPLITS
 #define SPLITS 1 /* blocks that share k */
 #endif
 
 #include "skinny/gemv_operand.cuh"
+#include "skinny/skinny_finish.cuh"
 
 /* Adds the products of a lane's loads of B and of A, which `panel` has from the lane's first k on.
  */
@@ -193,17 +194,9 @@ GT_DEVICE void sum_lanes(Sum (*sum)[SUMS])
                 sum[r][i] += __shfl_xor_sync(0xffffffffu, sum[r][i], bit);
 }
 
-/* A row of partial sums in the workspace, of one of the blocks that share k. */
-GT_DEVICE Sum *partial(const gt_args &args, long long split, long long batch, long long row)
+/* Puts the sums of lanes where `finish` takes them. */
+GT_DEVICE void gather(Sum (*sum)[SUMS], Sum *slices)
 {
-    return static_cast<Sum *>(args.workspace) +
-           ((split * args.batch + batch) * args.m + row) * args.n;
-}
-
-/* From the sums of lanes to D, or to the workspace. */
-GT_DEVICE void finish(const gt_args &args, long long batch, Sum (*sum)[SUMS], Sum *shared)
-{
-    const gt_typed_output output = gt_typed_output_of(args, batch);
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
 
     sum_lanes(sum);
@@ -213,20 +206,8 @@ GT_DEVICE void finish(const gt_args &args, long long batch, Sum (*sum)[SUMS], Su
         for (int r = 0; r < ROWS; r++)
 #pragma unroll
             for (int i = 0; i < SUMS; i++)
-                shared[(warp / WARPS_N * ROWS + r) * BLOCK_N + lane_column(warp, lane, i)] =
+                slices[(warp / WARPS_N * ROWS + r) * BLOCK_N + lane_column(warp, lane, i)] =
                     sum[r][i];
-    gt_sync();
-    for (int e = (int)threadIdx.x; e < ROWS * BLOCK_N; e += THREADS) {
-        long long row = e / BLOCK_N, column = blockIdx.x * (long long)BLOCK_N + e % BLOCK_N;
-        Sum total = 0;
-#pragma unroll
-        for (int w = 0; w < WARPS_K; w++)
-            total += shared[w * ROWS * BLOCK_N + e];
-        if (SPLIT_MODE == 0)
-            gt_typed_output_store<1>(output, row, column, &total);
-        else if (row < args.m && column < args.n)
-            partial(args, blockIdx.y, batch, row)[column] = total;
-    }
     gt_sync();
 }
 
@@ -277,21 +258,12 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
         Sum sum[ROWS][SUMS] = {};
         sum_tiles(args, batch, first, last, reinterpret_cast<Staged *>(shared), sum);
-        finish(args, batch, sum, reinterpret_cast<Sum *>(shared));
+        gather(sum, reinterpret_cast<Sum *>(shared));
+        finish(args, batch, reinterpret_cast<Sum *>(shared));
     }
 }
 
-/* Adds the partial sums of the workspace, in their order, into D. */
 GT_KERNEL_BOUNDS(reduce, 128, 1)
 {
-    const long long column = blockIdx.x * 128LL + threadIdx.x, row = blockIdx.y;
-
-    if (column < args.n)
-        for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
-            Sum total = 0;
-#pragma unroll 8
-            for (int split = 0; split < SPLITS; split++)
-                total += partial(args, split, batch, row)[column];
-            gt_typed_output_store<1>(gt_typed_output_of(args, batch), row, column, &total);
-        }
+    reduce_splits(args);
 }

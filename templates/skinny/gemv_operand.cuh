@@ -23,7 +23,6 @@ static_assert(GT_TRANS_B ? DEPTH % COLUMNS == 0 : COLUMNS == 1 && DEPTH % 4 == 0
               "whole steps; along n, k goes by fours");
 
 typedef gt_run<GT_IN, V> Run;
-typedef GT_ACCUMULATOR Sum;
 
 /* A as it lies in shared memory: floats, or bytes where products are taken by fours. */
 #if GT_TYPE == GT_S8
