@@ -92,4 +92,3 @@ void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *b
     bound->relative += out.relative;
     bound->absolute = out.absolute;
 }
-

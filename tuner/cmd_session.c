@@ -10,6 +10,7 @@
 #include "../src/problem.h"
 #include "../src/problemset.h"
 #include "progress.h"
+#include "recording.h"
 #include "strategy.h"
 
 #define DEFAULT_DB     "gemmtune.db"
@@ -31,6 +32,7 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
         .compile_memory = options->compile_memory << 20,
         .baseline = !options->baseline || strcmp(options->baseline, "none") != 0,
         .bench = {.warm_l2 = options->l2 && strcmp(options->l2, "warm") == 0,
+                  .slow_factor = (double)options->slow,
                   .seed = session->seed},
     };
 
@@ -150,7 +152,7 @@ static int take_recorded_kernel(struct gt_session *session, struct gt_err *err)
     session->kernels.kernel = calloc(1, sizeof(*session->kernels.kernel));
     if (!session->kernels.kernel)
         return gt_err_nomem(err);
-    session->kernels.kernel[0] = session->evaluator->kernel;
+    session->kernels.kernel[0] = session->evaluator->recording->kernel;
     session->kernels.count = 1;
     return GT_OK;
 }
@@ -208,15 +210,16 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         fprintf(cli->log, "all times are PREDICTED for sm_%d by a model; nothing is measured\n",
                 session->evaluator->device.cc);
     if (session->replays && !cli->quiet)
-        fprintf(cli->log, "all times are REPLAYED from %s; nothing is measured\n",
-                options->device + strlen(REPLAY));
+        fprintf(cli->log, "all times are REPLAYED from %s%s; nothing is measured\n",
+                options->device + strlen(REPLAY),
+                session->evaluator->recording->predicted ? ", where a model PREDICTED them" : "");
     return GT_OK;
 }
 
 void gt_session_close(struct gt_session *session)
 {
     gt_progress_free(session->progress);
-    if (session->evaluator && session->evaluator->kernel)
+    if (session->evaluator && session->evaluator->recording)
         session->kernels.count = 0; /* it is the evaluator's */
     gt_evaluator_close(session->evaluator);
     gt_store_close(session->store);
@@ -299,12 +302,12 @@ static int problem_at(struct gt_problem *problem, const struct gt_problem_option
 static int recorded_problem(const struct gt_session *session, struct gt_problem **problem,
                             size_t *count, struct gt_err *err)
 {
-    const char *text = session ? session->evaluator->recorded_problem : NULL;
+    const struct gt_recording *recording = session ? session->evaluator->recording : NULL;
 
-    if (!text)
+    if (!recording)
         return gt_err_set(err, GT_ESYNTAX,
                           "no problem given: name one with --shape, e.g. --shape 4096x4096x4096");
-    if (!*text)
+    if (!*recording->problem)
         return gt_err_set(
             err, GT_ESYNTAX,
             "the recording does not say which problem it is of: name it with --shape");
@@ -312,7 +315,7 @@ static int recorded_problem(const struct gt_session *session, struct gt_problem 
     if (!*problem)
         return gt_err_nomem(err);
     *count = 1;
-    return gt_problem_parse(*problem, text, err);
+    return gt_problem_parse(*problem, recording->problem, err);
 }
 
 int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,

@@ -26,9 +26,11 @@ static void test_device_facts(void **state)
 {
     struct gt_gpu *gpu = open_gpu(false);
     const struct gt_device *device = gt_gpu_device(gpu);
+    struct gt_device profile;
     int count = 0;
 
     (void)state;
+    assert_int_equal(gt_device_profile(&profile, ".", 90, NULL), GT_OK);
     assert_int_equal(gt_gpu_count(&count, NULL), GT_OK);
     assert_int_equal(count, 1);
     assert_string_equal(device->name, "Stub device");
@@ -36,7 +38,11 @@ static void test_device_facts(void **state)
     assert_int_equal(device->cc, 90);
     assert_int_equal(device->sms, 16);
     assert_int_equal(device->smem_block, 232448);
-    assert_int_equal(device->fma_lanes, 128);
+    assert_int_equal(device->fma_lanes, profile.fma_lanes);
+    assert_int_equal(device->tensor_tf32, profile.tensor_tf32);
+    assert_int_equal(device->tensor_f16, profile.tensor_f16);
+    assert_int_equal(device->tensor_f8, profile.tensor_f8);
+    assert_int_equal(device->tensor_s8, profile.tensor_s8);
     assert_int_equal(device->driver, 13000);
     assert_false(device->profile);
     assert_true(device->clock_mhz == 1000);
@@ -231,7 +237,7 @@ static void test_maps(void **state)
     for (int i = 0; i < 9; i++) /* the maps follow the operands */
         assert_int_equal(run_mapped(module, &products[i % 3], i), 0);
     assert_int_equal(gt_module_run(module, NULL, &args, &err), GT_ERANGE);
-    assert_non_null(strstr(err.msg, "tensor_maps[0]: cuTensorMapReplaceAddress"));
+    assert_non_null(strstr(err.msg, "tensor_maps[0]: cuTensorMapEncodeTiled"));
     geometry.map[1].box[0] = 257;
     assert_int_equal(gt_module_geometry(module, &geometry, &err), GT_ERANGE);
     assert_non_null(strstr(err.msg, "tensor_maps[1]: cuTensorMapEncodeTiled"));
@@ -249,7 +255,7 @@ static void test_old_driver(void **state)
     struct gt_err err;
 
     (void)state;
-    gpu->cu.TensorMapReplaceAddress = NULL;
+    gpu->cu.TensorMapEncodeTiled = NULL;
     assert_int_equal(
         gt_module_load(&module, gpu, mapped_image, sizeof(mapped_image), &geometry, &err),
         GT_ERANGE);
