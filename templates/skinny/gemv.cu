@@ -16,7 +16,7 @@
  * the workspace, always in the same order. FP32 arithmetic; 8-bit integers by fours into 32 bits.
  */
 #ifndef ROWS
-#define ROWS 1 /* rows of D, at least M */
+#define ROWS 1 /* rows of D per block */
 #endif
 #ifndef VEC
 #define VEC 16 /* bytes of a load of B */
@@ -50,7 +50,6 @@
 #endif
 
 #include "skinny/gemv_operand.cuh"
-#include "skinny/skinny_finish.cuh"
 
 /* Adds the products of a lane's loads of B and of A, which `panel` has from the lane's first k on.
  */
@@ -59,11 +58,20 @@
 /* Four bytes from element i of a run on; fewer are followed by zeros. */
 GT_DEVICE unsigned quad(const Run &run, int i)
 {
-    unsigned word = 0;
+    if constexpr (V >= 4) {
+        union {
+            Run run;
+            unsigned word[V / 4];
+        } both;
+        both.run = run;
+        return both.word[i / 4];
+    } else {
+        unsigned word = 0;
 #pragma unroll
-    for (int e = 0; e < 4 && e < V; e++)
-        word |= (unsigned)(unsigned char)run.at[i + e] << 8 * e;
-    return word;
+        for (int e = 0; e < V; e++)
+            word |= (unsigned)(unsigned char)run.at[i + e] << 8 * e;
+        return word;
+    }
 }
 
 #if GT_TRANS_B

@@ -13,6 +13,18 @@
 
 typedef GT_ACCUMULATOR Sum;
 
+/* The block's first row and column of D: blocks that read the same columns of B follow each other.
+ */
+GT_DEVICE long long block_row(const gt_args &args)
+{
+    return blockIdx.x % (unsigned)gt_cdiv(args.m, ROWS) * (long long)ROWS;
+}
+
+GT_DEVICE long long block_column(const gt_args &args)
+{
+    return blockIdx.x / (unsigned)gt_cdiv(args.m, ROWS) * (long long)BLOCK_N;
+}
+
 /* A row of partial sums in the workspace, of one of the blocks that share k. */
 GT_DEVICE Sum *partial(const gt_args &args, long long split, long long batch, long long row)
 {
@@ -34,14 +46,15 @@ GT_DEVICE Sum cluster_sum(const Sum *own, unsigned rank)
 /* Adds what the blocks of the cluster have in slice 0, each block a share of it, into D. */
 GT_DEVICE void finish_cluster(const gt_args &args, const gt_typed_output &output, const Sum *slices)
 {
+    const long long row = block_row(args), column = block_column(args);
+
     gt_cluster_sync();
     for (int e = (int)(blockIdx.y * THREADS + threadIdx.x); e < ROWS * BLOCK_N;
          e += SPLITS * THREADS) {
         Sum total = 0;
         for (unsigned rank = 0; rank < (unsigned)SPLITS; rank++)
             total += cluster_sum(slices + e, rank);
-        gt_typed_output_store<1>(output, e / BLOCK_N, blockIdx.x * (long long)BLOCK_N + e % BLOCK_N,
-                                 &total);
+        gt_typed_output_store<1>(output, row + e / BLOCK_N, column + e % BLOCK_N, &total);
     }
     gt_cluster_sync(); /* nobody reads this block's shared memory any more */
 }
@@ -52,7 +65,7 @@ GT_DEVICE void finish(const gt_args &args, long long batch, Sum *slices)
     const gt_typed_output output = gt_typed_output_of(args, batch);
 
     for (int e = (int)threadIdx.x; e < ROWS * BLOCK_N; e += THREADS) {
-        long long row = e / BLOCK_N, column = blockIdx.x * (long long)BLOCK_N + e % BLOCK_N;
+        long long row = block_row(args) + e / BLOCK_N, column = block_column(args) + e % BLOCK_N;
         Sum total = 0;
 #pragma unroll
         for (int w = 0; w < WARPS_K; w++)
