@@ -12,7 +12,7 @@
  *
  * A lane loads DEPTH pieces of VEC bytes of B ahead of those that it multiplies. A, of which a
  * block uses ROWS x PANEL elements at a time, waits in shared memory as floats. The sums of lanes
- * meet by shuffles, those of warps in shared memory and those of blocks (SPLITS of them share k) in
+ * meet by shuffles, those of warps in shared memory and those of blocks (SPLIT_K of them share k) in
  * the workspace, always in the same order. FP32 arithmetic; 8-bit integers by fours into 32 bits.
  */
 #ifndef ROWS
@@ -45,8 +45,8 @@
 #ifndef SPLIT_MODE
 #define SPLIT_MODE 0 /* split of k over blocks: 0 none, 1 through the workspace, 2 in a cluster */
 #endif
-#ifndef SPLITS
-#define SPLITS 1 /* blocks that share k */
+#ifndef SPLIT_K
+#define SPLIT_K 1 /* blocks that share k */
 #endif
 
 #include "skinny/gemv_operand.cuh"
@@ -261,7 +261,7 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
     GT_DYNAMIC_SHARED(unsigned char, shared);
     const long long tiles = gt_cdiv(gt_depth(args), TILE_K);
-    const long long first = tiles * blockIdx.y / SPLITS, last = tiles * (blockIdx.y + 1) / SPLITS;
+    const long long first = tiles * blockIdx.y / SPLIT_K, last = tiles * (blockIdx.y + 1) / SPLIT_K;
 
     for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
         Sum sum[ROWS][SUMS] = {};

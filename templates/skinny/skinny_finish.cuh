@@ -2,7 +2,7 @@
  * a block's warps, in shared memory, to D.
  *
  * Slices of k meet in fixed order, so that the bits are the same every time: first the WARPS_K
- * slices of a block, then those of the SPLITS blocks that share k, which is blockIdx.y: in the
+ * slices of a block, then those of the SPLIT_K blocks that share k, which is blockIdx.y: in the
  * shared memory of their cluster (SPLIT_MODE 2) or through the workspace in a second launch
  * (SPLIT_MODE 1). */
 #ifndef GT_SKINNY_FINISH_CUH
@@ -50,9 +50,9 @@ GT_DEVICE void finish_cluster(const gt_args &args, const gt_typed_output &output
 
     gt_cluster_sync();
     for (int e = (int)(blockIdx.y * THREADS + threadIdx.x); e < ROWS * BLOCK_N;
-         e += SPLITS * THREADS) {
+         e += SPLIT_K * THREADS) {
         Sum total = 0;
-        for (unsigned rank = 0; rank < (unsigned)SPLITS; rank++)
+        for (unsigned rank = 0; rank < (unsigned)SPLIT_K; rank++)
             total += cluster_sum(slices + e, rank);
         gt_typed_output_store<1>(output, row + e / BLOCK_N, column + e % BLOCK_N, &total);
     }
@@ -92,7 +92,7 @@ GT_DEVICE void reduce_splits(const gt_args &args)
         for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
             Sum total = 0;
 #pragma unroll 8
-            for (int split = 0; split < SPLITS; split++)
+            for (int split = 0; split < SPLIT_K; split++)
                 total += partial(args, split, batch, row)[column];
             gt_typed_output_store<1>(gt_typed_output_of(args, batch), row, column, &total);
         }

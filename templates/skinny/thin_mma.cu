@@ -38,8 +38,8 @@
 #ifndef SPLIT_MODE
 #define SPLIT_MODE 0 /* split of k over blocks: 0 none, 1 through the workspace, 2 in a cluster */
 #endif
-#ifndef SPLITS
-#define SPLITS 1 /* blocks that share k */
+#ifndef SPLIT_K
+#define SPLIT_K 1 /* blocks that share k */
 #endif
 #ifndef GT_TYPE
 #define GT_TYPE 2 /* f16: there is no tensor core for the usual default */
@@ -175,7 +175,7 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
     GT_DYNAMIC_SHARED(unsigned char, shared);
     const long long tiles = gt_cdiv(gt_depth(args), TILE_K);
-    const long long first = tiles * blockIdx.y / SPLITS, last = tiles * (blockIdx.y + 1) / SPLITS;
+    const long long first = tiles * blockIdx.y / SPLIT_K, last = tiles * (blockIdx.y + 1) / SPLIT_K;
 
     for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
         Accumulator sum = {};
