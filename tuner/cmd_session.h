@@ -198,6 +198,7 @@ struct gt_session {
     struct gt_kernels kernels; /* all of them */
     struct gt_evaluator *evaluator;
     struct gt_store *store;
+    struct gt_table shipped;      /* winners of db/shipped */
     struct gt_progress *progress; /* NULL when quiet */
     char *cache_dir;
     const char *strategy;

@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include "../db/store.h"
+#include "../src/table.h"
 #include "evaluator.h"
 
 /* When a sweep ends; 0: no bound of that kind. */
@@ -35,6 +36,7 @@ struct gt_sweep_options {
     size_t spares;
     struct gt_evaluator *evaluator; /* open; its events are set by the sweep */
     struct gt_store *store;         /* open for writing */
+    const struct gt_table *shipped; /* winners worth trying where they fit; NULL: none */
     const char *strategy;           /* NULL: GT_STRATEGY_DEFAULT */
     struct gt_budget budget;
     uint64_t seed;

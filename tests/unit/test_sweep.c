@@ -495,6 +495,34 @@ static void test_a_disproved_best_is_forgotten(void **state)
     close_bench(&bench);
 }
 
+/* Only the point that the shipped table names is fast, and the budget is far too small to find it.
+ */
+static void test_shipped_winners_come_first(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_table_row row = {
+        .problem = s->problem,
+        .text = "64x64x64",
+        .kernel = "grid",
+        .point = "P=7,Q=5",
+        .cc = fake.evaluator.device.cc,
+    };
+    const struct gt_table shipped = {.row = &row, .rows = 1};
+
+    bench.options.budget.trials = 1;
+    bench.options.shipped = &shipped;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.seen[5 * SIDE + 7] + fake.seen[7 * SIDE + 5], 1);
+    row.kernel = "another";
+    row.point = "P=3,Q=9";
+    bench.options.budget.trials = 2;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.seen[3 * SIDE + 9] + fake.seen[9 * SIDE + 3], 0);
+    close_bench(&bench);
+}
+
 static void test_problems_without_an_answer(void **state)
 {
     struct search *s = *state;
@@ -573,6 +601,7 @@ int main(void)
         WITH_FOLDER(test_kernels_share_the_budget),
         WITH_FOLDER(test_drift_is_measured_again),
         WITH_FOLDER(test_a_disproved_best_is_forgotten),
+        WITH_FOLDER(test_shipped_winners_come_first),
         WITH_FOLDER(test_problems_without_an_answer),
         cmocka_unit_test(test_budgets),
     };
