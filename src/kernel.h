@@ -15,7 +15,7 @@
 
 #define GT_MAX_PARAMS   40
 #define GT_MAX_DERIVED  40
-#define GT_MAX_LAUNCHES 4
+#define GT_MAX_LAUNCHES 6
 
 struct gt_param {
     char *name, *doc;

@@ -263,7 +263,7 @@ static void test_limits(void **state)
     too_many("\"derive\": [", "{\"name\": \"D%d\", \"value\": %d}", GT_MAX_DERIVED,
              "\"derive\" has 43 entries; at most 40");
     too_many("\"launches\": [", "{\"entry\": \"e%d\", \"grid\": [1], \"block\": [%d]}",
-             GT_MAX_LAUNCHES, "\"launches\" has 6 entries; at most 4");
+             GT_MAX_LAUNCHES, "\"launches\" has 8 entries; at most 6");
     too_many("\"params\": [",
              "{\"name\": \"P%d\", \"values\": [0], \"default\": 0, \"kind\": \"launch\", \"doc\": "
              "\"%d\"}",
