@@ -237,9 +237,10 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
-$(BUILD)/db/schema_sql.h: db/schema.sql tools/embed
+$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h
+$(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
-	$(Q)tools/embed db/schema.sql gt_schema_sql >$@.new && mv $@.new $@
+	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
 
 $(BUILD)/src/data_dir.o: CPPFLAGS += -DGT_DATADIR='"$(PREFIX)/share/gemmtune"'
 
@@ -315,7 +316,7 @@ tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
-EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c operands.c tensor_maps.c \
+EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c numbers.c operands.c tensor_maps.c \
              execute.c sample.c)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \

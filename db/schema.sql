@@ -1,16 +1,16 @@
--- schema.sql - the tuning database, schema version 1; embedded into the program by tools/embed.
+-- schema.sql - the tuning database, schema version 2; embedded into the program by tools/embed.
 --
 -- A trial is keyed by everything it depends on: device (with its driver), toolchain, kernel (by
--- signature), problem, point and L2 mode.  Predicted and measured rows have different keys, so
--- neither can take the other's place.  Times are microseconds; `at` and `seen` are milliseconds
+-- signature), problem, point and L2 mode.  Measured, predicted and replayed rows have different
+-- keys, so none can take another's place.  Times are microseconds; `at` and `seen` are milliseconds
 -- since 1970-01-01 UTC.  application_id and user_version are set by db/store_open.c.
 
--- A GPU with its driver, or a profile of one.
+-- A GPU with its driver, a profile of one, or a recording (uuid "replay:" and its digest).
 CREATE TABLE device (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL CHECK (name <> ''),            -- "NVIDIA H200", or the profile's name
     uuid TEXT NOT NULL,                               -- '' for a profile
-    cc INTEGER NOT NULL CHECK (cc > 0),               -- 90 for sm_90
+    cc INTEGER NOT NULL CHECK (cc >= 0),              -- 90 for sm_90; 0: a recording does not say
     driver INTEGER NOT NULL CHECK (driver >= 0),      -- CUDA version of the driver; 0: a profile
     profile INTEGER NOT NULL CHECK (profile IN (0, 1)), -- 1: nothing can be measured on it
     sms INTEGER NOT NULL CHECK (sms >= 0),            -- multiprocessors
@@ -91,7 +91,7 @@ CREATE TABLE trial (
     problem INTEGER NOT NULL REFERENCES problem (id),
     point TEXT NOT NULL,                              -- "BM=128,BN=64,..."
     warm_l2 INTEGER NOT NULL CHECK (warm_l2 IN (0, 1)), -- 1: operands left in L2
-    predicted INTEGER NOT NULL CHECK (predicted IN (0, 1)), -- 1: a model's estimate, nothing ran
+    provenance TEXT NOT NULL CHECK (provenance IN ('measured', 'predicted', 'replayed')),
     sweep INTEGER NOT NULL REFERENCES sweep (id),     -- the run that wrote this row
     status TEXT NOT NULL CHECK (status <> ''),        -- a name of GT_STATUS_MAP (src/trial.h)
     stage INTEGER NOT NULL CHECK (stage BETWEEN 0 AND 3), -- deepest timing stage reached
@@ -112,7 +112,7 @@ CREATE TABLE trial (
     detail TEXT NOT NULL,                             -- why, for people
     samples BLOB NOT NULL CHECK (length(samples) % 4 = 0), -- little-endian float32 microseconds
     at INTEGER NOT NULL,
-    UNIQUE (device, toolchain, kernel, problem, warm_l2, predicted, point),
+    UNIQUE (device, toolchain, kernel, problem, warm_l2, provenance, point),
     CHECK (status <> 'ok' OR (us > 0 AND lo_us <= us AND (hi_us >= us OR hi_us = 0)))
 ) STRICT;
 
@@ -160,18 +160,18 @@ SELECT d.name AS device, d.uuid AS uuid, d.cc AS cc, d.driver AS driver, c.nvrtc
     p.text AS problem, p.dtype AS dtype, p.accuracy AS accuracy, p.layout AS layout,
     p.m AS m, p.n AS n, p.k AS k, p.batch AS batch,
     k.name AS kernel, k.signature AS signature, t.point AS point,
-    t.status AS status, t.predicted AS predicted, t.warm_l2 AS warm_l2, t.stage AS stage,
+    t.status AS status, t.provenance AS provenance, t.warm_l2 AS warm_l2, t.stage AS stage,
     t.us AS us, t.lo_us AS lo_us, t.hi_us AS hi_us, t.err_u AS err_u, t.clock_mhz AS clock_mhz,
     t.registers AS registers, t.shared_bytes AS shared_bytes,
     t.workspace_bytes AS workspace_bytes, t.varies AS varies, t.detail AS detail,
-    CASE t.predicted WHEN 0 THEN coalesce(b.us, 0) ELSE 0 END AS baseline_us,
-    CASE t.predicted WHEN 0 THEN coalesce(b.name, '') ELSE '' END AS baseline,
+    CASE t.provenance WHEN 'measured' THEN coalesce(b.us, 0) ELSE 0 END AS baseline_us,
+    CASE t.provenance WHEN 'measured' THEN coalesce(b.name, '') ELSE '' END AS baseline,
     strftime('%Y-%m-%dT%H:%M:%SZ', t.at / 1000, 'unixepoch') AS date,
     t.status = 'ok' AS ok,
     NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name
         AND (later.seen, later.id) > (k.seen, k.id)) AS current,
-    t.predicted = 0 AND coalesce(i.chosen, 0) AS chosen,
-    CASE WHEN t.predicted = 0 AND i.point IS NOT NULL THEN
+    t.provenance <> 'predicted' AND coalesce(i.chosen, 0) AS chosen,
+    CASE WHEN t.provenance <> 'predicted' AND i.point IS NOT NULL THEN
         (SELECT count(*) - 1 FROM tie AS peer WHERE peer.device = t.device
             AND peer.problem = t.problem AND peer.warm_l2 = t.warm_l2) ELSE 0 END AS ties
 FROM trial AS t
@@ -184,14 +184,14 @@ FROM trial AS t
     LEFT JOIN tie AS i ON i.device = t.device AND i.problem = t.problem
         AND i.warm_l2 = t.warm_l2 AND i.kernel = k.name AND i.point = t.point;
 
--- The best row of each (device, problem, L2 mode): measured before predicted, deeper timing stages
--- before shallower ones, then the shorter time; the choice among finalists that tie wins unless a
+-- The best row of each (device, problem, L2 mode), and the best replayed one: measured before
+-- predicted (so their names sort), deeper timing stages before shallower ones, then the shorter time; the choice among finalists that tie wins unless a
 -- row of another final is more than 1 % faster (times of two runs agree no better than that).
 CREATE VIEW winner AS
 SELECT * FROM (
     SELECT *, row_number() OVER (
-        PARTITION BY device, cc, problem, warm_l2
-        ORDER BY predicted, stage DESC, us * (1 - 0.01 * chosen), kernel, point, driver DESC,
+        PARTITION BY device, cc, problem, warm_l2, provenance = 'replayed'
+        ORDER BY provenance, stage DESC, us * (1 - 0.01 * chosen), kernel, point, driver DESC,
             nvrtc DESC, uuid, signature) AS place
     FROM line WHERE ok AND current)
 WHERE place = 1;

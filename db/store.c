@@ -202,7 +202,7 @@ static int check_trial(const struct gt_trial_key *key, const struct gt_trial *tr
 
 static void bind_trial(sqlite3_stmt *s, const struct gt_trial *trial)
 {
-    sqlite3_bind_int(s, 9, trial->predicted);
+    gt_store_bind(s, 9, gt_provenance_name(trial->provenance));
     gt_store_bind(s, 10, gt_status_name(trial->status));
     sqlite3_bind_int(s, 11, trial->stage);
     sqlite3_bind_double(s, 12, number(trial->us));

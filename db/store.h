@@ -53,10 +53,10 @@ int gt_store_sweep_end(struct gt_store *store, int64_t sweep, const char *outcom
 /* The attempt is durable when this returns; an attempt without a trial blames its candidate. */
 int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err);
 
-/* Inserts or replaces the trial of the key and closes its attempt, in one transaction.  Measured
- * and predicted trials of a key live side by side.  An ok trial is not replaced by one of a
- * shallower stage or by a lost device; proof of a fault (wrong, oob_write, nondeterministic, fault)
- * always counts. */
+/* Inserts or replaces the trial of the key and closes its attempt, in one transaction.  Measured,
+ * predicted and replayed trials of a key live side by side.  An ok trial is not replaced by one of
+ * a shallower stage or by a lost device; proof of a fault (wrong, oob_write, nondeterministic,
+ * fault) always counts. */
 int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
                    const struct gt_trial *trial, struct gt_err *err);
 
@@ -70,8 +70,9 @@ int gt_store_settle(struct gt_store *store, struct gt_err *err);
  * with status NONE and attempts > 0 for a point that was launched and never finished. */
 typedef int gt_store_visit(void *context, const char *point, const struct gt_trial *trial,
                            int attempts, struct gt_err *err);
-int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key, bool predicted,
-                    gt_store_visit *visit, void *context, struct gt_err *err);
+int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key,
+                    enum gt_provenance provenance, gt_store_visit *visit, void *context,
+                    struct gt_err *err);
 
 int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
                       const struct gt_baseline *baseline, struct gt_err *err);
@@ -87,16 +88,19 @@ struct gt_row {
     int cc, driver, nvrtc;
     int64_t m, n, k, batch;
     enum gt_status status;
-    bool predicted, warm_l2, deterministic;
+    enum gt_provenance provenance;
+    bool warm_l2, deterministic;
     double us, lo_us, hi_us, baseline_us, err_u, clock_mhz;
     int registers, stage, ties; /* how many others tie with it */
     int64_t shared_bytes, workspace_bytes;
     const char *baseline, *date, *detail; /* ISO 8601 UTC */
 };
 
-/* winners_only: the best ok row per (device, problem, accuracy, l2), measured before predicted. */
+/* winners_only: the best ok row per (device, problem, accuracy, l2), measured before predicted;
+ * beside it the best replayed one. */
 struct gt_row_filter {
-    bool winners_only, measured_only;
+    bool winners_only;
+    unsigned provenance;          /* bits 1u << enum gt_provenance; 0: all */
     const char *problem, *kernel; /* NULL: all */
     int cc;                       /* 0: all */
     int limit;                    /* rows of each problem and device, best first; 0: all */

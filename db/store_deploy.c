@@ -41,7 +41,7 @@ static int digest_row(void *context, const struct gt_row *row, struct gt_err *er
              "%d %d %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
              " %d %d %d %d %a %a %a %a %a %a %d %d %d %" PRId64 " %" PRId64,
              row->cc, row->driver, row->nvrtc, row->m, row->n, row->k, row->batch, row->status,
-             row->predicted, row->warm_l2, row->deterministic, row->us, row->lo_us, row->hi_us,
+             row->provenance, row->warm_l2, row->deterministic, row->us, row->lo_us, row->hi_us,
              row->baseline_us, row->err_u, row->clock_mhz, row->registers, row->stage, row->ties,
              row->shared_bytes, row->workspace_bytes);
     gt_digest_add(&reading->digest, numbers, strlen(numbers));

@@ -7,7 +7,7 @@
 #include <sqlite3.h>
 
 #define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
-#define GT_STORE_VERSION     1          /* of schema.sql, at offset 60 of the file */
+#define GT_STORE_VERSION     2          /* of schema.sql, at offset 60 of the file */
 
 /* Statements of the hot path, prepared once (their text stands in store.c). */
 enum gt_store_statement {
@@ -21,12 +21,12 @@ enum gt_store_statement {
 };
 
 /* Columns of a trial after its key, sweep and date; what an INSERT does when the key exists. */
-#define GT_STORE_TRIAL_COLUMNS                                                                   \
-    " predicted, status, stage, us, lo_us, hi_us, err_u, registers, spill_bytes, static_shared," \
-    " shared_bytes, workspace_bytes, clock_mhz, compile_ms, prove_ms, time_ms, varies, detail,"  \
+#define GT_STORE_TRIAL_COLUMNS                                                                    \
+    " provenance, status, stage, us, lo_us, hi_us, err_u, registers, spill_bytes, static_shared," \
+    " shared_bytes, workspace_bytes, clock_mhz, compile_ms, prove_ms, time_ms, varies, detail,"   \
     " samples"
 #define GT_STORE_TRIAL_UPDATE                                                                      \
-    " ON CONFLICT (device, toolchain, kernel, problem, warm_l2, predicted, point) DO UPDATE SET"   \
+    " ON CONFLICT (device, toolchain, kernel, problem, warm_l2, provenance, point) DO UPDATE SET"  \
     " sweep = excluded.sweep, at = excluded.at, status = excluded.status,"                         \
     " stage = excluded.stage, us = excluded.us, lo_us = excluded.lo_us, hi_us = excluded.hi_us,"   \
     " err_u = excluded.err_u, registers = excluded.registers, spill_bytes = excluded.spill_bytes," \

@@ -71,6 +71,19 @@ static int step(sqlite3 *db, const char *path, const struct gt_store_migration *
     return code;
 }
 
+/* Every row that another one refers to is still there. */
+static int check_references(sqlite3 *db, const char *path, struct gt_err *err)
+{
+    int64_t lost;
+    int code =
+        gt_store_integer(db, path, "SELECT count(*) FROM pragma_foreign_key_check", &lost, err);
+
+    if (!code && lost)
+        code = gt_err_set(err, GT_EDB, "%s: the migration would lose what %lld rows refer to", path,
+                          (long long)lost);
+    return code;
+}
+
 int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migration *list, int to,
                      struct gt_err *err)
 {
@@ -81,14 +94,21 @@ int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migrat
         return code;
     if (version > 0)
         code = back_up(db, path, (int)version, err);
+    /* A table that is made anew goes away for a moment, and what refers to it is left alone. */
+    if (!code)
+        code = run(db, path, "PRAGMA foreign_keys=OFF; PRAGMA legacy_alter_table=ON", err);
     if (!code)
         code = run(db, path, "BEGIN IMMEDIATE", err);
     if (code)
         return code;
     code = step(db, path, list, version, to, err);
     if (!code)
+        code = check_references(db, path, err);
+    if (!code)
         code = run(db, path, "COMMIT", err);
     if (code && !sqlite3_get_autocommit(db))
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    if (!code)
+        code = run(db, path, "PRAGMA foreign_keys=ON; PRAGMA legacy_alter_table=OFF", err);
     return code;
 }

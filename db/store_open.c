@@ -3,6 +3,7 @@
 #include "store_internal.h"
 
 #include "../src/err.h"
+#include "db/migrate_1_sql.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Steps from older schemas; there is none yet. */
-static const struct gt_store_migration migration[] = {{0, NULL}};
+/* Steps from older schemas. */
+static const struct gt_store_migration migration[] = {{1, gt_migrate_1_sql}, {0, NULL}};
 
 int64_t gt_store_now(void)
 {

@@ -39,7 +39,7 @@ static int read_samples(sqlite3_stmt *s, int i, float sample[GT_MAX_SAMPLES])
 
 /* Columns of the two halves of the query below, after point and count. */
 #define GT_RESUME_COLUMNS                                                              \
-    "t.status, t.predicted, t.stage, t.us, t.lo_us, t.hi_us, t.err_u, t.registers,"    \
+    "t.status, t.provenance, t.stage, t.us, t.lo_us, t.hi_us, t.err_u, t.registers,"   \
     " t.spill_bytes, t.static_shared, t.shared_bytes, t.workspace_bytes, t.clock_mhz," \
     " t.compile_ms, t.prove_ms, t.time_ms, t.varies, t.detail, t.samples"
 
@@ -49,11 +49,11 @@ static const char resume_sql[] =
     " AND a.kernel = t.kernel AND a.problem = t.problem AND a.warm_l2 = t.warm_l2"
     " AND a.point = t.point"
     " WHERE t.device = ?1 AND t.toolchain = ?2 AND t.kernel = ?3 AND t.problem = ?4"
-    " AND t.warm_l2 = ?5 AND t.predicted = ?6"
+    " AND t.warm_l2 = ?5 AND t.provenance = ?6"
     " UNION ALL SELECT a.point, a.count, " GT_RESUME_COLUMNS " FROM attempt AS a"
     " LEFT JOIN trial AS t ON t.device = a.device AND t.toolchain = a.toolchain"
     " AND t.kernel = a.kernel AND t.problem = a.problem AND t.warm_l2 = a.warm_l2"
-    " AND t.point = a.point AND t.predicted = ?6"
+    " AND t.point = a.point AND t.provenance = ?6"
     " WHERE a.device = ?1 AND a.toolchain = ?2 AND a.kernel = ?3 AND a.problem = ?4"
     " AND a.warm_l2 = ?5 AND a.open AND t.id IS NULL ORDER BY 1";
 
@@ -68,7 +68,9 @@ static int read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial *
     if (trial->status == GT_STATUS_NONE)
         return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown status '%s'",
                           store->path, column_text(s, 0), column_text(s, 2));
-    trial->predicted = sqlite3_column_int(s, 3);
+    if (!gt_provenance_parse(&trial->provenance, column_text(s, 3)))
+        return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown provenance '%s'",
+                          store->path, column_text(s, 0), column_text(s, 3));
     trial->stage = sqlite3_column_int(s, 4);
     trial->us = real(s, 5);
     trial->lo_us = real(s, 6);
@@ -89,8 +91,9 @@ static int read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial *
     return GT_OK;
 }
 
-int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key, bool predicted,
-                    gt_store_visit *visit, void *context, struct gt_err *err)
+int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key,
+                    enum gt_provenance provenance, gt_store_visit *visit, void *context,
+                    struct gt_err *err)
 {
     struct gt_trial trial;
     sqlite3_stmt *s;
@@ -103,7 +106,7 @@ int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key, bool
     sqlite3_bind_int64(s, 3, key->kernel);
     sqlite3_bind_int64(s, 4, key->problem);
     sqlite3_bind_int(s, 5, key->warm_l2);
-    sqlite3_bind_int(s, 6, predicted);
+    gt_store_bind(s, 6, gt_provenance_name(provenance));
     while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
         code = read_trial(store, s, &trial, err);
         if (!code)
@@ -126,18 +129,21 @@ static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
     gt_strbuf_add(
         &sql,
         "SELECT device, uuid, dtype, accuracy, layout, problem, kernel, signature, point, cc,"
-        " driver, nvrtc, m, n, k, batch, status, predicted, warm_l2, varies, us, lo_us, hi_us,"
+        " driver, nvrtc, m, n, k, batch, status, provenance, warm_l2, varies, us, lo_us, hi_us,"
         " baseline_us, err_u, clock_mhz, registers, stage, ties, shared_bytes, workspace_bytes,"
         " baseline, date, detail FROM (SELECT *, row_number() OVER ("
-        "PARTITION BY device, cc, problem, warm_l2"
-        " ORDER BY ok AND current DESC, ok DESC, predicted, stage DESC,"
+        "PARTITION BY device, cc, problem, warm_l2, provenance = 'replayed'"
+        " ORDER BY ok AND current DESC, ok DESC, provenance, stage DESC,"
         " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, point, driver "
         "DESC, nvrtc DESC, uuid,"
         " signature) AS place FROM line WHERE true");
     gt_strbuf_add(&sql, filter->problem ? " AND problem = ?1" : "");
     gt_strbuf_add(&sql, filter->kernel ? " AND kernel = ?2" : "");
     gt_strbuf_add(&sql, filter->cc ? " AND cc = ?3" : "");
-    gt_strbuf_add(&sql, filter->measured_only ? " AND NOT predicted" : "");
+    for (int i = 0; filter->provenance && i < GT_PROVENANCE_COUNT; i++)
+        if (!(filter->provenance >> i & 1))
+            gt_strbuf_addf(&sql, " AND provenance <> '%s'",
+                           gt_provenance_name((enum gt_provenance)i));
     gt_strbuf_add(&sql, filter->winners_only ? " AND ok AND current" : "");
     gt_strbuf_add(&sql, ") WHERE place <= ?4 ORDER BY device, cc, dtype, accuracy, layout, m, n, k,"
                         " batch, problem, warm_l2, place");
@@ -176,7 +182,6 @@ static int read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *row,
     row->k = sqlite3_column_int64(s, 14);
     row->batch = sqlite3_column_int64(s, 15);
     row->status = gt_status_parse(column_text(s, 16));
-    row->predicted = sqlite3_column_int(s, 17);
     row->warm_l2 = sqlite3_column_int(s, 18);
     row->deterministic = !sqlite3_column_int(s, 19);
     row->us = real(s, 20);
@@ -193,9 +198,10 @@ static int read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *row,
     row->baseline = column_text(s, 31);
     row->date = column_text(s, 32);
     row->detail = column_text(s, 33);
-    if (row->status == GT_STATUS_NONE)
-        return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown status '%s'",
-                          store->path, row->point, column_text(s, 16));
+    if (row->status == GT_STATUS_NONE || !gt_provenance_parse(&row->provenance, column_text(s, 17)))
+        return gt_err_set(err, GT_EDB,
+                          "%s: the trial of %s has the unknown status '%s' or provenance '%s'",
+                          store->path, row->point, column_text(s, 16), column_text(s, 17));
     return GT_OK;
 }
 

@@ -149,7 +149,7 @@ void gt_runner_release(struct gt_runner *runner)
 void gt_trial_begin(struct gt_trial *trial)
 {
     trial->status = GT_STATUS_NONE;
-    trial->predicted = false;
+    trial->provenance = GT_MEASURED;
     trial->stage = 0;
     trial->samples = 0;
     trial->us = trial->lo_us = trial->hi_us = trial->err_u = trial->clock_mhz = 0;

@@ -139,9 +139,18 @@ void gt_table_release(struct gt_table *table)
 
 static int add_store_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
-    const struct raw raw = {row->device, row->problem,   row->kernel,  row->signature, row->point,
-                            row->cc,     row->predicted, row->warm_l2, row->us};
+    const struct raw raw = {.device = row->device,
+                            .problem = row->problem,
+                            .kernel = row->kernel,
+                            .signature = row->signature,
+                            .point = row->point,
+                            .cc = row->cc,
+                            .predicted = row->provenance == GT_PREDICTED,
+                            .warm_l2 = row->warm_l2,
+                            .us = row->us};
 
+    if (row->provenance == GT_REPLAYED)
+        return GT_OK; /* it says nothing of a device that is here */
     return add(context, &raw, err);
 }
 

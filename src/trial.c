@@ -1,4 +1,4 @@
-/* trial.c - vocabulary: the statuses as text. */
+/* trial.c - vocabulary: statuses and provenances as text. */
 #include "trial.h"
 
 #include <string.h>
@@ -28,4 +28,23 @@ enum gt_status gt_status_parse(const char *text)
         if (!strcmp(statuses[i].name, text))
             return (enum gt_status)i;
     return GT_STATUS_NONE;
+}
+
+static const char *const provenances[GT_PROVENANCE_COUNT] = {
+    [GT_MEASURED] = "measured", [GT_PREDICTED] = "predicted", [GT_REPLAYED] = "replayed"};
+
+const char *gt_provenance_name(enum gt_provenance provenance)
+{
+    return (unsigned)provenance < GT_PROVENANCE_COUNT ? provenances[provenance] : "unknown";
+}
+
+bool gt_provenance_parse(enum gt_provenance *provenance, const char *text)
+{
+    for (int i = 0; i < GT_PROVENANCE_COUNT; i++) {
+        if (strcmp(provenances[i], text) == 0) {
+            *provenance = (enum gt_provenance)i;
+            return true;
+        }
+    }
+    return false;
 }

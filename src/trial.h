@@ -34,14 +34,22 @@ enum gt_status {
 #define GT_MAX_ATTEMPTS 3   /* of a candidate whose status is not final */
 #define GT_MAX_SAMPLES  256 /* kept of one trial */
 
+/* Where a time comes from; replayed: out of a recording, so it says nothing of a device that is
+ * here (tuner/evaluator_replay.c). */
+enum gt_provenance { GT_MEASURED, GT_PREDICTED, GT_REPLAYED, GT_PROVENANCE_COUNT };
+
+const char *gt_provenance_name(enum gt_provenance provenance); /* "measured" */
+/* Whether text is such a name. */
+bool gt_provenance_parse(enum gt_provenance *provenance, const char *text);
+
 const char *gt_status_name(enum gt_status status);
 bool gt_status_final(enum gt_status status);
 enum gt_status gt_status_parse(const char *text); /* GT_STATUS_NONE if unknown */
 
 struct gt_trial {
     enum gt_status status;
-    bool predicted; /* true: us is a model's estimate, nothing was run */
-    int stage;      /* deepest timing stage reached: 0 none, 1 race, 2 sampled, 3 final */
+    enum gt_provenance provenance;
+    int stage; /* deepest timing stage reached: 0 none, 1 race, 2 sampled, 3 final */
     float sample[GT_MAX_SAMPLES]; /* microseconds, in the order taken (the last stage's) */
     int samples;
     double us, lo_us, hi_us; /* median and its 95 % interval; 0 if not timed */

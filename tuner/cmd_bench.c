@@ -71,14 +71,14 @@ static int take_winner(void *context, const struct gt_row *row, struct gt_err *e
 
     if (winner->kernel || row->warm_l2 != winner->bench->warm ||
         strcmp(row->device, session->evaluator->device.name) != 0 ||
-        row->predicted == session->measures)
+        row->provenance != session->evaluator->ops->provenance)
         return GT_OK;
     kernel = gt_kernels_find(&session->kernels, row->kernel, NULL);
     if (!kernel || strcmp(kernel->signature, row->signature) != 0)
         return GT_OK; /* of another text of the template: it says nothing about this one */
     winner->kernel = kernel;
     winner->trial = (struct gt_trial){.status = row->status,
-                                      .predicted = row->predicted,
+                                      .provenance = row->provenance,
                                       .us = row->us,
                                       .lo_us = row->lo_us,
                                       .hi_us = row->hi_us,

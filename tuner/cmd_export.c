@@ -32,7 +32,7 @@ static const struct gt_option option_table[] = {
     {"all", 0, GT_OPTION_FLAG, offsetof(struct options, all), NULL,
      "every trial, failed ones too (default: winners)", NULL, 0, 0},
     {"measured", 0, GT_OPTION_FLAG, offsetof(struct options, measured), NULL,
-     "leave predicted rows out", NULL, 0, 0},
+     "leave predicted and replayed rows out", NULL, 0, 0},
     {"problem", 'p', GT_OPTION_TEXT, offsetof(struct options, problem), "TEXT", "only this problem",
      NULL, 0, 0},
     {"kernel", 'k', GT_OPTION_TEXT, offsetof(struct options, kernel), "NAME", "only this kernel",
@@ -80,7 +80,7 @@ static int fill_filter(struct gt_row_filter *filter, const struct options *optio
     int rc;
 
     *filter = (struct gt_row_filter){.winners_only = !options->all,
-                                     .measured_only = options->measured,
+                                     .provenance = options->measured ? 1u << GT_MEASURED : 0,
                                      .kernel = options->kernel};
     if (options->arch) {
         rc = gt_arch_parse(options->arch, &filter->cc, err);
@@ -135,13 +135,13 @@ const struct gt_command gt_command_export = {
     .name = "export",
     .doc = "what the database holds, as csv, json, md, a C header, or a deployable table",
     .usage = "export [--format csv|json|md|c|shipped|db] [OPTION]...",
-    .about =
-        "Writes the winner of each problem and device (--all: every trial). Predicted rows are\n"
-        "marked as such in every format; --measured leaves them out. The same database gives\n"
-        "the same bytes.\n"
-        "\n"
-        "  tune export --format md\n"
-        "  tune export --format db --output winners.db\n",
+    .about = "Writes the winner of each problem and device (--all: every trial). Predicted and\n"
+             "replayed rows are marked as such in every format; --measured leaves them out. The "
+             "same database gives\n"
+             "the same bytes.\n"
+             "\n"
+             "  tune export --format md\n"
+             "  tune export --format db --output winners.db\n",
     .option = option_table,
     .size = sizeof(struct options),
     .max_args = 0,

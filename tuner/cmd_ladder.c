@@ -81,10 +81,10 @@ static void print_rung(const struct gt_session *session, struct gt_csv *csv,
     gt_csv_text(csv, kernel->rung ? rung : "");
     gt_csv_text(csv, kernel->name);
     gt_csv_text(csv, point.text);
-    gt_csv_text(csv, best->trial.predicted ? "1" : "0");
+    gt_csv_text(csv, best->trial.provenance == GT_PREDICTED ? "1" : "0");
     gt_csv_real(csv, best->trial.us, 3, true);
-    gt_csv_real(csv, best->trial.lo_us, 3, !best->trial.predicted);
-    gt_csv_real(csv, best->trial.hi_us, 3, !best->trial.predicted);
+    gt_csv_real(csv, best->trial.lo_us, 3, best->trial.provenance != GT_PREDICTED);
+    gt_csv_real(csv, best->trial.hi_us, 3, best->trial.provenance != GT_PREDICTED);
     gt_csv_real(csv, tflops, 3, true);
     gt_csv_real(csv, result->baseline.us, 3, result->have_baseline);
     gt_csv_real(csv, ratio, 4, result->have_baseline);

@@ -15,9 +15,10 @@ static cJSON *row_json(const struct gt_sweep_row *row, const struct gt_sweep_res
     gt_point_format(&point, row->kernel, &row->point);
     cJSON_AddStringToObject(json, "kernel", row->kernel->name);
     cJSON_AddStringToObject(json, "point", point.text);
-    cJSON_AddBoolToObject(json, "predicted", trial->predicted);
+    cJSON_AddBoolToObject(json, "predicted", trial->provenance == GT_PREDICTED);
+    cJSON_AddStringToObject(json, "result", gt_provenance_name(trial->provenance));
     cJSON_AddNumberToObject(json, "us", trial->us);
-    if (!trial->predicted) {
+    if (trial->provenance != GT_PREDICTED) {
         cJSON_AddNumberToObject(json, "lo_us", trial->lo_us);
         cJSON_AddNumberToObject(json, "hi_us", trial->hi_us);
         cJSON_AddNumberToObject(json, "err_u", trial->err_u);

@@ -44,7 +44,8 @@ struct gt_evaluator_stats {
 };
 
 struct gt_evaluator_ops {
-    const char *name; /* "cuda" */
+    const char *name;              /* "cuda" */
+    enum gt_provenance provenance; /* of its trials */
     /* spec: what follows the name in --device ("0" of "cuda:0", "sm_86" of "predict:sm_86"). */
     int (*open)(struct gt_evaluator *evaluator, const char *spec, struct gt_err *err);
     int (*open_problem)(struct gt_evaluator *evaluator, const struct gt_problem *problem,

@@ -149,7 +149,7 @@ static void estimate(const struct gt_candidate *candidate, const struct gt_compi
 
     *trial = (struct gt_trial){
         .status = compiled->status,
-        .predicted = true,
+        .provenance = GT_PREDICTED,
         .registers = compiled->registers,
         .spill_bytes = compiled->spill_bytes,
         .static_shared = compiled->static_shared,
@@ -236,6 +236,7 @@ static void set_best(struct gt_evaluator *evaluator, double us)
 
 const struct gt_evaluator_ops gt_evaluator_predict = {
     .name = "predict",
+    .provenance = GT_PREDICTED,
     .open = open_predictor,
     .open_problem = open_problem,
     .room = room,

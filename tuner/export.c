@@ -50,7 +50,7 @@ const char *gt_export_status(const struct gt_row *row)
 {
     if (row->status != GT_STATUS_OK)
         return gt_status_name(row->status);
-    return row->predicted ? "predicted" : "measured";
+    return gt_provenance_name(row->provenance);
 }
 
 void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text)
@@ -86,7 +86,7 @@ static int no_end(struct gt_export_out *out, struct gt_err *err)
 /* Whether every row is a measured winner, so that nothing need be said of its status. */
 static bool only_measured_winners(const struct gt_row_filter *filter)
 {
-    return filter->measured_only && filter->winners_only;
+    return filter->provenance == 1u << GT_MEASURED && filter->winners_only;
 }
 
 static void csv_begin(struct gt_export_out *out)
@@ -115,7 +115,8 @@ static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct g
         gt_strbuf_addf(text, "%.3f,%.4f,", row->baseline_us, row->baseline_us / row->us);
     else
         gt_strbuf_add(text, ",,");
-    if (!row->predicted && (row->us > 0 || row->err_u > 0)) /* `wrong` has an error and no time */
+    if (row->provenance == GT_MEASURED &&
+        (row->us > 0 || row->err_u > 0)) /* `wrong` has an error and no time */
         gt_strbuf_addf(text, "%.3g", row->err_u);
     gt_strbuf_addf(text, ",%s,", row->warm_l2 ? "warm" : "cold");
     gt_export_version(text, row->driver);
@@ -128,7 +129,7 @@ static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct g
     return GT_OK;
 }
 
-const struct gt_export_ops gt_export_csv = {csv_begin, csv_row, no_end, false};
+const struct gt_export_ops gt_export_csv = {.begin = csv_begin, .row = csv_row, .end = no_end};
 
 static void md_begin(struct gt_export_out *out)
 {
@@ -170,18 +171,17 @@ static int md_row(struct gt_export_out *out, const struct gt_row *row, struct gt
         gt_strbuf_addf(text, "%.2f | %.3f | ", row->baseline_us, row->baseline_us / row->us);
     else
         gt_strbuf_add(text, "- | - | ");
-    if (row->predicted)
+    if (row->provenance != GT_MEASURED)
         gt_strbuf_add(text, "- | - | ");
     else
         gt_strbuf_addf(text, "%.3g | %s | ", row->err_u, row->warm_l2 ? "warm" : "cold");
-    md_cell(text,
-            row->status == GT_STATUS_OK && row->predicted ? "predicted, not measured"
-                                                          : gt_export_status(row),
-            " |\n");
+    md_cell(text, gt_export_status(row),
+            row->status == GT_STATUS_OK && row->provenance != GT_MEASURED ? ", not measured |\n"
+                                                                          : " |\n");
     return GT_OK;
 }
 
-const struct gt_export_ops gt_export_md = {md_begin, md_row, no_end, false};
+const struct gt_export_ops gt_export_md = {.begin = md_begin, .row = md_row, .end = no_end};
 
 struct pass {
     const struct gt_export_ops *ops;
@@ -207,6 +207,8 @@ int gt_export(FILE *file, enum gt_export_format format, struct gt_store *store,
 
     if (pass.ops->winners_only)
         narrowed.winners_only = true;
+    if (pass.ops->deployed && !narrowed.provenance)
+        narrowed.provenance = 1u << GT_MEASURED | 1u << GT_PREDICTED;
     pass.ops->begin(&pass.out);
     code = gt_store_rows(store, &narrowed, add_row, &pass, err);
     if (!code)

@@ -141,10 +141,11 @@ static int c_row(struct gt_export_out *out, const struct gt_row *row, struct gt_
                    "    {%d, \"%s\", \"%s\", \"%s\", %" PRId64 ", %" PRId64 ", %" PRId64
                    ", %" PRId64 ",\n     \"%s\", %d, %d, %d, %.0f, \"%s\",\n     {",
                    row->cc, row->dtype, row->accuracy, row->layout, row->m, row->n, row->k,
-                   row->batch, row->problem, plain, !row->predicted, row->warm_l2, row->us * 1000,
-                   row->kernel);
+                   row->batch, row->problem, plain, row->provenance == GT_MEASURED, row->warm_l2,
+                   row->us * 1000, row->kernel);
     code = add_params(text, row, err);
-    gt_strbuf_addf(text, "}},%s\n", row->predicted ? " /* predicted, not measured */" : "");
+    gt_strbuf_addf(text, "}},%s\n",
+                   row->provenance == GT_PREDICTED ? " /* predicted, not measured */" : "");
     return code;
 }
 
@@ -155,4 +156,10 @@ static int c_end(struct gt_export_out *out, struct gt_err *err)
     return GT_OK;
 }
 
-const struct gt_export_ops gt_export_c = {c_begin, c_row, c_end, true};
+const struct gt_export_ops gt_export_c = {
+    .begin = c_begin,
+    .row = c_row,
+    .end = c_end,
+    .winners_only = true,
+    .deployed = true,
+};

@@ -19,12 +19,13 @@ struct gt_export_ops {
     int (*row)(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err);
     int (*end)(struct gt_export_out *out, struct gt_err *err);
     bool winners_only;
+    bool deployed; /* for programs that run the winners: replayed ones are left out */
 };
 
 extern const struct gt_export_ops gt_export_csv, gt_export_json, gt_export_md, gt_export_c,
     gt_export_shipped;
 
-/* "measured", "predicted", or the status of a failure. */
+/* "measured", "predicted", "replayed", or the status of a failure. */
 const char *gt_export_status(const struct gt_row *row);
 
 /* Appends a field of comma-separated values: quoted where RFC 4180 asks for it.  In free text a

@@ -67,7 +67,7 @@ static void add_number(struct object *object, const char *key, double value)
 /* What was not measured has no key: 0 would read as a result. */
 static void add_measurements(struct object *object, const struct gt_row *row)
 {
-    add_text(object, "result", row->predicted ? "predicted" : "measured");
+    add_text(object, "result", gt_provenance_name(row->provenance));
     add_text(object, "status", gt_status_name(row->status));
     add_number(object, "stage", row->stage);
     if (row->us > 0) {
@@ -75,9 +75,9 @@ static void add_measurements(struct object *object, const struct gt_row *row)
         add_number(object, "lo_us", row->lo_us);
         add_number(object, "hi_us", row->hi_us);
     }
-    if (!row->predicted && (row->us > 0 || row->err_u > 0))
+    if (row->provenance == GT_MEASURED && (row->us > 0 || row->err_u > 0))
         add_number(object, "err_u", row->err_u);
-    if (!row->predicted && row->clock_mhz > 0)
+    if (row->provenance == GT_MEASURED && row->clock_mhz > 0)
         add_number(object, "clock_mhz", row->clock_mhz);
     if (row->baseline_us > 0) {
         add_text(object, "baseline", row->baseline);
@@ -154,4 +154,4 @@ static int json_end(struct gt_export_out *out, struct gt_err *err)
     return gt_strbuf_check(&all, err);
 }
 
-const struct gt_export_ops gt_export_json = {json_begin, json_row, json_end, false};
+const struct gt_export_ops gt_export_json = {.begin = json_begin, .row = json_row, .end = json_end};

@@ -17,7 +17,7 @@ static int shipped_row(struct gt_export_out *out, const struct gt_row *row, stru
     struct gt_strbuf *text = out->text;
 
     (void)err;
-    gt_strbuf_addf(text, "%d,%s,", row->cc, row->predicted ? "predicted" : "measured");
+    gt_strbuf_addf(text, "%d,%s,", row->cc, gt_provenance_name(row->provenance));
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         gt_export_field(text, names[i], false);
         gt_strbuf_add_char(text, ',');
@@ -41,4 +41,10 @@ static int shipped_end(struct gt_export_out *out, struct gt_err *err)
     return gt_strbuf_check(&all, err);
 }
 
-const struct gt_export_ops gt_export_shipped = {shipped_begin, shipped_row, shipped_end, true};
+const struct gt_export_ops gt_export_shipped = {
+    .begin = shipped_begin,
+    .row = shipped_row,
+    .end = shipped_end,
+    .winners_only = true,
+    .deployed = true,
+};

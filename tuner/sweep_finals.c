@@ -280,9 +280,10 @@ static int on_winner(void *context, const struct gt_row *stored, struct gt_err *
 static int read_winner(struct gt_race *race, struct gt_err *err)
 {
     char text[GT_PROBLEM_TEXT_MAX];
-    struct gt_row_filter filter = {.winners_only = true, .measured_only = true, .problem = text};
+    struct gt_row_filter filter = {.winners_only = true, .problem = text};
 
     filter.cc = race->evaluator->device.cc;
+    filter.provenance = 1u << race->evaluator->ops->provenance;
     gt_problem_format(race->problem, text);
     return gt_store_rows(race->options->store, &filter, on_winner, race, err);
 }

@@ -239,8 +239,8 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
 int gt_sweep_resume(struct gt_race *race, struct gt_lane *lane, struct gt_err *err)
 {
     struct resume resume = {.race = race, .lane = lane};
-    int rc =
-        gt_store_resume(race->options->store, &lane->key, !race->measures, on_resume, &resume, err);
+    int rc = gt_store_resume(race->options->store, &lane->key, race->evaluator->ops->provenance,
+                             on_resume, &resume, err);
 
     for (size_t i = 0; i < resume.blames && !rc; i++) {
         const struct blamed *blamed = &resume.blamed[i];

@@ -108,6 +108,9 @@ static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err 
         .problem = stored.text,
         .kernel = picks->lane->kernel->name,
         .cc = race->evaluator->device.cc,
+        .provenance = race->evaluator->ops->provenance == GT_REPLAYED
+                          ? 1u << GT_REPLAYED
+                          : 1u << GT_MEASURED | 1u << GT_PREDICTED,
         .limit = STORED_MAX - NEAR_MAX,
     };
     int rc;

@@ -24,6 +24,7 @@ struct gt_emu_index {
 /* The running thread; the emulator changes it at every switch. */
 struct gt_emu_position {
     gt_emu_index thread, block, block_size, grid_size;
+    unsigned rank; /* of the block in its cluster */
 };
 
 extern "C" {
@@ -36,6 +37,8 @@ void *gt_emu_static_shared(const void *key, unsigned long bytes);
 void gt_emu_copy(void *shared, const void *global, int bytes, int valid);
 void gt_emu_copy_commit(void);
 void gt_emu_copy_wait(int pending);
+void gt_emu_cluster_barrier(const char *file, int line);
+void *gt_emu_cluster_shared(const void *own, unsigned rank, const char *file, int line);
 }
 
 #define threadIdx (gt_emu_now.thread)

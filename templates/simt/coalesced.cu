@@ -12,6 +12,9 @@
 #ifndef BN
 #define BN 32 /* columns of D per block */
 #endif
+#ifndef UNROLL
+#define UNROLL 8 /* steps of k in the body of the loop */
+#endif
 
 #include "common/gemm.cuh"
 
@@ -28,7 +31,7 @@ GT_KERNEL_BOUNDS(gemm, BM * BN, 1)
     long long step_a = gt_offset_a(args, 0, 1), step_b = gt_offset_b(args, 1, 0);
     long long depth = gt_depth(args);
     float acc = 0.0f;
-#pragma unroll 8
+#pragma unroll UNROLL
     for (long long k = 0; k < depth; k++)
         acc = fmaf(a[k * step_a], b[k * step_b], acc);
 

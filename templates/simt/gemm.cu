@@ -16,7 +16,8 @@
  *
  * Split-K: SPLIT_K blocks share a tile of D along k. SPLIT_MODE 1 sums their partial results from
  * the workspace in a second launch, always in the same order; SPLIT_MODE 2 adds them to D by
- * atomics after a launch that wrote beta*C (+ bias). */
+ * atomics after a launch that wrote beta*C (+ bias); SPLIT_MODE 3 makes the blocks a cluster, each
+ * of which finishes a part of the tile from the shared memory of all, in the same order too. */
 #include "common/gemm.cuh"
 
 #ifndef BM
@@ -95,7 +96,7 @@
 #define SWAP_AB 0 /* 1: compute the transposed product */
 #endif
 #ifndef SPLIT_MODE
-#define SPLIT_MODE 0 /* 0: whole k; 1: through the workspace, deterministic; 2: by atomics */
+#define SPLIT_MODE 0 /* 0: whole k; 1: workspace, 2: atomics, 3: cluster's shared memory */
 #endif
 #ifndef SPLIT_K
 #define SPLIT_K 1 /* blocks that share a tile of D */
@@ -169,7 +170,9 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         cp_async_wait<0>();
         if (WARPS_K > 1)
             add_slices(shared, p, acc);
-        if (p.slice == 0)
+        if constexpr (SPLIT_MODE == 3)
+            store_part(args, work, batch, shared, p, acc);
+        else if (p.slice == 0)
             store_tile(args, work, batch, p, acc);
         gt_sync(); /* the ring is filled anew for the next matrix */
     }

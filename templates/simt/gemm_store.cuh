@@ -1,8 +1,9 @@
 /* gemm_store.cuh - part of gemm.cu, whose parameters it uses: from the sums in registers to D, to a
- * partial result in the workspace, or by atomics into D. */
+ * partial result in the workspace, by atomics into D, or through the shared memory of a cluster. */
 #ifndef GT_SIMT_GEMM_STORE_CUH
 #define GT_SIMT_GEMM_STORE_CUH
 
+#include "common/cluster.cuh"
 #include "simt/gemm_accumulate.cuh"
 
 /* Elements between rows of a partial result in the workspace: whole 16-byte pieces. */
@@ -131,4 +132,43 @@ GT_DEVICE void store_tile(const gt_args &args, const Work &work, long long batch
         store_whole<false>(args, work, batch, p, acc);
 }
 
+/* Adds up what the blocks of the cluster computed of the tile and stores the pieces of
+ * neighbouring elements that are this block's: number rank, rank + SPLIT_K, ... of every lane. */
+GT_DEVICE void store_part(const gt_args &args, const Work &work, long long batch, float *shared,
+                          const Position &p, const Accumulator &acc)
+{
+    constexpr int PER_SLICE = THREADS / WARPS_K, N = Lane::N;
+    constexpr int LENGTH = SWAP_AB ? TM : TN, PIECES = TM * TN / N;
+    const gt_output output = scaled_output(args, batch);
+    float *own = shared + threadIdx.x % PER_SLICE * N;
+
+    gt_sync(); /* the ring, or the sums of other slices, have been read */
+    if (p.slice == 0)
+#pragma unroll
+        for (int e = 0; e < TM * TN; e += N) {
+            int i = SWAP_AB ? e % LENGTH : e / LENGTH, j = SWAP_AB ? e / LENGTH : e % LENGTH;
+            float sum[N];
+#pragma unroll
+            for (int u = 0; u < N; u++)
+                sum[u] = args.alpha * (SWAP_AB ? acc.sum[i + u][j] : acc.sum[i][j + u]);
+            gt_store<N>(own + e * PER_SLICE, sum);
+        }
+    gt_cluster_sync();
+#pragma unroll 1
+    for (int piece = blockIdx.y; piece < PIECES && p.slice == 0; piece += SPLIT_K) {
+        int e = piece * N;
+        int i = SWAP_AB ? e % LENGTH : e / LENGTH, j = SWAP_AB ? e / LENGTH : e % LENGTH;
+        long long row = Lane::row(work, p, i, j), column = Lane::column(work, p, i, j);
+        float sum[N] = {};
+        for (int rank = 0; rank < SPLIT_K; rank++) {
+            float part[N];
+            gt_cluster_load<N>(part, own + e * PER_SLICE, rank);
+#pragma unroll
+            for (int u = 0; u < N; u++)
+                sum[u] += part[u];
+        }
+        gt_output_store<N>(output, row, column, sum);
+    }
+    gt_cluster_sync();
+}
 #endif

@@ -11,47 +11,13 @@
 #include "build.h"
 #include "err.h"
 #include "kernel.h"
-
-struct format {
-    const char *name;
-    int exponent, mantissa;
-    bool infinite; /* overflow becomes infinity, else the greatest number */
-    bool dense;    /* e4m3: of the largest exponent only the last mantissa is NaN */
-};
-
-static const struct format formats[] = {
-    {"f16", 5, 10, true, false},
-    {"bf16", 8, 7, true, false},
-    {"e4m3", 4, 3, false, true},
-    {"e5m2", 5, 2, false, false},
-};
+#include "numbers.h"
+#include "problem.h"
 
 struct functions {
     float (*value)(unsigned bits);
     unsigned (*bits)(float value);
 };
-
-static unsigned sign_bit(const struct format *f)
-{
-    return 1u << (f->exponent + f->mantissa);
-}
-
-/* Greatest magnitude pattern that is a finite number. */
-static unsigned greatest(const struct format *f)
-{
-    unsigned last = sign_bit(f) - 1;
-    return f->dense ? last - 1 : last - (1u << f->mantissa);
-}
-
-/* What a magnitude pattern means, were there numbers beyond the greatest. */
-static double number(const struct format *f, unsigned magnitude)
-{
-    int bias = (1 << (f->exponent - 1)) - 1, field = (int)(magnitude >> f->mantissa);
-    double fraction = magnitude & ((1u << f->mantissa) - 1);
-    if (field == 0)
-        return ldexp(fraction, 1 - bias - f->mantissa);
-    return ldexp(fraction + (1u << f->mantissa), field - bias - f->mantissa);
-}
 
 static bool same(float got, double want)
 {
@@ -59,36 +25,36 @@ static bool same(float got, double want)
 }
 
 /* Every pattern has its value. */
-static int wrong_values(const struct format *f, const struct functions *call)
+static int wrong_values(const struct gt_emu_format *f, const struct functions *call)
 {
     int wrong = 0;
-    for (unsigned bits = 0; bits < 2 * sign_bit(f); bits++) {
-        unsigned magnitude = bits & (sign_bit(f) - 1);
-        double want = magnitude <= greatest(f)                    ? number(f, magnitude)
-                      : !f->dense && magnitude == greatest(f) + 1 ? INFINITY
-                                                                  : NAN;
-        wrong += !same(call->value(bits), bits & sign_bit(f) ? -want : want);
+    for (unsigned bits = 0; bits < 2 * gt_emu_sign_bit(f); bits++) {
+        unsigned magnitude = bits & (gt_emu_sign_bit(f) - 1);
+        double want = magnitude <= gt_emu_greatest(f) ? gt_emu_magnitude(f, magnitude)
+                      : !f->dense && magnitude == gt_emu_greatest(f) + 1 ? INFINITY
+                                                                         : NAN;
+        wrong += !same(call->value(bits), bits & gt_emu_sign_bit(f) ? -want : want);
     }
     return wrong;
 }
 
 /* Both signs of a float between the numbers of patterns `low` and `low + 1` must become `want`. */
-static int wrong_roundings_of(const struct format *f, const struct functions *call, float from,
-                              unsigned want)
+static int wrong_roundings_of(const struct gt_emu_format *f, const struct functions *call,
+                              float from, unsigned want)
 {
-    return (call->bits(from) != want) + (call->bits(-from) != (want | sign_bit(f)));
+    return (call->bits(from) != want) + (call->bits(-from) != (want | gt_emu_sign_bit(f)));
 }
 
 /* Each number becomes itself; half way goes to the even one, next to half way to the nearer. */
-static int wrong_roundings(const struct format *f, const struct functions *call)
+static int wrong_roundings(const struct gt_emu_format *f, const struct functions *call)
 {
-    unsigned most = greatest(f);
+    unsigned most = gt_emu_greatest(f);
     int wrong = 0;
     for (unsigned low = 0; low <= most; low++) {
-        double half = (number(f, low) + number(f, low + 1)) / 2;
+        double half = (gt_emu_magnitude(f, low) + gt_emu_magnitude(f, low + 1)) / 2;
         float below = nextafterf((float)half, 0), above = nextafterf((float)half, INFINITY);
         unsigned high = low < most || f->infinite ? low + 1 : most;
-        wrong += wrong_roundings_of(f, call, (float)number(f, low), low);
+        wrong += wrong_roundings_of(f, call, (float)gt_emu_magnitude(f, low), low);
         if ((double)(float)half != half) /* bfloat16's last one is beyond float */
             continue;
         wrong += wrong_roundings_of(f, call, below, low);
@@ -120,13 +86,15 @@ static void *function(void *object, const char *name, const char *suffix)
     return found;
 }
 
-static void test_format(void *object, const struct format *f)
+static void test_format(void *object, enum gt_dtype type)
 {
+    const struct gt_emu_format *f = gt_emu_format(type);
+    const char *name = gt_dtype_name(type);
     struct functions call;
-    *(void **)&call.value = function(object, f->name, "_value");
-    *(void **)&call.bits = function(object, f->name, "_bits");
-    report("values", f->name, wrong_values(f, &call));
-    report("roundings", f->name, wrong_roundings(f, &call));
+    *(void **)&call.value = function(object, name, "_value");
+    *(void **)&call.bits = function(object, name, "_bits");
+    report("values", name, wrong_values(f, &call));
+    report("roundings", name, wrong_roundings(f, &call));
 }
 
 static void test_integer(void *object, const char *name, double least, double most)
@@ -162,8 +130,8 @@ int main(void)
         printf("Bail out! %s\n", err.msg);
         return 1;
     }
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        test_format(object, &formats[i]);
+    for (int type = GT_F16; type <= GT_E5M2; type++)
+        test_format(object, (enum gt_dtype)type);
     test_integer(object, "s8", -128, 127);
     test_integer(object, "s32", -2147483648.0, 2147483647.0);
     printf("1..%d\n# %d passed, %d failed\n", tests, tests - failed, failed);

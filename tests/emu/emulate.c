@@ -3,10 +3,11 @@
  *
  *   emulate [KERNEL]
  *
- * Of each kernel it runs the default point and those of tests/emu/points.txt, of a production
- * kernel also points that vary each of its parameters (sample.h).  A point runs in a process of its
- * own, two at a time; one that dies has failed.  Sources, objects and a log per point are left in
- * $BUILD/emu.  Prints TAP. */
+ * Of each kernel it runs the default point for all types it serves (gt_emu_types_of) and the points
+ * of tests/emu/points.txt, of a production kernel also points that vary each of its parameters,
+ * over which the types take turns (sample.h).  A point runs in a process of its own, two at a time;
+ * one that dies has failed.  Sources, objects and a log per point are left in $BUILD/emu.  Prints
+ * TAP. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 #include "err.h"
 #include "execute.h"
+#include "problem.h"
 #include "sample.h"
 
 #define LEAST_PROBLEMS 12 /* that a kernel must have run, over all its points */
@@ -43,7 +45,8 @@ struct place {
 };
 
 static struct job *add_job(struct jobs *jobs, const struct gt_kernel *kernel,
-                           const struct gt_point *point, const struct place *place)
+                           const struct gt_point *point, const struct gt_emu_types *types,
+                           const struct place *place)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
     struct job *job;
@@ -52,9 +55,13 @@ static struct job *add_job(struct jobs *jobs, const struct gt_kernel *kernel,
     if (!jobs->job)
         abort();
     job = &jobs->job[jobs->count];
-    *job = (struct job){
-        .emu = {.kernel = kernel, .point = *point, .layouts = ~0u, .data_dir = place->data_dir}};
+    *job = (struct job){.emu = {.kernel = kernel,
+                                .point = *point,
+                                .types = *types,
+                                .layouts = ~0u,
+                                .data_dir = place->data_dir}};
     gt_point_format(&text, kernel, point);
+    gt_strbuf_addf(&text, ":%s:%s", gt_dtype_name(types->type), gt_dtype_name(types->out));
     job->point_text = gt_strbuf_detach(&text);
     snprintf(job->path, sizeof job->path, "%s/%s-%zu", place->folder, kernel->name, jobs->count);
     jobs->count++;
@@ -64,9 +71,15 @@ static struct job *add_job(struct jobs *jobs, const struct gt_kernel *kernel,
 static void add_default(struct jobs *jobs, const struct gt_kernel *kernel,
                         const struct place *place)
 {
+    struct gt_emu_types types[GT_EMU_TYPES];
     struct gt_point point;
+    size_t pairs = gt_emu_types_of(types, kernel);
     gt_point_default(&point, kernel);
-    add_job(jobs, kernel, &point, place)->emu.epilogues = true;
+    for (size_t i = 0; i < pairs; i++) {
+        struct job *job = add_job(jobs, kernel, &point, &types[i], place);
+        job->emu.epilogues = types[i].out != GT_S32; /* which takes none */
+        job->emu.once = i > 0;
+    }
 }
 
 /* A production kernel's space is too large for a list: it is sampled. */
@@ -81,15 +94,35 @@ static void add_sample(struct jobs *jobs, const struct gt_kernel *kernel, const 
         exit(1);
     }
     for (size_t i = 0; i < count; i++) {
-        struct job *job = add_job(jobs, kernel, &sample[i].point, place);
+        struct job *job = add_job(jobs, kernel, &sample[i].point, &sample[i].types, place);
         job->emu.layouts = sample[i].layouts;
         job->emu.scale = sample[i].scale;
     }
     free(sample);
 }
 
-/* Lines "KERNEL POINT" or, of faults, "KERNEL POINT EXPECTED TEXT", which ends at two blanks; #
- * starts a comment. */
+/* Which types a listed point is run for: those behind a colon in its text (":bf16" or ":bf16:f32"),
+ * which goes from it, or else the kernel's first. */
+static bool listed_types(struct gt_emu_types *types, const struct gt_kernel *kernel, char *text)
+{
+    struct gt_emu_types served[GT_EMU_TYPES];
+    size_t pairs = gt_emu_types_of(served, kernel);
+    char *type = strchr(text, ':'), *out = type ? strchr(type + 1, ':') : NULL;
+    bool found = false;
+    if (out)
+        *out++ = '\0';
+    if (type)
+        *type++ = '\0';
+    for (size_t i = 0; i < pairs && !found; i++) {
+        *types = served[i];
+        found = !type || strcmp(type, gt_dtype_name(served[i].type)) == 0;
+    }
+    return found && (!out || (gt_dtype_parse(&types->out, out, strlen(out)) &&
+                              kernel->outs >> types->out & 1));
+}
+
+/* Lines "KERNEL POINT[:TYPE[:OUT]]" or, of faults, "KERNEL POINT EXPECTED TEXT", which ends at two
+ * blanks; # starts a comment. */
 static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, const char *list,
                        const char *only, const struct place *place)
 {
@@ -101,17 +134,19 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
         exit(1);
     }
     while (fgets(line, sizeof line, file)) {
-        struct gt_err err = {0, "a point is missing"};
+        struct gt_err err = {0, "a point is missing, or it names a type that is not served"};
+        struct gt_emu_types types;
         struct gt_point point;
         int words = sscanf(line, "%63s %511s %255[^\n]", name, text, expected);
         if (words < 1 || name[0] == '#' || (only && strcmp(only, name) != 0))
             continue;
         struct gt_kernel *kernel = words > 1 ? gt_kernels_find(kernels, name, &err) : NULL;
-        if (!kernel || gt_point_parse(&point, kernel, text, &err)) {
+        if (!kernel || !listed_types(&types, kernel, text) ||
+            gt_point_parse(&point, kernel, text, &err)) {
             fprintf(stderr, "%s: \"%s\": %s\n", path, name, err.msg);
             exit(1);
         }
-        struct job *job = add_job(jobs, kernel, &point, place);
+        struct job *job = add_job(jobs, kernel, &point, &types, place);
         job->emu.once = true;
         char *remark = words > 2 ? strstr(expected, "  ") : NULL;
         if (remark)

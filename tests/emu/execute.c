@@ -52,6 +52,46 @@ void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel)
         device->cc = kernel->max_cc;
 }
 
+/* Whether there is a D of type `out` for operands of `type`: s32 holds sums of 8-bit integers. */
+static bool fits(enum gt_dtype type, enum gt_dtype out)
+{
+    if (out == GT_S32)
+        return type == GT_S8;
+    return out != GT_TF32;
+}
+
+static bool has_type(const struct gt_emu_types *types, size_t count, bool of_d, int wanted)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((of_d ? types[i].out : types[i].type) == (enum gt_dtype)wanted)
+            return true;
+    return false;
+}
+
+/* Adds the pair if the kernel serves it and one side of it is new; the default pairs come first. */
+static void add_types(struct gt_emu_types *types, size_t *count, const struct gt_kernel *kernel,
+                      int type, int out)
+{
+    enum gt_accuracy least = gt_dtype_default_accuracy((enum gt_dtype)type);
+    if (!(kernel->types >> type & 1) || !(kernel->outs >> out & 1) ||
+        !fits((enum gt_dtype)type, (enum gt_dtype)out) ||
+        (has_type(types, *count, false, type) && has_type(types, *count, true, out)))
+        return;
+    types[(*count)++] = (struct gt_emu_types){(enum gt_dtype)type, (enum gt_dtype)out,
+                                              kernel->accuracy > least ? kernel->accuracy : least};
+}
+
+size_t gt_emu_types_of(struct gt_emu_types *types, const struct gt_kernel *kernel)
+{
+    size_t count = 0;
+    for (int type = 0; type < GT_DTYPE_COUNT; type++)
+        add_types(types, &count, kernel, type, (int)gt_dtype_default_out((enum gt_dtype)type));
+    for (int type = 0; type < GT_DTYPE_COUNT; type++)
+        for (int out = 0; out < GT_DTYPE_COUNT; out++)
+            add_types(types, &count, kernel, type, out);
+    return count;
+}
+
 static int write_file(const char *path, const struct gt_strbuf *text, struct gt_err *err)
 {
     FILE *file = fopen(path, "w");
@@ -137,6 +177,7 @@ static int launch_all(const struct build *build, const struct gt_geometry *geome
                                        .eager = second};
         memcpy(launch.grid, from->grid, sizeof launch.grid);
         memcpy(launch.block, from->block, sizeof launch.block);
+        memcpy(launch.cluster, from->cluster, sizeof launch.cluster);
         if (!launch.entry)
             return gt_err_set(err, GT_ECONFIG, "the template has no entry %s", from->entry);
         int status = gt_emu_run(&launch, err);
@@ -183,7 +224,7 @@ static int fit_case(const struct build *build, const struct gt_emu_case *cases,
     for (size_t i = 0; i < scales && !*found; i++) {
         int failed;
         gt_emu_case_problem(problem, cases, i < gt_emu_scale_count ? gt_emu_scales[i] : *own,
-                            build->trans_a, build->trans_b, build->epilogue);
+                            &build->job->types, build->trans_a, build->trans_b, build->epilogue);
         int status = gt_problem_check(problem, err);
         if (!status && gt_kernel_serves(candidate->kernel, problem, candidate->device, NULL)) {
             status = gt_candidate_valid(candidate, &failed, err);

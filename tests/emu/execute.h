@@ -10,6 +10,7 @@
 struct gt_emu_job {
     const struct gt_kernel *kernel;
     struct gt_point point;
+    struct gt_emu_types types;
     unsigned layouts;          /* bit (1u << (trans_a * 2 + trans_b)) */
     bool epilogues;            /* all that are served, not only none */
     bool once;                 /* each case under one schedule, they alternate; else under both */
@@ -21,6 +22,12 @@ struct gt_emu_job {
 struct gt_emu_tally {
     int builds, problems, passed, failed;
 };
+
+/* All that the kernel serves of types: each type of A and B with the first type of D that fits it,
+ * then each type of D not yet among them with the first of A and B that fits.  Fills types[0 ..
+ * return value), at most GT_EMU_TYPES. */
+size_t gt_emu_types_of(struct gt_emu_types *types, const struct gt_kernel *kernel);
+#define GT_EMU_TYPES (2 * GT_DTYPE_COUNT)
 
 /* A GPU with a single SM, so that split and persistent kernels need few blocks. */
 void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel);

@@ -14,19 +14,22 @@
 #define STACK_BYTES (128 * 1024) /* of which the lowest page is not accessible */
 #define GUARD_BYTES 4096
 #define WARP        32
-#define MAX_THREADS 1024
-#define GATHER      128 /* bytes that a lane hands to its warp at most (mma_emulate.h) */
+#define MAX_THREADS 1024 /* of a block */
+#define MAX_CLUSTER 16   /* blocks */
+#define MAX_FIBERS  4096 /* threads of a cluster */
+#define GATHER      128  /* bytes that a lane hands to its warp at most (mma_emulate.h) */
 
 struct index {
     unsigned x, y, z;
 };
 
-/* Read by the kernels: threadIdx, blockIdx, blockDim, gridDim. */
+/* Read by the kernels: threadIdx, blockIdx, blockDim, gridDim, the block's rank in its cluster. */
 struct gt_emu_position {
     struct index thread, block, block_size, grid_size;
+    unsigned rank;
 } gt_emu_now;
 
-enum wait { RUNNABLE, AT_BLOCK_BARRIER, AT_WARP_BARRIER, RETURNED };
+enum wait { RUNNABLE, AT_BLOCK_BARRIER, AT_WARP_BARRIER, AT_CLUSTER_BARRIER, RETURNED };
 
 struct copy {
     void *shared;
@@ -59,18 +62,26 @@ struct gathering {
     unsigned char lane[2][WARP][GATHER];
 };
 
+/* A block of the cluster that runs, and its shared memory. */
+struct block {
+    struct index index;
+    void *dynamic_shared;
+    struct static_array statics[16];
+    size_t static_count;
+};
+
 static struct machine {
     const struct gt_emu_launch *launch;
     struct gt_err *err;
     int status;
     struct gt_fiber scheduler;
-    struct thread *thread, *running;
-    struct gathering *warp;
-    unsigned threads;
+    struct thread *thread, *running; /* threads of block 0 of the cluster, of block 1, ... */
+    unsigned threads;                /* of a block */
+    struct gathering *warp;          /* warps of block 0, of block 1, ... */
+    unsigned warps;                  /* of a block */
+    struct block block[MAX_CLUSTER];
+    unsigned blocks; /* of a cluster */
     unsigned char *stacks;
-    void *dynamic_shared;
-    struct static_array statics[16];
-    size_t static_count;
 } machine;
 
 void gt_emu_barrier(const char *file, int line);
@@ -83,6 +94,8 @@ void *gt_emu_static_shared(const void *key, unsigned long bytes);
 void gt_emu_copy(void *shared, const void *global, int bytes, int valid);
 void gt_emu_copy_commit(void);
 void gt_emu_copy_wait(int pending);
+void gt_emu_cluster_barrier(const char *file, int line);
+void *gt_emu_cluster_shared(const void *own, unsigned rank, const char *file, int line);
 
 /* Gives the launch up from within a thread; the first sentence stands. */
 #define ABANDON(...)                                                     \
@@ -114,27 +127,30 @@ void gt_emu_warp_barrier(unsigned mask, const char *file, int line)
 
 unsigned gt_emu_shuffle(unsigned mask, unsigned value, int lane, const char *file, int line)
 {
-    size_t self = (size_t)(machine.running - machine.thread);
+    struct thread *block = machine.thread + gt_emu_now.rank * machine.threads;
+    size_t self = (size_t)(machine.running - block);
     size_t other = self / WARP * WARP + (size_t)lane;
     if (other >= machine.threads)
         ABANDON("%s:%d: thread %zu shuffles with lane %d, which does not exist", file, line, self,
                 lane);
-    machine.thread[self].exchanged = value;
+    block[self].exchanged = value;
     gt_emu_warp_barrier(mask, file, line);
-    value = machine.thread[other].exchanged;
+    value = block[other].exchanged;
     gt_emu_warp_barrier(mask, file, line);
     return value;
 }
 
 const void *gt_emu_gather(const void *mine, int bytes, const char *file, int line)
 {
-    size_t self = (size_t)(machine.running - machine.thread), warp = self / WARP;
+    unsigned rank = gt_emu_now.rank;
+    size_t self = (size_t)(machine.running - machine.thread) - rank * machine.threads;
+    struct gathering *warp = &machine.warp[rank * machine.warps + self / WARP];
     unsigned turn = machine.running->gathered++ % 2;
-    if ((warp + 1) * WARP > machine.threads)
+    if ((self / WARP + 1) * WARP > machine.threads)
         ABANDON("%s:%d: a warp of fewer than %d threads works together", file, line, WARP);
-    memcpy(machine.warp[warp].lane[turn][self % WARP], mine, (size_t)bytes);
+    memcpy(warp->lane[turn][self % WARP], mine, (size_t)bytes);
     wait_at(AT_WARP_BARRIER, file, line);
-    return machine.warp[warp].lane[turn];
+    return warp->lane[turn];
 }
 
 static bool inside(const void *address, int bytes, const void *memory, size_t size)
@@ -145,9 +161,10 @@ static bool inside(const void *address, int bytes, const void *memory, size_t si
 
 void gt_emu_check_shared(const void *address, int bytes, const char *file, int line)
 {
-    bool found = inside(address, bytes, machine.dynamic_shared, machine.launch->shared_bytes);
-    for (size_t i = 0; i < machine.static_count; i++)
-        found |= inside(address, bytes, machine.statics[i].memory, machine.statics[i].bytes);
+    const struct block *block = &machine.block[gt_emu_now.rank];
+    bool found = inside(address, bytes, block->dynamic_shared, machine.launch->shared_bytes);
+    for (size_t i = 0; i < block->static_count; i++)
+        found |= inside(address, bytes, block->statics[i].memory, block->statics[i].bytes);
     if (!found || (uintptr_t)address % (unsigned)bytes)
         ABANDON("%s:%d: %p is no multiple of %d in shared memory", file, line, address, bytes);
 }
@@ -163,19 +180,40 @@ static void *shared_memory(size_t bytes)
 
 void *gt_emu_dynamic_shared(void)
 {
-    return machine.dynamic_shared;
+    return machine.block[gt_emu_now.rank].dynamic_shared;
 }
 
 void *gt_emu_static_shared(const void *key, unsigned long bytes)
 {
-    for (size_t i = 0; i < machine.static_count; i++)
-        if (machine.statics[i].key == key)
-            return machine.statics[i].memory;
-    if (machine.static_count == sizeof machine.statics / sizeof *machine.statics)
-        ABANDON("more than %zu static shared arrays", machine.static_count);
+    struct block *block = &machine.block[gt_emu_now.rank];
+    for (size_t i = 0; i < block->static_count; i++)
+        if (block->statics[i].key == key)
+            return block->statics[i].memory;
+    if (block->static_count == sizeof block->statics / sizeof *block->statics)
+        ABANDON("more than %zu static shared arrays", block->static_count);
     void *memory = shared_memory(bytes);
-    machine.statics[machine.static_count++] = (struct static_array){key, memory, bytes};
+    block->statics[block->static_count++] = (struct static_array){key, memory, bytes};
     return memory;
+}
+
+void gt_emu_cluster_barrier(const char *file, int line)
+{
+    wait_at(AT_CLUSTER_BARRIER, file, line);
+}
+
+void *gt_emu_cluster_shared(const void *own, unsigned rank, const char *file, int line)
+{
+    const struct block *self = &machine.block[gt_emu_now.rank];
+    size_t offset = (size_t)((const char *)own - (const char *)self->dynamic_shared);
+    if (rank >= machine.blocks)
+        ABANDON("%s:%d: block %u of a cluster of %u", file, line, rank, machine.blocks);
+    if (offset >= machine.launch->shared_bytes)
+        ABANDON("%s:%d: %p is not in the block's dynamic shared memory", file, line, own);
+    for (unsigned i = 0; i < machine.threads; i++)
+        if (machine.thread[rank * machine.threads + i].wait == RETURNED)
+            ABANDON("%s:%d: shared memory of block %u of the cluster, whose thread %u has returned",
+                    file, line, rank, i);
+    return (char *)machine.block[rank].dynamic_shared + offset;
 }
 
 static void perform(const struct copy *copy)
@@ -237,12 +275,18 @@ static void thread_start(void)
     gt_fiber_leave(&machine.running->fiber, &machine.scheduler);
 }
 
+static struct index index_of(unsigned long number, const unsigned size[3])
+{
+    return (struct index){(unsigned)(number % size[0]), (unsigned)(number / size[0] % size[1]),
+                          (unsigned)(number / size[0] / size[1])};
+}
+
 static void resume(unsigned number)
 {
-    const unsigned *block = machine.launch->block;
     machine.running = &machine.thread[number];
-    gt_emu_now.thread = (struct index){number % block[0], number / block[0] % block[1],
-                                       number / block[0] / block[1]};
+    gt_emu_now.rank = number / machine.threads;
+    gt_emu_now.block = machine.block[gt_emu_now.rank].index;
+    gt_emu_now.thread = index_of(number % machine.threads, machine.launch->block);
     gt_fiber_switch(&machine.scheduler, &machine.running->fiber);
 }
 
@@ -269,54 +313,80 @@ static void release(unsigned first, unsigned last)
 static void describe(char *text, size_t size, unsigned number)
 {
     const struct thread *thread = &machine.thread[number];
+    const struct index block = machine.block[number / machine.threads].index;
+    int length = snprintf(text, size, "thread %u of block (%u, %u, %u) ", number % machine.threads,
+                          block.x, block.y, block.z);
     if (thread->wait == RETURNED)
-        snprintf(text, size, "thread %u has returned", number);
+        snprintf(text + length, size - (size_t)length, "has returned");
     else
-        snprintf(text, size, "thread %u waits at %s:%d", number, thread->file, thread->line);
+        snprintf(text + length, size - (size_t)length, "waits at %s:%d", thread->file,
+                 thread->line);
 }
 
-/* No thread can go on, and they are not at one barrier: names two that differ. */
+/* No thread can go on, and they are not at one barrier: names two that differ, of one block if
+ * there are such. */
 static int diverged(void)
 {
     char one[512], two[512];
-    unsigned other = 1;
-    while (other + 1 < machine.threads && together(0, other + 1, machine.thread[0].wait))
+    unsigned first = 0, all = machine.blocks * machine.threads, other;
+    for (unsigned i = 0; i < all; i += machine.threads)
+        if (!together(i, i + machine.threads, machine.thread[i].wait)) {
+            first = i;
+            break;
+        }
+    other = first + 1;
+    while (other + 1 < all && together(first, other + 1, machine.thread[first].wait))
         other++;
-    describe(one, sizeof one, 0);
+    describe(one, sizeof one, first);
     describe(two, sizeof two, other);
-    return gt_err_set(machine.err, GT_ECUDA,
-                      "divergence at a barrier in block (%u, %u, %u): %.400s, but %.400s",
-                      gt_emu_now.block.x, gt_emu_now.block.y, gt_emu_now.block.z, one, two);
+    return gt_err_set(machine.err, GT_ECUDA, "divergence at a barrier: %.400s, but %.400s", one,
+                      two);
+}
+
+/* Opens the barriers within the block whose threads start at `first`: whether there was one. */
+static bool open_block(unsigned first)
+{
+    bool opened = false;
+    unsigned end = first + machine.threads;
+    for (unsigned warp = first; warp < end; warp += WARP) {
+        unsigned last = warp + WARP < end ? warp + WARP : end;
+        if (together(warp, last, AT_WARP_BARRIER)) {
+            release(warp, last);
+            opened = true;
+        }
+    }
+    if (!opened && together(first, end, AT_BLOCK_BARRIER)) {
+        release(first, end);
+        opened = true;
+    }
+    return opened;
 }
 
 /* After every thread ran as far as it could: opens barriers.  *done: all have returned. */
 static int open_barriers(bool *done)
 {
+    unsigned all = machine.blocks * machine.threads;
     bool opened = false;
-    *done = together(0, machine.threads, RETURNED);
+    *done = together(0, all, RETURNED);
     if (*done)
         return GT_OK;
-    for (unsigned first = 0; first < machine.threads; first += WARP) {
-        unsigned last = first + WARP < machine.threads ? first + WARP : machine.threads;
-        if (together(first, last, AT_WARP_BARRIER)) {
-            release(first, last);
-            opened = true;
-        }
-    }
+    for (unsigned first = 0; first < all; first += machine.threads)
+        opened |= open_block(first);
     if (opened)
         return GT_OK;
-    if (!together(0, machine.threads, AT_BLOCK_BARRIER))
+    if (!together(0, all, AT_CLUSTER_BARRIER))
         return diverged();
-    release(0, machine.threads);
+    release(0, all);
     return GT_OK;
 }
 
 static int run_threads(void)
 {
+    unsigned all = machine.blocks * machine.threads;
     bool done = false;
     while (!done) {
-        for (unsigned i = 0; i < machine.threads; i++) {
-            unsigned number = machine.launch->reverse ? machine.threads - 1 - i : i;
+        for (unsigned i = 0; i < all; i++) {
+            unsigned number = machine.launch->reverse ? all - 1 - i : i;
             if (machine.thread[number].wait == RUNNABLE)
                 resume(number);
             if (machine.status)
@@ -329,11 +399,16 @@ static int run_threads(void)
     return GT_OK;
 }
 
-static int run_block(void)
+/* Runs the cluster whose first block is `origin`; its blocks are numbered x first. */
+static int run_cluster(struct index origin)
 {
-    machine.dynamic_shared = shared_memory(machine.launch->shared_bytes);
-    machine.static_count = 0;
-    for (unsigned i = 0; i < machine.threads; i++) {
+    for (unsigned i = 0; i < machine.blocks; i++) {
+        struct index at = index_of(i, machine.launch->cluster);
+        machine.block[i].index = (struct index){origin.x + at.x, origin.y + at.y, origin.z + at.z};
+        machine.block[i].dynamic_shared = shared_memory(machine.launch->shared_bytes);
+        machine.block[i].static_count = 0;
+    }
+    for (unsigned i = 0; i < machine.blocks * machine.threads; i++) {
         struct thread *thread = &machine.thread[i];
         gt_fiber_init(&thread->fiber, machine.stacks + (size_t)i * STACK_BYTES + GUARD_BYTES,
                       STACK_BYTES - GUARD_BYTES, thread_start);
@@ -342,36 +417,44 @@ static int run_block(void)
         thread->committed = 0;
     }
     int status = run_threads();
-    free(machine.dynamic_shared);
-    for (size_t i = 0; i < machine.static_count; i++)
-        free(machine.statics[i].memory);
-    return status;
-}
-
-static int run_blocks(void)
-{
-    const unsigned *grid = machine.launch->grid;
-    unsigned long blocks = (unsigned long)grid[0] * grid[1] * grid[2];
-    int status = GT_OK;
-    for (unsigned long i = 0; i < blocks && !status; i++) {
-        unsigned long number = machine.launch->reverse ? blocks - 1 - i : i;
-        gt_emu_now.block =
-            (struct index){(unsigned)(number % grid[0]), (unsigned)(number / grid[0] % grid[1]),
-                           (unsigned)(number / grid[0] / grid[1])};
-        status = run_block();
+    for (unsigned i = 0; i < machine.blocks; i++) {
+        free(machine.block[i].dynamic_shared);
+        for (size_t j = 0; j < machine.block[i].static_count; j++)
+            free(machine.block[i].statics[j].memory);
     }
     return status;
 }
 
-/* The stacks of a whole block, made once: their pages stay from launch to launch. */
+static int run_clusters(void)
+{
+    const unsigned *cluster = machine.launch->cluster, *grid = machine.launch->grid;
+    unsigned count[3];
+    int status = GT_OK;
+    for (int i = 0; i < 3; i++) {
+        if (grid[i] % cluster[i])
+            return gt_err_set(machine.err, GT_ECUDA,
+                              "a grid of %u blocks is no multiple of clusters of %u", grid[i],
+                              cluster[i]);
+        count[i] = grid[i] / cluster[i];
+    }
+    unsigned long clusters = (unsigned long)count[0] * count[1] * count[2];
+    for (unsigned long i = 0; i < clusters && !status; i++) {
+        struct index at = index_of(machine.launch->reverse ? clusters - 1 - i : i, count);
+        status =
+            run_cluster((struct index){at.x * cluster[0], at.y * cluster[1], at.z * cluster[2]});
+    }
+    return status;
+}
+
+/* The stacks of a whole cluster, made once: their pages stay from launch to launch. */
 static unsigned char *make_stacks(void)
 {
-    size_t bytes = (size_t)MAX_THREADS * STACK_BYTES;
+    size_t bytes = (size_t)MAX_FIBERS * STACK_BYTES;
     unsigned char *stacks = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stacks == MAP_FAILED)
         abort();
-    for (size_t i = 0; i < MAX_THREADS; i++)
+    for (size_t i = 0; i < MAX_FIBERS; i++)
         if (mprotect(stacks + i * STACK_BYTES, GUARD_BYTES, PROT_NONE))
             abort();
     return stacks;
@@ -381,23 +464,35 @@ int gt_emu_run(const struct gt_emu_launch *launch, struct gt_err *err)
 {
     static unsigned char *stacks;
     unsigned threads = launch->block[0] * launch->block[1] * launch->block[2];
+    unsigned blocks = launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+    unsigned fibers = blocks * threads;
     int status;
 
     if (threads == 0 || threads > MAX_THREADS)
         return gt_err_set(err, GT_ECUDA, "a block of %u threads: 1 to 1024 are allowed", threads);
+    if (blocks == 0 || blocks > MAX_CLUSTER || fibers > MAX_FIBERS)
+        return gt_err_set(
+            err, GT_ECUDA,
+            "a cluster of %u blocks of %u threads: 1 to %d blocks, %d threads are allowed", blocks,
+            threads, MAX_CLUSTER, MAX_FIBERS);
     if (!stacks)
         stacks = make_stacks();
-    machine = (struct machine){.launch = launch, .err = err, .threads = threads, .stacks = stacks};
+    machine = (struct machine){.launch = launch,
+                               .err = err,
+                               .threads = threads,
+                               .warps = (threads + WARP - 1) / WARP,
+                               .blocks = blocks,
+                               .stacks = stacks};
     gt_emu_now.block_size = (struct index){launch->block[0], launch->block[1], launch->block[2]};
     gt_emu_now.grid_size = (struct index){launch->grid[0], launch->grid[1], launch->grid[2]};
-    machine.thread = calloc(threads, sizeof *machine.thread);
-    machine.warp = calloc((threads + WARP - 1) / WARP, sizeof *machine.warp);
+    machine.thread = calloc(fibers, sizeof *machine.thread);
+    machine.warp = calloc((size_t)blocks * machine.warps, sizeof *machine.warp);
     if (!machine.thread || !machine.warp)
         abort();
-    status = run_blocks();
-    for (unsigned i = 0; i < threads && status; i++)
+    status = run_clusters();
+    for (unsigned i = 0; i < fibers && status; i++)
         gt_fiber_clean(stacks + (size_t)i * STACK_BYTES + GUARD_BYTES, STACK_BYTES - GUARD_BYTES);
-    for (unsigned i = 0; i < threads; i++)
+    for (unsigned i = 0; i < fibers; i++)
         free(machine.thread[i].copies);
     free(machine.warp);
     free(machine.thread);

@@ -1,5 +1,6 @@
-/* machine.h - test: a GPU's execution model on the CPU: blocks one after the other, the threads of
- * a block as fibers, barriers, shared memory and asynchronous copies.
+/* machine.h - test: a GPU's execution model on the CPU: clusters one after the other (most
+ * are of a single block), the threads of a cluster as fibers, barriers, shared memory and
+ * asynchronous copies.
  *
  * Between two barriers each thread runs alone, as far ahead of the others as it can: a missing
  * barrier is wrong here every time, not once in a thousand launches.  Shared memory starts as NaN,
@@ -17,7 +18,7 @@ struct gt_emu_launch {
         const struct gt_emu_launch *launch); /* calls entry with its argument, once a thread */
     void *entry;
     const void *args;
-    unsigned grid[3], block[3], shared_bytes;
+    unsigned grid[3], block[3], cluster[3], shared_bytes;
     bool reverse; /* run the threads, and the blocks, last to first */
     bool eager;   /* asynchronous copies happen when issued, not when waited for */
 };

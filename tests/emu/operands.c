@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "numbers.h"
 #include "problem.h"
 
 /* Every rule of BLAS at least once, sizes of one, sizes around and beyond the tiles. */
@@ -30,6 +31,11 @@ const struct gt_emu_case gt_emu_cases[] = {
     {19, 23, 26, 1, 3, 0, 5, 2, 2, -1, 4, true},
     {66, 67, 130, 4, 0, 4, 0, 1, 1, 0, 16, false},
     {261, 259, 37, 4, 4, 0, 4, 1, 1, 0.5, 16, false},
+    /* thin ones */
+    {3, 100, 261, 1, 0, 0, 0, 1, 1, 0, 4, false},
+    {8, 136, 300, 4, 0, 4, 0, 2, 1, 1, 16, false},
+    {16, 72, 520, 4, 0, 0, 0, 1, 1, 0, 16, false},
+    {50, 35, 264, 4, 4, 0, 4, 1, -1, 2, 16, true},
 };
 const size_t gt_emu_case_count = sizeof gt_emu_cases / sizeof *gt_emu_cases;
 
@@ -42,36 +48,59 @@ const struct gt_emu_scale gt_emu_scales[] = {
 };
 const size_t gt_emu_scale_count = sizeof gt_emu_scales / sizeof *gt_emu_scales;
 
-static int64_t stride(int64_t row, int multiple, int pad)
+/* Elements of the case's unit of length. */
+static int64_t unit(const struct gt_emu_case *cases, enum gt_dtype type)
 {
-    return (row + multiple - 1) / multiple * multiple + pad;
+    return cases->multiple == 1 ? 1 : 4 / gt_dtype_size(type);
+}
+
+/* A leading dimension, at least 1, for rows of `row` elements. */
+static int64_t leading(const struct gt_emu_case *cases, enum gt_dtype type, int64_t row, int pad)
+{
+    int64_t multiple = cases->multiple * unit(cases, type);
+    int64_t ld = (row + multiple - 1) / multiple * multiple + pad * unit(cases, type);
+    return ld ? ld : multiple;
+}
+
+/* A result of s32 takes whole alpha and beta only: halves become threes. */
+static double factor(double from, enum gt_dtype out)
+{
+    return out == GT_S32 && from == 0.5 ? 3 : from;
+}
+
+static void set_types(struct gt_problem *problem, const struct gt_emu_types *types, int align)
+{
+    int64_t in = gt_dtype_size(types->type), out = gt_dtype_size(types->out);
+    problem->type = types->type;
+    problem->out = types->out;
+    problem->acc = gt_dtype_default_acc(types->type);
+    problem->accuracy = types->accuracy;
+    problem->align = (unsigned char)(align > 4 ? align : in > out ? in : out);
 }
 
 void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *cases,
-                         struct gt_emu_scale by, bool trans_a, bool trans_b, unsigned epilogue)
+                         struct gt_emu_scale by, const struct gt_emu_types *types, bool trans_a,
+                         bool trans_b, unsigned epilogue)
 {
+    enum gt_dtype in = types->type, out = types->out;
     gt_problem_init(problem, cases->m * by.m, cases->n * by.n, cases->k * by.k);
+    set_types(problem, types, cases->align);
     problem->trans_a = trans_a;
     problem->trans_b = trans_b;
     problem->epilogue = (unsigned char)epilogue;
-    problem->align = (unsigned char)cases->align;
     problem->batch = cases->batch;
-    problem->alpha = cases->alpha;
-    problem->beta = cases->beta;
-    problem->lda = stride(gt_problem_cols(problem, GT_OPERAND_A), cases->multiple, cases->pad_a);
-    problem->ldb = stride(gt_problem_cols(problem, GT_OPERAND_B), cases->multiple, cases->pad_b);
-    problem->ldc = stride(problem->n, cases->multiple, cases->pad_c);
-    if (problem->lda == 0)
-        problem->lda = cases->multiple;
-    if (problem->ldb == 0)
-        problem->ldb = cases->multiple;
+    problem->alpha = factor(cases->alpha, out);
+    problem->beta = factor(cases->beta, out);
+    problem->lda = leading(cases, in, gt_problem_cols(problem, GT_OPERAND_A), cases->pad_a);
+    problem->ldb = leading(cases, in, gt_problem_cols(problem, GT_OPERAND_B), cases->pad_b);
+    problem->ldc = leading(cases, out, problem->n, cases->pad_c);
     problem->stride_a = problem->lda * gt_problem_rows(problem, GT_OPERAND_A);
     problem->stride_b = problem->ldb * gt_problem_rows(problem, GT_OPERAND_B);
     problem->stride_c = problem->ldc * problem->m;
     if (cases->batch > 1) { /* matrices apart by more than their rows */
-        problem->stride_a += cases->multiple;
-        problem->stride_b += 2 * (int64_t)cases->multiple;
-        problem->stride_c += cases->multiple;
+        problem->stride_a += cases->multiple * unit(cases, in);
+        problem->stride_b += 2 * cases->multiple * unit(cases, in);
+        problem->stride_c += cases->multiple * unit(cases, out);
     }
 }
 
@@ -81,54 +110,62 @@ static unsigned next(unsigned *seed)
     return *seed >> 16;
 }
 
-static float *allocate(struct gt_emu_operands *operands, int slot, int64_t elements, int align)
+static void *allocate(struct gt_emu_operands *operands, int slot, enum gt_dtype type,
+                      int64_t elements, int align)
 {
     /* The address is a multiple of `align` bytes and, below 16, of no larger power of two. */
-    size_t shift = align < 16 ? (size_t)align / sizeof(float) : 0;
-    float *block = malloc(((size_t)elements + shift) * sizeof(float) + (elements == 0));
+    size_t shift = align < 16 ? (size_t)align : 0;
+    size_t bytes = (size_t)(elements * gt_dtype_size(type)) + shift;
+    char *block = malloc(bytes + (bytes == 0));
     if (!block)
         abort();
-    for (size_t i = 0; i < (size_t)elements + shift; i++)
-        block[i] = NAN;
+    memset(block, gt_emu_poison(type), bytes);
     operands->block[slot] = block;
     return block + shift;
 }
 
-/* A matrix per batch, NaN elsewhere. */
-static void fill(float *to, int64_t rows, int64_t columns, int64_t ld, int64_t batch,
-                 int64_t batch_stride, unsigned seed)
+/* A matrix per batch of whole numbers from -range to range, poison elsewhere. */
+static void fill(void *to, const struct gt_problem *p, enum gt_operand operand, int range,
+                 unsigned seed)
 {
-    for (int64_t z = 0; z < batch; z++)
-        for (int64_t i = 0; i < rows; i++)
-            for (int64_t j = 0; j < columns; j++)
-                to[z * batch_stride + i * ld + j] = (float)((int)(next(&seed) % 9) - 4);
+    for (int64_t z = 0; z < p->batch; z++)
+        for (int64_t i = 0; i < gt_problem_rows(p, operand); i++)
+            for (int64_t j = 0; j < gt_problem_cols(p, operand); j++)
+                gt_emu_set(gt_problem_dtype(p, operand), to,
+                           z * gt_problem_stride(p, operand) + i * gt_problem_ld(p, operand) + j,
+                           (int)(next(&seed) % (2 * (unsigned)range + 1)) - range);
+}
+
+/* Of 8-bit floats only ones: tensor cores add their products with few bits. */
+static int range_of(enum gt_dtype type)
+{
+    return type == GT_E4M3 || type == GT_E5M2 ? 1 : 4;
 }
 
 void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_problem *problem,
                           bool in_place, unsigned seed)
 {
     const struct gt_problem *p = problem;
-    size_t elements_c = (size_t)gt_problem_elements(p, GT_OPERAND_C);
+    int64_t elements_c = gt_problem_elements(p, GT_OPERAND_C);
 
-    operands->a = allocate(operands, 0, gt_problem_elements(p, GT_OPERAND_A), p->align);
-    operands->b = allocate(operands, 1, gt_problem_elements(p, GT_OPERAND_B), p->align);
-    operands->d = allocate(operands, 2, (int64_t)elements_c, p->align);
-    operands->c = in_place ? operands->d : allocate(operands, 3, (int64_t)elements_c, p->align);
-    operands->bias = allocate(operands, 4, p->n, p->align);
-    operands->original_d = allocate(operands, 5, (int64_t)elements_c, 16);
+    operands->a = allocate(operands, 0, p->type, gt_problem_elements(p, GT_OPERAND_A), p->align);
+    operands->b = allocate(operands, 1, p->type, gt_problem_elements(p, GT_OPERAND_B), p->align);
+    operands->d = allocate(operands, 2, p->out, elements_c, p->align);
+    operands->c = in_place ? operands->d : allocate(operands, 3, p->out, elements_c, p->align);
+    operands->bias = allocate(operands, 4, p->out, p->n, p->align);
+    operands->original_d = allocate(operands, 5, p->out, elements_c, 16);
     if (in_place)
         operands->block[3] = NULL;
     operands->block[6] = NULL;
     if (p->alpha != 0) {
-        fill(operands->a, gt_problem_rows(p, GT_OPERAND_A), gt_problem_cols(p, GT_OPERAND_A),
-             p->lda, p->batch, p->stride_a, seed + 1);
-        fill(operands->b, gt_problem_rows(p, GT_OPERAND_B), gt_problem_cols(p, GT_OPERAND_B),
-             p->ldb, p->batch, p->stride_b, seed + 2);
+        fill(operands->a, p, GT_OPERAND_A, range_of(p->type), seed + 1);
+        fill(operands->b, p, GT_OPERAND_B, range_of(p->type), seed + 2);
     }
     if (p->beta != 0)
-        fill(operands->c, p->m, p->n, p->ldc, p->batch, p->stride_c, seed + 3);
-    fill(operands->bias, 1, p->n, p->n, 1, 0, seed + 4);
-    memcpy(operands->original_d, operands->d, elements_c * sizeof(float));
+        fill(operands->c, p, GT_OPERAND_C, 4, seed + 3);
+    for (int64_t j = 0; j < p->n; j++)
+        gt_emu_set(p->out, operands->bias, j, (int)((seed + 7 * j) % 9) - 4);
+    memcpy(operands->original_d, operands->d, (size_t)(elements_c * gt_dtype_size(p->out)));
 }
 
 void gt_emu_operands_release(struct gt_emu_operands *operands)
@@ -162,22 +199,43 @@ void gt_emu_operands_args(struct gt_args *args, const struct gt_emu_operands *op
     };
 }
 
-static double reference(const struct gt_emu_operands *operands, const struct gt_problem *p,
-                        int64_t z, int64_t i, int64_t j)
+/* The operands as numbers: they are read many times. */
+struct numbers {
+    double *a, *b;
+};
+
+static double *numbers_of(const struct gt_problem *p, enum gt_operand operand, const void *from)
 {
-    const float *a = operands->a + z * p->stride_a, *b = operands->b + z * p->stride_b;
-    double value = 0;
-    if (p->alpha != 0)
-        for (int64_t k = 0; k < p->k; k++)
-            value += (double)a[p->trans_a ? k * p->lda + i : i * p->lda + k] *
-                     b[p->trans_b ? j * p->ldb + k : k * p->ldb + j];
-    value *= p->alpha;
-    if (p->beta != 0) {
-        const float *c = operands->c == operands->d ? operands->original_d : operands->c;
-        value += p->beta * c[z * p->stride_c + i * p->ldc + j];
-    }
+    int64_t count = gt_problem_elements(p, operand);
+    double *numbers = malloc((size_t)(count + 1) * sizeof *numbers);
+    if (!numbers)
+        abort();
+    for (int64_t i = 0; i < count; i++)
+        numbers[i] = gt_emu_get(p->type, from, i);
+    return numbers;
+}
+
+static double product(const struct numbers *numbers, const struct gt_problem *p, int64_t z,
+                      int64_t i, int64_t j)
+{
+    const double *a = numbers->a + z * p->stride_a + (p->trans_a ? i : i * p->lda);
+    const double *b = numbers->b + z * p->stride_b + (p->trans_b ? j * p->ldb : j);
+    int64_t step_a = p->trans_a ? p->lda : 1, step_b = p->trans_b ? 1 : p->ldb;
+    double sum = 0;
+    for (int64_t k = 0; k < p->k; k++)
+        sum += a[k * step_a] * b[k * step_b];
+    return sum;
+}
+
+static double reference(const struct gt_emu_operands *operands, const struct numbers *numbers,
+                        const struct gt_problem *p, int64_t z, int64_t i, int64_t j)
+{
+    const void *c = operands->c == operands->d ? operands->original_d : operands->c;
+    double value = p->alpha != 0 ? p->alpha * product(numbers, p, z, i, j) : 0;
+    if (p->beta != 0)
+        value += p->beta * gt_emu_get(p->out, c, z * p->stride_c + i * p->ldc + j);
     if (p->epilogue & GT_EPILOGUE_BIAS)
-        value += operands->bias[j];
+        value += gt_emu_get(p->out, operands->bias, j);
     if (p->epilogue & GT_EPILOGUE_RELU)
         value = value < 0 ? 0 : value;
     if (p->epilogue & GT_EPILOGUE_GELU)
@@ -185,27 +243,49 @@ static double reference(const struct gt_emu_operands *operands, const struct gt_
     return value;
 }
 
+/* Whether `got` is the value rounded.  Of GELU, erff rounds and 1 + erf cancels for negative
+ * values, so that the neighbour of the rounded value may be right; all else is exact. */
+static bool right(const struct gt_problem *p, double got, double value)
+{
+    double slack = p->epilogue & GT_EPILOGUE_GELU ? 4e-6 * fmax(1, fabs(value)) : 0;
+    return got >= gt_emu_round(p->out, value - slack) && got <= gt_emu_round(p->out, value + slack);
+}
+
+/* Judges one element of what D spans. */
+static int check_element(const struct gt_emu_operands *operands, const struct numbers *numbers,
+                         const struct gt_problem *p, int64_t at, struct gt_err *err)
+{
+    int64_t z = p->batch > 1 ? at / p->stride_c : 0, size = gt_dtype_size(p->out);
+    int64_t i = (at - z * p->stride_c) / p->ldc, j = (at - z * p->stride_c) % p->ldc;
+    const char *now = (const char *)operands->d + at * size;
+    const char *before = (const char *)operands->original_d + at * size;
+    double got = gt_emu_get(p->out, operands->d, at);
+
+    if (i >= p->m || j >= p->n) {
+        if (memcmp(now, before, (size_t)size) == 0)
+            return GT_OK;
+        return gt_err_set(err, GT_ERANGE,
+                          "written beside D: %g in row %lld, column %lld of matrix %lld", got,
+                          (long long)i, (long long)j, (long long)z);
+    }
+    double want = reference(operands, numbers, p, z, i, j);
+    if (right(p, got, want))
+        return GT_OK;
+    return gt_err_set(err, GT_ERANGE, "D[%lld,%lld] of matrix %lld is %g where %g is right",
+                      (long long)i, (long long)j, (long long)z, got, gt_emu_round(p->out, want));
+}
+
 int gt_emu_operands_check(const struct gt_emu_operands *operands, const struct gt_problem *problem,
                           struct gt_err *err)
 {
-    const struct gt_problem *p = problem;
-    /* erff rounds, and 1 + erf cancels for negative values; all else is exact. */
-    double tolerance = p->epilogue & GT_EPILOGUE_GELU ? 4e-6 : 0;
+    struct numbers numbers = {numbers_of(problem, GT_OPERAND_A, operands->a),
+                              numbers_of(problem, GT_OPERAND_B, operands->b)};
+    int64_t count = gt_problem_elements(problem, GT_OPERAND_C);
+    int status = GT_OK;
 
-    for (int64_t at = 0; at < gt_problem_elements(p, GT_OPERAND_C); at++) {
-        int64_t z = p->batch > 1 ? at / p->stride_c : 0;
-        int64_t i = (at - z * p->stride_c) / p->ldc, j = (at - z * p->stride_c) % p->ldc;
-        if (i >= p->m || j >= p->n) {
-            if (memcmp(operands->d + at, operands->original_d + at, sizeof(float)) != 0)
-                return gt_err_set(err, GT_ERANGE,
-                                  "written beside D: %g in row %lld, column %lld of matrix %lld",
-                                  operands->d[at], (long long)i, (long long)j, (long long)z);
-            continue;
-        }
-        double want = reference(operands, p, z, i, j), got = operands->d[at];
-        if (!(fabs(got - want) <= tolerance * fmax(1, fabs(want))))
-            return gt_err_set(err, GT_ERANGE, "D[%lld,%lld] of matrix %lld is %g where %g is right",
-                              (long long)i, (long long)j, (long long)z, got, want);
-    }
-    return GT_OK;
+    for (int64_t at = 0; at < count && !status; at++)
+        status = check_element(operands, &numbers, problem, at, err);
+    free(numbers.a);
+    free(numbers.b);
+    return status;
 }

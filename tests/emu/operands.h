@@ -9,13 +9,16 @@
 #include "gemmtune.h"
 #include "../../templates/common/args.h"
 
+/* Leading dimensions in elements; where `multiple` is not 1, they and the pads are in units of 4
+ * bytes instead, of as many elements as the type has in them: an alignment class is that of the
+ * case whatever the type. */
 struct gt_emu_case {
     int m, n, k;
     int multiple;            /* leading dimensions are rounded up to a multiple of this */
     int pad_a, pad_b, pad_c; /* and then lengthened by this */
     int batch;
     double alpha, beta;
-    int align;     /* bytes that every base pointer is a multiple of, and no more */
+    int align;     /* bytes that every base pointer is a multiple of, and no more; 4: an element */
     bool in_place; /* C is D */
 };
 
@@ -30,18 +33,26 @@ struct gt_emu_scale {
 extern const struct gt_emu_scale gt_emu_scales[];
 extern const size_t gt_emu_scale_count;
 
-/* The case as a problem. */
-void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *cases,
-                         struct gt_emu_scale by, bool trans_a, bool trans_b, unsigned epilogue);
-
-struct gt_emu_operands {
-    float *a, *b, *c, *d, *bias;
-    float *original_d; /* D before the launch */
-    void *block[7];    /* what to free */
+/* The types a problem is of, and how accurate it is to be. */
+struct gt_emu_types {
+    enum gt_dtype type, out;
+    enum gt_accuracy accuracy;
 };
 
-/* Small integers; NaN between rows, in C if beta is 0, in A and B if alpha is 0, and in D and the
- * workspace. */
+/* The case as a problem. */
+void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *cases,
+                         struct gt_emu_scale by, const struct gt_emu_types *types, bool trans_a,
+                         bool trans_b, unsigned epilogue);
+
+struct gt_emu_operands {
+    void *a, *b;        /* of the problem's type */
+    void *c, *d, *bias; /* of its out */
+    void *original_d;   /* D before the launch */
+    void *block[7];     /* what to free */
+};
+
+/* Small integers; poison (NaN, where the type has it) between rows, in C if beta is 0, in A and B
+ * if alpha is 0, and in D and the workspace. */
 void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_problem *problem,
                           bool in_place, unsigned seed);
 void gt_emu_operands_release(struct gt_emu_operands *operands);
@@ -49,7 +60,8 @@ void gt_emu_operands_release(struct gt_emu_operands *operands);
 void gt_emu_operands_args(struct gt_args *args, const struct gt_emu_operands *operands,
                           const struct gt_problem *problem);
 
-/* GT_OK, or GT_ERANGE with the first element of D that is wrong, or was written beside D. */
+/* GT_OK, or GT_ERANGE with the first element of D that is not the exact result rounded once to the
+ * type of D, or that was written beside D. */
 int gt_emu_operands_check(const struct gt_emu_operands *operands, const struct gt_problem *problem,
                           struct gt_err *err);
 

@@ -51,8 +51,11 @@ static void run(void *object, const char *name, void (*call)(const struct gt_emu
                 const void *args, const unsigned grid[3])
 {
     struct gt_err err;
-    struct gt_emu_launch launch = {
-        .call = call, .entry = dlsym(object, name), .args = args, .block = {256, 1, 1}};
+    struct gt_emu_launch launch = {.call = call,
+                                   .entry = dlsym(object, name),
+                                   .args = args,
+                                   .block = {256, 1, 1},
+                                   .cluster = {1, 1, 1}};
     memcpy(launch.grid, grid, sizeof launch.grid);
     if (!launch.entry || gt_emu_run(&launch, &err)) {
         printf("Bail out! %s: %s\n", name, launch.entry ? err.msg : "no such entry");

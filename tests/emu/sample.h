@@ -10,6 +10,7 @@
 
 struct gt_emu_sample {
     struct gt_point point;
+    struct gt_emu_types types; /* of the problem it was found valid for */
     unsigned layouts;          /* the layout it was found valid in */
     struct gt_emu_scale scale; /* and how large some case was */
 };

@@ -95,12 +95,12 @@ bool results_read(struct results *results, const char *path)
         query(db, results,
               "SELECT t.point, t.status, t.detail, t.stage, t.us, coalesce(a.count, 0) FROM "
               "trial AS t LEFT JOIN attempt AS a USING (device, toolchain, kernel, problem, "
-              "warm_l2, point) WHERE t.predicted = 0 ORDER BY t.point",
+              "warm_l2, point) WHERE t.provenance = 'measured' ORDER BY t.point",
               take_trial) &&
         query(db, results,
               "SELECT coalesce(sum(open AND count < 3), 0), coalesce(sum(count), 0) FROM attempt",
               take_sums) &&
-        query(db, results, "SELECT point FROM winner WHERE predicted = 0", take_best) &&
+        query(db, results, "SELECT point FROM winner WHERE provenance = 'measured'", take_best) &&
         query(db, results, "SELECT point FROM tie WHERE chosen = 0", take_best);
     sqlite3_close(db);
     return good;

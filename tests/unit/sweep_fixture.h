@@ -80,7 +80,7 @@ static inline void make_trial(const struct fake *fake, const struct gt_candidate
     double us = fake->us_of(candidate);
 
     *trial = (struct gt_trial){.status = GT_STATUS_OK, .stage = stage, .samples = samples};
-    trial->predicted = !fake->ops.sample;
+    trial->provenance = fake->ops.provenance;
     trial->us = trial->lo_us = trial->hi_us = us;
     trial->shared_bytes = 1000 + candidate->point.value[1];
     for (int i = 0; i < samples; i++) {
@@ -112,7 +112,7 @@ static inline int fake_collect(struct gt_evaluator *evaluator, int timeout_ms, u
     make_trial(fake, &flight.candidate, fake->ops.sample ? 1 : 0, 3, trial);
     if (status != GT_STATUS_OK)
         *trial = (struct gt_trial){.status = (enum gt_status)status};
-    trial->predicted = !fake->ops.sample;
+    trial->provenance = fake->ops.provenance;
     *id = flight.id;
     if (++fake->trials == fake->signal_after)
         fake->signals = 1;
@@ -198,6 +198,7 @@ static inline struct fake new_fake(const struct search *s, bool measures)
         .drop = fake_drop,
         .set_best = fake_set_best,
     };
+    fake.ops.provenance = measures ? GT_MEASURED : GT_PREDICTED;
     if (measures) {
         fake.ops.sample = fake_sample;
         fake.ops.final = fake_final;

@@ -68,7 +68,7 @@ static void test_trials_are_predicted(void **state)
     collect(s, evaluator, &id, &trial);
     assert_int_equal(id, 17);
     assert_int_equal(trial.status, GT_STATUS_OK);
-    assert_true(trial.predicted && trial.stage == 0 && trial.samples == 0);
+    assert_true(trial.provenance == GT_PREDICTED && trial.stage == 0 && trial.samples == 0);
     assert_true(trial.us > 10 && trial.us < 10000); /* 1024^3 on an RTX 3090 */
     assert_in_range(trial.registers, 16, 255);
     assert_true(trial.shared_bytes > 0);
@@ -80,7 +80,7 @@ static void test_trials_are_predicted(void **state)
     collect(s, evaluator, &id, &trial);
     assert_int_equal(id, 18);
     assert_int_equal(trial.status, GT_STATUS_COMPILE_ERROR);
-    assert_true(trial.predicted && !(trial.us > 0));
+    assert_true(trial.provenance == GT_PREDICTED && !(trial.us > 0));
     assert_non_null(strstr(trial.detail, "NO_SUCH_NAME"));
     assert_int_equal(evaluator->stats.compiled, 2);
     gt_evaluator_close(evaluator);

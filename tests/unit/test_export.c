@@ -8,7 +8,8 @@
 #include <cjson/cJSON.h>
 
 static const struct gt_row_filter winners = {.winners_only = true};
-static const struct gt_row_filter measured = {.winners_only = true, .measured_only = true};
+static const struct gt_row_filter measured = {.winners_only = true,
+                                              .provenance = 1u << GT_MEASURED};
 
 /* The export as one malloc'ed text; dates, which change, become DATE. */
 static char *export_text(struct fixture *f, enum gt_export_format format,
@@ -51,7 +52,7 @@ static void fill(struct fixture *f)
     problem.epilogue = GT_EPILOGUE_RELU;
     OK(f, gt_store_problem(f->store, &problem, &f->key.problem, &f->err));
     trial = fixture_trial(7, 0);
-    trial.predicted = true;
+    trial.provenance = GT_PREDICTED;
     fixture_put(f, "BM=32,BN=32", &trial);
 }
 

@@ -9,8 +9,9 @@
 static int collect(void *context, const struct gt_row *row, struct gt_err *err)
 {
     (void)err;
-    gt_strbuf_addf(context, "%s %s %s %g%s\n", row->kernel, row->point, gt_status_name(row->status),
-                   row->us, row->predicted ? " predicted" : "");
+    gt_strbuf_addf(context, "%s %s %s %g%s%s\n", row->kernel, row->point,
+                   gt_status_name(row->status), row->us, row->provenance == GT_MEASURED ? "" : " ",
+                   row->provenance == GT_MEASURED ? "" : gt_provenance_name(row->provenance));
     return GT_OK;
 }
 
@@ -106,7 +107,7 @@ static void test_predicted_never_beats_measured(void **state)
     struct fixture *f = *state;
     struct gt_trial trial = fixture_trial(10, 0);
 
-    trial.predicted = true;
+    trial.provenance = GT_PREDICTED;
     fixture_put(f, "BM=32", &trial);
     fixture_put(f, "BM=64", &trial);
     expect_rows(f, &winners, "simt BM=32 ok 10 predicted\n");
@@ -114,11 +115,11 @@ static void test_predicted_never_beats_measured(void **state)
     fixture_put(f, "BM=64", &trial);
     expect_rows(f, &winners, "simt BM=64 ok 90\n");
     trial = fixture_trial(5, 0);
-    trial.predicted = true;
+    trial.provenance = GT_PREDICTED;
     fixture_put(f, "BM=64", &trial);
     expect_rows(f, &everything,
                 "simt BM=64 ok 90\nsimt BM=64 ok 5 predicted\nsimt BM=32 ok 10 predicted\n");
-    expect_rows(f, &(struct gt_row_filter){.measured_only = true}, "simt BM=64 ok 90\n");
+    expect_rows(f, &(struct gt_row_filter){.provenance = 1u << GT_MEASURED}, "simt BM=64 ok 90\n");
 }
 
 static void test_a_shallower_stage_does_not_replace_a_deeper(void **state)
@@ -203,11 +204,11 @@ static int collect_resume(void *context, const char *point, const struct gt_tria
     return GT_OK;
 }
 
-static void expect_resume(struct fixture *f, bool predicted, const char *expected)
+static void expect_resume(struct fixture *f, enum gt_provenance provenance, const char *expected)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
 
-    OK(f, gt_store_resume(f->store, &f->key, predicted, collect_resume, &text, &f->err));
+    OK(f, gt_store_resume(f->store, &f->key, provenance, collect_resume, &text, &f->err));
     assert_string_equal(text.text, expected);
     gt_strbuf_release(&text);
 }
@@ -232,9 +233,9 @@ static void test_an_attempt_without_a_trial_blames_its_candidate(void **state)
     fixture_reopen(f, GT_STORE_WRITE);
     snprintf(expected, sizeof(expected), "BM=16 0 2 0\nBM=64 %d 1 3\nBM=8 %d 2 3\n", GT_STATUS_OK,
              GT_STATUS_TIMEOUT);
-    expect_resume(f, false, expected);
+    expect_resume(f, GT_MEASURED, expected);
     f->key.warm_l2 = true;
-    expect_resume(f, false, "");
+    expect_resume(f, GT_MEASURED, "");
 }
 
 /* In a process that dies without a word: stores two trials for later, then perhaps one more thing.
@@ -287,14 +288,14 @@ static void test_later_trials_come_with_the_next_attempt(void **state)
 
     OK(f, gt_store_settle(f->store, &f->err)); /* nothing is pending */
     store_and_die(f, nothing_more);
-    expect_resume(f, false, "");
+    expect_resume(f, GT_MEASURED, "");
     store_and_die(f, settle);
     snprintf(expected, sizeof(expected), "BM=16 %d 0 3\nBM=8 %d 0 3\n", GT_STATUS_OK, GT_STATUS_OK);
-    expect_resume(f, false, expected);
+    expect_resume(f, GT_MEASURED, expected);
     store_and_die(f, attempt);
     snprintf(expected, sizeof(expected), "BM=16 %d 0 3\nBM=64 0 1 0\nBM=8 %d 0 3\n", GT_STATUS_OK,
              GT_STATUS_OK);
-    expect_resume(f, false, expected);
+    expect_resume(f, GT_MEASURED, expected);
 }
 
 static void test_impossible_times_are_refused(void **state)
@@ -341,6 +342,26 @@ static void test_a_sweep_ends(void **state)
     assert_int_equal(gt_store_sweep_end(f->store, 12345, "done", &stats, &f->err), GT_EDB);
 }
 
+/* A recording's rows are winners of their own: they neither beat measured ones nor hide them. */
+static void test_replayed_stay_apart(void **state)
+{
+    const struct gt_row_filter winners = {.winners_only = true};
+    const struct gt_row_filter measured = {.provenance = 1u << GT_MEASURED};
+    struct fixture *f = *state;
+    struct gt_trial trial = fixture_trial(90, 1);
+
+    fixture_put(f, "BM=64", &trial);
+    trial = fixture_trial(80, 3);
+    trial.provenance = GT_REPLAYED;
+    fixture_put(f, "BM=64", &trial);
+    trial = fixture_trial(70, 2);
+    trial.provenance = GT_REPLAYED;
+    fixture_put(f, "BM=32", &trial);
+    expect_rows(f, &winners, "simt BM=64 ok 90\nsimt BM=64 ok 80 replayed\n");
+    expect_rows(f, &measured, "simt BM=64 ok 90\n");
+    expect_resume(f, GT_REPLAYED, "BM=32 1 0 3\nBM=64 1 0 3\n");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -350,6 +371,7 @@ int main(void)
         TEST(test_same_names_have_the_same_id),
         TEST(test_the_deepest_then_the_fastest_wins),
         TEST(test_predicted_never_beats_measured),
+        TEST(test_replayed_stay_apart),
         TEST(test_a_shallower_stage_does_not_replace_a_deeper),
         TEST(test_another_template_hides_the_rows_of_the_old),
         TEST(test_a_tie_is_decided_by_its_choice),

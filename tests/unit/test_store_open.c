@@ -238,33 +238,107 @@ static void test_a_path_is_only_a_path(void **state)
     assert_int_equal(chdir(before), 0);
 }
 
-/* One made-up step: the mechanism, for the day there is a second version. */
+/* Runs the statements of a file on the database of a path. */
+static void run_file(const char *path, const char *file, const char *more)
+{
+    struct gt_strbuf sql = GT_STRBUF_INIT;
+    sqlite3 *db;
+
+    assert_int_equal(gt_strbuf_add_file(&sql, file, NULL), GT_OK);
+    gt_strbuf_add(&sql, more);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql.text, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(db));
+    sqlite3_close(db);
+    gt_strbuf_release(&sql);
+}
+
+static void add_schema(struct gt_strbuf *text, sqlite3 *db)
+{
+    sqlite3_stmt *s;
+
+    assert_int_equal(
+        sqlite3_prepare_v2(db,
+                           "SELECT name || ': ' || coalesce(sql, '') FROM sqlite_schema"
+                           " ORDER BY type, name",
+                           -1, &s, NULL),
+        SQLITE_OK);
+    while (sqlite3_step(s) == SQLITE_ROW)
+        gt_strbuf_addf(text, "%s\n", (const char *)sqlite3_column_text(s, 0));
+    sqlite3_finalize(s);
+}
+
+static int collect(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    (void)err;
+    gt_strbuf_addf(context, "%s %s %g %s\n", row->device, row->point, row->us,
+                   gt_provenance_name(row->provenance));
+    return GT_OK;
+}
+
+/* A database of version 1 keeps its rows, and ends with exactly the tables of a new one. */
+static void test_from_version_1(void **state)
+{
+    struct gt_strbuf fresh = GT_STRBUF_INIT, text = GT_STRBUF_INIT;
+    struct fixture *f = *state;
+    int64_t value;
+
+    add_schema(&fresh, f->store->db);
+    close_store(f);
+    snprintf(f->path, sizeof(f->path), "%s/old.db", f->folder);
+    run_file(f->path, "tests/unit/data/schema_v1.sql",
+             "INSERT INTO device VALUES (7, 'G', 'GPU-1', 90, 13000, 0, 132, 1, 1, 1);"
+             "INSERT INTO toolchain VALUES (1, 13000);"
+             "INSERT INTO kernel VALUES (1, 'simt', 's', '', '', 1);"
+             "INSERT INTO problem VALUES (1, '1x1x1', 'f32', 'strict', 'nn', 1, 1, 1, 1);"
+             "INSERT INTO sweep (id, command, started) VALUES (1, 'tune', 1);"
+             "INSERT INTO trial VALUES (3, 7, 1, 1, 1, 'P=1', 0, 0, 1, 'ok', 1, 5, 5, 5, 0, 0, 0, "
+             "0, 0, 0, 0, 0, 0, 0, 0, '', x'', 1), (4, 7, 1, 1, 1, 'P=2', 0, 1, 1, 'ok', 0, 4, 4, "
+             "4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', x'', 1);"
+             "PRAGMA application_id=1195724109; PRAGMA user_version=1;");
+    OK(f, gt_store_open(&f->store, f->path, GT_STORE_WRITE, &f->err));
+    OK(f, gt_store_rows(f->store, &(struct gt_row_filter){0}, collect, &text, &f->err));
+    assert_string_equal(text.text, "G P=1 5 measured\nG P=2 4 predicted\n");
+    OK(f, gt_store_integer(f->store->db, f->path, "PRAGMA foreign_keys", &value, &f->err));
+    assert_int_equal(value, 1);
+    gt_strbuf_reset(&text);
+    add_schema(&text, f->store->db);
+    assert_string_equal(text.text, fresh.text);
+    gt_strbuf_release(&text);
+    gt_strbuf_release(&fresh);
+}
+
+/* One made-up step: what happens when one fails. */
 static void test_migration(void **state)
 {
     static const struct gt_store_migration list[] = {
-        {1, "ALTER TABLE sweep ADD COLUMN host TEXT NOT NULL DEFAULT ''"}, {0, NULL}};
+        {GT_STORE_VERSION, "ALTER TABLE sweep ADD COLUMN host TEXT NOT NULL DEFAULT ''"},
+        {0, NULL}};
     static const struct gt_store_migration broken[] = {
-        {2, "ALTER TABLE sweep ADD COLUMN rack TEXT; CREATE TABLE sweep (x)"}, {0, NULL}};
+        {GT_STORE_VERSION + 1, "ALTER TABLE sweep ADD COLUMN rack TEXT; CREATE TABLE sweep (x)"},
+        {0, NULL}};
     struct fixture *f = *state;
     char backup[128];
     int64_t value;
 
-    snprintf(backup, sizeof(backup), "%s-v1.backup", f->path);
-    OK(f, gt_store_migrate(f->store->db, f->path, list, 2, &f->err));
+    snprintf(backup, sizeof(backup), "%s-v%d.backup", f->path, GT_STORE_VERSION);
+    OK(f, gt_store_migrate(f->store->db, f->path, list, GT_STORE_VERSION + 1, &f->err));
     OK(f, gt_store_integer(f->store->db, f->path, "PRAGMA user_version", &value, &f->err));
-    assert_int_equal(value, 2);
+    assert_int_equal(value, GT_STORE_VERSION + 1);
     OK(f,
        gt_store_integer(f->store->db, f->path, "SELECT count(host) FROM sweep", &value, &f->err));
     assert_int_equal(value, 1);
     assert_int_equal(access(backup, F_OK), 0);
-    assert_int_equal(gt_store_migrate(f->store->db, f->path, broken, 3, &f->err), GT_EDB);
+    assert_int_equal(gt_store_migrate(f->store->db, f->path, broken, GT_STORE_VERSION + 2, &f->err),
+                     GT_EDB);
     OK(f, gt_store_integer(f->store->db, f->path, "PRAGMA user_version", &value, &f->err));
-    assert_int_equal(value, 2);
+    assert_int_equal(value, GT_STORE_VERSION + 1);
     OK(f, gt_store_integer(f->store->db, f->path,
                            "SELECT count(*) FROM pragma_table_info('sweep') WHERE name = 'rack'",
                            &value, &f->err));
     assert_int_equal(value, 0);
-    assert_int_equal(gt_store_migrate(f->store->db, f->path, list, 3, &f->err), GT_EDB);
+    assert_int_equal(gt_store_migrate(f->store->db, f->path, list, GT_STORE_VERSION + 2, &f->err),
+                     GT_EDB);
     assert_non_null(strstr(f->err.msg, "exists already")); /* the backup */
 }
 
@@ -286,6 +360,7 @@ int main(void)
         TEST(test_one_writer_through_a_link),
         TEST(test_network_file_systems_by_name),
         TEST(test_a_path_is_only_a_path),
+        TEST(test_from_version_1),
         TEST(test_migration),
     };
 

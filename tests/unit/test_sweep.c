@@ -18,7 +18,7 @@ static size_t launches(const struct fake *fake, int most)
 struct winner {
     int rows, ties;
     double us, baseline_us;
-    bool predicted;
+    enum gt_provenance provenance;
     char point[64];
 };
 
@@ -31,7 +31,7 @@ static int on_winner(void *context, const struct gt_row *row, struct gt_err *err
     winner->ties = row->ties;
     winner->us = row->us;
     winner->baseline_us = row->baseline_us;
-    winner->predicted = row->predicted;
+    winner->provenance = row->provenance;
     snprintf(winner->point, sizeof(winner->point), "%s", row->point);
     return GT_OK;
 }
@@ -39,7 +39,8 @@ static int on_winner(void *context, const struct gt_row *row, struct gt_err *err
 /* The winner as the store tells it; measured_only: predicted ones are left out. */
 static struct winner stored_winner(struct bench *bench, bool measured_only)
 {
-    struct gt_row_filter filter = {.winners_only = true, .measured_only = measured_only};
+    struct gt_row_filter filter = {.winners_only = true,
+                                   .provenance = measured_only ? 1u << GT_MEASURED : 0};
     struct winner winner = {0};
 
     OK(&bench->s->err, gt_store_rows(bench->store, &filter, on_winner, &winner, &bench->s->err));
@@ -66,7 +67,7 @@ static void test_finds_and_stores_the_winner(void **state)
     assert_int_equal(fake.finals, 1);
     winner = stored_winner(&bench, true);
     assert_int_equal(winner.rows, 1);
-    assert_true(winner.us == 100 && !winner.predicted);
+    assert_true(winner.us == 100 && winner.provenance == GT_MEASURED);
     assert_string_equal(winner.point, "P=10,Q=9");
     assert_true(bench.result.have_baseline && bench.result.baseline.us == 123);
     assert_true(winner.baseline_us == 123);
@@ -342,9 +343,9 @@ static void test_predicted_beside_measured(void **state)
     struct bench bench = open_bench(s);
 
     OK(&s->err, run(&bench, &predictor));
-    assert_true(bench.result.row[0].trial.predicted);
+    assert_int_equal(bench.result.row[0].trial.provenance, GT_PREDICTED);
     assert_int_equal(predictor.finals + predictor.sampled, 0);
-    assert_true(stored_winner(&bench, false).predicted);
+    assert_int_equal(stored_winner(&bench, false).provenance, GT_PREDICTED);
     assert_int_equal(stored_winner(&bench, true).rows, 0);
     bench.options.budget.trials = 50;
     OK(&s->err, run(&bench, &cuda));
@@ -352,7 +353,7 @@ static void test_predicted_beside_measured(void **state)
     assert_int_equal(cuda.trials, 50);
     assert_int_equal(cuda.first, 10 * SIDE + 9);
     for (size_t i = 0; i < bench.result.rows; i++)
-        assert_false(bench.result.row[i].trial.predicted);
+        assert_int_equal(bench.result.row[i].trial.provenance, GT_MEASURED);
     assert_int_equal(stored_winner(&bench, true).rows, 1);
     close_bench(&bench);
 }

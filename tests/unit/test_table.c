@@ -22,7 +22,7 @@ static void fill(struct fixture *f)
     gt_problem_init(&problem, 512, 512, 512);
     OK(f, gt_store_problem(f->store, &problem, &f->key.problem, &f->err));
     trial = fixture_trial(7, 0);
-    trial.predicted = true;
+    trial.provenance = GT_PREDICTED;
     fixture_put(f, "BM=32,BN=32", &trial);
 }
 

@@ -35,11 +35,27 @@ static void test_final(void **state)
                              i != GT_STATUS_DEVICE_LOST && i != GT_STATUS_COUNT);
 }
 
+static void test_provenances(void **state)
+{
+    enum gt_provenance provenance;
+
+    (void)state;
+    for (int i = 0; i < GT_PROVENANCE_COUNT; i++) {
+        assert_true(gt_provenance_parse(&provenance, gt_provenance_name((enum gt_provenance)i)));
+        assert_int_equal(provenance, i);
+    }
+    assert_false(gt_provenance_parse(&provenance, "guessed"));
+    assert_string_equal(gt_provenance_name((enum gt_provenance)9), "unknown");
+    /* The store sorts by the names: measured rows come first. */
+    assert_true(strcmp(gt_provenance_name(GT_MEASURED), gt_provenance_name(GT_PREDICTED)) < 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_final),
+        cmocka_unit_test(test_provenances),
     };
 
     return cmocka_run_group_tests_name("trial", tests, NULL, NULL);

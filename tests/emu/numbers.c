@@ -1,0 +1,115 @@
+/* numbers.c - test: elements of every type as numbers (numbers.h). */
+#include "numbers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "problem.h"
+
+const struct gt_emu_format *gt_emu_format(enum gt_dtype type)
+{
+    static const struct gt_emu_format formats[] = {
+        [GT_F32] = {8, 23, true, false}, [GT_TF32] = {8, 23, true, false},
+        [GT_F16] = {5, 10, true, false}, [GT_BF16] = {8, 7, true, false},
+        [GT_E4M3] = {4, 3, false, true}, [GT_E5M2] = {5, 2, false, false},
+    };
+    return type == GT_S8 || type == GT_S32 ? NULL : &formats[type];
+}
+
+unsigned gt_emu_sign_bit(const struct gt_emu_format *format)
+{
+    return 1u << (format->exponent + format->mantissa);
+}
+
+unsigned gt_emu_greatest(const struct gt_emu_format *format)
+{
+    unsigned last = gt_emu_sign_bit(format) - 1;
+    return format->dense ? last - 1 : last - (1u << format->mantissa);
+}
+
+double gt_emu_magnitude(const struct gt_emu_format *format, unsigned magnitude)
+{
+    int bias = (1 << (format->exponent - 1)) - 1, field = (int)(magnitude >> format->mantissa);
+    double fraction = magnitude & ((1u << format->mantissa) - 1);
+    if (field == 0)
+        return ldexp(fraction, 1 - bias - format->mantissa);
+    return ldexp(fraction + (1u << format->mantissa), field - bias - format->mantissa);
+}
+
+static unsigned pattern(const void *from, int64_t size)
+{
+    unsigned bits = 0;
+    memcpy(&bits, from, (size_t)size); /* both this machine and a GPU are little endian */
+    return bits;
+}
+
+static double floating(const struct gt_emu_format *format, unsigned bits)
+{
+    unsigned sign = gt_emu_sign_bit(format), magnitude = bits & (sign - 1);
+    unsigned greatest = gt_emu_greatest(format);
+    double value = magnitude <= greatest ? gt_emu_magnitude(format, magnitude)
+                   : !format->dense && magnitude == greatest + 1 ? INFINITY
+                                                                 : NAN;
+    return bits & sign ? -value : value;
+}
+
+double gt_emu_get(enum gt_dtype type, const void *base, int64_t at)
+{
+    int64_t size = gt_dtype_size(type);
+    unsigned bits = pattern((const char *)base + at * size, size);
+    if (type == GT_S8)
+        return (signed char)bits;
+    return type == GT_S32 ? (double)(int)bits : floating(gt_emu_format(type), bits);
+}
+
+/* Pattern of the number, which the format has. */
+static unsigned encode(const struct gt_emu_format *format, double number)
+{
+    int bias = (1 << (format->exponent - 1)) - 1, exponent;
+    double fraction = frexp(fabs(number), &exponent); /* in [0.5, 1) */
+    int field = exponent - 1 + bias;
+    unsigned sign = signbit(number) ? gt_emu_sign_bit(format) : 0, mantissa;
+    if (number == 0)
+        return sign;
+    if (field < 1) /* subnormal */
+        return sign | (unsigned)ldexp(fabs(number), bias - 1 + format->mantissa);
+    mantissa = (unsigned)ldexp(fraction, format->mantissa + 1) - (1u << format->mantissa);
+    return sign | (unsigned)field << format->mantissa | mantissa;
+}
+
+void gt_emu_set(enum gt_dtype type, void *base, int64_t at, double number)
+{
+    const struct gt_emu_format *format = gt_emu_format(type);
+    int64_t size = gt_dtype_size(type);
+    unsigned bits = format ? encode(format, number) : (unsigned)(int)number;
+    memcpy((char *)base + at * size, &bits, (size_t)size);
+    if (gt_emu_get(type, base, at) != number)
+        abort(); /* the caller's number is none of this type */
+}
+
+double gt_emu_round(enum gt_dtype type, double number)
+{
+    const struct gt_emu_format *format = gt_emu_format(type);
+    double most, unit, rounded;
+    int exponent, least;
+    if (!format) {
+        most = type == GT_S8 ? 127 : 2147483647;
+        return fmax(-most - 1, fmin(most, nearbyint(number)));
+    }
+    if (number == 0 || !isfinite(number))
+        return number;
+    most = gt_emu_magnitude(format, gt_emu_greatest(format));
+    least = 2 - (1 << (format->exponent - 1)); /* exponent of the least normal number */
+    frexp(number, &exponent);
+    unit = ldexp(1, (exponent - 1 > least ? exponent - 1 : least) - format->mantissa);
+    rounded = nearbyint(number / unit) * unit;
+    if (fabs(rounded) > most)
+        return copysign(format->infinite ? INFINITY : most, number);
+    return rounded;
+}
+
+int gt_emu_poison(enum gt_dtype type)
+{
+    return gt_emu_format(type) ? 0xff : 0x80;
+}

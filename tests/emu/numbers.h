@@ -1,0 +1,41 @@
+/* numbers.h - test: elements of every type as numbers, by the definition of their formats and by
+ * nothing that the templates use. */
+#ifndef GT_EMU_NUMBERS_H
+#define GT_EMU_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gemmtune.h"
+
+/* A binary floating-point format; an exponent field of 0 is zero or subnormal. */
+struct gt_emu_format {
+    int exponent, mantissa; /* bits */
+    bool infinite;          /* overflow becomes infinity, else the greatest number */
+    bool dense;             /* of the largest exponent field only the last mantissa is NaN */
+};
+
+/* NULL for the integer types. */
+const struct gt_emu_format *gt_emu_format(enum gt_dtype type);
+
+unsigned gt_emu_sign_bit(const struct gt_emu_format *format);
+unsigned gt_emu_greatest(const struct gt_emu_format *format); /* pattern of the greatest number */
+
+/* What the pattern of a magnitude means, were there numbers beyond the greatest. */
+double gt_emu_magnitude(const struct gt_emu_format *format, unsigned magnitude);
+
+/* Element `at` of an array; NaN for every pattern that is one. */
+double gt_emu_get(enum gt_dtype type, const void *base, int64_t at);
+
+/* Stores a number that the type has. */
+void gt_emu_set(enum gt_dtype type, void *base, int64_t at, double number);
+
+/* The number of the type nearest to `number`, ties to even; beyond the greatest, what types.cuh
+ * says. */
+double gt_emu_round(enum gt_dtype type, double number);
+
+/* The byte that, repeated, is NaN in each floating-point type and a number far from the operands'
+ * in the integer types. */
+int gt_emu_poison(enum gt_dtype type);
+
+#endif

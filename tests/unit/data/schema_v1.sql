@@ -1,0 +1,197 @@
+-- schema_v1.sql - the database as version 1 had it (db/schema.sql then), for the test of migrating it.
+--
+-- A trial is keyed by everything it depends on: device (with its driver), toolchain, kernel (by
+-- signature), problem, point and L2 mode.  Predicted and measured rows have different keys, so
+-- neither can take the other's place.  Times are microseconds; `at` and `seen` are milliseconds
+-- since 1970-01-01 UTC.  application_id and user_version are set by db/store_open.c.
+
+-- A GPU with its driver, or a profile of one.
+CREATE TABLE device (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL CHECK (name <> ''),            -- "NVIDIA H200", or the profile's name
+    uuid TEXT NOT NULL,                               -- '' for a profile
+    cc INTEGER NOT NULL CHECK (cc > 0),               -- 90 for sm_90
+    driver INTEGER NOT NULL CHECK (driver >= 0),      -- CUDA version of the driver; 0: a profile
+    profile INTEGER NOT NULL CHECK (profile IN (0, 1)), -- 1: nothing can be measured on it
+    sms INTEGER NOT NULL CHECK (sms >= 0),            -- multiprocessors
+    l2_bytes INTEGER NOT NULL CHECK (l2_bytes >= 0),
+    memory_bytes INTEGER NOT NULL CHECK (memory_bytes >= 0),
+    clock_mhz REAL NOT NULL CHECK (clock_mhz >= 0),   -- sustained SM clock
+    UNIQUE (name, uuid, cc, driver, profile)
+) STRICT;
+
+-- What turned source into machine code.
+CREATE TABLE toolchain (
+    id INTEGER PRIMARY KEY,
+    nvrtc INTEGER NOT NULL CHECK (nvrtc >= 0),        -- 13000 for NVRTC 13.0
+    UNIQUE (nvrtc)
+) STRICT;
+
+-- A kernel as it was: template and description are kept, so that old rows stay explainable.
+CREATE TABLE kernel (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL CHECK (name <> ''),
+    signature TEXT NOT NULL CHECK (signature <> ''),  -- digest of template, includes, description
+    description TEXT NOT NULL,                        -- configs/kernels/NAME.json
+    template TEXT NOT NULL,                           -- the .cu file
+    seen INTEGER NOT NULL CHECK (seen >= 0),          -- when a sweep last used it
+    UNIQUE (name, signature)
+) STRICT;
+
+-- What was computed; text is the canonical form of which all other columns are parts.
+CREATE TABLE problem (
+    id INTEGER PRIMARY KEY,
+    text TEXT NOT NULL CHECK (text <> ''),            -- "4096x4096x4096:f32:nn"
+    dtype TEXT NOT NULL CHECK (dtype <> ''),          -- of A and B
+    accuracy TEXT NOT NULL CHECK (accuracy <> ''),
+    layout TEXT NOT NULL CHECK (layout IN ('nn', 'nt', 'tn', 'tt')),
+    m INTEGER NOT NULL CHECK (m >= 0),
+    n INTEGER NOT NULL CHECK (n >= 0),
+    k INTEGER NOT NULL CHECK (k >= 0),
+    batch INTEGER NOT NULL CHECK (batch >= 1),
+    UNIQUE (text)
+) STRICT;
+
+-- One run of `tune`, or a merge.
+CREATE TABLE sweep (
+    id INTEGER PRIMARY KEY,
+    command TEXT NOT NULL,                            -- its words, for people
+    started INTEGER NOT NULL,
+    ended INTEGER,                                    -- NULL: still running, or killed
+    outcome TEXT,                                     -- how it ended, for people
+    wall_s REAL NOT NULL DEFAULT 0,
+    busy_s REAL NOT NULL DEFAULT 0,                   -- of the GPU worker
+    trials INTEGER NOT NULL DEFAULT 0,
+    compiled INTEGER NOT NULL DEFAULT 0,
+    to_best_s REAL NOT NULL DEFAULT 0                 -- until within 2 % of the final best
+) STRICT;
+
+-- Launches of a candidate: written before the launch, closed by its trial.  Open and old means that
+-- the candidate took the tuner, or the machine, down.
+CREATE TABLE attempt (
+    device INTEGER NOT NULL REFERENCES device (id),
+    toolchain INTEGER NOT NULL REFERENCES toolchain (id),
+    kernel INTEGER NOT NULL REFERENCES kernel (id),
+    problem INTEGER NOT NULL REFERENCES problem (id),
+    point TEXT NOT NULL,
+    warm_l2 INTEGER NOT NULL CHECK (warm_l2 IN (0, 1)),
+    sweep INTEGER NOT NULL REFERENCES sweep (id),     -- the latest one
+    count INTEGER NOT NULL CHECK (count >= 1),        -- launches so far
+    open INTEGER NOT NULL CHECK (open IN (0, 1)),     -- 1: the last one has no trial yet
+    at INTEGER NOT NULL,                              -- of the last one
+    PRIMARY KEY (device, toolchain, kernel, problem, warm_l2, point)
+) STRICT, WITHOUT ROWID;
+
+-- What became of a candidate.
+CREATE TABLE trial (
+    id INTEGER PRIMARY KEY,
+    device INTEGER NOT NULL REFERENCES device (id),
+    toolchain INTEGER NOT NULL REFERENCES toolchain (id),
+    kernel INTEGER NOT NULL REFERENCES kernel (id),
+    problem INTEGER NOT NULL REFERENCES problem (id),
+    point TEXT NOT NULL,                              -- "BM=128,BN=64,..."
+    warm_l2 INTEGER NOT NULL CHECK (warm_l2 IN (0, 1)), -- 1: operands left in L2
+    predicted INTEGER NOT NULL CHECK (predicted IN (0, 1)), -- 1: a model's estimate, nothing ran
+    sweep INTEGER NOT NULL REFERENCES sweep (id),     -- the run that wrote this row
+    status TEXT NOT NULL CHECK (status <> ''),        -- a name of GT_STATUS_MAP (src/trial.h)
+    stage INTEGER NOT NULL CHECK (stage BETWEEN 0 AND 3), -- deepest timing stage reached
+    us REAL NOT NULL CHECK (us >= 0 AND us < 1e12),   -- median; 0: not timed
+    lo_us REAL NOT NULL CHECK (lo_us >= 0 AND lo_us < 1e12), -- 95 % interval of the median
+    hi_us REAL NOT NULL CHECK (hi_us >= 0 AND hi_us < 1e12),
+    err_u REAL NOT NULL CHECK (err_u >= 0),           -- max |c-ref| / |A||B|, in units of 2^-24
+    registers INTEGER NOT NULL CHECK (registers >= 0),
+    spill_bytes INTEGER NOT NULL CHECK (spill_bytes >= 0),
+    static_shared INTEGER NOT NULL CHECK (static_shared >= 0), -- bytes of a block
+    shared_bytes INTEGER NOT NULL CHECK (shared_bytes >= 0),   -- of a block, static + dynamic
+    workspace_bytes INTEGER NOT NULL CHECK (workspace_bytes >= 0),
+    clock_mhz REAL NOT NULL CHECK (clock_mhz >= 0),   -- SM clock while timing; 0: not seen
+    compile_ms REAL NOT NULL CHECK (compile_ms >= 0), -- what the trial cost
+    prove_ms REAL NOT NULL CHECK (prove_ms >= 0),
+    time_ms REAL NOT NULL CHECK (time_ms >= 0),
+    varies INTEGER NOT NULL CHECK (varies IN (0, 1)), -- 1: last bits may differ between launches
+    detail TEXT NOT NULL,                             -- why, for people
+    samples BLOB NOT NULL CHECK (length(samples) % 4 = 0), -- little-endian float32 microseconds
+    at INTEGER NOT NULL,
+    UNIQUE (device, toolchain, kernel, problem, warm_l2, predicted, point),
+    CHECK (status <> 'ok' OR (us > 0 AND lo_us <= us AND (hi_us >= us OR hi_us = 0)))
+) STRICT;
+
+CREATE INDEX trial_of_problem ON trial (problem);
+
+-- The vendor library's best answer, timed in the same run as the finalists.
+CREATE TABLE baseline (
+    device INTEGER NOT NULL REFERENCES device (id),
+    problem INTEGER NOT NULL REFERENCES problem (id),
+    warm_l2 INTEGER NOT NULL CHECK (warm_l2 IN (0, 1)),
+    sweep INTEGER NOT NULL REFERENCES sweep (id),
+    name TEXT NOT NULL,                               -- "cublasLt 13.1.0, answer 3 of 8"
+    answers INTEGER NOT NULL CHECK (answers >= 0),    -- heuristic answers timed
+    best INTEGER NOT NULL,                            -- index of the fastest
+    us REAL NOT NULL CHECK (us > 0 AND us < 1e12),
+    lo_us REAL NOT NULL CHECK (lo_us >= 0),
+    hi_us REAL NOT NULL CHECK (hi_us >= 0),
+    first_us REAL NOT NULL CHECK (first_us >= 0),     -- median of the first answer
+    err_u REAL NOT NULL CHECK (err_u >= 0),
+    samples BLOB NOT NULL CHECK (length(samples) % 4 = 0),
+    at INTEGER NOT NULL,
+    PRIMARY KEY (device, problem, warm_l2)
+) STRICT, WITHOUT ROWID;
+
+-- Finalists that could not be told from the winner, and the winner that a stable rule chose.
+CREATE TABLE tie (
+    device INTEGER NOT NULL REFERENCES device (id),
+    problem INTEGER NOT NULL REFERENCES problem (id),
+    warm_l2 INTEGER NOT NULL CHECK (warm_l2 IN (0, 1)),
+    kernel TEXT NOT NULL,                             -- its name
+    point TEXT NOT NULL,
+    chosen INTEGER NOT NULL CHECK (chosen IN (0, 1)), -- 1: the winner
+    PRIMARY KEY (device, problem, warm_l2, kernel, point)
+) STRICT, WITHOUT ROWID;
+
+-- Facts about an exported copy: 'digest' (of its winners), 'exported'.  Empty in a live database.
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- A trial with all it refers to.  current: its kernel's template was not replaced by a later one.
+CREATE VIEW line AS
+SELECT d.name AS device, d.uuid AS uuid, d.cc AS cc, d.driver AS driver, c.nvrtc AS nvrtc,
+    p.text AS problem, p.dtype AS dtype, p.accuracy AS accuracy, p.layout AS layout,
+    p.m AS m, p.n AS n, p.k AS k, p.batch AS batch,
+    k.name AS kernel, k.signature AS signature, t.point AS point,
+    t.status AS status, t.predicted AS predicted, t.warm_l2 AS warm_l2, t.stage AS stage,
+    t.us AS us, t.lo_us AS lo_us, t.hi_us AS hi_us, t.err_u AS err_u, t.clock_mhz AS clock_mhz,
+    t.registers AS registers, t.shared_bytes AS shared_bytes,
+    t.workspace_bytes AS workspace_bytes, t.varies AS varies, t.detail AS detail,
+    CASE t.predicted WHEN 0 THEN coalesce(b.us, 0) ELSE 0 END AS baseline_us,
+    CASE t.predicted WHEN 0 THEN coalesce(b.name, '') ELSE '' END AS baseline,
+    strftime('%Y-%m-%dT%H:%M:%SZ', t.at / 1000, 'unixepoch') AS date,
+    t.status = 'ok' AS ok,
+    NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name
+        AND (later.seen, later.id) > (k.seen, k.id)) AS current,
+    t.predicted = 0 AND coalesce(i.chosen, 0) AS chosen,
+    CASE WHEN t.predicted = 0 AND i.point IS NOT NULL THEN
+        (SELECT count(*) - 1 FROM tie AS peer WHERE peer.device = t.device
+            AND peer.problem = t.problem AND peer.warm_l2 = t.warm_l2) ELSE 0 END AS ties
+FROM trial AS t
+    JOIN device AS d ON d.id = t.device
+    JOIN toolchain AS c ON c.id = t.toolchain
+    JOIN kernel AS k ON k.id = t.kernel
+    JOIN problem AS p ON p.id = t.problem
+    LEFT JOIN baseline AS b
+        ON b.device = t.device AND b.problem = t.problem AND b.warm_l2 = t.warm_l2
+    LEFT JOIN tie AS i ON i.device = t.device AND i.problem = t.problem
+        AND i.warm_l2 = t.warm_l2 AND i.kernel = k.name AND i.point = t.point;
+
+-- The best row of each (device, problem, L2 mode): measured before predicted, deeper timing stages
+-- before shallower ones, then the shorter time; the choice among finalists that tie wins unless a
+-- row of another final is more than 1 % faster (times of two runs agree no better than that).
+CREATE VIEW winner AS
+SELECT * FROM (
+    SELECT *, row_number() OVER (
+        PARTITION BY device, cc, problem, warm_l2
+        ORDER BY predicted, stage DESC, us * (1 - 0.01 * chosen), kernel, point, driver DESC,
+            nvrtc DESC, uuid, signature) AS place
+    FROM line WHERE ok AND current)
+WHERE place = 1;
