@@ -70,13 +70,13 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
     {
         return COPIES % THREADS == 0 || (int)threadIdx.x + i * THREADS < COPIES;
     }
-    /* Its offset in shared memory. */
+    /* Its offset in shared memory: that of the first copy, where all lie in one column. */
     static GT_DEVICE int target(int i, int thread)
     {
-        if (LINES_PER_PASS % PERIOD == 0 && i > 0)
-            return target(0, thread) + i * LINES_PER_PASS * PITCH;
-        int at_line = line(i, thread), at = place(i, thread);
-        return at_line * PITCH + swizzled(at_line, at / 16) * 16 + at % 16;
+        constexpr bool SAME = LINES_PER_PASS % PERIOD == 0;
+        int at_line = line(SAME ? 0 : i, thread), at = place(SAME ? 0 : i, thread);
+        return at_line * PITCH + swizzled(at_line, at / 16) * 16 + at % 16 +
+               (SAME ? i * LINES_PER_PASS * PITCH : 0);
     }
 
     /* Whether a tile can be copied whole where it is whole along k. What lies beyond the edge is
