@@ -110,6 +110,7 @@ TUNE_SRC := \
 	tuner/strategy_exhaustive.c \
 	tuner/progress.c \
 	tuner/evaluator_predict.c \
+	tuner/evaluator_replay.c \
 	tuner/options.c \
 	tuner/cmd_bench.c \
 	tuner/cmd_csv.c \
@@ -143,6 +144,7 @@ TUNE_SRC := \
 TESTS := \
 	tests/unit/test_search_nomem.c \
 	tests/unit/test_evaluator_predict.c \
+	tests/unit/test_evaluator_replay.c \
 	tests/unit/test_sweep.c \
 	tests/unit/test_predict.c \
 	tests/unit/test_predict_h200.c \

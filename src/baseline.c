@@ -2,7 +2,11 @@
  * proved against the same reference and timed like candidates; the best one goes into the finals.
  *
  * cuBLASLt thinks in columns: a row-major D = op(A) op(B) is the column-major D' = op(B)' op(A)',
- * so B comes first, and stored rows become columns. */
+ * so B comes first, and stored rows become columns.
+ *
+ * Both sides have the same storage types and sum in the same type.  What cuBLASLt serves in 8 bits
+ * is little: it wants K to run along the rows of both operands as stored (layout nt here), and
+ * leading dimensions that are multiples of 4 or 16; where it has no answer, no ratio is claimed. */
 #include "bench_internal.h"
 
 #include <stdio.h>
@@ -15,8 +19,20 @@
 
 #define MAX_ANSWERS 64
 #define SAMPLES     64
-#define COMPUTE_32F 68 /* CUBLAS_COMPUTE_32F */
-#define REAL_32F    0  /* CUDA_R_32F */
+
+/* cublasComputeType_t and cudaDataType_t. */
+enum {
+    COMPUTE_16F = 64,
+    COMPUTE_32F = 68,
+    COMPUTE_32I = 72,
+    COMPUTE_32F_FAST_16BF = 75,
+    COMPUTE_32F_FAST_TF32 = 77,
+};
+enum { REAL_32F = 0, REAL_16F = 2, REAL_32I = 10 };
+static const int data_types[GT_DTYPE_COUNT] = {
+    [GT_F32] = REAL_32F, [GT_TF32] = REAL_32F, [GT_F16] = REAL_16F, [GT_BF16] = 14,
+    [GT_E4M3] = 28,      [GT_E5M2] = 29,       [GT_S8] = 3,         [GT_S32] = REAL_32I,
+};
 
 enum { DESC_TRANS_A = 3, DESC_TRANS_B = 4, DESC_EPILOGUE = 7, DESC_BIAS = 8 };
 enum { LAYOUT_BATCH = 5, LAYOUT_STRIDE = 6 };
@@ -30,7 +46,7 @@ struct gt_lt {
     int answers, best;
     void *workspace, *stream;
     size_t workspace_bytes;
-    float alpha, beta;
+    uint32_t alpha, beta; /* bits of the type that it scales in, lowest first */
 };
 
 void gt_baseline_close(struct gt_lt *lt)
@@ -65,15 +81,61 @@ static int make_layout(struct gt_lt *lt, void **layout, const struct gt_problem 
 {
     int64_t stride = gt_problem_stride(p, operand);
     int32_t batch = (int32_t)p->batch;
-    int result = lt->api.MatrixLayoutCreate(layout, REAL_32F, (uint64_t)gt_problem_cols(p, operand),
-                                            (uint64_t)gt_problem_rows(p, operand),
-                                            gt_problem_ld(p, operand));
+    int result = lt->api.MatrixLayoutCreate(
+        layout, data_types[gt_problem_dtype(p, operand)], (uint64_t)gt_problem_cols(p, operand),
+        (uint64_t)gt_problem_rows(p, operand), gt_problem_ld(p, operand));
 
     if (!result && batch > 1)
         result = lt->api.MatrixLayoutSetAttribute(*layout, LAYOUT_BATCH, &batch, sizeof(batch));
     if (!result && batch > 1)
         result = lt->api.MatrixLayoutSetAttribute(*layout, LAYOUT_STRIDE, &stride, sizeof(stride));
     return failed(result, "cublasLtMatrixLayoutCreate", err);
+}
+
+/* How products are summed, and what sums are scaled in. */
+static void compute_of(const struct gt_problem *p, int *compute, int *scale)
+{
+    *compute = COMPUTE_32F;
+    *scale = REAL_32F;
+    if (p->acc == GT_F16) {
+        *compute = COMPUTE_16F;
+        *scale = REAL_16F;
+    } else if (p->acc == GT_S32) {
+        *compute = COMPUTE_32I;
+        *scale = p->out == GT_S32 ? REAL_32I : REAL_32F;
+    } else if (gt_dtype_size(p->type) == 4 && p->accuracy == GT_ACCURACY_TF32) {
+        *compute = COMPUTE_32F_FAST_TF32;
+    } else if (gt_dtype_size(p->type) == 4 && p->accuracy == GT_ACCURACY_LOW) {
+        *compute = COMPUTE_32F_FAST_16BF;
+    }
+}
+
+/* A factor in the type that cuBLASLt scales in; a half takes few values, without rounding. */
+static int factor_bits(uint32_t *bits, double factor, int scale, struct gt_err *err)
+{
+    float value = (float)factor;
+    int32_t whole = scale == REAL_32I ? (int32_t)factor : 0;
+    uint32_t exponent;
+
+    memcpy(bits, scale == REAL_32I ? (const void *)&whole : &value, sizeof(*bits));
+    if (scale != REAL_16F || value == 0)
+        return GT_OK;
+    exponent = *bits >> 23 & 255;
+    if (*bits & 0x1fff || exponent < 113 || exponent > 142)
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "cuBLASLt takes alpha and beta as f16 here, and %g is not a normal one",
+                          factor);
+    *bits = (*bits >> 16 & 0x8000) | (exponent - 112) << 10 | (*bits >> 13 & 0x3ff);
+    return GT_OK;
+}
+
+static int make_factors(struct gt_lt *lt, const struct gt_problem *p, struct gt_err *err)
+{
+    int compute, scale, rc;
+
+    compute_of(p, &compute, &scale);
+    rc = factor_bits(&lt->alpha, p->alpha, scale, err);
+    return rc ? rc : factor_bits(&lt->beta, p->beta, scale, err);
 }
 
 static int make_desc(struct gt_lt *lt, const struct gt_resident *resident, struct gt_err *err)
@@ -83,8 +145,10 @@ static int make_desc(struct gt_lt *lt, const struct gt_resident *resident, struc
     int32_t epilogue =
         (p->epilogue & GT_EPILOGUE_RELU ? 2 : 0) | (p->epilogue & GT_EPILOGUE_BIAS ? 4 : 0);
     const void *bias = resident->bias.span.data;
-    int result = lt->api.MatmulDescCreate(&lt->desc, COMPUTE_32F, REAL_32F);
+    int compute, scale, result;
 
+    compute_of(p, &compute, &scale);
+    result = lt->api.MatmulDescCreate(&lt->desc, compute, scale);
     if (!result)
         result = lt->api.MatmulDescSetAttribute(lt->desc, DESC_TRANS_A, &trans_first, 4);
     if (!result)
@@ -99,7 +163,8 @@ static int make_desc(struct gt_lt *lt, const struct gt_resident *resident, struc
 static int make_preference(struct gt_lt *lt, const struct gt_problem *p, struct gt_err *err)
 {
     /* Memory of 16-byte problems comes from the driver and is aligned to 256, as is usual. */
-    uint32_t align = p->align >= 16 ? 256 : p->align > 4 ? p->align : 4;
+    uint32_t size = (uint32_t)gt_dtype_size(p->type);
+    uint32_t align = p->align >= 16 ? 256 : p->align > size ? p->align : size;
     uint64_t workspace = lt->workspace_bytes;
     int result = lt->api.MatmulPreferenceCreate(&lt->preference);
 
@@ -132,12 +197,12 @@ static int open_lt(struct gt_lt **opened, struct gt_bench *bench, struct gt_err 
     *opened = NULL;
     if (!lt)
         return gt_err_nomem(err);
-    lt->alpha = (float)p->alpha;
-    lt->beta = (float)p->beta;
     lt->workspace = bench->resident.workspace.span.data;
     lt->workspace_bytes = (size_t)bench->resident.workspace_bytes;
     lt->stream = gt_gpu_stream(bench->gpu);
-    rc = gt_cublaslt_api_load(&lt->api, err);
+    rc = make_factors(lt, p, err);
+    if (!rc)
+        rc = gt_cublaslt_api_load(&lt->api, err);
     if (!rc)
         rc = failed(lt->api.Create(&lt->handle), "cublasLtCreate", err);
     if (!rc)

@@ -36,10 +36,6 @@ static int check_problem(const struct gt_problem *problem, struct gt_err *err)
 
     if (rc)
         return rc;
-    if (problem->type != GT_F32 || problem->out != GT_F32)
-        return gt_err_set(err, GT_ERANGE,
-                          "problem of type %s to %s: only f32 to f32 can be proved and timed",
-                          gt_dtype_name(problem->type), gt_dtype_name(problem->out));
     if (!gt_problem_results(problem))
         return gt_err_set(err, GT_ERANGE, "problem: its result has no elements, nothing to time");
     return GT_OK;

@@ -7,7 +7,7 @@
 
 enum { PACKED = 1, IN_PLACE = 2, UNREAD = 4 };
 
-/* Sizes that are multiples of 4 are there for kernels that serve nothing else. */
+/* Sizes that are multiples of 4, or of 16, are there for kernels that serve nothing else. */
 static const struct shape {
     short m, n, k;
     short alpha, beta;
@@ -35,25 +35,27 @@ static int64_t round_up(int64_t value, int64_t to)
     return (value + to - 1) / to * to;
 }
 
-/* The least leading dimension of at least `least` elements in the given alignment class (bytes of
- * 4-byte elements): a multiple of it, and below 16 bytes of no more than it. */
-static int64_t leading(int64_t least, int alignment)
+/* The least leading dimension of at least `least` elements of `size` bytes in the given alignment
+ * class (bytes): a multiple of it, and below 16 bytes of no more than it. */
+static int64_t leading(int64_t least, int alignment, int64_t size)
 {
-    int64_t step = alignment >= 4 ? alignment / 4 : 1;
+    int64_t step = alignment >= size ? alignment / size : 1;
     int64_t ld = round_up(least > 1 ? least : 1, step);
 
     return alignment < 16 && ld / step % 2 == 0 ? ld + step : ld;
 }
 
-static int64_t stride_of(int64_t rows, int64_t ld, bool batched, int64_t gap)
+/* Matrices of a batch lie `gap` times 16 bytes apart. */
+static int64_t stride_of(int64_t rows, int64_t ld, int64_t size, int64_t gap)
 {
-    return rows * ld + (batched ? gap * 4 : 0);
+    return rows * ld + gap * 16 / size;
 }
 
 static void shape_problem(struct gt_problem *p, const struct shape *shape,
                           const struct gt_problem *like)
 {
-    int64_t pad = shape->flags & PACKED ? 0 : 5;
+    int64_t pad = shape->flags & PACKED ? 0 : 5, gap = like->batch > 1 ? pad : 0;
+    int64_t in = gt_dtype_size(like->type), out = gt_dtype_size(like->out);
     int align[] = {gt_problem_alignment(like, GT_OPERAND_A),
                    gt_problem_alignment(like, GT_OPERAND_B),
                    gt_problem_alignment(like, GT_OPERAND_C)};
@@ -65,12 +67,12 @@ static void shape_problem(struct gt_problem *p, const struct shape *shape,
     p->alpha = shape->alpha;
     p->beta = shape->beta;
     p->batch = like->batch > 1 ? 2 : 1;
-    p->lda = leading(gt_problem_cols(p, GT_OPERAND_A) + pad, align[0]);
-    p->ldb = leading(gt_problem_cols(p, GT_OPERAND_B) + pad, align[1]);
-    p->ldc = leading(p->n + pad, align[2]);
-    p->stride_a = stride_of(gt_problem_rows(p, GT_OPERAND_A), p->lda, p->batch > 1, pad);
-    p->stride_b = stride_of(gt_problem_rows(p, GT_OPERAND_B), p->ldb, p->batch > 1, pad);
-    p->stride_c = stride_of(p->m, p->ldc, p->batch > 1, pad);
+    p->lda = leading(gt_problem_cols(p, GT_OPERAND_A) + pad, align[0], in);
+    p->ldb = leading(gt_problem_cols(p, GT_OPERAND_B) + pad, align[1], in);
+    p->ldc = leading(p->n + pad, align[2], out);
+    p->stride_a = stride_of(gt_problem_rows(p, GT_OPERAND_A), p->lda, in, gap);
+    p->stride_b = stride_of(gt_problem_rows(p, GT_OPERAND_B), p->ldb, in, gap);
+    p->stride_c = stride_of(p->m, p->ldc, out, gap);
 }
 
 void gt_cases_fill(struct gt_case item[GT_CASES + 1], const struct gt_problem *problem)

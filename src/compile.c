@@ -70,8 +70,10 @@ __attribute__((format(printf, 2, 3))) static void add_option(struct options *opt
 /* The options that decide what is generated; where the includes lie is not one of them. */
 static void code_options(const struct gt_compile_request *request, struct options *options)
 {
-    /* The suffix opens wgmma and setmaxnreg and ties the code to sm_90 itself. */
-    bool suffix = request->arch == 90 && (!request->ptx || request->device_cc == 90);
+    /* The suffix opens what only this arch has (wgmma and setmaxnreg on sm_90) and ties the code to
+     * it. */
+    bool suffix = (request->arch == 90 || request->features) &&
+                  (!request->ptx || request->device_cc == request->arch);
 
     add_option(options, "--gpu-architecture=%s_%d%s", request->ptx ? "compute" : "sm",
                request->arch, suffix ? "a" : "");
@@ -232,6 +234,22 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
     api->DestroyProgram(&program);
     binary->ms = now_ms() - start;
     return rc;
+}
+
+bool gt_log_serialized(const char *log, char reason[GT_SERIALIZED_MAX])
+{
+    static const char words[] = "wgmma.mma_async instructions are serialized due to ";
+    const char *at = strstr(log, words), *end;
+
+    if (!at)
+        return false;
+    at += strlen(words);
+    end = at + strcspn(at, "\n");
+    for (const char *in = at; in < end; in++)
+        if (!strncmp(in, " in the function", strlen(" in the function")))
+            end = in;
+    snprintf(reason, GT_SERIALIZED_MAX, "%.*s", (int)(end - at), at);
+    return true;
 }
 
 void gt_binary_release(struct gt_binary *binary)

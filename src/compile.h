@@ -20,7 +20,8 @@ struct gt_compile_request {
     const char *source;
     const char *name;        /* shown in diagnostics before the first #line */
     const char *include_dir; /* <data folder>/templates */
-    int arch;                /* 86; 90 compiles for sm_90a (wgmma and setmaxnreg need the suffix) */
+    int arch;                /* 86; 90 always means sm_90a (wgmma and setmaxnreg need the suffix) */
+    bool features;           /* from 100 on: sm_100a, what only that arch has */
     int device_cc;           /* where it will run; with ptx the driver compiles for it */
     bool ptx;                /* deliver PTX of `arch` instead of a cubin */
     int max_registers;       /* 0: no limit */
@@ -43,5 +44,10 @@ void gt_compile_options(const struct gt_compile_request *request, char *text, si
 int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
                struct gt_binary *binary, struct gt_err *err);
 void gt_binary_release(struct gt_binary *binary);
+
+/* Whether ptxas lets each wgmma of the source wait for the one before it, which makes tensor cores
+ * idle most of the time; reason then says why, in its words. */
+#define GT_SERIALIZED_MAX 160
+bool gt_log_serialized(const char *log, char reason[GT_SERIALIZED_MAX]);
 
 #endif

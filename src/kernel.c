@@ -74,8 +74,8 @@ void gt_kernel_free(struct gt_kernel *kernel)
     free(kernel->seed);
     free_expr_list((struct gt_expr *const[]){kernel->workspace, kernel->deterministic,
                                              kernel->max_registers, kernel->code_arch,
-                                             kernel->code_ptx},
-                   5);
+                                             kernel->arch_features, kernel->code_ptx},
+                   6);
     free_expr_list((struct gt_expr *const[]){kernel->model.block_m, kernel->model.block_n,
                                              kernel->model.block_k, kernel->model.splits,
                                              kernel->model.stages, kernel->model.registers,

@@ -132,6 +132,7 @@ struct gt_kernel {
     struct gt_expr *deterministic; /* 0: launches may differ in the last bits (atomics) */
     struct gt_expr *max_registers; /* 0: no limit */
     struct gt_expr *code_arch;     /* arch to compile for, e.g. 86; usually CC */
+    struct gt_expr *arch_features; /* 1: with what only that arch has (sm_100a); sm_90: always */
     struct gt_expr *code_ptx;      /* 1: hand PTX to the driver instead of a cubin */
     struct gt_model model;
     struct gt_names names; /* slots: problem and device facts, parameters, derived */
@@ -238,7 +239,7 @@ struct gt_geometry {
     int launch_param[16]; /* gt_args.launch[] */
     bool deterministic;
     int max_registers, code_arch;
-    bool code_ptx;
+    bool arch_features, code_ptx;
 };
 
 /* GT_ERANGE with a sentence that names kernel, key and value if the device cannot launch it so:

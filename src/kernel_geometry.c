@@ -139,12 +139,14 @@ static int eval_launch(struct gt_evaluation *e, int index, struct gt_launch_geom
 static int eval_compile(struct gt_evaluation *e, struct gt_geometry *geometry)
 {
     const struct gt_kernel *kernel = e->candidate->kernel;
-    int64_t registers = 0, arch = 0, ptx = 0;
+    int64_t registers = 0, arch = 0, features = 0, ptx = 0;
     int cc = e->candidate->device->cc;
     int rc = eval(e, kernel->max_registers, -1, "compile.max_registers", 0, 255, &registers);
 
     if (!rc)
         rc = eval(e, kernel->code_arch, -1, "compile.code_arch", 75, cc, &arch);
+    if (!rc)
+        rc = eval(e, kernel->arch_features, -1, "compile.arch_features", 0, cc >= 90, &features);
     if (!rc)
         rc = eval(e, kernel->code_ptx, -1, "compile.code_ptx", 0, 1, &ptx);
     if (!rc && !gt_arch_known((int)arch))
@@ -156,8 +158,14 @@ static int eval_compile(struct gt_evaluation *e, struct gt_geometry *geometry)
                         "kernel %s: machine code of sm_%lld does not run on sm_%d; only PTX of it "
                         "does (compile.code_ptx)",
                         kernel->name, (long long)arch, cc);
+    if (!rc && features && arch != cc)
+        rc = gt_err_set(e->err, GT_ERANGE,
+                        "kernel %s: code with compile.arch_features runs on its own arch only, "
+                        "sm_%lld, and not on sm_%d",
+                        kernel->name, (long long)arch, cc);
     geometry->max_registers = (int)registers;
     geometry->code_arch = (int)arch;
+    geometry->arch_features = features;
     geometry->code_ptx = ptx;
     return rc;
 }

@@ -261,7 +261,8 @@ static int read_model(struct gt_reader *r)
 
 static int read_compile(struct gt_reader *r)
 {
-    static const char *const allowed[] = {"max_registers", "code_arch", "code_ptx", NULL};
+    static const char *const allowed[] = {"max_registers", "code_arch", "arch_features", "code_ptx",
+                                          NULL};
     struct gt_kernel *kernel = r->kernel;
     const cJSON *object;
     int rc;
@@ -276,6 +277,8 @@ static int read_compile(struct gt_reader *r)
         rc = gt_reader_expr(r, &kernel->max_registers, object, "max_registers", "0");
     if (!rc)
         rc = gt_reader_expr(r, &kernel->code_arch, object, "code_arch", "CC");
+    if (!rc)
+        rc = gt_reader_expr(r, &kernel->arch_features, object, "arch_features", "0");
     if (!rc)
         rc = gt_reader_expr(r, &kernel->code_ptx, object, "code_ptx", "0");
     return rc;

@@ -296,6 +296,7 @@ static bool geometry_uses(const struct gt_kernel *kernel, uint64_t bit, bool com
 {
     uint64_t used = gt_kernel_depends(kernel, kernel->max_registers) |
                     gt_kernel_depends(kernel, kernel->code_arch) |
+                    gt_kernel_depends(kernel, kernel->arch_features) |
                     gt_kernel_depends(kernel, kernel->code_ptx);
 
     if (!compile_only)

@@ -80,6 +80,7 @@ static int get_binary(const struct gt_options *options, const struct gt_resolved
                                          .include_dir = resolved->kernel->include_dir,
                                          .arch = geometry->code_arch,
                                          .device_cc = resolved->device.cc,
+                                         .features = geometry->arch_features,
                                          .ptx = geometry->code_ptx,
                                          .max_registers = geometry->max_registers};
     int rc = gt_render(&source, &candidate, err);

@@ -9,6 +9,7 @@
 #include "cache.h"
 #include "compile.h"
 #include "err.h"
+#include "problem.h"
 #include "strbuf.h"
 
 enum {
@@ -35,15 +36,17 @@ struct gt_proof {
 /* The sources one after the other, so that the cubin's key covers all of them. */
 static int read_source(struct gt_strbuf *source, const char *data_dir, struct gt_err *err)
 {
-    static const char *const files[] = {"args.h",       "device.cuh", "fill.cu",
-                                        "reference.cu", "check.cu",   "clock.cu"};
+    static const char *const files[] = {
+        "common/args.h",      "common/platform.cuh", "common/types.cuh",
+        "proof/args.h",       "proof/device.cuh",    "proof/fill.cu",
+        "proof/reference.cu", "proof/check.cu",      "proof/clock.cu"};
     struct gt_strbuf path = GT_STRBUF_INIT;
     int rc = GT_OK;
 
     for (size_t i = 0; i < sizeof(files) / sizeof(*files) && !rc; i++) {
         gt_strbuf_reset(&path);
-        gt_strbuf_addf(&path, "%s/templates/proof/%s", data_dir, files[i]);
-        gt_strbuf_addf(source, "#line 1 \"templates/proof/%s\"\n", files[i]);
+        gt_strbuf_addf(&path, "%s/templates/%s", data_dir, files[i]);
+        gt_strbuf_addf(source, "#line 1 \"templates/%s\"\n", files[i]);
         rc = gt_strbuf_check(&path, err);
         if (!rc)
             rc = gt_strbuf_add_file(source, path.text, err);
@@ -171,6 +174,13 @@ static int run_line(const struct gt_proof *proof, size_t kernel, int64_t words, 
     return gt_program_run(proof->program, kernel, grid, 256, args, err);
 }
 
+uint32_t gt_proof_poison(enum gt_dtype type)
+{
+    if (type == GT_S8 || gt_dtype_size(type) == 4)
+        return GT_POISON;
+    return gt_dtype_size(type) == 2 ? GT_POISON_2BYTE : GT_POISON_1BYTE;
+}
+
 int gt_proof_fill(const struct gt_proof *proof, const struct gt_matrix *matrix, uint64_t seed,
                   enum gt_fill kind, int range, struct gt_err *err)
 {
@@ -231,6 +241,16 @@ int gt_proof_compare(const struct gt_proof *proof, const struct gt_compare_args 
     return run_walk(proof, KERNEL_COMPARE, &copy.d, &copy, err);
 }
 
+int gt_proof_look(const struct gt_proof *proof, const struct gt_look_args *args, int slot,
+                  struct gt_err *err)
+{
+    const unsigned grid[3] = {1, 1, 1};
+    struct gt_look_args copy = *args;
+
+    copy.result = slot_address(proof, slot);
+    return gt_program_run(proof->program, KERNEL_LOOK, grid, 32, &copy, err);
+}
+
 int gt_proof_equal(const struct gt_proof *proof, const struct gt_matrix *x,
                    const struct gt_matrix *y, int slot, struct gt_err *err)
 {
@@ -242,8 +262,12 @@ int gt_proof_equal(const struct gt_proof *proof, const struct gt_matrix *x,
 int gt_proof_guard(const struct gt_proof *proof, const struct gt_matrix *matrix, int slot,
                    struct gt_err *err)
 {
-    const struct gt_guard_args args = {(const unsigned *)(uintptr_t)matrix->base, matrix->words,
-                                       matrix->offset, matrix->span, slot_address(proof, slot)};
+    const struct gt_guard_args args = {(const unsigned *)(uintptr_t)matrix->base,
+                                       gt_proof_poison((enum gt_dtype)matrix->span.type),
+                                       matrix->words,
+                                       matrix->offset,
+                                       matrix->span,
+                                       slot_address(proof, slot)};
 
     return run_line(proof, KERNEL_GUARD, matrix->words, &args, err);
 }

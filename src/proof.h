@@ -16,11 +16,14 @@ struct gt_proof;
 struct gt_matrix {
     gt_devptr base;
     int64_t words;  /* of the whole allocation */
-    int64_t offset; /* words from base to the first element */
+    int64_t offset; /* bytes from base to the first element */
     struct gt_span span;
 };
 
 #define GT_PROOF_SLOTS 40
+
+/* The word that memory for elements of the type is poisoned with. */
+uint32_t gt_proof_poison(enum gt_dtype type);
 
 /* Compiles the kernels, or takes them from the cache, and loads them. */
 int gt_proof_open(struct gt_proof **proof, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
@@ -42,6 +45,8 @@ const struct gt_proof_result *gt_proof_result(const struct gt_proof *proof, int 
 /* args->result is set from the slot. */
 int gt_proof_compare(const struct gt_proof *proof, const struct gt_compare_args *args, int slot,
                      struct gt_err *err);
+int gt_proof_look(const struct gt_proof *proof, const struct gt_look_args *args, int slot,
+                  struct gt_err *err);
 int gt_proof_equal(const struct gt_proof *proof, const struct gt_matrix *x,
                    const struct gt_matrix *y, int slot, struct gt_err *err);
 int gt_proof_guard(const struct gt_proof *proof, const struct gt_matrix *matrix, int slot,

@@ -19,11 +19,12 @@ static int64_t round_up(int64_t value, int64_t to)
     return (value + to - 1) / to * to;
 }
 
-static int64_t span_words(const struct gt_span *span)
+static int64_t span_bytes(const struct gt_span *span)
 {
     if (!span->rows || !span->cols)
         return 0;
-    return (span->batch - 1) * span->stride + (span->rows - 1) * span->ld + span->cols;
+    return gt_dtype_size((enum gt_dtype)span->type) *
+           ((span->batch - 1) * span->stride + (span->rows - 1) * span->ld + span->cols);
 }
 
 /* The shape of an operand.  Matrices of a batch that overlap (or are one) are taken as one line. */
@@ -34,39 +35,46 @@ static struct gt_span shape_of(const struct gt_problem *p, enum gt_operand opera
                            gt_problem_cols(p, operand),
                            gt_problem_ld(p, operand),
                            p->batch,
-                           gt_problem_stride(p, operand)};
-    int64_t words = gt_problem_elements(p, operand);
+                           gt_problem_stride(p, operand),
+                           (int)gt_problem_dtype(p, operand)};
 
     if (p->batch > 1 && span.stride < (span.rows - 1) * span.ld + span.cols)
-        span = (struct gt_span){NULL, 1, words, words, 1, words};
+        span = gt_matrix_line(gt_problem_elements(p, operand), gt_problem_dtype(p, operand));
     return span;
 }
 
-struct gt_span gt_matrix_line(int64_t words)
+struct gt_span gt_matrix_line(int64_t elements, enum gt_dtype type)
 {
-    return (struct gt_span){NULL, 1, words, words, 1, words};
+    return (struct gt_span){NULL, 1, elements, elements, 1, elements, (int)type};
 }
 
-/* Lays a matrix out: guards of `guard` words, and a base that is aligned to `align` bytes and to no
- * more if that is less than 16. */
+int64_t gt_case_exact_words(const struct gt_case *item)
+{
+    return round_up(gt_problem_results(&item->problem) * gt_dtype_size(item->problem.out), 4) / 4;
+}
+
+/* Lays a matrix out: guards of `guard` words, and a base that is aligned to `align` bytes, or to an
+ * element if that is more, and to no more than that if it is less than 16. */
 static void lay_out(struct gt_matrix *matrix, struct gt_span span, int64_t guard, int align)
 {
-    int64_t shift = align >= 16 ? 0 : align / 4 > 1 ? align / 4 : 1;
+    int64_t size = gt_dtype_size((enum gt_dtype)span.type);
+    int64_t shift = align >= 16 ? 0 : align > size ? align : size;
 
     matrix->span = span;
-    matrix->offset = round_up(guard, 64) + shift;
-    matrix->words = round_up(matrix->offset + span_words(&span) + guard, 64);
+    matrix->offset = 4 * round_up(guard, 64) + shift;
+    matrix->words = round_up(matrix->offset + span_bytes(&span) + 4 * guard, 256) / 4;
 }
 
 void gt_matrix_place(struct gt_matrix *matrix, gt_devptr base)
 {
     matrix->base = base;
-    matrix->span.data = (float *)(uintptr_t)(base + 4 * (gt_devptr)matrix->offset);
+    /* A device address: never followed here. */
+    matrix->span.data = (void *)(uintptr_t)(base + (gt_devptr)matrix->offset);
 }
 
 static int64_t result_guard(const struct gt_problem *p)
 {
-    int64_t guard = GUARD_ROWS * p->ldc;
+    int64_t guard = GUARD_ROWS * p->ldc * gt_dtype_size(p->out) / 4;
 
     return guard < GUARD_WORDS ? GUARD_WORDS : guard > GUARD_MAX ? GUARD_MAX : guard;
 }
@@ -85,7 +93,7 @@ static void lay_out_inputs(const struct gt_problem *p, struct gt_matrix *a, stru
 static void lay_out_bias(const struct gt_problem *p, struct gt_matrix *bias)
 {
     if (p->epilogue & GT_EPILOGUE_BIAS)
-        lay_out(bias, gt_matrix_line(p->n), GUARD_WORDS, p->align);
+        lay_out(bias, gt_matrix_line(p->n, p->out), GUARD_WORDS, p->align);
 }
 
 /* How many copies of the operands rotation needs: more than 3 x L2 together, at most GT_MAX_SETS.
@@ -121,9 +129,11 @@ static void lay_out_all(struct gt_resident *r, const struct gt_resident_request 
     lay_out_inputs(&r->problem, &r->set[0].a, &r->set[0].b, &r->set[0].c);
     lay_out_bias(&r->problem, &r->bias);
     choose_sets(r, request->one_set);
-    lay_out(&r->workspace, gt_matrix_line((int64_t)request->workspace / 4), GT_WORKSPACE_GUARD, 16);
+    lay_out(&r->workspace, gt_matrix_line((int64_t)request->workspace / 4, GT_F32),
+            GT_WORKSPACE_GUARD, 16);
     if (r->flush)
-        lay_out(&r->scratch, gt_matrix_line(3 * gt_gpu_device(r->gpu)->l2_bytes / 4), 0, 16);
+        lay_out(&r->scratch, gt_matrix_line(3 * gt_gpu_device(r->gpu)->l2_bytes / 4, GT_F32), 0,
+                16);
 }
 
 /* Every matrix that is an allocation of its own. */
@@ -183,7 +193,8 @@ static int check_memory(struct gt_resident *r, struct gt_err *err)
     struct gt_matrix *list[MAX_LARGE];
     size_t count = large_matrices(r, list), present = 0, total = 0;
     double bytes = 4.0 * (double)(r->arena_in_words + r->arena_out_words) +
-                   16.0 * (double)gt_problem_results(&r->problem) + SPARE_BYTES;
+                   12.0 * (double)gt_problem_results(&r->problem) +
+                   4.0 * (double)gt_case_exact_words(&r->exact[GT_CASES]) + SPARE_BYTES;
     char text[GT_PROBLEM_TEXT_MAX];
     int rc = gt_gpu_memory(r->gpu, &present, &total, err);
 
@@ -211,8 +222,8 @@ static int allocate(struct gt_resident *r, struct gt_err *err)
     if (!rc)
         rc = gt_gpu_alloc(r->gpu, &r->bound, 4 * whole, err);
     for (int i = 0; i <= GT_CASES && !rc; i++)
-        rc = gt_gpu_alloc(r->gpu, &r->exact[i].exact,
-                          4 * (size_t)gt_problem_results(&r->exact[i].problem), err);
+        rc = gt_gpu_alloc(r->gpu, &r->exact[i].exact, 4 * (size_t)gt_case_exact_words(&r->exact[i]),
+                          err);
     for (size_t i = 0; i < count && !rc; i++) {
         gt_devptr base = 0;
 

@@ -21,7 +21,7 @@ struct gt_case {
     bool unread;   /* alpha is 0: A and B are poison and must not be looked at */
     struct gt_matrix a, b, c, bias;
     struct gt_matrix d;
-    gt_devptr exact; /* float m x n x batch */
+    gt_devptr exact; /* m x n x batch of the type out */
 };
 
 struct gt_set {
@@ -83,9 +83,11 @@ int gt_resident_poison_workspace(struct gt_resident *resident, size_t bytes, str
 int gt_resident_flush(const struct gt_resident *resident, struct gt_err *err);
 
 /* What resident.c and resident_fill.c share: words behind the workspace that are guarded; the shape
- * of a line of words; giving a laid-out matrix its memory; the inputs of a case (4 of them). */
+ * of a line of elements; words of a case's exact result; giving a laid-out matrix its memory; the
+ * inputs of a case (4 of them). */
 #define GT_WORKSPACE_GUARD 16384
-struct gt_span gt_matrix_line(int64_t words);
+struct gt_span gt_matrix_line(int64_t elements, enum gt_dtype type);
+int64_t gt_case_exact_words(const struct gt_case *item);
 void gt_matrix_place(struct gt_matrix *matrix, gt_devptr base);
 size_t gt_case_inputs(struct gt_case *item, struct gt_matrix **list);
 

@@ -7,7 +7,8 @@
 
 static int poison(const struct gt_resident *r, const struct gt_matrix *matrix, struct gt_err *err)
 {
-    return gt_gpu_fill32(r->gpu, matrix->base, GT_POISON, (size_t)matrix->words, err);
+    return gt_gpu_fill32(r->gpu, matrix->base, gt_proof_poison((enum gt_dtype)matrix->span.type),
+                         (size_t)matrix->words, err);
 }
 
 /* Seeds of the operands of case or set number `of`. */
@@ -16,13 +17,27 @@ static uint64_t seed_of(const struct gt_resident *r, int of, int operand)
     return r->seed * 1000003u + (uint64_t)of * 16 + (uint64_t)operand;
 }
 
-/* Integers whose products, summed over k, stay exact in float32 whatever the order. */
+/* What whole sums must stay below to be exact in the accumulator: its significand, or its range.
+ * Tensor cores add products of 8-bit floats with at least 14 bits, whatever the accumulator
+ * (sm_89 and sm_90; measured by others too: DeepSeek-V3, arXiv 2412.19437, section 3.3.2). */
+static double exact_sums(const struct gt_problem *p)
+{
+    if (p->acc == GT_S32)
+        return p->out == GT_S32 ? 0x1p31 : 0x1p24; /* it goes through a float otherwise */
+    if (p->acc == GT_F16)
+        return 0x1p11;
+    return p->type == GT_E4M3 || p->type == GT_E5M2 ? 0x1p13 : 0x1p24;
+}
+
+/* Integers whose products, summed over k, stay exact in the accumulator whatever the order, with
+ * room for alpha, beta C and bias.  For long k no range but 1 is left; then sums of random signs
+ * still stay far below.  8: the largest to which e5m2 has every integer. */
 static int integer_range(const struct gt_problem *p)
 {
-    double room = 16777216.0 / 8 / (double)(p->k > 0 ? p->k : 1);
-    int range = (int)floor(sqrt(room));
+    double room = exact_sums(p) / 8 / (double)(p->k > 0 ? p->k : 1);
+    int range = (int)floor(sqrt(room)), most = p->type == GT_S8 ? 127 : 8;
 
-    return range < 1 ? 1 : range > 8 ? 8 : range;
+    return range < 1 ? 1 : range > most ? most : range;
 }
 
 static void reference_args(const struct gt_problem *p, struct gt_reference_args *args,
@@ -32,6 +47,8 @@ static void reference_args(const struct gt_problem *p, struct gt_reference_args 
                                        .b = in->b.span.data,
                                        .c = in->c.span.data,
                                        .bias = bias->span.data,
+                                       .type = (int)p->type,
+                                       .out = (int)p->out,
                                        .m = p->m,
                                        .n = p->n,
                                        .k = p->k,
@@ -58,14 +75,13 @@ static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
     struct gt_reference_args args;
 
     for (size_t i = 0; i < count && !rc; i++) {
-        if (index == GT_CASES)
-            rc = poison(r, list[i], err); /* the small ones share an arena */
+        rc = poison(r, list[i], err);
         if (!rc && !(item->unread && i < 2))
             rc = gt_proof_fill(r->proof, list[i], seed_of(r, index, (int)i), GT_FILL_INTEGERS,
                                range, err);
     }
     reference_args(&item->problem, &args, &in, &item->bias);
-    args.exact = (float *)(uintptr_t)item->exact;
+    args.exact = (void *)(uintptr_t)item->exact;
     return rc ? rc : gt_proof_reference(r->proof, &args, item->problem.batch, err);
 }
 
@@ -97,8 +113,7 @@ static int restore_reference(struct gt_resident *r, struct gt_err *err)
 
 int gt_resident_restore(struct gt_resident *resident, struct gt_err *err)
 {
-    int rc = gt_gpu_fill32(resident->gpu, resident->arena_in, GT_POISON,
-                           (size_t)resident->arena_in_words, err);
+    int rc = GT_OK;
 
     for (int i = 0; i <= GT_CASES && !rc; i++)
         rc = restore_case(resident, i, err);
@@ -154,14 +169,15 @@ int gt_resident_hash_reference(const struct gt_resident *resident, int slot, str
         rc = gt_proof_hash(resident->proof, resident->bound, whole, slot, err);
     for (int i = 0; i <= GT_CASES && !rc; i++)
         rc = gt_proof_hash(resident->proof, resident->exact[i].exact,
-                           gt_problem_results(&resident->exact[i].problem), slot, err);
+                           gt_case_exact_words(&resident->exact[i]), slot, err);
     return rc;
 }
 
 int gt_resident_poison_cases(const struct gt_resident *resident, struct gt_err *err)
 {
-    int rc = gt_gpu_fill32(resident->gpu, resident->arena_out, GT_POISON,
-                           (size_t)resident->arena_out_words, err);
+    int rc =
+        gt_gpu_fill32(resident->gpu, resident->arena_out, gt_proof_poison(resident->problem.out),
+                      (size_t)resident->arena_out_words, err);
 
     for (int i = 0; i < GT_CASES && !rc; i++) {
         const struct gt_case *item = &resident->exact[i];
@@ -184,8 +200,8 @@ int gt_resident_poison_workspace(struct gt_resident *resident, size_t bytes, str
     int64_t words = (int64_t)(bytes + 3) / 4;
 
     /* What lies behind the bytes asked for is guard, too. */
-    workspace->span = gt_matrix_line(words);
-    workspace->words = workspace->offset + words + GT_WORKSPACE_GUARD;
+    workspace->span = gt_matrix_line(words, GT_F32);
+    workspace->words = workspace->offset / 4 + words + GT_WORKSPACE_GUARD;
     gt_matrix_place(workspace, workspace->base);
     return poison(resident, workspace, err);
 }

@@ -14,6 +14,7 @@
     X(COMPILE_TIMEOUT, "compile_timeout", 1)   \
     X(COMPILE_CRASH, "compile_crash", 1)       \
     X(SPILLS, "spills", 1)                     \
+    X(SERIALIZED, "serialized", 1)             \
     X(LAUNCH_INVALID, "launch_invalid", 1)     \
     X(FAULT, "fault", 1)                       \
     X(TIMEOUT, "timeout", 0)                   \

@@ -4,7 +4,8 @@
  * Checks are enqueued behind the launches they judge; after gt_proof_fetch the verdict is read.
  * 1. Results, workspace and guards are poisoned before every candidate; inputs must not change.
  * 2. Integers: equal to the exact product, on small ragged shapes and on the problem itself.
- * 3. Normal reals: every element finite and |d-ref| <= (2 sqrt(k) + 4) u (|A||B|) + u |ref|.
+ * 3. Normal reals: every element finite and within gt_verify_bound; for FP32 arithmetic
+ *    |d-ref| <= (2 sqrt(k) + 4) u (|A||B|) + u |ref|.
  * 4. Repeated launches agree bit by bit, unless the candidate says that they need not.
  * 5. The same again after timing.
  * Between resident.c and bench.c. */
@@ -47,8 +48,12 @@ void gt_verify_judge_inputs(const struct gt_resident *resident, struct gt_trial 
 int gt_verify_reference_intact(const struct gt_resident *resident, bool *intact,
                                struct gt_err *err);
 
-/* The factor t of |d-ref| <= t (|A||B|), in units of 2^-24. */
-double gt_verify_tolerance(const struct gt_problem *problem);
+/* |d-ref| <= tolerance (|A||B|) + relative |ref| + absolute: how far a right result may be off by
+ * what the problem allows in its accuracy, accumulator and types. */
+struct gt_verify_bound {
+    double tolerance, relative, absolute;
+};
+void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *bound);
 
 #define GT_VERIFY_CLOCK_SLOT (GT_PROOF_SLOTS - 1) /* left to bench.c */
 

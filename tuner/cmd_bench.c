@@ -289,9 +289,11 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 
     if (argc)
         asked.shapes = argv[0];
-    rc = gt_session_problems(&problem, &weight, &problems, &asked, err);
+    rc = gt_session_problems(NULL, &problem, &weight, &problems, &asked, err);
     if (!rc && bench.tune)
         rc = gt_budget_parse(&bench.budget, options->session.budget, err);
+    if (!rc)
+        rc = gt_session_no_replay(&options->session, err);
     if (!rc)
         rc = gt_session_open(&bench.session, cli, &options->session, err);
     if (!rc && bench.tune)

@@ -170,7 +170,9 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     (void)argv;
     if (!asked.shape.count && !asked.shapes)
         asked.shape.text[asked.shape.count++] = DEFAULT_SHAPE;
-    rc = gt_session_problems(&problem, NULL, &problems, &asked, err);
+    rc = gt_session_problems(NULL, &problem, NULL, &problems, &asked, err);
+    if (!rc)
+        rc = gt_session_no_replay(&options->session, err);
     if (!rc)
         rc = gt_session_open(&session, cli, &options->session, err);
     if (!rc && options->csv)

@@ -33,12 +33,16 @@ static void print_heading(const struct gt_session *session, const struct gt_swee
 {
     const struct gt_device *device = &session->evaluator->device;
     const struct gt_cli *cli = session->cli;
-    char text[GT_PROBLEM_TEXT_MAX];
+    char text[GT_PROBLEM_TEXT_MAX], arch[16] = ""; /* a recording may not say */
 
     gt_problem_format(result->problem, text);
-    fprintf(cli->out, "%s%s on %s (sm_%d): %s%s\n", cli->colored ? "\033[1m" : "", text,
-            device->name, device->cc,
-            session->measures ? "measured" : "PREDICTED by a model, nothing was measured",
+    if (device->cc)
+        snprintf(arch, sizeof(arch), " (sm_%d)", device->cc);
+    fprintf(cli->out, "%s%s on %s%s: %s%s\n", cli->colored ? "\033[1m" : "", text, device->name,
+            arch,
+            session->replays    ? "REPLAYED from a recording, nothing was measured"
+            : session->measures ? "measured"
+                                : "PREDICTED by a model, nothing was measured",
             cli->colored ? "\033[0m" : "");
 }
 
@@ -139,7 +143,9 @@ void gt_report_result(const struct gt_session *session, const struct gt_sweep_re
     }
     print_baseline(session, result);
     fprintf(out, "rank  %-12s %11s%s %8s%s%s %5s %7s  point (where not default)\n", "kernel",
-            session->measures ? "measured us" : "predict. us",
+            session->replays    ? "replayed us"
+            : session->measures ? "measured us"
+                                : "predict. us",
             session->measures ? "  [95 % interval]     " : "", "TFLOP/s",
             session->measures && result->have_baseline ? " x cuBLAS" : "",
             session->measures ? "  err u" : "", "regs", "shared");

@@ -14,6 +14,7 @@
 #define DEFAULT_DB     "gemmtune.db"
 #define DEFAULT_SEED   1
 #define MAX_STRATEGIES 32
+#define REPLAY         "replay:"
 
 /* Opens the evaluator of a --device text. */
 static int open_device(struct gt_session *session, const struct gt_session_options *options,
@@ -39,8 +40,10 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
 static int check_arch(const struct gt_session *session, const char *device, int cc,
                       struct gt_err *err)
 {
-    const struct gt_device *found = &session->evaluator->device;
+    struct gt_device *found = &session->evaluator->device;
 
+    if (found->cc == 0)
+        found->cc = cc; /* a recording that does not say: the user may */
     if (!cc || found->cc == cc)
         return GT_OK;
     if (found->profile)
@@ -94,6 +97,11 @@ static int open_evaluator(struct gt_session *session, const struct gt_session_op
     return open_arch(session, options, cc, err);
 }
 
+static bool is_replay(const struct gt_session_options *options)
+{
+    return options->device && strncmp(options->device, REPLAY, strlen(REPLAY)) == 0;
+}
+
 /* Names that a sweep would only look up after everything is open: a slip should cost nothing. */
 static int check_names(const struct gt_session *session, const struct gt_session_options *options,
                        struct gt_err *err)
@@ -105,7 +113,7 @@ static int check_names(const struct gt_session *session, const struct gt_session
     size_t count = 0;
     int rc;
 
-    if (options->kernels) {
+    if (options->kernels && !session->replays) {
         rc = gt_session_kernels(&kernel, &count, &session->kernels, options->kernels, err);
         free(kernel);
         if (rc)
@@ -134,6 +142,29 @@ int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mo
     return rc == GT_EBUSY ? GT_EDB : rc;
 }
 
+/* The kernel of a recording takes the place of those described. */
+static int take_recorded_kernel(struct gt_session *session, struct gt_err *err)
+{
+    gt_kernels_release(&session->kernels);
+    session->kernels.kernel = calloc(1, sizeof(*session->kernels.kernel));
+    if (!session->kernels.kernel)
+        return gt_err_nomem(err);
+    session->kernels.kernel[0] = session->evaluator->kernel;
+    session->kernels.count = 1;
+    return GT_OK;
+}
+
+int gt_session_no_replay(const struct gt_session_options *options, struct gt_err *err)
+{
+    if (!is_replay(options))
+        return GT_OK;
+    return gt_err_set(
+        err, GT_ESYNTAX,
+        "--device %s: a recording holds one kernel, one problem and no baseline: only "
+        "`tune` itself answers from it",
+        options->device);
+}
+
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err)
 {
@@ -142,6 +173,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     memset(session, 0, sizeof(*session));
     session->cli = cli;
     session->strategy = options->strategy;
+    session->replays = is_replay(options);
     session->seed = options->seed ? (uint64_t)options->seed : DEFAULT_SEED;
     if (options->arch)
         rc = gt_arch_parse(options->arch, &cc, err);
@@ -153,6 +185,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = gt_cache_dir(&session->cache_dir, err);
     if (!rc)
         rc = open_evaluator(session, options, cc, err);
+    if (!rc && session->replays)
+        rc = take_recorded_kernel(session, err);
     if (!rc)
         rc = gt_session_store(&session->store, options->db ? options->db : DEFAULT_DB,
                               GT_STORE_WRITE, err);
@@ -165,19 +199,24 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     if (cli->verbose)
         fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
                 session->cache_dir, options->db ? options->db : DEFAULT_DB);
-    session->measures = !session->evaluator->device.profile;
+    session->measures = session->evaluator->ops->provenance != GT_PREDICTED;
     if (!session->measures && !cli->quiet && session->no_gpu.code)
         fprintf(cli->log, "no sm_%d GPU here (%s)\n", session->evaluator->device.cc,
                 session->no_gpu.msg);
     if (!session->measures && !cli->quiet)
         fprintf(cli->log, "all times are PREDICTED for sm_%d by a model; nothing is measured\n",
                 session->evaluator->device.cc);
+    if (session->replays && !cli->quiet)
+        fprintf(cli->log, "all times are REPLAYED from %s; nothing is measured\n",
+                options->device + strlen(REPLAY));
     return GT_OK;
 }
 
 void gt_session_close(struct gt_session *session)
 {
     gt_progress_free(session->progress);
+    if (session->evaluator && session->evaluator->kernel)
+        session->kernels.count = 0; /* it is the evaluator's */
     gt_evaluator_close(session->evaluator);
     gt_store_close(session->store);
     gt_kernels_release(&session->kernels);
@@ -224,8 +263,29 @@ static const char *problem_text(const struct gt_problem_options *options,
                                     : set->entry[i - options->shape.count].text;
 }
 
-int gt_session_problems(struct gt_problem **problem, double **weight, size_t *count,
-                        const struct gt_problem_options *options, struct gt_err *err)
+/* The problem of a recording, for a user who names none. */
+static int recorded_problem(const struct gt_session *session, struct gt_problem **problem,
+                            size_t *count, struct gt_err *err)
+{
+    const char *text = session ? session->evaluator->recorded_problem : NULL;
+
+    if (!text)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "no problem given: name one with --shape, e.g. --shape 4096x4096x4096");
+    if (!*text)
+        return gt_err_set(
+            err, GT_ESYNTAX,
+            "the recording does not say which problem it is of: name it with --shape");
+    *problem = calloc(1, sizeof(**problem));
+    if (!*problem)
+        return gt_err_nomem(err);
+    *count = 1;
+    return gt_problem_parse(*problem, text, err);
+}
+
+int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
+                        double **weight, size_t *count, const struct gt_problem_options *options,
+                        struct gt_err *err)
 {
     struct gt_problemset set = {0};
     size_t all = options->shape.count;
@@ -239,8 +299,7 @@ int gt_session_problems(struct gt_problem **problem, double **weight, size_t *co
         return rc;
     all += set.count;
     if (!all)
-        return gt_err_set(err, GT_ESYNTAX,
-                          "no problem given: name one with --shape, e.g. --shape 4096x4096x4096");
+        return recorded_problem(session, problem, count, err);
     *problem = calloc(all, sizeof(**problem));
     if (weight)
         *weight = calloc(all, sizeof(**weight));

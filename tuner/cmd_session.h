@@ -14,104 +14,104 @@ struct gt_session_options {
 };
 
 /* Rows for an option table; `type` has a member `struct gt_session_options session`. */
-#define GT_SESSION_OPTIONS(type)                                                                 \
-    {"arch",                                                                                     \
-     'a',                                                                                        \
-     GT_OPTION_TEXT,                                                                             \
-     offsetof(type, session.arch),                                                               \
-     "sm_86",                                                                                    \
-     "GPU architecture to tune for; where no such GPU is present, times are predicted",          \
-     NULL,                                                                                       \
-     0,                                                                                          \
-     0},                                                                                         \
-        {"device",                                                                               \
-         'd',                                                                                    \
-         GT_OPTION_TEXT,                                                                         \
-         offsetof(type, session.device),                                                         \
-         "DEVICE",                                                                               \
-         "cuda or cuda:N measures on that GPU; predict:sm_86 only estimates (default: cuda if "  \
-         "there is a GPU of the --arch, else predict)",                                          \
-         NULL,                                                                                   \
-         0,                                                                                      \
-         0},                                                                                     \
-        {"db",                                                                                   \
-         0,                                                                                      \
-         GT_OPTION_TEXT,                                                                         \
-         offsetof(type, session.db),                                                             \
-         "FILE",                                                                                 \
-         "database that remembers every trial (default: gemmtune.db)",                           \
-         NULL,                                                                                   \
-         0,                                                                                      \
-         0},                                                                                     \
-        {"kernels-dir",                                                                          \
-         0,                                                                                      \
-         GT_OPTION_TEXT,                                                                         \
-         offsetof(type, session.kernels_dir),                                                    \
-         "DIR",                                                                                  \
-         "a folder with descriptions of your own kernels",                                       \
-         NULL,                                                                                   \
-         0,                                                                                      \
-         0},                                                                                     \
-        {"strategy",                                                                             \
-         0,                                                                                      \
-         GT_OPTION_TEXT,                                                                         \
-         offsetof(type, session.strategy),                                                       \
-         "NAME",                                                                                 \
-         "how the next points are chosen; tune list strategies names them",                      \
-         NULL,                                                                                   \
-         0,                                                                                      \
-         0},                                                                                     \
-        {"jobs",                                                                                 \
-         'j',                                                                                    \
-         GT_OPTION_INTEGER,                                                                      \
-         offsetof(type, session.jobs),                                                           \
-         "N",                                                                                    \
-         "compile workers (default: one per core)",                                              \
-         NULL,                                                                                   \
-         1,                                                                                      \
-         256},                                                                                   \
-        {"deadline",                                                                             \
-         0,                                                                                      \
-         GT_OPTION_INTEGER,                                                                      \
-         offsetof(type, session.deadline),                                                       \
-         "SECONDS",                                                                              \
-         "a candidate is killed on the GPU after this time, more for large problems "            \
-         "(default: 10)",                                                                        \
-         NULL,                                                                                   \
-         1,                                                                                      \
-         3600},                                                                                  \
-        {"compile-cpu",                                                                          \
-         0,                                                                                      \
-         GT_OPTION_INTEGER,                                                                      \
-         offsetof(type, session.compile_cpu),                                                    \
-         "SECONDS",                                                                              \
-         "CPU time after which compiling a candidate is given up (default: 60)",                 \
-         NULL,                                                                                   \
-         1,                                                                                      \
-         86400},                                                                                 \
-        {"compile-memory",                                                                       \
-         0,                                                                                      \
-         GT_OPTION_INTEGER,                                                                      \
-         offsetof(type, session.compile_memory),                                                 \
-         "MIB",                                                                                  \
-         "memory that a compile worker may use (default: 2048)",                                 \
-         NULL,                                                                                   \
-         256,                                                                                    \
-         1048576},                                                                               \
-        {"seed",                                                                                 \
-         0,                                                                                      \
-         GT_OPTION_INTEGER,                                                                      \
-         offsetof(type, session.seed),                                                           \
-         "N",                                                                                    \
-         "of the operands' values and of the search (default: 1)",                               \
-         NULL,                                                                                   \
-         1,                                                                                      \
-         INT64_MAX},                                                                             \
-    {                                                                                            \
-        "l2", 0, GT_OPTION_TEXT, offsetof(type, session.l2), "MODE",                             \
-            "cold (default): operands rotate through more than 3 x L2 while timing; warm: they " \
-            "stay",                                                                              \
-            "cold|warm", 0, 0                                                                    \
+#define GT_SESSION_OPTIONS(type)                                                                   \
+    {"arch",                                                                                       \
+     'a',                                                                                          \
+     GT_OPTION_TEXT,                                                                               \
+     offsetof(type, session.arch),                                                                 \
+     "sm_86",                                                                                      \
+     "GPU architecture to tune for; where no such GPU is present, times are predicted",            \
+     NULL,                                                                                         \
+     0,                                                                                            \
+     0},                                                                                           \
+        {"device",                                                                                 \
+         'd',                                                                                      \
+         GT_OPTION_TEXT,                                                                           \
+         offsetof(type, session.device),                                                           \
+         "DEVICE",                                                                                 \
+         "cuda or cuda:N measures on that GPU; predict:sm_86 only estimates; replay:FILE answers " \
+         "from a recorded space (default: cuda if there is a GPU of the --arch, else predict)",    \
+         NULL,                                                                                     \
+         0,                                                                                        \
+         0},                                                                                       \
+        {"db",                                                                                     \
+         0,                                                                                        \
+         GT_OPTION_TEXT,                                                                           \
+         offsetof(type, session.db),                                                               \
+         "FILE",                                                                                   \
+         "database that remembers every trial (default: gemmtune.db)",                             \
+         NULL,                                                                                     \
+         0,                                                                                        \
+         0},                                                                                       \
+        {"kernels-dir",                                                                            \
+         0,                                                                                        \
+         GT_OPTION_TEXT,                                                                           \
+         offsetof(type, session.kernels_dir),                                                      \
+         "DIR",                                                                                    \
+         "a folder with descriptions of your own kernels",                                         \
+         NULL,                                                                                     \
+         0,                                                                                        \
+         0},                                                                                       \
+        {"strategy",                                                                               \
+         0,                                                                                        \
+         GT_OPTION_TEXT,                                                                           \
+         offsetof(type, session.strategy),                                                         \
+         "NAME",                                                                                   \
+         "how the next points are chosen; tune list strategies names them",                        \
+         NULL,                                                                                     \
+         0,                                                                                        \
+         0},                                                                                       \
+        {"jobs",                                                                                   \
+         'j',                                                                                      \
+         GT_OPTION_INTEGER,                                                                        \
+         offsetof(type, session.jobs),                                                             \
+         "N",                                                                                      \
+         "compile workers (default: one per core)",                                                \
+         NULL,                                                                                     \
+         1,                                                                                        \
+         256},                                                                                     \
+        {"deadline",                                                                               \
+         0,                                                                                        \
+         GT_OPTION_INTEGER,                                                                        \
+         offsetof(type, session.deadline),                                                         \
+         "SECONDS",                                                                                \
+         "a candidate is killed on the GPU after this time, more for large problems "              \
+         "(default: 10)",                                                                          \
+         NULL,                                                                                     \
+         1,                                                                                        \
+         3600},                                                                                    \
+        {"compile-cpu",                                                                            \
+         0,                                                                                        \
+         GT_OPTION_INTEGER,                                                                        \
+         offsetof(type, session.compile_cpu),                                                      \
+         "SECONDS",                                                                                \
+         "CPU time after which compiling a candidate is given up (default: 60)",                   \
+         NULL,                                                                                     \
+         1,                                                                                        \
+         86400},                                                                                   \
+        {"compile-memory",                                                                         \
+         0,                                                                                        \
+         GT_OPTION_INTEGER,                                                                        \
+         offsetof(type, session.compile_memory),                                                   \
+         "MIB",                                                                                    \
+         "memory that a compile worker may use (default: 2048)",                                   \
+         NULL,                                                                                     \
+         256,                                                                                      \
+         1048576},                                                                                 \
+        {"seed",                                                                                   \
+         0,                                                                                        \
+         GT_OPTION_INTEGER,                                                                        \
+         offsetof(type, session.seed),                                                             \
+         "N",                                                                                      \
+         "of the operands' values and of the search (default: 1)",                                 \
+         NULL,                                                                                     \
+         1,                                                                                        \
+         INT64_MAX},                                                                               \
+    {                                                                                              \
+        "l2", 0, GT_OPTION_TEXT, offsetof(type, session.l2), "MODE",                               \
+            "cold (default): operands rotate through more than 3 x L2 while timing; warm: they "   \
+            "stay",                                                                                \
+            "cold|warm", 0, 0                                                                      \
     }
 
 /* The rows of a --shape and the options that shape it; a member `struct gt_problem_options
@@ -202,6 +202,7 @@ struct gt_session {
     uint64_t seed;
     bool spares;          /* kernels of the ladder take part where those in production cannot */
     bool measures;        /* false: every time is predicted */
+    bool replays;         /* every time is out of a recording */
     struct gt_err no_gpu; /* why it does not measure although nobody asked for a prediction */
 };
 
@@ -210,15 +211,20 @@ struct gt_session {
 int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mode mode,
                      struct gt_err *err);
 
+/* GT_ESYNTAX if --device names a recording: for commands that it has nothing to say to. */
+int gt_session_no_replay(const struct gt_session_options *options, struct gt_err *err);
+
 /* Opens everything; on failure nothing is left open. */
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err);
 void gt_session_close(struct gt_session *session);
 
-/* The problems that --shape and --shapes name; *problem is malloc'ed, and so is *weight (their
- * shares in averages) unless weight is NULL. */
-int gt_session_problems(struct gt_problem **problem, double **weight, size_t *count,
-                        const struct gt_problem_options *options, struct gt_err *err);
+/* The problems that --shape and --shapes name, or, where they name none, the one of the recording
+ * that the session (NULL: none is open) answers from; *problem is malloc'ed, and so is *weight
+ * (their shares in averages) unless weight is NULL. */
+int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
+                        double **weight, size_t *count, const struct gt_problem_options *options,
+                        struct gt_err *err);
 
 /* One problem text completed by the options that it does not contradict. */
 int gt_session_problem(struct gt_problem *problem, const char *text,

@@ -6,6 +6,7 @@
 #include "../src/compile.h"
 #include "../src/err.h"
 #include "../src/kernel.h"
+#include "../src/problem.h"
 #include "../src/render.h"
 #include "cmd_session.h"
 #include "commands.h"
@@ -90,11 +91,49 @@ static void show_geometry(FILE *out, const struct gt_geometry *geometry)
                     launch->cluster[2]);
         if (launch->carveout >= 0)
             fprintf(out, ", carve-out %d %%", launch->carveout);
+        if (launch->pdl)
+            fputs(", beginning early", out);
         fputc('\n', out);
     }
     fprintf(out, "  workspace %zu bytes; results %s\n", geometry->workspace_bytes,
             geometry->deterministic ? "equal from launch to launch"
                                     : "may differ in the last bits (atomics)");
+}
+
+/* "200 x 100 x 1" */
+static void show_sizes(FILE *out, const char *words, const uint64_t *size, int count)
+{
+    fputs(words, out);
+    for (int i = 0; i < count; i++)
+        fprintf(out, "%s%llu", i ? " x " : "", (unsigned long long)size[i]);
+}
+
+static void show_maps(FILE *out, const struct gt_kernel *kernel, const struct gt_geometry *geometry)
+{
+    static const char *const operands[] = {"a", "b", "c", "d", "workspace"};
+
+    if (geometry->maps)
+        fprintf(out, "\ntensor maps\n");
+    for (size_t i = 0; i < geometry->maps; i++) {
+        const struct gt_map_geometry *map = &geometry->map[i];
+        uint64_t box[GT_MAX_MAP_RANK];
+
+        fprintf(out, "  %-8s ", kernel->map[i].name);
+        if (!map->used) {
+            fprintf(out, "not used\n");
+            continue;
+        }
+        for (int j = 0; j < map->rank; j++)
+            box[j] = map->box[j];
+        fprintf(out, "%s of %s", gt_dtype_name(map->element), operands[map->operand]);
+        if (map->offset)
+            fprintf(out, " from byte %lld", (long long)map->offset);
+        show_sizes(out, ": ", map->dims, map->rank);
+        if (map->rank > 1)
+            show_sizes(out, ", strides ", map->strides + 1, map->rank - 1);
+        show_sizes(out, ", box ", box, map->rank);
+        fprintf(out, ", swizzle %d, promotion %d\n", map->swizzle, map->promotion);
+    }
 }
 
 /* Threads of the first launch, for the occupancy. */
@@ -106,10 +145,14 @@ static void show_binary(FILE *out, const struct gt_candidate *candidate,
     int blocks = gt_device_occupancy(candidate->device, binary->registers, threads,
                                      binary->static_shared + (int64_t)launch->shared_bytes);
 
+    char reason[GT_SERIALIZED_MAX];
+
     fprintf(out, "  %d registers, %d bytes spilled, %d bytes of static shared, %zu bytes of code\n",
             binary->registers, binary->spill_bytes, binary->static_shared, binary->size);
     fprintf(out, "  %d blocks of %d threads fit an SM of %s\n", blocks, threads,
             candidate->device->name);
+    if (gt_log_serialized(binary->log, reason))
+        fprintf(out, "  wgmma serialized: %s\n", reason);
 }
 
 static int show_compile(const struct gt_cli *cli, const struct gt_candidate *candidate,
@@ -122,6 +165,7 @@ static int show_compile(const struct gt_cli *cli, const struct gt_candidate *can
         .include_dir = kernel->include_dir,
         .arch = geometry->code_arch,
         .device_cc = candidate->device->cc,
+        .features = geometry->arch_features,
         .ptx = geometry->code_ptx,
         .max_registers = geometry->max_registers,
     };
@@ -178,6 +222,7 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
     if (rc)
         goto out;
     show_geometry(cli->out, &geometry);
+    show_maps(cli->out, candidate->kernel, &geometry);
     if (!options->no_compile)
         rc = show_compile(cli, candidate, &geometry, source.text, err);
 out:

@@ -68,6 +68,13 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
     return rc ? rc : valid ? GT_OK : nothing_valid(session, result, count, err);
 }
 
+/* Whether the command line should name the problems; a recording may name its own. */
+static bool problems_given(const struct options *options)
+{
+    return options->problem.shape.count || options->problem.shapes ||
+           gt_session_no_replay(&options->session, NULL) == GT_OK;
+}
+
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
 {
     const struct options *options = fields;
@@ -81,11 +88,15 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 
     (void)argc;
     (void)argv;
-    rc = gt_session_problems(&problem, NULL, &problems, &options->problem, err);
+    rc = problems_given(options)
+             ? gt_session_problems(NULL, &problem, NULL, &problems, &options->problem, err)
+             : GT_OK;
     if (!rc && options->session.budget)
         rc = gt_budget_parse(&budget, options->session.budget, err);
     if (!rc)
         rc = gt_session_open(&session, cli, &options->session, err);
+    if (!rc && !problem)
+        rc = gt_session_problems(&session, &problem, NULL, &problems, &options->problem, err);
     if (!rc)
         rc = gt_session_kernels(&kernel, &kernels, &session.kernels, options->session.kernels, err);
     if (rc)
@@ -127,7 +138,8 @@ const struct gt_command gt_command_tune = {
         "\n"
         "  tune --arch sm_86 --shape 4096x4096x4096\n"
         "  tune --shapes configs/problems/bench.json --budget 2h\n"
-        "  tune --shape 512x512x64:f32:nt:batch=8 --epilogue bias+relu\n",
+        "  tune --shape 512x512x64:f32:nt:batch=8 --epilogue bias+relu\n"
+        "  tune --device replay:space.json.gz --strategy local --budget 500\n",
     .option = option_table,
     .size = sizeof(struct options),
     .max_args = 0,

@@ -61,6 +61,7 @@ int gt_job_new(struct gt_job **out, const struct gt_candidate *candidate, int nv
         .include_dir = job->include_dir,
         .arch = geometry.code_arch,
         .device_cc = candidate->device->cc,
+        .features = geometry.arch_features,
         .ptx = geometry.code_ptx,
         .max_registers = geometry.max_registers,
     };

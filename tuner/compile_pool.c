@@ -97,7 +97,8 @@ static int finish_job(struct gt_compile_pool *pool, struct gt_job *job,
     size_t i;
 
     memcpy(compiled->key, job->key, sizeof(compiled->key));
-    if (compiled->status != GT_STATUS_OK && compiled->status != GT_STATUS_SPILLS)
+    if (compiled->status != GT_STATUS_OK && compiled->status != GT_STATUS_SPILLS &&
+        compiled->status != GT_STATUS_SERIALIZED)
         remember_failure(pool, compiled);
     for (i = 0; !rc && i < job->ids; i++) {
         compiled->id = job->id[i];
@@ -108,14 +109,21 @@ static int finish_job(struct gt_compile_pool *pool, struct gt_job *job,
     return rc;
 }
 
-static void judge_spills(struct gt_compiled *compiled)
+/* What has compiled may still not be worth a try. */
+static void judge_code(struct gt_compiled *compiled)
 {
-    if (compiled->status != GT_STATUS_OK || compiled->spill_bytes <= GT_SPILL_LIMIT)
+    if (compiled->status != GT_STATUS_OK)
         return;
-    compiled->status = GT_STATUS_SPILLS;
-    snprintf(compiled->detail, sizeof(compiled->detail),
-             "spills %d bytes with %d registers; at most %d are tried", compiled->spill_bytes,
-             compiled->registers, GT_SPILL_LIMIT);
+    if (compiled->spill_bytes > GT_SPILL_LIMIT) {
+        compiled->status = GT_STATUS_SPILLS;
+        snprintf(compiled->detail, sizeof(compiled->detail),
+                 "spills %d bytes with %d registers; at most %d are tried", compiled->spill_bytes,
+                 compiled->registers, GT_SPILL_LIMIT);
+    } else if (*compiled->serialized) {
+        compiled->status = GT_STATUS_SERIALIZED;
+        snprintf(compiled->detail, sizeof(compiled->detail),
+                 "the compiler serializes its wgmma: %s", compiled->serialized);
+    }
 }
 
 /* --- workers ---------------------------------------------------------------------------------- */
@@ -164,7 +172,7 @@ static int take_report(struct gt_compile_pool *pool, struct worker *worker,
         worker->job = NULL;
         if (try_again(pool, job, report))
             return GT_OK;
-        judge_spills(&report->compiled);
+        judge_code(&report->compiled);
         return finish_job(pool, job, &report->compiled, err);
     default:
         return GT_OK;
@@ -248,8 +256,9 @@ static bool known(struct gt_compile_pool *pool, const char *key, struct gt_compi
     compiled->static_shared = binary.static_shared;
     compiled->ms = binary.ms;
     compiled->status = GT_STATUS_OK;
+    gt_log_serialized(binary.log, compiled->serialized);
     gt_binary_release(&binary);
-    judge_spills(compiled);
+    judge_code(compiled);
     pool->stats.cache_hits++;
     return true;
 }

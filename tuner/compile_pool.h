@@ -6,6 +6,7 @@
 #ifndef GT_COMPILE_POOL_H
 #define GT_COMPILE_POOL_H
 
+#include "../src/compile.h"
 #include "../src/digest.h"
 #include "../src/kernel.h"
 #include "../src/trial.h"
@@ -14,7 +15,8 @@
 
 struct gt_compile_pool;
 
-/* Candidates whose cubin spills more bytes than this get the status `spills`. */
+/* Candidates whose cubin spills more bytes than this get the status `spills`, those whose wgmma
+ * wait for each other `serialized`. */
 #define GT_SPILL_LIMIT 64
 
 struct gt_compile_pool_options {
@@ -29,10 +31,11 @@ struct gt_compile_pool_options {
 /* What became of a candidate. */
 struct gt_compiled {
     uint64_t id;
-    enum gt_status status; /* GT_STATUS_OK, SPILLS or one of COMPILE_* */
+    enum gt_status status; /* GT_STATUS_OK, SPILLS, SERIALIZED or one of COMPILE_* */
     bool cached;           /* nothing had to be compiled for it */
     char key[GT_DIGEST_HEX];
     int registers, spill_bytes, static_shared; /* as the compiler printed; cubins only */
+    char serialized[GT_SERIALIZED_MAX];        /* why its wgmma are; empty: they are not */
     double ms;
     char detail[512]; /* why not */
 };

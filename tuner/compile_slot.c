@@ -74,6 +74,7 @@ void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *op
     gt_wire_put_text(&slot->frame, request->include_dir);
     gt_wire_put_int(&slot->frame, request->arch);
     gt_wire_put_int(&slot->frame, request->device_cc);
+    gt_wire_put_int(&slot->frame, request->features);
     gt_wire_put_int(&slot->frame, request->ptx);
     gt_wire_put_int(&slot->frame, request->max_registers);
     slot->state = GT_SLOT_BUSY;
@@ -140,6 +141,7 @@ static int read_compiled(struct gt_slot *slot, const struct gt_compile_pool_opti
     compiled->registers = (int)gt_wire_get_int(in);
     compiled->spill_bytes = (int)gt_wire_get_int(in);
     compiled->static_shared = (int)gt_wire_get_int(in);
+    snprintf(compiled->serialized, sizeof(compiled->serialized), "%s", gt_wire_get_text(in));
     compiled->ms = gt_wire_get_real(in);
     if (gt_wire_finish(in, err))
         return GT_ESYNTAX;

@@ -5,12 +5,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-extern const struct gt_evaluator_ops gt_evaluator_cuda, gt_evaluator_predict;
+extern const struct gt_evaluator_ops gt_evaluator_cuda, gt_evaluator_predict, gt_evaluator_replay;
 
 const struct gt_evaluator_ops *const gt_evaluators[] = {
     &gt_evaluator_cuda,
     &gt_evaluator_predict,
+    &gt_evaluator_replay,
     NULL,
 };
 
@@ -37,12 +39,13 @@ int gt_evaluator_open(struct gt_evaluator **out, const char *device,
     int rc;
 
     if (!ops)
-        return gt_err_set(err, GT_ENOTFOUND,
-                          "--device %s: unknown; 'cuda', 'cuda:N' and 'predict:sm_NN' are known",
-                          device);
+        return gt_err_set(
+            err, GT_ENOTFOUND,
+            "--device %s: unknown; 'cuda', 'cuda:N', 'predict:sm_NN' and 'replay:FILE' are known",
+            device);
     if (colon && !colon[1])
         return gt_err_set(err, GT_ENOTFOUND,
-                          "--device %s needs a number or an arch after the colon", device);
+                          "--device %s needs a number, an arch or a file after the colon", device);
     evaluator = calloc(1, sizeof(*evaluator));
     if (!evaluator)
         return gt_err_nomem(err);
@@ -54,6 +57,16 @@ int gt_evaluator_open(struct gt_evaluator **out, const char *device,
     else
         *out = evaluator;
     return rc;
+}
+
+double gt_evaluator_now(const struct gt_evaluator *evaluator)
+{
+    struct timespec time;
+
+    if (evaluator->ops->now)
+        return evaluator->ops->now(evaluator);
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
 void gt_evaluator_close(struct gt_evaluator *evaluator)

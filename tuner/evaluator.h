@@ -1,6 +1,6 @@
 /* evaluator.h - what turns candidates into trials: `cuda` (workers prove and time on a GPU),
- * `predict` (workers compile, a model estimates), later `replay` (recorded spaces).  Chosen by
- * --device.
+ * `predict` (workers compile, a model estimates), `replay` (answers from a recorded space).  Chosen
+ * by --device.
  *
  * The supervisor (sweep.c) submits candidates while there is room and collects finished trials; it
  * never blocks in submit.  One thread. */
@@ -9,6 +9,7 @@
 
 #include "../src/bench.h"
 #include "../src/trial.h"
+#include "space.h"
 
 #include <signal.h>
 
@@ -46,10 +47,16 @@ struct gt_evaluator_stats {
 struct gt_evaluator_ops {
     const char *name;              /* "cuda" */
     enum gt_provenance provenance; /* of its trials */
-    /* spec: what follows the name in --device ("0" of "cuda:0", "sm_86" of "predict:sm_86"). */
+    /* spec: what follows the name in --device ("0" of "cuda:0", "sm_86" of "predict:sm_86", the
+     * file of "replay:FILE"). */
     int (*open)(struct gt_evaluator *evaluator, const char *spec, struct gt_err *err);
     int (*open_problem)(struct gt_evaluator *evaluator, const struct gt_problem *problem,
                         struct gt_err *err);
+    /* Seconds on the evaluator's own clock; NULL: the system's monotonic one. */
+    double (*now)(const struct gt_evaluator *evaluator);
+    /* The points of the evaluator's own kernel; NULL: those a description makes valid. */
+    int (*space)(const struct gt_evaluator *evaluator, struct gt_space *space,
+                 const struct gt_problem *problem, struct gt_err *err);
     /* How many more candidates may be submitted now. */
     size_t (*room)(struct gt_evaluator *evaluator);
     /* Proves and races (cuda) or estimates (predict); id comes back from collect. */
@@ -82,14 +89,22 @@ struct gt_evaluator {
     struct gt_evaluator_options options;
     struct gt_device device; /* known after open */
     int nvrtc_version;       /* known after open */
+    /* Known after open; NULL but for a replay: the only kernel it knows, and the problem recorded
+     * ("": the recording does not say).  Both are the evaluator's. */
+    struct gt_kernel *kernel;
+    const char *recorded_problem;
     struct gt_evaluator_stats stats;
     void *state;
 };
 
 extern const struct gt_evaluator_ops *const gt_evaluators[]; /* NULL-terminated */
 
-/* device: "cuda", "cuda:1", "predict:sm_86".  Exit-code relevant errors: GT_ENOTFOUND (unknown
- * evaluator or arch), GT_ENOGPU, GT_ENOLIB, GT_EBUSY (another tuner holds the GPU). */
+/* What every time of a sweep is read from: the evaluator's clock, in seconds since some moment. */
+double gt_evaluator_now(const struct gt_evaluator *evaluator);
+
+/* device: "cuda", "cuda:1", "predict:sm_86", "replay:FILE".  Exit-code relevant errors:
+ * GT_ENOTFOUND (unknown evaluator or arch), GT_ENOGPU, GT_ENOLIB, GT_EBUSY (another tuner holds the
+ * GPU). */
 int gt_evaluator_open(struct gt_evaluator **evaluator, const char *device,
                       const struct gt_evaluator_options *options, struct gt_err *err);
 void gt_evaluator_close(struct gt_evaluator *evaluator); /* NULL accepted */

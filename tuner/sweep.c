@@ -9,7 +9,8 @@
  *                          -> store, strategy, ranking                       sweep_record.c
  *     gt_sweep_finals      sampling, baseline, paired final, ties -> winner  sweep_finals.c
  *
- * The evaluator decides what "time" means: `cuda` measures, `predict` estimates.  Several kernels
+ * The evaluator decides what "time" means: `cuda` measures, `predict` estimates,
+ * `replay` answers from a recording; and what time it is.  Several kernels
  * race in lanes that share the budget; a lane that does better gets more of it. */
 #include "sweep.h"
 
@@ -22,18 +23,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define COLLECT_MS 200  /* between looks at signals and clock */
 #define NEAR_BEST  1.02 /* for "time to best" */
-
-double gt_sweep_now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 int gt_sweep_signals(const struct gt_race *race)
 {
@@ -51,7 +43,7 @@ void gt_sweep_show(const struct gt_race *race, const char *phase, bool force)
         .done = race->tried,
         .fresh = race->result->fresh,
         .trials_limit = race->options->budget.trials,
-        .elapsed_s = gt_sweep_now() - race->begin_s,
+        .elapsed_s = gt_evaluator_now(race->evaluator) - race->begin_s,
         .seconds_limit = race->deadline_s > 0 ? race->deadline_s - race->begin_s : 0,
         .best_us = race->best_us,
         .flops = gt_problem_flops(race->problem),
@@ -104,7 +96,7 @@ static void on_notice(void *context, const char *sentence)
 
 static bool time_is_up(const struct gt_race *race)
 {
-    return race->deadline_s > 0 && gt_sweep_now() >= race->deadline_s;
+    return race->deadline_s > 0 && gt_evaluator_now(race->evaluator) >= race->deadline_s;
 }
 
 /* Whether no new point may be tried; what must be tried again still may. */
@@ -268,7 +260,7 @@ static void sum_up(struct gt_race *race, const struct gt_evaluator_stats *before
     struct gt_sweep_result *result = race->result;
     const struct gt_evaluator_stats *after = &race->evaluator->stats;
 
-    result->wall_s = gt_sweep_now() - race->begin_s;
+    result->wall_s = gt_evaluator_now(race->evaluator) - race->begin_s;
     result->busy_s = race->opened ? after->busy_s : 0;
     result->compiled = after->compiled - before->compiled;
     result->cache_hits = after->cache_hits - before->cache_hits;
@@ -314,7 +306,7 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
 /* The share of the run's time that is left for this problem. */
 static double deadline_of(const struct gt_sweep_options *options, size_t i, double run_begin)
 {
-    double now = gt_sweep_now(), end = run_begin + options->budget.seconds;
+    double now = gt_evaluator_now(options->evaluator), end = run_begin + options->budget.seconds;
 
     if (!(options->budget.seconds > 0))
         return 0;
@@ -327,7 +319,7 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
                         struct gt_err *err)
 {
     struct gt_evaluator *evaluator = options->evaluator;
-    double run_begin = gt_sweep_now();
+    double run_begin = gt_evaluator_now(evaluator);
     int64_t device, toolchain;
     uint64_t next_id = 0;
     int rc = gt_store_device(options->store, &evaluator->device, &device, err);
@@ -346,7 +338,7 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
             .device = device,
             .toolchain = toolchain,
             .next_id = &next_id,
-            .begin_s = gt_sweep_now(),
+            .begin_s = gt_evaluator_now(evaluator),
             .deadline_s = deadline_of(options, i, run_begin),
         };
 
@@ -366,7 +358,7 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
     }
     evaluator->options.events = (struct gt_evaluator_events){0};
     evaluator->options.signals = NULL;
-    sums->wall_s = gt_sweep_now() - run_begin;
+    sums->wall_s = gt_evaluator_now(evaluator) - run_begin;
     return rc;
 }
 

@@ -49,14 +49,14 @@ int gt_sweep_check_drift(struct gt_race *race, struct gt_err *err)
     char sentence[160];
     int rc;
 
-    if (!evaluator->ops->reference || gt_sweep_now() - race->reference_s < every)
+    if (!evaluator->ops->reference || gt_evaluator_now(evaluator) - race->reference_s < every)
         return GT_OK;
     rc = evaluator->ops->reference(evaluator, &us, err);
     if (rc)
         return rc;
     drift = race->reference_us > 0 ? us / race->reference_us - 1 : 0;
     race->reference_us = us;
-    race->reference_s = gt_sweep_now();
+    race->reference_s = gt_evaluator_now(evaluator);
     if (fabs(drift) > ALLOWED) {
         size_t count;
 

@@ -17,8 +17,11 @@ static int open_lane(struct gt_race *race, const struct gt_kernel *kernel, size_
 {
     struct gt_lane *lane = &race->lane[race->lanes];
     double limit = SPACE_BYTES / (double)sharers / (double)(kernel->params + POINT_BYTES);
-    int rc = gt_space_init(&lane->space, kernel, race->problem, &race->evaluator->device,
-                           (size_t)limit, err);
+    const struct gt_evaluator *evaluator = race->evaluator;
+    int rc = evaluator->ops->space
+                 ? evaluator->ops->space(evaluator, &lane->space, race->problem, err)
+                 : gt_space_init(&lane->space, kernel, race->problem, &evaluator->device,
+                                 (size_t)limit, err);
 
     if (rc)
         return rc;

@@ -55,14 +55,14 @@ struct gt_race {
     struct gt_sweep_result *result;
     struct gt_evaluator *evaluator;
     bool opened;   /* the evaluator has the problem */
-    bool measures; /* the evaluator runs candidates; else it predicts */
+    bool measures; /* the evaluator has samples; else it predicts */
     int64_t sweep, device, toolchain, problem_id;
     struct gt_lane *lane;
     size_t lanes;
     struct gt_flight *flight;
     size_t flights, flight_capacity;
     uint64_t *next_id;          /* of the whole sweep */
-    double begin_s, deadline_s; /* monotonic; deadline 0: none */
+    double begin_s, deadline_s; /* on the evaluator's clock; deadline 0: none */
     int64_t tried;              /* all lanes, those of earlier runs included */
     int64_t improved_at;        /* `tried` when the best last improved by 0.5 % */
     double best_us, anchor_us;  /* best; the best that improved_at refers to */
@@ -73,7 +73,6 @@ struct gt_race {
     double reference_us, reference_s; /* drift check: its last time, when; 0: none */
 };
 
-double gt_sweep_now(void);
 int gt_sweep_signals(const struct gt_race *race);
 void gt_sweep_note(const struct gt_race *race, const char *sentence);
 void gt_sweep_show(const struct gt_race *race, const char *phase, bool force);

@@ -91,6 +91,9 @@ int gt_sweep_predict(const struct gt_race *race, const struct gt_lane *lane,
     size_t step = space->count / SAMPLE + 1;
 
     *count = 0;
+    *list = NULL;
+    if (!lane->kernel->launches)
+        return GT_OK; /* a recorded kernel: the model knows nothing of it */
     *list = malloc((space->count / step + 1 + DESCENTS) * sizeof(**list));
     if (!*list)
         return gt_err_nomem(err);

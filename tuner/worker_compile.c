@@ -119,6 +119,7 @@ static int compile_one(struct compiler *self, struct gt_wire_in *in, struct gt_b
     request.include_dir = gt_wire_get_text(in);
     request.arch = (int)gt_wire_get_int(in);
     request.device_cc = (int)gt_wire_get_int(in);
+    request.features = gt_wire_get_int(in) != 0;
     request.ptx = gt_wire_get_int(in) != 0;
     request.max_registers = (int)gt_wire_get_int(in);
     rc = gt_wire_finish(in, err);
@@ -135,6 +136,7 @@ static int serve(struct compiler *self, struct gt_wire_in *in)
     struct gt_err err = {0};
     int rc = compile_one(self, in, &binary, &err);
     const char *log = rc == GT_ENVRTC && binary.log ? binary.log : "";
+    char serialized[GT_SERIALIZED_MAX] = "";
 
     if (rc == GT_ESYNTAX)
         return rc;
@@ -145,6 +147,9 @@ static int serve(struct compiler *self, struct gt_wire_in *in)
     gt_wire_put_int(&self->reply, binary.registers);
     gt_wire_put_int(&self->reply, binary.spill_bytes);
     gt_wire_put_int(&self->reply, binary.static_shared);
+    if (!rc)
+        gt_log_serialized(binary.log, serialized);
+    gt_wire_put_text(&self->reply, serialized);
     gt_wire_put_real(&self->reply, binary.ms);
     gt_binary_release(&binary);
     return gt_wire_send(self->wire.fd, &self->reply, REPLY_MS, NULL);

@@ -18,9 +18,10 @@
  *
  *   "params":   {"name": "PACK_A", "values": [0, 1, 2], "default": 0,
  *                "doc": "A is copied to the workspace first: 0 no, 1 as stored, 2 turned"},
- *               the same for PACK_B, and {"name": "PACK_TILE", "values": [32, 64], "default": 64,
- *                "doc": "rows and columns of a tile of the packing launches"}; 128 for elements of
- *               one or two bytes (static shared memory: PACK_TILE^2 elements and a little more)
+ *               the same for PACK_B, and {"name": "PACK_TILE", "values": [32, 64, 128],
+ *                "default": 64, "doc": "rows and columns of a tile of the packing launches"}
+ *   "constraints": PACK_TILE * PACK_TILE * SIZE_IN >= 4096 (16 bytes for each thread),
+ *               PACK_TILE * (PACK_TILE * SIZE_IN + 4) <= 49152 (static shared memory)
  *   "derive":   PACK_COLS_A   TRANS_A != (PACK_A == 2) ? M : K
  *               PACK_ROWS_A   TRANS_A != (PACK_A == 2) ? K : M
  *               PACK_LDA      cdiv(PACK_COLS_A * SIZE_IN, 16) * 16 / SIZE_IN
@@ -109,7 +110,7 @@ GT_DEVICE void gt_pack_store(const gt_pack_tile<E> &tile, E *to, const gt_packed
     /* Lanes side by side: turned, as many as keep the banks apart; else a row of the tile. */
     typedef gt_pack_piece<count, turn ? 2 * (int)sizeof(E) : PACK_TILE / count> piece_type;
 
-#pragma unroll
+#pragma unroll 2
     for (int i = 0; i < piece_type::rounds; i++) {
         const piece_type piece(i, thread);
         const gt_run<E, count> run =

@@ -1,15 +1,15 @@
 /* pack_tile.cuh - a square tile of a stored matrix, any element size, any alignment, in shared
- * memory, from where it is read along either of its sides.  The template defines PACK_TILE, 32 or a
- * multiple.
+ * memory, from where it is read along either of its sides.  The template defines PACK_TILE.
  *
  *            PACK_TILE elements        Loads run along the stored rows, as wide as the alignment of
- *          +--------------------+      the matrix allows: 16 bytes, 4, or one element. What lies
- *          | -> -> -> ->        |      outside of the matrix becomes zeros.
+ *          +--------------------+      the matrix allows: 16 bytes, 4, or one element; by elements
+ *          | -> -> -> ->        |      at its edges. What lies outside becomes zeros.
  *          | -> -> -> ->        | r
  *          |    |       |       |      A row of the tile is an odd number of words long, so that
- * the |    v       v       |      lanes of a warp, which read along r where the copy is turned,
+ *          |    v       v       |      the lanes, which read along r where the copy is turned,
  *          +--------------------+      find their elements in different banks.
- *                    c */
+ *                    c
+ */
 #ifndef GT_PACK_TILE_CUH
 #define GT_PACK_TILE_CUH
 
@@ -21,40 +21,40 @@ template <class E> struct gt_stored {
     long long rows, cols, ld;
 };
 
+/* A run as smaller ones. */
+template <class E, int count, int part> union gt_pack_words {
+    gt_run<E, count> run;
+    gt_run<E, part> word[count / part];
+};
+
 template <class E> struct gt_pack_tile {
     static constexpr int size = (int)sizeof(E);
     static constexpr int pitch = PACK_TILE + 4 / size; /* elements between rows of the tile */
-    static_assert(PACK_TILE % 32 == 0, "rows of whole 32-byte pieces, whatever the element");
+    static_assert(PACK_TILE % 32 == 0 && PACK_TILE * PACK_TILE * size >= 16 * GT_PACK_THREADS,
+                  "16 bytes or more for every thread");
 
     E at[PACK_TILE * pitch];
 
-    /* A run of `count` elements in words: rows of the tile begin on multiples of 4 bytes only. */
+    /* A run of `count` elements, by words: rows of the tile begin on multiples of 4 bytes only. */
     template <int count> GT_DEVICE void put(E *to, const gt_run<E, count> &run)
     {
         constexpr int part = count * size < 4 ? count : 4 / size;
+        gt_pack_words<E, count, part> words;
+        words.run = run;
 #pragma unroll
-        for (int i = 0; i < count; i += part) {
-            gt_run<E, part> word;
-#pragma unroll
-            for (int j = 0; j < part; j++)
-                word.at[j] = run.at[i + j];
-            gt_store_run<E, part>(to + i, word);
-        }
+        for (int i = 0; i < count / part; i++)
+            gt_store_run<E, part>(to + i * part, words.word[i]);
     }
 
     /* The same way back. */
     template <int count> GT_DEVICE gt_run<E, count> get(const E *from) const
     {
         constexpr int part = count * size < 4 ? count : 4 / size;
-        gt_run<E, count> run;
+        gt_pack_words<E, count, part> words;
 #pragma unroll
-        for (int i = 0; i < count; i += part) {
-            gt_run<E, part> word = gt_load_run<E, part>(from + i);
-#pragma unroll
-            for (int j = 0; j < part; j++)
-                run.at[i + j] = word.at[j];
-        }
-        return run;
+        for (int i = 0; i < count / part; i++)
+            words.word[i] = gt_load_run<E, part>(from + i * part);
+        return words.run;
     }
 
     /* `count` elements below each other. */
@@ -73,7 +73,7 @@ template <class E> struct gt_pack_tile {
     {
         constexpr int across = PACK_TILE / count; /* runs of a row */
         constexpr int loads = PACK_TILE * across / GT_PACK_THREADS;
-        constexpr int flight = !whole ? 1 : loads < 16 ? loads : 16; /* loads under way */
+        constexpr int flight = loads < 8 ? loads : 8; /* under way */
         static_assert(loads % flight == 0, "a thread loads in whole rounds");
 
         static_assert(GT_PACK_THREADS % across == 0, "a thread stays in its column of the tile");
@@ -88,7 +88,7 @@ template <class E> struct gt_pack_tile {
             gt_run<E, count> run[flight];
 #pragma unroll
             for (int i = 0; i < flight; i++) {
-                if (!whole && row + r + base * step >= from.rows)
+                if (!whole && row + r + (base + i) * step >= from.rows)
                     left = 0;
                 run[i] = whole ? gt_load_run_global<E, count>(next)
                                : gt_load_run_masked<E, count>(next, left);
@@ -101,27 +101,20 @@ template <class E> struct gt_pack_tile {
         }
     }
 
-    template <int count>
-    GT_DEVICE void fill_along(const gt_stored<E> &from, long long row, long long column, int thread)
-    {
-        if (row + PACK_TILE <= from.rows && column + PACK_TILE <= from.cols)
-            fill_by<count, true>(from, row, column, thread);
-        else
-            fill_by<count, false>(from, row, column, thread);
-    }
-
     /* The tile whose first element is (row, column), both multiples of PACK_TILE.  Every thread of
      * the block takes part; a barrier must follow. */
     GT_DEVICE void fill(const gt_stored<E> &from, long long row, long long column, int thread)
     {
         unsigned long long place =
             reinterpret_cast<unsigned long long>(from.first) | (unsigned long long)from.ld * size;
-        if (place % 16 == 0)
-            fill_along<16 / size>(from, row, column, thread);
+        if (row + PACK_TILE > from.rows || column + PACK_TILE > from.cols)
+            fill_by<1, false>(from, row, column, thread);
+        else if (place % 16 == 0)
+            fill_by<16 / size, true>(from, row, column, thread);
         else if (size < 4 && place % 4 == 0)
-            fill_along<(size < 4 ? 4 / size : 1)>(from, row, column, thread);
+            fill_by<(size < 4 ? 4 / size : 1), true>(from, row, column, thread);
         else
-            fill_along<1>(from, row, column, thread);
+            fill_by<1, true>(from, row, column, thread);
     }
 };
 

@@ -2,17 +2,23 @@
  * host (src/proof.c) and by the kernels.
  *
  * These kernels fill operands, compute the float64 reference and judge results, so that only a
- * struct gt_proof_result comes back to the host.  f32 storage. */
+ * struct gt_proof_result comes back to the host.  Elements are of any type: its code (enum
+ * gt_dtype) travels with them at run time, because these kernels wait for memory, not for a switch.
+ */
 #ifndef GT_PROOF_ARGS_H
 #define GT_PROOF_ARGS_H
 
-/* What memory holds where nothing may be read or written: a signalling NaN as a float. */
-#define GT_POISON 0x7fbadbadu
+/* What words of memory hold where nothing may be read or written: NaN in every element, but not the
+ * NaN that arithmetic gives.  Integers have none: four different bytes. */
+#define GT_POISON       0x7fbadbadu
+#define GT_POISON_2BYTE 0x7fba7fbau
+#define GT_POISON_1BYTE 0xffffffffu
 
 /* A batch of row-major matrices: element (b, i, j) is at data[b * stride + i * ld + j]. */
 struct gt_span {
-    float *data;
-    long long rows, cols, ld, batch, stride;
+    void *data;
+    long long rows, cols, ld, batch, stride; /* elements */
+    int type;                                /* code of the elements' type */
 };
 
 enum gt_fill { GT_FILL_NORMAL, GT_FILL_INTEGERS };
@@ -25,16 +31,18 @@ struct gt_fill_args {
 };
 
 /* ref = epilogue(alpha * op(A) op(B) + beta * C) in float64 for rows [row, row + gridDim.y * 64) of
- * batches [first, first + gridDim.z); bound = |alpha| |A||B| + |beta C| + |bias|. */
+ * batches [first, first + gridDim.z), held to the range of out where conversions to it saturate;
+ * bound = |alpha| |A||B| + |beta C| + |bias|. */
 struct gt_reference_args {
-    const float *a, *b, *c, *bias;
+    const void *a, *b, *c, *bias;
+    int type, out; /* of a and b; of c, bias and exact */
     long long m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c;
     long long row, first;
     int trans_a, trans_b, epilogue;
     float alpha, beta;
     double *ref;  /* dense m x n x batch, or null */
     float *bound; /* the same, or null */
-    float *exact; /* the same, ref rounded to float, or null */
+    void *exact;  /* the same, ref rounded to the type out, or null */
 };
 
 /* Zeroed before use.  A "first" is stored as ~index, so that a maximum finds the least. */
@@ -43,18 +51,29 @@ struct gt_proof_result {
     unsigned long long nonfinite, first_nonfinite; /* elements that are NaN or infinite */
     unsigned long long error;                      /* bits of the float max |d-ref|/bound */
     unsigned long long different, first_different; /* elements that differ between two results */
-    unsigned long long guard, first_guard;         /* words that are poison no longer */
+    unsigned long long guard, first_guard;         /* words that are poison no longer; a byte */
     unsigned long long hash;
     unsigned long long cycles, nanoseconds; /* of the clock kernel */
+    double got, expected;                   /* of the look kernel */
 };
 
-/* |d - ref| <= bound * tolerance + |ref| * relative, every element finite; or, without bound,
- * |d - exact| <= slack * max(|exact|, 8), where slack 0 asks for equality. */
+/* |d - ref| <= bound * tolerance + |ref| * relative + absolute, every element finite; or, without
+ * bound, |d - exact| <= slack * max(|exact|, 8), where slack 0 asks for equality. */
 struct gt_compare_args {
     struct gt_span d;
     const double *ref;
-    const float *bound, *exact;
-    double tolerance, relative, slack;
+    const float *bound;
+    const void *exact; /* of d's type */
+    double tolerance, relative, absolute, slack;
+    struct gt_proof_result *result;
+};
+
+/* Element `at` of d, counted densely, and what it should be: of exact, or else of ref. */
+struct gt_look_args {
+    struct gt_span d;
+    long long at;
+    const double *ref;
+    const void *exact;
     struct gt_proof_result *result;
 };
 
@@ -63,10 +82,11 @@ struct gt_equal_args {
     struct gt_proof_result *result;
 };
 
-/* Every word of base[0 .. words) outside the elements of `inside` must be poison. */
+/* Every byte of base[0 .. words) outside the elements of `inside` must be poison. */
 struct gt_guard_args {
     const unsigned *base;
-    long long words, offset; /* offset: words from base to inside.data */
+    unsigned poison;         /* the word */
+    long long words, offset; /* offset: bytes from base to inside.data */
     struct gt_span inside;
     struct gt_proof_result *result;
 };
@@ -94,6 +114,7 @@ struct gt_canary_args {
     X(FILL, proof_fill, struct gt_fill_args)                \
     X(REFERENCE, proof_reference, struct gt_reference_args) \
     X(COMPARE, proof_compare, struct gt_compare_args)       \
+    X(LOOK, proof_look, struct gt_look_args)                \
     X(EQUAL, proof_equal, struct gt_equal_args)             \
     X(GUARD, proof_guard, struct gt_guard_args)             \
     X(HASH, proof_hash, struct gt_hash_args)                \

@@ -6,8 +6,15 @@
 #include "proof/args.h"
 
 #ifdef GT_EMULATE
-
 #include "common/emulate.h"
+#endif
+
+#include "common/args.h"
+#include "common/platform.cuh"
+#include "common/types.cuh"
+
+#ifdef GT_EMULATE
+
 #define GT_PROOF_KERNEL(name, type)  extern "C" void name(const type args)
 #define GT_PROOF_ERF(x)              __builtin_erf(x)
 #define GT_PROOF_LOG(x)              __builtin_logf(x)
@@ -43,10 +50,83 @@ GT_PROOF_DEVICE gt_u64 gt_proof_mix(gt_u64 x)
     return x ^ (x >> 31);
 }
 
-GT_PROOF_DEVICE bool gt_proof_finite(float x)
+/* Neither NaN nor infinite. */
+GT_PROOF_DEVICE bool gt_proof_finite(double x)
 {
-    return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u;
+    return x - x == 0;
 }
+
+/* ---- elements of a type known at run time ---- */
+
+GT_PROOF_DEVICE int gt_proof_bytes(int type)
+{
+    return type == GT_F16 || type == GT_BF16                      ? 2
+           : type == GT_E4M3 || type == GT_E5M2 || type == GT_S8 ? 1
+                                                                  : 4;
+}
+
+template <int code> GT_PROOF_DEVICE float gt_proof_get_as(const void *data, long long at)
+{
+    return gt_to_float<code>(static_cast<const typename gt_element<code>::type *>(data)[at]);
+}
+
+/* Element `at` as the number that it is. */
+GT_PROOF_DEVICE double gt_proof_get(const void *data, long long at, int type)
+{
+    switch (type) {
+    case GT_F16:
+        return gt_proof_get_as<GT_F16>(data, at);
+    case GT_BF16:
+        return gt_proof_get_as<GT_BF16>(data, at);
+    case GT_E4M3:
+        return gt_proof_get_as<GT_E4M3>(data, at);
+    case GT_E5M2:
+        return gt_proof_get_as<GT_E5M2>(data, at);
+    case GT_S8:
+        return gt_proof_get_as<GT_S8>(data, at);
+    case GT_S32:
+        return static_cast<const int *>(data)[at];
+    default:
+        return static_cast<const float *>(data)[at];
+    }
+}
+
+template <int code> GT_PROOF_DEVICE void gt_proof_put_as(void *data, long long at, double value)
+{
+    static_cast<typename gt_element<code>::type *>(data)[at] = gt_from_float<code>((float)value);
+}
+
+/* The element nearest to the value; integers of S32 must lie in its range. */
+GT_PROOF_DEVICE void gt_proof_put(void *data, long long at, int type, double value)
+{
+    switch (type) {
+    case GT_F16:
+        return gt_proof_put_as<GT_F16>(data, at, value);
+    case GT_BF16:
+        return gt_proof_put_as<GT_BF16>(data, at, value);
+    case GT_E4M3:
+        return gt_proof_put_as<GT_E4M3>(data, at, value);
+    case GT_E5M2:
+        return gt_proof_put_as<GT_E5M2>(data, at, value);
+    case GT_S8:
+        return gt_proof_put_as<GT_S8>(data, at, value);
+    case GT_S32:
+        static_cast<int *>(data)[at] = (int)value;
+        return;
+    default:
+        static_cast<float *>(data)[at] = (float)value;
+    }
+}
+
+/* x held to the range of the types that conversions saturate to. */
+GT_PROOF_DEVICE double gt_proof_saturate(double x, int type)
+{
+    double largest = type == GT_E4M3 ? 448 : type == GT_E5M2 ? 57344 : type == GT_S8 ? 127 : 0;
+
+    return largest > 0 ? max(type == GT_S8 ? -128.0 : -largest, min(largest, x)) : x;
+}
+
+/* ---- who does what ---- */
 
 /* A warp takes 32 neighbouring columns of a row; a block of 256 threads eight rows at a time. */
 struct gt_walk {

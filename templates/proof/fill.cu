@@ -1,4 +1,4 @@
-/* fill.cu - operands: normal reals or small integers, a function of seed and place alone, so that
+/* fill.cu - operands: normal reals rounded to their type, or small integers, a function of seed and place alone, so that
  * copies of an operand agree and a damaged one can be restored. */
 #include "proof/device.cuh"
 
@@ -9,6 +9,20 @@ GT_PROOF_DEVICE float gt_proof_normal(gt_u64 bits)
     float v = (float)(unsigned)(bits & 0xffffffu) * (2.0f / 16777216.0f);
 
     return GT_PROOF_SQRT(-2.0f * GT_PROOF_LOG(u)) * GT_PROOF_COSPI(v);
+}
+
+/* Reals of the integer types: a normal value in units of a quarter of their range, so that few are
+ * beyond it, rounded.  S32 holds C and bias of products of S8: the same. */
+#define INTEGER_UNIT 32.0f
+
+GT_PROOF_DEVICE float gt_proof_real(gt_u64 bits, int type)
+{
+    float value = gt_proof_normal(bits);
+
+    if (type != GT_S8 && type != GT_S32)
+        return value;
+    value = (float)(int)(value * INTEGER_UNIT + (value < 0 ? -0.5f : 0.5f));
+    return max(-127.0f, min(127.0f, value));
 }
 
 GT_PROOF_DEVICE float gt_proof_integer(gt_u64 bits, int range)
@@ -25,13 +39,14 @@ GT_PROOF_KERNEL(proof_fill, gt_fill_args)
 
     for (long long row = walk.row; row < args.to.rows * args.to.batch; row += walk.row_step) {
         long long b = row / args.to.rows, i = row % args.to.rows;
-        float *to = args.to.data + b * args.to.stride + i * args.to.ld;
+        long long to = b * args.to.stride + i * args.to.ld;
 
         for (long long j = walk.col; j < args.to.cols; j += walk.col_step) {
             gt_u64 bits = gt_proof_mix(seed ^ (gt_u64)(row * args.to.cols + j));
 
-            to[j] = args.kind == GT_FILL_INTEGERS ? gt_proof_integer(bits, args.range)
-                                                  : gt_proof_normal(bits);
+            gt_proof_put(args.to.data, to + j, args.to.type,
+                         args.kind == GT_FILL_INTEGERS ? gt_proof_integer(bits, args.range)
+                                                       : gt_proof_real(bits, args.to.type));
         }
     }
 }

@@ -16,10 +16,11 @@
 #define TILE  64
 #define SLICE 16
 
-GT_PROOF_DEVICE float gt_proof_load(const float *from, long long major, long long minor,
-                                    long long ld, bool inside)
+/* Element (major, minor) of a matrix that begins at element `from` of data. */
+GT_PROOF_DEVICE float gt_proof_load(const void *data, int type, long long from, long long major,
+                                    long long minor, long long ld, bool inside)
 {
-    return inside ? from[major * ld + minor] : 0.0f;
+    return inside ? (float)gt_proof_get(data, from + major * ld + minor, type) : 0.0f;
 }
 
 GT_PROOF_DEVICE double gt_proof_activate(double x, int epilogue)
@@ -40,22 +41,25 @@ __device__ __noinline__ void gt_proof_store(const gt_reference_args &args, long 
 
     bound *= fabs((double)args.alpha);
     if (args.beta != 0) {
-        double c = (double)args.beta * args.c[batch * args.stride_c + i * args.ldc + j];
+        double c = (double)args.beta *
+                   gt_proof_get(args.c, batch * args.stride_c + i * args.ldc + j, args.out);
 
         x += c;
         bound += fabs(c);
     }
     if (args.epilogue & 1) {
-        x += args.bias[j];
-        bound += fabs((double)args.bias[j]);
+        double bias = gt_proof_get(args.bias, j, args.out);
+
+        x += bias;
+        bound += fabs(bias);
     }
-    x = gt_proof_activate(x, args.epilogue);
+    x = gt_proof_saturate(gt_proof_activate(x, args.epilogue), args.out);
     if (args.ref)
         args.ref[at] = x;
     if (args.bound)
         args.bound[at] = (float)bound;
     if (args.exact)
-        args.exact[at] = (float)x;
+        gt_proof_put(args.exact, at, args.out, x);
 }
 
 GT_PROOF_KERNEL(proof_reference, gt_reference_args)
@@ -67,8 +71,7 @@ GT_PROOF_KERNEL(proof_reference, gt_reference_args)
     int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
     long long row = args.row + (long long)blockIdx.y * TILE, col = (long long)blockIdx.x * TILE;
     long long batch = args.first + blockIdx.z;
-    const float *from_a = args.a + batch * args.stride_a;
-    const float *from_b = args.b + batch * args.stride_b;
+    long long from_a = batch * args.stride_a, from_b = batch * args.stride_b;
     double sum[4][4] = {};
     float bound[4][4] = {};
 
@@ -80,10 +83,12 @@ GT_PROOF_KERNEL(proof_reference, gt_reference_args)
             int kb = args.trans_b ? at % SLICE : at / TILE, jb = args.trans_b ? at / SLICE : at % TILE;
             bool in_a = k + ka < args.k && row + ia < args.m;
             bool in_b = k + kb < args.k && col + jb < args.n;
-            float x = args.trans_a ? gt_proof_load(from_a, k + ka, row + ia, args.lda, in_a)
-                                   : gt_proof_load(from_a, row + ia, k + ka, args.lda, in_a);
-            float y = args.trans_b ? gt_proof_load(from_b, col + jb, k + kb, args.ldb, in_b)
-                                   : gt_proof_load(from_b, k + kb, col + jb, args.ldb, in_b);
+            long long major_a = args.trans_a ? k + ka : row + ia;
+            long long minor_a = args.trans_a ? row + ia : k + ka;
+            long long major_b = args.trans_b ? col + jb : k + kb;
+            long long minor_b = args.trans_b ? k + kb : col + jb;
+            float x = gt_proof_load(args.a, args.type, from_a, major_a, minor_a, args.lda, in_a);
+            float y = gt_proof_load(args.b, args.type, from_b, major_b, minor_b, args.ldb, in_b);
 
             a[ka][ia] = x;
             abs_a[ka][ia] = fabsf(x);

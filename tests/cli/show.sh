@@ -4,3 +4,5 @@ t show simt_thread1d TM=4 --problem 4096x4096x4096:f32:nt --arch sm_86 | grep -v
 t show simt_warptile VEC=4 --problem 1000x1001x1002 --no-compile | grep -E "NOT|not valid|exit"
 t show simt_naive --source | head -n 12
 t show simt_naive --problem 64x64x64:f16
+cp -r "$ROOT/tests/unit/data/mapped" mapped
+t show mapped L2=64 --kernels-dir mapped --problem 100x96x200:bf16:nn:lda=208:accuracy=strict --arch sm_90 --no-compile | sed -n '/^launches/,$p'

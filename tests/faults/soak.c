@@ -26,19 +26,10 @@
 #define SAME      1.02 /* times of two runs on a GPU differ by this much */
 
 static const char *const statuses[] = {
-    "ok",
-    "compile_error",
-    "compile_timeout",
-    "compile_crash",
-    "spills",
-    "launch_invalid",
-    "fault",
-    "timeout",
-    "wrong",
-    "nondeterministic",
-    "slow",
-    "oob_write",
-    "device_lost",
+    "ok",        "compile_error", "compile_timeout",  "compile_crash",
+    "spills",    "serialized",    "launch_invalid",   "fault",
+    "timeout",   "wrong",         "nondeterministic", "slow",
+    "oob_write", "device_lost",
 };
 #define STATUSES (sizeof(statuses) / sizeof(statuses[0]))
 

@@ -4,23 +4,26 @@
 #include "../../src/cuda_api.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #define ltPrototype(field, symbol, parameters) int stub_##field parameters __asm__(symbol);
 GT_CUBLASLT_MAP(ltPrototype)
 
-/* cublasLtMatmulDescAttributes_t and the like, as src/baseline.c sets them. */
+/* cublasLtMatmulDescAttributes_t, cudaDataType_t and the like, as src/baseline.c sets them. */
 enum { TRANS_A = 3, TRANS_B = 4, EPILOGUE = 7, BIAS = 8, BATCH = 5, STRIDE = 6 };
 
+enum { REAL_16F = 2, REAL_32I = 10 };
+
 struct desc {
-    int trans_a, trans_b, epilogue;
-    const float *bias;
+    int scale, trans_a, trans_b, epilogue;
+    const void *bias;
 };
 
 struct layout { /* columns of `rows` elements, ld apart */
     uint64_t rows, cols;
     int64_t ld, stride;
-    int batch;
+    int batch, type;
 };
 
 int stub_GetProperty(int which, int *value)
@@ -43,8 +46,11 @@ int stub_Destroy(void *handle)
 
 int stub_MatmulDescCreate(void **desc, int compute, int scale)
 {
-    (void)compute, (void)scale;
-    *desc = calloc(1, sizeof(struct desc));
+    struct desc *made = calloc(1, sizeof(*made));
+
+    (void)compute;
+    made->scale = scale;
+    *desc = made;
     return 0;
 }
 
@@ -60,7 +66,7 @@ int stub_MatmulDescSetAttribute(void *desc, int id, const void *value, size_t si
 
     (void)size;
     if (id == BIAS)
-        to->bias = *(const float *const *)value;
+        to->bias = *(const void *const *)value;
     else
         *(id == TRANS_A   ? &to->trans_a
           : id == TRANS_B ? &to->trans_b
@@ -72,8 +78,7 @@ int stub_MatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t col
 {
     struct layout *made = calloc(1, sizeof(*made));
 
-    (void)type;
-    *made = (struct layout){rows, cols, ld, 0, 1};
+    *made = (struct layout){rows, cols, ld, 0, 1, type};
     *layout = made;
     return 0;
 }
@@ -114,36 +119,92 @@ int stub_MatmulPreferenceSetAttribute(void *preference, int id, const void *valu
     return 0;
 }
 
+/* For which the real one, too, wants the first operand transposed and the second not. */
+static bool eight_bits(const struct layout *layout)
+{
+    return layout->type == 3 || layout->type >= 28;
+}
+
 int stub_MatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, void *c, void *d,
                                 void *preference, int wanted, struct gt_lt_answer *answer,
                                 int *answers)
 {
-    (void)handle, (void)desc, (void)a, (void)b, (void)c, (void)d, (void)preference;
+    const struct desc *how = desc;
+
+    (void)handle, (void)b, (void)c, (void)d, (void)preference;
     *answers = wanted < 3 ? wanted : 3;
+    if (eight_bits(a) && !(how->trans_a && !how->trans_b))
+        *answers = 0;
     for (int i = 0; i < *answers; i++)
         answer[i] = (struct gt_lt_answer){.algo = {{(uint64_t)i}}};
     return 0;
 }
 
-static void pass_time(double us)
+/* A function of the stub driver. */
+static void *of_driver(const char *symbol)
 {
     void *driver = dlopen(getenv("GEMMTUNE_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
-    void *advance = driver ? dlsym(driver, "stub_advance") : NULL;
+
+    return driver ? dlsym(driver, symbol) : NULL;
+}
+
+static void pass_time(double us)
+{
+    void *advance = of_driver("stub_advance");
 
     if (advance)
         ((void (*)(double))advance)(us);
 }
 
+/* Code of enum gt_dtype. */
+static int type_of(int real)
+{
+    return real == REAL_16F   ? 2
+           : real == 14       ? 3
+           : real == 28       ? 4
+           : real == 29       ? 5
+           : real == 3        ? 6
+           : real == REAL_32I ? 7
+                              : 0;
+}
+
+/* Element of a matrix of that layout, or of anything else of its type. */
+static double load(const void *data, int64_t at, const struct layout *layout)
+{
+    static double (*stub_load)(const void *, long long, int);
+
+    if (!stub_load)
+        *(void **)&stub_load = of_driver("stub_load");
+    return stub_load(data, at, type_of(layout->type));
+}
+
+static void store(void *data, int64_t at, const struct layout *layout, double value)
+{
+    static void (*stub_store)(void *, long long, int, double);
+
+    if (!stub_store)
+        *(void **)&stub_store = of_driver("stub_store");
+    stub_store(data, at, type_of(layout->type), value);
+}
+
+static double factor(const struct desc *desc, const void *bits)
+{
+    if (desc->scale == REAL_32I)
+        return *(const int32_t *)bits;
+    return load(bits, 0, &(struct layout){.type = desc->scale});
+}
+
 /* Element (i, j) of batch z of the product, in columns. */
-static float element(const struct desc *desc, const float *a, const struct layout *la,
-                     const float *b, const struct layout *lb, int64_t i, int64_t j)
+static float element(const struct desc *desc, const void *a, const struct layout *la, const void *b,
+                     const struct layout *lb, int z, int64_t i, int64_t j)
 {
     int64_t depth = (int64_t)(desc->trans_a ? la->rows : la->cols);
+    int64_t from_a = z * la->stride, from_b = z * lb->stride;
     float sum = 0;
 
     for (int64_t k = 0; k < depth; k++)
-        sum += (desc->trans_a ? a[i * la->ld + k] : a[k * la->ld + i]) *
-               (desc->trans_b ? b[k * lb->ld + j] : b[j * lb->ld + k]);
+        sum += (float)load(a, from_a + (desc->trans_a ? i * la->ld + k : k * la->ld + i), la) *
+               (float)load(b, from_b + (desc->trans_b ? k * lb->ld + j : j * lb->ld + k), lb);
     return sum;
 }
 
@@ -154,6 +215,7 @@ int stub_Matmul(void *handle, void *desc, const void *alpha, const void *a, void
 {
     const struct desc *how = desc;
     const struct layout *la = layout_a, *lb = layout_b, *lc = layout_c, *ld = layout_d;
+    double times = factor(how, alpha), more = factor(how, beta);
 
     (void)handle, (void)stream;
     if (bytes)
@@ -161,20 +223,18 @@ int stub_Matmul(void *handle, void *desc, const void *alpha, const void *a, void
     for (int z = 0; z < ld->batch; z++)
         for (int64_t j = 0; j < (int64_t)ld->cols; j++)
             for (int64_t i = 0; i < (int64_t)ld->rows; i++) {
-                float x =
-                    *(const float *)alpha * element(how, (const float *)a + z * la->stride, la,
-                                                    (const float *)b + z * lb->stride, lb, i, j);
+                double x = times * element(how, a, la, b, lb, z, i, j);
 
-                if (*(const float *)beta != 0)
-                    x += *(const float *)beta * ((const float *)c)[z * lc->stride + j * lc->ld + i];
+                if (more != 0)
+                    x += more * load(c, z * lc->stride + j * lc->ld + i, lc);
                 if (how->epilogue & 4)
-                    x += how->bias[i];
+                    x += load(how->bias, i, ld);
                 if (how->epilogue & 2)
                     x = x > 0 ? x : 0;
-                ((float *)d)[z * ld->stride + j * ld->ld + i] = x;
+                store(d, z * ld->stride + j * ld->ld + i, ld, x);
             }
     if (algo->data[0] == 1)
-        *(float *)d += 1;
+        store(d, 0, ld, load(d, 0, ld) > 0 ? -8 : 8);
     pass_time(algo->data[0] == 0 ? 100 : algo->data[0] == 1 ? 10 : 80);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* stub_gemm.c - part of the stub driver: computes what a GEMM kernel would, then damages it as the
  * source asks.  The planted faults of the device, by name:
  *
- *   wrong           one element is 1 off
- *   off_permille    the largest element is 0.1 % off        zeroed        one element is 0
+ *   wrong           one element is 1 off                    zeroed        one element is 0
+ *   off_permille    the largest element is 0.1 % off        off_ulp       one by its last bit
  *   swapped         two elements have changed places        last_k        a tile lacks the last k
  *   half_tile       a tile is accumulated in fp16           round_half    D went through fp16
  *   round_bfloat    D went through bf16                     nan           one element is NaN
@@ -18,40 +18,62 @@
 
 #include <math.h>
 
-#define FAR_WORDS 1000 /* beyond the next matrix of a batch, or in the guard */
+#include "stub_values.h"
+
+#define FAR 1000 /* elements: beyond the next matrix of a batch, or in the guard */
 
 /* ---- the product ---- */
 
 struct product {
     const struct gt_args *args;
-    int trans_a, trans_b, epilogue;
+    int type, out, trans_a, trans_b, epilogue;
     bool last_k, half_tile;
 };
 
 static float element_a(const struct product *p, long long b, long long i, long long k)
 {
-    const float *a = (const float *)p->args->a + b * p->args->stride_a;
+    const struct gt_args *args = p->args;
+    long long at = p->trans_a ? k * args->lda + i : i * args->lda + k;
 
-    return p->trans_a ? a[k * p->args->lda + i] : a[i * p->args->lda + k];
+    return (float)stub_load(args->a, b * args->stride_a + at, p->type);
 }
 
 static float element_b(const struct product *p, long long b, long long k, long long j)
 {
-    const float *from = (const float *)p->args->b + b * p->args->stride_b;
+    const struct gt_args *args = p->args;
+    long long at = p->trans_b ? j * args->ldb + k : k * args->ldb + j;
 
-    return p->trans_b ? from[j * p->args->ldb + k] : from[k * p->args->ldb + j];
+    return (float)stub_load(args->b, b * args->stride_b + at, p->type);
 }
 
-static float *element_d(const struct gt_args *args, long long b, long long i, long long j)
+static long long place(const struct gt_args *args, long long b, long long i, long long j)
 {
-    return (float *)args->d + b * args->stride_c + i * args->ldc + j;
+    return b * args->stride_c + i * args->ldc + j;
+}
+
+static float read_d(const struct product *p, long long at)
+{
+    return (float)stub_load(p->args->d, at, p->out);
+}
+
+static void write_d(const struct product *p, long long at, float value)
+{
+    stub_store(p->args->d, at, p->out, value);
+}
+
+/* op(B) of one matrix as floats, k x n. */
+static void load_b(const struct product *p, long long b, float *to)
+{
+    for (long long k = 0; k < p->args->k; k++)
+        for (long long j = 0; j < p->args->n; j++)
+            to[k * p->args->n + j] = element_b(p, b, k, j);
 }
 
 /* One row of op(A) op(B), k ascending. */
-static void row_sums(const struct product *p, long long b, long long i, float *sum)
+static void row_sums(const struct product *p, long long b, long long i, const float *from,
+                     float *sum)
 {
     const struct gt_args *args = p->args;
-    const float *from = (const float *)args->b + b * args->stride_b;
 
     for (long long j = 0; j < args->n; j++)
         sum[j] = 0;
@@ -60,12 +82,8 @@ static void row_sums(const struct product *p, long long b, long long i, float *s
     for (long long k = 0; k < args->k; k++) {
         float a = element_a(p, b, i, k);
 
-        if (p->trans_b)
-            for (long long j = 0; j < args->n; j++)
-                sum[j] += a * from[j * args->ldb + k];
-        else
-            for (long long j = 0; j < args->n; j++)
-                sum[j] += a * from[k * args->ldb + j];
+        for (long long j = 0; j < args->n; j++)
+            sum[j] += a * from[k * args->n + j];
     }
 }
 
@@ -89,9 +107,9 @@ static float finish(const struct product *p, long long b, long long i, long long
     float x = args->alpha * sum;
 
     if (args->beta != 0)
-        x += args->beta * ((const float *)args->c)[b * args->stride_c + i * args->ldc + j];
+        x += args->beta * (float)stub_load(args->c, place(args, b, i, j), p->out);
     if (p->epilogue & 1)
-        x += ((const float *)args->bias)[j];
+        x += (float)stub_load(args->bias, j, p->out);
     if (p->epilogue & 2)
         x = x > 0 ? x : 0;
     if (p->epilogue & 4)
@@ -99,20 +117,29 @@ static float finish(const struct product *p, long long b, long long i, long long
     return x;
 }
 
+static size_t at_least_one(long long count)
+{
+    return (size_t)(count ? count : 1);
+}
+
 static void multiply(const struct product *p)
 {
     const struct gt_args *args = p->args;
-    float *sum = malloc(sizeof(float) * (size_t)(args->n ? args->n : 1));
+    float *sum = malloc(sizeof(float) * at_least_one(args->n));
+    float *from = malloc(sizeof(float) * at_least_one(args->k * args->n));
 
-    for (long long b = 0; b < args->batch; b++)
+    for (long long b = 0; b < args->batch; b++) {
+        load_b(p, b, from);
         for (long long i = 0; i < args->m; i++) {
-            row_sums(p, b, i, sum);
+            row_sums(p, b, i, from, sum);
             for (long long j = 0; j < args->n; j++) {
                 if ((p->last_k || p->half_tile) && i < 16 && j < 16 && args->alpha != 0)
                     sum[j] = bad_sum(p, b, i, j);
-                *element_d(args, b, i, j) = finish(p, b, i, j, sum[j]);
+                write_d(p, place(args, b, i, j), finish(p, b, i, j, sum[j]));
             }
         }
+    }
+    free(from);
     free(sum);
 }
 
@@ -128,14 +155,15 @@ static float bfloat(float x)
     return x;
 }
 
-static float *largest(const struct gt_args *args)
+/* Place of the element of the first matrix that is largest in magnitude. */
+static long long largest(const struct product *p)
 {
-    float *found = args->d;
+    long long found = 0;
 
-    for (long long i = 0; i < args->m; i++)
-        for (long long j = 0; j < args->n; j++)
-            if (fabsf(*element_d(args, 0, i, j)) > fabsf(*found))
-                found = element_d(args, 0, i, j);
+    for (long long i = 0; i < p->args->m; i++)
+        for (long long j = 0; j < p->args->n; j++)
+            if (fabsf(read_d(p, place(p->args, 0, i, j))) > fabsf(read_d(p, found)))
+                found = place(p->args, 0, i, j);
     return found;
 }
 
@@ -153,70 +181,112 @@ static void damage_everywhere(const struct stub_faults *faults, const struct pro
     for (long long b = 0; b < args->batch; b++)
         for (long long i = 0; i < args->m; i++)
             for (long long j = 0; j < args->n; j++) {
-                float *d = element_d(args, b, i, j);
-                long long at = b * args->stride_c + i * args->ldc + j;
+                long long at = place(args, b, i, j);
+                float d = read_d(p, at);
 
                 if (half)
-                    *d = (float)(_Float16)*d;
+                    d = (float)(_Float16)d;
                 if (narrow)
-                    *d = bfloat(*d);
+                    d = bfloat(d);
                 if (twice)
-                    *d += args->beta * ((const float *)args->c)[at];
+                    d += args->beta * (float)stub_load(args->c, at, p->out);
                 if (reads_c) /* as it was before this launch */
-                    *d += 0 * NAN;
+                    d += 0 * NAN;
                 if (reads_a)
-                    *d += 0 * element_a(p, b, i, 0);
+                    d += 0 * element_a(p, b, i, 0);
                 if (reads_pad)
-                    *d += 0 * ((const float *)args->a)[p->trans_a ? args->m : args->k];
+                    d += 0 * (float)stub_load(args->a, p->trans_a ? args->m : args->k, p->type);
+                write_d(p, at, d);
             }
 }
 
-static void damage_elements(const struct stub_faults *faults, const struct gt_args *args,
-                            unsigned long launches)
+/* The next number of D's type away from zero, for those that are stored as sign and magnitude. */
+static void step_up(const struct product *p, long long at)
 {
-    float *d = args->d, *last = element_d(args, 0, args->m - 1, args->n - 1), kept = d[0];
+    unsigned char *bytes = (unsigned char *)p->args->d + at * stub_bytes(p->out);
 
-    if (stub_has(faults, "off_permille"))
-        *largest(args) *= 1.001f;
-    if (stub_has(faults, "wrong"))
-        *element_d(args, 0, args->m / 2, args->n / 2) += 1;
-    if (stub_has(faults, "wrong_later") && launches >= 30)
-        *largest(args) *= 1.01f;
-    if (stub_has(faults, "zeroed"))
-        *largest(args) = 0;
-    if (stub_has(faults, "swapped")) {
-        d[0] = *last;
-        *last = kept;
-    }
-    if (stub_has(faults, "nan"))
-        *last = NAN;
-    if (stub_has(faults, "partial"))
-        for (long long j = 0; j < args->n; j++)
-            memcpy(element_d(args, 0, args->m - 1, j), &(unsigned){GT_POISON}, 4);
-    if (stub_has(faults, "nondeterministic") && launches % 2 && *last != rintf(*last))
-        *last = nextafterf(*last, INFINITY);
+    for (long long i = 0; i < stub_bytes(p->out) && ++bytes[i] == 0; i++)
+        ;
 }
 
-static void damage_outside(const struct stub_faults *faults, const struct gt_args *args)
+static void damage_elements(const struct stub_faults *faults, const struct product *p,
+                            unsigned long launches)
 {
-    float *end = element_d(args, args->batch - 1, args->m - 1, args->n - 1) + 1;
+    const struct gt_args *args = p->args;
+    long long last = place(args, 0, args->m - 1, args->n - 1);
+    long long middle = place(args, 0, args->m / 2, args->n / 2);
+    float kept = read_d(p, 0);
+
+    if (stub_has(faults, "off_permille"))
+        write_d(p, largest(p), read_d(p, largest(p)) * 1.001f);
+    if (stub_has(faults, "off_ulp"))
+        step_up(p, middle);
+    if (stub_has(faults, "wrong"))
+        write_d(p, middle, read_d(p, middle) + 1);
+    if (stub_has(faults, "wrong_later") && launches >= 30)
+        write_d(p, largest(p), read_d(p, largest(p)) * 1.01f);
+    if (stub_has(faults, "zeroed"))
+        write_d(p, largest(p), 0);
+    if (stub_has(faults, "swapped")) {
+        write_d(p, 0, read_d(p, last));
+        write_d(p, last, kept);
+    }
+    if (stub_has(faults, "nan"))
+        write_d(p, last, NAN);
+    if (stub_has(faults, "nondeterministic") && launches % 2 &&
+        read_d(p, last) != rintf(read_d(p, last)))
+        step_up(p, last);
+}
+
+static void damage_outside(const struct stub_faults *faults, const struct product *p)
+{
+    const struct gt_args *args = p->args;
+    long long end = place(args, args->batch - 1, args->m - 1, args->n - 1) + 1;
 
     if (stub_has(faults, "oob_write"))
-        *end = 1;
+        write_d(p, end, 1);
     if (stub_has(faults, "far_write"))
-        end[FAR_WORDS] = 1;
+        write_d(p, end + FAR, 1);
     if (stub_has(faults, "workspace"))
         ((float *)args->workspace)[0] = 1; /* none was asked for */
     if (stub_has(faults, "oob_pad") && args->ldc > args->n && args->m > 1)
-        *element_d(args, 0, 0, args->n) = 1;
+        write_d(p, args->n, 1);
     if (stub_has(faults, "input_modified"))
-        ((float *)(uintptr_t)args->a)[0] += 1;
+        stub_store((void *)(uintptr_t)args->a, 0, p->type, stub_load(args->a, 0, p->type) + 1);
+}
+
+/* Copies the last row of the first matrix out of D or back into it. */
+static void last_row(const struct product *p, void *kept, bool back)
+{
+    const struct gt_args *args = p->args;
+    char *row = (char *)args->d + place(args, 0, args->m - 1, 0) * stub_bytes(p->out);
+    size_t bytes = (size_t)(args->n * stub_bytes(p->out));
+
+    memcpy(back ? row : kept, back ? kept : row, bytes);
+}
+
+/* The product with what the source asks for done to it. */
+static void multiply_badly(const struct stub_faults *faults, const struct product *p,
+                           unsigned long launches)
+{
+    void *kept = malloc((size_t)(p->args->n * 4));
+
+    last_row(p, kept, false);
+    multiply(p);
+    damage_everywhere(faults, p);
+    damage_elements(faults, p, launches);
+    damage_outside(faults, p);
+    if (stub_has(faults, "partial"))
+        last_row(p, kept, true);
+    free(kept);
 }
 
 enum stub_outcome stub_gemm(const char *source, const struct stub_faults *faults,
                             const struct gt_args *args, unsigned long launches)
 {
     struct product product = {.args = args,
+                              .type = (int)stub_define(source, "GT_TYPE", 0),
+                              .out = (int)stub_define(source, "GT_OUT", 0),
                               .trans_a = (int)stub_define(source, "GT_TRANS_A", 0),
                               .trans_b = (int)stub_define(source, "GT_TRANS_B", 0),
                               .epilogue = (int)stub_define(source, "GT_EPILOGUE", 0),
@@ -231,10 +301,7 @@ enum stub_outcome stub_gemm(const char *source, const struct stub_faults *faults
         return STUB_HUNG;
     if (!args->m || !args->n)
         return STUB_DONE;
-    multiply(&product);
-    damage_everywhere(faults, &product);
-    damage_elements(faults, args, launches);
-    damage_outside(faults, args);
+    multiply_badly(faults, &product, launches);
     return STUB_DONE;
 }
 
@@ -255,53 +322,69 @@ static void reference_element(const struct gt_reference_args *args, long long b,
 
     bound *= fabs((double)args->alpha);
     if (args->beta != 0) {
-        double c = (double)args->beta * args->c[b * args->stride_c + i * args->ldc + j];
+        double c = (double)args->beta *
+                   stub_load(args->c, b * args->stride_c + i * args->ldc + j, args->out);
 
         x += c;
         bound += fabs(c);
     }
     if (args->epilogue & 1) {
-        x += args->bias[j];
-        bound += fabs((double)args->bias[j]);
+        x += stub_load(args->bias, j, args->out);
+        bound += fabs(stub_load(args->bias, j, args->out));
     }
-    x = activate(x, args->epilogue);
+    x = stub_saturate(activate(x, args->epilogue), args->out);
     if (args->ref)
         args->ref[at] = x;
     if (args->bound)
         args->bound[at] = (float)bound;
     if (args->exact)
-        args->exact[at] = (float)x;
+        stub_store(args->exact, at, args->out, x);
 }
 
-static void reference_row(const struct gt_reference_args *args, long long b, long long i,
-                          double *sum, double *bound)
+/* One row; b: op(B) as doubles, k x n. */
+static void reference_row(const struct gt_reference_args *args, long long batch, long long i,
+                          const double *b, double *sum, double *bound)
 {
-    const float *from_a = args->a + b * args->stride_a, *from_b = args->b + b * args->stride_b;
+    long long from_a = batch * args->stride_a;
 
     memset(sum, 0, sizeof(*sum) * (size_t)args->n);
     memset(bound, 0, sizeof(*bound) * (size_t)args->n);
     for (long long k = 0; k < (args->alpha != 0 ? args->k : 0); k++) {
-        double a = args->trans_a ? from_a[k * args->lda + i] : from_a[i * args->lda + k];
+        long long at = args->trans_a ? k * args->lda + i : i * args->lda + k;
+        double a = stub_load(args->a, from_a + at, args->type);
 
         for (long long j = 0; j < args->n; j++) {
-            double product =
-                a * (args->trans_b ? from_b[j * args->ldb + k] : from_b[k * args->ldb + j]);
+            double product = a * b[k * args->n + j];
 
             sum[j] += product;
             bound[j] += fabs(product);
         }
     }
     for (long long j = 0; j < args->n; j++)
-        reference_element(args, b, i, j, sum[j], bound[j]);
+        reference_element(args, batch, i, j, sum[j], bound[j]);
+}
+
+static void reference_b(const struct gt_reference_args *args, long long batch, double *to)
+{
+    for (long long k = 0; k < args->k; k++)
+        for (long long j = 0; j < args->n; j++) {
+            long long at = args->trans_b ? j * args->ldb + k : k * args->ldb + j;
+
+            to[k * args->n + j] = stub_load(args->b, batch * args->stride_b + at, args->type);
+        }
 }
 
 void stub_reference(const struct gt_reference_args *args, const unsigned grid[3])
 {
     double *sum = malloc(sizeof(double) * (size_t)args->n * 2);
+    double *b = malloc(sizeof(double) * at_least_one(args->k * args->n));
     long long end = args->row + 64ll * grid[1];
 
-    for (long long b = args->first; b < args->first + grid[2]; b++)
+    for (long long batch = args->first; batch < args->first + grid[2]; batch++) {
+        reference_b(args, batch, b);
         for (long long i = args->row; i < end && i < args->m; i++)
-            reference_row(args, b, i, sum, sum + args->n);
+            reference_row(args, batch, i, b, sum, sum + args->n);
+    }
+    free(b);
     free(sum);
 }

@@ -4,6 +4,8 @@
 #define GT_EMULATE
 #include "common/emulate.h"
 
+#include "stub_values.h"
+
 gt_emu_position gt_emu_now;
 
 // Threads of a warp run in descending order, and what they exchange is a maximum of floats that are
@@ -22,6 +24,26 @@ extern "C" unsigned gt_emu_shuffle(unsigned, unsigned value, int, const char *, 
 
 extern "C" int stub_proof_run(const char *entry, const unsigned grid[3], unsigned threads,
                               const void *args);
+
+double stub_load(const void *data, long long at, int type)
+{
+    return gt_proof_get(data, at, type);
+}
+
+void stub_store(void *data, long long at, int type, double value)
+{
+    gt_proof_put(data, at, type, value);
+}
+
+long long stub_bytes(int type)
+{
+    return gt_proof_bytes(type);
+}
+
+double stub_saturate(double x, int type)
+{
+    return gt_proof_saturate(x, type);
+}
 
 namespace
 {
@@ -55,6 +77,7 @@ extern "C" int stub_proof_run(const char *entry, const unsigned grid[3], unsigne
     }
     RUN(proof_fill, gt_fill_args)
     RUN(proof_compare, gt_compare_args)
+    RUN(proof_look, gt_look_args)
     RUN(proof_equal, gt_equal_args)
     RUN(proof_guard, gt_guard_args)
     RUN(proof_hash, gt_hash_args)

@@ -74,6 +74,7 @@ static inline void gpu_compile(const struct gpu_fixture *f, const struct gt_cand
                                                .include_dir = candidate->kernel->include_dir,
                                                .arch = geometry.code_arch,
                                                .device_cc = candidate->device->cc,
+                                               .features = geometry.arch_features,
                                                .ptx = geometry.code_ptx,
                                                .max_registers = geometry.max_registers};
 

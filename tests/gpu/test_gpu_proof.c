@@ -41,7 +41,7 @@ static void test_fill(void **state)
     enum { ROWS = 37, COLS = 70, LD = 80, WORDS = 4096 };
     struct gpu_fixture f;
     struct gt_proof *proof;
-    struct gt_matrix matrix = {.words = WORDS, .offset = 64};
+    struct gt_matrix matrix = {.words = WORDS, .offset = 256};
     struct gt_err err;
     double sum = 0, squares = 0;
     float *got;
@@ -51,7 +51,7 @@ static void test_fill(void **state)
     assert_int_equal(gt_proof_open(&proof, f.gpu, f.nvrtc, ".", NULL, &err), GT_OK);
     assert_int_equal(gt_gpu_alloc(f.gpu, &matrix.base, 4 * WORDS, &err), GT_OK);
     matrix.span =
-        (struct gt_span){(float *)(uintptr_t)(matrix.base + 4 * 64), ROWS, COLS, LD, 1, ROWS * LD};
+        (struct gt_span){(void *)(uintptr_t)(matrix.base + 256), ROWS, COLS, LD, 1, ROWS * LD, 0};
     assert_int_equal(gt_gpu_fill32(f.gpu, matrix.base, GT_POISON, WORDS, &err), GT_OK);
     assert_int_equal(gt_proof_fill(proof, &matrix, 5, GT_FILL_INTEGERS, 3, &err), GT_OK);
     assert_int_equal(gt_proof_clear(proof, &err), GT_OK);

@@ -188,8 +188,16 @@ static void test_baseline(void **state)
 static void test_baseline_layouts(void **state)
 {
     static const char *const problems[] = {"40x50x60:f32:nn:lda=64:ldb=52:ldc=55",
-                                           "40x50x60:f32:nt:batch=3", "40x50x60:f32:tt:beta=2",
-                                           "40x50x60:f32:nn:epi=bias"};
+                                           "40x50x60:f32:nt:batch=3",
+                                           "40x50x60:f32:tt:beta=2",
+                                           "40x50x60:f32:nn:epi=bias",
+                                           "40x50x60:f16:nn:epi=bias",
+                                           "40x50x60:f16:tn:acc=f16:alpha=0.5:beta=-1",
+                                           "40x50x60:bf16:nt:ldc=57:batch=2",
+                                           "40x50x60:tf32",
+                                           "40x48x64:e4m3:nt",
+                                           "40x48x64:s8:nt:alpha=3:beta=-1",
+                                           "40x48x64:s8:nt:out=s8:alpha=0.01"};
     struct gt_baseline baseline;
     struct gt_err err = {0};
 
@@ -202,11 +210,27 @@ static void test_baseline_layouts(void **state)
         assert_int_equal(baseline.answers, 2);
         gt_bench_close(bench);
     }
-    struct gt_problem problem;
-    struct gt_bench *bench = open_bench(*state, "40x50x60:f32:nn:epi=gelu", false, &problem);
+}
 
-    assert_int_equal(gt_bench_baseline(bench, &baseline, &err), GT_ENOTFOUND);
-    gt_bench_close(bench);
+/* What cuBLASLt computes otherwise, or not at all: no yardstick, and a reason. */
+static void test_no_baseline(void **state)
+{
+    static const struct {
+        const char *problem, *words;
+    } cases[] = {{"40x50x60:f32:nn:epi=gelu", "another function"},
+                 {"40x48x64:e4m3:nn", "no answer"},
+                 {"40x48x64:f16:nn:acc=f16:alpha=0.1", "alpha and beta as f16"}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct gt_problem problem;
+        struct gt_bench *bench = open_bench(*state, cases[i].problem, false, &problem);
+        struct gt_baseline baseline;
+        struct gt_err err = {0};
+
+        assert_int_equal(gt_bench_baseline(bench, &baseline, &err), GT_ENOTFOUND);
+        assert_non_null(strstr(err.msg, cases[i].words));
+        gt_bench_close(bench);
+    }
 }
 
 /* Two images of one kernel (the fault makes one slower) and the baseline. */
@@ -305,7 +329,7 @@ static void test_problems_refused(void **state)
     assert_int_equal(gt_bench_open(&bench, f->gpu, f->nvrtc, ".", NULL, &problem, &options, &err),
                      GT_ERANGE);
     gt_problem_init(&problem, 16, 16, 16);
-    problem.type = problem.out = GT_F16;
+    problem.type = GT_S8; /* which FP32 sums do not serve */
     assert_int_equal(gt_bench_open(&bench, f->gpu, f->nvrtc, ".", NULL, &problem, &options, &err),
                      GT_ERANGE);
 }
@@ -411,6 +435,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_proved_again_after_timing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_baseline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_baseline_layouts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_baseline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_final, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_final_blames_who_did_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_canary, set_up, tear_down),

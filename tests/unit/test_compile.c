@@ -43,6 +43,13 @@ static void test_options(void **state)
     gt_compile_options(&request, text, sizeof(text));
     assert_string_equal(text, "--gpu-architecture=sm_100\n--std=c++17\n--ptxas-options=-v\n"
                               "--maxrregcount=128\n");
+    request.features = true;
+    gt_compile_options(&request, text, sizeof(text));
+    assert_non_null(strstr(text, "--gpu-architecture=sm_100a\n"));
+    request.ptx = true; /* of this arch, for another one */
+    request.device_cc = 103;
+    gt_compile_options(&request, text, sizeof(text));
+    assert_string_equal(text, "--gpu-architecture=compute_100\n--std=c++17\n--maxrregcount=128\n");
     request = (struct gt_compile_request){.arch = 86, .device_cc = 90, .ptx = true};
     gt_compile_options(&request, text, sizeof(text));
     assert_string_equal(text, "--gpu-architecture=compute_86\n--std=c++17\n");
@@ -130,6 +137,49 @@ static void test_register_limit_spills(void **state)
     assert_in_range(binary.registers, 1, 32);
     assert_true(binary.spill_bytes > 0);
     gt_binary_release(&binary);
+    gt_nvrtc_close(nvrtc);
+}
+
+/* wgmma whose accumulators are touched while it runs: ptxas makes each wait, and says so. */
+static void test_serialized_wgmma(void **state)
+{
+    static const char text[] =
+        "#define WGMMA(d, a) asm volatile(\"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 "
+        "\"\\\n"
+        "    \"{%0,%1,%2,%3}, %4, %4, 1, 1, 1, 0, 0;\" : \"+f\"(d[0]), \"+f\"(d[1]), "
+        "\"+f\"(d[2]),\\\n"
+        "    \"+f\"(d[3]) : \"l\"(a))\n"
+        "extern \"C\" __global__ void gemm(float *p, unsigned long long a)\n"
+        "{\n"
+        "    float d[4] = {};\n"
+        "    asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"
+        "    WGMMA(d, a);\n"
+        "    if (TOUCH) d[0] *= 2;\n"
+        "    WGMMA(d, a + 2);\n"
+        "    asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n"
+        "    asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n"
+        "    for (int i = 0; i < 4; i++) p[i * 128 + threadIdx.x] = d[i];\n"
+        "}\n";
+    struct gt_nvrtc *nvrtc = open_real();
+    struct gt_compile_request request = {.name = "x", .arch = 90, .device_cc = 90};
+    char source[2048], reason[GT_SERIALIZED_MAX];
+    struct gt_err err;
+
+    (void)state;
+    for (int touch = 0; touch < 2; touch++) {
+        struct gt_binary binary;
+
+        snprintf(source, sizeof(source), "#define TOUCH %d\n%s", touch, text);
+        request.source = source;
+        if (gt_compile(nvrtc, &request, &binary, &err))
+            fail_msg("%s", err.msg);
+        if (gt_log_serialized(binary.log, reason) != touch)
+            fail_msg("%d: %s", touch, binary.log);
+        gt_binary_release(&binary);
+    }
+    print_message("%s\n", reason);
+    assert_non_null(strstr(reason, "wgmma"));
+    assert_null(strstr(reason, "function"));
     gt_nvrtc_close(nvrtc);
 }
 
@@ -229,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_cubin_and_log),
         cmocka_unit_test(test_proof_kernels_compile_everywhere),
         cmocka_unit_test(test_register_limit_spills),
+        cmocka_unit_test(test_serialized_wgmma),
         cmocka_unit_test(test_errors_have_the_templates_lines),
         cmocka_unit_test(test_ptx),
         cmocka_unit_test(test_absent_library),

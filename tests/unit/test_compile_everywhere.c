@@ -49,8 +49,23 @@ static void fail(const char *what, const struct gt_err *err)
     exit(1);
 }
 
+/* 4096^3, with the type's own D or else the first served. */
+static void make_problem(struct gt_problem *problem, const struct gt_kernel *kernel,
+                         enum gt_dtype type)
+{
+    int out = (int)gt_dtype_default_out(type);
+    enum gt_accuracy least = gt_dtype_default_accuracy(type);
+    gt_problem_init(problem, 4096, 4096, 4096);
+    if (!(kernel->outs >> out & 1))
+        out = __builtin_ctz(kernel->outs);
+    problem->type = type;
+    problem->out = (enum gt_dtype)out;
+    problem->acc = gt_dtype_default_acc(type);
+    problem->accuracy = kernel->accuracy > least ? kernel->accuracy : least;
+}
+
 static void add(struct jobs *jobs, const struct gt_kernel *kernel, const struct gt_point *point,
-                int layout, int cc, const char *data_dir, bool standard)
+                enum gt_dtype type, int layout, int cc, const char *data_dir, bool standard)
 {
     struct gt_err err;
     struct job *job = &jobs->job[jobs->count];
@@ -58,7 +73,7 @@ static void add(struct jobs *jobs, const struct gt_kernel *kernel, const struct 
     if (jobs->count == MAX_JOBS)
         abort();
     *job = (struct job){.kernel = kernel, .point = *point, .standard = standard};
-    gt_problem_init(&job->problem, 4096, 4096, 4096);
+    make_problem(&job->problem, kernel, type);
     job->problem.trans_a = (unsigned char)(layout / 2);
     job->problem.trans_b = (unsigned char)(layout % 2);
     if (gt_device_profile(&job->device, data_dir, cc, &err))
@@ -67,9 +82,11 @@ static void add(struct jobs *jobs, const struct gt_kernel *kernel, const struct 
         jobs->count++;
 }
 
-/* The default point: in the first layout served for every arch, in the others for two. */
+/* The default point: of the first type in the first layout served for every arch, in the others for
+ * two; of the other types in one layout, in turn, for every arch. */
 static void add_default(struct jobs *jobs, const struct gt_kernel *kernel, const char *data_dir)
 {
+    enum gt_dtype type = (enum gt_dtype)__builtin_ctz(kernel->types);
     struct gt_point point;
     bool first = true;
     gt_point_default(&point, kernel);
@@ -78,9 +95,32 @@ static void add_default(struct jobs *jobs, const struct gt_kernel *kernel, const
             continue;
         for (size_t i = 0; i < ARCHES; i++)
             if (first || arches[i] == 86 || arches[i] == 90)
-                add(jobs, kernel, &point, layout, arches[i], data_dir, true);
+                add(jobs, kernel, &point, type, layout, arches[i], data_dir, true);
         first = false;
     }
+    for (int other = (int)type + 1; other < GT_DTYPE_COUNT; other++)
+        for (size_t i = 0; i < ARCHES && kernel->types >> other & 1; i++)
+            for (int layout = other % 4, end = layout + 4; layout < end; layout++)
+                if (kernel->layouts >> layout % 4 & 1) {
+                    add(jobs, kernel, &point, (enum gt_dtype)other, layout % 4, arches[i], data_dir,
+                        true);
+                    break;
+                }
+}
+
+/* The type behind the colon of a listed point ("BM=8:bf16"), which is cut off, or the first. */
+static enum gt_dtype listed_type(const struct gt_kernel *kernel, char *text)
+{
+    enum gt_dtype type = (enum gt_dtype)__builtin_ctz(kernel->types);
+    char *colon = strchr(text, ':');
+    if (!colon)
+        return type;
+    *colon = '\0';
+    if (!gt_dtype_parse(&type, colon + 1, strcspn(colon + 1, ":"))) {
+        printf("Bail out! points.txt names the type %s\n", colon + 1);
+        exit(1);
+    }
+    return type;
 }
 
 /* The points that the emulator runs, each for one arch in turn. */
@@ -101,9 +141,13 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
         if (sscanf(line, "%63s %511s", name, text) != 2 || name[0] == '#')
             continue;
         const struct gt_kernel *kernel = gt_kernels_find(kernels, name, &err);
-        if (!kernel || gt_point_parse(&point, kernel, text, &err))
+        if (!kernel)
             fail(path, &err);
-        add(jobs, kernel, &point, (int)(turn / ARCHES % 4), arches[turn % ARCHES], data_dir, false);
+        enum gt_dtype type = listed_type(kernel, text);
+        if (gt_point_parse(&point, kernel, text, &err))
+            fail(path, &err);
+        add(jobs, kernel, &point, type, (int)(turn / ARCHES % 4), arches[turn % ARCHES], data_dir,
+            false);
         turn++;
     }
     fclose(file);
@@ -124,6 +168,7 @@ static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_cand
                                              .include_dir = job->kernel->include_dir,
                                              .arch = geometry.code_arch,
                                              .device_cc = job->device.cc,
+                                             .features = geometry.arch_features,
                                              .ptx = geometry.code_ptx,
                                              .max_registers = geometry.max_registers};
         status = gt_compile(nvrtc, &request, &binary, err);
@@ -212,10 +257,10 @@ static int report(const struct jobs *jobs)
         struct gt_strbuf point = GT_STRBUF_INIT;
         gt_point_format(&point, job->kernel, &job->point);
         bool ok = job->done && (job->ok || job->skipped);
-        printf("%s %zu - %s %s for sm_%d, layout %c%c: %d registers, %.0f ms%s%s\n",
-               ok ? "ok" : "not ok", i + 1, job->kernel->name, point.text, job->device.cc,
-               job->problem.trans_a ? 't' : 'n', job->problem.trans_b ? 't' : 'n', job->registers,
-               job->ms,
+        printf("%s %zu - %s %s:%s for sm_%d, layout %c%c: %d registers, %.0f ms%s%s\n",
+               ok ? "ok" : "not ok", i + 1, job->kernel->name, point.text,
+               gt_dtype_name(job->problem.type), job->device.cc, job->problem.trans_a ? 't' : 'n',
+               job->problem.trans_b ? 't' : 'n', job->registers, job->ms,
                job->skipped    ? " # SKIP "
                : *job->message ? ": "
                                : "",

@@ -43,6 +43,18 @@ static const char template_text[] =
     "    for (int i = 0; i < 300; i++) v[i] = ((volatile float *)args.a)[i];\n    #pragma unroll\n"
     "    for (int i = 0; i < 300; i++) d[i] = v[i] * v[299 - i];\n"
     "#endif\n"
+    "#if FAULT == 5\n" /* accumulators that are used between two wgmma */
+    "    float v[4] = {};\n    unsigned long long a = args.lda;\n"
+    "    asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"
+    "    for (int i = 0; i < 2; i++, v[0] *= 2)\n"
+    "        asm volatile(\"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0,%1,%2,%3}, %4, "
+    "\"\n"
+    "            \"%4, 1, 1, 1, 0, 0;\" : \"+f\"(v[0]), \"+f\"(v[1]), \"+f\"(v[2]), \"+f\"(v[3]) : "
+    "\"l\"(a));\n"
+    "    asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n"
+    "    asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n"
+    "    d[threadIdx.x + 64] = v[0] + v[1] + v[2] + v[3];\n"
+    "#endif\n"
     "    d[threadIdx.x + GROUP] = WIDE;\n}\n";
 
 static const char description[] =
@@ -50,7 +62,7 @@ static const char description[] =
     "\"templates/planted.cu\", \"role\": \"production\",\n"
     "\"serves\": {\"types\": [\"f32\"], \"out\": [\"f32\"], \"layouts\": [\"nn\"], \"min_cc\": 75, "
     "\"max_cc\": 129, \"accuracy\": \"strict\", \"epilogues\": [\"none\"], \"batch\": false},\n"
-    "\"params\": [{\"name\": \"FAULT\", \"values\": [0,1,2,3,4], \"default\": 0, \"kind\": "
+    "\"params\": [{\"name\": \"FAULT\", \"values\": [0,1,2,3,4,5], \"default\": 0, \"kind\": "
     "\"compile\", \"doc\": \"d\"},\n"
     " {\"name\": \"WIDE\", \"values\": [0,1,2,3], \"default\": 0, \"kind\": \"compile\", \"doc\": "
     "\"d\"},\n"
@@ -257,6 +269,23 @@ static void failures_are_statuses(void **state)
     assert_int_equal(stats.compiled, 3);
 }
 
+/* From the compiler and from the cache. */
+static void serialized_wgmma_are_a_status(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_compiled done[4];
+
+    f->device.cc = 90;
+    open_pool(f, 1, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        submit(f, 0, 5, 0, 1 + i);
+        collect(f, done, 1);
+        assert_int_equal(done[0].status, GT_STATUS_SERIALIZED);
+        assert_int_equal(done[0].cached, i);
+        assert_non_null(strstr(done[0].detail, "the compiler serializes its wgmma: "));
+    }
+}
+
 static void memory_and_time_are_limited(void **state)
 {
     struct fixture *f = *state;
@@ -370,6 +399,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_cubin_is_compiled_once, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(failures_are_statuses, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(serialized_wgmma_are_a_status, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(memory_and_time_are_limited, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(killed_and_stopped_workers, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(dropped_jobs_do_not_come_back, open_fixture, close_fixture),

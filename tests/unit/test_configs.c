@@ -79,10 +79,10 @@ static void check_block(const struct gt_kernel *kernel)
     for (size_t i = 0; i < kernel->params; i++) {
         const struct gt_param *param = &kernel->param[i];
         const struct gt_expr *const compile[] = {kernel->max_registers, kernel->code_arch,
-                                                 kernel->code_ptx};
+                                                 kernel->arch_features, kernel->code_ptx};
         bool needed = !param->launch; /* launch parameters may serve the launch alone */
 
-        for (int j = 0; j < 3; j++)
+        for (int j = 0; j < 4; j++)
             if (gt_kernel_depends(kernel, compile[j]) >> i & 1)
                 needed = false;
         if (needed && !(seen >> i & 1))

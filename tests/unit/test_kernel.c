@@ -152,6 +152,10 @@ static void test_geometry_refused(void **state)
         {"+PAD", "+PAD", "PAD=200000", "is 208192; it must lie between 0 and 101376"},
         {"\"carveout\": 50", "\"carveout\": 101", "", "carveout = \"101\" is 101"},
         {"\"carveout\": 50", "\"cluster\": [2]", "", "launches[0].cluster needs sm_90"},
+        {"\"carveout\": 50", "\"pdl\": 1", "",
+         "launches[0].pdl = \"1\" is 1; it must lie between 0"},
+        {"\"code_ptx\": 0", "\"arch_features\": 1", "",
+         "compile.arch_features = \"1\" is 1; it must"},
         {"\"max_registers\": 128", "\"max_registers\": 256", "", "compile.max_registers"},
         {"\"code_arch\": \"CC\"", "\"code_arch\": 75", "",
          "machine code of sm_75 does not run on sm_86"},
@@ -185,6 +189,32 @@ static void test_geometry_refused(void **state)
         assert_int_equal(gt_candidate_geometry(&candidate, &geometry, NULL), rc);
         gt_kernel_free(kernel);
     }
+}
+
+/* sm_103 runs code of sm_100, but not of sm_100a. */
+static void test_arch_features(void **state)
+{
+    struct gt_kernel *kernel = load_changed("\"code_arch\": \"CC\", \"code_ptx\": 0",
+                                            "\"code_arch\": 100, \"arch_features\": \"K > 512\"");
+    struct gt_device b300 = device();
+    struct gt_problem problem;
+    struct gt_candidate candidate = {kernel, &problem, &b300, {{0}}};
+    struct gt_geometry geometry;
+    struct gt_err err = {0};
+
+    (void)state;
+    gt_point_default(&candidate.point, kernel);
+    b300.cc = 103;
+    gt_problem_init(&problem, 512, 512, 512);
+    assert_int_equal(gt_candidate_geometry(&candidate, &geometry, &err), GT_OK);
+    assert_false(geometry.arch_features);
+    gt_problem_init(&problem, 512, 512, 1024);
+    assert_int_equal(gt_candidate_geometry(&candidate, &geometry, &err), GT_ERANGE);
+    assert_non_null(strstr(err.msg, "runs on its own arch only, sm_100, and not on sm_103"));
+    b300.cc = 100;
+    assert_int_equal(gt_candidate_geometry(&candidate, &geometry, &err), GT_OK);
+    assert_true(geometry.arch_features);
+    gt_kernel_free(kernel);
 }
 
 static void test_cluster(void **state)
@@ -507,13 +537,21 @@ static void test_data_dir(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load),     cmocka_unit_test(test_depends),
-        cmocka_unit_test(test_geometry), cmocka_unit_test(test_geometry_refused),
-        cmocka_unit_test(test_cluster),  cmocka_unit_test(test_empty_problem),
-        cmocka_unit_test(test_valid),    cmocka_unit_test(test_undefined),
-        cmocka_unit_test(test_points),   cmocka_unit_test(test_points_refused),
-        cmocka_unit_test(test_serves),   cmocka_unit_test(test_serves_batch_and_accuracy),
-        cmocka_unit_test(test_find),     cmocka_unit_test(test_load_all_refused),
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_depends),
+        cmocka_unit_test(test_geometry),
+        cmocka_unit_test(test_geometry_refused),
+        cmocka_unit_test(test_arch_features),
+        cmocka_unit_test(test_cluster),
+        cmocka_unit_test(test_empty_problem),
+        cmocka_unit_test(test_valid),
+        cmocka_unit_test(test_undefined),
+        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_points_refused),
+        cmocka_unit_test(test_serves),
+        cmocka_unit_test(test_serves_batch_and_accuracy),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_load_all_refused),
         cmocka_unit_test(test_data_dir),
     };
 

@@ -130,7 +130,8 @@ static void test_refused(void **state)
         {"", "", "64x64x64:f32:nn", "BM=512",
          "kernel mapped: tensor_maps[0].box[1] = \"BM\" is 512; it must lie between 1 and 256"},
         {"[\"BK\", \"BM\", 1]", "[\"2*BK\", \"BM\", 1]", "64x64x64:f32:nn", "",
-         "kernel mapped: tensor_maps[0] (a): a row of the box has 256 bytes; the swizzle spans 128"},
+         "kernel mapped: tensor_maps[0] (a): a row of the box has 256 bytes; the swizzle spans "
+         "128"},
         {"\"box\": [16, 64]", "\"box\": [3, 64]", "64x64x64:f32:nn", "",
          "tensor_maps[1] (b): a row of the box has 12 bytes, no multiple of 16"},
         {"\"box\": [16, 64]", "\"box\": [0, 64]", "64x64x64:f32:nn", "",
@@ -161,8 +162,8 @@ static void test_refused(void **state)
 
         if (load_changed(&kernel, cases[i].from, cases[i].to, &err))
             fail_msg("%s", err.msg);
-        assert_int_equal(
-            geometry_of(&geometry, kernel, cases[i].problem, cases[i].point, 90, &err), GT_ERANGE);
+        assert_int_equal(geometry_of(&geometry, kernel, cases[i].problem, cases[i].point, 90, &err),
+                         GT_ERANGE);
         if (!strstr(err.msg, cases[i].words))
             fail_msg("\"%s\" lacks \"%s\"", err.msg, cases[i].words);
         gt_kernel_free(kernel);
@@ -210,8 +211,7 @@ static void test_malformed(void **state)
          "tensor_maps[1]: \"box\" lists 1; it must be as many as \"dims\", 2"},
         {"[\"N\", \"K\"]", "[1,2,3,4,5,6]", "tensor_maps[1]: \"dims\" must list 1 to 5"},
         {"\"promotion\": \"L2\"", "\"promotion\": \"L3\"", "unknown name \"L3\""},
-        {"\"promotion\": \"L2\"", "\"demotion\": 0",
-         "tensor_maps[0]: unknown key \"demotion\""},
+        {"\"promotion\": \"L2\"", "\"demotion\": 0", "tensor_maps[0]: unknown key \"demotion\""},
         {"{\"name\": \"b\", ", "{", "tensor_maps[1]: key \"name\" is missing"},
         {"\"maps\": true", "\"maps\": 1", "launches[0]: \"maps\" must be"},
         {"\"maps\": true", "\"maps\": false", "no launch takes the \"tensor_maps\""},
@@ -233,8 +233,8 @@ static void test_malformed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),      cmocka_unit_test(test_small_sizes),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_wrong_place),
+        cmocka_unit_test(test_values),    cmocka_unit_test(test_small_sizes),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_wrong_place),
         cmocka_unit_test(test_malformed),
     };
 

@@ -1,0 +1,20 @@
+/* stub_values.h - part of the stub driver: elements of every type, by the conversions that
+ * templates use (stub_proof.cc). */
+#ifndef STUB_VALUES_H
+#define STUB_VALUES_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Element `at` of data; the type is a code of enum gt_dtype.  Stored values are rounded. */
+double stub_load(const void *data, long long at, int type);
+void stub_store(void *data, long long at, int type, double value);
+
+long long stub_bytes(int type); /* of an element */
+double stub_saturate(double x, int type);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
