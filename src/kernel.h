@@ -114,6 +114,7 @@ struct gt_kernel {
     unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)) */
     unsigned epilogues;   /* bit (1u << epilogue flags) */
     int min_cc, max_cc;
+    int type_cc[GT_DTYPE_COUNT]; /* least compute capability for operands of a type; 0: min_cc */
     int64_t max_m;             /* rows of D */
     enum gt_accuracy accuracy; /* the best it can reach */
     bool batched;

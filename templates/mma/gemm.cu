@@ -164,12 +164,11 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         accumulate(args, work, batch, shared, p, acc);
 #endif
         cp_async_wait<0>();
-        if (WARPS_K > 1 || STORE == 1)
-            gt_sync(); /* the last tile has been read */
-        if (WARPS_K > 1)
+        gt_sync(); /* the last tile has been read */
+        if (WARPS_K > 1) {
             add_slices(shared, p, acc);
-        if (WARPS_K > 1 && STORE == 1)
             gt_sync();
+        }
         if (p.slice == 0)
             store_tile(args, work, batch, shared, p, acc);
         gt_sync(); /* the ring is filled anew for the next matrix */

@@ -323,7 +323,7 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
     const int tiles = (ring.depth + BK - 1) / BK;
     constexpr int PARTS = STEPS - 1; /* of the copies, in the steps before the last */
 
-#pragma unroll
+#pragma unroll 1
     for (int tile = 0; tile < STAGES - 1; tile++) {
         if (tile < tiles) {
             ring.begin(tile, 0, 1);

@@ -35,31 +35,44 @@ struct Target {
         }
     }
 
-    /* `count` neighbours of a row, from a column that is a multiple of count. */
+    /* `count` neighbours of a row, from a column that is a multiple of count; those outside of D
+     * are left out. */
     template <int count> GT_DEVICE void put(long long row, long long column, const Sum *sum) const
     {
-#if SPLIT_MODE == 1
-        constexpr int N = count < 4 ? count : 4;
-        if (row >= output.m || column >= output.n)
-            return;
-#pragma unroll
-        for (int u = 0; u < count; u += N) {
-            gt_run<Sum, N> run;
-#pragma unroll
-            for (int v = 0; v < N; v++)
-                run.at[v] = sum[u + v];
-            gt_store_run<Sum, N>(partial + row * ld + column + u, run);
-        }
-#elif SPLIT_MODE == 2
+#if SPLIT_MODE == 0
+        gt_typed_output_store<count>(output, row, column, sum);
+#else
 #pragma unroll
         for (int u = 0; u < count; u++)
             if (row < output.m && column + u < output.n)
-                add(output.d + row * output.ldc + column + u, sum[u]);
-#else
-        constexpr int N = count < OUT_RUN ? count : OUT_RUN;
+                put_whole<1, false>(row, column + u, sum + u);
+#endif
+    }
+
+    /* The same where all of them lie in D. */
+    template <int count, bool READ_C>
+    GT_DEVICE void put_whole(long long row, long long column, const Sum *sum) const
+    {
+#if SPLIT_MODE == 1
+        gt_run<Sum, count> run;
 #pragma unroll
-        for (int u = 0; u < count; u += N)
-            gt_typed_output_store<N>(output, row, column + u, sum + u);
+        for (int u = 0; u < count; u++)
+            run.at[u] = sum[u];
+        gt_store_run<Sum, count>(partial + row * ld + column, run);
+#elif SPLIT_MODE == 2
+#pragma unroll
+        for (int u = 0; u < count; u++)
+            add(output.d + row * output.ldc + column + u, sum[u]);
+#else
+        gt_run<Result, count> c, d;
+        if (READ_C)
+            c = gt_load_run<Result, count>(output.c + row * output.ldc + column);
+        else
+            c.word = typename gt_run<Result, count>::word_type();
+#pragma unroll
+        for (int u = 0; u < count; u++)
+            d.at[u] = gt_typed_finish(output, sum[u], c.at[u], column + u);
+        gt_store_run<Result, count>(output.d + row * output.ldc + column, d);
 #endif
     }
     GT_DEVICE void add(float *to, float sum) const
@@ -90,26 +103,33 @@ struct Lane {
     }
 };
 
+/* A tile that lies in D as a whole, straight from registers. */
+template <bool READ_C>
 GT_DEVICE void store_direct(const Target &target, const Work &work, const Position &p,
                             const Accumulator &acc)
 {
+    constexpr int N = SPLIT_MODE == 0 && OUT_RUN < Lane::RUN ? OUT_RUN : Lane::RUN;
 #pragma unroll
     for (int i = 0; i < WM / 16; i++)
 #pragma unroll
         for (int half = 0; half < 2; half++)
 #pragma unroll
             for (int run = 0; run < Lane::RUNS; run++) {
+                long long row = work.row + p.row + Rows::at(i * 2 + half, p.group);
+                long long column = work.column + p.column + Lane::column(p, run);
                 Sum sum[Lane::RUN];
 #pragma unroll
                 for (int u = 0; u < Lane::RUN; u++)
                     sum[u] = Lane::get(acc, i, half, run, u);
-                target.put<Lane::RUN>(work.row + p.row + Rows::at(i * 2 + half, p.group),
-                                      work.column + p.column + Lane::column(p, run), sum);
+#pragma unroll
+                for (int u = 0; u < Lane::RUN; u += N)
+                    target.put_whole<N, READ_C>(row, column + u, sum + u);
             }
 }
 
 /* A slab of 16 rows of a warp tile: its sums meet in shared memory, so that each lane stores the
- * widest run that D allows and a warp whole rows. */
+ * widest run that D allows and a warp whole rows. Tiles at the edge go this way too: its loop over
+ * runs, each masked, is short code. */
 struct Slab {
     static constexpr int PITCH = WN + 8; /* 8 rows of pairs lie in different banks */
     static constexpr int PIECES = 16 * WN / OUT_RUN;
@@ -131,7 +151,7 @@ struct Slab {
     static GT_DEVICE void empty(const Sum *slab, const Target &target, const Work &work,
                                 const Position &p, int i)
     {
-#pragma unroll
+#pragma unroll 1
         for (int first = 0; first < PIECES; first += 32) {
             int piece = first + p.group * 4 + p.member;
             int row = piece / (WN / OUT_RUN), column = piece % (WN / OUT_RUN) * OUT_RUN;
@@ -170,10 +190,13 @@ GT_DEVICE void store_tile(const gt_args &args, const Work &work, long long batch
                           const Position &p, const Accumulator &acc)
 {
     const Target target(args, batch);
-    if (STORE == 1)
+    bool whole = work.row + BM <= args.m && work.column + BN <= args.n;
+    if (STORE == 1 || !whole)
         store_turned(target, work, shared, p, acc);
+    else if (SPLIT_MODE == 0 && args.beta != 0.0f)
+        store_direct<true>(target, work, p, acc);
     else
-        store_direct(target, work, p, acc);
+        store_direct<false>(target, work, p, acc);
 }
 
 #endif
