@@ -64,6 +64,7 @@ LIB_SRC := \
 	src/resident.c \
 	src/resident_fill.c \
 	src/verify.c \
+	src/verify_bound.c \
 	src/bench.c \
 	src/bench_time.c \
 	src/baseline.c \
@@ -75,6 +76,7 @@ LIB_SRC := \
 	db/store_lock.c \
 	db/store_migrate.c \
 	db/store_rows.c \
+	db/store_trials.c \
 	db/store_merge.c \
 	db/store_deploy.c \
 	src/table.c \
@@ -89,6 +91,9 @@ TUNE_SRC := \
 	tuner/export_json.c \
 	tuner/export_c.c \
 	tuner/export_shipped.c \
+	tuner/export_space.c \
+	tuner/export_kernel_tuner.c \
+	tuner/export_t4.c \
 	tuner/sweep.c \
 	tuner/sweep_budget.c \
 	tuner/sweep_lanes.c \
@@ -121,6 +126,7 @@ TUNE_SRC := \
 	tuner/cmd_list.c \
 	tuner/cmd_lookup.c \
 	tuner/cmd_merge.c \
+	tuner/cmd_recheck.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \
 	tuner/cmd_session.c \
@@ -166,6 +172,7 @@ TESTS := \
 	tests/unit/test_store_nomem.c \
 	tests/unit/test_table.c \
 	tests/unit/test_export.c \
+	tests/unit/test_export_space.c \
 	tests/unit/test_lookup.c \
 	tests/unit/test_lookup_h200.c \
 	tests/unit/test_expr.c \
@@ -215,6 +222,7 @@ GPU_TESTS := \
 	tests/gpu/test_gpu_faults.c \
 	tests/gpu/test_gpu_bench.c \
 	tests/gpu/test_gpu_plan.c \
+	tests/gpu/test_gpu_types.c \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)

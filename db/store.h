@@ -109,6 +109,22 @@ typedef int gt_row_visit(void *context, const struct gt_row *row, struct gt_err 
 int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt_row_visit *visit,
                   void *context, struct gt_err *err);
 
+/* One trial in full, with the names of what it refers to. */
+struct gt_named_trial {
+    const char *device, *uuid, *problem, *kernel, *signature, *point, *date; /* ISO 8601 UTC */
+    int cc, driver, nvrtc;
+    bool warm_l2;
+    struct gt_trial trial;
+};
+typedef int gt_named_trial_visit(void *context, const struct gt_named_trial *named,
+                                 struct gt_err *err);
+
+/* Trials of all statuses, of kernels whose template no later text has replaced; those of one space
+ * come together, in the order in which they were first written.  Of the filter problem, kernel, cc
+ * and provenance count. */
+int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
+                    gt_named_trial_visit *visit, void *context, struct gt_err *err);
+
 /* A deployable copy: VACUUM INTO, rollback journal, content digest stored; path must not exist. */
 int gt_store_export(struct gt_store *store, const char *path, struct gt_err *err);
 

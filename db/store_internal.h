@@ -36,6 +36,13 @@ enum gt_store_statement {
     " time_ms = excluded.time_ms, varies = excluded.varies, detail = excluded.detail,"             \
     " samples = excluded.samples"
 
+/* The columns of a query that gt_store_read_trial reads, after point and count. */
+#define GT_STORE_RESUME_COLUMNS                                                        \
+    "t.status, t.provenance, t.stage, t.us, t.lo_us, t.hi_us, t.err_u, t.registers,"   \
+    " t.spill_bytes, t.static_shared, t.shared_bytes, t.workspace_bytes, t.clock_mhz," \
+    " t.compile_ms, t.prove_ms, t.time_ms, t.varies, t.detail, t.samples"
+#define GT_STORE_RESUME_COLUMN_COUNT 19
+
 /* Statuses that prove a kernel faulty: such evidence outranks any time. */
 #define GT_STORE_FAULTY "('wrong', 'oob_write', 'nondeterministic', 'fault')"
 
@@ -78,6 +85,11 @@ int gt_store_finish(struct gt_store *store, int code, struct gt_err *err);
 
 /* Milliseconds since 1970-01-01 UTC. */
 int64_t gt_store_now(void);
+
+/* Reads a row that begins with point, count and GT_STORE_RESUME_COLUMNS; a NULL status is an
+ * attempt without a trial. */
+int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial *trial,
+                        struct gt_err *err);
 
 /* A step from one schema version to the next. */
 struct gt_store_migration {

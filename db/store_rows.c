@@ -37,29 +37,22 @@ static int read_samples(sqlite3_stmt *s, int i, float sample[GT_MAX_SAMPLES])
     return samples;
 }
 
-/* Columns of the two halves of the query below, after point and count. */
-#define GT_RESUME_COLUMNS                                                              \
-    "t.status, t.provenance, t.stage, t.us, t.lo_us, t.hi_us, t.err_u, t.registers,"   \
-    " t.spill_bytes, t.static_shared, t.shared_bytes, t.workspace_bytes, t.clock_mhz," \
-    " t.compile_ms, t.prove_ms, t.time_ms, t.varies, t.detail, t.samples"
-
 static const char resume_sql[] =
-    "SELECT t.point, coalesce(a.count, 0), " GT_RESUME_COLUMNS " FROM trial AS t"
+    "SELECT t.point, coalesce(a.count, 0), " GT_STORE_RESUME_COLUMNS " FROM trial AS t"
     " LEFT JOIN attempt AS a ON a.device = t.device AND a.toolchain = t.toolchain"
     " AND a.kernel = t.kernel AND a.problem = t.problem AND a.warm_l2 = t.warm_l2"
     " AND a.point = t.point"
     " WHERE t.device = ?1 AND t.toolchain = ?2 AND t.kernel = ?3 AND t.problem = ?4"
     " AND t.warm_l2 = ?5 AND t.provenance = ?6"
-    " UNION ALL SELECT a.point, a.count, " GT_RESUME_COLUMNS " FROM attempt AS a"
+    " UNION ALL SELECT a.point, a.count, " GT_STORE_RESUME_COLUMNS " FROM attempt AS a"
     " LEFT JOIN trial AS t ON t.device = a.device AND t.toolchain = a.toolchain"
     " AND t.kernel = a.kernel AND t.problem = a.problem AND t.warm_l2 = a.warm_l2"
     " AND t.point = a.point AND t.provenance = ?6"
     " WHERE a.device = ?1 AND a.toolchain = ?2 AND a.kernel = ?3 AND a.problem = ?4"
     " AND a.warm_l2 = ?5 AND a.open AND t.id IS NULL ORDER BY 1";
 
-/* A row of the query above; a NULL status is an attempt without a trial. */
-static int read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial *trial,
-                      struct gt_err *err)
+int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial *trial,
+                        struct gt_err *err)
 {
     memset(trial, 0, sizeof(*trial));
     if (sqlite3_column_type(s, 2) == SQLITE_NULL)
@@ -108,7 +101,7 @@ int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key,
     sqlite3_bind_int(s, 5, key->warm_l2);
     gt_store_bind(s, 6, gt_provenance_name(provenance));
     while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
-        code = read_trial(store, s, &trial, err);
+        code = gt_store_read_trial(store, s, &trial, err);
         if (!code)
             code = visit(context, column_text(s, 0), &trial, sqlite3_column_int(s, 1), err);
     }

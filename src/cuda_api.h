@@ -82,8 +82,7 @@ struct gt_cu_config { /* CUlaunchConfig */
     X(LaunchKernelEx, "cuLaunchKernelEx", (const struct gt_cu_config *, void *, void **, void **)) \
     X(TensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                              \
       (void *, int, unsigned, void *, const uint64_t *, const uint64_t *, const uint32_t *,        \
-       const uint32_t *, int, int, int, int))                                                      \
-    X(TensorMapReplaceAddress, "cuTensorMapReplaceAddress", (void *, void *))
+       const uint32_t *, int, int, int, int))
 
 #define GT_NVRTC_MAP(X)                                                                     \
     X(Version, "nvrtcVersion", (int *, int *))                                              \

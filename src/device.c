@@ -63,6 +63,10 @@ static int read_limits(struct gt_device *device, const cJSON *root, const char *
         {"max_threads_sm", &device->max_threads_sm, 1024, 65536},
         {"max_blocks_sm", &device->max_blocks_sm, 1, 1024},
         {"fma_lanes", &device->fma_lanes, 1, 4096},
+        {"tensor_tf32", &device->tensor_tf32, 0, 1 << 20},
+        {"tensor_f16", &device->tensor_f16, 0, 1 << 20},
+        {"tensor_f8", &device->tensor_f8, 0, 1 << 20},
+        {"tensor_s8", &device->tensor_s8, 0, 1 << 20},
     };
     const struct {
         const char *key;
@@ -95,10 +99,11 @@ static int read_profile(struct gt_device *device, const cJSON *root, const char 
                         struct gt_err *err)
 {
     static const char *const allowed[] = {
-        "device",        "cc",        "doc",       "source",        "sms",
-        "smem_block",    "smem_sm",   "regs_sm",   "smem_reserved", "max_threads_sm",
-        "max_blocks_sm", "l2_bytes",  "clock_mhz", "memory_gbps",   "memory_bytes",
-        "l2_gbps",       "fma_lanes", NULL};
+        "device",        "cc",        "doc",         "source",        "sms",
+        "smem_block",    "smem_sm",   "regs_sm",     "smem_reserved", "max_threads_sm",
+        "max_blocks_sm", "l2_bytes",  "clock_mhz",   "memory_gbps",   "memory_bytes",
+        "l2_gbps",       "fma_lanes", "tensor_tf32", "tensor_f16",    "tensor_f8",
+        "tensor_s8",     NULL};
     const char *name = NULL, *source, *doc;
     int64_t value = 0;
     int rc;

@@ -26,7 +26,10 @@ struct gt_device {
     double memory_gbps;   /* achievable copy bandwidth, read + written, GB/s */
     double l2_gbps;       /* achievable L2 read bandwidth, GB/s */
     int fma_lanes;        /* FP32 FMA per clock and SM */
-    int driver;           /* CUDA version of the driver, e.g. 13000; 0 for a profile */
+    /* Tensor cores, per clock and SM: additions and multiplications of dense products with sums in
+     * FP32 (or S32); 0: they have no such type.  f16 is bf16's, too, where there is one. */
+    int tensor_tf32, tensor_f16, tensor_f8, tensor_s8;
+    int driver; /* CUDA version of the driver, e.g. 13000; 0 for a profile */
 };
 
 /* "sm_86", "86" or "sm_90a" -> 86, 90; an unknown arch is an error that lists the known ones. */

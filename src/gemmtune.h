@@ -193,7 +193,8 @@ struct gt_operands {
 };
 
 /* Enqueues the product on a CUstream/cudaStream_t (NULL: default stream).  Does not block,
- * allocates nothing; pointers are checked against the alignment the plan was made for. */
+ * allocates nothing; pointers are checked against the alignment the plan was made for, which is at
+ * least that of an element; where D is s32, alpha and beta must be whole numbers. */
 int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
            struct gt_err *err);
 

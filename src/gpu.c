@@ -119,15 +119,25 @@ static int attribute(const struct gt_gpu *gpu, int id, int cu_device)
     return gpu->cu.DeviceGetAttribute(&value, id, cu_device) ? 0 : value;
 }
 
-/* What no attribute tells, by arch: FP32 FMA lanes of an SM, bytes per clock and SM that L2
- * delivers to reading kernels, and GB/s of memory where its clock is not given. */
+/* What no attribute tells, by arch: FP32 FMA lanes of an SM, the rates of its tensor cores (as in
+ * configs/devices), bytes per clock and SM that L2 delivers to reading kernels, and GB/s of memory
+ * where its clock is not given. */
 static const struct throughput {
-    int cc, fma_lanes;
+    int cc, fma_lanes, tensor_tf32, tensor_f16, tensor_f8, tensor_s8;
     double l2_bytes, memory_gbps;
 } throughputs[] = {
-    {75, 64, 28, 270},    {80, 64, 30, 1300},  {86, 128, 16, 780},   {87, 128, 16, 170},
-    {88, 128, 16, 200},   {89, 128, 16, 860},  {90, 128, 25, 3970},  {100, 128, 25, 6400},
-    {103, 128, 25, 6400}, {110, 128, 16, 220}, {120, 128, 16, 1450}, {121, 128, 16, 220},
+    {75, 64, 0, 512, 0, 2048, 28, 270},
+    {80, 64, 1024, 2048, 0, 4096, 30, 1300},
+    {86, 128, 256, 512, 0, 2048, 16, 780},
+    {87, 128, 1024, 2048, 0, 4096, 16, 170},
+    {88, 128, 256, 512, 0, 2048, 16, 200},
+    {89, 128, 256, 512, 1024, 2048, 16, 860},
+    {90, 128, 2048, 4096, 8192, 8192, 25, 3970},
+    {100, 128, 4096, 8192, 16384, 16384, 25, 6400},
+    {103, 128, 4096, 8192, 16384, 1024, 25, 6400},
+    {110, 128, 4096, 8192, 16384, 16384, 16, 220},
+    {120, 128, 256, 512, 1024, 2048, 16, 1450},
+    {121, 128, 512, 1024, 2048, 2048, 16, 220},
 };
 
 static void fill_throughput(struct gt_device *device, double memory_peak_gbps)
@@ -138,6 +148,10 @@ static void fill_throughput(struct gt_device *device, double memory_peak_gbps)
         if (throughputs[i].cc <= device->cc)
             found = &throughputs[i];
     device->fma_lanes = found->fma_lanes;
+    device->tensor_tf32 = found->tensor_tf32;
+    device->tensor_f16 = found->tensor_f16;
+    device->tensor_f8 = found->tensor_f8;
+    device->tensor_s8 = found->tensor_s8;
     device->l2_gbps = found->l2_bytes * device->sms * device->clock_mhz * 1e-3;
     /* A copy reaches about 0.81 of the pins' rate: 3.97 of 4.92 TB/s on an H200. */
     device->memory_gbps = memory_peak_gbps > 0 ? 0.81 * memory_peak_gbps : found->memory_gbps;

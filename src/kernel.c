@@ -80,8 +80,9 @@ void gt_kernel_free(struct gt_kernel *kernel)
                                              kernel->model.block_k, kernel->model.splits,
                                              kernel->model.stages, kernel->model.registers,
                                              kernel->model.fma, kernel->model.issue,
-                                             kernel->model.shared_words, kernel->model.group},
-                   10);
+                                             kernel->model.shared_words, kernel->model.group,
+                                             kernel->model.mma, kernel->model.mma_type},
+                   12);
     free(kernel->name);
     free(kernel->doc);
     free(kernel->path);

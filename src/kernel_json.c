@@ -232,9 +232,9 @@ static int read_seed(struct gt_reader *r, const cJSON *item, size_t index)
 
 static int read_model(struct gt_reader *r)
 {
-    static const char *const allowed[] = {"block_m", "block_n",      "block_k", "splits",
-                                          "stages",  "registers",    "fma",     "issue",
-                                          "group",   "shared_words", NULL};
+    static const char *const allowed[] = {
+        "block_m", "block_n", "block_k",      "splits", "stages",   "registers", "fma",
+        "issue",   "group",   "shared_words", "mma",    "mma_type", NULL};
     struct gt_model *model = &r->kernel->model;
     const struct {
         const char *key;
@@ -245,6 +245,7 @@ static int read_model(struct gt_reader *r)
         {"stages", &model->stages},   {"registers", &model->registers},
         {"fma", &model->fma},         {"issue", &model->issue},
         {"group", &model->group},     {"shared_words", &model->shared_words},
+        {"mma", &model->mma},         {"mma_type", &model->mma_type},
     };
     const cJSON *object;
     int rc;

@@ -222,10 +222,13 @@ static int eval_strides(struct map_evaluation *m)
     return rc;
 }
 
-/* Rows of a box in shared memory. */
+/* A box in shared memory, row by row. */
 static int check_box(struct map_evaluation *m)
 {
-    uint64_t row = m->to->box[0] * m->to->strides[0];
+    uint64_t row = m->to->box[0] * m->to->strides[0], all = row;
+
+    for (int i = 1; i < m->map->rank; i++)
+        all *= m->to->box[i];
 
     if (row % MAP_ALIGN)
         return refuse(m, "a row of the box has %llu bytes, no multiple of %d",
@@ -233,6 +236,9 @@ static int check_box(struct map_evaluation *m)
     if (m->to->swizzle && row > (uint64_t)m->to->swizzle)
         return refuse(m, "a row of the box has %llu bytes; the swizzle spans %d",
                       (unsigned long long)row, m->to->swizzle);
+    if (all > (uint64_t)m->e->candidate->device->smem_block)
+        return refuse(m, "the box has %llu bytes; a block has %lld of shared memory",
+                      (unsigned long long)all, (long long)m->e->candidate->device->smem_block);
     return GT_OK;
 }
 

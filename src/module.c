@@ -196,7 +196,7 @@ static int set_geometry(struct gt_module *module, const struct gt_geometry *geom
         launch->pdl = want->pdl;
     }
     module->launches = geometry->launches;
-    return gt_module_maps_encode(&module->maps, module->gpu, geometry, err);
+    return gt_module_maps_set(&module->maps, module->gpu, geometry, err);
 }
 
 int gt_module_geometry(struct gt_module *module, const struct gt_geometry *geometry,
@@ -321,12 +321,11 @@ int gt_module_run(const struct gt_module *module, void *stream, const struct gt_
     struct gt_maps maps;
     void *parameters[] = {&copy, &maps}; /* an entry without maps takes the first alone */
     bool pushed;
-    int rc = gt_module_maps_point(&maps, &module->maps, module->gpu, args, err);
+    int rc = gt_gpu_enter(module->gpu, &pushed, err);
 
-    if (!rc)
-        rc = gt_gpu_enter(module->gpu, &pushed, err);
     if (rc)
         return rc;
+    rc = gt_module_maps_encode(&maps, &module->maps, module->gpu, args, err);
     for (size_t i = 0; i < module->launches && !rc; i++) {
         const struct launch *launch = &module->launch[i];
         int result;

@@ -1,5 +1,5 @@
-/* module_maps.c - stage: tensor maps for the launches of a module (module.c): encoded once per
- * geometry, pointed at the operands of each launch. */
+/* module_maps.c - stage: tensor maps for the launches of a module (module.c), encoded for the
+ * operands of each launch. */
 #include "gpu_internal.h"
 
 #include <string.h>
@@ -30,41 +30,43 @@ static int doublings(int bytes, int least)
     return code;
 }
 
-/* Encodes a map at an address that stands for any other. */
-static int encode(struct gt_gpu *gpu, struct gt_map *to, const struct gt_map_geometry *map)
+static int encode(struct gt_gpu *gpu, struct gt_map *to, const struct gt_map_geometry *map,
+                  uintptr_t address)
 {
     static const uint32_t every[GT_MAX_MAP_RANK] = {1, 1, 1, 1,
                                                     1}; /* element along each dimension */
-    void *const anywhere = (void *)(uintptr_t)4096;
 
-    return gpu->cu.TensorMapEncodeTiled(to, data_type(map->element), (unsigned)map->rank, anywhere,
-                                        map->dims, map->strides + 1, map->box, every,
-                                        0 /* not interleaved */, doublings(map->swizzle, 32),
+    return gpu->cu.TensorMapEncodeTiled(to, data_type(map->element), (unsigned)map->rank,
+                                        (void *)address, map->dims, map->strides + 1, map->box,
+                                        every, 0 /* not interleaved */, doublings(map->swizzle, 32),
                                         doublings(map->promotion, 64), 0 /* outside reads as 0 */);
 }
 
-int gt_module_maps_encode(struct gt_module_maps *maps, struct gt_gpu *gpu,
-                          const struct gt_geometry *geometry, struct gt_err *err)
+static int fail(struct gt_gpu *gpu, int result, size_t index, struct gt_err *err)
 {
+    return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuTensorMapEncodeTiled", err),
+                         "tensor_maps[%zu]", index);
+}
+
+int gt_module_maps_set(struct gt_module_maps *maps, struct gt_gpu *gpu,
+                       const struct gt_geometry *geometry, struct gt_err *err)
+{
+    const uintptr_t anywhere = 4096; /* only the address of a launch's map matters */
+
     maps->count = 0;
     for (size_t i = 0; i < geometry->maps; i++) {
-        const struct gt_map_geometry *from = &geometry->map[i];
         struct gt_map encoded;
         int result;
 
-        maps->map[i].used = from->used;
-        if (!from->used)
+        maps->map[i] = geometry->map[i];
+        if (!geometry->map[i].used)
             continue;
-        if (!gpu->cu.TensorMapEncodeTiled || !gpu->cu.TensorMapReplaceAddress)
+        if (!gpu->cu.TensorMapEncodeTiled)
             return gt_err_set(err, GT_ERANGE,
                               "the driver is too old for tensor maps (cuTensorMapEncodeTiled)");
-        result = encode(gpu, &encoded, from);
+        result = encode(gpu, &encoded, &geometry->map[i], anywhere);
         if (result)
-            return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuTensorMapEncodeTiled", err),
-                                 "tensor_maps[%zu]", i);
-        maps->map[i].operand = from->operand;
-        maps->map[i].offset = from->offset;
-        memcpy(maps->map[i].opaque, &encoded, sizeof(encoded));
+            return fail(gpu, result, i, err);
     }
     maps->count = geometry->maps;
     return GT_OK;
@@ -87,21 +89,16 @@ static const void *operand_base(const struct gt_args *args, enum gt_map_operand 
     return args->workspace;
 }
 
-int gt_module_maps_point(struct gt_maps *to, const struct gt_module_maps *maps, struct gt_gpu *gpu,
-                         const struct gt_args *args, struct gt_err *err)
+int gt_module_maps_encode(struct gt_maps *to, const struct gt_module_maps *maps, struct gt_gpu *gpu,
+                          const struct gt_args *args, struct gt_err *err)
 {
     for (size_t i = 0; i < maps->count; i++) {
-        const void *base = operand_base(args, maps->map[i].operand);
-        int result;
+        const struct gt_map_geometry *map = &maps->map[i];
+        uintptr_t address = (uintptr_t)operand_base(args, map->operand) + (uintptr_t)map->offset;
+        int result = map->used ? encode(gpu, &to->map[i], map, address) : 0;
 
-        if (!maps->map[i].used)
-            continue;
-        memcpy(&to->map[i], maps->map[i].opaque, sizeof(to->map[i]));
-        result = gpu->cu.TensorMapReplaceAddress(
-            &to->map[i], (void *)((uintptr_t)base + (uintptr_t)maps->map[i].offset));
         if (result)
-            return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuTensorMapReplaceAddress", err),
-                                 "tensor_maps[%zu]", i);
+            return fail(gpu, result, i, err);
     }
     return GT_OK;
 }

@@ -3,6 +3,7 @@
  */
 #include "gemmtune.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ struct gt_plan {
     struct gt_module *module;
     const struct gt_resolved *resolved; /* belongs to the struct gt */
     struct gt_args args;                /* but for pointers and factors */
-    uintptr_t misaligned;               /* bits that must be 0 in every pointer */
+    uintptr_t misaligned_in;            /* bits that must be 0 in a and b */
+    uintptr_t misaligned_out;           /* in c, d and bias */
 };
 
 static int find_cubin(const char *dir, const struct gt_resolved *resolved,
@@ -102,6 +104,14 @@ static int get_binary(const struct gt_options *options, const struct gt_resolved
     return rc;
 }
 
+/* What the plan was made for, and at least the size of an element. */
+static uintptr_t alignment_of(const struct gt_problem *p, enum gt_dtype type)
+{
+    uintptr_t size = (uintptr_t)gt_dtype_size(type);
+
+    return p->align > size ? p->align : size;
+}
+
 static void fill_args(struct gt_plan *plan)
 {
     const struct gt_problem *p = &plan->resolved->problem;
@@ -118,7 +128,8 @@ static void fill_args(struct gt_plan *plan)
     args->stride_c = p->stride_c;
     args->batch = p->batch;
     memcpy(args->launch, plan->resolved->geometry.launch_param, sizeof(args->launch));
-    plan->misaligned = (uintptr_t)p->align - 1;
+    plan->misaligned_in = alignment_of(p, p->type) - 1;
+    plan->misaligned_out = alignment_of(p, p->out) - 1;
 }
 
 static int load(struct gt_plan *plan, const struct gt_options *options, struct gt_err *err)
@@ -176,6 +187,11 @@ const struct gt_answer *gt_plan_answer(const struct gt_plan *plan)
     return &plan->resolved->answer;
 }
 
+static int whole(const struct gt_operands *o)
+{
+    return o->alpha == truncf(o->alpha) && o->beta == truncf(o->beta);
+}
+
 /* The sentence for operands that the plan was not made for. */
 static int refuse(const struct gt_plan *plan, const struct gt_operands *o, struct gt_err *err)
 {
@@ -195,24 +211,30 @@ static int refuse(const struct gt_plan *plan, const struct gt_operands *o, struc
     if (!o->workspace && plan->resolved->answer.workspace_bytes)
         return gt_err_set(err, GT_ERANGE, "workspace is NULL; the plan needs %zu bytes",
                           plan->resolved->answer.workspace_bytes);
+    if (p->out == GT_S32 && !whole(o))
+        return gt_err_set(err, GT_ERANGE, "alpha is %g, beta %g; sums in s32 take whole numbers",
+                          (double)o->alpha, (double)o->beta);
     return gt_err_set(
         err, GT_ERANGE,
-        "a pointer is not a multiple of %d bytes, which the plan was made for (a %p, b "
-        "%p, c %p, d %p, bias %p, workspace %p)",
-        (int)p->align, o->a, o->b, o->c, o->d, o->bias, o->workspace);
+        "a pointer is not a multiple of what the plan was made for: %d bytes for a (%p) and b "
+        "(%p), %d for c (%p), d (%p) and bias (%p), 16 for workspace (%p)",
+        (int)plan->misaligned_in + 1, o->a, o->b, (int)plan->misaligned_out + 1, o->c, o->d,
+        o->bias, o->workspace);
 }
 
 static int acceptable(const struct gt_plan *plan, const struct gt_operands *o)
 {
     const struct gt_resolved *r = plan->resolved;
-    uintptr_t bits = (uintptr_t)o->a | (uintptr_t)o->b | (uintptr_t)o->d | (uintptr_t)o->bias;
+    uintptr_t in = (uintptr_t)o->a | (uintptr_t)o->b;
+    uintptr_t out = (uintptr_t)o->d | (uintptr_t)o->bias;
 
     if (o->beta != 0)
-        bits |= (uintptr_t)o->c;
+        out |= (uintptr_t)o->c;
     return o->a && o->b && o->d && (o->beta == 0 || (o->c && r->problem.beta != 0)) &&
            (o->bias || !(r->problem.epilogue & GT_EPILOGUE_BIAS)) &&
            (!r->answer.workspace_bytes || (o->workspace && (uintptr_t)o->workspace % 16 == 0)) &&
-           !(bits & plan->misaligned);
+           !(in & plan->misaligned_in) && !(out & plan->misaligned_out) &&
+           (r->problem.out != GT_S32 || whole(o));
 }
 
 int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,

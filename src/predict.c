@@ -1,8 +1,8 @@
 /* predict.c - stage: the analytic model behind predictions.
  *
- * A block does its k loop in tiles of block_k; a tile costs the SM the slowest of FMA pipe, issue
- * slots, shared memory and the L2 port, unless so few warps are resident that latencies show.
- * Blocks go over the SMs in waves.  The whole is bounded by L2 and device memory bandwidth.
+ * A block does its k loop in tiles of block_k; a tile costs the SM the slowest of FMA pipe, tensor
+ * pipe, issue slots, shared memory and the L2 port, unless so few warps are resident that latencies
+ * show. Blocks go over the SMs in waves.  The whole is bounded by L2 and device memory bandwidth.
  * Bounds overlap imperfectly: they are joined by root sums (soften4, soften6), not by a plain
  * maximum. */
 #include "predict.h"
@@ -14,6 +14,9 @@
 
 /* Machine facts that no device query gives; cycles of the SM clock unless said otherwise. */
 #define FMA_RATE          0.92  /* of the FMA pipe that real operand fetches leave usable */
+#define TENSOR_RATE       0.78  /* of the tensor pipe that power leaves: cuBLASLt on an H200 */
+#define MMA_LATENCY       33.0  /* of one mma.sync, issue to result (sm_80) */
+#define MMA_BYTES         32.0  /* of k that one instruction takes */
 #define SCHEDULERS        4     /* of an SM, one instruction each and cycle */
 #define WARP              32    /* threads */
 #define SHARED_LATENCY    30.0  /* ld.shared to use */
@@ -31,7 +34,8 @@
 
 /* A candidate in the model's terms. */
 struct shape {
-    double tile_m, tile_n, tile_k, splits, stages, registers, fma, issue, shared, group;
+    double tile_m, tile_n, tile_k, splits, stages, registers, fma, mma, mma_type, issue, shared,
+        group;
     double blocks, threads, warps, shared_bytes;
     double tiles_m, tiles_n;
     double slices; /* groups of warps of a block that divide the k steps of a tile between them */
@@ -80,7 +84,7 @@ static double product(const unsigned dim[3])
  * loaded anew. */
 static void fill_defaults(struct shape *shape, const struct gt_model *model)
 {
-    if (!model->fma)
+    if (!model->fma && !model->mma)
         shape->fma = shape->tile_m * shape->tile_n / shape->threads;
     if (!model->issue)
         shape->issue = 2 * shape->fma;
@@ -130,11 +134,14 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
         {model->issue, 1 / 256.0, 0, &shape->issue},
         {model->shared_words, 1 / 256.0, 0, &shape->shared},
         {model->group, 1, 1, &shape->group},
+        {model->mma, 1 / 256.0, 0, &shape->mma},
+        {model->mma_type, 1, 0, &shape->mma_type},
     };
     double outputs = (double)problem->m * (double)problem->n * (double)problem->batch;
 
     *shape = (struct shape){.tile_k = 1, .splits = 1, .stages = 1, .group = 1};
     shape->registers = DEFAULT_REGISTERS;
+    shape->mma_type = problem->type;
     shape->blocks = at_least(product(launch->grid), 1);
     shape->threads = at_least(product(launch->block), 1);
     shape->warps = ceil(shape->threads / WARP);
@@ -157,6 +164,37 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
     return GT_OK;
 }
 
+/* Operations per clock and SM of the tensor cores in a type; 0: they do not have it. */
+static double tensor_rate(const struct gt_device *device, int type)
+{
+    switch (type) {
+    case GT_TF32:
+    case GT_F32: /* which is TF32 there */
+        return device->tensor_tf32;
+    case GT_F16:
+        return device->tensor_f16;
+    case GT_BF16:
+        return device->cc >= 80 ? device->tensor_f16 : 0;
+    case GT_E4M3:
+    case GT_E5M2:
+        return device->tensor_f8;
+    case GT_S8:
+        return device->tensor_s8;
+    default:
+        return 0;
+    }
+}
+
+/* Cycles of the tensor pipe for one k step of a block's tile. */
+static double tensor_cycles(const struct shape *shape, const struct gt_device *device)
+{
+    double rate = tensor_rate(device, (int)shape->mma_type);
+
+    if (!(shape->mma > 0))
+        return 0;
+    return 2 * shape->tile_m * shape->tile_n * shape->mma / (at_least(rate, 1) * TENSOR_RATE);
+}
+
 /* Cycles that `resident` blocks of one SM need together for one k tile each. */
 static double tile_cycles(const struct shape *shape, const struct gt_problem *problem,
                           const struct gt_device *device, double resident)
@@ -165,13 +203,16 @@ static double tile_cycles(const struct shape *shape, const struct gt_problem *pr
     double pipe = shape->warps * shape->fma * WARP / (lanes * FMA_RATE);
     double issue = shape->warps * (shape->fma / FMA_RATE + shape->issue) / SCHEDULERS;
     double shared = shape->warps * shape->shared;
-    double bytes = (shape->tile_m + shape->tile_n) * (double)gt_dtype_size(problem->type);
+    double size = (double)gt_dtype_size(problem->type);
+    double bytes = (shape->tile_m + shape->tile_n) * size;
     double steps = shape->tile_k / shape->slices; /* of one warp */
-    double work = resident * soften6(steps * soften6(soften6(pipe, issue), shared),
-                                     shape->tile_k * bytes / L2_PORT);
+    double inside = soften6(soften6(soften6(pipe, issue), shared), tensor_cycles(shape, device));
+    double work = resident * soften6(steps * inside, shape->tile_k * bytes / L2_PORT);
     /* One warp alone: its instructions one after the other, and the latencies it cannot fill. */
     double step = shape->fma * at_least(SCHEDULERS * WARP / lanes, 1) + shape->issue;
-    double alone = steps * at_least(step, SHARED_LATENCY) + BARRIER;
+    double latency =
+        shape->mma > 0 ? (SHARED_LATENCY + MMA_LATENCY) * size / MMA_BYTES : SHARED_LATENCY;
+    double alone = steps * at_least(step, latency) + BARRIER;
     double tile = soften4(work, alone);
     double ahead = at_least(shape->stages - 1, 0) * tile; /* loads are issued that long before */
 

@@ -232,6 +232,15 @@ void gt_problem_pack(struct gt_problem *problem)
     problem->stride_c = problem->m * problem->ldc;
 }
 
+void gt_problem_retype(struct gt_problem *problem, enum gt_dtype type)
+{
+    problem->type = type;
+    problem->out = gt_dtype_default_out(type);
+    problem->acc = gt_dtype_default_acc(type);
+    problem->accuracy = gt_dtype_default_accuracy(type);
+    gt_problem_pack(problem);
+}
+
 void gt_problem_init(struct gt_problem *problem, int64_t m, int64_t n, int64_t k)
 {
     memset(problem, 0, sizeof(*problem)); /* padding too: equal problems are equal bytes */

@@ -18,6 +18,10 @@ int gt_problem_check(const struct gt_problem *problem, struct gt_err *err);
 /* Sets leading dimensions and strides to those of packed matrices. */
 void gt_problem_pack(struct gt_problem *problem);
 
+/* The same shape for operands of another type: out, acc and accuracy are that type's defaults,
+ * leading dimensions and strides those of packed matrices. */
+void gt_problem_retype(struct gt_problem *problem, enum gt_dtype type);
+
 const char *gt_dtype_name(enum gt_dtype type); /* "f32" */
 int64_t gt_dtype_size(enum gt_dtype type);     /* bytes of an element */
 bool gt_dtype_parse(enum gt_dtype *type, const char *text, size_t length);

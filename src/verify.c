@@ -2,7 +2,6 @@
  * status and a sentence. */
 #include "verify.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,95 +20,6 @@ _Static_assert(SLOT_LOOK < GT_VERIFY_CLOCK_SLOT, "result slots overlap");
 
 #define UNIT 0x1p-24 /* unit roundoff of float */
 
-/* ---- how far a right result may be off ---- */
-
-/* Half of the spacing of numbers, relative to a number and, where it is subnormal, absolute. */
-struct rounding {
-    double relative, absolute;
-};
-
-static struct rounding rounding_of(enum gt_dtype out)
-{
-    switch (out) {
-    case GT_F16:
-        return (struct rounding){0x1p-11, 0x1p-25};
-    case GT_BF16:
-        return (struct rounding){0x1p-8, 0};
-    case GT_E4M3:
-        return (struct rounding){0x1p-4, 0x1p-10};
-    case GT_E5M2:
-        return (struct rounding){0x1p-3, 0x1p-17};
-    case GT_S8:
-        return (struct rounding){0, 0.5};
-    case GT_S32:
-        return (struct rounding){0, 0};
-    default:
-        return (struct rounding){UNIT, 0};
-    }
-}
-
-/* The sum's error in units of 2^-24 of |A||B|.  2 sqrt(k) u is the statistical bound of a sum of k
- * products whose additions err by u (Higham and Mary); 4 u are roundings around it.  What u is:
- * - FP32 arithmetic: 2^-24.
- * - "f32" asks for the error that FP32 has on our operands, whose signs are random: it does not
- *   grow with k.  Measured on an H200: FP32 FMA 0.2 to 8 u (db/measured/h200-f32.csv, the largest
- *   of up to 4e7 elements); tensor cores with promoted sums the same; tensor cores that sum
- *   TF32 splits to the end 50 u at k = 4096 and 146 u at 65536, on 128 x 128 elements.
- * - Tensor cores align the addends of a step to the largest and cut: 2 or 3 bits less than FP32
- *   (Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of NVIDIA tensor cores, 2021).
- * - For 8-bit floats they keep 13 bits behind the point (DeepSeek-V3, section 3.3.2).
- * - acc=f16: 2^-11, the significand's.
- * - Sums of integers are exact. */
-static double sum_error(const struct gt_problem *p)
-{
-    double steps = 2 * sqrt(p->k > 1 ? (double)p->k : 1) + 4;
-
-    if (p->acc == GT_S32)
-        return 4;
-    if (p->acc == GT_F16)
-        return steps * 0x1p13;
-    if (p->accuracy == GT_ACCURACY_STRICT)
-        return steps;
-    if (p->accuracy == GT_ACCURACY_F32)
-        return 20;
-    return p->type == GT_E4M3 || p->type == GT_E5M2 ? steps * 0x1p11 : steps * 4;
-}
-
-/* Operands of four bytes that are cut to TF32's 11 bits of significand, or for `low` to BF16's 8,
- * are each off by up to 2^-10 or 2^-7, always toward zero: half of it on average.  That part is
- * relative to the result; the rest has random signs, so that sums hide it: its share of |A||B|
- * falls with sqrt(k).  6: five and a half standard deviations, and the spread of |A||B|. */
-static struct gt_verify_bound input_error(const struct gt_problem *p)
-{
-    double unit = p->accuracy == GT_ACCURACY_TF32 ? 0x1p-10 : 0x1p-7;
-    double random = 6 / sqrt(p->k > 1 ? (double)p->k : 1);
-
-    if (p->accuracy < GT_ACCURACY_TF32 || gt_dtype_size(p->type) < 4)
-        return (struct gt_verify_bound){0, 0, 0};
-    return random < 2 ? (struct gt_verify_bound){unit * random, unit, 0}
-                      : (struct gt_verify_bound){unit * 2, 0, 0};
-}
-
-void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *bound)
-{
-    struct rounding out = rounding_of(problem->out);
-
-    if (problem->out == GT_S32) {
-        *bound = (struct gt_verify_bound){0, 0, 0};
-        return;
-    }
-    *bound = input_error(problem);
-    bound->tolerance += sum_error(problem) * UNIT;
-    if (problem->epilogue & GT_EPILOGUE_GELU) { /* its slope, and its own error */
-        bound->tolerance = 1.13 * bound->tolerance + 8 * UNIT;
-        bound->relative *= 1.13;
-    }
-    /* What is rounded to the type out is not the reference but what is this far from it. */
-    bound->tolerance *= 1 + out.relative;
-    bound->relative += out.relative;
-    bound->absolute = out.absolute;
-}
-
 /* ---- enqueue ---- */
 
 static int check_exact(const struct gt_resident *resident, const struct gt_case *item, int slot,
@@ -117,12 +27,12 @@ static int check_exact(const struct gt_resident *resident, const struct gt_case 
 {
     struct gt_compare_args args = {.d = item->d.span,
                                    .exact = (const void *)(uintptr_t)item->exact};
+    struct gt_rounding rounding = gt_verify_rounding(item->problem.out);
     int rc;
 
     /* The one epilogue that is not exact on integers: both sides may round another way. */
     if (item->problem.epilogue & GT_EPILOGUE_GELU)
-        args.slack = 8 * UNIT + 2 * rounding_of(item->problem.out).relative +
-                     rounding_of(item->problem.out).absolute / 4;
+        args.slack = 8 * UNIT + 2 * rounding.relative + rounding.absolute / 4;
     rc = gt_proof_compare(resident->proof, &args, slot, err);
     return rc ? rc : gt_proof_guard(resident->proof, &item->d, slot, err);
 }

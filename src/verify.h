@@ -55,6 +55,13 @@ struct gt_verify_bound {
 };
 void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *bound);
 
+/* Half of the spacing of a type's numbers: relative to a number and, where it is subnormal or an
+ * integer, absolute. */
+struct gt_rounding {
+    double relative, absolute;
+};
+struct gt_rounding gt_verify_rounding(enum gt_dtype out);
+
 #define GT_VERIFY_CLOCK_SLOT (GT_PROOF_SLOTS - 1) /* left to bench.c */
 
 #endif

@@ -325,9 +325,10 @@ const struct gt_command gt_command_bench = {
     .about =
         "Times the winner of each problem (of FILE, of --shape) and cuBLASLt's best answer in\n"
         "alternation and prints their ratio; above 1 the winner is faster. With --budget each\n"
-        "problem is tuned first.\n"
+        "problem is tuned first. --dtype and --accuracy replace those of FILE's problems.\n"
         "\n"
         "  tune bench configs/problems/bench.json --csv h200-f32.csv\n"
+        "  tune bench configs/problems/bench.json --dtype bf16 --csv h200-bf16.csv\n"
         "  tune bench configs/problems/bench.json --budget 60s\n",
     .option = option_table,
     .size = sizeof(struct options),

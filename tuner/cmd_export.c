@@ -22,8 +22,9 @@ struct options {
 
 static const struct gt_option option_table[] = {
     {"format", 'f', GT_OPTION_TEXT, offsetof(struct options, format), "FORMAT",
-     "csv (default), json, md, c (a header), shipped (a table libgemmtune reads), db (a read-only "
-     "copy of the database, with a digest)",
+     "csv (default), json, md, c (a header), shipped (a table libgemmtune reads), kt-cache or t4 "
+     "(a whole space for other tuners, or to be replayed), t4-metadata (its devices), db (a "
+     "read-only copy of the database, with a digest)",
      NULL, 0, 0},
     {"output", 'o', GT_OPTION_TEXT, offsetof(struct options, output), "FILE",
      "write there (default: standard output; db needs a name that does not exist)", NULL, 0, 0},
@@ -134,14 +135,15 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 const struct gt_command gt_command_export = {
     .name = "export",
     .doc = "what the database holds, as csv, json, md, a C header, or a deployable table",
-    .usage = "export [--format csv|json|md|c|shipped|db] [OPTION]...",
+    .usage = "export [--format csv|json|md|c|shipped|kt-cache|t4|t4-metadata|db] [OPTION]...",
     .about = "Writes the winner of each problem and device (--all: every trial). Predicted and\n"
              "replayed rows are marked as such in every format; --measured leaves them out. The "
              "same database gives\n"
              "the same bytes.\n"
              "\n"
              "  tune export --format md\n"
-             "  tune export --format db --output winners.db\n",
+             "  tune export --format db --output winners.db\n"
+             "  tune export --format kt-cache --kernel simt --output space.json\n",
     .option = option_table,
     .size = sizeof(struct options),
     .max_args = 0,

@@ -7,8 +7,10 @@
 #include "../src/cache.h"
 #include "../src/err.h"
 #include "../src/near.h"
+#include "../src/problem.h"
 #include "../src/problemset.h"
 #include "progress.h"
+#include "recording.h"
 #include "strategy.h"
 
 #define DEFAULT_DB     "gemmtune.db"
@@ -30,6 +32,7 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
         .compile_memory = options->compile_memory << 20,
         .baseline = !options->baseline || strcmp(options->baseline, "none") != 0,
         .bench = {.warm_l2 = options->l2 && strcmp(options->l2, "warm") == 0,
+                  .slow_factor = (double)options->slow,
                   .seed = session->seed},
     };
 
@@ -149,7 +152,7 @@ static int take_recorded_kernel(struct gt_session *session, struct gt_err *err)
     session->kernels.kernel = calloc(1, sizeof(*session->kernels.kernel));
     if (!session->kernels.kernel)
         return gt_err_nomem(err);
-    session->kernels.kernel[0] = session->evaluator->kernel;
+    session->kernels.kernel[0] = session->evaluator->recording->kernel;
     session->kernels.count = 1;
     return GT_OK;
 }
@@ -207,15 +210,16 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         fprintf(cli->log, "all times are PREDICTED for sm_%d by a model; nothing is measured\n",
                 session->evaluator->device.cc);
     if (session->replays && !cli->quiet)
-        fprintf(cli->log, "all times are REPLAYED from %s; nothing is measured\n",
-                options->device + strlen(REPLAY));
+        fprintf(cli->log, "all times are REPLAYED from %s%s; nothing is measured\n",
+                options->device + strlen(REPLAY),
+                session->evaluator->recording->predicted ? ", where a model PREDICTED them" : "");
     return GT_OK;
 }
 
 void gt_session_close(struct gt_session *session)
 {
     gt_progress_free(session->progress);
-    if (session->evaluator && session->evaluator->kernel)
+    if (session->evaluator && session->evaluator->recording)
         session->kernels.count = 0; /* it is the evaluator's */
     gt_evaluator_close(session->evaluator);
     gt_store_close(session->store);
@@ -255,24 +259,55 @@ int gt_session_problem(struct gt_problem *problem, const char *text,
     return rc;
 }
 
-/* Problem texts of --shape, then those of the --shapes file. */
-static const char *problem_text(const struct gt_problem_options *options,
-                                const struct gt_problemset *set, size_t i)
+/* A problem of a file, with its type and accuracy replaced where the options name others, so that
+ * one set of shapes serves every type. */
+static int problem_of_set(struct gt_problem *problem, const struct gt_problem_entry *entry,
+                          const struct gt_problem_options *options, struct gt_err *err)
 {
-    return i < options->shape.count ? options->shape.text[i]
-                                    : set->entry[i - options->shape.count].text;
+    struct gt_problem_options rest = *options;
+    enum gt_dtype type;
+    int rc;
+
+    rest.dtype = rest.accuracy = NULL;
+    rc = gt_session_problem(problem, entry->text, &rest, err);
+    if (rc)
+        return rc;
+    if (options->dtype && !gt_dtype_parse(&type, options->dtype, strlen(options->dtype)))
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--dtype \"%s\" is not a type; there are f32 tf32 f16 bf16 e4m3 e5m2 s8",
+                          options->dtype);
+    if (options->dtype)
+        gt_problem_retype(problem, type);
+    if (options->accuracy &&
+        !gt_accuracy_parse(&problem->accuracy, options->accuracy, strlen(options->accuracy)))
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--accuracy \"%s\" is not an accuracy; there are strict f32 tf32 low",
+                          options->accuracy);
+    return gt_problem_check(problem, err);
+}
+
+/* Problem i: those of --shape come first, then those of the --shapes file. */
+static int problem_at(struct gt_problem *problem, const struct gt_problem_options *options,
+                      const struct gt_problemset *set, size_t i, struct gt_err *err)
+{
+    int rc;
+
+    if (i < options->shape.count)
+        return gt_session_problem(problem, options->shape.text[i], options, err);
+    rc = problem_of_set(problem, &set->entry[i - options->shape.count], options, err);
+    return rc ? gt_err_prefix(err, rc, "%s", options->shapes) : GT_OK;
 }
 
 /* The problem of a recording, for a user who names none. */
 static int recorded_problem(const struct gt_session *session, struct gt_problem **problem,
                             size_t *count, struct gt_err *err)
 {
-    const char *text = session ? session->evaluator->recorded_problem : NULL;
+    const struct gt_recording *recording = session ? session->evaluator->recording : NULL;
 
-    if (!text)
+    if (!recording)
         return gt_err_set(err, GT_ESYNTAX,
                           "no problem given: name one with --shape, e.g. --shape 4096x4096x4096");
-    if (!*text)
+    if (!*recording->problem)
         return gt_err_set(
             err, GT_ESYNTAX,
             "the recording does not say which problem it is of: name it with --shape");
@@ -280,7 +315,7 @@ static int recorded_problem(const struct gt_session *session, struct gt_problem 
     if (!*problem)
         return gt_err_nomem(err);
     *count = 1;
-    return gt_problem_parse(*problem, text, err);
+    return gt_problem_parse(*problem, recording->problem, err);
 }
 
 int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
@@ -309,9 +344,7 @@ int gt_session_problems(const struct gt_session *session, struct gt_problem **pr
         if (weight)
             (*weight)[i] =
                 i < options->shape.count ? 1 : set.entry[i - options->shape.count].weight;
-        rc = gt_session_problem(&(*problem)[i], problem_text(options, &set, i), options, err);
-        if (rc && i >= options->shape.count)
-            gt_err_prefix(err, rc, "%s", options->shapes);
+        rc = problem_at(&(*problem)[i], options, &set, i, err);
     }
     gt_problemset_release(&set);
     if (rc) {

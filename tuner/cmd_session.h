@@ -11,6 +11,7 @@ struct gt_session_options {
     const char *arch, *device, *db, *kernels, *kernels_dir, *strategy, *budget, *baseline, *l2;
     int64_t jobs, seed;
     int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
+    int64_t slow;                                  /* times the best; 0: the default */
 };
 
 /* Rows for an option table; `type` has a member `struct gt_session_options session`. */

@@ -28,6 +28,10 @@ static const struct gt_option option_table[] = {
     {"baseline", 0, GT_OPTION_TEXT, offsetof(struct options, session.baseline), "WHICH",
      "cublas (default): cuBLASLt's best answer is timed in the same run; none", "cublas|none", 0,
      0},
+    {"slow", 0, GT_OPTION_INTEGER, offsetof(struct options, session.slow), "FACTOR",
+     "give a candidate up if its first run takes more than FACTOR times the best (default: 1.5); "
+     "1000 gives none up, for recordings",
+     NULL, 2, 1000000},
     {"rows", 'n', GT_OPTION_INTEGER, offsetof(struct options, rows), "N",
      "candidates to print of each problem (default: 10)", NULL, 1, GT_SWEEP_ROWS},
     GT_OPTIONS_END,

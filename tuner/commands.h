@@ -11,6 +11,7 @@ extern const struct gt_command gt_command_bench;
 extern const struct gt_command gt_command_lookup;
 extern const struct gt_command gt_command_export;
 extern const struct gt_command gt_command_merge;
+extern const struct gt_command gt_command_recheck;
 extern const struct gt_command gt_command_list;
 extern const struct gt_command gt_command_doctor;
 

@@ -14,6 +14,7 @@
 #include <signal.h>
 
 struct gt_evaluator;
+struct gt_recording; /* recording.h */
 
 /* What the evaluator tells the sweep while it works. */
 struct gt_evaluator_events {
@@ -87,12 +88,9 @@ struct gt_evaluator_ops {
 struct gt_evaluator {
     const struct gt_evaluator_ops *ops;
     struct gt_evaluator_options options;
-    struct gt_device device; /* known after open */
-    int nvrtc_version;       /* known after open */
-    /* Known after open; NULL but for a replay: the only kernel it knows, and the problem recorded
-     * ("": the recording does not say).  Both are the evaluator's. */
-    struct gt_kernel *kernel;
-    const char *recorded_problem;
+    struct gt_device device;              /* known after open */
+    int nvrtc_version;                    /* known after open */
+    const struct gt_recording *recording; /* known after open; NULL but for a replay */
     struct gt_evaluator_stats stats;
     void *state;
 };

@@ -95,8 +95,7 @@ static int open_replay(struct gt_evaluator *evaluator, const char *spec, struct 
         return rc;
     }
     name_device(evaluator, &replay->recording);
-    evaluator->kernel = replay->recording.kernel;
-    evaluator->recorded_problem = replay->recording.problem;
+    evaluator->recording = &replay->recording;
     return GT_OK;
 }
 

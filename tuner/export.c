@@ -21,7 +21,8 @@ static const struct {
 static const struct gt_export_ops *const formats[GT_EXPORT_COUNT] = {
     [GT_EXPORT_CSV] = &gt_export_csv,         [GT_EXPORT_JSON] = &gt_export_json,
     [GT_EXPORT_MD] = &gt_export_md,           [GT_EXPORT_C] = &gt_export_c,
-    [GT_EXPORT_SHIPPED] = &gt_export_shipped,
+    [GT_EXPORT_SHIPPED] = &gt_export_shipped, [GT_EXPORT_KT_CACHE] = &gt_export_kernel_tuner,
+    [GT_EXPORT_T4] = &gt_export_t4,           [GT_EXPORT_T4_METADATA] = &gt_export_t4_metadata,
 };
 
 const char *gt_export_name(enum gt_export_format format)
@@ -42,7 +43,8 @@ int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_e
             return GT_OK;
         }
     return gt_err_set(err, GT_ENOTFOUND,
-                      "there is no export format '%s'; there are csv, json, md, c, shipped and db",
+                      "there is no export format '%s'; there are csv, json, md, c, shipped, "
+                      "kt-cache, t4, t4-metadata and db",
                       text);
 }
 
@@ -197,6 +199,17 @@ static int add_row(void *context, const struct gt_row *row, struct gt_err *err)
     return code;
 }
 
+static int write_rows(struct pass *pass, struct gt_store *store, struct gt_err *err)
+{
+    int code;
+
+    pass->ops->begin(&pass->out);
+    code = gt_store_rows(store, pass->out.filter, add_row, pass, err);
+    if (!code)
+        code = gt_strbuf_check(pass->out.text, err); /* end may put it into another one */
+    return code ? code : pass->ops->end(&pass->out, err);
+}
+
 int gt_export(FILE *file, enum gt_export_format format, struct gt_store *store,
               const struct gt_row_filter *filter, int64_t *rows, struct gt_err *err)
 {
@@ -209,12 +222,7 @@ int gt_export(FILE *file, enum gt_export_format format, struct gt_store *store,
         narrowed.winners_only = true;
     if (pass.ops->deployed && !narrowed.provenance)
         narrowed.provenance = 1u << GT_MEASURED | 1u << GT_PREDICTED;
-    pass.ops->begin(&pass.out);
-    code = gt_store_rows(store, &narrowed, add_row, &pass, err);
-    if (!code)
-        code = gt_strbuf_check(&text, err); /* end may put it into another one */
-    if (!code)
-        code = pass.ops->end(&pass.out, err);
+    code = pass.ops->space ? pass.ops->space(&pass.out, store, err) : write_rows(&pass, store, err);
     if (!code)
         code = gt_strbuf_check(&text, err);
     errno = 0;

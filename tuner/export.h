@@ -10,12 +10,15 @@
 #include "../db/store.h"
 
 /* Every format once: name in the enum, text, what it is. */
-#define GT_EXPORT_MAP(X)                                                              \
-    X(CSV, "csv", "comma-separated values, for spreadsheets and plots")               \
-    X(JSON, "json", "one JSON document, one row a line, with a digest")               \
-    X(MD, "md", "a Markdown table")                                                   \
-    X(C, "c", "a C header: the winners as a static table and a function to find one") \
-    X(SHIPPED, "shipped", "a table that libgemmtune reads, winners only, with a digest")
+#define GT_EXPORT_MAP(X)                                                                     \
+    X(CSV, "csv", "comma-separated values, for spreadsheets and plots")                      \
+    X(JSON, "json", "one JSON document, one row a line, with a digest")                      \
+    X(MD, "md", "a Markdown table")                                                          \
+    X(C, "c", "a C header: the winners as a static table and a function to find one")        \
+    X(SHIPPED, "shipped", "a table that libgemmtune reads, winners only, with a digest")     \
+    X(KT_CACHE, "kt-cache", "one kernel's trials of a problem as a Kernel Tuner cache file") \
+    X(T4, "t4", "the same in T4, the results format of the autotuning community")            \
+    X(T4_METADATA, "t4-metadata", "T4's second file: the devices that the trials are of")
 
 enum gt_export_format {
 #define GT_EXPORT_ENUM(name, text, doc) GT_EXPORT_##name,
@@ -31,7 +34,8 @@ const char *gt_export_doc(enum gt_export_format format);
 int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_err *err);
 
 /* Writes the rows that the filter lets through.  The formats c and shipped hold winners only,
- * whatever the filter says.  rows may be NULL: how many there were. */
+ * kt-cache and t4 every trial of one space (GT_ERANGE if there are several, GT_ENOTFOUND if there
+ * is none), whatever the filter says.  rows may be NULL: how many there were. */
 int gt_export(FILE *file, enum gt_export_format format, struct gt_store *store,
               const struct gt_row_filter *filter, int64_t *rows, struct gt_err *err);
 

@@ -13,8 +13,10 @@ struct gt_export_out {
     int64_t rows; /* so far */
 };
 
-/* A format: what comes before the rows, each row, what comes after. */
+/* A format: what comes before the rows, each row, what comes after; or, for one that holds a whole
+ * space, one function that writes it. */
 struct gt_export_ops {
+    int (*space)(struct gt_export_out *out, struct gt_store *store, struct gt_err *err);
     void (*begin)(struct gt_export_out *out);
     int (*row)(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err);
     int (*end)(struct gt_export_out *out, struct gt_err *err);
@@ -23,7 +25,7 @@ struct gt_export_ops {
 };
 
 extern const struct gt_export_ops gt_export_csv, gt_export_json, gt_export_md, gt_export_c,
-    gt_export_shipped;
+    gt_export_shipped, gt_export_kernel_tuner, gt_export_t4, gt_export_t4_metadata;
 
 /* "measured", "predicted", "replayed", or the status of a failure. */
 const char *gt_export_status(const struct gt_row *row);

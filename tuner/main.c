@@ -14,9 +14,9 @@
 #include "process.h"
 
 static const struct gt_command *const commands[] = {
-    &gt_command_tune,  &gt_command_show,   &gt_command_ladder,
-    &gt_command_bench, &gt_command_lookup, &gt_command_export,
-    &gt_command_merge, &gt_command_list,   &gt_command_doctor,
+    &gt_command_tune,   &gt_command_show,   &gt_command_ladder, &gt_command_bench,
+    &gt_command_lookup, &gt_command_export, &gt_command_merge,  &gt_command_recheck,
+    &gt_command_list,   &gt_command_doctor,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -46,6 +46,7 @@ static const char exit_codes[] =
     "  5  database\n"
     "  6  GPU, driver or a library of the CUDA toolkit missing or wrong\n"
     "  7  the GPU stopped answering\n"
+    "  8  recheck: a stored winner is not the fastest any more\n"
     "  130  interrupted; the same command resumes\n";
 
 /* Exit code of each error code. */

@@ -59,6 +59,7 @@ struct gt_cli {
 
 /* What a run answers beyond GT_OK and the error codes: finished, but no candidate was valid. */
 #define GT_EXIT_NOTHING 4
+#define GT_EXIT_LOST    8 /* a stored winner is not the fastest any more */
 
 struct gt_command {
     const char *name;  /* "show"; "" for the sweep, which needs no word */

@@ -130,6 +130,13 @@ static enum gt_status own_status(const cJSON *item)
     return cJSON_IsString(item) ? gt_status_parse(item->valuestring) : GT_STATUS_NONE;
 }
 
+/* What was given up as slow has the time of its first run, which is a time like others here: who
+ * searches the recording decides for himself what to give up. */
+static enum gt_status timed(enum gt_status status, float us)
+{
+    return status == GT_STATUS_SLOW && us > 0 ? GT_STATUS_OK : status;
+}
+
 /* Ends a point: what is recorded only in part is completed, what contradicts itself refused. */
 static int add_point(struct gt_recording_reader *reader, const char *key, struct gt_recorded *point,
                      double sum)
@@ -172,7 +179,7 @@ int gt_recording_add_cached(struct gt_recording_reader *reader, const char *key,
     int rc = reserve_point(reader);
 
     if (own)
-        point.status = own;
+        point.status = timed(own, point.us);
     else if (cJSON_IsString(why) || cJSON_IsString(time))
         point.status =
             status_of(kernel_tuner, cJSON_IsString(why) ? why->valuestring : time->valuestring);
@@ -243,9 +250,9 @@ int gt_recording_add_result(struct gt_recording_reader *reader, const cJSON *ent
     if (!cJSON_IsObject(configuration) || !cJSON_IsString(invalidity))
         return gt_err_set(reader->err, GT_ECONFIG,
                           "%s: %s lacks \"configuration\" or \"invalidity\"", reader->path, key);
-    point.status = own ? own : status_of(t4, invalidity->valuestring);
     if (cJSON_IsNumber(time) && time->valuedouble > 0 && time->valuedouble < FAILED_MS)
         point.us = (float)time->valuedouble;
+    point.status = own ? timed(own, point.us) : status_of(t4, invalidity->valuestring);
     if (!reader->params)
         rc = list_params(reader, configuration);
     if (!rc)

@@ -152,6 +152,24 @@ inline float __uint_as_float(unsigned bits)
     return gt_emu_from_bits<float>(bits);
 }
 
+/* Four bytes of the eight of y:x, each named by four bits of `selector`. */
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector)
+{
+    unsigned long long both = (unsigned long long)y << 32 | x;
+    unsigned result = 0;
+    for (int i = 0; i < 4; i++)
+        result |= (unsigned)(both >> (selector >> 4 * i & 7) * 8 & 0xff) << 8 * i;
+    return result;
+}
+
+/* sum plus the products of four pairs of signed bytes. */
+inline int __dp4a(int x, int y, int sum)
+{
+    for (int i = 0; i < 32; i += 8)
+        sum += (signed char)(x >> i) * (signed char)(y >> i);
+    return sum;
+}
+
 /* Rounds to nearest, ties to even, within the range of int; NaN becomes 0. */
 inline int __float2int_rn(float value)
 {

@@ -320,6 +320,28 @@ GT_DEVICE gt_run<E, count> gt_load_run_masked(const E *from, long long valid)
     return run;
 }
 
+/* All elements of a run as floats; eight-bit floats go in pairs where there is an instruction. */
+template <int code, int count>
+GT_DEVICE void gt_run_floats(float *to, const gt_run<typename gt_element<code>::type, count> &run)
+{
+#if !defined(GT_EMULATE) && __CUDA_ARCH__ >= 890
+    if constexpr (code == GT_E4M3 && count % 2 == 0) {
+#pragma unroll
+        for (int i = 0; i < count; i += 2) {
+            unsigned pair;
+            unsigned short both = (unsigned short)(run.at[i].bits | run.at[i + 1].bits << 8);
+            asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(both));
+            to[i] = gt_f16_value(pair & 0xffff);
+            to[i + 1] = gt_f16_value(pair >> 16);
+        }
+        return;
+    }
+#endif
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        to[i] = gt_to_float<code>(run.at[i]);
+}
+
 /* A run to shared or global memory; the address is a multiple of the run's size. */
 template <class E, int count> GT_DEVICE void gt_store_run(E *to, const gt_run<E, count> &run)
 {

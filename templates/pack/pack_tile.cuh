@@ -123,7 +123,7 @@ template <class E> struct gt_pack_tile {
 template <int count, int side> struct gt_pack_piece {
     static constexpr int across = PACK_TILE / count;
     static constexpr int rounds = PACK_TILE * across / GT_PACK_THREADS;
-    static_assert(across % side == 0, "whole groups of lanes");
+    static_assert(across % side == 0 && rounds > 0, "whole groups of lanes, work for all threads");
     int row, column; /* in the tile of the copy */
 
     GT_DEVICE gt_pack_piece(int i, int thread)

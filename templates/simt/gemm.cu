@@ -75,7 +75,7 @@
 #define REG_DOUBLE 1 /* 1: the next step's fragments are loaded before this step's arithmetic */
 #endif
 #ifndef EDGE
-#define EDGE 0 /* lines of a tile beyond the edge are 0: zeros, 1: the last line again */
+#define EDGE 0 /* beyond the edge lie 0: zeros, 1: the last line again, 2: no tiles, see below */
 #endif
 #ifndef FMA_ORDER
 #define FMA_ORDER 1 /* products by 0 rows, 1 rows to and fro, 2 columns, 3 columns to and fro */
@@ -127,7 +127,9 @@ static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two ste
 #include "simt/gemm_accumulate.cuh"
 #include "simt/gemm_store.cuh"
 
-/* The tile of this block and, with split-K, its part of the tiles along k. */
+/* The tile of this block and, with split-K, its part of the tiles along k.  With EDGE 2 a tile that
+ * would reach beyond the edge lies back inside, so that every tile is whole: what it shares with
+ * its neighbour both compute, bit by bit the same. */
 GT_DEVICE Work work_of(const gt_args &args)
 {
     Work work;
@@ -145,6 +147,10 @@ GT_DEVICE Work work_of(const gt_args &args)
     }
     work.row = tile.row * BM;
     work.column = tile.column * BN;
+    if (EDGE == 2) {
+        work.row = work.row + BM < work.rows ? work.row : work.rows - BM;
+        work.column = work.column + BN < work.columns ? work.column : work.columns - BN;
+    }
     long long depth = gt_depth(args);
     long long share = SPLIT_MODE == 0 ? depth : gt_cdiv(gt_cdiv(depth, BK), SPLIT_K) * BK;
     work.k = SPLIT_MODE == 0 ? 0 : blockIdx.y * share;

@@ -56,7 +56,7 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
 
     /* Whether a tile can be copied whole where it is whole along k. What lies beyond the edge is
      * then replaced by what lies before it, since nobody stores what is computed from it: at no
-     * cost along the lines, unless the edge cuts a vector, and with EDGE across them. */
+     * cost along the lines, unless the edge cuts a vector, and with EDGE 1 across them. */
     static GT_DEVICE bool whole_across(int mn_left)
     {
         return mn_left >= MN || (K_CONTIGUOUS ? EDGE == 1 : mn_left % WIDTH == 0);
@@ -77,7 +77,7 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
 #pragma unroll
         for (int i = 0; i < (REGULAR ? 1 : COUNT); i++) {
             int at_line = line(i, thread), at_place = place(i, thread);
-            if (K_CONTIGUOUS && EDGE)
+            if (K_CONTIGUOUS && EDGE == 1)
                 at_line = at_line < mn_left ? at_line : mn_left - 1;
             else if (!K_CONTIGUOUS && whole_across(mn_left))
                 at_place = at_place < mn_left ? at_place : mn_left - WIDTH;
@@ -90,7 +90,7 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
     {
         if constexpr (!REGULAR)
             return source[i];
-        return source[0] + (EDGE && K_CONTIGUOUS && i > last ? last : i) * pass;
+        return source[0] + (EDGE == 1 && K_CONTIGUOUS && i > last ? last : i) * pass;
     }
 
     /* Starts the copies of one tile and moves on to the next. Unless it is copied whole, mn_left

@@ -78,6 +78,8 @@ static void add_default(struct jobs *jobs, const struct gt_kernel *kernel,
     for (size_t i = 0; i < pairs; i++) {
         struct job *job = add_job(jobs, kernel, &point, &types[i], place);
         job->emu.epilogues = types[i].out != GT_S32; /* which takes none */
+        for (size_t j = 0; j < i; j++)
+            job->emu.epilogues &= types[j].out != types[i].out; /* rounding is all that differs */
         job->emu.once = i > 0;
     }
 }

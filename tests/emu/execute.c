@@ -189,14 +189,14 @@ static int launch_all(const struct build *build, const struct gt_geometry *geome
 
 /* One case under one schedule. */
 static int run_once(const struct build *build, const struct gt_candidate *candidate,
-                    const struct gt_geometry *geometry, bool in_place, bool second,
-                    struct gt_err *err)
+                    const struct gt_geometry *geometry, const struct gt_emu_case *cases,
+                    bool second, struct gt_err *err)
 {
     struct gt_emu_operands operands;
     struct gt_args args;
     int status;
 
-    gt_emu_operands_init(&operands, candidate->problem, in_place, second ? 7 : 3);
+    gt_emu_operands_init(&operands, candidate->problem, cases, second ? 7 : 3);
     gt_emu_operands_args(&args, &operands, candidate->problem);
     if (geometry->workspace_bytes) {
         operands.block[6] = malloc(geometry->workspace_bytes);
@@ -265,7 +265,7 @@ static int run_case(struct build *build, const struct gt_emu_case *cases,
         /* The sanitizers end the process: let the log name the case first. */
         printf("%s, schedule %d\n", text, second);
         fflush(stdout);
-        if (run_once(build, &candidate, &geometry, cases->in_place, second, &wrong)) {
+        if (run_once(build, &candidate, &geometry, cases, second, &wrong)) {
             printf("FAILED: %s\n", wrong.msg);
             tally->failed++;
         } else {

@@ -11,31 +11,34 @@
 
 /* Every rule of BLAS at least once, sizes of one, sizes around and beyond the tiles. */
 const struct gt_emu_case gt_emu_cases[] = {
-    /*  m    n   k  mult  pads     batch alpha beta align in place */
-    {64, 64, 64, 4, 0, 0, 0, 1, 1, 0, 16, false},
-    {33, 65, 17, 1, 0, 0, 0, 1, 1, 0, 4, false},
-    {33, 65, 17, 4, 4, 8, 4, 1, 2, 1, 16, true},
-    {129, 130, 19, 4, 0, 4, 8, 1, 0.5, -1, 16, false},
-    {7, 5, 3, 1, 2, 3, 1, 1, 1, 0, 4, false},
-    {1, 1, 1, 1, 0, 0, 0, 1, -1, 0.5, 4, true},
-    {1, 1, 1, 4, 0, 0, 0, 1, 1, 0, 16, false},
-    {1, 67, 35, 4, 4, 0, 0, 1, 1, 0, 16, false},
-    {70, 1, 9, 4, 0, 4, 4, 1, -1, 2, 16, true},
-    {40, 41, 0, 4, 0, 0, 4, 1, 1, 2, 16, false},
-    {41, 36, 0, 4, 0, 4, 0, 1, 1, 0, 16, false},
-    {31, 29, 1, 1, 1, 2, 3, 1, -1, 0.5, 4, true},
-    {45, 37, 50, 4, 0, 0, 4, 1, 0, 1, 16, false},
-    {21, 24, 40, 4, 0, 4, 0, 1, 0, 0, 16, false},
-    {35, 50, 21, 4, 4, 4, 4, 2, 1, 1, 16, false},
-    {34, 46, 22, 2, 0, 0, 0, 2, 0.5, 0, 8, false},
-    {19, 23, 26, 1, 3, 0, 5, 2, 2, -1, 4, true},
-    {66, 67, 130, 4, 0, 4, 0, 1, 1, 0, 16, false},
-    {261, 259, 37, 4, 4, 0, 4, 1, 1, 0.5, 16, false},
+    /*  m    n   k  mult  pads     batch alpha beta align in place, spoilt */
+    {64, 64, 64, 4, 0, 0, 0, 1, 1, 0, 16, false, false},
+    {33, 65, 17, 1, 0, 0, 0, 1, 1, 0, 4, false, false},
+    {33, 65, 17, 4, 4, 8, 4, 1, 2, 1, 16, true, false},
+    {129, 130, 19, 4, 0, 4, 8, 1, 0.5, -1, 16, false, false},
+    {7, 5, 3, 1, 2, 3, 1, 1, 1, 0, 4, false, false},
+    {1, 1, 1, 1, 0, 0, 0, 1, -1, 0.5, 4, true, false},
+    {1, 1, 1, 4, 0, 0, 0, 1, 1, 0, 16, false, false},
+    {1, 67, 35, 4, 4, 0, 0, 1, 1, 0, 16, false, false},
+    {70, 1, 9, 4, 0, 4, 4, 1, -1, 2, 16, true, false},
+    {40, 41, 0, 4, 0, 0, 4, 1, 1, 2, 16, false, false},
+    {41, 36, 0, 4, 0, 4, 0, 1, 1, 0, 16, false, false},
+    {31, 29, 1, 1, 1, 2, 3, 1, -1, 0.5, 4, true, false},
+    {45, 37, 50, 4, 0, 0, 4, 1, 0, 1, 16, false, false},
+    {21, 24, 40, 4, 0, 4, 0, 1, 0, 0, 16, false, false},
+    {35, 50, 21, 4, 4, 4, 4, 2, 1, 1, 16, false, false},
+    {34, 46, 22, 2, 0, 0, 0, 2, 0.5, 0, 8, false, false},
+    {19, 23, 26, 1, 3, 0, 5, 2, 2, -1, 4, true, false},
+    {66, 67, 130, 4, 0, 4, 0, 1, 1, 0, 16, false, false},
+    {261, 259, 37, 4, 4, 0, 4, 1, 1, 0.5, 16, false, false},
     /* thin ones */
-    {3, 100, 261, 1, 0, 0, 0, 1, 1, 0, 4, false},
-    {8, 136, 300, 4, 0, 4, 0, 2, 1, 1, 16, false},
-    {16, 72, 520, 4, 0, 0, 0, 1, 1, 0, 16, false},
-    {50, 35, 264, 4, 4, 0, 4, 1, -1, 2, 16, true},
+    {3, 100, 261, 1, 0, 0, 0, 1, 1, 0, 4, false, false},
+    {8, 136, 300, 4, 0, 4, 0, 2, 1, 1, 16, false, false},
+    {16, 72, 520, 4, 0, 0, 0, 1, 1, 0, 16, false, false},
+    {50, 35, 264, 4, 4, 0, 4, 1, -1, 2, 16, true, false},
+    /* infinities and NaN among the operands */
+    {67, 70, 35, 4, 4, 0, 0, 1, 1, 1, 16, false, true},
+    {33, 65, 70, 1, 0, 1, 0, 2, 2, 0, 4, false, true},
 };
 const size_t gt_emu_case_count = sizeof gt_emu_cases / sizeof *gt_emu_cases;
 
@@ -130,20 +133,49 @@ static void fill(void *to, const struct gt_problem *p, enum gt_operand operand, 
 {
     for (int64_t z = 0; z < p->batch; z++)
         for (int64_t i = 0; i < gt_problem_rows(p, operand); i++)
-            for (int64_t j = 0; j < gt_problem_cols(p, operand); j++)
+            for (int64_t j = 0; j < gt_problem_cols(p, operand); j++) {
+                unsigned drawn = next(&seed) << 16;
+                drawn |= next(&seed);
                 gt_emu_set(gt_problem_dtype(p, operand), to,
                            z * gt_problem_stride(p, operand) + i * gt_problem_ld(p, operand) + j,
-                           (int)(next(&seed) % (2 * (unsigned)range + 1)) - range);
+                           (int)(drawn % (2 * (unsigned)range + 1)) - range);
+            }
 }
 
-/* Of 8-bit floats only ones: tensor cores add their products with few bits. */
-static int range_of(enum gt_dtype type)
+/* The largest number in A or B.  Of 8-bit floats only ones: tensor cores add their products with
+ * few bits.  Where the product is to be as exact as FP32 numbers are large, by turns in A, in B and
+ * in both: kernels that add up products of parts of them need all the parts.  Sums stay whole
+ * numbers that a float has, halved or doubled. */
+static int range_of(const struct gt_problem *p, enum gt_operand operand, unsigned seed)
 {
-    return type == GT_E4M3 || type == GT_E5M2 ? 1 : 4;
+    int budget = (int)((1 << 21) / (p->k > 1 ? p->k : 1));
+    if (p->type == GT_E4M3 || p->type == GT_E5M2)
+        return 1;
+    if (p->type != GT_F32 || p->accuracy > GT_ACCURACY_F32 || budget < 16)
+        return 4;
+    switch ((seed + (unsigned)p->n) % 3) {
+    case 0:
+        return (int)sqrt(budget);
+    case 1:
+        return operand == GT_OPERAND_A ? budget / 4 : 4;
+    default:
+        return operand == GT_OPERAND_B ? budget / 4 : 4;
+    }
+}
+
+/* Infinities of both signs and a NaN, each in a row of its own (operand A) or column (B). */
+static void spoil(const struct gt_emu_operands *operands, const struct gt_problem *p)
+{
+    static const float values[] = {INFINITY, -INFINITY, NAN};
+    for (int i = 0; i < 3; i++) {
+        int64_t x = 5 + 9 * i, k = 3 + 11 * i;
+        ((float *)operands->a)[p->trans_a ? k * p->lda + x : x * p->lda + k] = values[i];
+        ((float *)operands->b)[p->trans_b ? x * p->ldb + k : k * p->ldb + x] = values[i];
+    }
 }
 
 void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_problem *problem,
-                          bool in_place, unsigned seed)
+                          const struct gt_emu_case *cases, unsigned seed)
 {
     const struct gt_problem *p = problem;
     int64_t elements_c = gt_problem_elements(p, GT_OPERAND_C);
@@ -151,15 +183,18 @@ void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_prob
     operands->a = allocate(operands, 0, p->type, gt_problem_elements(p, GT_OPERAND_A), p->align);
     operands->b = allocate(operands, 1, p->type, gt_problem_elements(p, GT_OPERAND_B), p->align);
     operands->d = allocate(operands, 2, p->out, elements_c, p->align);
-    operands->c = in_place ? operands->d : allocate(operands, 3, p->out, elements_c, p->align);
+    operands->c =
+        cases->in_place ? operands->d : allocate(operands, 3, p->out, elements_c, p->align);
     operands->bias = allocate(operands, 4, p->out, p->n, p->align);
     operands->original_d = allocate(operands, 5, p->out, elements_c, 16);
-    if (in_place)
+    if (cases->in_place)
         operands->block[3] = NULL;
     operands->block[6] = NULL;
     if (p->alpha != 0) {
-        fill(operands->a, p, GT_OPERAND_A, range_of(p->type), seed + 1);
-        fill(operands->b, p, GT_OPERAND_B, range_of(p->type), seed + 2);
+        fill(operands->a, p, GT_OPERAND_A, range_of(p, GT_OPERAND_A, seed), seed + 1);
+        fill(operands->b, p, GT_OPERAND_B, range_of(p, GT_OPERAND_B, seed), seed + 2);
+        if (cases->spoilt && p->type == GT_F32)
+            spoil(operands, p);
     }
     if (p->beta != 0)
         fill(operands->c, p, GT_OPERAND_C, 4, seed + 3);
@@ -247,6 +282,8 @@ static double reference(const struct gt_emu_operands *operands, const struct num
  * values, so that the neighbour of the rounded value may be right; all else is exact. */
 static bool right(const struct gt_problem *p, double got, double value)
 {
+    if (!isfinite(value))
+        return isnan(value) ? isnan(got) : got == value;
     double slack = p->epilogue & GT_EPILOGUE_GELU ? 4e-6 * fmax(1, fabs(value)) : 0;
     return got >= gt_emu_round(p->out, value - slack) && got <= gt_emu_round(p->out, value + slack);
 }

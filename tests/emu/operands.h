@@ -20,6 +20,7 @@ struct gt_emu_case {
     double alpha, beta;
     int align;     /* bytes that every base pointer is a multiple of, and no more; 4: an element */
     bool in_place; /* C is D */
+    bool spoilt;   /* infinities and NaN in A and B, where they are floats */
 };
 
 extern const struct gt_emu_case gt_emu_cases[];
@@ -54,7 +55,7 @@ struct gt_emu_operands {
 /* Small integers; poison (NaN, where the type has it) between rows, in C if beta is 0, in A and B
  * if alpha is 0, and in D and the workspace. */
 void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_problem *problem,
-                          bool in_place, unsigned seed);
+                          const struct gt_emu_case *cases, unsigned seed);
 void gt_emu_operands_release(struct gt_emu_operands *operands);
 
 void gt_emu_operands_args(struct gt_args *args, const struct gt_emu_operands *operands,

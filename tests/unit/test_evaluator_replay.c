@@ -6,6 +6,7 @@
 
 #include "../../db/store.h"
 #include "../../tuner/evaluator.h"
+#include "../../tuner/recording.h"
 #include "../../tuner/sweep.h"
 
 /* Two points that work and one that does not; costs that tell each other apart on a clock. */
@@ -35,7 +36,8 @@ static struct gt_evaluator *open_replay(struct search *s, uint64_t seed, int job
 static struct gt_candidate candidate(const struct search *s, const struct gt_evaluator *evaluator,
                                      int64_t p)
 {
-    return (struct gt_candidate){evaluator->kernel, &s->problem, &evaluator->device, {{p}}};
+    return (struct gt_candidate){
+        evaluator->recording->kernel, &s->problem, &evaluator->device, {{p}}};
 }
 
 static struct gt_trial answer(struct search *s, struct gt_evaluator *evaluator, int64_t p)
@@ -59,7 +61,7 @@ static void test_answers(void **state)
 
     assert_string_equal(evaluator->device.name, "A GPU");
     assert_int_equal(strncmp(evaluator->device.uuid, "replay:", 7), 0);
-    assert_string_equal(evaluator->recorded_problem, "1024x1024x1024:f32:nn");
+    assert_string_equal(evaluator->recording->problem, "1024x1024x1024:f32:nn");
     for (int i = 0; i < 40; i++) {
         trial = answer(s, evaluator, 1);
         assert_int_equal(trial.status, GT_STATUS_OK);
@@ -172,7 +174,7 @@ static void test_sweep(void **state)
 {
     struct search *s = *state;
     struct gt_evaluator *evaluator = open_replay(s, 1, 0);
-    const struct gt_kernel *kernel = evaluator->kernel;
+    const struct gt_kernel *kernel = evaluator->recording->kernel;
     struct gt_sweep_options options = {.problem = &s->problem,
                                        .problems = 1,
                                        .kernel = &kernel,
@@ -204,8 +206,9 @@ static void test_sweep(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_answers), TEST(test_same_seed_same_answers), TEST(test_clock),
-        TEST(test_refusals), TEST(test_sweep),
+        TEST(test_answers), TEST(test_same_seed_same_answers),
+        TEST(test_clock),   TEST(test_refusals),
+        TEST(test_sweep),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

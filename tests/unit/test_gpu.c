@@ -231,7 +231,7 @@ static void test_maps(void **state)
     for (int i = 0; i < 9; i++) /* the maps follow the operands */
         assert_int_equal(run_mapped(module, &products[i % 3], i), 0);
     assert_int_equal(gt_module_run(module, NULL, &args, &err), GT_ERANGE);
-    assert_non_null(strstr(err.msg, "tensor_maps[0]: cuTensorMapReplaceAddress"));
+    assert_non_null(strstr(err.msg, "tensor_maps[0]: cuTensorMapEncodeTiled"));
     geometry.map[1].box[0] = 257;
     assert_int_equal(gt_module_geometry(module, &geometry, &err), GT_ERANGE);
     assert_non_null(strstr(err.msg, "tensor_maps[1]: cuTensorMapEncodeTiled"));
@@ -249,7 +249,7 @@ static void test_old_driver(void **state)
     struct gt_err err;
 
     (void)state;
-    gpu->cu.TensorMapReplaceAddress = NULL;
+    gpu->cu.TensorMapEncodeTiled = NULL;
     assert_int_equal(
         gt_module_load(&module, gpu, mapped_image, sizeof(mapped_image), &geometry, &err),
         GT_ERANGE);

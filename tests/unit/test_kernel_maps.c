@@ -136,6 +136,8 @@ static void test_refused(void **state)
          "tensor_maps[1] (b): a row of the box has 12 bytes, no multiple of 16"},
         {"\"box\": [16, 64]", "\"box\": [0, 64]", "64x64x64:f32:nn", "",
          "tensor_maps[1].box[0] = \"0\" is 0; it must lie between 1 and 256"},
+        {"\"box\": [16, 64]", "\"box\": [256, 256]", "64x64x64:f32:nn", "",
+         "tensor_maps[1] (b): the box has 262144 bytes; a block has 232448 of shared memory"},
         {"\"swizzle\": 128", "\"swizzle\": 96", "64x64x64:f32:nn", "",
          "tensor_maps[0] (a): swizzle is 96; it must be 0, 32, 64 or 128"},
         {"\"promotion\": \"L2\"", "\"promotion\": 100", "64x64x64:f32:nn", "",

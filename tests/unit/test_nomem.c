@@ -60,6 +60,15 @@ static int do_kernel(struct gt_err *err)
     return rc;
 }
 
+static int do_mapped_kernel(struct gt_err *err)
+{
+    struct gt_kernel *kernel;
+    int rc = gt_kernel_load(&kernel, DATA, DATA "/mapped/mapped.json", err);
+
+    gt_kernel_free(kernel);
+    return rc;
+}
+
 /* scandir's and realpath's blocks come from libc and are freed here: fewer than none may live. */
 static int do_kernels(struct gt_err *err)
 {
@@ -120,6 +129,7 @@ static void test_every_allocation(void **state)
         {"problem set", do_problemset, 100},
         {"profile", do_device, 20},
         {"kernel", do_kernel, 200},
+        {"kernel with tensor maps", do_mapped_kernel, 100},
         {"kernels", do_kernels, 200},
         {"data folder", do_data_dir, 1},
         {"point", do_point, 1},

@@ -223,12 +223,53 @@ static void test_flops(void **state)
     assert_true(gt_problem_flops(&p) == 24000.0);
 }
 
+static void test_retype(void **state)
+{
+    struct gt_problem problem, expected;
+
+    (void)state;
+    assert_int_equal(
+        gt_problem_parse(&problem, "30x20x10:f32:tn:lda=64:out=f16:accuracy=f32:batch=2", NULL),
+        GT_OK);
+    gt_problem_retype(&problem, GT_S8);
+    assert_int_equal(gt_problem_parse(&expected, "30x20x10:s8:tn:batch=2", NULL), GT_OK);
+    assert_memory_equal(&problem, &expected, sizeof(problem));
+}
+
+/* Sums, and what they are scaled to. */
+static void test_accumulators(void **state)
+{
+    static const struct {
+        const char *text;
+        bool served;
+    } cases[] = {
+        {"8x8x8:s8", true},
+        {"8x8x8:s8:acc=f32", false},
+        {"8x8x8:f32:acc=s32", false},
+        {"8x8x8:f16:out=s32", false},
+        {"8x8x8:s8:alpha=-2:beta=3", true},
+        {"8x8x8:s8:alpha=0.5", false},
+        {"8x8x8:s8:beta=0.5", false},
+        {"8x8x8:s8:out=f32:alpha=0.5", true},
+        {"8x8x8:f16:acc=f16", true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct gt_problem problem;
+
+        if ((gt_problem_parse(&problem, cases[i].text, NULL) == GT_OK) != cases[i].served)
+            fail_msg("%s", cases[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_longest_text_fits),
         cmocka_unit_test(test_refused),    cmocka_unit_test(test_check),
         cmocka_unit_test(test_sizes),      cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_retype),     cmocka_unit_test(test_accumulators),
     };
 
     return cmocka_run_group_tests_name("problem", tests, NULL, NULL);

@@ -207,9 +207,14 @@ static void test_tolerance(void **state)
         {"9x9x4096:f32:nn:accuracy=f32", 375, false}, /* one TF32 product */
         {"9x9x4096:tf32", 375, true},
         {"9x9x4096:tf32", 4000, false}, /* operands cut to BF16 */
+        {"9x9x16384:bf16:nn:out=f32", 24, true},
         {"9x9x4096:bf16:nn:out=f32", 50, true},
+        {"9x9x256:e4m3:nt:out=f32", 3384, true},
+        {"9x9x4096:e4m3:nt:out=f32", 378, true},
+        {"9x9x4096:e4m3:nt:out=f32", 100000, false},
         {"9x9x4096:bf16:nn:out=f32", 2048, false}, /* sums in FP16 */
-        {"9x9x4096:f16:nn:out=f32:acc=f16", 2048, true},
+        {"9x9x4096:f16:nn:out=f32:acc=f16", 37500, true},
+        {"9x9x4096:f16:nn:out=f32:acc=f16", 400000, false},
     };
 
     (void)state;

@@ -1,0 +1,72 @@
+/* store_trials.c - reads trials in full, samples and costs included: what a recording of a space is
+ * made from.  Part of the store: see store.h. */
+#include "store_internal.h"
+
+#include "../src/err.h"
+
+#include <string.h>
+
+/* A kernel's trials count while no later text of its template has taken its place, as in the view
+ * `line`. */
+static const char trials_sql[] =
+    "SELECT t.point, 0, " GT_STORE_RESUME_COLUMNS ", d.name, d.uuid, p.text, k.name, k.signature,"
+    " d.cc, d.driver, c.nvrtc, t.warm_l2, strftime('%Y-%m-%dT%H:%M:%SZ', t.at / 1000, 'unixepoch')"
+    " FROM trial AS t JOIN device AS d ON d.id = t.device JOIN toolchain AS c ON c.id = t.toolchain"
+    " JOIN kernel AS k ON k.id = t.kernel JOIN problem AS p ON p.id = t.problem"
+    " WHERE NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name"
+    " AND (later.seen, later.id) > (k.seen, k.id))"
+    " AND (?1 = '' OR p.text = ?1) AND (?2 = '' OR k.name = ?2) AND (?3 = 0 OR d.cc = ?3)"
+    " AND (?4 = 0 OR (?4 & CASE t.provenance WHEN 'measured' THEN 1 WHEN 'predicted' THEN 2"
+    " ELSE 4 END))"
+    " ORDER BY d.name, d.uuid, d.driver, c.nvrtc, p.text, k.name, k.signature, t.warm_l2,"
+    " t.provenance, t.id";
+
+_Static_assert(1u << GT_MEASURED == 1 && 1u << GT_PREDICTED == 2 && 1u << GT_REPLAYED == 4,
+               "the query above knows the bits of a filter");
+
+static const char *column_text(sqlite3_stmt *s, int i)
+{
+    const char *value = (const char *)sqlite3_column_text(s, i);
+
+    return value ? value : "";
+}
+
+static void read_names(sqlite3_stmt *s, int first, struct gt_named_trial *named)
+{
+    named->point = column_text(s, 0);
+    named->device = column_text(s, first);
+    named->uuid = column_text(s, first + 1);
+    named->problem = column_text(s, first + 2);
+    named->kernel = column_text(s, first + 3);
+    named->signature = column_text(s, first + 4);
+    named->cc = sqlite3_column_int(s, first + 5);
+    named->driver = sqlite3_column_int(s, first + 6);
+    named->nvrtc = sqlite3_column_int(s, first + 7);
+    named->warm_l2 = sqlite3_column_int(s, first + 8);
+    named->date = column_text(s, first + 9);
+}
+
+int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
+                    gt_named_trial_visit *visit, void *context, struct gt_err *err)
+{
+    struct gt_named_trial named;
+    sqlite3_stmt *s;
+    int result = SQLITE_DONE, code = gt_store_prepare(store, &s, trials_sql, err);
+
+    if (code)
+        return code;
+    gt_store_bind(s, 1, filter->problem);
+    gt_store_bind(s, 2, filter->kernel);
+    sqlite3_bind_int(s, 3, filter->cc);
+    sqlite3_bind_int(s, 4, (int)filter->provenance);
+    while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
+        code = gt_store_read_trial(store, s, &named.trial, err);
+        read_names(s, 2 + GT_STORE_RESUME_COLUMN_COUNT, &named);
+        if (!code)
+            code = visit(context, &named, err);
+    }
+    if (!code && result != SQLITE_DONE)
+        code = gt_store_fail(store->db, store->path, "read trials", err);
+    sqlite3_finalize(s);
+    return code;
+}

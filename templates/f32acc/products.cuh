@@ -1,0 +1,63 @@
+/* products.cuh - of f32acc/gemm.cu: a consumer's products, and how their sums get to FP32. */
+#ifndef GT_F32ACC_PRODUCTS_CUH
+#define GT_F32ACC_PRODUCTS_CUH
+
+/* The products by their size, the smallest first: hexadecimal digit i, from the right, is the part
+ * of A (B) in product i; 0 is high, 1 mid, 2 low. */
+constexpr unsigned A_OF = 0x010120, B_OF = 0x001102;
+constexpr int PRODUCTS = 6;
+
+/* Adds all products of a stage to acc; a window's first stage sets it. */
+GT_DEVICE void multiply_stage(const unsigned char *stage, int consumer, bool first, float *acc)
+{
+    const unsigned long long a =
+        gt_wgmma_operand(stage + consumer * 64 * ROW_BYTES, 16, 8 * ROW_BYTES, ROW_BYTES);
+    const unsigned long long b =
+        gt_wgmma_operand(stage + PARTS * A_PART, 16, 8 * ROW_BYTES, ROW_BYTES);
+
+#pragma unroll
+    for (int p = 0; p < PRODUCTS; p++)
+#pragma unroll
+        for (int k = 0; k < BK / 16; k++)
+            gt_wgmma<GT_BF16, BN, 0, 0>(acc,
+                                        gt_wgmma_advance(a, (A_OF >> 4 * p & 15) * A_PART + k * 32),
+                                        gt_wgmma_advance(b, (B_OF >> 4 * p & 15) * B_PART + k * 32),
+                                        !first || p > 0 || k > 0);
+}
+
+/* Sums of the consumer's 64 rows over `windows` windows of the ring. */
+GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, int windows, float *sum)
+{
+    const bool chosen = threadIdx.x % 128 == 0;
+
+#pragma unroll
+    for (int i = 0; i < BN / 2; i++)
+        sum[i] = 0.0f;
+    for (int w = 0; w < windows; w++) {
+        float acc[BN / 2];
+        gt_mbarrier *read = nullptr;
+
+#pragma unroll
+        for (int i = 0; i < WINDOW; i++) {
+            gt_mbarrier_wait(ring.full + position.stage, position.parity);
+            gt_wgmma_begin();
+            multiply_stage(ring.stages + position.stage * STAGE_BYTES, consumer, i == 0, acc);
+            gt_wgmma_commit();
+            if (i > 0) {
+                gt_wgmma_wait<1>();
+                if (chosen)
+                    gt_mbarrier_arrive(read);
+            }
+            read = ring.empty + position.stage;
+            position.advance();
+        }
+        gt_wgmma_wait<0>();
+        if (chosen)
+            gt_mbarrier_arrive(read);
+#pragma unroll
+        for (int i = 0; i < BN / 2; i++)
+            sum[i] += acc[i];
+    }
+}
+
+#endif

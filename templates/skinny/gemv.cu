@@ -1,0 +1,297 @@
+/* gemv.cu - products of a few rows on CUDA cores, every type: bound by the one reading of B.
+ *
+ *   B along n (k x n), LANES 8, 16-byte loads     B along k (n x k), LANES 32, COLUMNS 2
+ *
+ *      lanes 0..7 (V columns each)                   lanes 0..31 (V values of k each)
+ *     +---------------------------+                 +--------------------------------+
+ *     | k 0..3    lanes 0..7      |                 | column 0       lanes 0..31     | ...
+ *     | k 4..7    lanes 8..15     | warp 0          | column 1       lanes 0..31     |
+ *     | k 8..11   lanes 16..23    |                 +--------------------------------+
+ *     | k 12..15  lanes 24..31    |                   warp 0        warp 1 ...  along k
+ *     +---------------------------+ warp 1 ...
+ *
+ * A lane loads DEPTH pieces of VEC bytes of B ahead of those that it multiplies. A, of which a
+ * block uses ROWS x PANEL elements at a time, waits in shared memory as floats. The sums of lanes
+ * meet by shuffles, those of warps in shared memory and those of blocks (SPLITS of them share k) in
+ * the workspace, always in the same order. FP32 arithmetic; 8-bit integers by fours into 32 bits.
+ */
+#ifndef ROWS
+#define ROWS 1 /* rows of D, at least M */
+#endif
+#ifndef VEC
+#define VEC 16 /* bytes of a load of B */
+#endif
+#ifndef LANES
+#define LANES 32 /* lanes side by side along B's rows as stored */
+#endif
+#ifndef COLUMNS
+#define COLUMNS 1 /* columns of D per lane where B lies along k */
+#endif
+#ifndef DEPTH
+#define DEPTH 4 /* loads of B per lane in flight */
+#endif
+#ifndef WARPS_K
+#define WARPS_K 8 /* warps that share k */
+#endif
+#ifndef WARPS_N
+#define WARPS_N 1 /* warps side by side along the columns of D */
+#endif
+#ifndef PANEL
+#define PANEL 2048 /* values of k whose A is in shared memory */
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
+#endif
+#ifndef SPLIT_MODE
+#define SPLIT_MODE 0 /* split of k over blocks: 0 none, 1 through the workspace */
+#endif
+#ifndef SPLITS
+#define SPLITS 1 /* blocks that share k */
+#endif
+
+#include "skinny/gemv_operand.cuh"
+
+/* Adds the products of a lane's loads of B and of A, which `panel` has from the lane's first k on.
+ */
+#if GT_TYPE == GT_S8
+
+/* Four bytes from element i of a run on; fewer are followed by zeros. */
+GT_DEVICE unsigned quad(const Run &run, int i)
+{
+    unsigned word = 0;
+#pragma unroll
+    for (int e = 0; e < 4 && e < V; e++)
+        word |= (unsigned)(unsigned char)run.at[i + e] << 8 * e;
+    return word;
+}
+
+#if GT_TRANS_B
+
+GT_DEVICE void accumulate(const Run *run, const Staged *panel, Sum (*sum)[SUMS])
+{
+#pragma unroll
+    for (int s = 0; s < STEPS; s++)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            Run a = gt_load_run<Staged, V>(panel + r * PANEL + s * LINE);
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++)
+#pragma unroll
+                for (int v = 0; v < V; v += 4)
+                    sum[r][c] =
+                        __dp4a((int)quad(a, v), (int)quad(run[s * COLUMNS + c], v), sum[r][c]);
+        }
+}
+
+#else
+
+/* Byte i of each of four words become the four bytes of word i. */
+GT_DEVICE void turn(unsigned (&word)[4])
+{
+    unsigned even01 = __byte_perm(word[0], word[1], 0x5140); /* bytes 0 and 1 of both */
+    unsigned even23 = __byte_perm(word[2], word[3], 0x5140);
+    unsigned odd01 = __byte_perm(word[0], word[1], 0x7362); /* bytes 2 and 3 */
+    unsigned odd23 = __byte_perm(word[2], word[3], 0x7362);
+    word[0] = __byte_perm(even01, even23, 0x5410);
+    word[1] = __byte_perm(even01, even23, 0x7632);
+    word[2] = __byte_perm(odd01, odd23, 0x5410);
+    word[3] = __byte_perm(odd01, odd23, 0x7632);
+}
+
+GT_DEVICE void accumulate(const Run *run, const Staged *panel, Sum (*sum)[SUMS])
+{
+#pragma unroll
+    for (int i = 0; i < DEPTH; i += 4)
+#pragma unroll
+        for (int v = 0; v < V; v += 4) {
+            unsigned word[4] = {quad(run[i], v), quad(run[i + 1], v), quad(run[i + 2], v),
+                                quad(run[i + 3], v)};
+            turn(word);
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+                int a = *reinterpret_cast<const int *>(panel + r * PANEL + i * GROUPS);
+#pragma unroll
+                for (int e = 0; e < 4 && e < V; e++)
+                    sum[r][v + e] = __dp4a(a, (int)word[e], sum[r][v + e]);
+            }
+        }
+}
+
+#endif
+#elif GT_TRANS_B
+
+GT_DEVICE void accumulate(const Run *run, const Staged *panel, Sum (*sum)[SUMS])
+{
+    constexpr int part = V < 4 ? V : 4; /* elements of A that lie side by side */
+#pragma unroll
+    for (int s = 0; s < STEPS; s++) {
+        float b[COLUMNS][V];
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++)
+            gt_run_floats<GT_TYPE, V>(b[c], run[s * COLUMNS + c]);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int v = 0; v < V; v += part) {
+                gt_run<float, part> a =
+                    gt_load_run<float, part>(panel + r * PANEL + s * LINE + v / 4 * (LANES * 4));
+#pragma unroll
+                for (int e = 0; e < part; e++)
+#pragma unroll
+                    for (int c = 0; c < COLUMNS; c++)
+                        sum[r][c] = fmaf(a.at[e], b[c][v + e], sum[r][c]);
+            }
+    }
+}
+
+#else
+
+/* Of both operands one is kept in registers for four steps of k, the smaller. */
+GT_DEVICE void accumulate(const Run *run, const Staged *panel, Sum (*sum)[SUMS])
+{
+    constexpr bool keep_a = ROWS <= V;
+#pragma unroll
+    for (int i = 0; i < DEPTH; i += 4) {
+        gt_run<float, 4> a[keep_a ? ROWS : 1];
+        float b[keep_a ? 1 : 4][V];
+#pragma unroll
+        for (int x = 0; x < (keep_a ? ROWS : 4); x++)
+            if constexpr (keep_a)
+                a[x] = gt_load_run<float, 4>(panel + x * PANEL + i * GROUPS);
+            else
+                gt_run_floats<GT_TYPE, V>(b[x], run[i + x]);
+#pragma unroll
+        for (int y = 0; y < (keep_a ? 4 : ROWS); y++) {
+            if constexpr (keep_a)
+                gt_run_floats<GT_TYPE, V>(b[0], run[i + y]);
+            else
+                a[0] = gt_load_run<float, 4>(panel + y * PANEL + i * GROUPS);
+#pragma unroll
+            for (int x = 0; x < (keep_a ? ROWS : 4); x++)
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    if constexpr (keep_a)
+                        sum[x][v] = fmaf(a[x].at[y], b[0][v], sum[x][v]);
+                    else
+                        sum[y][v] = fmaf(a[0].at[x], b[x][v], sum[y][v]);
+        }
+    }
+}
+
+#endif
+
+/* Sums a lane's sums over all lanes that have the same columns. */
+GT_DEVICE void sum_lanes(Sum (*sum)[SUMS])
+{
+    constexpr int first = GT_TRANS_B ? 1 : LANES, end = GT_TRANS_B ? LANES : 32;
+#pragma unroll
+    for (int bit = first; bit < end; bit *= 2)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int i = 0; i < SUMS; i++)
+                sum[r][i] += __shfl_xor_sync(0xffffffffu, sum[r][i], bit);
+}
+
+/* A row of partial sums in the workspace, of one of the blocks that share k. */
+GT_DEVICE Sum *partial(const gt_args &args, long long split, long long batch, long long row)
+{
+    return static_cast<Sum *>(args.workspace) +
+           ((split * args.batch + batch) * args.m + row) * args.n;
+}
+
+/* From the sums of lanes to D, or to the workspace. */
+GT_DEVICE void finish(const gt_args &args, long long batch, Sum (*sum)[SUMS], Sum *shared)
+{
+    const gt_typed_output output = gt_typed_output_of(args, batch);
+    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+
+    sum_lanes(sum);
+    gt_sync(); /* the panel has been read */
+    if (GT_TRANS_B ? lane % LANES == 0 : lane < LANES)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+#pragma unroll
+            for (int i = 0; i < SUMS; i++)
+                shared[(warp / WARPS_N * ROWS + r) * BLOCK_N + lane_column(warp, lane, i)] =
+                    sum[r][i];
+    gt_sync();
+    for (int e = (int)threadIdx.x; e < ROWS * BLOCK_N; e += THREADS) {
+        long long row = e / BLOCK_N, column = blockIdx.x * (long long)BLOCK_N + e % BLOCK_N;
+        Sum total = 0;
+#pragma unroll
+        for (int w = 0; w < WARPS_K; w++)
+            total += shared[w * ROWS * BLOCK_N + e];
+        if (SPLIT_MODE == 0)
+            gt_typed_output_store<1>(output, row, column, &total);
+        else if (row < args.m && column < args.n)
+            partial(args, blockIdx.y, batch, row)[column] = total;
+    }
+    gt_sync();
+}
+
+/* Adds the products of tiles first .. last-1.  Of whole tiles the next is on its way while one is
+ * multiplied; the others, at most the last where N fits the loads, are fetched with care. */
+GT_DEVICE void sum_tiles(const gt_args &args, long long batch, long long first, long long last,
+                         Staged *panel, Sum (*sum)[SUMS])
+{
+    constexpr int PANEL_TILES = PANEL / TILE_K;
+    const Lane lane = make_lane(args, batch);
+    const Staged *own = panel + panel_place(lane.k);
+    const long long in_k = gt_depth(args) / TILE_K, whole = !lane.whole   ? 0
+                                                            : in_k < last ? in_k
+                                                                          : last;
+    Run now[DEPTH], next[DEPTH];
+
+    if (first < whole)
+        fetch<true>(args, lane, first * TILE_K, next);
+    for (long long begin = first; begin < last; begin += PANEL_TILES) {
+        long long end = begin + PANEL_TILES < last ? begin + PANEL_TILES : last, tile = begin;
+        if (begin > first)
+            gt_sync(); /* the panel has been read */
+        stage(args, gt_typed_a(args, batch), begin * TILE_K, panel);
+        gt_sync();
+#pragma unroll 2
+        for (; tile < end && tile < whole; tile++) {
+#pragma unroll
+            for (int i = 0; i < DEPTH; i++)
+                now[i] = next[i];
+            if (tile + 1 < whole)
+                fetch<true>(args, lane, (tile + 1) * TILE_K, next);
+            accumulate(now, own + (tile - begin) * TILE_K, sum);
+        }
+#pragma unroll 1
+        for (; tile < end; tile++) {
+            fetch<false>(args, lane, tile * TILE_K, now);
+            accumulate(now, own + (tile - begin) * TILE_K, sum);
+        }
+    }
+}
+
+GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
+{
+    GT_DYNAMIC_SHARED(unsigned char, shared);
+    const long long tiles = gt_cdiv(gt_depth(args), TILE_K);
+    const long long first = tiles * blockIdx.y / SPLITS, last = tiles * (blockIdx.y + 1) / SPLITS;
+
+    for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
+        Sum sum[ROWS][SUMS] = {};
+        sum_tiles(args, batch, first, last, reinterpret_cast<Staged *>(shared), sum);
+        finish(args, batch, sum, reinterpret_cast<Sum *>(shared));
+    }
+}
+
+/* Adds the partial sums of the workspace, in their order, into D. */
+GT_KERNEL_BOUNDS(reduce, 128, 1)
+{
+    const long long column = blockIdx.x * 128LL + threadIdx.x, row = blockIdx.y;
+
+    if (column < args.n)
+        for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
+            Sum total = 0;
+#pragma unroll 8
+            for (int split = 0; split < SPLITS; split++)
+                total += partial(args, split, batch, row)[column];
+            gt_typed_output_store<1>(gt_typed_output_of(args, batch), row, column, &total);
+        }
+}

@@ -1,0 +1,21 @@
+# A whole run on a recorded space: resumed, exported, and the export replayed to the same winner.
+R=$ROOT/tests/replay/predicted-simt_thread1d-512.json.gz
+t --device "replay:$R" --strategy random --budget 60 --rows 3 -q
+t --device "replay:$R" --strategy random --budget 60 --rows 1
+t --device "replay:$R" --strategy exhaustive --budget 300 --rows 1
+t export --format md
+t export --measured -q
+t export --format c -q | grep -c simt_thread1d
+t export --format kt-cache -o again.json
+t --device replay:again.json --strategy exhaustive --budget 300 --rows 1 --db again.db -q
+t export --format t4 -o again.t4.json -q
+t --device replay:again.t4.json --strategy exhaustive --budget 300 --rows 1 --db t4.db -q
+gzip -dc "$R" | head -c 30000 | sed '$d' > cut.json
+t --device replay:cut.json --strategy random --budget 20 --rows 1 --db cut.db -q
+t --device "replay:$R" --shape 64x64x64 -q
+t --device "replay:$R" --kernels simt -q
+t --device replay:none.json -q
+t bench --shape 512x512x512 --device "replay:$R" -q
+sed 's/"problem":"[^"]*",//; s/"cc":90/"cc":0/' again.json > other.json
+t --device replay:other.json --budget 5 -q
+t --device replay:other.json --shape 512x512x512 --arch sm_86 --budget 5 --rows 1 --db other.db -q
