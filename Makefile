@@ -223,6 +223,7 @@ GPU_TESTS := \
 	tests/gpu/test_gpu_bench.c \
 	tests/gpu/test_gpu_plan.c \
 	tests/gpu/test_gpu_types.c \
+	tests/gpu/test_gpu_maps.c \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
@@ -326,7 +327,7 @@ tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
-EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c numbers.c operands.c tensor_maps.c \
+EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c machine_async.c machine_wgmma.c numbers.c operands.c tensor_maps.c \
              execute.c sample.c)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \

@@ -169,6 +169,26 @@ int gt_device_profile(struct gt_device *device, const char *data_dir, int cc, st
     return rc;
 }
 
+int gt_device_tensor_rate(const struct gt_device *device, enum gt_dtype type)
+{
+    switch (type) {
+    case GT_F32:
+    case GT_TF32:
+        return device->tensor_tf32;
+    case GT_F16:
+        return device->tensor_f16;
+    case GT_BF16:
+        return device->cc >= 80 ? device->tensor_f16 : 0;
+    case GT_E4M3:
+    case GT_E5M2:
+        return device->tensor_f8;
+    case GT_S8:
+        return device->tensor_s8;
+    default:
+        return 0;
+    }
+}
+
 #define WARP              32
 #define MAX_THREAD_REGS   255
 #define REGISTER_GRANULE  256 /* registers, per warp */

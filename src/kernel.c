@@ -76,13 +76,13 @@ void gt_kernel_free(struct gt_kernel *kernel)
                                              kernel->max_registers, kernel->code_arch,
                                              kernel->arch_features, kernel->code_ptx},
                    6);
-    free_expr_list((struct gt_expr *const[]){kernel->model.block_m, kernel->model.block_n,
-                                             kernel->model.block_k, kernel->model.splits,
-                                             kernel->model.stages, kernel->model.registers,
-                                             kernel->model.fma, kernel->model.issue,
-                                             kernel->model.shared_words, kernel->model.group,
-                                             kernel->model.mma, kernel->model.mma_type},
-                   12);
+    free_expr_list(
+        (struct gt_expr *const[]){
+            kernel->model.block_m, kernel->model.block_n, kernel->model.block_k,
+            kernel->model.splits, kernel->model.stages, kernel->model.registers, kernel->model.fma,
+            kernel->model.issue, kernel->model.shared_words, kernel->model.group, kernel->model.mma,
+            kernel->model.mma_type, kernel->model.cluster_m, kernel->model.cluster_n},
+        14);
     free(kernel->name);
     free(kernel->doc);
     free(kernel->path);

@@ -91,11 +91,12 @@ struct gt_model {
     struct gt_expr *stages;                      /* tiles in flight; 1: no overlap */
     struct gt_expr *registers;                   /* estimate per thread, before compiling */
     struct gt_expr *fma;                         /* FMA per thread and k step */
-    struct gt_expr *mma;          /* tensor-core products per element and k step, x 256 */
-    struct gt_expr *mma_type;     /* type that they run in */
-    struct gt_expr *issue;        /* other instructions per thread and k step, x 256 */
-    struct gt_expr *shared_words; /* shared wavefronts per warp and k step, x 256 */
-    struct gt_expr *group;        /* blocks of a raster group along m */
+    struct gt_expr *mma;                   /* tensor-core products per element and k step, x 256 */
+    struct gt_expr *mma_type;              /* type that they run in */
+    struct gt_expr *cluster_m, *cluster_n; /* blocks along m, n that share what they load */
+    struct gt_expr *issue;                 /* other instructions per thread and k step, x 256 */
+    struct gt_expr *shared_words;          /* shared wavefronts per warp and k step, x 256 */
+    struct gt_expr *group;                 /* blocks of a raster group along m */
 };
 
 struct gt_kernel {

@@ -233,19 +233,27 @@ static int read_seed(struct gt_reader *r, const cJSON *item, size_t index)
 static int read_model(struct gt_reader *r)
 {
     static const char *const allowed[] = {
-        "block_m", "block_n", "block_k",      "splits", "stages",   "registers", "fma",
-        "issue",   "group",   "shared_words", "mma",    "mma_type", NULL};
+        "block_m", "block_n",      "block_k", "splits",   "stages",    "registers", "fma", "issue",
+        "group",   "shared_words", "mma",     "mma_type", "cluster_m", "cluster_n", NULL};
     struct gt_model *model = &r->kernel->model;
     const struct {
         const char *key;
         struct gt_expr **expr;
     } entries[] = {
-        {"block_m", &model->block_m}, {"block_n", &model->block_n},
-        {"block_k", &model->block_k}, {"splits", &model->splits},
-        {"stages", &model->stages},   {"registers", &model->registers},
-        {"fma", &model->fma},         {"issue", &model->issue},
-        {"group", &model->group},     {"shared_words", &model->shared_words},
-        {"mma", &model->mma},         {"mma_type", &model->mma_type},
+        {"block_m", &model->block_m},
+        {"block_n", &model->block_n},
+        {"block_k", &model->block_k},
+        {"splits", &model->splits},
+        {"stages", &model->stages},
+        {"registers", &model->registers},
+        {"fma", &model->fma},
+        {"issue", &model->issue},
+        {"group", &model->group},
+        {"shared_words", &model->shared_words},
+        {"mma", &model->mma},
+        {"mma_type", &model->mma_type},
+        {"cluster_m", &model->cluster_m},
+        {"cluster_n", &model->cluster_n},
     };
     const cJSON *object;
     int rc;

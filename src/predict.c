@@ -34,8 +34,8 @@
 
 /* A candidate in the model's terms. */
 struct shape {
-    double tile_m, tile_n, tile_k, splits, stages, registers, fma, mma, mma_type, issue, shared,
-        group;
+    double tile_m, tile_n, tile_k, splits, stages, registers, fma, mma, mma_type, cluster_m,
+        cluster_n, issue, shared, group;
     double blocks, threads, warps, shared_bytes;
     double tiles_m, tiles_n;
     double slices; /* groups of warps of a block that divide the k steps of a tile between them */
@@ -136,10 +136,13 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
         {model->group, 1, 1, &shape->group},
         {model->mma, 1 / 256.0, 0, &shape->mma},
         {model->mma_type, 1, 0, &shape->mma_type},
+        {model->cluster_m, 1, 1, &shape->cluster_m},
+        {model->cluster_n, 1, 1, &shape->cluster_n},
     };
     double outputs = (double)problem->m * (double)problem->n * (double)problem->batch;
 
-    *shape = (struct shape){.tile_k = 1, .splits = 1, .stages = 1, .group = 1};
+    *shape = (struct shape){
+        .tile_k = 1, .splits = 1, .stages = 1, .group = 1, .cluster_m = 1, .cluster_n = 1};
     shape->registers = DEFAULT_REGISTERS;
     shape->mma_type = problem->type;
     shape->blocks = at_least(product(launch->grid), 1);
@@ -161,34 +164,17 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
     fill_defaults(shape, model);
     shape->tiles_m = ceil(at_least((double)problem->m, 1) / shape->tile_m);
     shape->tiles_n = ceil(at_least((double)problem->n, 1) / shape->tile_n);
+    /* Blocks that stay and take one tile after the other cost what as many blocks as tiles do. */
+    if (model->block_m && model->block_n)
+        shape->blocks = at_least(shape->blocks, shape->tiles_m * shape->tiles_n * shape->splits *
+                                                    (double)problem->batch);
     return GT_OK;
-}
-
-/* Operations per clock and SM of the tensor cores in a type; 0: they do not have it. */
-static double tensor_rate(const struct gt_device *device, int type)
-{
-    switch (type) {
-    case GT_TF32:
-    case GT_F32: /* which is TF32 there */
-        return device->tensor_tf32;
-    case GT_F16:
-        return device->tensor_f16;
-    case GT_BF16:
-        return device->cc >= 80 ? device->tensor_f16 : 0;
-    case GT_E4M3:
-    case GT_E5M2:
-        return device->tensor_f8;
-    case GT_S8:
-        return device->tensor_s8;
-    default:
-        return 0;
-    }
 }
 
 /* Cycles of the tensor pipe for one k step of a block's tile. */
 static double tensor_cycles(const struct shape *shape, const struct gt_device *device)
 {
-    double rate = tensor_rate(device, (int)shape->mma_type);
+    double rate = gt_device_tensor_rate(device, (enum gt_dtype)(int)shape->mma_type);
 
     if (!(shape->mma > 0))
         return 0;
@@ -338,8 +324,8 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
     prediction->blocks_sm = shape.resident;
     prediction->waves = shape.blocks / ((double)shape.resident * device->sms);
     prediction->compute_us = compute_us(&shape, problem, device);
-    l2_bytes = shape.blocks * (shape.tile_m + shape.tile_n) * (double)problem->k / shape.splits *
-               (double)gt_dtype_size(problem->type);
+    l2_bytes = shape.blocks * (shape.tile_m / shape.cluster_n + shape.tile_n / shape.cluster_m) *
+               (double)problem->k / shape.splits * (double)gt_dtype_size(problem->type);
     prediction->l2_us = l2_bytes / (device->l2_gbps * 1e3);
     output = (double)problem->m * problem->n * problem->batch * (double)gt_dtype_size(problem->out);
     prediction->memory_us =

@@ -8,81 +8,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "err.h"
-#include "fiber.h"
+#include "machine_internal.h"
 
 #define STACK_BYTES (128 * 1024) /* of which the lowest page is not accessible */
 #define GUARD_BYTES 4096
-#define WARP        32
-#define MAX_THREADS 1024 /* of a block */
-#define MAX_CLUSTER 16   /* blocks */
 #define MAX_FIBERS  4096 /* threads of a cluster */
-#define GATHER      128  /* bytes that a lane hands to its warp at most (mma_emulate.h) */
 
-struct index {
-    unsigned x, y, z;
-};
-
-/* Read by the kernels: threadIdx, blockIdx, blockDim, gridDim, the block's rank in its cluster. */
-struct gt_emu_position {
-    struct index thread, block, block_size, grid_size;
-    unsigned rank;
-} gt_emu_now;
-
-enum wait { RUNNABLE, AT_BLOCK_BARRIER, AT_WARP_BARRIER, AT_CLUSTER_BARRIER, RETURNED };
-
-struct copy {
-    void *shared;
-    const void *global;
-    int bytes, valid;
-    unsigned long group;
-};
-
-struct thread {
-    struct gt_fiber fiber;
-    enum wait wait;
-    const char *file; /* of the barrier it waits at */
-    int line;
-    unsigned exchanged;     /* its value in a shuffle */
-    unsigned long gathered; /* how often it handed something to its warp */
-    struct copy *copies;
-    size_t copy_count, copy_room;
-    unsigned long committed; /* groups so far; later copies belong to the next */
-};
-
-struct static_array {
-    const void *key;
-    void *memory;
-    unsigned long bytes;
-};
-
-/* What the lanes of a warp hand to each other; by turns, so that a lane may fill one while others
- * still read the one before. */
-struct gathering {
-    unsigned char lane[2][WARP][GATHER];
-};
-
-/* A block of the cluster that runs, and its shared memory. */
-struct block {
-    struct index index;
-    void *dynamic_shared;
-    struct static_array statics[16];
-    size_t static_count;
-};
-
-static struct machine {
-    const struct gt_emu_launch *launch;
-    struct gt_err *err;
-    int status;
-    struct gt_fiber scheduler;
-    struct thread *thread, *running; /* threads of block 0 of the cluster, of block 1, ... */
-    unsigned threads;                /* of a block */
-    struct gathering *warp;          /* warps of block 0, of block 1, ... */
-    unsigned warps;                  /* of a block */
-    struct block block[MAX_CLUSTER];
-    unsigned blocks; /* of a cluster */
-    unsigned char *stacks;
-} machine;
+struct gt_emu_position gt_emu_now;
+struct machine machine;
 
 void gt_emu_barrier(const char *file, int line);
 void gt_emu_warp_barrier(unsigned mask, const char *file, int line);
@@ -96,13 +29,7 @@ void gt_emu_copy_commit(void);
 void gt_emu_copy_wait(int pending);
 void gt_emu_cluster_barrier(const char *file, int line);
 void *gt_emu_cluster_shared(const void *own, unsigned rank, const char *file, int line);
-
-/* Gives the launch up from within a thread; the first sentence stands. */
-#define ABANDON(...)                                                     \
-    do {                                                                 \
-        machine.status = gt_err_set(machine.err, GT_ECUDA, __VA_ARGS__); \
-        gt_fiber_switch(&machine.running->fiber, &machine.scheduler);    \
-    } while (0)
+void gt_emu_part_barrier(int id, int threads, const char *file, int line);
 
 static void wait_at(enum wait wait, const char *file, int line)
 {
@@ -116,6 +43,29 @@ static void wait_at(enum wait wait, const char *file, int line)
 void gt_emu_barrier(const char *file, int line)
 {
     wait_at(AT_BLOCK_BARRIER, file, line);
+}
+
+void gt_emu_part_barrier(int id, int threads, const char *file, int line)
+{
+    if (id < 1 || id >= PART_BARRIERS || threads % WARP || threads <= 0 ||
+        (unsigned)threads > machine.threads)
+        ABANDON("%s:%d: barrier %d of %d threads: 1 to 15, whole warps of the block", file, line,
+                id, threads);
+    machine.running->part = id;
+    machine.running->part_threads = threads;
+    wait_at(AT_PART_BARRIER, file, line);
+}
+
+void gt_machine_wait_for(bool (*ready)(struct thread *thread),
+                         void (*explain)(char *text, size_t size, const struct thread *thread),
+                         const char *file, int line)
+{
+    struct thread *self = machine.running;
+    if (ready(self))
+        return;
+    self->ready = ready;
+    self->explain = explain;
+    wait_at(AT_CONDITION, file, line);
 }
 
 void gt_emu_warp_barrier(unsigned mask, const char *file, int line)
@@ -169,10 +119,24 @@ void gt_emu_check_shared(const void *address, int bytes, const char *file, int l
         ABANDON("%s:%d: %p is no multiple of %d in shared memory", file, line, address, bytes);
 }
 
+void gt_machine_check_dynamic(unsigned rank, const void *address, size_t bytes, unsigned align,
+                              const char *what, const char *file, int line)
+{
+    const char *first = machine.block[rank].dynamic_shared, *at = address;
+    if (at < first || (size_t)(at - first) > machine.launch->shared_bytes ||
+        bytes > machine.launch->shared_bytes - (size_t)(at - first))
+        ABANDON("%s:%d: %s: %zu bytes at %td of %u bytes of dynamic shared memory", file, line,
+                what, bytes, at - first, machine.launch->shared_bytes);
+    if ((size_t)(at - first) % align)
+        ABANDON("%s:%d: %s: at %td of dynamic shared memory, no multiple of %u", file, line, what,
+                at - first, align);
+}
+
+/* Aligned as much as a swizzle can ask for. */
 static void *shared_memory(size_t bytes)
 {
     void *memory = NULL;
-    if (posix_memalign(&memory, 128, bytes ? bytes : 1))
+    if (posix_memalign(&memory, 1024, bytes ? bytes : 1))
         abort();
     memset(memory, 0xff, bytes); /* NaN in every type */
     return memory;
@@ -271,6 +235,7 @@ static void thread_start(void)
 {
     gt_fiber_entered(&machine.scheduler);
     machine.launch->call(machine.launch);
+    gt_async_returns();
     machine.running->wait = RETURNED;
     gt_fiber_leave(&machine.running->fiber, &machine.scheduler);
 }
@@ -316,11 +281,54 @@ static void describe(char *text, size_t size, unsigned number)
     const struct index block = machine.block[number / machine.threads].index;
     int length = snprintf(text, size, "thread %u of block (%u, %u, %u) ", number % machine.threads,
                           block.x, block.y, block.z);
-    if (thread->wait == RETURNED)
+    if (thread->wait == RETURNED) {
         snprintf(text + length, size - (size_t)length, "has returned");
-    else
-        snprintf(text + length, size - (size_t)length, "waits at %s:%d", thread->file,
-                 thread->line);
+        return;
+    }
+    length += snprintf(text + length, size - (size_t)length, "waits at %s:%d", thread->file,
+                       thread->line);
+    if (thread->wait == AT_CONDITION && (size_t)length < size)
+        thread->explain(text + length, size - (size_t)length, thread);
+    if (thread->wait == AT_PART_BARRIER && (size_t)length < size)
+        snprintf(text + length, size - (size_t)length, " for barrier %d of %d threads",
+                 thread->part, thread->part_threads);
+}
+
+/* Whether a thread waits for something that others do. */
+static bool conditional(void)
+{
+    for (unsigned i = 0; i < machine.blocks * machine.threads; i++)
+        if (machine.thread[i].wait == AT_CONDITION || machine.thread[i].wait == AT_PART_BARRIER)
+            return true;
+    return false;
+}
+
+/* Whether an earlier thread than `number` waits, or has returned, at the same place. */
+static bool said(unsigned number)
+{
+    for (unsigned i = 0; i < number; i++)
+        if (machine.thread[i].wait == machine.thread[number].wait &&
+            (machine.thread[i].wait == RETURNED ||
+             (machine.thread[i].line == machine.thread[number].line &&
+              strcmp(machine.thread[i].file, machine.thread[number].file) == 0)))
+            return true;
+    return false;
+}
+
+/* No thread can go on, and some wait for what others should do: names one of each place. */
+static int deadlock(void)
+{
+    char text[900], one[400];
+    size_t length = 0;
+    text[0] = '\0';
+    for (unsigned i = 0; i < machine.blocks * machine.threads && length < sizeof text; i++) {
+        if (said(i))
+            continue;
+        describe(one, sizeof one, i);
+        length +=
+            (size_t)snprintf(text + length, sizeof text - length, "%s%s", length ? "; " : "", one);
+    }
+    return gt_err_set(machine.err, GT_ECUDA, "deadlock: %s", text);
 }
 
 /* No thread can go on, and they are not at one barrier: names two that differ, of one block if
@@ -328,6 +336,8 @@ static void describe(char *text, size_t size, unsigned number)
 static int diverged(void)
 {
     char one[512], two[512];
+    if (conditional())
+        return deadlock();
     unsigned first = 0, all = machine.blocks * machine.threads, other;
     for (unsigned i = 0; i < all; i += machine.threads)
         if (!together(i, i + machine.threads, machine.thread[i].wait)) {
@@ -343,6 +353,35 @@ static int diverged(void)
                       two);
 }
 
+/* Opens those of the block's barriers of a part of its threads that are complete. */
+static bool open_parts(struct thread *thread)
+{
+    unsigned waiting[PART_BARRIERS] = {0};
+    bool opened = false;
+    for (unsigned i = 0; i < machine.threads; i++)
+        if (thread[i].wait == AT_PART_BARRIER)
+            waiting[thread[i].part]++;
+    for (unsigned i = 0; i < machine.threads; i++)
+        if (thread[i].wait == AT_PART_BARRIER &&
+            waiting[thread[i].part] >= (unsigned)thread[i].part_threads) {
+            thread[i].wait = RUNNABLE;
+            opened = true;
+        }
+    return opened;
+}
+
+/* Lets threads go on whose condition has come true. */
+static bool open_conditions(void)
+{
+    bool opened = false;
+    for (unsigned i = 0; i < machine.blocks * machine.threads; i++)
+        if (machine.thread[i].wait == AT_CONDITION && machine.thread[i].ready(&machine.thread[i])) {
+            machine.thread[i].wait = RUNNABLE;
+            opened = true;
+        }
+    return opened;
+}
+
 /* Opens the barriers within the block whose threads start at `first`: whether there was one. */
 static bool open_block(unsigned first)
 {
@@ -355,6 +394,7 @@ static bool open_block(unsigned first)
             opened = true;
         }
     }
+    opened |= open_parts(&machine.thread[first]);
     if (!opened && together(first, end, AT_BLOCK_BARRIER)) {
         release(first, end);
         opened = true;
@@ -372,7 +412,8 @@ static int open_barriers(bool *done)
         return GT_OK;
     for (unsigned first = 0; first < all; first += machine.threads)
         opened |= open_block(first);
-    if (opened)
+    opened |= open_conditions();
+    if (opened || gt_async_progress())
         return GT_OK;
     if (!together(0, all, AT_CLUSTER_BARRIER))
         return diverged();
@@ -415,8 +456,15 @@ static int run_cluster(struct index origin)
         thread->wait = RUNNABLE;
         thread->copy_count = 0;
         thread->committed = 0;
+        thread->async.store_count = 0;
+        thread->async.committed = thread->async.fences = 0;
+        thread->wgmma = (struct wgmma_thread){0};
     }
+    gt_async_begin();
+    gt_wgmma_begin();
     int status = run_threads();
+    if (!status)
+        status = gt_async_end();
     for (unsigned i = 0; i < machine.blocks; i++) {
         free(machine.block[i].dynamic_shared);
         for (size_t j = 0; j < machine.block[i].static_count; j++)
@@ -494,6 +542,8 @@ int gt_emu_run(const struct gt_emu_launch *launch, struct gt_err *err)
         gt_fiber_clean(stacks + (size_t)i * STACK_BYTES + GUARD_BYTES, STACK_BYTES - GUARD_BYTES);
     for (unsigned i = 0; i < fibers; i++)
         free(machine.thread[i].copies);
+    gt_async_release();
+    gt_wgmma_release();
     free(machine.warp);
     free(machine.thread);
     return status;

@@ -63,6 +63,10 @@ static void test_profiles(void **state)
         assert_true(device.l2_gbps > device.memory_gbps);
         assert_true(device.smem_block + device.smem_reserved <= device.smem_sm);
         assert_int_equal(device.fma_lanes, profiles[i] == 75 || profiles[i] == 80 ? 64 : 128);
+        assert_true(device.tensor_f16 >= 8 * device.fma_lanes / 2);
+        assert_true(device.tensor_tf32 == (profiles[i] == 75 ? 0 : device.tensor_f16 / 2));
+        assert_true((device.tensor_f8 > 0) == (profiles[i] >= 89));
+        assert_true(device.tensor_s8 > 0);
         assert_string_equal(device.uuid, "");
     }
 }

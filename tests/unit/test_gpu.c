@@ -26,9 +26,11 @@ static void test_device_facts(void **state)
 {
     struct gt_gpu *gpu = open_gpu(false);
     const struct gt_device *device = gt_gpu_device(gpu);
+    struct gt_device profile;
     int count = 0;
 
     (void)state;
+    assert_int_equal(gt_device_profile(&profile, ".", 90, NULL), GT_OK);
     assert_int_equal(gt_gpu_count(&count, NULL), GT_OK);
     assert_int_equal(count, 1);
     assert_string_equal(device->name, "Stub device");
@@ -36,7 +38,11 @@ static void test_device_facts(void **state)
     assert_int_equal(device->cc, 90);
     assert_int_equal(device->sms, 16);
     assert_int_equal(device->smem_block, 232448);
-    assert_int_equal(device->fma_lanes, 128);
+    assert_int_equal(device->fma_lanes, profile.fma_lanes);
+    assert_int_equal(device->tensor_tf32, profile.tensor_tf32);
+    assert_int_equal(device->tensor_f16, profile.tensor_f16);
+    assert_int_equal(device->tensor_f8, profile.tensor_f8);
+    assert_int_equal(device->tensor_s8, profile.tensor_s8);
     assert_int_equal(device->driver, 13000);
     assert_false(device->profile);
     assert_true(device->clock_mhz == 1000);

@@ -169,6 +169,82 @@ static void test_figures_of_an_h200(void **state)
     gt_kernel_free(kernel);
 }
 
+/* clang-format off */
+/* A tensor-core kernel of one warpgroup per 64 rows. */
+static const char tensor[] =
+    "\"params\": [" PARAM("BM", 128, "64, 128, 256") ", " PARAM("BN", 128, "64, 128, 256") ", "
+    PARAM("SPLIT", 1, "1, 4, 16") ", " PARAM("MMA", 256, "256, 413, 768") ", "
+    PARAM("STAY", 0, "0, 1") "],"
+    "\"derive\": [{\"name\": \"BK\", \"value\": \"128 / SIZE_IN\"}],"
+    "\"constraints\": [{\"if\": \"BM + BN <= 384\", \"why\": \"registers\"}],"
+    "\"launches\": [{\"entry\": \"gemm\", \"grid\": [\"STAY ? min(cdiv(M, BM) * cdiv(N, BN), SMS) : cdiv(M, BM) * cdiv(N, BN)\", \"SPLIT\"],"
+    " \"block\": [\"2 * BM\"], \"shared\": \"4 * 128 * (BM + BN)\"}],"
+    "\"workspace\": \"SPLIT > 1 ? 4 * SPLIT * M * N : 0\","
+    "\"model\": {\"block_m\": \"BM\", \"block_n\": \"BN\", \"block_k\": \"BK\", \"splits\": \"SPLIT\","
+    " \"stages\": 4, \"registers\": \"BN / 2 + 40\", \"mma\": \"MMA\", \"group\": 8,"
+    " \"cluster_m\": 2}";
+/* clang-format on */
+#define TENSOR_WORDS "+ BM + BN + SPLIT + MMA + STAY"
+
+/* As for FP32: cuBLASLt on an H200, the layout it is fastest in. */
+static void test_tensor_cores_of_an_h200(void **state)
+{
+    static const struct {
+        int64_t size;
+        enum gt_dtype type;
+        double us;
+    } measured[] = {
+        {1024, GT_F16, 9.06}, {2048, GT_F16, 27.7},  {4096, GT_F16, 182},  {8192, GT_F16, 1420},
+        {4096, GT_BF16, 175}, {2048, GT_TF32, 52.9}, {4096, GT_TF32, 343}, {8192, GT_TF32, 3184},
+        {4096, GT_E4M3, 102}, {4096, GT_S8, 92.7},
+    };
+    struct search *s = *state;
+    struct gt_kernel *kernel = search_kernel(s, "tensor", TENSOR_WORDS, tensor);
+
+    for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++) {
+        double ratio;
+
+        gt_problem_init(&s->problem, measured[i].size, measured[i].size, measured[i].size);
+        gt_problem_retype(&s->problem, measured[i].type);
+        ratio = best_us(s, kernel) / measured[i].us;
+        print_message("%lld^3 %s: predicted / measured = %.2f\n", (long long)measured[i].size,
+                      gt_dtype_name(measured[i].type), ratio);
+        assert_true(ratio > 0.5 && ratio < 2);
+    }
+    gt_kernel_free(kernel);
+}
+
+/* What a type, an instruction or an arch costs shows where the tensor pipe is the limit; and a type
+ * that the tensor cores do not have is not chosen. */
+static void test_tensor_rates(void **state)
+{
+    static const char *const tile = "BM=128,BN=256";
+    struct search *s = *state;
+    struct gt_kernel *kernel = search_kernel(s, "tensor", TENSOR_WORDS, tensor);
+    double half, other;
+
+    gt_problem_init(&s->problem, 8192, 8192, 8192);
+    gt_problem_retype(&s->problem, GT_BF16);
+    half = us(s, kernel, tile);
+    assert_true(us(s, kernel, "BM=64,BN=64") > half);
+    other = us(s, kernel, "BM=128,BN=256,STAY=1");
+    assert_true(other > 0.99 * half && other < 1.01 * half);
+    other = us(s, kernel, "BM=128,BN=256,MMA=413");
+    assert_true(other > 1.3 * half && other < 1.7 * half);
+    assert_true(us(s, kernel, "BM=128,BN=256,MMA=768") > 2.5 * half);
+    gt_problem_retype(&s->problem, GT_TF32);
+    assert_true(us(s, kernel, tile) > 1.7 * half);
+    gt_problem_retype(&s->problem, GT_S8);
+    assert_true(us(s, kernel, tile) < 0.7 * half);
+    OK(&s->err, gt_device_profile(&s->device, ".", 80, &s->err));
+    gt_problem_retype(&s->problem, GT_BF16);
+    other = us(s, kernel, "BM=128,BN=128");
+    assert_true(other > 2 * half);
+    gt_problem_retype(&s->problem, GT_E4M3);
+    assert_true(us(s, kernel, "BM=128,BN=128") > 100 * other);
+    gt_kernel_free(kernel);
+}
+
 static void test_registers_and_spills(void **state)
 {
     struct search *s = *state;
@@ -217,6 +293,8 @@ int main(void)
         WITH_FOLDER(test_split_k_for_long_k),
         WITH_FOLDER(test_monotone),
         WITH_FOLDER(test_figures_of_an_h200),
+        WITH_FOLDER(test_tensor_cores_of_an_h200),
+        WITH_FOLDER(test_tensor_rates),
         WITH_FOLDER(test_registers_and_spills),
         WITH_FOLDER(test_without_a_model),
     };

@@ -118,6 +118,7 @@ static const struct planted {
     {"reads_a", "96x80x64", GT_STATUS_WRONG, "alpha 0"},
     {"reads_pad", "96x80x64", GT_STATUS_WRONG, "nan, expected"},
     {"impossible", "96x80x64", GT_STATUS_WRONG, "impossible time"},
+    {"impossible", "96x80x64:bf16", GT_STATUS_WRONG, "impossible time"},
     {"off_ulp", "96x80x64", GT_STATUS_WRONG, "1 of"},
     {"off_ulp", "96x80x64:f16", GT_STATUS_WRONG, "1 of"},
     {"off_ulp", "96x80x64:bf16", GT_STATUS_WRONG, "1 of"},

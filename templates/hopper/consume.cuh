@@ -1,0 +1,77 @@
+/* consume.cuh - of hopper/gemm.cu: a consumer's products. */
+
+/* An operand in a stage: its first row is number `first` of the tile along m or n. */
+template <int extent, int along_mn>
+GT_DEVICE unsigned long long operand_of(const unsigned char *tile, int first)
+{
+    constexpr int width = box_width(extent), row = width * (int)sizeof(in_type);
+    if (along_mn)
+        return gt_wgmma_operand(tile + first / width * BK * row, BK * row, 8 * row, row);
+    return gt_wgmma_operand(tile + first * 128, 16, 1024, 128);
+}
+
+/* Bytes from one wgmma's part of an operand to the next one's along k. */
+template <int extent, int along_mn> GT_DEVICE constexpr unsigned k_distance()
+{
+    return along_mn ? K_MMA * box_width(extent) * (int)sizeof(in_type) : 32;
+}
+
+/* Tells whoever fills a stage of this block that this consumer has read it. */
+GT_DEVICE void release(const ring &ring, int stage)
+{
+    const int thread = (int)threadIdx.x % 128;
+    if (CLUSTER == 1) {
+        if (thread == 0)
+            gt_mbarrier_arrive(ring.empty + stage);
+    } else if (thread < CLUSTER && (thread % CLUSTER_M == cluster_row() ||
+                                    thread / CLUSTER_M == cluster_column())) {
+        gt_mbarrier_arrive_at(ring.empty + stage, (unsigned)thread);
+    }
+}
+
+/* PINGPONG: tile `number` of the block may be begun when its predecessor, which the other consumer
+ * computes, has had all its stages: before that this one's are further off than the parities of the
+ * ring can tell. turn[i] has a phase for each tile of consumer i, completed by the other. */
+GT_DEVICE void wait_for_turn(const ring &ring, int number)
+{
+    const unsigned before = (unsigned)(number / 2 + number % 2 + 1);
+    gt_mbarrier_wait(ring.turn + number % 2, before & 1);
+}
+
+/* Sums of the consumer's rows over `steps` stages of the ring. */
+GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int steps,
+                        sum_type (*sum)[BN / 2])
+{
+    const int first = PINGPONG ? 0 : consumer * ROWS;
+    const unsigned long long a = operand_of<BM, A_ALONG_MN>(ring.stages, first);
+    const unsigned long long b = operand_of<BN, B_ALONG_MN>(ring.stages + A_BYTES, 0);
+    constexpr unsigned rows_64 = A_ALONG_MN ? BK * 128 : 64 * 128;
+    int before = 0;
+
+    for (int i = 0; i < steps; i++) {
+        const unsigned at = position.stage * STAGE_BYTES;
+        gt_mbarrier_wait(ring.full + position.stage, position.parity);
+        gt_wgmma_begin();
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+#pragma unroll
+            for (int r = 0; r < BLOCKS_64; r++)
+                gt_wgmma<GT_TYPE, BN, A_ALONG_MN, B_ALONG_MN>(
+                    sum[r],
+                    gt_wgmma_advance(a, at + r * rows_64 + k * k_distance<BM, A_ALONG_MN>()),
+                    gt_wgmma_advance(b, at + k * k_distance<BN, B_ALONG_MN>()), i | k);
+        gt_wgmma_commit();
+        gt_wgmma_wait<MMA_PENDING>();
+        if (MMA_PENDING == 0)
+            release(ring, position.stage);
+        else if (i > 0)
+            release(ring, before);
+        before = position.stage;
+        position.advance();
+    }
+    if (PINGPONG && threadIdx.x % 128 == 0)
+        gt_mbarrier_arrive(ring.turn + !consumer);
+    gt_wgmma_wait<0>();
+    if (MMA_PENDING > 0)
+        release(ring, before);
+}

@@ -1,0 +1,166 @@
+/* gemm.cu - the production kernel of Hopper (sm_90a): TMA, mbarriers, wgmma; for f16, bf16, tf32,
+ * e4m3, e5m2 and s8.
+ *
+ *       128 bytes of k          BN
+ *      +---+---+---+    +---------------+     Blocks stay: each computes tile after tile of D, in the
+ *   BM | 0 | 1 | 2 |    |  consumer 0   |     order of schedule.cuh. One thread, the producer, keeps
+ *      +---+---+---+    +---------------+     a ring of STAGES stages of A and B filled by TMA; the
+ *        stages of A    |  consumer 1   |     CONSUMERS warpgroups multiply what has arrived, straight
+ *      +---+---+---+    +---------------+     from shared memory, and store.
+ *   BN | 0 | 1 | 2 |         of D
+ *      +---+---+---+        full[s]:  producer and TMA -> consumers: stage s has arrived
+ *        stages of B        empty[s]: consumers -> producers of the cluster: stage s may be refilled
+ *
+ * PINGPONG 0: the consumers share a tile, rows divided. 1: they take whole tiles by turns, so that
+ * one stores while the other multiplies.
+ *
+ * A cluster of CLUSTER_M x CLUSTER_N blocks computes as many neighbouring tiles. Blocks in a row of
+ * it need the same A: each loads a part of it into the shared memory of all; likewise B in a column.
+ *
+ * SPLIT 1: the depth is divided over SPLITS blocks, whose sums go to the workspace; the entry
+ * `reduce` adds them in the order of k.
+ *
+ * TMA wants rows at multiples of 16 bytes, wgmma 8-bit types and tf32 along k: other operands are
+ * copied into the workspace first (PACK_A, PACK_B). */
+#include "common/tensor.cuh"
+#include "common/maps.cuh"
+#include "common/hopper.cuh"
+#include "common/wgmma.cuh"
+
+#ifndef BM
+#define BM 128 /* rows of D per tile */
+#endif
+#ifndef BN
+#define BN 256 /* columns of D per tile */
+#endif
+#ifndef STAGES
+#define STAGES 3 /* tiles of A and B in flight */
+#endif
+#ifndef CONSUMERS
+#define CONSUMERS 2 /* warpgroups that multiply; one more loads */
+#endif
+#ifndef PINGPONG
+#define PINGPONG 0 /* 1: a tile belongs to one consumer, they take turns */
+#endif
+#ifndef CLUSTER_M
+#define CLUSTER_M 2 /* blocks of a cluster along m, which share their B */
+#endif
+#ifndef CLUSTER_N
+#define CLUSTER_N 1 /* blocks of a cluster along n, which share their A */
+#endif
+#ifndef MMA_PENDING
+#define MMA_PENDING 1 /* stages whose products may still run when the next one's begin */
+#endif
+#ifndef STORE
+#define STORE 4 /* slices of a consumer's sums in shared memory for TMA; 0: stores by threads */
+#endif
+#ifndef VEC_C
+#define VEC_C 1 /* elements that a thread's own store to D may have */
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1 /* blocks that share an SM */
+#endif
+#ifndef SPLIT
+#define SPLIT 0 /* 1: the depth is divided over SPLITS blocks */
+#endif
+#ifndef GROUP
+#define GROUP args.launch[0] /* tile rows (columns with ORDER 1) of a raster group */
+#endif
+#ifndef ORDER
+#define ORDER args.launch[1] /* 0: groups are rows of tiles, 1: columns */
+#endif
+#ifndef SPLITS
+#define SPLITS args.launch[2] /* parts of the depth */
+#endif
+
+#ifndef PACK_A
+#define PACK_A 0 /* 1: A is first copied to the workspace as stored, 2: turned */
+#endif
+#ifndef PACK_B
+#define PACK_B 0 /* the same for B */
+#endif
+#ifndef PACK_TILE
+#define PACK_TILE 64 /* rows and columns of a tile of the packing launches */
+#endif
+
+#include "pack/pack.cuh"
+#include "hopper/layout.cuh"
+#include "hopper/schedule.cuh"
+#include "hopper/produce.cuh"
+#include "hopper/consume.cuh"
+#include "hopper/store.cuh"
+#include "hopper/reduce.cuh"
+
+#if PACK_A
+GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 4)
+{
+    gt_pack_a(args);
+}
+#endif
+
+#if PACK_B
+GT_KERNEL_BOUNDS(pack_b, GT_PACK_THREADS, 4)
+{
+    gt_pack_b(args);
+}
+#endif
+
+/* One thread makes the barriers, before anyone in the cluster uses them. */
+GT_DEVICE void make_barriers(const ring &ring)
+{
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; s++) {
+            gt_mbarrier_init(ring.full + s, 1);
+            gt_mbarrier_init(ring.empty + s, RELEASES);
+        }
+        for (int i = 0; i < 2; i++)
+            gt_mbarrier_init(ring.turn + i, 1);
+        gt_mbarrier_publish();
+    }
+    if (CLUSTER > 1)
+        gt_cluster_sync();
+    else
+        gt_sync();
+}
+
+/* All tiles of the block, by one of its consumers. */
+GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const ring &ring, int consumer)
+{
+    const schedule schedule(args);
+    position position;
+    int number = 0; /* of the block's tile */
+
+    for (unsigned index = schedule.first(); index < schedule.tiles; index += schedule.step()) {
+        const work work = schedule.work_of(args, index);
+        if (PINGPONG && number % CONSUMERS != consumer) {
+            position.skip(work.steps);
+            number++;
+            continue;
+        }
+        sum_type sum[BLOCKS_64][BN / 2];
+        if (PINGPONG)
+            wait_for_turn(ring, number);
+        multiply(ring, position, consumer, work.steps, sum);
+        store(args, maps, ring, consumer, work, sum);
+        number++;
+    }
+    store_finish();
+}
+
+GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
+{
+    GT_DYNAMIC_SHARED(unsigned char, shared);
+    const ring ring(shared);
+
+    make_barriers(ring);
+    if (threadIdx.x < 128) {
+        gt_registers_give<PRODUCER_REGISTERS>();
+        if (threadIdx.x == 0)
+            produce_all(args, maps, ring);
+    } else {
+        gt_registers_take<CONSUMER_REGISTERS>();
+        consume_all(args, maps, ring, (int)threadIdx.x / 128 - 1);
+    }
+    if (CLUSTER > 1) /* a block's memory and barriers are its neighbours' until they are done */
+        gt_cluster_sync();
+}

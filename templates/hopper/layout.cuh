@@ -1,0 +1,96 @@
+/* layout.cuh - of hopper/gemm.cu: sizes that follow from its parameters, and where things lie in
+ * shared memory.
+ *
+ *   0            STAGES * STAGE_BYTES            + CONSUMERS * STORE * SLICE_BYTES
+ *   | A B | A B | ... | slices of consumer 0 | of consumer 1 | full[STAGES] empty[STAGES] turn[2]
+ */
+typedef gt_wgmma_sum<GT_TYPE>::type sum_type;
+typedef gt_element<GT_TYPE>::type in_type;
+
+/* What the kernel stores: D, or sums of a part of the depth. */
+template <int split> struct stored_as {
+    typedef gt_element<GT_OUT>::type type;
+};
+template <> struct stored_as<1> {
+    typedef sum_type type;
+};
+typedef stored_as<SPLIT>::type stored_type;
+
+constexpr int BK = 128 / (int)sizeof(in_type); /* a row of a stage is 128 bytes */
+constexpr int K_MMA = BK / 4;                  /* k of a wgmma */
+constexpr int A_ALONG_MN = GT_PACKED_TRANS_A, B_ALONG_MN = !GT_PACKED_TRANS_B;
+constexpr int THREADS = 128 * (CONSUMERS + 1);
+constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
+/* Places in the list of tensor maps of the description. */
+constexpr int MAP_A = PACK_A ? 4 : 0, MAP_B = PACK_B ? 5 : 1, MAP_D = SPLIT ? 3 : 2;
+
+/* Rows of a tile that a consumer computes, 64 by 64. */
+constexpr int ROWS = PINGPONG ? BM : BM / CONSUMERS;
+constexpr int BLOCKS_64 = ROWS / 64;
+static_assert(ROWS % 64 == 0 && BLOCKS_64 > 0, "wgmma has 64 rows");
+
+/* Arrivals that make a stage free: of the consumers that read it, in each block that is written to
+ * by whoever writes here. */
+constexpr int RELEASES = (PINGPONG ? 1 : CONSUMERS) * (CLUSTER_M + CLUSTER_N - 1);
+
+/* Columns of a box where an operand lies along m or n: as wide as a swizzle can be. */
+GT_DEVICE constexpr int box_width(int extent)
+{
+    return extent % 64 == 0 ? 64 : extent % 32 == 0 ? 32 : 16;
+}
+
+constexpr int A_BYTES = BM * 128, B_BYTES = BN * 128;
+constexpr int STAGE_BYTES = A_BYTES + B_BYTES;
+
+/* A slice: SLICE_WIDTH bytes of each of a consumer's rows, swizzled by as much. */
+constexpr int TILE_ROW = BN * (int)sizeof(stored_type);
+constexpr int SLICE_WIDTH = TILE_ROW % 128 == 0 ? 128 : TILE_ROW % 64 == 0 ? 64 : 32;
+constexpr int SLICE_COLUMNS = SLICE_WIDTH / (int)sizeof(stored_type);
+constexpr int SLICE_BYTES = ROWS * SLICE_WIDTH;
+constexpr int BUFFERS = STORE > 0 ? STORE : 1; /* of slices, in use with STORE > 0 */
+static_assert(TILE_ROW % 32 == 0, "slices are at least 32 bytes wide");
+
+/* The block starts with LAUNCH_REGISTERS for each thread, as __launch_bounds__ makes the compiler
+ * choose; the producer needs few. */
+constexpr int at_most(int a, int b)
+{
+    return a < b ? a : b;
+}
+constexpr int LAUNCH_REGISTERS = at_most(65536 / (THREADS * MIN_BLOCKS) / 8 * 8, 240);
+constexpr int PRODUCER_REGISTERS = CONSUMERS == 3 ? 32 : 56;
+constexpr int CONSUMER_REGISTERS = at_most(
+    (LAUNCH_REGISTERS * (CONSUMERS + 1) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8, 240);
+
+struct ring {
+    unsigned char *stages, *slices;
+    gt_mbarrier *full, *empty, *turn;
+
+    GT_DEVICE ring(unsigned char *shared)
+    {
+        stages = shared;
+        slices = stages + STAGES * STAGE_BYTES;
+        full = (gt_mbarrier *)(slices + CONSUMERS * STORE * SLICE_BYTES);
+        empty = full + STAGES;
+        turn = empty + STAGES;
+    }
+};
+
+/* The next stage to fill or to read, and how often the ring has been gone round, modulo 2. */
+struct position {
+    int stage = 0;
+    unsigned parity = 0;
+
+    GT_DEVICE void advance()
+    {
+        if (++stage == STAGES) {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+    GT_DEVICE void skip(int steps)
+    {
+        int ahead = stage + steps;
+        parity ^= ahead / STAGES & 1;
+        stage = ahead % STAGES;
+    }
+};

@@ -1,0 +1,67 @@
+/* produce.cuh - of hopper/gemm.cu: the producer thread, which fills the ring. */
+
+/* Loads the block's part of a tile of an operand, `extent` long along m or n, for the `sharers`
+ * blocks of the cluster that need the tile: all of them load a part of it, number `part` is ours.
+ * x and k: its first element. */
+template <int extent, int along_mn, int sharers>
+GT_DEVICE void load_tile(unsigned char *tile, const gt_map *map, gt_mbarrier *full, int x, int k,
+                         int batch, int part, unsigned ranks)
+{
+    constexpr int width = along_mn ? box_width(extent) : BK;    /* elements of a row of a box */
+    constexpr int rows = (along_mn ? BK : extent) / sharers;    /* rows of a box */
+    constexpr int row_bytes = width * (int)sizeof(in_type);
+    constexpr int boxes = along_mn ? extent / width : 1;
+    static_assert(rows % 8 == 0, "a box is whole groups of eight rows");
+
+#pragma unroll
+    for (int i = 0; i < boxes; i++) {
+        unsigned char *to = tile + (i * sharers + part) * rows * row_bytes;
+        int inner = along_mn ? x + i * width : k;
+        int outer = (along_mn ? k : x) + part * rows;
+        if (sharers > 1)
+            gt_tma_load_multicast(to, map, full, inner, outer, batch, ranks);
+        else
+            gt_tma_load(to, map, full, inner, outer, batch);
+    }
+}
+
+/* Bits of the blocks in the same row and in the same column of the cluster. */
+GT_DEVICE unsigned row_ranks()
+{
+    unsigned ranks = 0;
+    for (int i = 0; i < CLUSTER_N; i++)
+        ranks |= 1u << (cluster_row() + i * CLUSTER_M);
+    return ranks;
+}
+
+GT_DEVICE unsigned column_ranks()
+{
+    return ((1u << CLUSTER_M) - 1) << (cluster_column() * CLUSTER_M);
+}
+
+GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring &ring)
+{
+    const schedule schedule(args);
+    const unsigned with_a = row_ranks(), with_b = column_ranks();
+    const int part_a = cluster_column(), part_b = cluster_row();
+    position position;
+
+    gt_tma_prefetch(&maps.map[MAP_A]);
+    gt_tma_prefetch(&maps.map[MAP_B]);
+    for (unsigned index = schedule.first(); index < schedule.tiles; index += schedule.step()) {
+        const work work = schedule.work_of(args, index);
+        int k = work.k;
+        for (int i = 0; i < work.steps; i++, k += BK) {
+            unsigned char *stage = ring.stages + position.stage * STAGE_BYTES;
+            gt_mbarrier *full = ring.full + position.stage;
+
+            gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
+            gt_mbarrier_expect(full, STAGE_BYTES);
+            load_tile<BM, A_ALONG_MN, CLUSTER_N>(stage, &maps.map[MAP_A], full, work.row, k,
+                                                 work.batch, part_a, with_a);
+            load_tile<BN, B_ALONG_MN, CLUSTER_M>(stage + A_BYTES, &maps.map[MAP_B], full,
+                                                 work.column, k, work.batch, part_b, with_b);
+            position.advance();
+        }
+    }
+}
