@@ -118,8 +118,8 @@ struct gt_kernel {
     unsigned epilogues;   /* bit (1u << epilogue flags) */
     int min_cc, max_cc;
     int type_cc[GT_DTYPE_COUNT]; /* least compute capability for operands of a type; 0: min_cc */
-    int64_t max_m;             /* rows of D */
-    enum gt_accuracy accuracy; /* the best it can reach */
+    int64_t max_m;               /* rows of D */
+    enum gt_accuracy accuracy;   /* the best it can reach */
     bool batched;
     /* space */
     struct gt_param param[GT_MAX_PARAMS];

@@ -24,16 +24,16 @@
 #define BM 128 /* rows of D per block */
 #endif
 #ifndef BN
-#define BN 128 /* columns of D per block */
+#define BN 64 /* columns of D per block */
 #endif
 #ifndef BK_BYTES
 #define BK_BYTES 64 /* depth of a tile, in bytes of A or B */
 #endif
 #ifndef WM
-#define WM 64 /* rows of a warp tile */
+#define WM 32 /* rows of a warp tile */
 #endif
 #ifndef WN
-#define WN 64 /* columns of a warp tile */
+#define WN 32 /* columns of a warp tile */
 #endif
 #ifndef WARPS_K
 #define WARPS_K 1 /* warps that split the depth of a tile between them */
