@@ -8,7 +8,8 @@
 #include "sweep.h"
 
 struct gt_session_options {
-    const char *arch, *device, *db, *kernels, *kernels_dir, *strategy, *budget, *baseline, *l2;
+    const char *arch, *device, *db, *kernels, *kernels_dir, *strategy, *budget, *baseline, *l2,
+        *space;
     int64_t jobs, seed;
     int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
     int64_t slow;                                  /* times the best; 0: the default */
@@ -58,7 +59,7 @@ struct gt_session_options {
          GT_OPTION_TEXT,                                                                           \
          offsetof(type, session.strategy),                                                         \
          "NAME",                                                                                   \
-         "how the next points are chosen; tune list strategies names them",                        \
+         "how the next points are chosen, NAME[:OPTION=VALUE,...]; see tune list strategies",      \
          NULL,                                                                                     \
          0,                                                                                        \
          0},                                                                                       \

@@ -7,6 +7,8 @@
  *   - our own (`tune export --format kt-cache`): Kernel Tuner's cache with an object "gemmtune"
  *     that says what its fields cannot (problem, arch, provenance), and "gemmtune_status" in points
  *     whose status its words cannot tell apart.
+ *   - T1, the input format, whose KernelSpecification.SimulationInput names one of the above: the
+ *     space is T1's (t1.h), the answers are the recording's.
  * One entry at a time is held as JSON: 100 000 points take some 20 MB beside the text. */
 #ifndef GT_RECORDING_H
 #define GT_RECORDING_H
@@ -48,8 +50,12 @@ struct gt_recording {
  * also after a failure. */
 int gt_recording_load(struct gt_recording *recording, const char *path, struct gt_err *err);
 
-/* The same for text[0..length), text[length] is NUL, which came from `path`.  The text is changed:
- * NaN and Infinity, which Python writes and JSON has not, are replaced in place. */
+/* As for the T1 file `space` if it named the recording `path`. */
+int gt_recording_load_space(struct gt_recording *recording, const char *path, const char *space,
+                            struct gt_err *err);
+
+/* As gt_recording_load for text[0..length), text[length] is NUL, which came from `path`.  The text
+ * is changed: NaN and Infinity, which Python writes and JSON has not, are replaced in place. */
 int gt_recording_parse(struct gt_recording *recording, const char *path, char *text, size_t length,
                        struct gt_err *err);
 void gt_recording_release(struct gt_recording *recording); /* a zeroed one is accepted */

@@ -108,6 +108,8 @@ static void some_problem(const struct gt_kernel *kernel, struct gt_problem *prob
     problem->type = (enum gt_dtype)__builtin_ctz(kernel->types);
     problem->out = (enum gt_dtype)__builtin_ctz(kernel->outs);
     problem->accuracy = gt_dtype_default_accuracy(problem->type);
+    if (problem->accuracy < kernel->accuracy)
+        problem->accuracy = kernel->accuracy;
     problem->trans_a = layout >> 1;
     problem->trans_b = layout & 1;
 }
