@@ -218,8 +218,8 @@ static void move_box(const struct gt_map *map, char *shared, const int *at, bool
         }
 }
 
-static void check_box(const struct gt_map *map, unsigned rank, const void *shared,
-                      const char *file, int line)
+static void check_box(const struct gt_map *map, unsigned rank, const void *shared, const char *file,
+                      int line)
 {
     unsigned align = map->swizzle ? 8 * (unsigned)map->swizzle : 128;
     if (map->rank != 3)
@@ -364,8 +364,10 @@ int gt_async_end(void)
     for (unsigned i = 0; i < machine.blocks; i++) {
         const struct async_block *async = &machine.block[i].async;
         if (async->load_count)
-            return gt_err_set(machine.err, GT_ECUDA, "a block returns while %zu loads are on their "
-                              "way to it", async->load_count);
+            return gt_err_set(machine.err, GT_ECUDA,
+                              "a block returns while %zu loads are on their "
+                              "way to it",
+                              async->load_count);
         for (size_t j = 0; j < async->barrier_count; j++)
             if (async->barriers[j]->bytes)
                 return gt_err_set(machine.err, GT_ECUDA,
