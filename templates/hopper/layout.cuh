@@ -52,7 +52,7 @@ static_assert(TILE_ROW % 32 == 0, "slices are at least 32 bytes wide");
 
 /* The block starts with LAUNCH_REGISTERS for each thread, as __launch_bounds__ makes the compiler
  * choose; the producer needs few. */
-constexpr int at_most(int a, int b)
+GT_DEVICE constexpr int at_most(int a, int b)
 {
     return a < b ? a : b;
 }

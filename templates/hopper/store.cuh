@@ -7,8 +7,8 @@
 /* Two neighbours of a row as they will be stored. */
 typedef gt_run<stored_type, 2> pair_type;
 
-/* Behind copies of operands the workspace holds, for each matrix of the batch and each part of the depth, sums of m rows that
- * are this long. */
+/* Behind copies of operands the workspace holds, for each matrix of the batch and each part of the
+ * depth, sums of m rows that are this long. */
 GT_DEVICE long long partial_row(const gt_args &args)
 {
     return gt_cdiv(args.n, 4) * 4;
