@@ -2,20 +2,24 @@
  * e4m3, e5m2 and s8.
  *
  *       128 bytes of k          BN
- *      +---+---+---+    +---------------+     Blocks stay: each computes tile after tile of D, in the
- *   BM | 0 | 1 | 2 |    |  consumer 0   |     order of schedule.cuh. One thread, the producer, keeps
+ *      +---+---+---+    +---------------+     Blocks stay: each computes tile after tile of D, in
+ * the BM | 0 | 1 | 2 |    |  consumer 0   |     order of schedule.cuh. One thread, the producer,
+ * keeps
  *      +---+---+---+    +---------------+     a ring of STAGES stages of A and B filled by TMA; the
- *        stages of A    |  consumer 1   |     CONSUMERS warpgroups multiply what has arrived, straight
+ *        stages of A    |  consumer 1   |     CONSUMERS warpgroups multiply what has arrived,
+ * straight
  *      +---+---+---+    +---------------+     from shared memory, and store.
  *   BN | 0 | 1 | 2 |         of D
  *      +---+---+---+        full[s]:  producer and TMA -> consumers: stage s has arrived
- *        stages of B        empty[s]: consumers -> producers of the cluster: stage s may be refilled
+ *        stages of B        empty[s]: consumers -> producers of the cluster: stage s may be
+ * refilled
  *
  * PINGPONG 0: the consumers share a tile, rows divided. 1: they take whole tiles by turns, so that
  * one stores while the other multiplies.
  *
  * A cluster of CLUSTER_M x CLUSTER_N blocks computes as many neighbouring tiles. Blocks in a row of
- * it need the same A: each loads a part of it into the shared memory of all; likewise B in a column.
+ * it need the same A: each loads a part of it into the shared memory of all; likewise B in a
+ * column.
  *
  * SPLIT 1: the depth is divided over SPLITS blocks, whose sums go to the workspace; the entry
  * `reduce` adds them in the order of k.
@@ -57,6 +61,9 @@
 #ifndef VEC_C
 #define VEC_C 1 /* elements that a thread's own store to D may have */
 #endif
+#ifndef READ_C
+#define READ_C 0 /* 1: beta is not 0 (SPLIT: that is the entry reduce's concern) */
+#endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks that share an SM */
 #endif
@@ -88,6 +95,7 @@
 #include "hopper/schedule.cuh"
 #include "hopper/produce.cuh"
 #include "hopper/consume.cuh"
+#include "hopper/finish.cuh"
 #include "hopper/store.cuh"
 #include "hopper/reduce.cuh"
 

@@ -57,9 +57,9 @@ GT_DEVICE constexpr int at_most(int a, int b)
     return a < b ? a : b;
 }
 constexpr int LAUNCH_REGISTERS = at_most(65536 / (THREADS * MIN_BLOCKS) / 8 * 8, 240);
-constexpr int PRODUCER_REGISTERS = CONSUMERS == 3 ? 32 : 56;
-constexpr int CONSUMER_REGISTERS = at_most(
-    (LAUNCH_REGISTERS * (CONSUMERS + 1) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8, 240);
+constexpr int PRODUCER_REGISTERS = 32;
+constexpr int CONSUMER_REGISTERS =
+    at_most((LAUNCH_REGISTERS * (CONSUMERS + 1) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8, 240);
 
 struct ring {
     unsigned char *stages, *slices;
