@@ -109,10 +109,29 @@ TUNE_SRC := \
 	tuner/recording_read.c \
 	tuner/recording_entry.c \
 	tuner/recording_params.c \
+	tuner/recording_t1.c \
+	tuner/t1.c \
+	tuner/python_parse.c \
+	tuner/python_eval.c \
 	tuner/strategy.c \
+	tuner/strategy_options.c \
+	tuner/strategy_auto.c \
+	tuner/strategy_forest.c \
 	tuner/strategy_local.c \
+	tuner/strategy_iterated.c \
+	tuner/strategy_annealing.c \
+	tuner/strategy_dual.c \
+	tuner/strategy_genetic.c \
+	tuner/strategy_differential.c \
+	tuner/strategy_swarm.c \
 	tuner/strategy_random.c \
 	tuner/strategy_exhaustive.c \
+	tuner/surrogate.c \
+	tuner/forest.c \
+	tuner/leaders.c \
+	tuner/hints.c \
+	tuner/climb.c \
+	tuner/agents.c \
 	tuner/progress.c \
 	tuner/evaluator_predict.c \
 	tuner/evaluator_replay.c \
@@ -156,7 +175,9 @@ TESTS := \
 	tests/unit/test_predict_h200.c \
 	tests/unit/test_space.c \
 	tests/unit/test_recording.c \
+	tests/unit/test_t1.c \
 	tests/unit/test_strategy.c \
+	tests/unit/test_surrogate.c \
 	tests/unit/test_progress.c \
 	tests/unit/test_options.c \
 	tests/unit/test_cmd_csv.c \
@@ -208,13 +229,14 @@ FUZZ := \
 	tests/fuzz/fuzz_wire.c \
 	tests/fuzz/fuzz_table.c \
 	tests/fuzz/fuzz_recording.c \
+	tests/fuzz/fuzz_t1.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
 	tests/faults/short_soak \
 	$(FUZZ:%.c=$(BUILD)/%) \
-	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)) \
+	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)) \
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := \
@@ -329,7 +351,7 @@ tune: all
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
 EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c machine_async.c machine_wgmma.c numbers.c operands.c tensor_maps.c \
              execute.c sample.c)
-EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels conversions)
+EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)
@@ -341,6 +363,16 @@ $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu
 .PHONY: bench-host
 bench-host: $(BUILD)/tools/bench-host
 	$(Q)$<
+
+# The scorer of strategies (tools/score-search runs it).
+SCORE_SRC := tools/score_search.c tools/score_space.c tools/score_svg.c
+$(BUILD)/score-search: $(SCORE_SRC) tools/score.h $(BUILD)/libtuner.a
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(SCORE_SRC) $(BUILD)/libtuner.a \
+		-o $@ $(LDFLAGS) $(LDLIBS)
+
+# The inner loops of the regression are for vector units.
+$(BUILD)/tuner/surrogate.o: GT_CFLAGS += -O3
 
 $(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)

@@ -164,6 +164,10 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
     fill_defaults(shape, model);
     shape->tiles_m = ceil(at_least((double)problem->m, 1) / shape->tile_m);
     shape->tiles_n = ceil(at_least((double)problem->n, 1) / shape->tile_n);
+    /* Blocks that stay and take one tile after the other cost what as many blocks as tiles do. */
+    if (model->block_m && model->block_n)
+        shape->blocks = at_least(shape->blocks, shape->tiles_m * shape->tiles_n * shape->splits *
+                                                    (double)problem->batch);
     return GT_OK;
 }
 

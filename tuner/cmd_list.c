@@ -153,6 +153,32 @@ static int list_devices(struct gt_cli *cli, const struct options *options, struc
     return rc;
 }
 
+static void add_options(cJSON *item, const struct gt_strategy_option *option)
+{
+    cJSON *list = cJSON_AddArrayToObject(item, "options");
+
+    for (; option && option->name; option++) {
+        cJSON *one = cJSON_CreateObject();
+
+        cJSON_AddStringToObject(one, "option", option->name);
+        cJSON_AddNumberToObject(one, "default", option->standard);
+        cJSON_AddNumberToObject(one, "least", option->least);
+        cJSON_AddNumberToObject(one, "most", option->most);
+        cJSON_AddStringToObject(one, "doc", option->doc);
+        cJSON_AddItemToArray(list, one);
+    }
+}
+
+static void print_options(struct gt_cli *cli, const struct gt_strategy_option *option)
+{
+    char text[64];
+
+    for (; option && option->name; option++) {
+        snprintf(text, sizeof(text), "%s=%g", option->name, option->standard);
+        fprintf(cli->out, "    %-16s %s\n", text, option->doc);
+    }
+}
+
 static int list_strategies(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
     cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
@@ -164,9 +190,11 @@ static int list_strategies(struct gt_cli *cli, const struct options *options, st
 
             cJSON_AddStringToObject(item, "strategy", gt_strategies[i]->name);
             cJSON_AddStringToObject(item, "doc", gt_strategies[i]->doc);
+            add_options(item, gt_strategies[i]->option);
             cJSON_AddItemToArray(json, item);
         } else {
             fprintf(cli->out, "%-12s %s\n", gt_strategies[i]->name, gt_strategies[i]->doc);
+            print_options(cli, gt_strategies[i]->option);
         }
     }
     return json ? gt_cmd_print_json(cli, json, err) : GT_OK;

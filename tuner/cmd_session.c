@@ -13,10 +13,9 @@
 #include "recording.h"
 #include "strategy.h"
 
-#define DEFAULT_DB     "gemmtune.db"
-#define DEFAULT_SEED   1
-#define MAX_STRATEGIES 32
-#define REPLAY         "replay:"
+#define DEFAULT_DB   "gemmtune.db"
+#define DEFAULT_SEED 1
+#define REPLAY       "replay:"
 
 /* Opens the evaluator of a --device text. */
 static int open_device(struct gt_session *session, const struct gt_session_options *options,
@@ -109,10 +108,7 @@ static bool is_replay(const struct gt_session_options *options)
 static int check_names(const struct gt_session *session, const struct gt_session_options *options,
                        struct gt_err *err)
 {
-    const char *known[MAX_STRATEGIES];
     const struct gt_kernel **kernel = NULL;
-    const char *wanted = options->strategy;
-    const char *near;
     size_t count = 0;
     int rc;
 
@@ -122,17 +118,7 @@ static int check_names(const struct gt_session *session, const struct gt_session
         if (rc)
             return rc;
     }
-    for (count = 0; wanted && gt_strategies[count] && count < MAX_STRATEGIES; count++) {
-        known[count] = gt_strategies[count]->name;
-        if (strcmp(known[count], wanted) == 0)
-            return GT_OK;
-    }
-    if (!wanted)
-        return GT_OK;
-    near = gt_near(wanted, strlen(wanted), known, count);
-    return gt_err_set(err, GT_ENOTFOUND,
-                      "unknown strategy '%s'%s%s%s; tune list strategies names them", wanted,
-                      near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return options->strategy ? gt_strategy_parse(NULL, NULL, options->strategy, err) : GT_OK;
 }
 
 int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mode mode,

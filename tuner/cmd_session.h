@@ -58,7 +58,7 @@ struct gt_session_options {
          GT_OPTION_TEXT,                                                                           \
          offsetof(type, session.strategy),                                                         \
          "NAME",                                                                                   \
-         "how the next points are chosen; tune list strategies names them",                        \
+         "how the next points are chosen, NAME[:OPTION=VALUE,...]; see tune list strategies",      \
          NULL,                                                                                     \
          0,                                                                                        \
          0},                                                                                       \

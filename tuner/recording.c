@@ -3,6 +3,7 @@
 #include "recording_impl.h"
 
 #include "../src/err.h"
+#include "t1.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,8 +40,7 @@ static void replace_nan(char *text, size_t length)
     }
 }
 
-/* The file's bytes, unpacked. */
-static int read_text(struct gt_strbuf *text, const char *path, struct gt_err *err)
+int gt_recording_read_text(struct gt_strbuf *text, const char *path, struct gt_err *err)
 {
     gzFile file = gzopen(path, "rb");
     char *chunk = malloc(CHUNK);
@@ -90,7 +90,7 @@ static void scale(struct gt_recording *recording, double ms)
     }
 }
 
-static int begin(struct gt_recording *recording, struct gt_err *err)
+int gt_recording_begin(struct gt_recording *recording, struct gt_err *err)
 {
     *recording = (struct gt_recording){
         .kernel = calloc(1, sizeof(*recording->kernel)),
@@ -100,32 +100,31 @@ static int begin(struct gt_recording *recording, struct gt_err *err)
     return recording->kernel && recording->device && recording->problem ? GT_OK : gt_err_nomem(err);
 }
 
+int gt_recording_parse_into(struct gt_recording_reader *reader, char *text, size_t length)
+{
+    struct gt_recording *recording = reader->recording;
+    int rc;
+
+    reader->at = text;
+    reader->end = text + length;
+    gt_digest_bytes(text, length, recording->kernel->signature);
+    replace_nan(text, length);
+    rc = gt_recording_read(reader);
+    if (!rc)
+        rc = gt_recording_finish_params(reader);
+    gt_recording_release_params(reader);
+    if (!rc)
+        scale(recording, reader->ms);
+    return rc;
+}
+
 int gt_recording_parse(struct gt_recording *recording, const char *path, char *text, size_t length,
                        struct gt_err *err)
 {
-    struct gt_recording_reader reader = {
-        .recording = recording,
-        .path = path,
-        .at = text,
-        .end = text + length,
-        .ms = 1,
-        .err = err,
-    };
-    char digest[GT_DIGEST_HEX];
-    int rc = begin(recording, err);
+    struct gt_recording_reader reader = {.recording = recording, .path = path, .ms = 1, .err = err};
+    int rc = gt_recording_begin(recording, err);
 
-    if (rc)
-        return rc;
-    gt_digest_bytes(text, length, digest);
-    memcpy(recording->kernel->signature, digest, sizeof(digest));
-    replace_nan(text, length);
-    rc = gt_recording_read(&reader);
-    if (!rc)
-        rc = gt_recording_finish_params(&reader);
-    gt_recording_release_params(&reader);
-    if (!rc)
-        scale(recording, reader.ms);
-    return rc;
+    return rc ? rc : gt_recording_parse_into(&reader, text, length);
 }
 
 int gt_recording_load(struct gt_recording *recording, const char *path, struct gt_err *err)
@@ -134,8 +133,10 @@ int gt_recording_load(struct gt_recording *recording, const char *path, struct g
     int rc;
 
     *recording = (struct gt_recording){0};
-    rc = read_text(&text, path, err);
-    if (!rc)
+    rc = gt_recording_read_text(&text, path, err);
+    if (!rc && gt_t1_is(text.text, text.length))
+        rc = gt_recording_load_t1(recording, path, text.text, text.length, err);
+    else if (!rc)
         rc = gt_recording_parse(recording, path, text.text, text.length, err);
     gt_strbuf_release(&text);
     return rc;

@@ -7,6 +7,8 @@
  *   - our own (`tune export --format kt-cache`): Kernel Tuner's cache with an object "gemmtune"
  *     that says what its fields cannot (problem, arch, provenance), and "gemmtune_status" in points
  *     whose status its words cannot tell apart.
+ *   - T1, the input format, whose KernelSpecification.SimulationInput names one of the above: the
+ *     space is T1's (t1.h), the answers are the recording's.
  * One entry at a time is held as JSON: 100 000 points take some 20 MB beside the text. */
 #ifndef GT_RECORDING_H
 #define GT_RECORDING_H

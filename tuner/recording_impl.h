@@ -26,15 +26,38 @@ struct gt_recording_reader {
     struct gt_recorded_param param[GT_MAX_PARAMS]; /* in order */
     size_t params;
     bool listed; /* the file lists parameters and values; else the entries tell them */
+    bool preset; /* they are known before: what the file lists is not */
     double ms;   /* of the file's unit of time */
     size_t points_capacity, samples_capacity;
     struct gt_err *err;
 };
 
+/* ---- recording.c ---- */
+
+/* The file's bytes, unpacked. */
+int gt_recording_read_text(struct gt_strbuf *text, const char *path, struct gt_err *err);
+
+/* An empty recording, to be released also after a failure. */
+int gt_recording_begin(struct gt_recording *recording, struct gt_err *err);
+
+/* gt_recording_parse with the reader as it is: its recording begun, its parameters perhaps preset;
+ * releases those. */
+int gt_recording_parse_into(struct gt_recording_reader *reader, char *text, size_t length);
+
+/* ---- recording_t1.c ---- */
+
+/* The space that text[0..length), a T1 file's, describes, with what its recording says. */
+int gt_recording_load_t1(struct gt_recording *recording, const char *path, const char *text,
+                         size_t length, struct gt_err *err);
+
 /* ---- recording_params.c ---- */
 
 /* A new parameter without values. */
 int gt_recording_add_param(struct gt_recording_reader *reader, const char *name);
+
+/* Adds a value; its text is copied. */
+int gt_recording_add_value(struct gt_recording_reader *reader, struct gt_recorded_param *param,
+                           struct gt_recorded_value value);
 
 /* Which value of the parameter the item is; a new one is added. */
 int gt_recording_value(struct gt_recording_reader *reader, struct gt_recorded_param *param,

@@ -51,8 +51,8 @@ static bool same_value(const struct gt_recorded_value *x, const struct gt_record
     return strcmp(x->text, y->text) == 0;
 }
 
-static int add_value(struct gt_recording_reader *reader, struct gt_recorded_param *param,
-                     struct gt_recorded_value value)
+int gt_recording_add_value(struct gt_recording_reader *reader, struct gt_recorded_param *param,
+                           struct gt_recorded_value value)
 {
     if (param->count == UINT8_MAX + 1)
         return gt_err_set(reader->err, GT_ERANGE, "%s: parameter %s has more than 256 values",
@@ -88,7 +88,7 @@ int gt_recording_value(struct gt_recording_reader *reader, struct gt_recorded_pa
     while (i < param->count && !same_value(&param->value[i], &value))
         i++;
     *index = (uint8_t)i;
-    return i < param->count ? GT_OK : add_value(reader, param, value);
+    return i < param->count ? GT_OK : gt_recording_add_value(reader, param, value);
 }
 
 /* ---- order ---- */

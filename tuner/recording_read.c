@@ -227,9 +227,9 @@ static int read_top(struct gt_recording_reader *reader, const char *key, const c
     if (strcmp(key, "kernel_name") == 0)
         return copy_text(reader, &recording->kernel->name, value);
     if (strcmp(key, "tune_params_keys") == 0)
-        return read_keys(reader, value);
+        return reader->preset ? GT_OK : read_keys(reader, value);
     if (strcmp(key, "tune_params") == 0)
-        return read_values(reader, value);
+        return reader->preset ? GT_OK : read_values(reader, value);
     if (strcmp(key, "metadata") == 0)
         return read_metadata(reader, value);
     if (strcmp(key, "gemmtune") == 0)

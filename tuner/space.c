@@ -127,7 +127,7 @@ void gt_space_point(const struct gt_space *space, size_t i, struct gt_point *poi
         point->value[p] = kernel->param[p].value[index[p]];
 }
 
-static size_t find_index(const struct gt_space *space, const uint8_t *index)
+size_t gt_space_find_index(const struct gt_space *space, const uint8_t *index)
 {
     uint32_t entry = space->lookup[table_slot(space, index)];
 
@@ -148,7 +148,7 @@ size_t gt_space_find(const struct gt_space *space, const struct gt_point *point)
             return SIZE_MAX;
         index[p] = (uint8_t)i;
     }
-    return find_index(space, index);
+    return gt_space_find_index(space, index);
 }
 
 size_t gt_space_neighbours(const struct gt_space *space, size_t i, bool adjacent, size_t *list,
@@ -170,7 +170,7 @@ size_t gt_space_neighbours(const struct gt_space *space, size_t i, bool adjacent
             if (value == here)
                 continue;
             index[p] = (uint8_t)value;
-            found = find_index(space, index);
+            found = gt_space_find_index(space, index);
             if (found == SIZE_MAX)
                 continue;
             if (count < max)

@@ -43,6 +43,9 @@ void gt_space_point(const struct gt_space *space, size_t i, struct gt_point *poi
 /* Index of a point, or SIZE_MAX if it is not valid here. */
 size_t gt_space_find(const struct gt_space *space, const struct gt_point *point);
 
+/* The same, of indices of values, one per parameter. */
+size_t gt_space_find_index(const struct gt_space *space, const uint8_t *index);
+
 /* Neighbours of point i into list[0..max): adjacent: one parameter moved to the next or previous
  * value; otherwise Hamming: one parameter changed to any value.  Returns how many there are. */
 size_t gt_space_neighbours(const struct gt_space *space, size_t i, bool adjacent, size_t *list,

@@ -2,32 +2,25 @@
 #include "strategy.h"
 
 #include "../src/err.h"
-#include "../src/strbuf.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct gt_strategy_ops gt_strategy_local, gt_strategy_adjacent, gt_strategy_random,
-    gt_strategy_exhaustive;
+extern const struct gt_strategy_ops gt_strategy_auto, gt_strategy_forest, gt_strategy_local,
+    gt_strategy_adjacent, gt_strategy_iterated, gt_strategy_basin, gt_strategy_annealing,
+    gt_strategy_dual, gt_strategy_genetic, gt_strategy_differential, gt_strategy_swarm,
+    gt_strategy_random, gt_strategy_exhaustive;
 
 const struct gt_strategy_ops *const gt_strategies[] = {
-    &gt_strategy_local, &gt_strategy_adjacent, &gt_strategy_random, &gt_strategy_exhaustive, NULL,
+    &gt_strategy_auto,       &gt_strategy_forest,
+    &gt_strategy_local,      &gt_strategy_adjacent,
+    &gt_strategy_iterated,   &gt_strategy_basin,
+    &gt_strategy_annealing,  &gt_strategy_dual,
+    &gt_strategy_genetic,    &gt_strategy_differential,
+    &gt_strategy_swarm,      &gt_strategy_random,
+    &gt_strategy_exhaustive, NULL,
 };
-
-static const struct gt_strategy_ops *find_ops(const char *name, struct gt_err *err)
-{
-    struct gt_strbuf names = GT_STRBUF_INIT;
-
-    for (size_t i = 0; gt_strategies[i]; i++)
-        if (strcmp(gt_strategies[i]->name, name) == 0)
-            return gt_strategies[i];
-    for (size_t i = 0; gt_strategies[i]; i++)
-        gt_strbuf_addf(&names, "%s%s", i ? ", " : "", gt_strategies[i]->name);
-    gt_err_set(err, GT_ENOTFOUND, "unknown strategy '%s'; there are: %s", name, names.text);
-    gt_strbuf_release(&names);
-    return NULL;
-}
 
 /* Keeps the seeds that are points of the space, each once. */
 static void copy_seeds(struct gt_strategy *strategy, const struct gt_seeds *seeds)
@@ -42,19 +35,19 @@ static void copy_seeds(struct gt_strategy *strategy, const struct gt_seeds *seed
     }
 }
 
-int gt_strategy_new(struct gt_strategy **strategy, const char *name, const struct gt_space *space,
+int gt_strategy_new(struct gt_strategy **strategy, const char *text, const struct gt_space *space,
                     uint64_t seed, const struct gt_seeds *seeds, struct gt_err *err)
 {
-    const struct gt_strategy_ops *ops = find_ops(name, err);
-    struct gt_strategy *new;
-    int rc = GT_OK;
+    struct gt_strategy *new = calloc(1, sizeof(*new));
+    int rc;
 
-    if (!ops)
-        return GT_ENOTFOUND;
-    new = calloc(1, sizeof(*new));
     if (!new)
         return gt_err_nomem(err);
-    new->ops = ops;
+    rc = gt_strategy_parse(&new->ops, new->option, text, err);
+    if (rc) {
+        free(new);
+        return rc;
+    }
     new->space = space;
     new->random.state = seed;
     new->fresh = space->count;
@@ -67,8 +60,10 @@ int gt_strategy_new(struct gt_strategy **strategy, const char *name, const struc
     }
     if (seeds)
         copy_seeds(new, seeds);
-    if (ops->init)
-        rc = ops->init(new, err);
+    new->given = seeds;
+    if (new->ops->init)
+        rc = new->ops->init(new, err);
+    new->given = NULL;
     if (rc) {
         gt_strategy_free(new);
         return rc;
@@ -88,8 +83,7 @@ void gt_strategy_free(struct gt_strategy *strategy)
     free(strategy);
 }
 
-/* The next seed that is still NEW, or SIZE_MAX. */
-static size_t next_seed(struct gt_strategy *strategy)
+size_t gt_strategy_seed(struct gt_strategy *strategy)
 {
     while (strategy->next_seed < strategy->seeds) {
         size_t point = strategy->seed[strategy->next_seed++];
@@ -115,7 +109,7 @@ enum gt_next gt_strategy_next(struct gt_strategy *strategy, size_t *point)
 
     if (!strategy->fresh)
         return GT_NEXT_DONE;
-    *point = next_seed(strategy);
+    *point = strategy->ops->own_seeds ? SIZE_MAX : gt_strategy_seed(strategy);
     if (*point == SIZE_MAX)
         answer = strategy->ops->next(strategy, point);
     if (answer != GT_NEXT_POINT)
@@ -167,4 +161,48 @@ size_t gt_strategy_draw(struct gt_strategy *strategy)
     while (strategy->known[point] != GT_POINT_NEW)
         point = (point + 1) % count;
     return point;
+}
+
+#define THROWS 64 /* of a kick or a repair, before it gives up */
+
+size_t gt_strategy_kick(struct gt_strategy *strategy, size_t point, size_t changes)
+{
+    const struct gt_kernel *kernel = strategy->space->kernel;
+    const uint8_t *from = strategy->space->index + point * kernel->params;
+
+    for (int throws = 0; throws < THROWS && kernel->params; throws++) {
+        uint64_t left = 1 + gt_random_below(&strategy->random, changes);
+        uint8_t index[GT_MAX_PARAMS];
+        size_t found;
+
+        memcpy(index, from, kernel->params);
+        while (left--) {
+            size_t p = gt_random_below(&strategy->random, kernel->params);
+
+            index[p] = (uint8_t)gt_random_below(&strategy->random, kernel->param[p].count);
+        }
+        found = gt_space_find_index(strategy->space, index);
+        if (found != SIZE_MAX && strategy->known[found] == GT_POINT_NEW)
+            return found;
+    }
+    return SIZE_MAX;
+}
+
+size_t gt_strategy_snap(struct gt_strategy *strategy, const uint8_t *index)
+{
+    const struct gt_kernel *kernel = strategy->space->kernel;
+    size_t found = gt_space_find_index(strategy->space, index);
+
+    for (size_t throws = 0; throws < THROWS && found == SIZE_MAX && kernel->params; throws++) {
+        uint8_t near[GT_MAX_PARAMS];
+
+        memcpy(near, index, kernel->params);
+        for (size_t left = 1 + throws / 16; left > 0; left--) {
+            size_t p = gt_random_below(&strategy->random, kernel->params);
+
+            near[p] = (uint8_t)gt_random_below(&strategy->random, kernel->param[p].count);
+        }
+        found = gt_space_find_index(strategy->space, near);
+    }
+    return found;
 }

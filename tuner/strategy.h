@@ -13,12 +13,34 @@
 
 enum gt_next { GT_NEXT_POINT, GT_NEXT_WAIT, GT_NEXT_DONE };
 
-/* What a strategy starts from: points worth trying first, best guess first (the predictor's
- * ranking, winners of neighbouring problems); may be empty. */
-struct gt_seeds {
-    const size_t *point; /* indices into the space */
+/* What was learned elsewhere (another shape, device or type): times of the same kernel's points,
+ * comparable only among themselves. */
+struct gt_prior {
+    const size_t *point; /* indices into the space, each once */
+    const float *us;     /* their times there */
     size_t count;
 };
+
+/* What a strategy starts from; all of it may be empty.  Lives until gt_strategy_new returns, but
+ * for what `context` points to. */
+struct gt_seeds {
+    const size_t *point; /* worth trying first, best guess first: indices into the space */
+    size_t count;
+    const struct gt_prior *prior;
+    size_t priors;
+    /* What a model expects of a point: the logarithm of its time, NAN if it has no answer; NULL: no
+     * model.  Asked while the strategy lives. */
+    float (*expect)(void *context, size_t point);
+    void *context;
+};
+
+/* A number a user may set: `--strategy annealing:cool=0.9,chains=4`. */
+struct gt_strategy_option {
+    const char *name;
+    double standard, least, most;
+    const char *doc; /* one line */
+};
+#define GT_STRATEGY_OPTIONS 8 /* of one strategy at most */
 
 /* What is known of a point, kept for every strategy by strategy.c. */
 #define GT_POINT_NEW    0.0f  /* neither given out nor told */
@@ -32,16 +54,20 @@ struct gt_strategy {
     float *known;  /* per point of the space, see above */
     size_t fresh;  /* points that are still NEW */
     size_t flying; /* points given out and not told */
-    size_t *seed;  /* the seeds; all are given out before the strategy's own points */
+    size_t *seed;  /* the seeds; given out before the strategy's own points, see ops->own_seeds */
     size_t seeds, next_seed;
-    size_t best; /* the fastest point told; SIZE_MAX: none */
+    const struct gt_seeds *given;       /* only while init runs; NULL: nothing was given */
+    double option[GT_STRATEGY_OPTIONS]; /* in the order of ops->option */
+    size_t best;                        /* the fastest point told; SIZE_MAX: none */
     void *state;
 };
 
 /* What a strategy's own file provides; the bookkeeping above is done by the callers of these. */
 struct gt_strategy_ops {
     const char *name;
-    const char *doc; /* one line, for `tune list strategies` */
+    const char *doc;                         /* one line, for `tune list strategies` */
+    const struct gt_strategy_option *option; /* ends with a NULL name; NULL: none */
+    bool own_seeds; /* it calls gt_strategy_seed itself; else all seeds come before its points */
     int (*init)(struct gt_strategy *strategy, struct gt_err *err); /* NULL: no state */
     /* Called once the seeds are given out and while NEW points are left; answers one of those. */
     enum gt_next (*next)(struct gt_strategy *strategy, size_t *point);
@@ -53,8 +79,16 @@ struct gt_strategy_ops {
 /* The table, NULL-terminated. */
 extern const struct gt_strategy_ops *const gt_strategies[];
 
-/* GT_ENOTFOUND with the names there are. */
-int gt_strategy_new(struct gt_strategy **strategy, const char *name, const struct gt_space *space,
+/* text: "NAME" or "NAME:OPTION=VALUE,..." -> the strategy and its options, those not named at their
+ * standard values.  GT_ENOTFOUND for a name there is not, GT_ERANGE for a value that is no number
+ * or out of its range; the sentence tells what there is.  ops, option[GT_STRATEGY_OPTIONS]: may be
+ * NULL.
+ */
+int gt_strategy_parse(const struct gt_strategy_ops **ops, double *option, const char *text,
+                      struct gt_err *err);
+
+/* text: as above.  space must outlive the strategy; seeds may be NULL. */
+int gt_strategy_new(struct gt_strategy **strategy, const char *text, const struct gt_space *space,
                     uint64_t seed, const struct gt_seeds *seeds, struct gt_err *err);
 void gt_strategy_free(struct gt_strategy *strategy); /* NULL accepted */
 
@@ -67,7 +101,20 @@ void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us);
 /* Takes a NEW point out of the strategy's hands; it is told later. */
 void gt_strategy_claim(struct gt_strategy *strategy, size_t point);
 
-/* For strategies: a NEW point drawn at random; only while fresh > 0. */
+/* ---- for strategies ---- */
+
+/* The next seed that is still NEW, or SIZE_MAX. */
+size_t gt_strategy_seed(struct gt_strategy *strategy);
+
+/* A NEW point drawn at random; only while fresh > 0. */
 size_t gt_strategy_draw(struct gt_strategy *strategy);
+
+/* A NEW point that differs from `point` in at least one and at most `changes` parameters, drawn at
+ * random; SIZE_MAX if a number of throws finds none. */
+size_t gt_strategy_kick(struct gt_strategy *strategy, size_t point, size_t changes);
+
+/* The point whose indices of values are given, one per parameter, or one a few random changes away
+ * where that is not valid; SIZE_MAX if a number of throws finds none.  It may be known already. */
+size_t gt_strategy_snap(struct gt_strategy *strategy, const uint8_t *index);
 
 #endif

@@ -268,7 +268,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, stru
         pick_described(&picks);
         pick_ranked(&picks, list, listed, &random);
     }
-    seeds = (struct gt_seeds){picks.point, picks.count};
+    seeds = (struct gt_seeds){.point = picks.point, .count = picks.count};
     if (!rc)
         rc = gt_strategy_new(&lane->strategy, name, &lane->space, race->options->seed, &seeds, err);
     free(picks.point);

@@ -19,3 +19,16 @@ t bench --shape 512x512x512 --device "replay:$R" -q
 sed 's/"problem":"[^"]*",//; s/"cc":90/"cc":0/' again.json > other.json
 t --device replay:other.json --budget 5 -q
 t --device replay:other.json --shape 512x512x512 --arch sm_86 --budget 5 --rows 1 --db other.db -q
+# A space described in T1: a part of the recorded one.
+cat > mine.t1.json <<'T1'
+{"ConfigurationSpace": {"TuningParameters": [
+  {"Name": "BM", "Type": "int", "Values": "[2**i for i in range(5, 8)]"},
+  {"Name": "BN", "Type": "int", "Values": "[32, 64]"},
+  {"Name": "BK", "Type": "int", "Values": "[8, 16, 32]"},
+  {"Name": "TM", "Type": "int", "Values": "[4, 8, 16]"},
+  {"Name": "MIN_BLOCKS", "Type": "int", "Values": "[1]"}],
+  "Conditions": [{"Parameters": ["BM", "BN", "TM"], "Expression": "64 <= BM / TM * BN <= 512 and not BK == 32"}]},
+ "KernelSpecification": {"Language": "CUDA", "KernelName": "mine", "KernelFile": "mine.cu",
+  "SimulationInput": "again.json", "GlobalSize": {"X": "1"}, "LocalSize": {"X": "1"}}}
+T1
+t --device replay:mine.t1.json --strategy exhaustive --budget 100 --rows 2 --db t1.db

@@ -340,6 +340,41 @@ static void test_undefined(void **state)
     }
 }
 
+/* A description may ask for the types by name. */
+static void test_types_in_expressions(void **state)
+{
+    static const struct {
+        const char *problem, *expression;
+        bool holds;
+    } cases[] = {
+        {"64x64x64", "TYPE == F32 && OUT == F32 && ACC == F32 && ACCURACY == 0", true},
+        {"64x64x64:bf16", "TYPE == BF16 && OUT == BF16 && ACC == F32 && ACCURACY == 3", true},
+        {"64x64x64:s8", "TYPE == S8 && OUT == S32 && ACC == S32", true},
+        {"64x64x64:e4m3", "TYPE == E4M3 && TYPE != E5M2 && OUT != F16", true},
+        {"64x64x64:tf32", "TYPE == TF32 && ACCURACY == 2 && OUT == F32", true},
+        {"64x64x64:f16:acc=f16", "ACC == F32", false},
+    };
+    struct gt_device rtx3090 = device();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char to[128];
+        struct gt_kernel *kernel;
+        struct gt_problem problem;
+        struct gt_candidate candidate = {.problem = &problem, .device = &rtx3090};
+        int failed;
+
+        assert_int_equal(gt_problem_parse(&problem, cases[i].problem, NULL), GT_OK);
+        snprintf(to, sizeof(to), "\"if\": \"%s\"", cases[i].expression);
+        candidate.kernel = kernel = load_changed("\"if\": \"TM <= BM\"", to);
+        gt_point_default(&candidate.point, kernel);
+        assert_int_equal(gt_candidate_valid(&candidate, &failed, NULL), GT_OK);
+        if ((failed < 0) != cases[i].holds)
+            fail_msg("%s: %s", cases[i].problem, cases[i].expression);
+        gt_kernel_free(kernel);
+    }
+}
+
 /* ---- points ---- */
 
 static void test_points(void **state)
@@ -537,21 +572,14 @@ static void test_data_dir(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_depends),
-        cmocka_unit_test(test_geometry),
-        cmocka_unit_test(test_geometry_refused),
-        cmocka_unit_test(test_arch_features),
-        cmocka_unit_test(test_cluster),
-        cmocka_unit_test(test_empty_problem),
-        cmocka_unit_test(test_valid),
-        cmocka_unit_test(test_undefined),
-        cmocka_unit_test(test_points),
-        cmocka_unit_test(test_points_refused),
-        cmocka_unit_test(test_serves),
-        cmocka_unit_test(test_serves_batch_and_accuracy),
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_load_all_refused),
+        cmocka_unit_test(test_load),          cmocka_unit_test(test_depends),
+        cmocka_unit_test(test_geometry),      cmocka_unit_test(test_geometry_refused),
+        cmocka_unit_test(test_arch_features), cmocka_unit_test(test_cluster),
+        cmocka_unit_test(test_empty_problem), cmocka_unit_test(test_valid),
+        cmocka_unit_test(test_undefined),     cmocka_unit_test(test_types_in_expressions),
+        cmocka_unit_test(test_points),        cmocka_unit_test(test_points_refused),
+        cmocka_unit_test(test_serves),        cmocka_unit_test(test_serves_batch_and_accuracy),
+        cmocka_unit_test(test_find),          cmocka_unit_test(test_load_all_refused),
         cmocka_unit_test(test_data_dir),
     };
 

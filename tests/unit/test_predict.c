@@ -173,17 +173,18 @@ static void test_figures_of_an_h200(void **state)
 /* A tensor-core kernel of one warpgroup per 64 rows. */
 static const char tensor[] =
     "\"params\": [" PARAM("BM", 128, "64, 128, 256") ", " PARAM("BN", 128, "64, 128, 256") ", "
-    PARAM("SPLIT", 1, "1, 4, 16") ", " PARAM("MMA", 256, "256, 413, 768") "],"
+    PARAM("SPLIT", 1, "1, 4, 16") ", " PARAM("MMA", 256, "256, 413, 768") ", "
+    PARAM("STAY", 0, "0, 1") "],"
     "\"derive\": [{\"name\": \"BK\", \"value\": \"128 / SIZE_IN\"}],"
     "\"constraints\": [{\"if\": \"BM + BN <= 384\", \"why\": \"registers\"}],"
-    "\"launches\": [{\"entry\": \"gemm\", \"grid\": [\"cdiv(M, BM) * cdiv(N, BN)\", \"SPLIT\"],"
+    "\"launches\": [{\"entry\": \"gemm\", \"grid\": [\"STAY ? min(cdiv(M, BM) * cdiv(N, BN), SMS) : cdiv(M, BM) * cdiv(N, BN)\", \"SPLIT\"],"
     " \"block\": [\"2 * BM\"], \"shared\": \"4 * 128 * (BM + BN)\"}],"
     "\"workspace\": \"SPLIT > 1 ? 4 * SPLIT * M * N : 0\","
     "\"model\": {\"block_m\": \"BM\", \"block_n\": \"BN\", \"block_k\": \"BK\", \"splits\": \"SPLIT\","
     " \"stages\": 4, \"registers\": \"BN / 2 + 40\", \"mma\": \"MMA\", \"group\": 8,"
     " \"cluster_m\": 2}";
 /* clang-format on */
-#define TENSOR_WORDS "+ BM + BN + SPLIT + MMA"
+#define TENSOR_WORDS "+ BM + BN + SPLIT + MMA + STAY"
 
 /* As for FP32: cuBLASLt on an H200, the layout it is fastest in. */
 static void test_tensor_cores_of_an_h200(void **state)
@@ -226,6 +227,8 @@ static void test_tensor_rates(void **state)
     gt_problem_retype(&s->problem, GT_BF16);
     half = us(s, kernel, tile);
     assert_true(us(s, kernel, "BM=64,BN=64") > half);
+    other = us(s, kernel, "BM=128,BN=256,STAY=1");
+    assert_true(other > 0.99 * half && other < 1.01 * half);
     other = us(s, kernel, "BM=128,BN=256,MMA=413");
     assert_true(other > 1.3 * half && other < 1.7 * half);
     assert_true(us(s, kernel, "BM=128,BN=256,MMA=768") > 2.5 * half);

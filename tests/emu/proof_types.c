@@ -1,0 +1,153 @@
+/* proof_types.c - test program: the kernels of templates/proof for elements of every type: rounded
+ * once, guarded to the byte, judged to the bit.  Prints TAP. */
+#include "proof_fixture.h"
+#include "verify.h"
+
+/* Element of a span, counted densely, by the kernel that fetches it. */
+static double look(const struct proof *proof, const struct gt_span *span, long long element)
+{
+    struct gt_proof_result result = {0};
+    double expected = 0;
+    struct gt_look_args args = {.d = *span, .at = element, .ref = &expected, .result = &result};
+    args.ref -= element; /* the only one that is read */
+    RUN(proof->check, proof_look, &args, 1, 1, 1);
+    return result.got;
+}
+
+/* What each type makes of normal values: how far rounding moves one, and in which unit. */
+static const struct type {
+    enum gt_dtype type, out;
+    double relative, absolute, unit;
+} types[] = {
+    {GT_TF32, GT_F32, 0, 0, 1},
+    {GT_F16, GT_F16, 0x1p-11, 0x1p-25, 1},
+    {GT_BF16, GT_BF16, 0x1p-8, 0, 1},
+    {GT_E4M3, GT_BF16, 0x1p-4, 0x1p-10, 1},
+    {GT_E4M3, GT_E4M3, 0x1p-4, 0x1p-10, 1},
+    {GT_E5M2, GT_E5M2, 0x1p-3, 0x1p-17, 1},
+    {GT_S8, GT_S32, 0, 0.5, 32},
+    {GT_S8, GT_S8, 0, 0.5, 32},
+};
+
+static void test_typed_fill(struct proof *proof, const struct type *t)
+{
+    enum { ROWS = 13, COLS = 31 };
+    struct matrix as_float = filled(proof, matrix(ROWS, COLS, 0, 1, 0, 0), GT_FILL_NORMAL, 0, 5);
+    struct matrix m = filled(proof, typed(t->type, ROWS, COLS, 3, 1, 0, 4), GT_FILL_NORMAL, 0, 5);
+    int far = 0, fractions = 0, beyond = 0;
+    for (long long e = 0; e < ROWS * COLS; e++) {
+        double x = look(proof, &as_float.span, e) * t->unit, got = look(proof, &m.span, e);
+        far += fabs(got - fmax(-127, fmin(127, x))) > fabs(x) * t->relative + t->absolute;
+    }
+    filled(proof, m, GT_FILL_INTEGERS, 8, 6);
+    for (long long e = 0; e < ROWS * COLS; e++) {
+        double got = look(proof, &m.span, e);
+        fractions += got != rint(got);
+        beyond += fabs(got) > 8;
+    }
+    test(proof, !far && !fractions && !beyond && !guard(proof, &m).guard,
+         "%s: normal values are rounded once, integers are exact, padding stays",
+         gt_dtype_name(t->type));
+    free(as_float.base);
+    free(m.base);
+}
+
+/* One byte at a time, everywhere outside the elements. */
+static void test_typed_guard(struct proof *proof, enum gt_dtype type)
+{
+    enum { ROWS = 3, COLS = 5, LD = 7 };
+    long long size = gt_dtype_size(type), before = 4 + size;
+    struct matrix m = filled(proof, typed(type, ROWS, COLS, LD - COLS, 1, 0, (size_t)before),
+                             GT_FILL_NORMAL, 0, 7);
+    long long bytes = 4 * (long long)m.words, missed = 0;
+    for (long long i = 0; i < bytes; i++) {
+        long long element = (i - before) / size;
+        bool inside = i >= before && element < (ROWS - 1) * LD + COLS && element % LD < COLS;
+        ((unsigned char *)m.base)[i] ^= 4;
+        struct gt_proof_result result = guard(proof, &m);
+        ((unsigned char *)m.base)[i] ^= 4;
+        missed +=
+            inside ? result.guard != 0 : result.guard != 1 || (long long)~result.first_guard != i;
+    }
+    test(proof, missed == 0, "%s: each byte outside the elements is guarded, and no other",
+         gt_dtype_name(type));
+    free(m.base);
+}
+
+/* A product of the type, from elements as stored; D is the exact one, then one of its bits off. */
+static void test_typed_product(struct proof *proof, const struct type *t)
+{
+    enum { M = 9, N = 21, K = 19 };
+    struct matrix a = filled(proof, typed(t->type, M, K, 2, 1, 0, 0), GT_FILL_NORMAL, 0, 21);
+    struct matrix b = filled(proof, typed(t->type, K, N, 0, 1, 0, 0), GT_FILL_NORMAL, 0, 22);
+    struct matrix bias = filled(proof, typed(t->out, 1, N, 0, 1, 0, 0), GT_FILL_NORMAL, 0, 23);
+    struct matrix d = typed(t->out, M, N, 0, 1, 0, 0);
+    double ref[M * N], worst = 0;
+    float bound[M * N];
+    struct gt_reference_args args = {.a = a.span.data,
+                                     .b = b.span.data,
+                                     .bias = bias.span.data,
+                                     .type = (int)t->type,
+                                     .out = (int)t->out,
+                                     .m = M,
+                                     .n = N,
+                                     .k = K,
+                                     .lda = a.span.ld,
+                                     .ldb = b.span.ld,
+                                     .ldc = N,
+                                     .epilogue = GT_EPILOGUE_BIAS,
+                                     .alpha = 1,
+                                     .ref = ref,
+                                     .bound = bound,
+                                     .exact = d.span.data};
+    RUN(proof->reference, proof_reference, &args, 1, 1, 1);
+    bool rounded = true;
+    for (int e = 0; e < M * N; e++) {
+        double sum = look(proof, &bias.span, e % N), got = look(proof, &d.span, e);
+        for (int k = 0; k < K; k++)
+            sum += look(proof, &a.span, e / N * K + k) * look(proof, &b.span, k * N + e % N);
+        if (t->out == GT_S8)
+            sum = fmax(-128, fmin(127, sum));
+        worst = fmax(worst, fabs(sum - ref[e]));
+        struct gt_verify_bound allowed;
+        struct gt_problem problem;
+        gt_problem_init(&problem, M, N, 0);
+        problem.out = t->out;
+        gt_verify_bound(&problem, &allowed);
+        rounded = rounded && fabs(got - sum) <= fabs(sum) * allowed.relative + allowed.absolute;
+    }
+    test(proof, worst < 1e-12 && rounded, "%s to %s: reference, and rounded once",
+         gt_dtype_name(t->type), gt_dtype_name(t->out));
+    struct gt_proof_result result = {0};
+    struct gt_compare_args judge = {.d = d.span, .result = &result};
+    size_t bytes = M * N * (size_t)gt_dtype_size(t->out);
+    void *copy = malloc(bytes);
+    if (!copy)
+        abort();
+    memcpy(copy, d.span.data, bytes);
+    judge.exact = copy;
+    RUN(proof->check, proof_compare, &judge, 1, 1, 1);
+    unsigned long long before = result.bad;
+    ((unsigned char *)d.span.data)[bytes / 2 / 4 * 4] ^= 1; /* the lowest bit of an element */
+    RUN(proof->check, proof_compare, &judge, 1, 1, 1);
+    test(proof, before == 0 && result.bad == 1, "%s: one bit off is not exact",
+         gt_dtype_name(t->out));
+    free(copy);
+    free(a.base);
+    free(b.base);
+    free(bias.base);
+    free(d.base);
+}
+
+int main(void)
+{
+    struct proof proof = {0};
+
+    proof_begin(&proof, "proof_types");
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        test_typed_fill(&proof, &types[i]);
+        test_typed_guard(&proof, types[i].out);
+        test_typed_product(&proof, &types[i]);
+    }
+    return proof_end(&proof);
+}

@@ -1,0 +1,197 @@
+/* score_search.c - scores the strategies on recorded spaces (tools/score-search runs it).
+ *
+ * Every strategy searches every space from many seeds, on virtual time: an evaluation costs what
+ * the recording says it cost, and the strategy is told one of the samples recorded, drawn at
+ * random.  The score is the methodology's: how far the mean curve of best times lies from random
+ * search (0) towards the optimum (1), averaged over the time in which random search goes from half
+ * way to 95 % of the way from the median to the optimum. */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../src/err.h"
+#include "score.h"
+
+#define SPACES_MAX     64
+#define STRATEGIES_MAX 64
+
+static const char usage[] =
+    "usage: score-search [OPTION]... SPACE...\n"
+    "  SPACE                recorded spaces: Kernel Tuner caches, T4 results, .gz too\n"
+    "  --strategy NAME[:OPTION=VALUE,...]   may be repeated (default: all but exhaustive)\n"
+    "  --seeds N            runs of each strategy on each space (default: 50)\n"
+    "  --flying N           points in flight at once (default: 1)\n"
+    "  --exact              tell strategies the recorded time instead of one of the samples\n"
+    "  --transfer           let strategies know the other spaces\n"
+    "  --csv FILE           the table as CSV\n"
+    "  --svg FILE           convergence curves\n";
+
+struct command {
+    const char *strategy[STRATEGIES_MAX];
+    size_t strategies;
+    const char *csv, *svg;
+    struct gt_score_options options;
+    struct gt_score_space space[SPACES_MAX];
+    size_t spaces;
+    struct gt_score_line *line;
+    FILE *table;
+};
+
+static int parse(struct command *command, int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"strategy", required_argument, NULL, 's'}, {"seeds", required_argument, NULL, 'n'},
+        {"flying", required_argument, NULL, 'f'},   {"exact", no_argument, NULL, 'e'},
+        {"transfer", no_argument, NULL, 't'},       {"csv", required_argument, NULL, 'c'},
+        {"svg", required_argument, NULL, 'g'},      {NULL, 0, NULL, 0},
+    };
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+        if (option == 's' && command->strategies < STRATEGIES_MAX)
+            command->strategy[command->strategies++] = optarg;
+        else if (option == 'n')
+            command->options.seeds = (int)strtol(optarg, NULL, 10);
+        else if (option == 'f')
+            command->options.flying = (int)strtol(optarg, NULL, 10);
+        else if (option == 'e')
+            command->options.exact = true;
+        else if (option == 't')
+            command->options.transfer = true;
+        else if (option == 'c')
+            command->csv = optarg;
+        else if (option == 'g')
+            command->svg = optarg;
+        else
+            return GT_ESYNTAX;
+    }
+    if (command->options.seeds < 1 || command->options.flying < 1 ||
+        command->options.flying > 256 || optind == argc || argc - optind > SPACES_MAX)
+        return GT_ESYNTAX;
+    for (size_t i = 0; !command->strategies && gt_strategies[i]; i++)
+        if (strcmp(gt_strategies[i]->name, "exhaustive") != 0)
+            command->strategy[command->strategies++] = gt_strategies[i]->name;
+    return GT_OK;
+}
+
+static int open_spaces(struct command *command, char **path, size_t count, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = gt_score_open(&command->space[command->spaces++], path[i], err);
+    for (size_t i = 0; i < count && !rc && command->options.transfer; i++)
+        rc = gt_score_learn(&command->space[i], command->space, command->spaces, err);
+    return rc;
+}
+
+static void print_heads(const struct command *command)
+{
+    printf("%-32s", "strategy");
+    for (size_t i = 0; i < command->spaces; i++)
+        printf(" %10.10s", command->space[i].name);
+    printf("   score  +-     ranks   @20   @100  @200  @400  us/point\n");
+    if (command->table)
+        fprintf(command->table, "strategy,space,seeds,score,by_rank,share_20,share_100,share_200,"
+                                "share_400,us_per_point\n");
+}
+
+static void write_row(const struct command *command, const char *strategy, const char *space,
+                      const struct gt_score *score)
+{
+    if (command->table)
+        fprintf(command->table, "\"%s\",%s,%d,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.1f\n", strategy,
+                space, command->options.seeds, score->score, score->by_rank, score->share[19],
+                score->share[99], score->share[199], score->share[399],
+                1e6 * score->seconds / score->asked);
+}
+
+static void add(struct gt_score *sum, const struct gt_score *score, double weight)
+{
+    sum->score += score->score * weight;
+    sum->by_rank += score->by_rank * weight;
+    sum->seconds += score->seconds;
+    sum->asked += score->asked;
+    for (size_t i = 0; i < GT_SCORE_EVALS; i++)
+        sum->share[i] += score->share[i] * weight;
+    for (size_t i = 0; i < GT_SCORE_TIMES; i++)
+        sum->performance[i] += score->performance[i] * weight;
+}
+
+/* Deviation of the mean performance over time, which the methodology calls its error. */
+static double error(const struct gt_score *score)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < GT_SCORE_TIMES; i++)
+        sum += (score->performance[i] - score->score) * (score->performance[i] - score->score);
+    return sqrt(sum / GT_SCORE_TIMES);
+}
+
+static int score_strategy(struct command *command, const char *strategy, struct gt_score_line *line,
+                          struct gt_err *err)
+{
+    struct gt_score mean = {0}, score;
+
+    printf("%-32s", strategy);
+    for (size_t i = 0; i < command->spaces; i++) {
+        int rc = gt_score_run(&score, strategy, &command->space[i], &command->options, err);
+
+        if (rc)
+            return rc;
+        printf(" %10.3f", score.score);
+        fflush(stdout);
+        write_row(command, strategy, command->space[i].name, &score);
+        add(&mean, &score, 1 / (double)command->spaces);
+    }
+    printf("  %6.3f %6.3f %6.3f %6.3f %5.3f %5.3f %5.3f %7.1f\n", mean.score, error(&mean),
+           mean.by_rank, mean.share[19], mean.share[99], mean.share[199], mean.share[399],
+           1e6 * mean.seconds / mean.asked);
+    write_row(command, strategy, "mean", &mean);
+    line->name = strategy;
+    memcpy(line->share, mean.share, sizeof(line->share));
+    memcpy(line->performance, mean.performance, sizeof(line->performance));
+    return GT_OK;
+}
+
+static int run(struct command *command, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    command->line = calloc(command->strategies, sizeof(*command->line));
+    if (!command->line)
+        return gt_err_nomem(err);
+    if (command->csv && !(command->table = fopen(command->csv, "w")))
+        return gt_err_set(err, GT_EIO, "%s: cannot be written: %m", command->csv);
+    print_heads(command);
+    for (size_t i = 0; i < command->strategies && !rc; i++)
+        rc = score_strategy(command, command->strategy[i], &command->line[i], err);
+    if (command->table && fclose(command->table) && !rc)
+        rc = gt_err_set(err, GT_EIO, "%s: cannot be written: %m", command->csv);
+    if (!rc && command->svg)
+        rc = gt_score_draw(command->svg, command->line, command->strategies, err);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    static struct command command = {.options = {.seeds = 50, .flying = 1}};
+    struct gt_err err = {0};
+    int rc;
+
+    if (parse(&command, argc, argv)) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    rc = open_spaces(&command, argv + optind, (size_t)(argc - optind), &err);
+    if (!rc)
+        rc = run(&command, &err);
+    if (rc)
+        fprintf(stderr, "score-search: %s\n", err.msg);
+    for (size_t i = 0; i < command.spaces; i++)
+        gt_score_close(&command.space[i]);
+    free(command.line);
+    return rc ? 1 : 0;
+}

@@ -1,0 +1,330 @@
+/* strategy_auto.c - strategy: Bayesian search with a Gaussian process, the default.
+ *
+ * Starts from the seeds, or, without any, from the middle of the space and points spread around it
+ * (extreme values are seldom fast, and slow points cost the most time).  Then it fits a surrogate
+ * to the logarithms of the times told, draws a pool of candidates around the leaders and elsewhere,
+ * and gives out the one with the greatest expected improvement (Jones, Schonlau, Welch, Journal of
+ * Global Optimization 13, 1998).  A point given out counts as observed with the mean it was
+ * expected to have until it is told, so that any number may be in flight.
+ *
+ * What a model expects of a point, and times of the same points in other circumstances, enter the
+ * surrogate as hints (hints.h).  It is done once the expected improvement has been negligible for a
+ * while. */
+#include "../src/err.h"
+#include "hints.h"
+#include "leaders.h"
+#include "surrogate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define START_THROWS 20   /* points drawn for each of the spread ones */
+#define LEAST_TOLD   3    /* times before the surrogate is asked */
+#define OBSERVED     144  /* points told that a fit takes, at most; the rest is for those below */
+#define FAILED       16   /* of the points that failed */
+#define FLYING       48   /* of those in flight */
+#define SLOW         2.0f /* logarithm of how much slower than the best is as bad as a failure */
+#define FIT_EVERY    8    /* points told between fits at most; fewer while little is known */
+#define LEARN_GROWTH 8    /* learn again when 1/8 more is known */
+
+enum { START, SEEDED, GAIN, CALM, LOCAL };
+
+static const struct gt_strategy_option options[] = {
+    {"start", 6, 1, 1000, "points of the first design, where there are no seeds"},
+    {"seeded", 16, 0, 1e6, "seeds given out first; the others compete with all points"},
+    {"gain", 0.0002, 0, 1, "done when no improvement above this share is expected (0: never) ..."},
+    {"calm", 200, 1, 1e9, "... of as many points in a row"},
+    {"local", 10, 0, 1e9, "every so many points, a neighbour of the best (0: never)"},
+    {NULL},
+};
+
+struct flight {
+    size_t point, number; /* observation of the surrogate, SIZE_MAX: none */
+    float expected;
+};
+
+struct automatic {
+    struct gt_surrogate *surrogate;
+    struct gt_hints hints;
+    struct gt_leaders leaders;
+    struct gt_pool pool;
+    struct flight flight[FLYING];
+    size_t flights;
+    size_t *start; /* points of the first design so far */
+    size_t starts, given;
+    size_t fit_at, learn_at; /* leaders.told when to fit, to learn next */
+    size_t fit_best;         /* the best point when it was fitted; SIZE_MAX: not yet */
+    double calm;             /* points in a row of which nothing was expected */
+    size_t asked;
+};
+
+static float hint_of(void *context, size_t hint, size_t point)
+{
+    return gt_hints_of(context, hint, point);
+}
+
+static int init(struct gt_strategy *strategy, struct gt_err *err)
+{
+    struct automatic *a = calloc(1, sizeof(*a));
+    int rc;
+
+    if (!a)
+        return gt_err_nomem(err);
+    strategy->state = a;
+    a->fit_best = SIZE_MAX;
+    a->start = calloc((size_t)strategy->option[START], sizeof(*a->start));
+    if (!a->start)
+        return gt_err_nomem(err);
+    rc = gt_hints_init(&a->hints, strategy->space, strategy->given, err);
+    if (!rc)
+        rc = gt_pool_init(&a->pool, strategy->space, GT_SURROGATE_POOL, err);
+    if (!rc)
+        rc = gt_surrogate_new(&a->surrogate, strategy->space, a->hints.count, hint_of, &a->hints,
+                              err);
+    return rc;
+}
+
+static void release(struct gt_strategy *strategy)
+{
+    struct automatic *a = strategy->state;
+
+    if (!a)
+        return;
+    gt_surrogate_free(a->surrogate);
+    gt_pool_release(&a->pool);
+    gt_hints_release(&a->hints);
+    free(a->start);
+    free(a);
+}
+
+/* ---- the first design ---- */
+
+/* Distance of two points, or of a point from the middle (other: SIZE_MAX), in ranges of parameters.
+ */
+static double distance(const struct gt_space *space, size_t point, size_t other)
+{
+    const struct gt_kernel *kernel = space->kernel;
+    const uint8_t *x = space->index + point * kernel->params;
+    double sum = 0;
+
+    for (size_t p = 0; p < kernel->params; p++) {
+        double range = (double)kernel->param[p].count - 1;
+        double y = range / 2;
+
+        if (other != SIZE_MAX)
+            y = space->index[other * kernel->params + p];
+        if (range > 0)
+            sum += fabs(x[p] - y) / range;
+    }
+    return sum;
+}
+
+/* Of a few points drawn at random the one farthest from the design so far and nearest to the
+ * middle; the first of the design: of many, or all, the nearest to the middle. */
+static size_t spread(struct gt_strategy *strategy)
+{
+    const struct automatic *a = strategy->state;
+    size_t throws = a->starts ? START_THROWS : 4096, best = SIZE_MAX;
+    double most = 0;
+
+    for (size_t t = 0; t < throws; t++) {
+        size_t point = gt_strategy_draw(strategy);
+        double far = a->starts ? distance(strategy->space, point, a->start[0]) : 0, worth;
+
+        for (size_t i = 1; i < a->starts; i++)
+            far = fmin(far, distance(strategy->space, point, a->start[i]));
+        worth = far - distance(strategy->space, point, SIZE_MAX);
+        if (best == SIZE_MAX || worth > most) {
+            most = worth;
+            best = point;
+        }
+    }
+    return best;
+}
+
+/* A point of the first design, or SIZE_MAX once it is complete. */
+static size_t first(struct gt_strategy *strategy)
+{
+    struct automatic *a = strategy->state;
+    bool ready = a->leaders.count >= LEAST_TOLD;
+    size_t point = SIZE_MAX;
+
+    if (!ready || (double)a->given < strategy->option[SEEDED])
+        point = gt_strategy_seed(strategy);
+    if (point == SIZE_MAX && (!ready || (double)a->given < strategy->option[SEEDED]))
+        point = gt_hints_best(&a->hints, strategy);
+    if (point != SIZE_MAX) {
+        a->given++;
+        return point;
+    }
+    if (a->given || (double)a->starts >= strategy->option[START])
+        return ready ? SIZE_MAX : gt_strategy_draw(strategy);
+    point = spread(strategy);
+    a->start[a->starts++] = point;
+    return point;
+}
+
+/* ---- the surrogate ---- */
+
+/* What a point counts for: nothing is learned from how slow a slow point is. */
+static float worth(const struct gt_strategy *strategy, size_t point)
+{
+    float most = logf(strategy->known[strategy->best]) + SLOW;
+
+    return strategy->known[point] > 0 ? fminf(logf(strategy->known[point]), most) : most;
+}
+
+static void fill_pool(struct gt_strategy *strategy)
+{
+    struct automatic *a = strategy->state;
+
+    gt_pool_clear(&a->pool);
+    for (size_t i = 0; i < strategy->seeds && i < GT_SURROGATE_POOL / 8; i++)
+        gt_pool_add(strategy, &a->pool, strategy->seed[i]);
+    gt_hints_fill(&a->hints, strategy, &a->pool, GT_SURROGATE_POOL / 4);
+    gt_pool_fill(strategy, &a->pool, &a->leaders);
+}
+
+/* Fits the surrogate to a choice of what is known, and to what is in flight as it was expected. */
+static void fit(struct gt_strategy *strategy)
+{
+    struct automatic *a = strategy->state;
+    size_t seen[GT_SURROGATE_SEEN], count = gt_leaders_mix(&a->leaders, seen, OBSERVED);
+    size_t failed = a->leaders.failures < FAILED ? a->leaders.failures : FAILED;
+    bool learn = a->leaders.told >= a->learn_at;
+    float y[GT_SURROGATE_SEEN];
+
+    for (size_t i = 0; i < count; i++)
+        y[i] = worth(strategy, seen[i]);
+    for (size_t i = 1; i <= failed; i++) {
+        size_t point = a->leaders.failed[(a->leaders.failures - i) % GT_FAILED_MAX];
+
+        seen[count] = point;
+        y[count++] = worth(strategy, point);
+    }
+    for (size_t i = 0; i < a->flights; i++) {
+        a->flight[i].number = count;
+        seen[count] = a->flight[i].point;
+        y[count++] = a->flight[i].expected;
+    }
+    fill_pool(strategy);
+    gt_surrogate_fit(a->surrogate, a->pool.point, a->pool.count, seen, y, count, learn);
+    if (learn)
+        a->learn_at = a->leaders.told + 1 + a->leaders.told / LEARN_GROWTH;
+    a->fit_at = a->leaders.told + (a->leaders.told < LEARN_GROWTH * FIT_EVERY
+                                       ? 1 + a->leaders.told / LEARN_GROWTH
+                                       : FIT_EVERY);
+    a->fit_best = strategy->best;
+}
+
+/* Of a gain below `best`, a logarithm, at a point of that mean and deviation. */
+static double improvement(double best, double mean, double sd)
+{
+    double z = (best - mean) / sd;
+
+    return sd * (z * 0.5 * erfc(-z * M_SQRT1_2) + exp(-0.5 * z * z) / sqrt(2 * M_PI));
+}
+
+/* The point of the pool that promises most, or SIZE_MAX where none is NEW. */
+static size_t promising(struct gt_strategy *strategy, double *gain, float *expected)
+{
+    struct automatic *a = strategy->state;
+    double best = log((double)strategy->known[strategy->best]);
+    const float *mean, *sd;
+    size_t found = SIZE_MAX;
+
+    *gain = -1;
+    gt_surrogate_predict(a->surrogate, &mean, &sd);
+    for (size_t c = 0; c < a->pool.count; c++) {
+        double g;
+
+        if (strategy->known[a->pool.point[c]] != GT_POINT_NEW)
+            continue;
+        g = improvement(best, (double)mean[c], (double)sd[c]);
+        if (g > *gain) {
+            *gain = g;
+            found = c;
+        }
+    }
+    if (found != SIZE_MAX)
+        *expected = mean[found];
+    return found;
+}
+
+/* Takes note that a point is given out; what does not fit in is not known to be in flight. */
+static void take_off(struct automatic *a, size_t at, float expected)
+{
+    size_t number = gt_surrogate_count(a->surrogate);
+
+    if (a->flights == FLYING)
+        return;
+    if (!gt_surrogate_add(a->surrogate, at, expected)) {
+        a->fit_at = 0;
+        number = SIZE_MAX;
+    }
+    a->flight[a->flights++] = (struct flight){a->pool.point[at], number, expected};
+}
+
+/* Now and then a neighbour of the best, whatever the surrogate thinks of it. */
+static size_t beside_best(struct gt_strategy *strategy)
+{
+    struct automatic *a = strategy->state;
+
+    if (!(strategy->option[LOCAL] > 0) || ++a->asked % (size_t)strategy->option[LOCAL])
+        return SIZE_MAX;
+    return gt_strategy_kick(strategy, strategy->best, 1);
+}
+
+static enum gt_next next(struct gt_strategy *strategy, size_t *point)
+{
+    struct automatic *a = strategy->state;
+    float expected = 0;
+    double gain = 0;
+    size_t at = SIZE_MAX;
+
+    *point = first(strategy);
+    if (*point == SIZE_MAX)
+        *point = beside_best(strategy);
+    if (*point != SIZE_MAX)
+        return GT_NEXT_POINT;
+    for (int tries = 0; tries < 2 && at == SIZE_MAX; tries++) {
+        if (tries || a->leaders.told >= a->fit_at || a->fit_best != strategy->best)
+            fit(strategy);
+        at = promising(strategy, &gain, &expected);
+    }
+    if (at == SIZE_MAX) {
+        *point = gt_strategy_draw(strategy);
+        return GT_NEXT_POINT;
+    }
+    a->calm = gain < strategy->option[GAIN] ? a->calm + 1 : 0;
+    if (a->calm >= strategy->option[CALM])
+        return strategy->flying ? GT_NEXT_WAIT : GT_NEXT_DONE;
+    *point = a->pool.point[at];
+    take_off(a, at, expected);
+    return GT_NEXT_POINT;
+}
+
+static void tell(struct gt_strategy *strategy, size_t point)
+{
+    struct automatic *a = strategy->state;
+
+    gt_leaders_tell(strategy, &a->leaders, point);
+    for (size_t i = 0; i < a->flights; i++)
+        if (a->flight[i].point == point) {
+            if (a->flight[i].number != SIZE_MAX && strategy->best != SIZE_MAX)
+                gt_surrogate_correct(a->surrogate, a->flight[i].number, worth(strategy, point));
+            a->flight[i] = a->flight[--a->flights];
+            return;
+        }
+}
+
+const struct gt_strategy_ops gt_strategy_auto = {
+    .name = "auto",
+    .doc = "Bayesian search with a Gaussian process, from seeds and what is known elsewhere",
+    .option = options,
+    .own_seeds = true,
+    .init = init,
+    .next = next,
+    .tell = tell,
+    .release = release,
+};
