@@ -48,7 +48,7 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring 
 
     gt_tma_prefetch(&maps.map[MAP_A]);
     gt_tma_prefetch(&maps.map[MAP_B]);
-    for (unsigned index = schedule.first(); index < schedule.tiles; index += schedule.step()) {
+    for (unsigned index = schedule.first; index < schedule.tiles; index += schedule.step) {
         const work work = schedule.work_of(args, index);
         int k = work.k;
 #pragma unroll 1 /* few registers */

@@ -144,7 +144,9 @@ GT_DEVICE void store(const gt_args &args, const gt_maps &maps, const ring &ring,
                      const work &work, sum_type (*sum)[BN / 2])
 {
     const target target = target_of(args, work, PINGPONG ? 0 : consumer * ROWS);
-    if (STORE > 0)
+    if (SPLIT == 2)
+        leave_sums(ring, consumer, sum);
+    else if (STORE > 0)
         store_by_tma(&maps.map[MAP_D], ring, consumer, target,
                      SPLIT ? work.batch * SPLITS + work.split : work.batch, sum);
     else
