@@ -4,9 +4,10 @@
  * Not the project's own expressions (src/expr.h), which are whole numbers: here / divides truly, //
  * rounds down, % has the sign of the divisor, comparisons chain, values may be texts.
  *
- * Understood: numbers, texts, True, False, names, + - * / // % **, < <= > >= == !=, in, not in, and,
- * or, not, x if c else y, parentheses, lists, abs int float max min round; for values also range,
- * list(...) and one [... for x in ... if ...].  Everything else is an error that quotes the text. */
+ * Understood: numbers, texts, True, False, names, + - * / // % **, < <= > >= == !=, in, not in,
+ * and, or, not, x if c else y, parentheses, lists, abs int float max min round; for values also
+ * range, list(...) and one [... for x in ... if ...].  Everything else is an error that quotes the
+ * text. */
 #ifndef GT_PYTHON_H
 #define GT_PYTHON_H
 

@@ -62,8 +62,7 @@ static double modulo(double x, double y)
 static int compute(const struct evaluation *e, enum gt_python_op op, double x, double y,
                    struct gt_python_value *value)
 {
-    bool divides =
-        op == GT_PYTHON_DIVIDE || op == GT_PYTHON_FLOOR_DIVIDE || op == GT_PYTHON_MODULO;
+    bool divides = op == GT_PYTHON_DIVIDE || op == GT_PYTHON_FLOOR_DIVIDE || op == GT_PYTHON_MODULO;
 
     if (divides && y == 0)
         return fail(e, "a division by zero");

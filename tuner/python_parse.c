@@ -243,7 +243,7 @@ static int parse_parenthesis(struct parser *parser)
         return -1;
     first = parser->python->node[list].a;
     return first >= 0 && parser->python->node[first].next < 0 && parser->at[-2] != ',' ? first
-                                                                                        : list;
+                                                                                       : list;
 }
 
 static int parse_atom(struct parser *parser)
@@ -337,14 +337,11 @@ static int parse_comparison(struct parser *parser, int x, int *y)
         const char *sign;
         enum gt_python_op op;
         bool swapped, negated;
-    } known[] = {{"<=", GT_PYTHON_LESS_EQUAL, false, false},
-                 {">=", GT_PYTHON_LESS_EQUAL, true, false},
-                 {"==", GT_PYTHON_EQUAL, false, false},
-                 {"!=", GT_PYTHON_EQUAL, false, true},
-                 {"<", GT_PYTHON_LESS, false, false},
-                 {">", GT_PYTHON_LESS, true, false},
-                 {"in", GT_PYTHON_IN, false, false},
-                 {"not", GT_PYTHON_IN, false, true}};
+    } known[] = {
+        {"<=", GT_PYTHON_LESS_EQUAL, false, false}, {">=", GT_PYTHON_LESS_EQUAL, true, false},
+        {"==", GT_PYTHON_EQUAL, false, false},      {"!=", GT_PYTHON_EQUAL, false, true},
+        {"<", GT_PYTHON_LESS, false, false},        {">", GT_PYTHON_LESS, true, false},
+        {"in", GT_PYTHON_IN, false, false},         {"not", GT_PYTHON_IN, false, true}};
     int node;
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

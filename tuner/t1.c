@@ -279,8 +279,8 @@ int gt_t1_points(const struct gt_t1 *t1, size_t most, uint8_t **index, size_t *c
     int rc = walk_from(&walk, 0);
 
     if (!rc && !walk.count)
-        rc = gt_err_set(err, GT_ERANGE, "kernel %s: no point satisfies every condition",
-                        t1->kernel);
+        rc =
+            gt_err_set(err, GT_ERANGE, "kernel %s: no point satisfies every condition", t1->kernel);
     if (rc) {
         free(walk.index);
         return rc;

@@ -117,6 +117,8 @@ static void some_problem(const struct gt_candidate *candidate, struct gt_problem
         tried.type = (enum gt_dtype)type;
         tried.out = (enum gt_dtype)__builtin_ctz(kernel->outs);
         tried.accuracy = gt_dtype_default_accuracy(tried.type);
+        if (tried.accuracy < kernel->accuracy)
+            tried.accuracy = kernel->accuracy;
         tried.trans_a = (unsigned char)(layout >> 1);
         tried.trans_b = (unsigned char)(layout & 1);
         trial.problem = &tried;

@@ -245,7 +245,8 @@ static void test_refusals(void **state)
     }
 }
 
-#define WITH_FOLDER(function) cmocka_unit_test_setup_teardown(function, search_setup, search_teardown)
+#define WITH_FOLDER(function) \
+    cmocka_unit_test_setup_teardown(function, search_setup, search_teardown)
 
 int main(void)
 {
