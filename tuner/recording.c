@@ -114,10 +114,14 @@ static int drop_repeats(struct gt_recording *recording, struct gt_err *err)
         return gt_err_nomem(err);
     for (size_t i = 0; i < recording->points; i++) {
         const uint8_t *index = recording->index + i * params;
-        size_t at = 0;
+        uint64_t hash = params;
+        size_t at;
 
-        for (size_t p = 0; p < params; p++)
-            at = (at * 257 + index[p] + 1) % size;
+        for (size_t p = 0; p < params; p++) {
+            hash = (hash ^ index[p]) * 0x9e3779b97f4a7c15ull;
+            hash ^= hash >> 32; /* the low bits of a product know nothing of the high ones */
+        }
+        at = hash % size;
         while (slot[at] && memcmp(recording->index + (slot[at] - 1) * params, index, params) != 0)
             at = (at + 1) % size;
         if (slot[at]) {
