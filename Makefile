@@ -105,6 +105,7 @@ TUNE_SRC := \
 	tuner/space.c \
 	tuner/space_walk.c \
 	tuner/space_order.c \
+	tuner/narrow.c \
 	tuner/recording.c \
 	tuner/recording_read.c \
 	tuner/recording_entry.c \
@@ -176,6 +177,7 @@ TESTS := \
 	tests/unit/test_predict.c \
 	tests/unit/test_predict_h200.c \
 	tests/unit/test_space.c \
+	tests/unit/test_narrow.c \
 	tests/unit/test_recording.c \
 	tests/unit/test_t1.c \
 	tests/unit/test_strategy.c \

@@ -9,6 +9,7 @@
 #include "../src/near.h"
 #include "../src/problem.h"
 #include "../src/problemset.h"
+#include "narrow.h"
 #include "progress.h"
 #include "recording.h"
 #include "strategy.h"
@@ -155,6 +156,24 @@ int gt_session_no_replay(const struct gt_session_options *options, struct gt_err
         options->device);
 }
 
+/* Only the values of --values, in the kernels that take part. */
+static int narrow(struct gt_session *session, const struct gt_session_options *options,
+                  struct gt_err *err)
+{
+    const struct gt_kernel **list = NULL;
+    size_t count = 0;
+    int rc;
+
+    if (session->replays)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--values does not go with a recording; --space describes a part of it");
+    rc = gt_session_kernels(&list, &count, &session->kernels, options->kernels, err);
+    if (!rc)
+        rc = gt_narrow((struct gt_kernel *const *)list, count, options->values, err);
+    free(list);
+    return rc;
+}
+
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err)
 {
@@ -174,6 +193,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = gt_arch_parse(options->arch, &cc, err);
     if (!rc)
         rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir, err);
+    if (!rc && options->values)
+        rc = narrow(session, options, err);
     if (!rc)
         rc = check_names(session, options, err);
     if (!rc)

@@ -9,7 +9,7 @@
 
 struct gt_session_options {
     const char *arch, *device, *db, *kernels, *kernels_dir, *strategy, *budget, *baseline, *l2,
-        *space;
+        *space, *values;
     int64_t jobs, seed;
     int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
     int64_t slow;                                  /* times the best; 0: the default */

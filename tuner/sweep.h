@@ -54,6 +54,7 @@ struct gt_sweep_row {
     struct gt_point point;
     struct gt_trial trial;
     bool resumed; /* of an earlier run */
+    bool blamed;  /* an earlier run ended while it was sampled or in a final */
     bool tie;     /* the final cannot tell it from the first row */
 };
 
