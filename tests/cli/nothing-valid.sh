@@ -3,7 +3,7 @@ need_nvrtc
 t --arch sm_86 --shape 64x64x64:f16 --kernels simt_naive
 t --arch sm_86 --shape 64x64x64:f16 --shape 64x64x64 --kernels simt_naive --budget 2 --rows 1
 t --arch sm_86 --shape 64x64x64:f16 --kernels simt_naive -q --json | grep -v point
-t lookup 64x64x64:f16:out=e5m2 --arch sm_86
+t lookup 64x64x64:e4m3:out=e5m2 --arch sm_86
 # The reason is one of the kernel as it is now: trials of an earlier text do not speak for it.
 mkdir mine
 sed 's/"simt_naive"/"mine"/' "$ROOT/configs/kernels/simt_naive.json" > mine/mine.json
