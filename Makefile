@@ -106,6 +106,7 @@ TUNE_SRC := \
 	tuner/space.c \
 	tuner/space_walk.c \
 	tuner/space_order.c \
+	tuner/narrow.c \
 	tuner/recording.c \
 	tuner/recording_read.c \
 	tuner/recording_entry.c \
@@ -147,10 +148,12 @@ TUNE_SRC := \
 	tuner/cmd_lookup.c \
 	tuner/cmd_merge.c \
 	tuner/cmd_recheck.c \
+	tuner/cmd_recheck_report.c \
 	tuner/cmd_report.c \
 	tuner/cmd_report_json.c \
 	tuner/cmd_session.c \
 	tuner/cmd_show.c \
+	tuner/cmd_show_json.c \
 	tuner/cmd_tune.c \
 	tuner/wire.c \
 	tuner/process.c \
@@ -175,6 +178,7 @@ TESTS := \
 	tests/unit/test_predict.c \
 	tests/unit/test_predict_h200.c \
 	tests/unit/test_space.c \
+	tests/unit/test_narrow.c \
 	tests/unit/test_recording.c \
 	tests/unit/test_t1.c \
 	tests/unit/test_strategy.c \

@@ -30,9 +30,9 @@ static const char *const text[GT_STORE_STATEMENTS] = {
                        ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
                        " ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, "
                        "?27)" GT_STORE_TRIAL_UPDATE " WHERE " GT_STORE_REPLACES,
-    [GT_STORE_CLOSE_ATTEMPT] =
-        "UPDATE attempt SET open = 0 WHERE device = ?1 AND toolchain = ?2 AND kernel = ?3"
-        " AND problem = ?4 AND point = ?5 AND warm_l2 = ?6",
+    [GT_STORE_CLOSE_ATTEMPT] = "UPDATE attempt SET open = 0, count = CASE WHEN ?9 THEN 1 ELSE "
+                               "count END WHERE device = ?1 AND toolchain = ?2 AND kernel = ?3"
+                               " AND problem = ?4 AND point = ?5 AND warm_l2 = ?6",
 };
 
 int gt_store_prepare(struct gt_store *store, sqlite3_stmt **statement, const char *sql,
@@ -242,6 +242,7 @@ int gt_store_trial_later(struct gt_store *store, const struct gt_trial_key *key,
     code = gt_store_run(store, s, "write a trial", err);
     if (!code) {
         bind_key(closing, key);
+        sqlite3_bind_int(closing, 9, trial->status == GT_STATUS_OK);
         code = gt_store_run(store, closing, "close an attempt", err);
     }
     return code ? gt_store_finish(store, code, err) : GT_OK;

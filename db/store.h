@@ -50,7 +50,8 @@ int gt_store_sweep_begin(struct gt_store *store, const char *command, int64_t *s
 int gt_store_sweep_end(struct gt_store *store, int64_t sweep, const char *outcome,
                        const struct gt_store_sweep_stats *stats, struct gt_err *err);
 
-/* The attempt is durable when this returns; an attempt without a trial blames its candidate. */
+/* The attempt is durable when this returns; one that no trial closes blames its candidate.  An ok
+ * trial forgives the attempts before it. */
 int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err);
 
 /* Inserts or replaces the trial of the key and closes its attempt, in one transaction.  Measured,
@@ -67,7 +68,8 @@ int gt_store_trial_later(struct gt_store *store, const struct gt_trial_key *key,
 int gt_store_settle(struct gt_store *store, struct gt_err *err);
 
 /* Known trials and open attempts of (device, toolchain, kernel, problem, l2): calls visit for each,
- * with status NONE and attempts > 0 for a point that was launched and never finished. */
+ * with status NONE and attempts > 0 for a point that was launched and never finished.  Of an ok
+ * trial: the attempts since then, all of them without an end. */
 typedef int gt_store_visit(void *context, const char *point, const struct gt_trial *trial,
                            int attempts, struct gt_err *err);
 int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key,

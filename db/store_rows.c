@@ -38,7 +38,9 @@ static int read_samples(sqlite3_stmt *s, int i, float sample[GT_MAX_SAMPLES])
 }
 
 static const char resume_sql[] =
-    "SELECT t.point, coalesce(a.count, 0), " GT_STORE_RESUME_COLUMNS " FROM trial AS t"
+    "SELECT t.point, CASE WHEN t.status <> 'ok' THEN coalesce(a.count, 0)"
+    " WHEN coalesce(a.open, 0) THEN a.count - 1 ELSE 0 END, " GT_STORE_RESUME_COLUMNS
+    " FROM trial AS t"
     " LEFT JOIN attempt AS a ON a.device = t.device AND a.toolchain = t.toolchain"
     " AND a.kernel = t.kernel AND a.problem = t.problem AND a.warm_l2 = t.warm_l2"
     " AND a.point = t.point"

@@ -13,7 +13,7 @@
 #include "stats.h"
 #include "trace.h"
 
-#define WORKSPACE     (256u << 20) /* bytes, if the options do not say */
+#define WORKSPACE     (256u << 20) /* bytes at least, if the options do not say */
 #define SLOW_FACTOR   1.5
 #define SLOW_GRACE_US 3.0 /* launch overhead that no factor should be applied to */
 #define CLOCK_NS      30000
@@ -53,6 +53,14 @@ static int new_events(struct gt_bench *bench, struct gt_err *err)
     return rc;
 }
 
+/* Room for copies of A and B, and for FP32 operands as three parts of two bytes each. */
+static size_t default_workspace(const struct gt_problem *problem)
+{
+    size_t copies = 2 * (size_t)(gt_problem_bytes(problem, GT_OPERAND_A) +
+                                 gt_problem_bytes(problem, GT_OPERAND_B));
+    return copies > WORKSPACE ? copies : WORKSPACE;
+}
+
 int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
                   const char *data_dir, const char *cache_dir, const struct gt_problem *problem,
                   const struct gt_bench_options *options, struct gt_err *err)
@@ -71,7 +79,7 @@ int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *
     opened->gpu = gpu;
     opened->options = *options;
     if (!request.workspace)
-        request.workspace = WORKSPACE;
+        request.workspace = default_workspace(problem);
     if (!(options->slow_factor > 0))
         opened->options.slow_factor = SLOW_FACTOR;
     rc = gt_proof_open(&opened->proof, gpu, nvrtc, data_dir, cache_dir, err);

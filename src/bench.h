@@ -15,7 +15,7 @@ struct gt_bench;
 struct gt_bench_options {
     bool warm_l2;         /* time with operands left in L2 instead of rotated through > 3 x L2 */
     uint64_t seed;        /* of the operands */
-    size_t workspace_cap; /* bytes a candidate may use; 0: 256 MiB */
+    size_t workspace_cap; /* bytes a candidate may use; 0: 256 MiB, or twice those of A and B */
     double slow_factor;   /* stage 1 gives up on a candidate beyond this times the best; 0: 1.5 */
 };
 

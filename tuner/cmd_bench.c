@@ -1,6 +1,8 @@
 /* cmd_bench.c - tune bench FILE: the stored winner of each problem of a set against cuBLAS, timed
  * side by side; with --budget each problem is tuned first. */
+#include <cjson/cJSON.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,6 +11,7 @@
 #include "../src/problem.h"
 #include "../src/strbuf.h"
 #include "cmd_csv.h"
+#include "cmd_json.h"
 #include "cmd_report.h"
 #include "cmd_session.h"
 #include "commands.h"
@@ -48,6 +51,7 @@ struct bench {
     const struct gt_kernel **kernel;
     size_t kernels;
     struct gt_csv *csv;
+    cJSON *json, *rows; /* the document and its list; NULL: a table is printed instead */
     struct gt_budget budget;
     bool tune, warm;
     int rounds;
@@ -161,29 +165,89 @@ static void csv_row(const struct bench *bench, const struct gt_problem *problem,
     gt_csv_end(csv);
 }
 
+static void json_row(const struct bench *bench, const char *problem, double weight,
+                     const struct winner *winner, const struct gt_trial *baseline, bool have,
+                     const char *point)
+{
+    const struct gt_trial *trial = &winner->trial;
+    cJSON *row = cJSON_CreateObject();
+
+    cJSON_AddItemToArray(bench->rows, row);
+    cJSON_AddStringToObject(row, "problem", problem);
+    cJSON_AddNumberToObject(row, "weight", weight);
+    cJSON_AddStringToObject(row, "kernel", winner->kernel->name);
+    cJSON_AddStringToObject(row, "point", point);
+    cJSON_AddNumberToObject(row, "us", trial->us);
+    if (trial->provenance == GT_MEASURED) {
+        cJSON_AddNumberToObject(row, "lo_us", trial->lo_us);
+        cJSON_AddNumberToObject(row, "hi_us", trial->hi_us);
+        cJSON_AddNumberToObject(row, "err_u", trial->err_u);
+    }
+    if (have) {
+        cJSON_AddNumberToObject(row, "baseline_us", baseline->us);
+        cJSON_AddNumberToObject(row, "ratio", baseline->us / trial->us);
+    }
+}
+
+/* A problem without figures, and why. */
+__attribute__((format(printf, 3, 4))) static void
+print_nothing(const struct bench *bench, const char *problem, const char *format, ...)
+{
+    char why[1100];
+    va_list args;
+    cJSON *row;
+
+    va_start(args, format);
+    vsnprintf(why, sizeof(why), format, args);
+    va_end(args);
+    if (!bench->json) {
+        fprintf(bench->session.cli->out, "%-34s %s\n", problem, why);
+        return;
+    }
+    row = cJSON_CreateObject();
+    cJSON_AddItemToArray(bench->rows, row);
+    cJSON_AddStringToObject(row, "problem", problem);
+    cJSON_AddStringToObject(row, "nothing", why);
+}
+
+static void print_line(const struct bench *bench, const struct gt_problem *problem,
+                       const char *text, const struct winner *winner,
+                       const struct gt_trial *baseline, bool have)
+{
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    char against[64] = "-", ratio[32] = "-";
+
+    if (have) {
+        snprintf(against, sizeof(against), "%.2f", baseline->us);
+        snprintf(ratio, sizeof(ratio), "%.3f", baseline->us / winner->trial.us);
+    }
+    gt_report_point(&point, winner->kernel, &winner->point);
+    fprintf(bench->session.cli->out, "%-34s %11.2f %9.2f %11s %8s  %s %s\n", text, winner->trial.us,
+            gt_problem_flops(problem) / winner->trial.us * 1e-6, against, ratio,
+            winner->kernel->name, point.text);
+    fflush(bench->session.cli->out);
+    gt_strbuf_release(&point);
+}
+
 static void print_row(struct bench *bench, const struct gt_problem *problem, double weight,
                       const struct winner *winner, const struct gt_trial *baseline, bool have)
 {
     struct gt_strbuf point = GT_STRBUF_INIT;
-    char text[GT_PROBLEM_TEXT_MAX], against[64] = "-", ratio[32] = "-";
+    char text[GT_PROBLEM_TEXT_MAX];
     double times = have ? baseline->us / winner->trial.us : 0;
 
     if (have) {
-        snprintf(against, sizeof(against), "%.2f", baseline->us);
-        snprintf(ratio, sizeof(ratio), "%.3f", times);
         bench->log_sum += weight * log(times);
         bench->weights += weight;
         bench->worst = bench->compared && bench->worst < times ? bench->worst : times;
         bench->compared++;
     }
     gt_problem_format(problem, text);
-    gt_report_point(&point, winner->kernel, &winner->point);
-    fprintf(bench->session.cli->out, "%-34s %11.2f %9.2f %11s %8s  %s %s\n", text, winner->trial.us,
-            gt_problem_flops(problem) / winner->trial.us * 1e-6, against, ratio,
-            winner->kernel->name, point.text);
-    fflush(bench->session.cli->out);
-    gt_strbuf_reset(&point);
     gt_point_format(&point, winner->kernel, &winner->point);
+    if (bench->json)
+        json_row(bench, text, weight, winner, baseline, have, point.text);
+    else
+        print_line(bench, problem, text, winner, baseline, have);
     csv_row(bench, problem, winner, baseline, have, point.text);
     bench->done++;
     gt_strbuf_release(&point);
@@ -222,8 +286,7 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
     if (rc)
         goto out;
     if (!winner.kernel) {
-        fprintf(bench->session.cli->out, "%-34s has no winner here; tune it, or give --budget\n",
-                text);
+        print_nothing(bench, text, "has no winner here; tune it, or give --budget");
         return GT_OK;
     }
     if (bench->session.measures) {
@@ -231,15 +294,15 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
         rc = compare(bench, &winner, problem, &baseline, &have, &why);
     }
     if (!rc && winner.trial.status != GT_STATUS_OK) {
-        fprintf(bench->session.cli->out, "%-34s winner failed: %s %s\n", text,
-                gt_status_name(winner.trial.status), winner.trial.detail);
+        print_nothing(bench, text, "winner failed: %s %s", gt_status_name(winner.trial.status),
+                      winner.trial.detail);
         return GT_OK;
     }
     if (!rc)
         print_row(bench, problem, weight, &winner, &baseline, have);
 out:
     if (only_this_problem(rc)) {
-        fprintf(bench->session.cli->out, "%-34s not compared: %s\n", text, why.msg);
+        print_nothing(bench, text, "not compared: %s", why.msg);
         return GT_OK;
     }
     if (rc && err)
@@ -247,12 +310,34 @@ out:
     return rc;
 }
 
-static int bench_all(struct bench *bench, const struct gt_problem *problem, const double *weight,
-                     size_t problems, struct gt_err *err)
+/* The document without its rows. */
+static int begin_json(struct bench *bench, struct gt_err *err)
+{
+    const struct gt_device *device = &bench->session.evaluator->device;
+
+    bench->json = cJSON_CreateObject();
+    cJSON_AddStringToObject(bench->json, "format", "gemmtune bench 1");
+    cJSON_AddStringToObject(bench->json, "device", device->name);
+    cJSON_AddNumberToObject(bench->json, "cc", device->cc);
+    cJSON_AddStringToObject(bench->json, "l2", bench->warm ? "warm" : "cold");
+    cJSON_AddBoolToObject(bench->json, "predicted", !bench->session.measures);
+    bench->rows = cJSON_AddArrayToObject(bench->json, "problems");
+    return bench->rows ? GT_OK : gt_err_nomem(err);
+}
+
+static int end_json(const struct bench *bench, struct gt_err *err)
+{
+    if (bench->compared && bench->weights > 0) {
+        cJSON_AddNumberToObject(bench->json, "mean_ratio", exp(bench->log_sum / bench->weights));
+        cJSON_AddNumberToObject(bench->json, "worst_ratio", bench->worst);
+    }
+    return gt_cmd_print_json(bench->session.cli, bench->json, err);
+}
+
+static void print_heading(const struct bench *bench)
 {
     const struct gt_session *session = &bench->session;
     FILE *out = session->cli->out;
-    int rc = GT_OK;
 
     fprintf(out, "%s (sm_%d), L2 %s: %s\n", session->evaluator->device.name,
             session->evaluator->device.cc, bench->warm ? "warm" : "cold",
@@ -260,6 +345,16 @@ static int bench_all(struct bench *bench, const struct gt_problem *problem, cons
                               : "PREDICTED by a model, nothing was measured");
     fprintf(out, "%-34s %11s %9s %11s %8s  winner\n", "problem",
             session->measures ? "measured us" : "predict. us", "TFLOP/s", "cuBLAS us", "x cuBLAS");
+}
+
+static int bench_all(struct bench *bench, const struct gt_problem *problem, const double *weight,
+                     size_t problems, struct gt_err *err)
+{
+    const struct gt_session *session = &bench->session;
+    int rc = GT_OK;
+
+    if (!bench->json)
+        print_heading(bench);
     for (size_t i = 0; i < problems && !rc; i++) {
         if (*session->cli->signals)
             rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted after %zu of %zu problems", i,
@@ -267,9 +362,9 @@ static int bench_all(struct bench *bench, const struct gt_problem *problem, cons
         else
             rc = bench_problem(bench, &problem[i], weight[i], err);
     }
-    if (bench->compared && bench->weights > 0)
-        fprintf(out, "%zu compared: geometric mean %.3f x cuBLAS, worst %.3f\n", bench->compared,
-                exp(bench->log_sum / bench->weights), bench->worst);
+    if (!bench->json && bench->compared && bench->weights > 0)
+        fprintf(session->cli->out, "%zu compared: geometric mean %.3f x cuBLAS, worst %.3f\n",
+                bench->compared, exp(bench->log_sum / bench->weights), bench->worst);
     return rc;
 }
 
@@ -304,9 +399,15 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         rc = gt_csv_new(&bench.csv, options->csv, csv_heading, err);
     else if (!rc && options->csv)
         rc = gt_err_set(err, GT_ENOGPU, "--csv holds measured times, but there is no GPU here");
+    if (!rc && cli->json)
+        rc = begin_json(&bench, err);
     if (!rc)
         rc = bench_all(&bench, problem, weight, problems, err);
     closed = gt_csv_close(bench.csv, rc ? NULL : err);
+    if (bench.json && !rc)
+        rc = end_json(&bench, err);
+    else
+        cJSON_Delete(bench.json);
     gt_session_close(&bench.session);
     free(bench.kernel);
     free(weight);

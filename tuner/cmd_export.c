@@ -147,6 +147,5 @@ const struct gt_command gt_command_export = {
     .option = option_table,
     .size = sizeof(struct options),
     .max_args = 0,
-    .json = true,
     .run = run,
 };

@@ -225,6 +225,5 @@ const struct gt_command gt_command_list = {
     .size = sizeof(struct options),
     .min_args = 1,
     .max_args = 1,
-    .json = true,
     .run = run,
 };

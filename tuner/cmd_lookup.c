@@ -179,6 +179,5 @@ const struct gt_command gt_command_lookup = {
     .size = sizeof(struct options),
     .min_args = 1,
     .max_args = 4096,
-    .json = true,
     .run = run,
 };

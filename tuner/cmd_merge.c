@@ -1,5 +1,8 @@
 /* cmd_merge.c - tune merge DB...: the union of databases, e.g. of several machines. */
+#include <cjson/cJSON.h>
+
 #include "../src/err.h"
+#include "cmd_json.h"
 #include "cmd_session.h"
 #include "commands.h"
 #include "options.h"
@@ -21,6 +24,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     const struct options *options = fields;
     const char *into = options->db ? options->db : DEFAULT_DB;
     struct gt_store *store = NULL;
+    cJSON *list = cli->json ? cJSON_CreateArray() : NULL, *item;
     int rc = gt_session_store(&store, into, GT_STORE_WRITE, err);
 
     for (int i = 0; i < argc && !rc; i++) {
@@ -30,8 +34,18 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         if (!rc && !cli->quiet)
             fprintf(cli->log, "%s: %lld trial%s taken into %s\n", argv[i], (long long)rows,
                     rows == 1 ? "" : "s", into);
+        if (rc || !cli->json)
+            continue;
+        item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "from", argv[i]);
+        cJSON_AddStringToObject(item, "into", into);
+        cJSON_AddNumberToObject(item, "trials", (double)rows);
+        cJSON_AddItemToArray(list, item);
     }
     gt_store_close(store);
+    if (cli->json && !rc)
+        return gt_cmd_print_json(cli, list, err);
+    cJSON_Delete(list);
     return rc;
 }
 

@@ -1,7 +1,6 @@
 /* cmd_recheck.c - tune recheck: are the stored winners still the fastest?  Each measured winner and
  * the best others of its problem run against each other anew, in a process that knows nothing of
  * the run that chose it. */
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,18 +8,14 @@
 #include "../src/problem.h"
 #include "../src/stats.h"
 #include "../src/strbuf.h"
-#include "cmd_csv.h"
-#include "cmd_json.h"
-#include "cmd_report.h"
+#include "cmd_recheck_report.h"
 #include "cmd_session.h"
 #include "commands.h"
 #include "progress.h"
 
 #define DEFAULT_LIMIT   50
 #define DEFAULT_RUNNERS 3
-#define MAX_RUNNERS     16
 #define DEFAULT_ROUNDS  61
-#define TOLERANCE       0.01 /* the times of two runs agree no better than that */
 
 struct options {
     struct gt_session_options session;
@@ -35,7 +30,7 @@ static const struct gt_option option_table[] = {
     {"limit", 'n', GT_OPTION_INTEGER, offsetof(struct options, limit), "N",
      "winners timed again, spread over the list if there are more (default: 50)", NULL, 1, 100000},
     {"runners-up", 0, GT_OPTION_INTEGER, offsetof(struct options, runners), "N",
-     "others timed beside each winner (default: 3)", NULL, 1, MAX_RUNNERS},
+     "others timed beside each winner (default: 3)", NULL, 1, GT_RECHECK_RUNNERS},
     {"rounds", 0, GT_OPTION_INTEGER, offsetof(struct options, rounds), "N",
      "paired rounds (default: 61)", NULL, 5, GT_MAX_SAMPLES},
     {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
@@ -43,37 +38,13 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-static const char csv_heading[] =
-    "device,problem,verdict,margin,kernel,point,stored_us,us,lo_us,hi_"
-    "us,runner_kernel,runner_point,runner_us,detail";
-
-/* What became of a winner.  The margin is what the best runner-up takes longer than the winner, as
- * a share: the median over the rounds, in which both ran. */
-enum verdict { HELD, LOST, FAILED, ALONE };
-static const char *const verdict_names[] = {"held", "lost", "failed", "alone"};
-
-/* A problem whose winner is to be timed again: its candidates, the winner first. */
-struct contest {
-    struct gt_problem problem;
-    char text[GT_PROBLEM_TEXT_MAX];
-    struct gt_candidate candidate[1 + MAX_RUNNERS];
-    struct gt_trial trial[1 + MAX_RUNNERS];
-    size_t count, wanted;
-    double stored_us, margin;
-    size_t best; /* the fastest runner-up; 0: none could be timed */
-    enum verdict verdict;
-};
-
 struct recheck {
     struct gt_session session;
     const struct options *options;
-    struct gt_csv *csv;
-    cJSON *json; /* rows; NULL: a table is printed instead */
+    struct gt_recheck_report report;
     bool warm;
     char (*problem)[GT_PROBLEM_TEXT_MAX]; /* those with a winner, in the order of an export */
     size_t problems, capacity;
-    size_t tally[4]; /* by verdict */
-    double worst;    /* margin of those that were timed */
 };
 
 /* ---- what is stored ---- */
@@ -134,14 +105,14 @@ static int find_problems(struct recheck *recheck, struct gt_err *err)
 
 struct collecting {
     const struct recheck *recheck;
-    struct contest *contest;
+    struct gt_contest *contest;
 };
 
 /* Rows come best first; one point may have a row for each driver it was timed with. */
 static int take_candidate(void *context, const struct gt_row *row, struct gt_err *err)
 {
     const struct collecting *collecting = context;
-    struct contest *contest = collecting->contest;
+    struct gt_contest *contest = collecting->contest;
     const struct gt_kernel *kernel = kernel_of(collecting->recheck, row);
     struct gt_candidate *to = &contest->candidate[contest->count];
     int rc;
@@ -164,7 +135,7 @@ static int take_candidate(void *context, const struct gt_row *row, struct gt_err
     return GT_OK;
 }
 
-static int find_candidates(const struct recheck *recheck, struct contest *contest,
+static int find_candidates(const struct recheck *recheck, struct gt_contest *contest,
                            struct gt_err *err)
 {
     const struct gt_row_filter filter = {.problem = contest->text,
@@ -188,7 +159,7 @@ static double margin_of(const struct gt_trial *x, const struct gt_trial *y)
     return count ? gt_median(ratio, count) - 1 : 0;
 }
 
-static void judge(struct contest *contest)
+static void judge(struct gt_contest *contest)
 {
     const struct gt_trial *trial = contest->trial;
 
@@ -197,16 +168,16 @@ static void judge(struct contest *contest)
             (!contest->best || trial[i].us < trial[contest->best].us))
             contest->best = i;
     if (trial[0].status != GT_STATUS_OK) {
-        contest->verdict = FAILED;
+        contest->verdict = GT_FAILED;
     } else if (!contest->best) {
-        contest->verdict = ALONE;
+        contest->verdict = GT_ALONE;
     } else {
         contest->margin = margin_of(&trial[0], &trial[contest->best]);
-        contest->verdict = contest->margin < -TOLERANCE ? LOST : HELD;
+        contest->verdict = contest->margin < -GT_RECHECK_TOLERANCE ? GT_LOST : GT_HELD;
     }
 }
 
-static int hold_contest(struct recheck *recheck, struct contest *contest, struct gt_err *err)
+static int hold_contest(struct recheck *recheck, struct gt_contest *contest, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = recheck->session.evaluator;
     int rounds = recheck->options->rounds ? (int)recheck->options->rounds : DEFAULT_ROUNDS;
@@ -220,119 +191,12 @@ static int hold_contest(struct recheck *recheck, struct contest *contest, struct
     return rc;
 }
 
-/* ---- what is shown ---- */
-
-static void print_line(const struct recheck *recheck, const struct contest *contest)
-{
-    FILE *out = recheck->session.cli->out;
-    const struct gt_trial *trial = contest->trial;
-    struct gt_strbuf point = GT_STRBUF_INIT;
-    char now[32] = "-", next[32] = "-", margin[32] = "-";
-
-    gt_report_point(&point, contest->candidate[0].kernel, &contest->candidate[0].point);
-    if (contest->verdict != FAILED)
-        snprintf(now, sizeof(now), "%.2f", trial[0].us);
-    if (contest->best)
-        snprintf(next, sizeof(next), "%.2f", trial[contest->best].us);
-    if (contest->verdict <= LOST)
-        snprintf(margin, sizeof(margin), "%+.2f %%", 100 * contest->margin);
-    fprintf(out, "%-34s %11.2f %11s %11s %10s  %-6s %s %s\n", contest->text, contest->stored_us,
-            now, next, margin, verdict_names[contest->verdict], contest->candidate[0].kernel->name,
-            point.text);
-    if (contest->verdict == FAILED)
-        fprintf(out, "%-34s %s: %s\n", "", gt_status_name(trial[0].status), trial[0].detail);
-    fflush(out);
-    gt_strbuf_release(&point);
-}
-
-static void csv_row(const struct recheck *recheck, const struct contest *contest, const char *point,
-                    const char *runner)
-{
-    const struct gt_trial *trial = contest->trial, *next = &trial[contest->best];
-    const struct gt_kernel *other = contest->candidate[contest->best].kernel;
-    bool ok = contest->verdict != FAILED;
-    struct gt_csv *csv = recheck->csv;
-
-    gt_csv_text(csv, recheck->session.evaluator->device.name);
-    gt_csv_text(csv, contest->text);
-    gt_csv_text(csv, verdict_names[contest->verdict]);
-    gt_csv_real(csv, contest->margin, 5, contest->verdict <= LOST);
-    gt_csv_text(csv, contest->candidate[0].kernel->name);
-    gt_csv_text(csv, point);
-    gt_csv_real(csv, contest->stored_us, 3, true);
-    gt_csv_real(csv, trial[0].us, 3, ok);
-    gt_csv_real(csv, trial[0].lo_us, 3, ok);
-    gt_csv_real(csv, trial[0].hi_us, 3, ok);
-    gt_csv_text(csv, contest->best ? other->name : "");
-    gt_csv_text(csv, contest->best ? runner : "");
-    gt_csv_real(csv, next->us, 3, contest->best > 0);
-    gt_csv_text(csv, ok ? "" : trial[0].detail);
-    gt_csv_end(csv);
-}
-
-static void json_row(const struct recheck *recheck, const struct contest *contest,
-                     const char *point, const char *runner)
-{
-    const struct gt_trial *trial = contest->trial;
-    cJSON *row = cJSON_CreateObject(), *other;
-
-    cJSON_AddItemToArray(recheck->json, row);
-    cJSON_AddStringToObject(row, "problem", contest->text);
-    cJSON_AddStringToObject(row, "verdict", verdict_names[contest->verdict]);
-    if (contest->verdict <= LOST)
-        cJSON_AddNumberToObject(row, "margin", contest->margin);
-    cJSON_AddStringToObject(row, "kernel", contest->candidate[0].kernel->name);
-    cJSON_AddStringToObject(row, "point", point);
-    cJSON_AddNumberToObject(row, "stored_us", contest->stored_us);
-    if (contest->verdict == FAILED) {
-        cJSON_AddStringToObject(row, "status", gt_status_name(trial[0].status));
-        cJSON_AddStringToObject(row, "detail", trial[0].detail);
-    } else {
-        cJSON_AddNumberToObject(row, "us", trial[0].us);
-        cJSON_AddNumberToObject(row, "lo_us", trial[0].lo_us);
-        cJSON_AddNumberToObject(row, "hi_us", trial[0].hi_us);
-    }
-    if (!contest->best)
-        return;
-    other = cJSON_AddObjectToObject(row, "runner_up");
-    cJSON_AddStringToObject(other, "kernel", contest->candidate[contest->best].kernel->name);
-    cJSON_AddStringToObject(other, "point", runner);
-    cJSON_AddNumberToObject(other, "us", trial[contest->best].us);
-}
-
-static int show(struct recheck *recheck, const struct contest *contest, struct gt_err *err)
-{
-    const struct gt_candidate *next = &contest->candidate[contest->best];
-    struct gt_strbuf point = GT_STRBUF_INIT, runner = GT_STRBUF_INIT;
-    int rc;
-
-    gt_point_format(&point, contest->candidate[0].kernel, &contest->candidate[0].point);
-    gt_point_format(&runner, next->kernel, &next->point);
-    rc = gt_strbuf_check(&point, err);
-    if (!rc)
-        rc = gt_strbuf_check(&runner, err);
-    if (!rc) {
-        if (recheck->json)
-            json_row(recheck, contest, point.text, runner.text);
-        else
-            print_line(recheck, contest);
-        csv_row(recheck, contest, point.text, runner.text);
-        if (contest->verdict <= LOST &&
-            (recheck->tally[HELD] + recheck->tally[LOST] == 0 || contest->margin < recheck->worst))
-            recheck->worst = contest->margin;
-        recheck->tally[contest->verdict]++;
-    }
-    gt_strbuf_release(&runner);
-    gt_strbuf_release(&point);
-    return rc;
-}
-
 /* ---- the command ---- */
 
 static int recheck_problem(struct recheck *recheck, const char *text, struct gt_err *err)
 {
     const struct options *options = recheck->options;
-    struct contest *contest = calloc(1, sizeof(*contest));
+    struct gt_contest *contest = calloc(1, sizeof(*contest));
     struct gt_err why = {0};
     int rc;
 
@@ -347,7 +211,7 @@ static int recheck_problem(struct recheck *recheck, const char *text, struct gt_
     if (!rc)
         rc = hold_contest(recheck, contest, &why);
     if (!rc)
-        rc = show(recheck, contest, err);
+        rc = gt_recheck_report_row(&recheck->report, contest, err);
     free(contest);
     if (why.code == GT_ETOOBIG) { /* another program has the memory; the rest may fit */
         fprintf(recheck->session.cli->log, "%s: not timed: %s\n", text, why.msg);
@@ -365,14 +229,6 @@ static int recheck_all(struct recheck *recheck, struct gt_err *err)
     size_t count = recheck->problems < limit ? recheck->problems : limit;
     int rc = GT_OK;
 
-    if (count && !recheck->json) {
-        fprintf(session->cli->out,
-                "%s (sm_%d), L2 %s: stored winners and the best others, timed side by side\n",
-                session->evaluator->device.name, session->evaluator->device.cc,
-                recheck->warm ? "warm" : "cold");
-        fprintf(session->cli->out, "%-34s %11s %11s %11s %10s  %-6s winner\n", "problem",
-                "stored us", "now us", "next us", "margin", "");
-    }
     for (size_t i = 0; i < count && !rc; i++) {
         const char *text = recheck->problem[i * recheck->problems / count];
 
@@ -381,19 +237,13 @@ static int recheck_all(struct recheck *recheck, struct gt_err *err)
         else
             rc = recheck_problem(recheck, text, err);
     }
-    if (count && !recheck->json)
-        fprintf(session->cli->out,
-                "%zu held, %zu lost by more than %.0f %%, %zu failed, %zu alone; worst margin "
-                "%+.2f %%\n",
-                recheck->tally[HELD], recheck->tally[LOST], 100 * TOLERANCE, recheck->tally[FAILED],
-                recheck->tally[ALONE], 100 * recheck->worst);
     return rc;
 }
 
 /* Exit codes 4 and 8. */
 static int conclude(const struct recheck *recheck, struct gt_err *err)
 {
-    size_t bad = recheck->tally[LOST] + recheck->tally[FAILED];
+    size_t bad = recheck->report.tally[GT_LOST] + recheck->report.tally[GT_FAILED];
 
     if (!recheck->problems)
         return gt_err_set(err, GT_EXIT_NOTHING,
@@ -412,7 +262,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         .options = options,
         .warm = options->session.l2 && strcmp(options->session.l2, "warm") == 0,
     };
-    int rc, closed;
+    int rc;
 
     (void)argc;
     (void)argv;
@@ -421,20 +271,14 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         rc = gt_session_open(&recheck.session, cli, &options->session, err);
     if (!rc && !recheck.session.measures)
         rc = gt_err_set(err, GT_ENOGPU, "recheck measures, but there is no GPU here to do it");
-    if (!rc && cli->json && !(recheck.json = cJSON_CreateArray()))
-        rc = gt_err_nomem(err);
     if (!rc)
         rc = find_problems(&recheck, err);
-    if (!rc && options->csv)
-        rc = gt_csv_new(&recheck.csv, options->csv, csv_heading, err);
+    if (!rc && recheck.problems)
+        rc = gt_recheck_report_open(&recheck.report, cli, &recheck.session.evaluator->device,
+                                    recheck.warm, options->csv, err);
     if (!rc)
         rc = recheck_all(&recheck, err);
-    closed = gt_csv_close(recheck.csv, rc ? NULL : err);
-    rc = rc ? rc : closed;
-    if (recheck.json && !rc)
-        rc = gt_cmd_print_json(cli, recheck.json, err);
-    else
-        cJSON_Delete(recheck.json);
+    rc = gt_recheck_report_close(&recheck.report, rc, err);
     if (!rc)
         rc = conclude(&recheck, err);
     gt_session_close(&recheck.session);
@@ -457,7 +301,6 @@ const struct gt_command gt_command_recheck = {
     .option = option_table,
     .size = sizeof(struct options),
     .max_args = 0,
-    .json = true,
     .finishes = true,
     .run = run,
 };

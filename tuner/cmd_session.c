@@ -3,12 +3,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../src/cache.h"
 #include "../src/err.h"
 #include "../src/near.h"
 #include "../src/problem.h"
 #include "../src/problemset.h"
+#include "narrow.h"
 #include "progress.h"
 #include "recording.h"
 #include "strategy.h"
@@ -26,6 +28,7 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
         .cache_dir = session->cache_dir,
         .kernels_dir = options->kernels_dir,
         .jobs = (int)options->jobs,
+        .space = options->space,
         .launch_deadline_s = (double)options->deadline,
         .compile_cpu_s = (double)options->compile_cpu,
         .compile_memory = options->compile_memory << 20,
@@ -154,6 +157,38 @@ int gt_session_no_replay(const struct gt_session_options *options, struct gt_err
         options->device);
 }
 
+/* Only the values of --values, in the kernels that take part. */
+static int narrow(struct gt_session *session, const struct gt_session_options *options,
+                  struct gt_err *err)
+{
+    const struct gt_kernel **list = NULL;
+    size_t count = 0;
+    int rc;
+
+    if (session->replays)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--values does not go with a recording; --space describes a part of it");
+    rc = gt_session_kernels(&list, &count, &session->kernels, options->kernels, err);
+    if (!rc)
+        rc = gt_narrow((struct gt_kernel *const *)list, count, options->values, err);
+    free(list);
+    return rc;
+}
+
+/* The winners this project ships are where a first sweep starts from. */
+static int load_shipped(struct gt_session *session, struct gt_err *err)
+{
+    char *path = NULL;
+    int rc = GT_OK;
+
+    if (asprintf(&path, "%s/db/shipped", session->cli->data_dir) < 0)
+        return gt_err_nomem(err);
+    if (access(path, F_OK) == 0)
+        rc = gt_table_load(&session->shipped, path, err);
+    free(path);
+    return rc;
+}
+
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err)
 {
@@ -164,12 +199,21 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     session->strategy = options->strategy;
     session->replays = is_replay(options);
     session->seed = options->seed ? (uint64_t)options->seed : DEFAULT_SEED;
-    if (options->arch)
+    if (options->space && !session->replays)
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "--space %s: a kernel described in T1 can only be searched in a recording: "
+                        "--device replay:FILE",
+                        options->space);
+    if (!rc && options->arch)
         rc = gt_arch_parse(options->arch, &cc, err);
     if (!rc)
         rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir, err);
+    if (!rc && options->values)
+        rc = narrow(session, options, err);
     if (!rc)
         rc = check_names(session, options, err);
+    if (!rc)
+        rc = load_shipped(session, err);
     if (!rc)
         rc = gt_cache_dir(&session->cache_dir, err);
     if (!rc)
@@ -210,6 +254,7 @@ void gt_session_close(struct gt_session *session)
     gt_evaluator_close(session->evaluator);
     gt_store_close(session->store);
     gt_kernels_release(&session->kernels);
+    gt_table_release(&session->shipped);
     free(session->cache_dir);
     memset(session, 0, sizeof(*session));
 }
@@ -408,6 +453,7 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
         .spares = spares,
         .evaluator = session->evaluator,
         .store = session->store,
+        .shipped = &session->shipped,
         .strategy = session->strategy,
         .budget = *budget,
         .seed = session->seed,

@@ -8,7 +8,8 @@
 #include "sweep.h"
 
 struct gt_session_options {
-    const char *arch, *device, *db, *kernels, *kernels_dir, *strategy, *budget, *baseline, *l2;
+    const char *arch, *device, *db, *kernels, *kernels_dir, *strategy, *budget, *baseline, *l2,
+        *space, *values;
     int64_t jobs, seed;
     int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
     int64_t slow;                                  /* times the best; 0: the default */
@@ -197,6 +198,7 @@ struct gt_session {
     struct gt_kernels kernels; /* all of them */
     struct gt_evaluator *evaluator;
     struct gt_store *store;
+    struct gt_table shipped;      /* winners of db/shipped */
     struct gt_progress *progress; /* NULL when quiet */
     char *cache_dir;
     const char *strategy;

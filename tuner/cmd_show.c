@@ -9,6 +9,7 @@
 #include "../src/problem.h"
 #include "../src/render.h"
 #include "cmd_session.h"
+#include "cmd_show_json.h"
 #include "commands.h"
 #include "options.h"
 
@@ -155,8 +156,10 @@ static void show_binary(FILE *out, const struct gt_candidate *candidate,
         fprintf(out, "  wgmma serialized: %s\n", reason);
 }
 
-static int show_compile(const struct gt_cli *cli, const struct gt_candidate *candidate,
-                        const struct gt_geometry *geometry, const char *source, struct gt_err *err)
+/* Compiles for show and its document; the binary's log tells why not. */
+static int compile(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
+                   const char *source, struct gt_binary *binary, int *nvrtc_version,
+                   struct gt_err *err)
 {
     const struct gt_kernel *kernel = candidate->kernel;
     const struct gt_compile_request request = {
@@ -169,23 +172,76 @@ static int show_compile(const struct gt_cli *cli, const struct gt_candidate *can
         .ptx = geometry->code_ptx,
         .max_registers = geometry->max_registers,
     };
-    struct gt_binary binary = {0};
     struct gt_nvrtc *nvrtc = NULL;
     int rc = gt_nvrtc_open(&nvrtc, err);
 
     if (rc)
-        goto out;
-    fprintf(cli->out, "\ncompiler: NVRTC %d.%d for sm_%d\n", gt_nvrtc_version(nvrtc) / 1000,
-            gt_nvrtc_version(nvrtc) % 1000 / 10, geometry->code_arch);
-    rc = gt_compile(nvrtc, &request, &binary, err);
+        return rc;
+    *nvrtc_version = gt_nvrtc_version(nvrtc);
+    rc = gt_compile(nvrtc, &request, binary, err);
+    gt_nvrtc_close(nvrtc);
+    return rc;
+}
+
+static int show_compile(const struct gt_cli *cli, const struct gt_candidate *candidate,
+                        const struct gt_geometry *geometry, const char *source, struct gt_err *err)
+{
+    struct gt_binary binary = {0};
+    int version = 0, rc = compile(candidate, geometry, source, &binary, &version, err);
+
+    if (version)
+        fprintf(cli->out, "\ncompiler: NVRTC %d.%d for sm_%d\n", version / 1000,
+                version % 1000 / 10, geometry->code_arch);
     if (rc == GT_OK && !geometry->code_ptx)
         show_binary(cli->out, candidate, geometry, &binary);
     if (binary.log && *binary.log && (rc == GT_ENVRTC || cli->verbose))
         fprintf(cli->out, "%s\n", binary.log);
-out:
     gt_binary_release(&binary);
-    gt_nvrtc_close(nvrtc);
     return rc;
+}
+
+static int not_valid(const struct gt_candidate *candidate, int broken, struct gt_err *err)
+{
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    int rc;
+
+    gt_point_format(&point, candidate->kernel, &candidate->point);
+    rc = gt_err_set(err, GT_EXIT_NOTHING, "%s %s is not valid here: %d constraint%s broken",
+                    candidate->kernel->name, point.text, broken, broken > 1 ? "s are" : " is");
+    gt_strbuf_release(&point);
+    return rc;
+}
+
+/* Everything of one candidate as one document, up to the stage that it reaches. */
+static int show_document(const struct gt_cli *cli, const struct options *options,
+                         const struct gt_candidate *candidate, const char *source,
+                         struct gt_err *err)
+{
+    struct gt_shown shown = {.candidate = candidate, .source = options->source ? source : NULL};
+    struct gt_binary binary = {0};
+    struct gt_geometry geometry;
+    int64_t slots[GT_MAX_SLOTS];
+    int failed = -1, rc = gt_candidate_slots(candidate, slots, err), printed;
+
+    shown.slots = slots;
+    if (!rc)
+        rc = gt_candidate_valid(candidate, &failed, err);
+    if (!rc && failed < 0)
+        rc = gt_candidate_geometry(candidate, &geometry, err);
+    if (rc)
+        return rc;
+    if (failed < 0)
+        shown.geometry = &geometry;
+    if (failed < 0 && !options->no_compile)
+        rc = compile(candidate, &geometry, source, &binary, &shown.nvrtc_version, err);
+    if (binary.log)
+        shown.binary = &binary;
+    printed = gt_show_json(cli, &shown, rc ? NULL : err);
+    gt_binary_release(&binary);
+    if (!rc && !printed && failed >= 0)
+        return gt_err_set(err, GT_EXIT_NOTHING, "the candidate is not valid here: %s",
+                          candidate->kernel->constraint[failed].why);
+    return rc ? rc : printed;
 }
 
 /* Everything of one candidate whose kernel, problem, device and point are known. */
@@ -199,8 +255,10 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
     int rc, broken = 0;
 
     rc = gt_render(&source, candidate, err);
-    if (rc || options->source) {
-        if (!rc)
+    if (rc || options->source || cli->json) {
+        if (!rc && cli->json)
+            rc = show_document(cli, options, candidate, source.text, err);
+        else if (!rc)
             fputs(source.text, cli->out);
         goto out;
     }
@@ -214,8 +272,7 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
     if (rc)
         goto out;
     if (broken) {
-        rc = gt_err_set(err, GT_EXIT_NOTHING, "%s %s is not valid here: %d constraint%s broken",
-                        candidate->kernel->name, point.text, broken, broken > 1 ? "s are" : " is");
+        rc = not_valid(candidate, broken, err);
         goto out;
     }
     rc = gt_candidate_geometry(candidate, &geometry, err);

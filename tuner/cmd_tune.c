@@ -28,6 +28,11 @@ static const struct gt_option option_table[] = {
     {"baseline", 0, GT_OPTION_TEXT, offsetof(struct options, session.baseline), "WHICH",
      "cublas (default): cuBLASLt's best answer is timed in the same run; none", "cublas|none", 0,
      0},
+    {"values", 0, GT_OPTION_TEXT, offsetof(struct options, session.values), "LIST",
+     "search only these values of the parameters named: TM=4|8,STAGES=2", NULL, 0, 0},
+    {"space", 0, GT_OPTION_TEXT, offsetof(struct options, session.space), "FILE",
+     "with --device replay: the kernel's space, described in T1 (default: the recorded points)",
+     NULL, 0, 0},
     {"slow", 0, GT_OPTION_INTEGER, offsetof(struct options, session.slow), "FACTOR",
      "give a candidate up if its first run takes more than FACTOR times the best (default: 1.5); "
      "1000 gives none up, for recordings",
@@ -148,6 +153,5 @@ const struct gt_command gt_command_tune = {
     .size = sizeof(struct options),
     .max_args = 0,
     .finishes = true,
-    .json = true,
     .run = run,
 };

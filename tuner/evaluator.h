@@ -34,6 +34,7 @@ struct gt_evaluator_options {
     double compile_cpu_s;     /* 0: 60 */
     double launch_deadline_s; /* floor of a trial's deadline; 0: 10 */
     bool baseline;            /* measure cuBLASLt */
+    const char *space;        /* replay: the T1 file of the kernel's space; NULL: as recorded */
     struct gt_bench_options bench;
     struct gt_evaluator_events events;
     /* Signals seen so far (NULL: none): a second one ends blocking calls with GT_EINTERRUPTED. */

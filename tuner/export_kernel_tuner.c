@@ -1,5 +1,5 @@
-/* export_kernel_tuner.c - a space as Kernel Tuner's cache file, for its dashboard, for
- * autotuning_methodology, and to be replayed (recording.h).
+/* export_kernel_tuner.c - a space as Kernel Tuner's cache file (its schema 1.1.0), for its
+ * dashboard, for autotuning_methodology, and to be replayed (recording.h).
  *
  * "time" is the median of the samples (Kernel Tuner writes their mean), in milliseconds; a failure
  * has the name of Kernel Tuner's error class there and in "__error__", and ours beside it. */
@@ -11,7 +11,9 @@
 
 static void begin(struct gt_strbuf *text, const struct gt_export_space *space)
 {
-    gt_strbuf_addf(text, "{\n%s,\n\"problem_size\":[%" PRId64 ",%" PRId64 ",%" PRId64 "],\n",
+    gt_strbuf_addf(text,
+                   "{\n\"schema_version\":\"1.1.0\",\n%s,\n\"problem_size\":[%" PRId64 ",%" PRId64
+                   ",%" PRId64 "],\n",
                    space->head.text, space->problem.m, space->problem.n, space->problem.k);
     gt_strbuf_add(text, "\"tune_params_keys\":[");
     for (size_t i = 0; i < space->params; i++) {

@@ -119,7 +119,7 @@ static void print_help(FILE *out, const struct gt_command *command)
         fputc('\n', out);
     }
     fprintf(out, "Options of every command:\n");
-    gt_options_help(out, common_options + !command->json); /* --json is the first */
+    gt_options_help(out, common_options);
     if (sweep)
         fprintf(out, "\n%s", exit_codes);
 }
@@ -204,10 +204,6 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
         else
             rc = gt_err_set(err, GT_ESYNTAX, "'%s' is one word too many; usage: tune %s",
                             argv[command->max_args], command->usage);
-        goto out;
-    }
-    if (cli->json && !command->json) {
-        rc = gt_err_set(err, GT_ESYNTAX, "tune %s has no --json form", command->name);
         goto out;
     }
     cli->colored = wants_color(cli);

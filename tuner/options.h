@@ -69,7 +69,6 @@ struct gt_command {
     const struct gt_option *option;
     size_t size; /* of the struct its options fill, zeroed before */
     int min_args, max_args;
-    bool json; /* it has a --json form; the others refuse the option */
     bool
         finishes; /* SIGINT and SIGTERM are counted in cli->signals instead of ending the program */
     /* GT_OK, an error code with err filled in, or a positive exit code. */

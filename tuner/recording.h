@@ -50,15 +50,18 @@ struct gt_recording {
  * also after a failure. */
 int gt_recording_load(struct gt_recording *recording, const char *path, struct gt_err *err);
 
-/* The same for text[0..length), text[length] is NUL, which came from `path`.  The text is changed:
- * NaN and Infinity, which Python writes and JSON has not, are replaced in place. */
+/* As for the T1 file `space` if it named the recording `path`. */
+int gt_recording_load_space(struct gt_recording *recording, const char *path, const char *space,
+                            struct gt_err *err);
+
+/* As gt_recording_load for text[0..length), text[length] is NUL, which came from `path`.  The text
+ * is changed: NaN and Infinity, which Python writes and JSON has not, are replaced in place. */
 int gt_recording_parse(struct gt_recording *recording, const char *path, char *text, size_t length,
                        struct gt_err *err);
 void gt_recording_release(struct gt_recording *recording); /* a zeroed one is accepted */
 
 /* The space of all recorded points, failed ones too; point i of the space is point i of the
- * recording.  GT_ECONFIG if two of them are the same.  Problem and device may be NULL for a caller
- * that has none. */
+ * recording.  Problem and device may be NULL for a caller that has none. */
 int gt_recording_space(struct gt_space *space, const struct gt_recording *recording,
                        const struct gt_problem *problem, const struct gt_device *device,
                        struct gt_err *err);

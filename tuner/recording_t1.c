@@ -17,7 +17,8 @@ static int recording_path(struct gt_strbuf *path, const struct gt_t1 *t1, const 
     if (!*t1->recording)
         return gt_err_set(err, GT_ECONFIG,
                           "%s describes a space and names no recording to answer from: add "
-                          "\"SimulationInput\": \"FILE\" to its KernelSpecification",
+                          "\"SimulationInput\": \"FILE\" to its KernelSpecification, or name "
+                          "it with --space beside --device replay:FILE",
                           t1_path);
     if (slash && *t1->recording != '/')
         gt_strbuf_add_bytes(path, t1_path, (size_t)(slash - t1_path) + 1);
@@ -124,23 +125,44 @@ static int answer_from(struct gt_recording *recording, const struct gt_t1 *t1, c
     return recording->kernel->name ? GT_OK : gt_err_nomem(err);
 }
 
-int gt_recording_load_t1(struct gt_recording *recording, const char *path, const char *text,
-                         size_t length, struct gt_err *err)
+/* from: the recording; NULL: the one that the T1 file names. */
+static int load(struct gt_recording *recording, const char *path, const char *text, size_t length,
+                const char *from, struct gt_err *err)
 {
-    struct gt_strbuf from = GT_STRBUF_INIT;
+    struct gt_strbuf named = GT_STRBUF_INIT;
     struct gt_t1 t1;
     int rc = gt_recording_begin(recording, err);
 
     if (rc)
         return rc;
     rc = gt_t1_parse(&t1, path, text, length, err);
+    if (!rc && !from)
+        rc = recording_path(&named, &t1, path, err);
     if (!rc)
-        rc = recording_path(&from, &t1, path, err);
-    if (!rc)
-        rc = answer_from(recording, &t1, from.text, err);
+        rc = answer_from(recording, &t1, from ? from : named.text, err);
     if (!rc)
         rc = sign(recording, text, length, err);
-    gt_strbuf_release(&from);
+    gt_strbuf_release(&named);
     gt_t1_release(&t1);
+    return rc;
+}
+
+int gt_recording_load_t1(struct gt_recording *recording, const char *path, const char *text,
+                         size_t length, struct gt_err *err)
+{
+    return load(recording, path, text, length, NULL, err);
+}
+
+int gt_recording_load_space(struct gt_recording *recording, const char *path, const char *space,
+                            struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    int rc;
+
+    *recording = (struct gt_recording){0};
+    rc = gt_recording_read_text(&text, space, err);
+    if (!rc)
+        rc = load(recording, space, text.text, text.length, path, err);
+    gt_strbuf_release(&text);
     return rc;
 }

@@ -70,19 +70,11 @@ static int on_launching(void *context, uint64_t id, struct gt_err *err)
 {
     struct gt_race *race = context;
     struct gt_flight *flight = find_flight(race, id);
-    struct gt_strbuf point = GT_STRBUF_INIT;
-    struct gt_trial_key key;
     int rc;
 
     if (!flight || flight->launched)
         return GT_OK;
-    gt_point_format(&point, flight->lane->kernel, &flight->candidate.point);
-    key = flight->lane->key;
-    key.point = point.text;
-    rc = gt_strbuf_check(&point, err);
-    if (!rc)
-        rc = gt_store_attempt(race->options->store, &key, err);
-    gt_strbuf_release(&point);
+    rc = gt_sweep_attempt(race, flight->lane, &flight->candidate.point, err);
     flight->launched = rc == GT_OK;
     return rc;
 }

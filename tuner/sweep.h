@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include "../db/store.h"
+#include "../src/table.h"
 #include "evaluator.h"
 
 /* When a sweep ends; 0: no bound of that kind. */
@@ -35,6 +36,7 @@ struct gt_sweep_options {
     size_t spares;
     struct gt_evaluator *evaluator; /* open; its events are set by the sweep */
     struct gt_store *store;         /* open for writing */
+    const struct gt_table *shipped; /* winners worth trying where they fit; NULL: none */
     const char *strategy;           /* NULL: GT_STRATEGY_DEFAULT */
     struct gt_budget budget;
     uint64_t seed;
@@ -54,6 +56,7 @@ struct gt_sweep_row {
     struct gt_point point;
     struct gt_trial trial;
     bool resumed; /* of an earlier run */
+    bool blamed;  /* an earlier run ended while it was sampled or in a final */
     bool tie;     /* the final cannot tell it from the first row */
 };
 

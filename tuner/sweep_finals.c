@@ -34,9 +34,13 @@ static struct gt_candidate candidate_of(const struct gt_race *race, const struct
 
 /* ---- stage 2 ---- */
 
-/* The best row that is not sampled yet and may still be the winner. */
+/* The best row that is not sampled yet and may still be the winner; before it, those that an
+ * earlier run did not survive. */
 static struct gt_sweep_row *next_to_sample(struct gt_sweep_result *result)
 {
+    for (size_t i = 0; i < result->rows; i++)
+        if (result->row[i].blamed)
+            return &result->row[i];
     for (size_t i = 0; i < result->rows && i < SAMPLED; i++) {
         if (result->row[i].trial.us > HOPELESS * result->row[0].trial.us)
             return NULL;
@@ -61,7 +65,9 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
             return gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
         snprintf(phase, sizeof(phase), "sampling %d of %d", ++sampled, SAMPLED);
         gt_sweep_show(race, phase, false);
-        rc = race->evaluator->ops->sample(race->evaluator, &candidate, &trial, err);
+        rc = gt_sweep_attempt(race, lane_of(race, candidate.kernel), &candidate.point, err);
+        if (!rc)
+            rc = race->evaluator->ops->sample(race->evaluator, &candidate, &trial, err);
         if (!rc)
             rc = gt_sweep_store(race, lane_of(race, candidate.kernel), &candidate.point, &trial,
                                 false, err);
@@ -224,16 +230,19 @@ static int run_final(struct gt_race *race, struct gt_err *err)
     size_t finalists = result->rows < FINALISTS ? result->rows : FINALISTS;
     struct gt_candidate candidate[FINALISTS];
     struct gt_trial trial[FINALISTS], baseline = {0};
-    int rc;
+    int rc = GT_OK;
 
     for (size_t i = 0; i < finalists; i++) {
         candidate[i] = candidate_of(race, &result->row[i]);
         trial[i] = result->row[i].trial;
     }
     gt_sweep_show(race, "final", true);
-    rc = race->evaluator->ops->final(race->evaluator, candidate, finalists,
-                                     rounds_for(result, finalists), trial,
-                                     result->have_baseline ? &baseline : NULL, err);
+    for (size_t i = 0; i < finalists && !rc; i++)
+        rc = gt_sweep_attempt(race, lane_of(race, candidate[i].kernel), &candidate[i].point, err);
+    if (!rc)
+        rc = race->evaluator->ops->final(race->evaluator, candidate, finalists,
+                                         rounds_for(result, finalists), trial,
+                                         result->have_baseline ? &baseline : NULL, err);
     for (size_t i = 0; i < finalists && !rc; i++)
         rc = gt_sweep_store(race, lane_of(race, candidate[i].kernel), &candidate[i].point,
                             &trial[i], false, err);

@@ -136,6 +136,9 @@ int gt_sweep_resume(struct gt_race *race, struct gt_lane *lane, struct gt_err *e
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
                     const struct gt_trial *trial, struct gt_err *err);
 /* Writes a trial to the store; later: with the next attempt, or when the sweep has to wait. */
+/* The point is about to be launched; durable when this returns. */
+int gt_sweep_attempt(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
+                     struct gt_err *err);
 int gt_sweep_store(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
                    const struct gt_trial *trial, bool later, struct gt_err *err);
 /* Puts a trial in its place among the best rows; one that is not ok leaves them. */

@@ -42,6 +42,22 @@ int gt_sweep_retry(struct gt_lane *lane, struct gt_retry retry, struct gt_err *e
     return GT_OK;
 }
 
+int gt_sweep_attempt(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
+                     struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_trial_key key = lane->key;
+    int rc;
+
+    gt_point_format(&text, lane->kernel, point);
+    key.point = text.text;
+    rc = gt_strbuf_check(&text, err);
+    if (!rc)
+        rc = gt_store_attempt(race->options->store, &key, err);
+    gt_strbuf_release(&text);
+    return rc;
+}
+
 int gt_sweep_store(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
                    const struct gt_trial *trial, bool later, struct gt_err *err)
 {
@@ -223,13 +239,23 @@ static int resume_attempt(struct resume *resume, const struct gt_point *point, s
         return rc;
     blamed = &resume->blamed[resume->blames++];
     *blamed = (struct blamed){*point, index, *trial};
-    if (trial->status == GT_STATUS_NONE) {
+    if (trial->status == GT_STATUS_NONE || trial->status == GT_STATUS_OK) {
         blamed->trial.status = GT_STATUS_FAULT;
         snprintf(blamed->trial.detail, sizeof(blamed->trial.detail),
                  "launched %d times, and each time the tuner did not live to see the end",
                  attempts);
     }
     return GT_OK;
+}
+
+/* Whatever ended the run, several candidates may have been at work: this one has to show that it
+ * can be sampled alone. */
+static void blame_row(struct gt_sweep_result *result, const struct gt_kernel *kernel,
+                      const struct gt_point *point)
+{
+    for (size_t i = 0; i < result->rows; i++)
+        if (same_row(&result->row[i], kernel, point))
+            result->row[i].blamed = true;
 }
 
 static int on_resume(void *context, const char *text, const struct gt_trial *trial, int attempts,
@@ -245,11 +271,14 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
     if (gt_point_parse(&point, lane->kernel, text, NULL) != GT_OK)
         return GT_OK; /* of a description that has changed without its values: not ours to judge */
     index = gt_space_find(&lane->space, &point);
-    if (!gt_status_final(trial->status))
+    if (!gt_status_final(trial->status) ||
+        (trial->status == GT_STATUS_OK && attempts >= GT_MAX_ATTEMPTS))
         return resume_attempt(resume, &point, index, trial, attempts, err);
     if (index != SIZE_MAX)
         gt_strategy_tell(lane->strategy, index, told(trial));
     rc = gt_sweep_rank(race, lane->kernel, &point, trial, true, err);
+    if (!rc && attempts)
+        blame_row(race->result, lane->kernel, &point);
     return rc ? rc : count(race, lane, trial, true, err);
 }
 

@@ -98,8 +98,36 @@ static int on_row(void *context, const struct gt_row *row, struct gt_err *err)
     return GT_OK;
 }
 
+/* The winners that this project ships for the arch, as if they were rows of the store: whatever
+ * template they were measured with, a point that is valid is worth trying. */
+static void offer_shipped(struct stored *stored)
+{
+    const struct gt_race *race = stored->race;
+    const struct gt_table *table = race->options->shipped;
+
+    if (!table || race->evaluator->ops->provenance == GT_REPLAYED)
+        return;
+    for (size_t i = 0; i < table->rows; i++) {
+        const struct gt_table_row *from = &table->row[i];
+        const struct gt_row row = {
+            .status = GT_STATUS_OK,
+            .problem = from->text,
+            .point = from->point,
+            .layout = gt_layout_name(gt_problem_layout(&from->problem)),
+            .m = from->problem.m,
+            .n = from->problem.n,
+            .k = from->problem.k,
+            .batch = from->problem.batch,
+        };
+
+        if (from->cc == race->evaluator->device.cc &&
+            strcmp(from->kernel, stored->picks->lane->kernel->name) == 0)
+            on_row(stored, &row, NULL);
+    }
+}
+
 /* The best known points of this problem on any device of the arch, predicted ones too, then the
- * winners of the nearest problems. */
+ * winners of the nearest problems, the user's and the shipped ones. */
 static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err *err)
 {
     struct stored stored = {.race = race, .picks = picks};
@@ -121,6 +149,7 @@ static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err 
     filter.winners_only = true;
     if (!rc)
         rc = gt_store_rows(race->options->store, &filter, on_row, &stored, err);
+    offer_shipped(&stored);
     for (size_t i = 0; i < stored.nears; i++)
         pick(picks, stored.near[i].point);
     return rc;

@@ -1,5 +1,5 @@
-/* emulate_hopper.h - the functions of hopper.cuh for the emulator (tests/emu/machine_async.c), which
- * also says where whoever waits in vain waits. */
+/* emulate_hopper.h - the functions of hopper.cuh for the emulator (tests/emu/machine_async.c),
+ * which also says where whoever waits in vain waits. */
 #ifndef GT_EMULATE_HOPPER_H
 #define GT_EMULATE_HOPPER_H
 
@@ -39,18 +39,18 @@ void gt_emu_wgmma_wait(int pending, const char *file, int line);
 #define gt_mbarrier_wait(barrier, parity)    gt_emu_mbarrier_wait(barrier, parity, GT_EMU_HERE)
 
 #define gt_tma_prefetch(map) ((void)(map))
-#define gt_tma_load_multicast(shared, map, barrier, x, y, z, ranks)                       \
-    do {                                                                                  \
-        const int gt_emu_at[3] = {x, y, z};                                               \
-        gt_emu_tma_load(shared, map, barrier, gt_emu_at, ranks, GT_EMU_HERE);             \
+#define gt_tma_load_multicast(shared, map, barrier, x, y, z, ranks)           \
+    do {                                                                      \
+        const int gt_emu_at[3] = {x, y, z};                                   \
+        gt_emu_tma_load(shared, map, barrier, gt_emu_at, ranks, GT_EMU_HERE); \
     } while (0)
 #define gt_tma_load(shared, map, barrier, x, y, z) \
     gt_tma_load_multicast(shared, map, barrier, x, y, z, 1u << gt_cluster_rank())
 #define gt_tma_fence() gt_emu_tma_fence()
-#define gt_tma_store(map, shared, x, y, z)                      \
-    do {                                                        \
-        const int gt_emu_at[3] = {x, y, z};                     \
-        gt_emu_tma_store(map, shared, gt_emu_at, GT_EMU_HERE);  \
+#define gt_tma_store(map, shared, x, y, z)                     \
+    do {                                                       \
+        const int gt_emu_at[3] = {x, y, z};                    \
+        gt_emu_tma_store(map, shared, gt_emu_at, GT_EMU_HERE); \
     } while (0)
 #define gt_tma_store_commit() gt_emu_tma_store_commit()
 

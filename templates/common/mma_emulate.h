@@ -137,7 +137,7 @@ struct gt_emu_e5m2 {
 
 /* Adds A B to the lane's elements of D: two of row `group` and, if A has 16 rows, two of group + 8.
  * IN_A, IN_B: registers of A and of B. */
-template <class IN, int ROWS, int IN_A, int IN_B, class D>
+template <class IN, int rows, int IN_A, int IN_B, class D>
 inline void gt_emu_mma(D *d, const unsigned *a, const unsigned *b, const char *file, int line)
 {
     typedef typename IN::value value;
@@ -153,13 +153,13 @@ inline void gt_emu_mma(D *d, const unsigned *a, const unsigned *b, const char *f
         own.b[i] = IN::get(b[i / E], i % E);
     const void *all = gt_emu_gather(&own, sizeof own, file, line);
     int group = GT_EMU_LANE / 4, member = GT_EMU_LANE % 4;
-    for (int i = 0; i < ROWS / 4; i++) {
+    for (int i = 0; i < rows / 4; i++) {
         int column = member * 2 + i % 2, lower = i / 2; /* of the two halves of the rows */
         D sum = 0;
         for (int k = 0; k < IN_B * HALF; k++) {
             int place = k % E, lane = k % HALF / E, half = k / HALF;
             sum += gt_emu_of_lane<part>(all, group * 4 + lane)
-                       ->a[(half * (ROWS / 8) + lower) * E + place] *
+                       ->a[(half * (rows / 8) + lower) * E + place] *
                    gt_emu_of_lane<part>(all, column * 4 + lane)->b[half * E + place];
         }
         d[i] += sum;
@@ -204,6 +204,15 @@ inline unsigned gt_round_tf32(unsigned bits)
     if ((bits & 0x7f800000u) == 0x7f800000u)
         return bits & 0x7fffffu ? 0x7fffffffu : bits;
     return (bits + 0x1000u) & 0xffffe000u;
+}
+
+inline unsigned gt_pick_bytes(unsigned x, unsigned y, unsigned selector)
+{
+    unsigned long long both = (unsigned long long)y << 32 | x;
+    unsigned picked = 0;
+    for (int i = 0; i < 4; i++)
+        picked |= (unsigned)(both >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+    return picked;
 }
 
 #endif

@@ -12,11 +12,11 @@
  *
  * A lane loads DEPTH pieces of VEC bytes of B ahead of those that it multiplies. A, of which a
  * block uses ROWS x PANEL elements at a time, waits in shared memory as floats. The sums of lanes
- * meet by shuffles, those of warps in shared memory and those of blocks (SPLITS of them share k) in
+ * meet by shuffles, those of warps in shared memory and those of blocks (SPLIT_K of them share k) in
  * the workspace, always in the same order. FP32 arithmetic; 8-bit integers by fours into 32 bits.
  */
 #ifndef ROWS
-#define ROWS 1 /* rows of D, at least M */
+#define ROWS 1 /* rows of D per block */
 #endif
 #ifndef VEC
 #define VEC 16 /* bytes of a load of B */
@@ -43,10 +43,10 @@
 #define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
 #endif
 #ifndef SPLIT_MODE
-#define SPLIT_MODE 0 /* split of k over blocks: 0 none, 1 through the workspace */
+#define SPLIT_MODE 0 /* split of k over blocks: 0 none, 1 through the workspace, 2 in a cluster */
 #endif
-#ifndef SPLITS
-#define SPLITS 1 /* blocks that share k */
+#ifndef SPLIT_K
+#define SPLIT_K 1 /* blocks that share k */
 #endif
 
 #include "skinny/gemv_operand.cuh"
@@ -58,11 +58,20 @@
 /* Four bytes from element i of a run on; fewer are followed by zeros. */
 GT_DEVICE unsigned quad(const Run &run, int i)
 {
-    unsigned word = 0;
+    if constexpr (V >= 4) {
+        union {
+            Run run;
+            unsigned word[V / 4];
+        } both;
+        both.run = run;
+        return both.word[i / 4];
+    } else {
+        unsigned word = 0;
 #pragma unroll
-    for (int e = 0; e < 4 && e < V; e++)
-        word |= (unsigned)(unsigned char)run.at[i + e] << 8 * e;
-    return word;
+        for (int e = 0; e < V; e++)
+            word |= (unsigned)(unsigned char)run.at[i + e] << 8 * e;
+        return word;
+    }
 }
 
 #if GT_TRANS_B
@@ -193,17 +202,9 @@ GT_DEVICE void sum_lanes(Sum (*sum)[SUMS])
                 sum[r][i] += __shfl_xor_sync(0xffffffffu, sum[r][i], bit);
 }
 
-/* A row of partial sums in the workspace, of one of the blocks that share k. */
-GT_DEVICE Sum *partial(const gt_args &args, long long split, long long batch, long long row)
+/* Puts the sums of lanes where `finish` takes them. */
+GT_DEVICE void gather(Sum (*sum)[SUMS], Sum *slices)
 {
-    return static_cast<Sum *>(args.workspace) +
-           ((split * args.batch + batch) * args.m + row) * args.n;
-}
-
-/* From the sums of lanes to D, or to the workspace. */
-GT_DEVICE void finish(const gt_args &args, long long batch, Sum (*sum)[SUMS], Sum *shared)
-{
-    const gt_typed_output output = gt_typed_output_of(args, batch);
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
 
     sum_lanes(sum);
@@ -213,20 +214,8 @@ GT_DEVICE void finish(const gt_args &args, long long batch, Sum (*sum)[SUMS], Su
         for (int r = 0; r < ROWS; r++)
 #pragma unroll
             for (int i = 0; i < SUMS; i++)
-                shared[(warp / WARPS_N * ROWS + r) * BLOCK_N + lane_column(warp, lane, i)] =
+                slices[(warp / WARPS_N * ROWS + r) * BLOCK_N + lane_column(warp, lane, i)] =
                     sum[r][i];
-    gt_sync();
-    for (int e = (int)threadIdx.x; e < ROWS * BLOCK_N; e += THREADS) {
-        long long row = e / BLOCK_N, column = blockIdx.x * (long long)BLOCK_N + e % BLOCK_N;
-        Sum total = 0;
-#pragma unroll
-        for (int w = 0; w < WARPS_K; w++)
-            total += shared[w * ROWS * BLOCK_N + e];
-        if (SPLIT_MODE == 0)
-            gt_typed_output_store<1>(output, row, column, &total);
-        else if (row < args.m && column < args.n)
-            partial(args, blockIdx.y, batch, row)[column] = total;
-    }
     gt_sync();
 }
 
@@ -272,26 +261,17 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
     GT_DYNAMIC_SHARED(unsigned char, shared);
     const long long tiles = gt_cdiv(gt_depth(args), TILE_K);
-    const long long first = tiles * blockIdx.y / SPLITS, last = tiles * (blockIdx.y + 1) / SPLITS;
+    const long long first = tiles * blockIdx.y / SPLIT_K, last = tiles * (blockIdx.y + 1) / SPLIT_K;
 
     for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
         Sum sum[ROWS][SUMS] = {};
         sum_tiles(args, batch, first, last, reinterpret_cast<Staged *>(shared), sum);
-        finish(args, batch, sum, reinterpret_cast<Sum *>(shared));
+        gather(sum, reinterpret_cast<Sum *>(shared));
+        finish(args, batch, reinterpret_cast<Sum *>(shared));
     }
 }
 
-/* Adds the partial sums of the workspace, in their order, into D. */
 GT_KERNEL_BOUNDS(reduce, 128, 1)
 {
-    const long long column = blockIdx.x * 128LL + threadIdx.x, row = blockIdx.y;
-
-    if (column < args.n)
-        for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
-            Sum total = 0;
-#pragma unroll 8
-            for (int split = 0; split < SPLITS; split++)
-                total += partial(args, split, batch, row)[column];
-            gt_typed_output_store<1>(gt_typed_output_of(args, batch), row, column, &total);
-        }
+    reduce_splits(args);
 }

@@ -18,12 +18,13 @@ constexpr int BLOCK_N = WARPS_N * WARP_N;
 constexpr int TILE_K = WARPS_K * WARP_K; /* values of k that a block takes at a time */
 constexpr int THREADS = 32 * WARPS_K * WARPS_N;
 
+#include "skinny/skinny_finish.cuh"
+
 static_assert(V >= 1 && PANEL % TILE_K == 0, "loads of whole elements, panels of whole tiles");
 static_assert(GT_TRANS_B ? DEPTH % COLUMNS == 0 : COLUMNS == 1 && DEPTH % 4 == 0,
               "whole steps; along n, k goes by fours");
 
 typedef gt_run<GT_IN, V> Run;
-typedef GT_ACCUMULATOR Sum;
 
 /* A as it lies in shared memory: floats, or bytes where products are taken by fours. */
 #if GT_TYPE == GT_S8
@@ -51,7 +52,7 @@ GT_DEVICE int lane_column(int warp, int lane, int i)
 GT_DEVICE Lane make_lane(const gt_args &args, long long batch)
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-    const long long first = blockIdx.x * (long long)BLOCK_N;
+    const long long first = block_column(args);
     const GT_IN *b = gt_typed_b(args, batch);
     Lane own;
 
@@ -133,12 +134,13 @@ template <int count>
 GT_DEVICE void stage_by(const gt_args &args, const GT_IN *a, long long first, Staged *panel)
 {
     constexpr int pieces = PANEL / count;
+    const long long first_row = block_row(args), rows = args.m - first_row;
 #pragma unroll 2
     for (int i = (int)threadIdx.x; i < ROWS * pieces; i += THREADS) {
         int row = i / pieces, k = i % pieces * count;
-        long long left = row < args.m ? gt_depth(args) - (first + k) : 0;
-        gt_run<GT_IN, count> run =
-            gt_load_run_masked<GT_IN, count>(a + gt_offset_a(args, row, first + k), left);
+        long long left = row < rows ? gt_depth(args) - (first + k) : 0;
+        gt_run<GT_IN, count> run = gt_load_run_masked<GT_IN, count>(
+            a + gt_offset_a(args, first_row + row, first + k), left);
 #pragma unroll
         for (int e = 0; e < count; e++)
             panel[row * PANEL + panel_place(k + e)] = staged(run.at[e]);

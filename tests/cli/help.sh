@@ -3,4 +3,4 @@ t --version
 t --help | head -n 4
 t show -h | head -n 1
 t list --help | tail -n 8
-t merge --help | tail -n 7
+t merge --help | tail -n 8

@@ -32,3 +32,9 @@ cat > mine.t1.json <<'T1'
   "SimulationInput": "again.json", "GlobalSize": {"X": "1"}, "LocalSize": {"X": "1"}}}
 T1
 t --device replay:mine.t1.json --strategy exhaustive --budget 100 --rows 2 --db t1.db
+sed 's/"SimulationInput": "again.json", //' mine.t1.json > bare.t1.json
+t --device replay:bare.t1.json -q
+t --device replay:again.json --space bare.t1.json --strategy exhaustive --budget 100 --rows 2 --db t1.db -q
+t --shape 64x64x64 --space bare.t1.json -q
+t --device replay:again.json --values TM=4 -q
+t --arch sm_90 --shape 64x64x64 --kernels simt_naive --values 'BM=64,CM=8' -q

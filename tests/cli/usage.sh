@@ -11,7 +11,6 @@ t list
 t list kernels kernels
 t list colours
 t show
-t show --json simt_naive
 t merge
 t --arch '' --shape 64x64x64
 t --arch sm_86 --shape 64x64x64 --kernels ,

@@ -11,12 +11,12 @@
 #include "fiber.h"
 #include "machine.h"
 
-#define WARP        32
-#define WARPGROUP   128
-#define MAX_THREADS 1024 /* of a block */
-#define MAX_CLUSTER 16   /* blocks */
-#define GATHER      128  /* bytes that a lane hands to its warp at most (mma_emulate.h) */
-#define PART_BARRIERS 16 /* of a block, number 0 is __syncthreads */
+#define WARP          32
+#define WARPGROUP     128
+#define MAX_THREADS   1024 /* of a block */
+#define MAX_CLUSTER   16   /* blocks */
+#define GATHER        128  /* bytes that a lane hands to its warp at most (mma_emulate.h) */
+#define PART_BARRIERS 16   /* of a block, number 0 is __syncthreads */
 
 struct index {
     unsigned x, y, z;
@@ -88,8 +88,8 @@ struct thread {
     enum wait wait;
     const char *file; /* of the barrier it waits at */
     int line;
-    int part, part_threads; /* AT_PART_BARRIER: which, of how many threads */
-    bool (*ready)(struct thread *thread);                                 /* AT_CONDITION */
+    int part, part_threads;               /* AT_PART_BARRIER: which, of how many threads */
+    bool (*ready)(struct thread *thread); /* AT_CONDITION */
     void (*explain)(char *text, size_t size, const struct thread *thread); /* what it waits for */
     unsigned exchanged;     /* its value in a shuffle */
     unsigned long gathered; /* how often it handed something to its warp */
@@ -118,7 +118,7 @@ struct block {
     void *dynamic_shared;
     struct static_array statics[16];
     size_t static_count;
-    struct async_block async; /* machine_async.c */
+    struct async_block async;                          /* machine_async.c */
     struct wgmma_group group[MAX_THREADS / WARPGROUP]; /* machine_wgmma.c */
 };
 
@@ -143,7 +143,8 @@ extern struct machine {
         gt_fiber_switch(&machine.running->fiber, &machine.scheduler);    \
     } while (0)
 
-/* The running thread goes on when ready() says so; explain() tells in a sentence what it waits for. */
+/* The running thread goes on when ready() says so; explain() tells in a sentence what it waits for.
+ */
 void gt_machine_wait_for(bool (*ready)(struct thread *thread),
                          void (*explain)(char *text, size_t size, const struct thread *thread),
                          const char *file, int line);

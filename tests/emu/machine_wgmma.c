@@ -160,8 +160,7 @@ static void forget(struct wgmma_group *group)
     unsigned long first = group->first;
     while (first < group->end && product(group, first)->done)
         first++;
-    memmove(group->products, product(group, first),
-            (group->end - first) * sizeof *group->products);
+    memmove(group->products, product(group, first), (group->end - first) * sizeof *group->products);
     group->first = first;
 }
 

@@ -39,12 +39,12 @@ static inline void test(struct proof *proof, bool ok, const char *format, ...)
 }
 
 /* How each kernel is called: by value, with its own type. */
-#define GT_PROOF_CALL(name, symbol, type)                         \
+#define GT_PROOF_CALL(name, symbol, type)                                \
     static inline void call_##symbol(const struct gt_emu_launch *launch) \
-    {                                                             \
-        void (*function)(type);                                   \
-        *(void **)&function = launch->entry;                      \
-        function(*(const type *)launch->args);                    \
+    {                                                                    \
+        void (*function)(type);                                          \
+        *(void **)&function = launch->entry;                             \
+        function(*(const type *)launch->args);                           \
     }
 GT_PROOF_MAP(GT_PROOF_CALL)
 #undef GT_PROOF_CALL
@@ -53,7 +53,7 @@ GT_PROOF_MAP(GT_PROOF_CALL)
     run(object, #kernel, call_##kernel, args, (unsigned[]){x, y, z})
 
 static inline void run(void *object, const char *name, void (*call)(const struct gt_emu_launch *),
-                const void *args, const unsigned grid[3])
+                       const void *args, const unsigned grid[3])
 {
     struct gt_err err;
     struct gt_emu_launch launch = {.call = call,
@@ -68,7 +68,8 @@ static inline void run(void *object, const char *name, void (*call)(const struct
     }
 }
 
-static inline void open_file(struct proof *proof, void **object, const char *folder, const char *name)
+static inline void open_file(struct proof *proof, void **object, const char *folder,
+                             const char *name)
 {
     char include[4096], source[4200], path[4200];
     struct gt_err err;
@@ -89,7 +90,7 @@ struct matrix {
 };
 
 static inline struct matrix typed(enum gt_dtype type, long long rows, long long cols, long long pad,
-                           long long batch, long long gap, size_t before)
+                                  long long batch, long long gap, size_t before)
 {
     long long ld = cols + pad, stride = rows * ld + gap;
     size_t elements = (size_t)((batch - 1) * stride + (rows - 1) * ld + cols);
@@ -105,13 +106,13 @@ static inline struct matrix typed(enum gt_dtype type, long long rows, long long 
 }
 
 static inline struct matrix matrix(long long rows, long long cols, long long pad, long long batch,
-                            long long gap, size_t before)
+                                   long long gap, size_t before)
 {
     return typed(GT_F32, rows, cols, pad, batch, gap, before);
 }
 
 static inline struct matrix filled(const struct proof *proof, struct matrix m, enum gt_fill kind,
-                            int range, unsigned seed)
+                                   int range, unsigned seed)
 {
     struct gt_fill_args args = {.to = m.span, .seed = seed, .kind = kind, .range = range};
     RUN(proof->fill, proof_fill, &args, 2, 3, 1);

@@ -161,8 +161,11 @@ static void test_cost_of_a_run(void **state)
                                                .arch = gt_gpu_device(f.gpu)->cc,
                                                .device_cc = gt_gpu_device(f.gpu)->cc};
 
-    geometry.launch[0] =
-        (struct gt_launch_geometry){"gemm", {1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0, -1};
+    geometry.launch[0] = (struct gt_launch_geometry){.entry = "gemm",
+                                                     .grid = {1, 1, 1},
+                                                     .block = {32, 1, 1},
+                                                     .cluster = {1, 1, 1},
+                                                     .carveout = -1};
     if (gt_compile(f.nvrtc, &request, &binary, &err) ||
         gt_module_load(&bare, f.gpu, binary.image, binary.size, &geometry, &err))
         fail_msg("%s", err.msg);

@@ -23,6 +23,8 @@ struct fake {
     struct gt_evaluator_ops ops;
     /* the script */
     int (*status_of)(const struct gt_candidate *candidate);
+    int (*sampling)(const struct gt_candidate *candidate); /* CRASH; NULL: nothing crashes there */
+    size_t finals_lost; /* so many finals are the end of the tuner */
     double (*us_of)(const struct gt_candidate *candidate);
     size_t signal_after; /* trials until SIGINT; 0: never */
     size_t drift_at;     /* number of the reference run from which on it is 10 % slower; 0: never */
@@ -137,8 +139,11 @@ static inline void fake_set_best(struct gt_evaluator *evaluator, double us)
 static inline int fake_sample(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
                               struct gt_trial *trial, struct gt_err *err)
 {
-    (void)err;
-    fake_of(evaluator)->sampled++;
+    struct fake *fake = fake_of(evaluator);
+
+    fake->sampled++;
+    if (fake->sampling && fake->sampling(candidate) == CRASH)
+        return gt_err_set(err, GT_EIO, "killed");
     make_trial(fake_of(evaluator), candidate, 2, 21, trial);
     return GT_OK;
 }
@@ -147,9 +152,9 @@ static inline int fake_final(struct gt_evaluator *evaluator, const struct gt_can
                              size_t count, int rounds, struct gt_trial *trial,
                              struct gt_trial *baseline, struct gt_err *err)
 {
-    (void)err;
     assert_true(rounds >= 21);
-    fake_of(evaluator)->finals++;
+    if (fake_of(evaluator)->finals++ < fake_of(evaluator)->finals_lost)
+        return gt_err_set(err, GT_EIO, "killed");
     for (size_t i = 0; i < count; i++)
         make_trial(fake_of(evaluator), &candidate[i], 3, FINALS, &trial[i]);
     if (baseline) {

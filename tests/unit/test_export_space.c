@@ -133,11 +133,21 @@ static void test_kernel_tuner_entry(void **state)
     text = export_text(f, GT_EXPORT_KT_CACHE);
     root = cJSON_Parse(text);
     assert_non_null(root);
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(root, "schema_version")), "1.1.0");
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(root, "objective")), "time");
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "problem_size")), 3);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(root, "tune_params_keys")), 2);
     cache = cJSON_GetObjectItem(root, "cache");
     assert_int_equal(cJSON_GetArraySize(cache), GT_STATUS_COUNT - 1);
+    for (entry = cache->child; entry; entry = entry->next) { /* what its schema requires */
+        static const char *const number[] = {"compile_time", "verification_time", "benchmark_time",
+                                             "strategy_time", "framework_time"};
+
+        assert_true(cJSON_HasObjectItem(entry, "time"));
+        assert_true(cJSON_IsString(cJSON_GetObjectItem(entry, "timestamp")));
+        for (size_t i = 0; i < 5; i++)
+            assert_true(cJSON_IsNumber(cJSON_GetObjectItem(entry, number[i])));
+    }
     entry = cJSON_GetObjectItem(cache, "1,7");
     assert_float_equal(cJSON_GetNumberValue(cJSON_GetObjectItem(entry, "P")), 1, 0);
     assert_float_equal(cJSON_GetNumberValue(cJSON_GetObjectItem(entry, "time")), 1.001, 1e-9);

@@ -50,6 +50,38 @@ static int do_strategies(struct gt_err *err)
     return rc;
 }
 
+/* A recording, a space in T1 that it answers for, and a second form of both kinds of values. */
+static int do_replay(struct gt_err *err)
+{
+    static const char *const file[] = {"t4.json", "t1.json"};
+    int rc = GT_OK;
+
+    for (int i = 0; i < 2 && !rc; i++) {
+        struct gt_evaluator_options options = {.jobs = 2};
+        struct gt_evaluator *evaluator = NULL;
+        char device[128];
+
+        snprintf(device, sizeof(device), "replay:%s/%s", at.s->folder, file[i]);
+        rc = gt_evaluator_open(&evaluator, device, &options, err);
+        if (!rc)
+            gt_evaluator_close(evaluator);
+    }
+    return rc;
+}
+
+static void write_recordings(const char *folder)
+{
+    write_file(folder, "t4.json",
+               "{\"results\": [{\"configuration\": {\"P\": 1, \"Q\": \"x\"}, \"times\": "
+               "{\"runtimes\": [1, 2]}, \"invalidity\": \"correct\"}]}");
+    write_file(folder, "t1.json",
+               "{\"ConfigurationSpace\": {\"TuningParameters\": [{\"Name\": \"P\", \"Values\": "
+               "\"[i for i in range(1, 3)]\"}, {\"Name\": \"Q\", \"Values\": \"['x', 'y']\"}], "
+               "\"Conditions\": [{\"Expression\": \"P * 2 < 9 and Q in ('x', 'y')\"}]}, "
+               "\"KernelSpecification\": {\"KernelName\": \"k\", \"SimulationInput\": "
+               "\"t4.json\"}}");
+}
+
 static int do_sweep(struct gt_err *err)
 {
     struct fake fake = new_fake(at.s, true);
@@ -88,6 +120,8 @@ static void test_every_allocation(void **state)
     gt_failmalloc_every("space", do_space, 8);
     gt_failmalloc_every("strategies", do_strategies, 12);
     gt_failmalloc_every("sweep", do_sweep, 60);
+    write_recordings(at.s->folder);
+    gt_failmalloc_every("replay", do_replay, 60);
     gt_space_release(&at.space);
     gt_kernel_free(at.kernel);
 }

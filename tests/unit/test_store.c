@@ -231,7 +231,7 @@ static void test_an_attempt_without_a_trial_blames_its_candidate(void **state)
     fixture_put(f, "BM=8", &trial);
     OK(f, gt_store_attempt(f->store, &f->key, &f->err));
     fixture_reopen(f, GT_STORE_WRITE);
-    snprintf(expected, sizeof(expected), "BM=16 0 2 0\nBM=64 %d 1 3\nBM=8 %d 2 3\n", GT_STATUS_OK,
+    snprintf(expected, sizeof(expected), "BM=16 0 2 0\nBM=64 %d 0 3\nBM=8 %d 2 3\n", GT_STATUS_OK,
              GT_STATUS_TIMEOUT);
     expect_resume(f, GT_MEASURED, expected);
     f->key.warm_l2 = true;

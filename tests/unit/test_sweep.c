@@ -180,6 +180,62 @@ static void test_a_death_in_the_last_attempt(void **state)
     close_bench(&bench);
 }
 
+static int crashes_sampled(const struct gt_candidate *candidate)
+{
+    return at(candidate, 10, 9) ? CRASH : GT_STATUS_OK;
+}
+
+static int64_t open_attempts(struct search *s, const struct bench *bench)
+{
+    int64_t open = -1;
+
+    OK(&s->err, gt_store_integer(bench->store->db, "test.db",
+                                 "SELECT count(*) FROM attempt WHERE open", &open, &s->err));
+    return open;
+}
+
+/* The tuner dies each time that it samples the best candidate: the third time is its last. */
+static void test_deaths_while_sampling(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    fake.sampling = crashes_sampled;
+    for (int i = 0; i < GT_MAX_ATTEMPTS; i++) {
+        assert_int_equal(run(&bench, &fake), GT_EIO);
+        assert_int_equal(open_attempts(s, &bench), 1);
+    }
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.status[GT_STATUS_FAULT], 1);
+    assert_true(stored_winner(&bench, true).us == 102);
+    assert_int_equal(open_attempts(s, &bench), 0);
+    assert_int_equal(fake.finals, 1);
+    close_bench(&bench);
+}
+
+/* It dies in finals: any of the candidates may have done it, so each is sampled alone first. */
+static void test_deaths_in_the_final(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    size_t sampled;
+
+    fake.finals_lost = GT_MAX_ATTEMPTS + 1;
+    for (size_t i = 0; i <= GT_MAX_ATTEMPTS; i++) {
+        sampled = fake.sampled;
+        assert_int_equal(run(&bench, &fake), GT_EIO);
+        assert_int_equal(open_attempts(s, &bench), 8);
+        assert_true(i == 0 || fake.sampled == sampled + 8);
+    }
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.status[GT_STATUS_FAULT], 0);
+    assert_true(stored_winner(&bench, true).us == 100);
+    assert_int_equal(open_attempts(s, &bench), 0);
+    close_bench(&bench);
+}
+
 static int hangs_twice(const struct gt_candidate *candidate)
 {
     static int launches;
@@ -481,6 +537,34 @@ static void test_a_disproved_best_is_forgotten(void **state)
     close_bench(&bench);
 }
 
+/* Only the point that the shipped table names is fast, and the budget is far too small to find it.
+ */
+static void test_shipped_winners_come_first(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_table_row row = {
+        .problem = s->problem,
+        .text = "64x64x64",
+        .kernel = "grid",
+        .point = "P=7,Q=5",
+        .cc = fake.evaluator.device.cc,
+    };
+    const struct gt_table shipped = {.row = &row, .rows = 1};
+
+    bench.options.budget.trials = 1;
+    bench.options.shipped = &shipped;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.seen[5 * SIDE + 7] + fake.seen[7 * SIDE + 5], 1);
+    row.kernel = "another";
+    row.point = "P=3,Q=9";
+    bench.options.budget.trials = 2;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.seen[3 * SIDE + 9] + fake.seen[9 * SIDE + 3], 0);
+    close_bench(&bench);
+}
+
 static void test_problems_without_an_answer(void **state)
 {
     struct search *s = *state;
@@ -547,6 +631,8 @@ int main(void)
         WITH_FOLDER(test_patience_and_time),
         WITH_FOLDER(test_a_deadly_candidate_is_blamed),
         WITH_FOLDER(test_a_death_in_the_last_attempt),
+        WITH_FOLDER(test_deaths_while_sampling),
+        WITH_FOLDER(test_deaths_in_the_final),
         WITH_FOLDER(test_tried_again_in_the_same_run),
         WITH_FOLDER(test_statuses),
         WITH_FOLDER(test_nothing_works),
@@ -558,6 +644,7 @@ int main(void)
         WITH_FOLDER(test_auto_learns_from_other_problems),
         WITH_FOLDER(test_drift_is_measured_again),
         WITH_FOLDER(test_a_disproved_best_is_forgotten),
+        WITH_FOLDER(test_shipped_winners_come_first),
         WITH_FOLDER(test_problems_without_an_answer),
         cmocka_unit_test(test_budgets),
     };

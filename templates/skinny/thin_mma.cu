@@ -1,0 +1,191 @@
+/* thin_mma.cu - products of up to 64 rows on tensor cores, every type they have: bound by the one
+ * reading of B.
+ *
+ *                  warps along n: 16 TILES columns each
+ *              +----------+----------+
+ *      warps   | warp 0   | warp 1   |  CHUNKS chunks of 64 bytes of k   The transposed product:
+ *      along k +----------+----------+                                   columns of D are the 16
+ * rows | warp 2   | warp 3   |                                   of an mma, rows of D its 8
+ *              +----------+----------+                                   columns.
+ *
+ * B goes from memory to registers once, a tile ahead of the arithmetic, in the order in which mma
+ * takes it (thin_operand.cuh). A, of which a block uses ROWS x PANEL elements at a time, waits in
+ * shared memory. The sums of warps, and of blocks that share k, meet as skinny_finish.cuh says. */
+#ifndef ROWS
+#define ROWS 16 /* rows of D per block: a multiple of 8 */
+#endif
+#ifndef TILES
+#define TILES 2 /* tiles of 16 columns per warp */
+#endif
+#ifndef VEC
+#define VEC 16 /* bytes of a load of B */
+#endif
+#ifndef CHUNKS
+#define CHUNKS 2 /* chunks of k that a warp has on their way */
+#endif
+#ifndef WARPS_K
+#define WARPS_K 4 /* warps that share k */
+#endif
+#ifndef WARPS_N
+#define WARPS_N 2 /* warps side by side along the columns of D */
+#endif
+#ifndef PANEL
+#define PANEL 512 /* values of k whose A is in shared memory */
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
+#endif
+#ifndef SPLIT_MODE
+#define SPLIT_MODE 0 /* split of k over blocks: 0 none, 1 through the workspace, 2 in a cluster */
+#endif
+#ifndef SPLIT_K
+#define SPLIT_K 1 /* blocks that share k */
+#endif
+#ifndef GT_TYPE
+#define GT_TYPE 2 /* f16: there is no tensor core for the usual default */
+#endif
+
+#include "skinny/thin_operand.cuh"
+#include "common/mma.cuh"
+
+constexpr int EIGHTS = ROWS / 8; /* groups of rows of D */
+
+typedef Sum Accumulator[EIGHTS][TILES][4];
+
+/* The products of two words along k: b has columns group and group + 8 of the first, then of the
+ * second word; a has a row of A. */
+GT_DEVICE void multiply(Sum (&sum)[4], const unsigned (&b)[4], const unsigned (&a)[2])
+{
+#if GT_TYPE == GT_F16 && !defined(GT_EMULATE) && __CUDA_ARCH__ < 800
+    const unsigned b0[2] = {b[0], b[1]}, b1[2] = {b[2], b[3]}, a0[1] = {a[0]}, a1[1] = {a[1]};
+    mma_m16n8k8_f16_f32(sum, b0, a0);
+    mma_m16n8k8_f16_f32(sum, b1, a1);
+#elif GT_TYPE == GT_F16 || WIDENED
+    mma_m16n8k16_f16_f32(sum, b, a);
+#elif GT_TYPE == GT_BF16
+    mma_m16n8k16_bf16_f32(sum, b, a);
+#elif GT_TYPE == GT_TF32
+    const unsigned b_tf32[4] = {gt_round_tf32(b[0]), gt_round_tf32(b[1]), gt_round_tf32(b[2]),
+                                gt_round_tf32(b[3])};
+    const unsigned a_tf32[2] = {gt_round_tf32(a[0]), gt_round_tf32(a[1])};
+    mma_m16n8k8_tf32_f32(sum, b_tf32, a_tf32);
+#elif GT_TYPE == GT_S8
+    mma_m16n8k32_s8_s32(sum, b, a);
+#endif
+}
+
+/* A lane's part of a chunk of B in the order in which mma takes it. */
+GT_DEVICE void arrange(const Piece &piece, unsigned (&b)[STEPS][TILES][4])
+{
+#pragma unroll
+    for (int q = 0; q < 4; q++) {
+        unsigned word[RUN];
+        words_of(piece, q, word);
+#pragma unroll
+        for (int i = 0; i < RUN; i++)
+            if (WIDENED)
+                widen(word[i], b[q % STEPS][i / 2][i % 2], b[q % STEPS][i / 2][2 + i % 2]);
+            else
+                b[q / 2][i / 2][q % 2 * 2 + i % 2] = word[i];
+    }
+}
+
+/* Adds the products of a lane's pieces of B and those of A, whose first row and k `panel` names. */
+GT_DEVICE void accumulate(const Piece *piece, const unsigned char *panel, Accumulator &sum)
+{
+#pragma unroll
+    for (int c = 0; c < CHUNKS; c++) {
+        unsigned b[STEPS][TILES][4];
+        arrange(piece[c], b);
+#pragma unroll
+        for (int x = 0; x < EIGHTS; x++)
+#pragma unroll
+            for (int s = 0; s < STEPS; s += 2) {
+                const uint4 a = *reinterpret_cast<const uint4 *>(
+                    panel + x * 8 * PITCH + c * CHUNK * (int)sizeof(Taken) + s * 8);
+                const unsigned first[2] = {a.x, a.y}, second[2] = {a.z, a.w};
+#pragma unroll
+                for (int t = 0; t < TILES; t++) {
+                    multiply(sum[x][t], b[s][t], first);
+                    multiply(sum[x][t], b[s + 1][t], second);
+                }
+            }
+    }
+}
+
+/* Adds the products of tiles first .. last-1.  Of whole tiles the next is on its way while one is
+ * multiplied; the others, the last or those beside the matrix, are fetched with care. */
+GT_DEVICE void sum_tiles(const gt_args &args, long long batch, long long first, long long last,
+                         unsigned char *panel, Accumulator &sum)
+{
+    constexpr int PANEL_TILES = PANEL / TILE_K;
+    const Lane lane = make_lane(args, batch);
+    const unsigned char *own =
+        panel + (int)threadIdx.x % 32 / 4 * PITCH + lane.k * (int)sizeof(Taken);
+    const long long in_k = gt_depth(args) / TILE_K;
+    const long long whole = !columns_exist(args) ? 0 : in_k < last ? in_k : last;
+    Piece now[CHUNKS], next[CHUNKS];
+
+    if (first < whole)
+        fetch<true>(args, lane, first * TILE_K, next);
+    for (long long begin = first; begin < last; begin += PANEL_TILES) {
+        long long end = begin + PANEL_TILES < last ? begin + PANEL_TILES : last, tile = begin;
+        if (begin > first)
+            gt_sync(); /* the panel has been read */
+        stage(args, gt_typed_a(args, batch), begin * TILE_K, panel);
+        cp_async_wait<0>();
+        gt_sync();
+#pragma unroll 2
+        for (; tile < end && tile < whole; tile++) {
+#pragma unroll
+            for (int c = 0; c < CHUNKS; c++)
+                now[c] = next[c];
+            if (tile + 1 < whole)
+                fetch<true>(args, lane, (tile + 1) * TILE_K, next);
+            accumulate(now, own + (tile - begin) * TILE_K * (int)sizeof(Taken), sum);
+        }
+#pragma unroll 1
+        for (; tile < end; tile++) {
+            fetch<false>(args, lane, tile * TILE_K, now);
+            accumulate(now, own + (tile - begin) * TILE_K * (int)sizeof(Taken), sum);
+        }
+    }
+}
+
+/* Puts the sums of lanes where `finish` takes them. */
+GT_DEVICE void gather(const Accumulator &sum, Sum *slices)
+{
+    const int warp = (int)threadIdx.x / 32, group = (int)threadIdx.x % 32 / 4;
+    Sum *slice = slices + warp / WARPS_N * ROWS * BLOCK_N + warp % WARPS_N * WARP_N;
+
+    gt_sync(); /* the panel has been read */
+#pragma unroll
+    for (int x = 0; x < EIGHTS; x++)
+#pragma unroll
+        for (int t = 0; t < TILES; t++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                int row = x * 8 + (int)threadIdx.x % 4 * 2 + e % 2;
+                slice[row * BLOCK_N + column_in_warp(group, t, e / 2)] = sum[x][t][e];
+            }
+    gt_sync();
+}
+
+GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
+{
+    GT_DYNAMIC_SHARED(unsigned char, shared);
+    const long long tiles = gt_cdiv(gt_depth(args), TILE_K);
+    const long long first = tiles * blockIdx.y / SPLIT_K, last = tiles * (blockIdx.y + 1) / SPLIT_K;
+
+    for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
+        Accumulator sum = {};
+        sum_tiles(args, batch, first, last, shared, sum);
+        gather(sum, reinterpret_cast<Sum *>(shared));
+        finish(args, batch, reinterpret_cast<Sum *>(shared));
+    }
+}
+
+GT_KERNEL_BOUNDS(reduce, 128, 1)
+{
+    reduce_splits(args);
+}
