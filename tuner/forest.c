@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NODES  (2 * GT_FOREST_SEEN)
-#define LEAF   2 /* observations that are not split any more */
+#define NODES (2 * GT_FOREST_SEEN)
+#define LEAF  2 /* observations that are not split any more */
 #define DRAWS 8 /* drawn at random; the best of them is taken */
 
 /* A tree in the making. */
