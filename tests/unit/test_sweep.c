@@ -481,6 +481,52 @@ static void test_auto_learns_from_other_problems(void **state)
     close_bench(&bench);
 }
 
+/* Heavier problems come first; those alike in the order given. */
+static double of_any_size(const struct gt_candidate *candidate)
+{
+    static int64_t turn, last;
+
+    if (candidate->problem->m != last)
+        turn++;
+    last = candidate->problem->m;
+    return bowl(candidate) + (double)turn; /* the later, the slower: the store tells the order */
+}
+
+static void test_weights_decide_the_order(void **state)
+{
+    const double weight[] = {1, 3, 0, 3};
+    const int64_t expected[] = {200, 400, 100, 300};
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem problem[4];
+    struct gt_sweep_result result[4] = {{0}};
+    double us[4];
+
+    for (int i = 0; i < 4; i++)
+        gt_problem_init(&problem[i], 100 * (i + 1), 64, 64);
+    fake.us_of = of_any_size;
+    fake.evaluator.ops = &fake.ops;
+    fake.evaluator.state = &fake;
+    bench.options.kernel = (const struct gt_kernel *const *)bench.kernel;
+    bench.options.evaluator = &fake.evaluator;
+    bench.options.signals = &fake.signals;
+    bench.options.problem = problem;
+    bench.options.weight = weight;
+    bench.options.problems = 4;
+    OK(&s->err, gt_sweep_run(&bench.options, result, &s->err));
+    for (int i = 0; i < 4; i++) {
+        size_t at = (size_t)(expected[i] / 100 - 1);
+
+        us[i] = result[at].row[0].trial.us;
+        if (i > 0)
+            assert_true(us[i] > us[i - 1]);
+    }
+    for (int i = 0; i < 4; i++)
+        gt_sweep_result_release(&result[i]);
+    close_bench(&bench);
+}
+
 static double nearly_flat(const struct gt_candidate *candidate)
 {
     return 100 + bowl(candidate) / 100;
@@ -642,6 +688,7 @@ int main(void)
         WITH_FOLDER(test_predicted_beside_measured),
         WITH_FOLDER(test_kernels_share_the_budget),
         WITH_FOLDER(test_auto_learns_from_other_problems),
+        WITH_FOLDER(test_weights_decide_the_order),
         WITH_FOLDER(test_drift_is_measured_again),
         WITH_FOLDER(test_a_disproved_best_is_forgotten),
         WITH_FOLDER(test_shipped_winners_come_first),
