@@ -111,8 +111,7 @@ static int apply(struct gt_kernel *const *kernel, size_t kernels, const struct p
     return known ? GT_OK : unknown(kernel, kernels, part, err);
 }
 
-int gt_narrow(struct gt_kernel *const *kernel, size_t kernels, const char *text,
-              struct gt_err *err)
+int gt_narrow(struct gt_kernel *const *kernel, size_t kernels, const char *text, struct gt_err *err)
 {
     struct part part;
     int rc = GT_OK;

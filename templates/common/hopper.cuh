@@ -40,13 +40,13 @@ GT_DEVICE void gt_mbarrier_publish()
 
 GT_DEVICE void gt_mbarrier_arrive(gt_mbarrier *barrier)
 {
-    asm volatile(
-        "mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(gt_shared_address(barrier))
-        : "memory");
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(gt_shared_address(barrier))
+                 : "memory");
 }
 
-/* Arrives at the same barrier of block `rank` of the cluster.  It says that this thread has read what
- * it waited for, not that what it wrote can be seen there: that would take a fence of the whole GPU
+/* Arrives at the same barrier of block `rank` of the cluster.  It says that this thread has read
+ * what it waited for, not that what it wrote can be seen there: that would take a fence of the
+ * whole GPU
  * (.release.cluster). */
 GT_DEVICE void gt_mbarrier_arrive_at(gt_mbarrier *barrier, unsigned rank)
 {
@@ -62,10 +62,10 @@ GT_DEVICE void gt_mbarrier_arrive_at(gt_mbarrier *barrier, unsigned rank)
 /* Arrives, and announces that `bytes` more will come before the phase is complete. */
 GT_DEVICE void gt_mbarrier_expect(gt_mbarrier *barrier, unsigned bytes)
 {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                     gt_shared_address(barrier)),
-                 "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(gt_shared_address(barrier)),
+        "r"(bytes)
+        : "memory");
 }
 
 /* Waits until the phase of this parity is complete.  A barrier in its first phase counts as having
@@ -109,12 +109,12 @@ GT_DEVICE void gt_tma_load(void *shared, const gt_map *map, gt_mbarrier *barrier
 GT_DEVICE void gt_tma_load_multicast(void *shared, const gt_map *map, gt_mbarrier *barrier, int x,
                                      int y, int z, unsigned ranks)
 {
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
-                 ".multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(
-                     gt_shared_address(shared)),
-                 "l"(map), "r"(gt_shared_address(barrier)), "r"(x), "r"(y), "r"(z),
-                 "h"((unsigned short)ranks)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(gt_shared_address(shared)),
+        "l"(map), "r"(gt_shared_address(barrier)), "r"(x), "r"(y), "r"(z),
+        "h"((unsigned short)ranks)
+        : "memory");
 }
 
 /* What the thread's ordinary stores wrote to shared memory becomes visible to TMA; between them and
@@ -190,11 +190,10 @@ template <int count> GT_DEVICE void gt_registers_take()
  * 2 * (l % 4) and the next of row l / 4 of matrix i. */
 GT_DEVICE void gt_stmatrix_x4(void *row, const unsigned *word)
 {
-    asm volatile(
-        "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-            gt_shared_address(row)),
-        "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3])
-        : "memory");
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                     gt_shared_address(row)),
+                 "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3])
+                 : "memory");
 }
 
 /* ---- launches that overlap ---- */

@@ -23,8 +23,8 @@ GT_DEVICE void release(const ring &ring, int stage)
     if (CLUSTER == 1) {
         if (thread == 0)
             gt_mbarrier_arrive(ring.empty + stage);
-    } else if (thread < CLUSTER && (thread % CLUSTER_M == cluster_row() ||
-                                    thread / CLUSTER_M == cluster_column())) {
+    } else if (thread < CLUSTER &&
+               (thread % CLUSTER_M == cluster_row() || thread / CLUSTER_M == cluster_column())) {
         gt_mbarrier_arrive_at(ring.empty + stage, (unsigned)thread);
     }
 }

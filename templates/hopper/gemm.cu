@@ -2,23 +2,28 @@
  * e4m3, e5m2 and s8.
  *
  *       128 bytes of k          BN
- *      +---+---+---+    +---------------+     Blocks stay: each computes tile after tile of D, in the
- *   BM | 0 | 1 | 2 |    |  consumer 0   |     order of schedule.cuh. One thread, the producer, keeps
+ *      +---+---+---+    +---------------+     Blocks stay: each computes tile after tile of D, in
+ * the BM | 0 | 1 | 2 |    |  consumer 0   |     order of schedule.cuh. One thread, the producer,
+ * keeps
  *      +---+---+---+    +---------------+     a ring of STAGES stages of A and B filled by TMA; the
- *        stages of A    |  consumer 1   |     CONSUMERS warpgroups multiply what has arrived, straight
+ *        stages of A    |  consumer 1   |     CONSUMERS warpgroups multiply what has arrived,
+ * straight
  *      +---+---+---+    +---------------+     from shared memory, and store.
  *   BN | 0 | 1 | 2 |         of D
  *      +---+---+---+        full[s]:  producer and TMA -> consumers: stage s has arrived
- *        stages of B        empty[s]: consumers -> producers of the cluster: stage s may be refilled
+ *        stages of B        empty[s]: consumers -> producers of the cluster: stage s may be
+ * refilled
  *
  * PINGPONG 0: the consumers share a tile, rows divided. 1: they take whole tiles by turns, so that
  * one stores while the other multiplies.
  *
  * A cluster of CLUSTER_M x CLUSTER_N blocks computes as many neighbouring tiles. Blocks in a row of
- * it need the same A: each loads a part of it into the shared memory of all; likewise B in a column.
+ * it need the same A: each loads a part of it into the shared memory of all; likewise B in a
+ * column.
  *
  * SPLIT 1: the depth is divided over SPLITS blocks, whose sums go to the workspace; the entry
- * `reduce` adds them in the order of k.
+ * `reduce` adds them in the order of k. SPLIT 2: those blocks are a cluster, which has one tile and
+ * adds the sums through its shared memory.
  *
  * TMA wants rows at multiples of 16 bytes, wgmma 8-bit types and tf32 along k: other operands are
  * copied into the workspace first (PACK_A, PACK_B). */
@@ -57,11 +62,14 @@
 #ifndef VEC_C
 #define VEC_C 1 /* elements that a thread's own store to D may have */
 #endif
+#ifndef READ_C
+#define READ_C 0 /* 1: beta is not 0 (SPLIT: that is the entry reduce's concern) */
+#endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks that share an SM */
 #endif
 #ifndef SPLIT
-#define SPLIT 0 /* 1: the depth is divided over SPLITS blocks */
+#define SPLIT 0 /* 1: the depth is divided over SPLITS blocks, 2: which are a cluster */
 #endif
 #ifndef GROUP
 #define GROUP args.launch[0] /* tile rows (columns with ORDER 1) of a raster group */
@@ -88,12 +96,14 @@
 #include "hopper/schedule.cuh"
 #include "hopper/produce.cuh"
 #include "hopper/consume.cuh"
-#include "hopper/store.cuh"
+#include "hopper/finish.cuh"
 #include "hopper/reduce.cuh"
+#include "hopper/store.cuh"
 
 #if PACK_A
 GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 4)
 {
+    gt_launch_next();
     gt_pack_a(args);
 }
 #endif
@@ -101,7 +111,9 @@ GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 4)
 #if PACK_B
 GT_KERNEL_BOUNDS(pack_b, GT_PACK_THREADS, 4)
 {
+    gt_launch_next();
     gt_pack_b(args);
+    gt_launch_wait(); /* who waits for this launch waits for the one of A, too */
 }
 #endif
 
@@ -130,7 +142,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const ring 
     position position;
     int number = 0; /* of the block's tile */
 
-    for (unsigned index = schedule.first(); index < schedule.tiles; index += schedule.step()) {
+    for (unsigned index = schedule.first; index < schedule.tiles; index += schedule.step) {
         const work work = schedule.work_of(args, index);
         if (PINGPONG && number % CONSUMERS != consumer) {
             position.skip(work.steps);
@@ -143,6 +155,10 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const ring 
         multiply(ring, position, consumer, work.steps, sum);
         store(args, maps, ring, consumer, work, sum);
         number++;
+        if (SPLIT == 2) {
+            meet();
+            gather(args, ring, work);
+        }
     }
     store_finish();
 }
@@ -153,14 +169,17 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     const ring ring(shared);
 
     make_barriers(ring);
+    gt_launch_wait(); /* for copies of operands, and whatever comes before */
     if (threadIdx.x < 128) {
         gt_registers_give<PRODUCER_REGISTERS>();
         if (threadIdx.x == 0)
             produce_all(args, maps, ring);
+        if (SPLIT == 2)
+            meet();
     } else {
         gt_registers_take<CONSUMER_REGISTERS>();
         consume_all(args, maps, ring, (int)threadIdx.x / 128 - 1);
     }
-    if (CLUSTER > 1) /* a block's memory and barriers are its neighbours' until they are done */
+    if (CLUSTER > 1 || SPLIT == 2) /* a block's memory is its neighbours' until they are done */
         gt_cluster_sync();
 }

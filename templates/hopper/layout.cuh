@@ -14,7 +14,7 @@ template <int split> struct stored_as {
 template <> struct stored_as<1> {
     typedef sum_type type;
 };
-typedef stored_as<SPLIT>::type stored_type;
+typedef stored_as<(SPLIT > 0)>::type stored_type;
 
 constexpr int BK = 128 / (int)sizeof(in_type); /* a row of a stage is 128 bytes */
 constexpr int K_MMA = BK / 4;                  /* k of a wgmma */
@@ -52,14 +52,19 @@ static_assert(TILE_ROW % 32 == 0, "slices are at least 32 bytes wide");
 
 /* The block starts with LAUNCH_REGISTERS for each thread, as __launch_bounds__ makes the compiler
  * choose; the producer needs few. */
-constexpr int at_most(int a, int b)
+GT_DEVICE constexpr int at_most(int a, int b)
 {
     return a < b ? a : b;
 }
 constexpr int LAUNCH_REGISTERS = at_most(65536 / (THREADS * MIN_BLOCKS) / 8 * 8, 240);
-constexpr int PRODUCER_REGISTERS = CONSUMERS == 3 ? 32 : 56;
-constexpr int CONSUMER_REGISTERS = at_most(
-    (LAUNCH_REGISTERS * (CONSUMERS + 1) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8, 240);
+constexpr int PRODUCER_REGISTERS = 32;
+constexpr int CONSUMER_REGISTERS =
+    at_most((LAUNCH_REGISTERS * (CONSUMERS + 1) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8, 240);
+
+/* SPLIT 2: where a block of the cluster leaves its sums for the others, in the place of the stages:
+ * BM rows of BN, a few words apart from each other. */
+constexpr int SUMS_ROW = BN + 8;
+static_assert(SPLIT != 2 || BM * SUMS_ROW * 4 <= STAGES * STAGE_BYTES, "room for the sums");
 
 struct ring {
     unsigned char *stages, *slices;

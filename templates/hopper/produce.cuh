@@ -7,8 +7,8 @@ template <int extent, int along_mn, int sharers>
 GT_DEVICE void load_tile(unsigned char *tile, const gt_map *map, gt_mbarrier *full, int x, int k,
                          int batch, int part, unsigned ranks)
 {
-    constexpr int width = along_mn ? box_width(extent) : BK;    /* elements of a row of a box */
-    constexpr int rows = (along_mn ? BK : extent) / sharers;    /* rows of a box */
+    constexpr int width = along_mn ? box_width(extent) : BK; /* elements of a row of a box */
+    constexpr int rows = (along_mn ? BK : extent) / sharers; /* rows of a box */
     constexpr int row_bytes = width * (int)sizeof(in_type);
     constexpr int boxes = along_mn ? extent / width : 1;
     static_assert(rows % 8 == 0, "a box is whole groups of eight rows");
@@ -48,9 +48,10 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring 
 
     gt_tma_prefetch(&maps.map[MAP_A]);
     gt_tma_prefetch(&maps.map[MAP_B]);
-    for (unsigned index = schedule.first(); index < schedule.tiles; index += schedule.step()) {
+    for (unsigned index = schedule.first; index < schedule.tiles; index += schedule.step) {
         const work work = schedule.work_of(args, index);
         int k = work.k;
+#pragma unroll 1 /* few registers */
         for (int i = 0; i < work.steps; i++, k += BK) {
             unsigned char *stage = ring.stages + position.stage * STAGE_BYTES;
             gt_mbarrier *full = ring.full + position.stage;

@@ -1,5 +1,18 @@
-/* reduce.cuh - of hopper/gemm.cu: the second launch of SPLIT: the sums of all parts of the depth,
- * added in their order, to D. A thread takes four columns of a row. */
+/* reduce.cuh - of hopper/gemm.cu: the sums of all parts of the depth, added in their order, to D.
+ */
+
+/* Four sums of a row and their columns of D. */
+GT_DEVICE void store_four(const gt_typed_output &output, long long row, long long column,
+                          const sum_type *sum)
+{
+#pragma unroll
+    for (int i = 0; i < 4; i += VEC_C)
+        gt_typed_output_store<VEC_C>(output, row, column + i, sum + i);
+}
+
+/* ---- SPLIT 1: by a launch of its own; a thread takes four columns of a row ---- */
+#if SPLIT == 1
+
 constexpr int REDUCE_THREADS = 256;
 
 GT_KERNEL_BOUNDS(reduce, 256, 1)
@@ -7,6 +20,7 @@ GT_KERNEL_BOUNDS(reduce, 256, 1)
     const long long across = gt_cdiv(args.n, 4);
     const long long index = blockIdx.x * (long long)REDUCE_THREADS + threadIdx.x;
     const long long row = index / across, column = index % across * 4;
+    gt_launch_wait();
     if (row >= args.m * args.batch)
         return;
 
@@ -20,8 +34,65 @@ GT_KERNEL_BOUNDS(reduce, 256, 1)
         for (int i = 0; i < 4; i++)
             total.at[i] += more.at[i];
     }
-    const gt_typed_output output = gt_typed_output_of(args, batch);
+    store_four(gt_typed_output_of(args, batch), row % args.m, column, total.at);
+}
+
+#endif
+
+/* ---- SPLIT 2: by the blocks of the cluster, each some rows of the tile ---- */
+
+/* Barrier of the cluster, producers and consumers alike. */
+GT_DEVICE void meet()
+{
+    gt_cluster_sync();
+}
+
+/* A consumer's sums to shared memory, where the stages were: all of them have been read. */
+GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2])
+{
+    const int lane = (int)threadIdx.x % 32;
+    sum_type *const sums = (sum_type *)ring.stages + lane % 4 * 2;
+
 #pragma unroll
-    for (int i = 0; i < 4; i += VEC_C)
-        gt_typed_output_store<VEC_C>(output, row % args.m, column + i, total.at + i);
+    for (int r = 0; r < BLOCKS_64 * 2; r++) {
+        const int row =
+            consumer * ROWS + r / 2 * 64 + (int)threadIdx.x % 128 / 32 * 16 + lane / 4 + r % 2 * 8;
+#pragma unroll
+        for (int column = 0; column < BN; column += 8) {
+            gt_run<sum_type, 2> pair;
+            pair.at[0] = sum[r / 2][column / 2 + r % 2 * 2];
+            pair.at[1] = sum[r / 2][column / 2 + r % 2 * 2 + 1];
+            gt_store_run<sum_type, 2>(sums + row * SUMS_ROW + column, pair);
+        }
+    }
+}
+
+/* Adds what the block of this part of the depth left at `own`. */
+GT_DEVICE void add_four(sum_type *total, const sum_type *own, int split)
+{
+    float there[4];
+    gt_cluster_load<4>(there, (const float *)own, (unsigned)split);
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const gt_run<float, 1> bits = {__float_as_uint(there[i])};
+        total[i] += ((const gt_run<sum_type, 1> &)bits).at[0];
+    }
+}
+
+/* The consumers finish the block's rows of the tile. */
+GT_DEVICE void gather(const gt_args &args, const ring &ring, const work &work)
+{
+    const gt_typed_output output = gt_typed_output_of(args, work.batch);
+    const int rows = BM / SPLITS, first = work.split * rows;
+
+    for (int e = (int)threadIdx.x - 128; e < rows * BN / 4; e += CONSUMERS * 128) {
+        const int row = first + e / (BN / 4), column = e % (BN / 4) * 4;
+        const sum_type *own = (const sum_type *)ring.stages + row * SUMS_ROW + column;
+        sum_type total[4] = {};
+        if (work.row + row >= args.m)
+            break;
+        for (int split = 0; split < SPLITS; split++)
+            add_four(total, own, split);
+        store_four(output, (long long)work.row + row, (long long)work.column + column, total);
+    }
 }

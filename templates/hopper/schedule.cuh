@@ -2,7 +2,8 @@
  *
  * Work is numbered by cluster: tiles in the order of raster.cuh, those of the first part of the
  * depth before those of the second, matrix after matrix of the batch. Cluster c takes work c, c +
- * clusters, c + 2 * clusters... */
+ * clusters, c + 2 * clusters... With SPLIT 2 a cluster's blocks have the same tile and a part of
+ * the depth each. */
 struct work {
     int row, column; /* first of the block's tile, in elements; may lie outside of D */
     int batch, split;
@@ -23,26 +24,20 @@ GT_DEVICE int cluster_column()
 
 struct schedule {
     unsigned rows, columns, tiles; /* clusters of tiles; work in all */
+    unsigned first, step;          /* of the block's work */
     int depth, part;               /* of k; stages of a part of it */
 
     GT_DEVICE schedule(const gt_args &args)
     {
         rows = (unsigned)gt_cdiv(args.m, BM * CLUSTER_M);
         columns = (unsigned)gt_cdiv(args.n, BN * CLUSTER_N);
-        tiles = rows * columns * (unsigned)args.batch * (SPLIT ? (unsigned)SPLITS : 1u);
+        tiles = rows * columns * (unsigned)args.batch * (SPLIT == 1 ? (unsigned)SPLITS : 1u);
+        first = blockIdx.x / (SPLIT == 2 ? (unsigned)SPLITS : (unsigned)CLUSTER);
+        step = gridDim.x / (SPLIT == 2 ? (unsigned)SPLITS : (unsigned)CLUSTER);
         depth = (int)gt_depth(args);
         part = (int)gt_cdiv(depth, BK);
         if (SPLIT)
             part = (int)gt_cdiv(part, SPLITS);
-    }
-
-    GT_DEVICE unsigned first() const
-    {
-        return blockIdx.x / CLUSTER;
-    }
-    GT_DEVICE unsigned step() const
-    {
-        return gridDim.x / CLUSTER;
     }
 
     GT_DEVICE work work_of(const gt_args &args, unsigned index) const
@@ -56,12 +51,12 @@ struct schedule {
 
         work.row = (down * CLUSTER_M + cluster_row()) * BM;
         work.column = (across * CLUSTER_N + cluster_column()) * BN;
-        work.split = SPLIT ? (int)(plane % SPLITS) : 0;
-        work.batch = SPLIT ? (int)(plane / SPLITS) : (int)plane;
+        work.split = SPLIT == 1 ? (int)(plane % SPLITS) : SPLIT == 2 ? (int)gt_cluster_rank() : 0;
+        work.batch = SPLIT == 1 ? (int)(plane / SPLITS) : (int)plane;
         work.k = work.split * part * BK;
         work.steps = min(part, (int)gt_cdiv(depth - work.k, BK));
         if (work.steps <= 0) { /* TMA loads zeros without reading anything */
-            work.k = (int)args.k;
+            work.k = (int)gt_cdiv(args.k, BK) * BK;
             work.steps = 1;
         }
         return work;

@@ -170,12 +170,15 @@ static size_t box_bytes(const struct gt_map *map)
     return row_bytes(map) * map->box[1] * map->box[2];
 }
 
-/* How many elements of a row that begins at x lie inside; *skip of the box lie before. */
-static size_t inside(const struct gt_map *map, int x, size_t *skip)
+/* How many elements of a row that begins at x are moved; *skip of the box lie before.  A store
+ * writes whole 16 bytes even if the row ends within (seen on an H200). */
+static size_t inside(const struct gt_map *map, int x, bool load, size_t *skip)
 {
+    long long whole = load ? 1 : 16 / map->element_bytes;
+    long long end = (map->dims[0] + whole - 1) / whole * whole;
     long long first = x < 0 ? 0 : x, last = (long long)x + map->box[0];
-    if (last > map->dims[0])
-        last = map->dims[0];
+    if (last > end)
+        last = end;
     *skip = (size_t)(first - x);
     return last > first ? (size_t)(last - first) : 0;
 }
@@ -198,7 +201,7 @@ static char *global_row(const struct gt_map *map, long long y, long long z)
  * the swizzle keeps them together. */
 static void move_row(const struct gt_map *map, char *shared, char *global, int x, bool load)
 {
-    size_t size = (size_t)map->element_bytes, skip, count = inside(map, x, &skip);
+    size_t size = (size_t)map->element_bytes, skip, count = inside(map, x, load, &skip);
     if (load)
         for (size_t at = 0; at < row_bytes(map); at += 16)
             memset(swizzled(map, shared + at), 0, 16);
@@ -218,8 +221,9 @@ static void move_box(const struct gt_map *map, char *shared, const int *at, bool
         }
 }
 
-static void check_box(const struct gt_map *map, unsigned rank, const void *shared, const char *file,
-                      int line)
+/* Rows that begin at no multiple of 16 bytes end a kernel on an H200 where they lie outside. */
+static void check_box(const struct gt_map *map, unsigned rank, const void *shared, int x,
+                      const char *file, int line)
 {
     unsigned align = map->swizzle ? 8 * (unsigned)map->swizzle : 128;
     if (map->rank != 3)
@@ -230,6 +234,9 @@ static void check_box(const struct gt_map *map, unsigned rank, const void *share
     for (int i = 0; i < 3; i++)
         if (map->dims[i] < 1)
             ABANDON("%s:%d: a tensor map whose dimension %d is empty", file, line, i);
+    if ((long long)x * map->element_bytes % 16)
+        ABANDON("%s:%d: a box whose rows begin at element %d, not at a multiple of 16 bytes", file,
+                line, x);
     gt_machine_check_dynamic(rank, shared, box_bytes(map), align, "a box", file, line);
 }
 
@@ -264,7 +271,7 @@ void gt_emu_tma_load(void *shared, const struct gt_map *map, void *barrier, cons
     if (!ranks || ranks >> machine.blocks)
         ABANDON("%s:%d: a load to the ranks 0x%x of a cluster of %u blocks", file, line, ranks,
                 machine.blocks);
-    check_box(map, gt_emu_now.rank, shared, file, line);
+    check_box(map, gt_emu_now.rank, shared, at[0], file, line);
     for (unsigned rank = 0; rank < machine.blocks; rank++) {
         if (!(ranks >> rank & 1))
             continue;
@@ -304,7 +311,7 @@ void gt_emu_tma_store(const struct gt_map *map, const void *shared, const int *a
     struct async_thread *self = &machine.running->async;
     struct async_store store = {
         .map = *map, .from = shared, .at = {at[0], at[1], at[2]}, .group = self->committed + 1};
-    check_box(map, gt_emu_now.rank, shared, file, line);
+    check_box(map, gt_emu_now.rank, shared, at[0], file, line);
     if (own_block()->async.fences == self->fences)
         ABANDON("%s:%d: no thread called gt_tma_fence before this TMA store", file, line);
     if (machine.launch->eager)

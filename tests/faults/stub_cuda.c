@@ -615,9 +615,27 @@ int stub_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned
     return result;
 }
 
+/* A cluster divides the grid; nothing else is known but programmatic launches. */
+static bool attribute_fits(const struct gt_cu_attribute *attribute, const unsigned grid[3])
+{
+    const unsigned *cluster = attribute->value.cluster;
+
+    if (attribute->id == GT_CU_ATTRIBUTE_PDL)
+        return attribute->value.flag == 1;
+    if (attribute->id != GT_CU_ATTRIBUTE_CLUSTER)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!cluster[i] || grid[i] % cluster[i])
+            return false;
+    return true;
+}
+
 int stub_LaunchKernelEx(const struct gt_cu_config *config, void *function, void **parameters,
                         void **extra)
 {
+    for (unsigned i = 0; i < config->attributes; i++)
+        if (!attribute_fits(&config->attribute[i], config->grid))
+            return 1;
     return stub_LaunchKernel(function, config->grid[0], config->grid[1], config->grid[2],
                              config->block[0], config->block[1], config->block[2],
                              config->shared_bytes, config->stream, parameters, extra);

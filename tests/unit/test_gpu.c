@@ -132,7 +132,7 @@ static void test_refused_launches(void **state)
     gt_gpu_close(gpu);
 }
 
-/* Several launches, one of them empty and one in clusters. */
+/* Several launches, one of them empty, one in clusters and early. */
 static void test_launches(void **state)
 {
     static const char image[] = "gtstub1\nvoid gemm reduce";
@@ -151,7 +151,8 @@ static void test_launches(void **state)
     geometry.launch[1].grid[0] = 0;
     geometry.launch[2] = geometry.launch[0];
     geometry.launch[2].entry = "reduce";
-    geometry.launch[2].cluster[0] = 2;
+    geometry.launch[2].grid[0] = geometry.launch[2].cluster[0] = 2;
+    geometry.launch[2].pdl = true;
     geometry.launch[2].shared_bytes = 4096;
     geometry.launch[2].carveout = 50;
     if (gt_module_load(&module, gpu, image, sizeof(image), &geometry, &err))

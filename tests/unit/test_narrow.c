@@ -6,9 +6,9 @@
 
 static struct gt_kernel *kernel_of(struct search *s, const char *name)
 {
-    return search_kernel(s, name, "+ P + Q",
-                         "\"params\": [" PARAM("P", 4, "1, 2, 4, 8") "," PARAM("Q", 2, "1, 2, 3") "],"
-                         LAUNCH);
+    return search_kernel(
+        s, name, "+ P + Q",
+        "\"params\": [" PARAM("P", 4, "1, 2, 4, 8") "," PARAM("Q", 2, "1, 2, 3") "]," LAUNCH);
 }
 
 static void test_narrow(void **state)
@@ -50,7 +50,7 @@ static void test_mistakes(void **state)
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         struct gt_kernel *kernel = kernel_of(s, "whole");
-    
+
         assert_int_equal(gt_narrow(&kernel, 1, wrong[i].text, &s->err), wrong[i].code);
         if (!strstr(s->err.msg, wrong[i].says))
             fail_msg("\"%s\" does not say: %s", s->err.msg, wrong[i].says);
