@@ -29,8 +29,8 @@
 #ifndef WARPS_N
 #define WARPS_N 2 /* warps side by side along the columns of D */
 #endif
-#ifndef AHEAD
-#define AHEAD 2 /* what is loaded a tile ahead: 0 nothing, 1 B, 2 A as well */
+#ifndef LOOKAHEAD
+#define LOOKAHEAD 2 /* what is loaded a tile ahead: 0 nothing, 1 B, 2 A as well */
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
@@ -113,7 +113,8 @@ GT_DEVICE void accumulate(const Tile &tile, Accumulator &sum)
 }
 
 /* Adds the products of tiles first .. last-1.  Of whole tiles the next is on its way while one is
- * multiplied (AHEAD); the others, the last or those beside the matrix, are fetched with care. */
+ * multiplied (LOOKAHEAD); the others, the last or those beside the matrix, are fetched with care.
+ */
 GT_DEVICE void sum_tiles(const gt_args &args, long long batch, long long first, long long last,
                          Accumulator &sum)
 {
@@ -123,21 +124,21 @@ GT_DEVICE void sum_tiles(const gt_args &args, long long batch, long long first, 
     Tile now, next;
     long long tile = first;
 
-    if (first < whole && AHEAD > 0)
+    if (first < whole && LOOKAHEAD > 0)
         fetch_b<true>(args, lane, first * TILE_K, next);
-    if (first < whole && AHEAD > 1)
+    if (first < whole && LOOKAHEAD > 1)
         fetch_a<true>(args, lane, first * TILE_K, next);
-#pragma unroll(AHEAD > 0 ? 2 : 1)
+#pragma unroll(LOOKAHEAD > 0 ? 2 : 1)
     for (; tile < whole; tile++) {
-        if (AHEAD > 0)
+        if (LOOKAHEAD > 0)
             now = next;
         else
             fetch_b<true>(args, lane, tile * TILE_K, now);
-        if (AHEAD < 2)
+        if (LOOKAHEAD < 2)
             fetch_a<true>(args, lane, tile * TILE_K, now);
-        if (AHEAD > 0 && tile + 1 < whole)
+        if (LOOKAHEAD > 0 && tile + 1 < whole)
             fetch_b<true>(args, lane, (tile + 1) * TILE_K, next);
-        if (AHEAD > 1 && tile + 1 < whole)
+        if (LOOKAHEAD > 1 && tile + 1 < whole)
             fetch_a<true>(args, lane, (tile + 1) * TILE_K, next);
         accumulate(now, sum);
     }
