@@ -69,6 +69,8 @@ inline unsigned gt_cluster_rank()
     return gt_emu_now.rank;
 }
 
+#define gt_cluster_meet() gt_emu_cluster_barrier(GT_EMU_HERE)
+
 #define gt_part_sync(id, threads) gt_emu_part_barrier(id, threads, GT_EMU_HERE)
 
 /* Whether a block has the registers is for the compiler to say. */

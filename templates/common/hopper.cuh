@@ -163,6 +163,16 @@ GT_DEVICE unsigned gt_cluster_rank()
     return rank;
 }
 
+/* Barrier of all threads of the cluster's blocks, for mbarriers that have been published and for
+ * staying until the others are done: what was written before it need not be visible behind it, which
+ * saves gt_cluster_sync's fence of the whole GPU. */
+GT_DEVICE void gt_cluster_meet()
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\n"
+                 "barrier.cluster.wait.aligned;" ::
+                     : "memory");
+}
+
 /* ---- parts of a block ---- */
 
 /* Barrier number `id` (1..15) of `threads` threads, whole warps. */
