@@ -59,11 +59,6 @@ template <int pending> inline void gt_tma_store_wait_read()
     gt_emu_tma_store_wait(pending);
 }
 
-template <int pending> inline void gt_tma_store_wait()
-{
-    gt_emu_tma_store_wait(pending);
-}
-
 inline unsigned gt_cluster_rank()
 {
     return gt_emu_now.rank;

@@ -147,12 +147,6 @@ template <int pending> GT_DEVICE void gt_tma_store_wait_read()
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
 }
 
-/* Waits until they have written global memory. */
-template <int pending> GT_DEVICE void gt_tma_store_wait()
-{
-    asm volatile("cp.async.bulk.wait_group %0;" ::"n"(pending) : "memory");
-}
-
 /* ---- clusters: cluster.cuh has the barrier ---- */
 
 /* The block's rank in its cluster. */
