@@ -166,6 +166,8 @@ bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *p
         {problem->batch == 1 || kernel->batched, "it does not serve batches"},
         {kernel->accuracy <= problem->accuracy, "it is less accurate than the problem asks for"},
         {device->cc >= kernel->min_cc, "the device is older than the kernel needs"},
+        {device->cc >= kernel->type_cc[problem->type],
+         "the device is older than the kernel needs for this type"},
         {device->cc <= kernel->max_cc, "the device is newer than the kernel serves"},
     };
 

@@ -15,7 +15,7 @@
 
 #define GT_MAX_PARAMS   40
 #define GT_MAX_DERIVED  40
-#define GT_MAX_LAUNCHES 4
+#define GT_MAX_LAUNCHES 6
 
 struct gt_param {
     char *name, *doc;
@@ -117,8 +117,9 @@ struct gt_kernel {
     unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)) */
     unsigned epilogues;   /* bit (1u << epilogue flags) */
     int min_cc, max_cc;
-    int64_t max_m;             /* rows of D */
-    enum gt_accuracy accuracy; /* the best it can reach */
+    int type_cc[GT_DTYPE_COUNT]; /* least compute capability for operands of a type; 0: min_cc */
+    int64_t max_m;               /* rows of D */
+    enum gt_accuracy accuracy;   /* the best it can reach */
     bool batched;
     /* space */
     struct gt_param param[GT_MAX_PARAMS];

@@ -62,10 +62,38 @@ static int read_archs(struct gt_reader *r, const cJSON *object)
     return rc;
 }
 
+/* "type_cc": for some types a greater least compute capability. */
+static int read_type_archs(struct gt_reader *r, const cJSON *object)
+{
+    const cJSON *archs, *item;
+    int rc = gt_json_get(&archs, object, r->where, "type_cc", cJSON_Object, GT_OPTIONAL, r->err);
+
+    if (rc || !archs)
+        return rc;
+    cJSON_ArrayForEach(item, archs)
+    {
+        unsigned type;
+        int64_t least = 0;
+
+        if (!parse_type(&type, item->string, strlen(item->string)) ||
+            !(r->kernel->types >> type & 1))
+            return gt_err_set(r->err, GT_ECONFIG,
+                              "%s: \"type_cc\" has \"%.32s\", which \"types\" does not list",
+                              r->where, item->string);
+        rc = gt_json_integer(&least, archs, r->where, item->string, r->kernel->min_cc, 9999,
+                             GT_REQUIRED, r->err);
+        if (rc)
+            return rc;
+        r->kernel->type_cc[type] = (int)least;
+    }
+    return GT_OK;
+}
+
 int gt_reader_serves(struct gt_reader *r)
 {
-    static const char *const allowed[] = {"types",    "out",       "layouts", "min_cc", "max_cc",
-                                          "accuracy", "epilogues", "batch",   "max_m",  NULL};
+    static const char *const allowed[] = {"types",  "out",     "layouts",  "min_cc",
+                                          "max_cc", "type_cc", "accuracy", "epilogues",
+                                          "batch",  "max_m",   NULL};
     static const char types[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8 s32";
     struct gt_kernel *kernel = r->kernel;
     const char *accuracy = "";
@@ -90,6 +118,8 @@ int gt_reader_serves(struct gt_reader *r)
                        "none bias relu gelu bias+relu bias+gelu", gt_epilogue_parse);
     if (!rc)
         rc = read_archs(r, serves);
+    if (!rc)
+        rc = read_type_archs(r, serves);
     kernel->max_m = GT_MAX_EXTENT;
     if (!rc)
         rc = gt_json_integer(&kernel->max_m, serves, r->where, "max_m", 1, GT_MAX_EXTENT,

@@ -119,5 +119,27 @@ GT_DEVICE unsigned gt_round_tf32(unsigned bits)
     return rounded;
 }
 
+/* Bytes 0..3 of x and 4..7 of y, picked by the digits of `selector`, the lowest first. */
+GT_DEVICE unsigned gt_pick_bytes(unsigned x, unsigned y, unsigned selector)
+{
+    return __byte_perm(x, y, selector);
+}
+
 #endif
+
+/* Turns a square of 4 x 4 bytes round: byte j of word i becomes byte i of word j. */
+GT_DEVICE void gt_transpose_bytes(unsigned (&word)[4])
+{
+    unsigned low[2], high[2];
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        low[i] = gt_pick_bytes(word[2 * i], word[2 * i + 1], 0x5140);
+        high[i] = gt_pick_bytes(word[2 * i], word[2 * i + 1], 0x7362);
+    }
+    word[0] = gt_pick_bytes(low[0], low[1], 0x5410);
+    word[1] = gt_pick_bytes(low[0], low[1], 0x7632);
+    word[2] = gt_pick_bytes(high[0], high[1], 0x5410);
+    word[3] = gt_pick_bytes(high[0], high[1], 0x7632);
+}
+
 #endif

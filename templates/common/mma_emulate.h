@@ -206,4 +206,13 @@ inline unsigned gt_round_tf32(unsigned bits)
     return (bits + 0x1000u) & 0xffffe000u;
 }
 
+inline unsigned gt_pick_bytes(unsigned x, unsigned y, unsigned selector)
+{
+    unsigned long long both = (unsigned long long)y << 32 | x;
+    unsigned picked = 0;
+    for (int i = 0; i < 4; i++)
+        picked |= (unsigned)(both >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+    return picked;
+}
+
 #endif

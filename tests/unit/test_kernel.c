@@ -496,6 +496,11 @@ static void test_serves_batch_and_accuracy(void **state)
     assert_string_equal(why, "it is less accurate than the problem asks for");
     problem.accuracy = GT_ACCURACY_LOW;
     assert_true(gt_kernel_serves(tf32, &problem, &rtx3090, &why));
+    gt_kernel_free(tf32);
+    tf32 = load_changed("\"max_cc\": 90", "\"type_cc\": {\"f32\": 89}");
+    problem.batch = 1;
+    assert_false(gt_kernel_serves(tf32, &problem, &rtx3090, &why));
+    assert_string_equal(why, "the device is older than the kernel needs for this type");
     gt_kernel_free(single);
     gt_kernel_free(tf32);
 }

@@ -140,6 +140,11 @@ static void test_serves(void **state)
         {"\"min_cc\": 80", "\"min_cc\": 70", "\"min_cc\" is 70; it must be a whole number from 75"},
         {"\"min_cc\": 80", "\"min_cc\": 91", "max_cc 90 is below min_cc 91"},
         {"\"max_cc\": 90,", "", NULL},
+        {"\"max_cc\": 90,", "\"type_cc\": {\"f32\": 86},", NULL},
+        {"\"max_cc\": 90,", "\"type_cc\": {\"f32\": 75},",
+         "\"f32\" is 75; it must be a whole number from 80"},
+        {"\"max_cc\": 90,", "\"type_cc\": {\"f16\": 86},",
+         "\"type_cc\" has \"f16\", which \"types\" does not list"},
         {"\"strict\"", "\"exact\"", "\"accuracy\" is \"exact\"; it must be strict, f32"},
         {"\"batch\": true", "\"batch\": 1", "\"batch\" must be true or false"},
         {", \"batch\": true", "", NULL},
@@ -263,7 +268,7 @@ static void test_limits(void **state)
     too_many("\"derive\": [", "{\"name\": \"D%d\", \"value\": %d}", GT_MAX_DERIVED,
              "\"derive\" has 43 entries; at most 40");
     too_many("\"launches\": [", "{\"entry\": \"e%d\", \"grid\": [1], \"block\": [%d]}",
-             GT_MAX_LAUNCHES, "\"launches\" has 6 entries; at most 4");
+             GT_MAX_LAUNCHES, "\"launches\" has 8 entries; at most 6");
     too_many("\"params\": [",
              "{\"name\": \"P%d\", \"values\": [0], \"default\": 0, \"kind\": \"launch\", \"doc\": "
              "\"%d\"}",

@@ -1,0 +1,220 @@
+/* gemm.cu - the production kernel for tensor cores by warp (mma.sync), sm_75 and later: operands of
+ * two, four or one bytes in any layout and of any alignment.
+ *
+ *                 BN                 a block computes BM x BN elements of D, a tile of BK at a time,
+ *            +----+----+----+        from a ring of STAGES tiles in shared memory; a warp computes
+ *         BK | B  |    |    |        WM x WN of them, and with WARPS_K > 1 several warps share a
+ *            +----+----+----+        warp tile and split each BK between them.
+ *      BK        WN
+ *    +----+  +----+----+----+        A warp's step is 32 bytes of k: pieces of 16 rows of A and 16
+ *    | A  |  | w0 | w1 | w2 | WM     columns of B, each loaded by one ldmatrix, and for each pair
+ * BM +----+  +----+----+----+        of pieces two instructions of 16 x 8 elements of D.
+ *    |    |  | w3 | w4 | w5 |
+ *    +----+  +----+----+----+        An operand reaches shared memory as it lies in global memory,
+ *                                    along k or along m and n, by cp.async or through registers.
+ *
+ * Split-K: SPLIT_K blocks share a tile of D along k. SPLIT_MODE 1 sums their partial results from
+ * the workspace in a second launch, always in the same order; SPLIT_MODE 2 adds them to D by
+ * atomics after a launch that wrote beta*C (+ bias). */
+#include "common/tensor.cuh"
+
+#include "common/mma.cuh"
+
+#ifndef BM
+#define BM 128 /* rows of D per block */
+#endif
+#ifndef BN
+#define BN 64 /* columns of D per block */
+#endif
+#ifndef BK_BYTES
+#define BK_BYTES 64 /* depth of a tile, in bytes of A or B */
+#endif
+#ifndef WM
+#define WM 32 /* rows of a warp tile */
+#endif
+#ifndef WN
+#define WN 32 /* columns of a warp tile */
+#endif
+#ifndef WARPS_K
+#define WARPS_K 1 /* warps that split the depth of a tile between them */
+#endif
+#ifndef STAGES
+#define STAGES 3 /* tiles in the ring */
+#endif
+#ifndef PATH_A
+#define PATH_A 0 /* way of A to shared memory: 0 cp.async, 1 through registers */
+#endif
+#ifndef PATH_B
+#define PATH_B 0 /* the same for B */
+#endif
+#ifndef COPY_A
+#define COPY_A 16 /* bytes of a global load of A; the alignment class decides */
+#endif
+#ifndef COPY_B
+#define COPY_B 16 /* the same for B */
+#endif
+#ifndef COPY_C
+#define COPY_C 16 /* bytes of an access to C and D */
+#endif
+#ifndef SWIZZLE
+#define SWIZZLE 1 /* against bank conflicts: 1: XOR swizzle of 16-byte chunks, 0: padded lines */
+#endif
+#ifndef REG_DOUBLE
+#define REG_DOUBLE 1 /* 1: the next step's pieces are loaded before this step's products */
+#endif
+#ifndef SMALL_MMA
+#define SMALL_MMA 0 /* 1: the smaller instructions that sm_75 has */
+#endif
+#ifndef ROUND_TF32
+#define ROUND_TF32 1 /* floats become tf32 by 1: rounding, 0: cutting the low bits off */
+#endif
+#ifndef STORE
+#define STORE 0 /* D is written 0: from registers, 1: by whole rows of a warp tile, turned in shared */
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1 /* blocks per SM the compiler leaves registers for */
+#endif
+#ifndef PACK_A
+#define PACK_A 0 /* A is copied to the workspace first: 0 no, 1 as stored, 2 turned */
+#endif
+#ifndef PACK_B
+#define PACK_B 0 /* the same for B */
+#endif
+#ifndef PACK_TILE
+#define PACK_TILE 64 /* rows and columns of a tile of the packing launches */
+#endif
+#ifndef SPLIT_MODE
+#define SPLIT_MODE 0 /* 0: whole k; 1: through the workspace, deterministic; 2: by atomics */
+#endif
+#ifndef SPLIT_K
+#define SPLIT_K 1 /* blocks that share a tile of D */
+#endif
+#ifndef GROUP_M
+#define GROUP_M 8 /* tile rows of a raster group */
+#endif
+#ifndef ORDER
+#define ORDER 0 /* raster runs 0: down the rows of D; 1: along its columns */
+#endif
+
+typedef gt_element<GT_TYPE>::type Element;
+constexpr int SIZE = (int)sizeof(Element);
+constexpr int BK = BK_BYTES / SIZE;
+constexpr int THREADS = (BM / WM) * (BN / WN) * WARPS_K * 32;
+constexpr int STEPS = BK_BYTES / 32 / WARPS_K; /* of a warp in a tile */
+
+static_assert(WM % 16 == 0 && WN % 16 == 0, "a warp tile is made of pieces of 16");
+static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two steps and two tiles");
+
+#include "pack/pack.cuh"
+
+#include "mma/gemm_operand.cuh"
+#include "mma/gemm_multiply.cuh"
+#include "mma/gemm_store.cuh"
+
+/* The tile of this block and, with split-K, its part of the tiles along k. */
+GT_DEVICE Work work_of(const gt_args &args)
+{
+    unsigned tile_rows = (unsigned)gt_cdiv(args.m, BM);
+    unsigned tile_columns = (unsigned)gt_cdiv(args.n, BN);
+    Work work;
+    gt_tile tile;
+    if (ORDER == 0) {
+        tile = gt_raster(blockIdx.x, tile_rows, tile_columns, GROUP_M);
+    } else {
+        gt_tile turned = gt_raster(blockIdx.x, tile_columns, tile_rows, GROUP_M);
+        tile.row = turned.column;
+        tile.column = turned.row;
+    }
+    work.row = tile.row * BM;
+    work.column = tile.column * BN;
+    long long depth = gt_depth(args);
+    long long share = SPLIT_MODE == 0 ? depth : gt_cdiv(gt_cdiv(depth, BK), SPLIT_K) * BK;
+    work.k = SPLIT_MODE == 0 ? 0 : blockIdx.y * share;
+    work.k = work.k < depth ? work.k : depth;
+    work.k_end = work.k + share < depth ? work.k + share : depth;
+    return work;
+}
+
+#if PACK_A
+GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 1)
+{
+    gt_pack_a(args);
+}
+#endif
+
+#if PACK_B
+GT_KERNEL_BOUNDS(pack_b, GT_PACK_THREADS, 1)
+{
+    gt_pack_b(args);
+}
+#endif
+
+GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
+{
+    GT_DYNAMIC_SHARED(char, shared);
+    const Position p = position();
+    const Work work = work_of(args);
+
+    for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
+        Accumulator acc;
+        acc.clear();
+#if PACK_A || PACK_B
+        accumulate(gt_packed(args), work, batch, shared, p, acc);
+#else
+        accumulate(args, work, batch, shared, p, acc);
+#endif
+        cp_async_wait<0>();
+        gt_sync(); /* the last tile has been read */
+        if (WARPS_K > 1) {
+            add_slices(shared, p, acc);
+            gt_sync();
+        }
+        if (p.slice == 0)
+            store_tile(args, work, batch, shared, p, acc);
+        gt_sync(); /* the ring is filled anew for the next matrix */
+    }
+}
+
+#if SPLIT_MODE == 1
+/* D from the partial results: they are added in the order of the splits. */
+GT_KERNEL(reduce)
+{
+    long long ld = partial_ld(args), pieces = args.batch * args.m * (ld / OUT_RUN);
+    long long stride = args.batch * args.m * ld; /* between splits */
+    const Sum *partial = partial_sums(args);
+
+    for (long long piece = blockIdx.x * (long long)blockDim.x + threadIdx.x; piece < pieces;
+         piece += (long long)gridDim.x * blockDim.x) {
+        long long row = piece / (ld / OUT_RUN), column = piece % (ld / OUT_RUN) * OUT_RUN;
+        Sum sum[OUT_RUN] = {};
+        for (int s = 0; s < SPLIT_K; s++) {
+            const Sum *from = partial + s * stride + row * ld + column;
+#pragma unroll
+            for (int u = 0; u < OUT_RUN; u += SUM_RUN) {
+                gt_run<Sum, SUM_RUN> value = gt_load_run<Sum, SUM_RUN>(from + u);
+#pragma unroll
+                for (int v = 0; v < SUM_RUN; v++)
+                    sum[u + v] += value.at[v];
+            }
+        }
+        gt_typed_output_store<OUT_RUN>(gt_typed_output_of(args, row / args.m), row % args.m, column,
+                                       sum);
+    }
+}
+#endif
+
+#if SPLIT_MODE == 2
+/* D = beta*C (+ bias), which the splits then add to. */
+GT_KERNEL(prepare)
+{
+    long long columns = gt_cdiv(args.n, OUT_RUN), pieces = args.batch * args.m * columns;
+
+    for (long long piece = blockIdx.x * (long long)blockDim.x + threadIdx.x; piece < pieces;
+         piece += (long long)gridDim.x * blockDim.x) {
+        long long row = piece / columns, column = piece % columns * OUT_RUN;
+        const Sum zero[OUT_RUN] = {};
+        gt_typed_output_store<OUT_RUN>(gt_typed_output_of(args, row / args.m), row % args.m, column,
+                                       zero);
+    }
+}
+#endif

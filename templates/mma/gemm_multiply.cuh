@@ -1,0 +1,407 @@
+/* gemm_multiply.cuh - part of gemm.cu, whose parameters it uses: pieces of a tile from shared
+ * memory to registers, the products, and the loop over k that keeps copies, loads and products
+ * overlapped. */
+#ifndef GT_MMA_GEMM_MULTIPLY_CUH
+#define GT_MMA_GEMM_MULTIPLY_CUH
+
+#include "mma/gemm_operand.cuh"
+
+typedef Operand<BM, !GT_PACKED_TRANS_A, PATH_A, COPY_A> X;
+typedef Operand<BN, GT_PACKED_TRANS_B, PATH_B, COPY_B> Y;
+
+constexpr int STAGE = X::BYTES + Y::BYTES;
+
+/* 16 x 8 elements of D in the registers of a lane, and as what they are added up further. */
+#if GT_ACC == GT_F16
+typedef unsigned SumRegister;
+typedef float Sum;
+constexpr int SUM_REGISTERS = 2;
+#elif GT_ACC == GT_S32
+typedef int SumRegister;
+typedef int Sum;
+constexpr int SUM_REGISTERS = 4;
+#else
+typedef float SumRegister;
+typedef float Sum;
+constexpr int SUM_REGISTERS = 4;
+#endif
+
+/* Adds a product of 16 x 8 elements, 32 bytes of k deep. */
+GT_DEVICE void multiply_piece(SumRegister (&d)[SUM_REGISTERS], const unsigned (&a)[4],
+                              const unsigned (&b)[2])
+{
+#if SMALL_MMA && GT_TYPE == GT_F16
+    const unsigned left[2] = {a[0], a[1]}, right[2] = {a[2], a[3]}, upper[1] = {b[0]},
+                   lower[1] = {b[1]};
+#if GT_ACC == GT_F16
+    mma_m16n8k8_f16_f16(d, left, upper);
+    mma_m16n8k8_f16_f16(d, right, lower);
+#else
+    mma_m16n8k8_f16_f32(d, left, upper);
+    mma_m16n8k8_f16_f32(d, right, lower);
+#endif
+#elif SMALL_MMA && GT_TYPE == GT_S8
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        int sum[2] = {d[2 * half], d[2 * half + 1]};
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            const unsigned rows[1] = {a[2 * k + half]}, columns[1] = {b[k]};
+            mma_m8n8k16_s8(sum, rows, columns);
+        }
+        d[2 * half] = sum[0];
+        d[2 * half + 1] = sum[1];
+    }
+#elif GT_TYPE == GT_F16 && GT_ACC == GT_F16
+    mma_m16n8k16_f16_f16(d, a, b);
+#elif GT_TYPE == GT_F16
+    mma_m16n8k16_f16_f32(d, a, b);
+#elif GT_TYPE == GT_BF16
+    mma_m16n8k16_bf16_f32(d, a, b);
+#elif GT_TYPE == GT_TF32
+    mma_m16n8k8_tf32_f32(d, a, b);
+#elif GT_TYPE == GT_S8
+    mma_m16n8k32_s8_s32(d, a, b);
+#elif GT_TYPE == GT_E4M3
+    mma_m16n8k32_e4m3_f32(d, a, b);
+#elif GT_TYPE == GT_E5M2
+    mma_m16n8k32_e5m2_f32(d, a, b);
+#endif
+}
+
+/* Which warp tile, lane and slice of k a thread works on. */
+struct Position {
+    int row, column;   /* origin of the warp tile in the block */
+    int group, member; /* of the lane (mma.cuh) */
+    int slice;
+};
+
+GT_DEVICE Position position()
+{
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int tile = warp % ((BM / WM) * (BN / WN));
+    Position p;
+    p.slice = warp / ((BM / WM) * (BN / WN));
+    p.row = tile / (BN / WN) * WM;
+    p.column = tile % (BN / WN) * WN;
+    p.group = lane / 4;
+    p.member = lane % 4;
+    return p;
+}
+
+/* The part of an operand's tile that a warp multiplies in a step: EXTENT rows of A (LEFT) or
+ * columns of B, 32 bytes of k.
+ *
+ * By words, 32 rows or columns are loaded at once, so that a lane's four neighbours become those
+ * of its group in four blocks of 8: the order of rows or columns in the warp tile changes (at). */
+template <class OPERAND, int EXTENT, bool LEFT> struct Fragment {
+    static constexpr int PIECES = EXTENT / 16;
+    static constexpr bool ALONG_K = OPERAND::ALONG_K, BY_WORDS = OPERAND::BY_WORDS;
+    static constexpr int PITCH = OPERAND::PITCH;
+    static_assert(!BY_WORDS || EXTENT % 32 == 0, "four blocks of 8 are loaded at once");
+    static_assert(!SWIZZLE || (STEPS & (STEPS - 1)) == 0, "steps are bits of the place");
+    unsigned value[REG_DOUBLE ? 2 : 1][PIECES][4];
+
+    /* The register of a piece that holds half `mn` of its rows or columns and half `k` of its
+     * depth, and the same of a number: which half of m or n, and of k, register `r` holds. */
+    static GT_DEVICE int place(int mn, int k)
+    {
+        return LEFT ? k * 2 + mn : mn * 2 + k;
+    }
+    static GT_DEVICE int half_mn(int r)
+    {
+        return LEFT ? r % 2 : r / 2;
+    }
+    static GT_DEVICE int half_k(int r)
+    {
+        return LEFT ? r / 2 : r % 2;
+    }
+
+    /* Row or column of the warp tile that row or column `e` of block `block` of 8 is. */
+    static GT_DEVICE int at(int block, int e)
+    {
+        return BY_WORDS ? block / 4 * 32 + e * 4 + block % 4 : block * 8 + e;
+    }
+
+    /* `origin`: the warp tile's first row or column; `first`: its slice's first step. */
+    GT_DEVICE void load(const char *stage, int origin, int first, int step)
+    {
+        const int lane = threadIdx.x % 32;
+        unsigned(&to)[PIECES][4] = value[step % (REG_DOUBLE ? 2 : 1)];
+        if constexpr (BY_WORDS)
+            load_words(to, stage, origin, first + step, lane / 4, lane % 4);
+        else if constexpr (ALONG_K)
+            load_along(to, stage, origin + half_mn(lane / 8) * 8 + lane % 8,
+                       first * 2 + half_k(lane / 8), step);
+        else
+            load_across(to, stage, origin / 8 + half_mn(lane / 8),
+                        (first + step) * 16 + half_k(lane / 8) * 8 + lane % 8);
+    }
+
+    /* line, chunk: what the lane names for the first piece of step 0. */
+    static GT_DEVICE void load_along(unsigned (&to)[PIECES][4], const char *stage, int line,
+                                     int chunk, int step)
+    {
+        int offset = line * PITCH + OPERAND::swizzled(line, chunk) * 16;
+        offset = SWIZZLE ? offset ^ step * 32 : offset + step * 32;
+#pragma unroll
+        for (int i = 0; i < PIECES; i++)
+            ldmatrix_x4(to[i], stage + offset + i * 16 * PITCH);
+    }
+    static GT_DEVICE void load_across(unsigned (&to)[PIECES][4], const char *stage, int chunk,
+                                      int line)
+    {
+#pragma unroll
+        for (int i = 0; i < PIECES; i++)
+            ldmatrix_x4_trans(to[i],
+                              stage + line * PITCH + OPERAND::swizzled(line, chunk + i * 2) * 16);
+    }
+    static GT_DEVICE void load_words(unsigned (&to)[PIECES][4], const char *stage, int origin,
+                                     int step, int group, int member)
+    {
+#pragma unroll
+        for (int i = 0; i < PIECES; i += 2)
+#pragma unroll
+            for (int k = 0; k < 2; k++) {
+                unsigned word[4];
+                load_square(word, stage, origin + i * 16, step * (32 / SIZE) + k * (16 / SIZE),
+                            group, member);
+#pragma unroll
+                for (int block = 0; block < 4; block++)
+                    to[i + block / 2][place(block % 2, k)] = word[block];
+            }
+    }
+    /* Of lines from `line` on, 16 bytes of k, and 32 rows or columns from `first` on: for each
+     * block of 8 the lane's register. */
+    static GT_DEVICE void load_square(unsigned (&word)[4], const char *stage, int first, int line,
+                                      int group, int member)
+    {
+        if constexpr (SIZE == 4) {
+            line += member;
+            const gt_run<unsigned, 4> run = gt_load_run<unsigned, 4>(
+                reinterpret_cast<const unsigned *>(
+                    stage + line * PITCH + OPERAND::swizzled(line, first / 4 + group) * 16));
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                word[i] = run.at[i];
+        } else {
+            line += member * 4;
+            int offset = line * PITCH + OPERAND::swizzled(line, first / 16 + group / 4) * 16 +
+                         group % 4 * 4;
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                word[i] = *reinterpret_cast<const unsigned *>(stage + offset + i * PITCH);
+            gt_transpose_bytes(word);
+        }
+    }
+
+    /* To be called once between the load of a step and its products. */
+    GT_DEVICE void convert(int step)
+    {
+#if GT_TYPE == GT_TF32 && ROUND_TF32
+#pragma unroll
+        for (int i = 0; i < PIECES; i++)
+#pragma unroll
+            for (int r = 0; r < 4; r++) {
+                unsigned &word = value[step % (REG_DOUBLE ? 2 : 1)][i][r];
+                word = gt_round_tf32(word);
+            }
+#endif
+    }
+};
+
+typedef Fragment<X, WM, true> Rows;
+typedef Fragment<Y, WN, false> Columns;
+
+struct Accumulator {
+    Rows x;
+    Columns y;
+    SumRegister sum[WM / 16][WN / 8][SUM_REGISTERS];
+
+    GT_DEVICE void clear()
+    {
+#pragma unroll
+        for (int i = 0; i < WM / 16; i++)
+#pragma unroll
+            for (int j = 0; j < WN / 8; j++)
+#pragma unroll
+                for (int r = 0; r < SUM_REGISTERS; r++)
+                    sum[i][j][r] = 0;
+    }
+    /* Of piece i and block j: element `e` (0, 1) of the two in row group + 8 * half. */
+    GT_DEVICE Sum get(int i, int j, int half, int e) const
+    {
+#if GT_ACC == GT_F16
+        return gt_f16_value(sum[i][j][half] >> 16 * e & 0xffff);
+#else
+        return sum[i][j][half * 2 + e];
+#endif
+    }
+    GT_DEVICE void load(const char *stage, const Position &p, int step)
+    {
+        x.load(stage, p.row, p.slice * STEPS, step);
+        y.load(stage + X::BYTES, p.column, p.slice * STEPS, step);
+    }
+    GT_DEVICE void multiply(int step)
+    {
+        constexpr int BUFFERS = REG_DOUBLE ? 2 : 1;
+        x.convert(step);
+        y.convert(step);
+#pragma unroll
+        for (int i = 0; i < WM / 16; i++)
+#pragma unroll
+            for (int e = 0; e < WN / 8; e++) {
+                int j = i % 2 ? WN / 8 - 1 - e : e; /* to and fro: B's registers are used again */
+                const unsigned(&from)[4] = y.value[step % BUFFERS][j / 2];
+                const unsigned b[2] = {from[j % 2 * 2], from[j % 2 * 2 + 1]};
+                multiply_piece(sum[i][j], x.value[step % BUFFERS][i], b);
+            }
+    }
+};
+
+/* The block's share of the product: which tile of D, and which k. */
+struct Work {
+    long long row, column;
+    long long k, k_end;
+};
+
+GT_DEVICE int clamp(long long value, int limit)
+{
+    return value < limit ? (int)value : limit;
+}
+
+/* The copies of both operands, a ring of stages. */
+struct Ring {
+    X x;
+    Y y;
+    char *shared;
+    long long step_x, step_y; /* bytes from tile to tile */
+    int x_left, y_left, depth;
+    int whole_x, whole_y; /* tiles that are copied whole */
+    int fill = 0, use = 0; /* stages written and read next */
+
+    GT_DEVICE Ring(const gt_args &args, const Work &work, long long batch, char *memory)
+    {
+        shared = memory;
+        step_x = X::ALONG_K ? BK_BYTES : BK_BYTES * args.lda;
+        step_y = Y::ALONG_K ? BK_BYTES : BK_BYTES * args.ldb;
+        x_left = clamp(args.m - work.row, BM);
+        y_left = clamp(args.n - work.column, BN);
+        depth = (int)(work.k_end - work.k);
+        whole_x = X::whole_across(x_left) ? depth / BK : 0;
+        whole_y = Y::whole_across(y_left) ? depth / BK : 0;
+        x.init(gt_typed_a(args, batch), args.lda, work.row, work.k, x_left);
+        y.init(gt_typed_b(args, batch), args.ldb, work.column, work.k, y_left);
+    }
+    static GT_DEVICE int next(int stage)
+    {
+        return stage + 1 == STAGES ? 0 : stage + 1;
+    }
+    GT_DEVICE void begin(int tile, int part, int parts)
+    {
+        char *to = shared + fill * STAGE;
+        x.begin(to, tile < whole_x, x_left, depth - tile * BK, part, parts);
+        y.begin(to + X::BYTES, tile < whole_y, y_left, depth - tile * BK, part, parts);
+        if (part == parts - 1) {
+            x.advance(step_x);
+            y.advance(step_y);
+        }
+    }
+    /* What went through registers reaches the stage; on to the next. */
+    GT_DEVICE void end()
+    {
+        x.end(shared + fill * STAGE);
+        y.end(shared + fill * STAGE + X::BYTES);
+    }
+};
+
+/* Sums A B over the block's k into acc, the ring of stages running ahead of the arithmetic. */
+GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch, char *shared,
+                          const Position &p, Accumulator &acc)
+{
+    Ring ring(args, work, batch, shared);
+    const int tiles = (ring.depth + BK - 1) / BK;
+    constexpr int PARTS = STEPS - 1; /* of the copies, in the steps before the last */
+
+#pragma unroll 1
+    for (int tile = 0; tile < STAGES - 1; tile++) {
+        if (tile < tiles) {
+            ring.begin(tile, 0, 1);
+            ring.end();
+        }
+        cp_async_commit();
+        ring.fill = Ring::next(ring.fill);
+    }
+    cp_async_wait<STAGES - 2>();
+    gt_sync();
+    if (REG_DOUBLE && tiles > 0)
+        acc.load(shared, p, 0);
+#pragma unroll 1
+    for (int tile = 0; tile < tiles; tile++) {
+        const int coming = tile + STAGES - 1;
+#pragma unroll
+        for (int step = 0; step < STEPS; step++) {
+            const char *now = shared + ring.use * STAGE;
+            if (!REG_DOUBLE)
+                acc.load(now, p, step);
+            else if (step < STEPS - 1)
+                acc.load(now, p, step + 1);
+            if (step < PARTS && coming < tiles)
+                ring.begin(coming, step, PARTS);
+            if (step == PARTS - 1)
+                cp_async_commit();
+            if (step == STEPS - 1) {
+                if (!REG_DOUBLE)
+                    acc.multiply(step);
+                if (coming < tiles)
+                    ring.end();
+                cp_async_wait<STAGES - 2>();
+                gt_sync();
+                ring.fill = Ring::next(ring.fill);
+                ring.use = Ring::next(ring.use);
+                if (REG_DOUBLE && tile + 1 < tiles)
+                    acc.load(shared + ring.use * STAGE, p, 0);
+            }
+            if (REG_DOUBLE || step < STEPS - 1)
+                acc.multiply(step);
+        }
+    }
+}
+
+GT_DEVICE SumRegister add_sums(SumRegister x, SumRegister y)
+{
+#if GT_ACC == GT_F16
+    unsigned sum[2];
+#pragma unroll
+    for (int e = 0; e < 2; e++)
+        sum[e] = gt_from_float<GT_F16>(gt_f16_value(x >> 16 * e & 0xffff) +
+                                       gt_f16_value(y >> 16 * e & 0xffff))
+                     .bits;
+    return sum[0] | sum[1] << 16;
+#else
+    return x + y;
+#endif
+}
+
+/* Adds the sums of the other slices of k to those of slice 0, in the order of the slices. */
+GT_DEVICE void add_slices(char *shared, const Position &p, Accumulator &acc)
+{
+    constexpr int PER_SLICE = THREADS / WARPS_K, COUNT = WM / 16 * (WN / 8) * SUM_REGISTERS;
+    SumRegister *between = reinterpret_cast<SumRegister *>(shared);
+    SumRegister *own = &acc.sum[0][0][0];
+    int thread = threadIdx.x % PER_SLICE;
+
+    if (p.slice > 0)
+#pragma unroll
+        for (int e = 0; e < COUNT; e++)
+            between[((p.slice - 1) * COUNT + e) * PER_SLICE + thread] = own[e];
+    gt_sync();
+    if (p.slice == 0)
+#pragma unroll
+        for (int s = 0; s < WARPS_K - 1; s++)
+#pragma unroll
+            for (int e = 0; e < COUNT; e++)
+                own[e] = add_sums(own[e], between[(s * COUNT + e) * PER_SLICE + thread]);
+}
+
+#endif
