@@ -17,4 +17,4 @@ sed -n 2p ladder.csv
 t export -q
 t lookup 96x80x64 --arch sm_90
 t --arch sm_86 --shape 96x80x64 --kernels simt_thread1d --budget 2 --rows 1
-t export -q --all --measured | grep -c ',96,80,64,'
+t export -q --all --measured | grep -c ',96,80,64,1,simt_thread1d,'
