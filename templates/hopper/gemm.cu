@@ -171,6 +171,10 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     GT_DYNAMIC_SHARED(unsigned char, shared);
     const ring ring(shared);
 
+    if (threadIdx.x == 32) { /* beside the thread that makes the barriers */
+        gt_tma_prefetch(&maps.map[MAP_A]);
+        gt_tma_prefetch(&maps.map[MAP_B]);
+    }
     make_barriers(ring);
     gt_launch_wait(); /* for copies of operands, and whatever comes before */
     if (threadIdx.x < 128) {
