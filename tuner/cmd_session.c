@@ -446,6 +446,7 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
             spare[spares++] = all->kernel[i];
     const struct gt_sweep_options options = {
         .problem = problem,
+        .weight = session->weight,
         .problems = problems,
         .kernel = kernel,
         .kernels = kernels,

@@ -202,6 +202,7 @@ struct gt_session {
     struct gt_progress *progress; /* NULL when quiet */
     char *cache_dir;
     const char *strategy;
+    const double *weight; /* of the problems of a sweep, not owned; NULL: all alike */
     uint64_t seed;
     bool spares;          /* kernels of the ladder take part where those in production cannot */
     bool measures;        /* false: every time is predicted */

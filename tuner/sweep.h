@@ -13,7 +13,7 @@
 
 /* When a sweep ends; 0: no bound of that kind. */
 struct gt_budget {
-    double seconds;   /* of the whole run, shared evenly by its problems */
+    double seconds;   /* of the whole run, shared by its problems */
     int64_t trials;   /* per problem, those of earlier runs included */
     int64_t patience; /* trials of a problem since its best improved by 0.5 % */
 };
@@ -29,6 +29,8 @@ struct gt_progress;
 
 struct gt_sweep_options {
     const struct gt_problem *problem;
+    const double *weight; /* of each problem, >= 0: those of more weight come first and get more of
+                             the time; NULL: all alike */
     size_t problems;
     const struct gt_kernel *const *kernel; /* candidates; those that do not serve are left out */
     size_t kernels;
