@@ -25,6 +25,11 @@
 #define FLYING       48  /* of those in flight */
 #define SLOW         4.0 /* times as slow as the best is as bad as a failure */
 #define FIT_EVERY    8   /* points told between fits at most; fewer while little is known */
+/* Where a fair share of the points can be tried, wonders are soon disproved, and room for them does
+ * no harm; in a larger space there are always more places where nobody was. */
+#define SMALL        100000
+#define ROOM_SMALL   1.0
+#define ROOM_LARGE   0.1
 #define QUIET        50  /* points in a row without hope, and the surrogate is in doubt */
 #define KICK         4   /* parameters changed at most to leave the best point */
 #define COSTS        16  /* costs known before they count */
@@ -41,7 +46,7 @@ static const struct gt_strategy_option options[] = {
     {"calm", 1000, 1, 1e9, "... of as many points in a row"},
     {"local", 10, 0, 1e9, "every so many points, a neighbour of the best (0: never)"},
     {"bold", 0.8, 0.01, 10, "deviations that count as one; less stays nearer to what is known"},
-    {"room", 0.1, 0.001, 1, "share by which the best may yet be beaten, at most"},
+    {"room", 0, 0, 1, "share by which the best may be beaten, at most (0: by the space's size)"},
     {NULL},
 };
 
@@ -61,6 +66,7 @@ struct automatic {
     size_t starts, given;
     size_t fit_at, learn_at; /* leaders.told when to fit, to learn next */
     size_t fit_best;         /* the best point when it was fitted; SIZE_MAX: not yet */
+    double room;             /* the option, or what stands for it */
     double level;            /* the best time when it was fitted */
     double calm;             /* points in a row of which nothing was expected */
     size_t asked;
@@ -77,7 +83,7 @@ struct automatic {
  * from how slow a slow point is. */
 static float above_floor(const struct gt_strategy *strategy, double times)
 {
-    double room = strategy->option[ROOM];
+    double room = ((const struct automatic *)strategy->state)->room;
 
     if (times < 1) /* where the level was not the best: goes on as steeply */
         return (float)(log(room) + log(times) / room);
@@ -101,6 +107,9 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
         return gt_err_nomem(err);
     strategy->state = a;
     a->fit_best = SIZE_MAX;
+    a->room = strategy->option[ROOM];
+    if (!(a->room > 0))
+        a->room = strategy->space->count <= SMALL ? ROOM_SMALL : ROOM_LARGE;
     a->start = calloc((size_t)strategy->option[START], sizeof(*a->start));
     a->cost = calloc(strategy->space->kernel->params * 256 + 1, sizeof(*a->cost));
     if (!a->start || !a->cost)
@@ -265,7 +274,7 @@ static void fit(struct gt_strategy *strategy)
 
     /* What was expected of those in flight is about the level of the fit before this one. */
     for (size_t i = 0; i < a->flights; i++) {
-        double times = fmax(exp((double)a->flight[i].expected) + 1 - strategy->option[ROOM], 0.5);
+        double times = fmax(exp((double)a->flight[i].expected) + 1 - a->room, 0.5);
 
         a->flight[i].expected =
             above_floor(strategy, times * a->level / (double)strategy->known[strategy->best]);
@@ -321,7 +330,7 @@ static size_t promising(struct gt_strategy *strategy, double *gain, float *expec
         worth = g / dearness(strategy, a->pool.point[c]);
         if (worth > most) {
             most = worth;
-            *gain = g * strategy->option[ROOM]; /* as a share of the best time, where it is small */
+            *gain = g * a->room; /* as a share of the best time, where it is small */
             found = c;
         }
     }
