@@ -98,6 +98,7 @@ TUNE_SRC := \
 	tuner/sweep_budget.c \
 	tuner/sweep_lanes.c \
 	tuner/sweep_seeds.c \
+	tuner/sweep_priors.c \
 	tuner/sweep_predict.c \
 	tuner/sweep_record.c \
 	tuner/sweep_drift.c \
@@ -239,6 +240,7 @@ FUZZ := \
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
 	tests/faults/short_soak \
+	tests/replay/score_search \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)) \
 
@@ -390,7 +392,7 @@ check-emu: $(EMU_TEST)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(STUBS) $(SOAK) $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(STUBS) $(SOAK) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one

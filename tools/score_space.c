@@ -234,6 +234,7 @@ static void drive(struct run *run, struct gt_strategy *strategy,
             run->score->done += answer == GT_NEXT_DONE;
             break;
         }
+        gt_strategy_cost(strategy, queue[0], 1e-3 * cost(&run->space->recording.point[queue[0]]));
         gt_strategy_tell(strategy, queue[0], evaluate(run, queue[0], options->exact));
         memmove(queue, queue + 1, --flying * sizeof(queue[0]));
     }

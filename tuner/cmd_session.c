@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../src/cache.h"
 #include "../src/err.h"
@@ -174,6 +175,20 @@ static int narrow(struct gt_session *session, const struct gt_session_options *o
     return rc;
 }
 
+/* The winners this project ships are where a first sweep starts from. */
+static int load_shipped(struct gt_session *session, struct gt_err *err)
+{
+    char *path = NULL;
+    int rc = GT_OK;
+
+    if (asprintf(&path, "%s/db/shipped", session->cli->data_dir) < 0)
+        return gt_err_nomem(err);
+    if (access(path, F_OK) == 0)
+        rc = gt_table_load(&session->shipped, path, err);
+    free(path);
+    return rc;
+}
+
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err)
 {
@@ -197,6 +212,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = narrow(session, options, err);
     if (!rc)
         rc = check_names(session, options, err);
+    if (!rc)
+        rc = load_shipped(session, err);
     if (!rc)
         rc = gt_cache_dir(&session->cache_dir, err);
     if (!rc)
@@ -237,6 +254,7 @@ void gt_session_close(struct gt_session *session)
     gt_evaluator_close(session->evaluator);
     gt_store_close(session->store);
     gt_kernels_release(&session->kernels);
+    gt_table_release(&session->shipped);
     free(session->cache_dir);
     memset(session, 0, sizeof(*session));
 }
@@ -428,6 +446,7 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
             spare[spares++] = all->kernel[i];
     const struct gt_sweep_options options = {
         .problem = problem,
+        .weight = session->weight,
         .problems = problems,
         .kernel = kernel,
         .kernels = kernels,
@@ -435,6 +454,7 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
         .spares = spares,
         .evaluator = session->evaluator,
         .store = session->store,
+        .shipped = &session->shipped,
         .strategy = session->strategy,
         .budget = *budget,
         .seed = session->seed,

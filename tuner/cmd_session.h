@@ -198,9 +198,11 @@ struct gt_session {
     struct gt_kernels kernels; /* all of them */
     struct gt_evaluator *evaluator;
     struct gt_store *store;
+    struct gt_table shipped;      /* winners of db/shipped */
     struct gt_progress *progress; /* NULL when quiet */
     char *cache_dir;
     const char *strategy;
+    const double *weight; /* of the problems of a sweep, not owned; NULL: all alike */
     uint64_t seed;
     bool spares;          /* kernels of the ladder take part where those in production cannot */
     bool measures;        /* false: every time is predicted */

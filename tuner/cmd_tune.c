@@ -90,6 +90,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     const struct gt_kernel **kernel = NULL;
     struct gt_sweep_result *result = NULL;
     struct gt_problem *problem = NULL;
+    double *weight = NULL;
     struct gt_session session = {0};
     struct gt_budget budget = {0};
     size_t kernels, problems = 0;
@@ -98,14 +99,14 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     (void)argc;
     (void)argv;
     rc = problems_given(options)
-             ? gt_session_problems(NULL, &problem, NULL, &problems, &options->problem, err)
+             ? gt_session_problems(NULL, &problem, &weight, &problems, &options->problem, err)
              : GT_OK;
     if (!rc && options->session.budget)
         rc = gt_budget_parse(&budget, options->session.budget, err);
     if (!rc)
         rc = gt_session_open(&session, cli, &options->session, err);
     if (!rc && !problem)
-        rc = gt_session_problems(&session, &problem, NULL, &problems, &options->problem, err);
+        rc = gt_session_problems(&session, &problem, &weight, &problems, &options->problem, err);
     if (!rc)
         rc = gt_session_kernels(&kernel, &kernels, &session.kernels, options->session.kernels, err);
     if (rc)
@@ -115,6 +116,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         rc = gt_err_nomem(err);
         goto out;
     }
+    session.weight = weight;
     session.spares = !options->session.kernels;
     if (!options->session.budget)
         budget = gt_budget_default(session.measures);
@@ -133,6 +135,7 @@ out:
     gt_session_close(&session);
     free(kernel);
     free(problem);
+    free(weight);
     return rc;
 }
 

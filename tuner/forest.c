@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NODES  (2 * GT_FOREST_SEEN)
-#define LEAF   2 /* observations that are not split any more */
-#define SPLITS 8 /* drawn at random; the best of them is taken */
+#define NODES (2 * GT_FOREST_SEEN)
+#define LEAF  2 /* observations that are not split any more */
+#define DRAWS 8 /* drawn at random; the best of them is taken */
 
 /* A tree in the making. */
 struct growth {
@@ -56,7 +56,7 @@ static bool choose(struct growth *growth, size_t from, size_t to, struct gt_fore
     const struct gt_kernel *kernel = growth->space->kernel;
     double least = INFINITY;
 
-    for (int splits = 0; splits < SPLITS; splits++) {
+    for (int splits = 0; splits < DRAWS; splits++) {
         size_t param = gt_random_below(growth->random, kernel->params), a, b;
         uint8_t low, high, value;
         double left;

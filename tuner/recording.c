@@ -100,6 +100,46 @@ int gt_recording_begin(struct gt_recording *recording, struct gt_err *err)
     return recording->kernel && recording->device && recording->problem ? GT_OK : gt_err_nomem(err);
 }
 
+/* The results of a search (T4) tell a point as often as the search asked for it: the first time
+ * counts, or the first that is ok. */
+static int drop_repeats(struct gt_recording *recording, struct gt_err *err)
+{
+    size_t params = recording->kernel->params, size = 64, kept = 0;
+    uint32_t *slot; /* 1 + the place of a point that was kept */
+
+    while (size < 2 * recording->points)
+        size *= 2;
+    slot = calloc(size, sizeof(*slot));
+    if (!slot)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < recording->points; i++) {
+        const uint8_t *index = recording->index + i * params;
+        uint64_t hash = params;
+        size_t at;
+
+        for (size_t p = 0; p < params; p++) {
+            hash = (hash ^ index[p]) * 0x9e3779b97f4a7c15ull;
+            hash ^= hash >> 32; /* the low bits of a product know nothing of the high ones */
+        }
+        at = hash % size;
+        while (slot[at] && memcmp(recording->index + (slot[at] - 1) * params, index, params) != 0)
+            at = (at + 1) % size;
+        if (slot[at]) {
+            struct gt_recorded *first = &recording->point[slot[at] - 1];
+
+            if (first->status != GT_STATUS_OK)
+                *first = recording->point[i];
+            continue;
+        }
+        memmove(recording->index + kept * params, index, params);
+        recording->point[kept++] = recording->point[i];
+        slot[at] = (uint32_t)kept;
+    }
+    recording->points = kept;
+    free(slot);
+    return GT_OK;
+}
+
 int gt_recording_parse_into(struct gt_recording_reader *reader, char *text, size_t length)
 {
     struct gt_recording *recording = reader->recording;
@@ -113,6 +153,8 @@ int gt_recording_parse_into(struct gt_recording_reader *reader, char *text, size
     if (!rc)
         rc = gt_recording_finish_params(reader);
     gt_recording_release_params(reader);
+    if (!rc)
+        rc = drop_repeats(recording, reader->err);
     if (!rc)
         scale(recording, reader->ms);
     return rc;

@@ -61,8 +61,7 @@ int gt_recording_parse(struct gt_recording *recording, const char *path, char *t
 void gt_recording_release(struct gt_recording *recording); /* a zeroed one is accepted */
 
 /* The space of all recorded points, failed ones too; point i of the space is point i of the
- * recording.  GT_ECONFIG if two of them are the same.  Problem and device may be NULL for a caller
- * that has none. */
+ * recording.  Problem and device may be NULL for a caller that has none. */
 int gt_recording_space(struct gt_space *space, const struct gt_recording *recording,
                        const struct gt_problem *problem, const struct gt_device *device,
                        struct gt_err *err);

@@ -150,6 +150,26 @@ static int read_values(struct gt_recording_reader *reader, const cJSON *object)
     return rc;
 }
 
+/* The same where the parameters are preset: what varies must be one of them. */
+static int check_values(struct gt_recording_reader *reader, const cJSON *object)
+{
+    const cJSON *list;
+
+    cJSON_ArrayForEach(list, object)
+    {
+        size_t i = 0;
+
+        while (i < reader->params && strcmp(reader->param[i].name, list->string) != 0)
+            i++;
+        if (i == reader->params && cJSON_GetArraySize(list) > 1)
+            return gt_err_set(reader->err, GT_ECONFIG,
+                              "%s: parameter \"%.64s\" varies in the recording and is not in the "
+                              "space",
+                              reader->path, list->string);
+    }
+    return GT_OK;
+}
+
 /* ---- what else the top may hold ---- */
 
 static int copy_text(struct gt_recording_reader *reader, char **text, const cJSON *item)
@@ -229,7 +249,7 @@ static int read_top(struct gt_recording_reader *reader, const char *key, const c
     if (strcmp(key, "tune_params_keys") == 0)
         return reader->preset ? GT_OK : read_keys(reader, value);
     if (strcmp(key, "tune_params") == 0)
-        return reader->preset ? GT_OK : read_values(reader, value);
+        return reader->preset ? check_values(reader, value) : read_values(reader, value);
     if (strcmp(key, "metadata") == 0)
         return read_metadata(reader, value);
     if (strcmp(key, "gemmtune") == 0)

@@ -146,6 +146,12 @@ void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us)
         strategy->ops->tell(strategy, point);
 }
 
+void gt_strategy_cost(struct gt_strategy *strategy, size_t point, double seconds)
+{
+    if (strategy->ops->cost && seconds > 0)
+        strategy->ops->cost(strategy, point, seconds);
+}
+
 size_t gt_strategy_draw(struct gt_strategy *strategy)
 {
     size_t count = strategy->space->count;

@@ -23,11 +23,14 @@
 #define OBSERVED     144  /* points told that a fit takes, at most; the rest is for those below */
 #define FAILED       16   /* of the points that failed */
 #define FLYING       48   /* of those in flight */
-#define SLOW         2.0f /* logarithm of how much slower than the best is as bad as a failure */
+#define SLOW         1.5f /* logarithm of how much slower than the best is as bad as a failure */
 #define FIT_EVERY    8    /* points told between fits at most; fewer while little is known */
+#define COSTS        16   /* costs known before they count */
+#define COST_STEP    0.3  /* of the estimate towards a cost, by the time it is told */
+#define COST_RANGE   4.0  /* logarithm of the greatest difference of costs that counts */
 #define LEARN_GROWTH 8    /* learn again when 1/8 more is known */
 
-enum { START, SEEDED, GAIN, CALM, LOCAL };
+enum { START, SEEDED, GAIN, CALM, LOCAL, BOLD };
 
 static const struct gt_strategy_option options[] = {
     {"start", 6, 1, 1000, "points of the first design, where there are no seeds"},
@@ -35,6 +38,7 @@ static const struct gt_strategy_option options[] = {
     {"gain", 0.0002, 0, 1, "done when no improvement above this share is expected (0: never) ..."},
     {"calm", 200, 1, 1e9, "... of as many points in a row"},
     {"local", 10, 0, 1e9, "every so many points, a neighbour of the best (0: never)"},
+    {"bold", 0.8, 0.01, 10, "deviations that count as one; less stays nearer to what is known"},
     {NULL},
 };
 
@@ -56,6 +60,11 @@ struct automatic {
     size_t fit_best;         /* the best point when it was fitted; SIZE_MAX: not yet */
     double calm;             /* points in a row of which nothing was expected */
     size_t asked;
+    /* What a point costs: the logarithm is estimated as a sum over its values, corrected by each
+     * cost told (normalised least mean squares; values that always come together share). */
+    float *cost; /* of each value of each parameter, 256 each */
+    double cost_level;
+    size_t costs;
 };
 
 static float hint_of(void *context, size_t hint, size_t point)
@@ -73,7 +82,8 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     strategy->state = a;
     a->fit_best = SIZE_MAX;
     a->start = calloc((size_t)strategy->option[START], sizeof(*a->start));
-    if (!a->start)
+    a->cost = calloc(strategy->space->kernel->params * 256 + 1, sizeof(*a->cost));
+    if (!a->start || !a->cost)
         return gt_err_nomem(err);
     rc = gt_hints_init(&a->hints, strategy->space, strategy->given, err);
     if (!rc)
@@ -94,7 +104,46 @@ static void release(struct gt_strategy *strategy)
     gt_pool_release(&a->pool);
     gt_hints_release(&a->hints);
     free(a->start);
+    free(a->cost);
     free(a);
+}
+
+/* ---- cost ---- */
+
+static double cost_of(const struct gt_strategy *strategy, size_t point)
+{
+    const struct automatic *a = strategy->state;
+    size_t params = strategy->space->kernel->params;
+    const uint8_t *index = strategy->space->index + point * params;
+    double sum = 0;
+
+    for (size_t p = 0; p < params; p++)
+        sum += (double)a->cost[p * 256 + index[p]];
+    return sum;
+}
+
+static void cost(struct gt_strategy *strategy, size_t point, double seconds)
+{
+    struct automatic *a = strategy->state;
+    size_t params = strategy->space->kernel->params;
+    const uint8_t *index = strategy->space->index + point * params;
+    double off;
+
+    a->costs++;
+    a->cost_level += (log(seconds) - a->cost_level) / (double)a->costs;
+    off = log(seconds) - a->cost_level - cost_of(strategy, point);
+    for (size_t p = 0; p < params; p++)
+        a->cost[p * 256 + index[p]] += (float)(COST_STEP * off / (double)params);
+}
+
+/* By how much dearer than usual a point is: what its gain is divided by. */
+static double dearness(const struct gt_strategy *strategy, size_t point)
+{
+    const struct automatic *a = strategy->state;
+
+    if (a->costs < COSTS)
+        return 1;
+    return exp(fmax(-COST_RANGE / 2, fmin(COST_RANGE / 2, cost_of(strategy, point))));
 }
 
 /* ---- the first design ---- */
@@ -225,23 +274,25 @@ static double improvement(double best, double mean, double sd)
     return sd * (z * 0.5 * erfc(-z * M_SQRT1_2) + exp(-0.5 * z * z) / sqrt(2 * M_PI));
 }
 
-/* The point of the pool that promises most, or SIZE_MAX where none is NEW. */
+/* The point of the pool that promises most for what it costs, or SIZE_MAX where none is NEW. */
 static size_t promising(struct gt_strategy *strategy, double *gain, float *expected)
 {
     struct automatic *a = strategy->state;
     double best = log((double)strategy->known[strategy->best]);
     const float *mean, *sd;
     size_t found = SIZE_MAX;
+    double most = -1;
 
-    *gain = -1;
     gt_surrogate_predict(a->surrogate, &mean, &sd);
     for (size_t c = 0; c < a->pool.count; c++) {
-        double g;
+        double g, worth;
 
         if (strategy->known[a->pool.point[c]] != GT_POINT_NEW)
             continue;
-        g = improvement(best, (double)mean[c], (double)sd[c]);
-        if (g > *gain) {
+        g = improvement(best, (double)mean[c], strategy->option[BOLD] * (double)sd[c]);
+        worth = g / dearness(strategy, a->pool.point[c]);
+        if (worth > most) {
+            most = worth;
             *gain = g;
             found = c;
         }
@@ -325,6 +376,7 @@ const struct gt_strategy_ops gt_strategy_auto = {
     .own_seeds = true,
     .init = init,
     .next = next,
+    .cost = cost,
     .tell = tell,
     .release = release,
 };

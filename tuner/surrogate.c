@@ -202,7 +202,7 @@ static double evidence(struct gt_surrogate *s, size_t n)
     sum -= 0.5 * (double)(n + SCALE_WEIGHT) * log(settle(s, n));
     sum += bell(s->noise, NOISE, NOISE_SPREAD);
     for (size_t a = 0; a < s->actives; a++)
-        sum += bell(s->reach[a], REACH, REACH_SPREAD);
+        sum += bell(s->reach[a], REACH * sqrt((double)s->actives), REACH_SPREAD);
     return sum;
 }
 
@@ -430,10 +430,10 @@ int gt_surrogate_new(struct gt_surrogate **surrogate, const struct gt_space *spa
         return gt_err_nomem(err);
     s->space = space;
     for (size_t p = 0; p < space->kernel->params; p++)
-        if (space->kernel->param[p].count > 1) {
-            s->reach[s->actives] = REACH;
+        if (space->kernel->param[p].count > 1)
             s->active[s->actives++] = p;
-        }
+    for (size_t a = 0; a < s->actives; a++)
+        s->reach[a] = REACH * sqrt((double)s->actives);
     s->noise = NOISE;
     s->additive = s->actives ? 0.5 : 0;
     s->liking = hints ? 0.5 : 0;

@@ -295,14 +295,44 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
-/* The share of the run's time that is left for this problem. */
-static double deadline_of(const struct gt_sweep_options *options, size_t i, double run_begin)
+#define WEIGHT_LEAST 0.1 /* of the mean weight: nobody asks for a problem to be left out */
+
+static double weight_of(const struct gt_sweep_options *options, size_t i)
+{
+    double mean = 0;
+
+    for (size_t j = 0; j < options->problems && options->weight; j++)
+        mean += options->weight[j] / (double)options->problems;
+    return mean > 0 ? fmax(options->weight[i], WEIGHT_LEAST * mean) : 1;
+}
+
+/* The problem that comes next: of those left the one of most weight, and of equals the first.
+ * *share: its part of the time that is left. */
+static size_t next_problem(const struct gt_sweep_options *options, const bool *done, double *share)
+{
+    size_t next = SIZE_MAX;
+    double left = 0;
+
+    for (size_t i = 0; i < options->problems; i++) {
+        if (done[i])
+            continue;
+        left += weight_of(options, i);
+        if (next == SIZE_MAX || weight_of(options, i) > weight_of(options, next))
+            next = i;
+    }
+    *share = weight_of(options, next) / left;
+    return next;
+}
+
+/* When a problem with that share of the time left must end; what one does not need is left to the
+ * others. */
+static double deadline_of(const struct gt_sweep_options *options, double share, double run_begin)
 {
     double now = gt_evaluator_now(options->evaluator), end = run_begin + options->budget.seconds;
 
     if (!(options->budget.seconds > 0))
         return 0;
-    return now + fmax(0, end - now) / (double)(options->problems - i);
+    return now + fmax(0, end - now) * share;
 }
 
 /* Runs the problems; *sums is what the store is told of the run. */
@@ -314,12 +344,16 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
     double run_begin = gt_evaluator_now(evaluator);
     int64_t device, toolchain;
     uint64_t next_id = 0;
-    int rc = gt_store_device(options->store, &evaluator->device, &device, err);
+    bool *done = calloc(options->problems, sizeof(*done));
+    int rc = done ? gt_store_device(options->store, &evaluator->device, &device, err)
+                  : gt_err_nomem(err);
 
     if (!rc)
         rc = gt_store_toolchain(options->store, evaluator->nvrtc_version, &toolchain, err);
-    for (size_t i = 0; i < options->problems && !rc; i++) {
+    for (size_t n = 0; n < options->problems && !rc; n++) {
         struct gt_evaluator_stats before = evaluator->stats;
+        double share;
+        size_t i = next_problem(options, done, &share);
         struct gt_race race = {
             .options = options,
             .problem = &options->problem[i],
@@ -331,11 +365,12 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
             .toolchain = toolchain,
             .next_id = &next_id,
             .begin_s = gt_evaluator_now(evaluator),
-            .deadline_s = deadline_of(options, i, run_begin),
+            .deadline_s = deadline_of(options, share, run_begin),
         };
 
         evaluator->options.events = (struct gt_evaluator_events){&race, on_launching, on_notice};
         evaluator->options.signals = options->signals;
+        done[i] = true;
         rc = run_problem(&race, err);
         sum_up(&race, &before);
         result[i].interrupted = rc == GT_EINTERRUPTED;
@@ -348,6 +383,7 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
         free(race.recent);
         free(race.history);
     }
+    free(done);
     evaluator->options.events = (struct gt_evaluator_events){0};
     evaluator->options.signals = NULL;
     sums->wall_s = gt_evaluator_now(evaluator) - run_begin;

@@ -8,11 +8,12 @@
 #include <signal.h>
 
 #include "../db/store.h"
+#include "../src/table.h"
 #include "evaluator.h"
 
 /* When a sweep ends; 0: no bound of that kind. */
 struct gt_budget {
-    double seconds;   /* of the whole run, shared evenly by its problems */
+    double seconds;   /* of the whole run, shared by its problems */
     int64_t trials;   /* per problem, those of earlier runs included */
     int64_t patience; /* trials of a problem since its best improved by 0.5 % */
 };
@@ -28,6 +29,8 @@ struct gt_progress;
 
 struct gt_sweep_options {
     const struct gt_problem *problem;
+    const double *weight; /* of each problem, >= 0: those of more weight come first and get more of
+                             the time; NULL: all alike */
     size_t problems;
     const struct gt_kernel *const *kernel; /* candidates; those that do not serve are left out */
     size_t kernels;
@@ -35,6 +38,7 @@ struct gt_sweep_options {
     size_t spares;
     struct gt_evaluator *evaluator; /* open; its events are set by the sweep */
     struct gt_store *store;         /* open for writing */
+    const struct gt_table *shipped; /* winners worth trying where they fit; NULL: none */
     const char *strategy;           /* NULL: GT_STRATEGY_DEFAULT */
     struct gt_budget budget;
     uint64_t seed;

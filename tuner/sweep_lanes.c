@@ -26,6 +26,7 @@ static int open_lane(struct gt_race *race, const struct gt_kernel *kernel, size_
     if (rc)
         return rc;
     race->lanes++;
+    lane->race = race;
     lane->kernel = kernel;
     race->result->points += lane->space.valid;
     race->result->cross_product += lane->space.cross_product;

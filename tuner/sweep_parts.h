@@ -1,5 +1,5 @@
 /* sweep_parts.h - what the files of the sweep share: sweep.c (read it first), sweep_lanes.c,
- * sweep_seeds.c, sweep_predict.c, sweep_record.c, sweep_drift.c and
+ * sweep_seeds.c, sweep_priors.c, sweep_predict.c, sweep_record.c, sweep_drift.c and
  * sweep_finals.c.  Nobody else includes this. */
 #ifndef GT_SWEEP_PARTS_H
 #define GT_SWEEP_PARTS_H
@@ -16,8 +16,11 @@ struct gt_retry {
     int64_t due;    /* trials of the race */
 };
 
+struct gt_race;
+
 /* One kernel's part in the race for a problem. */
 struct gt_lane {
+    const struct gt_race *race;
     const struct gt_kernel *kernel;
     struct gt_space space;
     struct gt_strategy *strategy;
@@ -88,7 +91,28 @@ struct gt_lane *gt_sweep_choose_lane(struct gt_race *race);
 /* sweep_seeds.c: creates the lane's strategy with points worth trying first. */
 int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, struct gt_err *err);
 
+/* How unlike two problems are as work for a GPU: ratios of the sizes count, not differences. */
+double gt_sweep_distance(const struct gt_problem *problem, const struct gt_row *row);
+
+/* sweep_priors.c */
+
+#define GT_PRIORS_MAX 6 /* one more hint than that still fits into a surrogate */
+
+struct gt_priors {
+    struct gt_prior prior[GT_PRIORS_MAX];
+    size_t count;
+};
+
+/* Reads the trials a strategy may learn from; to be released also after a failure. */
+int gt_sweep_priors(const struct gt_race *race, const struct gt_lane *lane,
+                    struct gt_priors *priors, struct gt_err *err);
+void gt_sweep_priors_release(struct gt_priors *priors);
+
 /* sweep_predict.c */
+
+/* What the predictor expects of a point: the logarithm of its time, NAN if it has no answer.  For
+ * struct gt_seeds; the context is the lane. */
+float gt_sweep_expect(void *lane, size_t point);
 
 /* A point as the predictor sees it. */
 struct gt_ranked {

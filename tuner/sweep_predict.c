@@ -4,6 +4,7 @@
 #include "../src/predict.h"
 #include "sweep_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define SAMPLE     150000 /* points predicted, about 0.5 s */
@@ -44,6 +45,14 @@ static bool predict(const struct gt_race *race, const struct gt_lane *lane, size
         return false;
     *ranked = (struct gt_ranked){(uint32_t)i, unusual(lane->kernel, &candidate.point), (float)us};
     return true;
+}
+
+float gt_sweep_expect(void *context, size_t point)
+{
+    const struct gt_lane *lane = context;
+    struct gt_ranked ranked;
+
+    return predict(lane->race, lane, point, &ranked) ? logf(ranked.us) : NAN;
 }
 
 /* Goes from a point to its best neighbour as long as that is faster. */

@@ -3,6 +3,7 @@
 #include "../src/err.h"
 #include "sweep_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,20 @@ static void find_best_again(struct gt_race *race, struct gt_lane *lane)
 
 /* ---- a finished trial ---- */
 
+/* What the strategy hears of a trial: a slow one has a time too, if only of its first sample. */
+static double told(const struct gt_trial *trial)
+{
+    return trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW ? trial->us : 0;
+}
+
+/* Seconds of the GPU's worker, and the compilers' share. */
+static double cost(const struct gt_race *race, const struct gt_trial *trial)
+{
+    double compilers = fmax(1, race->evaluator->options.jobs);
+
+    return 1e-3 * (trial->prove_ms + trial->time_ms + trial->compile_ms / compilers);
+}
+
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
                     const struct gt_trial *trial, struct gt_err *err)
 {
@@ -175,7 +190,8 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
     what.due = race->tried + RETRY_AFTER;
     if (!gt_status_final(trial->status) && ++what.attempts < GT_MAX_ATTEMPTS)
         return gt_sweep_retry(lane, what, err);
-    gt_strategy_tell(lane->strategy, what.point, ok ? trial->us : 0);
+    gt_strategy_cost(lane->strategy, what.point, cost(race, trial));
+    gt_strategy_tell(lane->strategy, what.point, told(trial));
     rc = gt_sweep_rank(race, lane->kernel, &flight->candidate.point, trial, false, err);
     if (what.remeasure)
         find_best_again(race, lane);
@@ -259,7 +275,7 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
         (trial->status == GT_STATUS_OK && attempts >= GT_MAX_ATTEMPTS))
         return resume_attempt(resume, &point, index, trial, attempts, err);
     if (index != SIZE_MAX)
-        gt_strategy_tell(lane->strategy, index, trial->status == GT_STATUS_OK ? trial->us : 0);
+        gt_strategy_tell(lane->strategy, index, told(trial));
     rc = gt_sweep_rank(race, lane->kernel, &point, trial, true, err);
     if (!rc && attempts)
         blame_row(race->result, lane->kernel, &point);

@@ -52,8 +52,7 @@ struct stored {
     char text[GT_PROBLEM_TEXT_MAX];
 };
 
-/* How unlike two problems are as work for a GPU: ratios of the sizes count, not differences. */
-static double distance(const struct gt_problem *problem, const struct gt_row *row)
+double gt_sweep_distance(const struct gt_problem *problem, const struct gt_row *row)
 {
     double dm = log2(((double)problem->m + 1) / ((double)row->m + 1));
     double dn = log2(((double)problem->n + 1) / ((double)row->n + 1));
@@ -95,12 +94,40 @@ static int on_row(void *context, const struct gt_row *row, struct gt_err *err)
     if (strcmp(row->problem, stored->text) == 0)
         pick(stored->picks, found);
     else
-        keep_nearest(stored, (struct near){distance(stored->race->problem, row), found});
+        keep_nearest(stored, (struct near){gt_sweep_distance(stored->race->problem, row), found});
     return GT_OK;
 }
 
+/* The winners that this project ships for the arch, as if they were rows of the store: whatever
+ * template they were measured with, a point that is valid is worth trying. */
+static void offer_shipped(struct stored *stored)
+{
+    const struct gt_race *race = stored->race;
+    const struct gt_table *table = race->options->shipped;
+
+    if (!table || race->evaluator->ops->provenance == GT_REPLAYED)
+        return;
+    for (size_t i = 0; i < table->rows; i++) {
+        const struct gt_table_row *from = &table->row[i];
+        const struct gt_row row = {
+            .status = GT_STATUS_OK,
+            .problem = from->text,
+            .point = from->point,
+            .layout = gt_layout_name(gt_problem_layout(&from->problem)),
+            .m = from->problem.m,
+            .n = from->problem.n,
+            .k = from->problem.k,
+            .batch = from->problem.batch,
+        };
+
+        if (from->cc == race->evaluator->device.cc &&
+            strcmp(from->kernel, stored->picks->lane->kernel->name) == 0)
+            on_row(stored, &row, NULL);
+    }
+}
+
 /* The best known points of this problem on any device of the arch, predicted ones too, then the
- * winners of the nearest problems. */
+ * winners of the nearest problems, the user's and the shipped ones. */
 static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err *err)
 {
     struct stored stored = {.race = race, .picks = picks};
@@ -122,6 +149,7 @@ static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err 
     filter.winners_only = true;
     if (!rc)
         rc = gt_store_rows(race->options->store, &filter, on_row, &stored, err);
+    offer_shipped(&stored);
     for (size_t i = 0; i < stored.nears; i++)
         pick(picks, stored.near[i].point);
     return rc;
@@ -257,7 +285,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, stru
     struct gt_random random = {race->options->seed};
     struct gt_ranked *list = NULL;
     size_t listed = 0;
-    struct gt_seeds seeds;
+    struct gt_priors priors = {.count = 0};
     int rc;
 
     picks.point = calloc(count + 1, sizeof(*picks.point));
@@ -268,9 +296,21 @@ int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, stru
         pick_described(&picks);
         pick_ranked(&picks, list, listed, &random);
     }
-    seeds = (struct gt_seeds){.point = picks.point, .count = picks.count};
     if (!rc)
+        rc = gt_sweep_priors(race, lane, &priors, err);
+    if (!rc) {
+        const struct gt_seeds seeds = {
+            .point = picks.point,
+            .count = picks.count,
+            .prior = priors.prior,
+            .priors = priors.count,
+            .expect = listed ? gt_sweep_expect : NULL,
+            .context = lane,
+        };
+
         rc = gt_strategy_new(&lane->strategy, name, &lane->space, race->options->seed, &seeds, err);
+    }
+    gt_sweep_priors_release(&priors);
     free(picks.point);
     free(list);
     return rc;

@@ -59,15 +59,12 @@ template <int pending> inline void gt_tma_store_wait_read()
     gt_emu_tma_store_wait(pending);
 }
 
-template <int pending> inline void gt_tma_store_wait()
-{
-    gt_emu_tma_store_wait(pending);
-}
-
 inline unsigned gt_cluster_rank()
 {
     return gt_emu_now.rank;
 }
+
+#define gt_cluster_meet() gt_emu_cluster_barrier(GT_EMU_HERE)
 
 #define gt_part_sync(id, threads) gt_emu_part_barrier(id, threads, GT_EMU_HERE)
 

@@ -147,12 +147,6 @@ template <int pending> GT_DEVICE void gt_tma_store_wait_read()
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
 }
 
-/* Waits until they have written global memory. */
-template <int pending> GT_DEVICE void gt_tma_store_wait()
-{
-    asm volatile("cp.async.bulk.wait_group %0;" ::"n"(pending) : "memory");
-}
-
 /* ---- clusters: cluster.cuh has the barrier ---- */
 
 /* The block's rank in its cluster. */
@@ -161,6 +155,16 @@ GT_DEVICE unsigned gt_cluster_rank()
     unsigned rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
+}
+
+/* Barrier of all threads of the cluster's blocks, for mbarriers that have been published and for
+ * staying until the others are done: what was written before it need not be visible behind it, which
+ * saves gt_cluster_sync's fence of the whole GPU. */
+GT_DEVICE void gt_cluster_meet()
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\n"
+                 "barrier.cluster.wait.aligned;" ::
+                     : "memory");
 }
 
 /* ---- parts of a block ---- */

@@ -6,7 +6,7 @@ GT_DEVICE unsigned long long operand_of(const unsigned char *tile, int first)
 {
     constexpr int width = box_width(extent), row = width * (int)sizeof(in_type);
     if (along_mn)
-        return gt_wgmma_operand(tile + first / width * BK * row, BK * row, 8 * row, row);
+        return gt_wgmma_operand(tile + first / width * PIECE * row, PIECE * row, 8 * row, row);
     return gt_wgmma_operand(tile + first * 128, 16, 1024, 128);
 }
 
@@ -45,7 +45,7 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int 
     const int first = PINGPONG ? 0 : consumer * ROWS;
     const unsigned long long a = operand_of<BM, A_ALONG_MN>(ring.stages, first);
     const unsigned long long b = operand_of<BN, B_ALONG_MN>(ring.stages + A_BYTES, 0);
-    constexpr unsigned rows_64 = A_ALONG_MN ? BK * 128 : 64 * 128;
+    constexpr unsigned rows_64 = A_ALONG_MN ? PIECE * 128 : 64 * 128;
     int before = 0;
 
     for (int i = 0; i < steps; i++) {
@@ -53,13 +53,15 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int 
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
         gt_wgmma_begin();
 #pragma unroll
-        for (int k = 0; k < 4; k++)
+        for (int k = 0; k < 4 * DEPTH; k++)
 #pragma unroll
-            for (int r = 0; r < BLOCKS_64; r++)
+            for (int r = 0; r < BLOCKS_64; r++) {
+                const unsigned to = at + k / 4 * PIECE_BYTES;
                 gt_wgmma<GT_TYPE, BN, A_ALONG_MN, B_ALONG_MN>(
                     sum[r],
-                    gt_wgmma_advance(a, at + r * rows_64 + k * k_distance<BM, A_ALONG_MN>()),
-                    gt_wgmma_advance(b, at + k * k_distance<BN, B_ALONG_MN>()), i | k);
+                    gt_wgmma_advance(a, to + r * rows_64 + k % 4 * k_distance<BM, A_ALONG_MN>()),
+                    gt_wgmma_advance(b, to + k % 4 * k_distance<BN, B_ALONG_MN>()), i | k);
+            }
         gt_wgmma_commit();
         gt_wgmma_wait<MMA_PENDING>();
         if (MMA_PENDING == 0)

@@ -41,6 +41,9 @@
 #ifndef STAGES
 #define STAGES 3 /* tiles of A and B in flight */
 #endif
+#ifndef DEPTH
+#define DEPTH 1 /* pieces of 128 bytes of k in a stage */
+#endif
 #ifndef CONSUMERS
 #define CONSUMERS 2 /* warpgroups that multiply; one more loads */
 #endif
@@ -130,7 +133,7 @@ GT_DEVICE void make_barriers(const ring &ring)
         gt_mbarrier_publish();
     }
     if (CLUSTER > 1)
-        gt_cluster_sync();
+        gt_cluster_meet();
     else
         gt_sync();
 }
@@ -181,5 +184,5 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         consume_all(args, maps, ring, (int)threadIdx.x / 128 - 1);
     }
     if (CLUSTER > 1 || SPLIT == 2) /* a block's memory is its neighbours' until they are done */
-        gt_cluster_sync();
+        gt_cluster_meet();
 }

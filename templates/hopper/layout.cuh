@@ -16,8 +16,9 @@ template <> struct stored_as<1> {
 };
 typedef stored_as<(SPLIT > 0)>::type stored_type;
 
-constexpr int BK = 128 / (int)sizeof(in_type); /* a row of a stage is 128 bytes */
-constexpr int K_MMA = BK / 4;                  /* k of a wgmma */
+constexpr int PIECE = 128 / (int)sizeof(in_type); /* k of a piece of a stage: a row is 128 bytes */
+constexpr int BK = DEPTH * PIECE;                 /* k of a stage */
+constexpr int K_MMA = PIECE / 4;                  /* k of a wgmma */
 constexpr int A_ALONG_MN = GT_PACKED_TRANS_A, B_ALONG_MN = !GT_PACKED_TRANS_B;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
@@ -40,7 +41,7 @@ GT_DEVICE constexpr int box_width(int extent)
 }
 
 constexpr int A_BYTES = BM * 128, B_BYTES = BN * 128;
-constexpr int STAGE_BYTES = A_BYTES + B_BYTES;
+constexpr int PIECE_BYTES = A_BYTES + B_BYTES, STAGE_BYTES = DEPTH * PIECE_BYTES;
 
 /* A slice: SLICE_WIDTH bytes of each of a consumer's rows, swizzled by as much. */
 constexpr int TILE_ROW = BN * (int)sizeof(stored_type);

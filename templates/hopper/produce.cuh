@@ -7,8 +7,8 @@ template <int extent, int along_mn, int sharers>
 GT_DEVICE void load_tile(unsigned char *tile, const gt_map *map, gt_mbarrier *full, int x, int k,
                          int batch, int part, unsigned ranks)
 {
-    constexpr int width = along_mn ? box_width(extent) : BK; /* elements of a row of a box */
-    constexpr int rows = (along_mn ? BK : extent) / sharers; /* rows of a box */
+    constexpr int width = along_mn ? box_width(extent) : PIECE; /* elements of a row of a box */
+    constexpr int rows = (along_mn ? PIECE : extent) / sharers; /* rows of a box */
     constexpr int row_bytes = width * (int)sizeof(in_type);
     constexpr int boxes = along_mn ? extent / width : 1;
     static_assert(rows % 8 == 0, "a box is whole groups of eight rows");
@@ -58,10 +58,15 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring 
 
             gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
             gt_mbarrier_expect(full, STAGE_BYTES);
-            load_tile<BM, A_ALONG_MN, CLUSTER_N>(stage, &maps.map[MAP_A], full, work.row, k,
-                                                 work.batch, part_a, with_a);
-            load_tile<BN, B_ALONG_MN, CLUSTER_M>(stage + A_BYTES, &maps.map[MAP_B], full,
-                                                 work.column, k, work.batch, part_b, with_b);
+#pragma unroll
+            for (int piece = 0; piece < DEPTH; piece++, stage += PIECE_BYTES) {
+                const int first = k + piece * PIECE;
+                load_tile<BM, A_ALONG_MN, CLUSTER_N>(stage, &maps.map[MAP_A], full, work.row, first,
+                                                     work.batch, part_a, with_a);
+                load_tile<BN, B_ALONG_MN, CLUSTER_M>(stage + A_BYTES, &maps.map[MAP_B], full,
+                                                     work.column, first, work.batch, part_b,
+                                                     with_b);
+            }
             position.advance();
         }
     }

@@ -47,12 +47,13 @@ GT_DEVICE void meet()
     gt_cluster_sync();
 }
 
-/* A consumer's sums to shared memory, where the stages were: all of them have been read. */
+/* A consumer's sums to shared memory, where the stages were, when all consumers have read them. */
 GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2])
 {
     const int lane = (int)threadIdx.x % 32;
     sum_type *const sums = (sum_type *)ring.stages + lane % 4 * 2;
 
+    gt_part_sync(4, CONSUMERS * 128);
 #pragma unroll
     for (int r = 0; r < BLOCKS_64 * 2; r++) {
         const int row =

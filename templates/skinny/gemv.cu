@@ -10,11 +10,10 @@
  *     | k 12..15  lanes 24..31    |                   warp 0        warp 1 ...  along k
  *     +---------------------------+ warp 1 ...
  *
- * A lane loads DEPTH pieces of VEC bytes of B ahead of those that it multiplies. A, of which a
- * block uses ROWS x PANEL elements at a time, waits in shared memory as floats. The sums of lanes
- * meet by shuffles, those of warps in shared memory and those of blocks (SPLIT_K of them share k) in
- * the workspace, always in the same order. FP32 arithmetic; 8-bit integers by fours into 32 bits.
- */
+ * A lane loads DEPTH pieces of VEC bytes of B ahead of those that it multiplies, past the caches; A
+ * comes out of them. No warp waits for another before its sums are complete: those of lanes meet by
+ * shuffles, those of warps and of blocks that share k as skinny_finish.cuh says. FP32 arithmetic;
+ * 8-bit integers by fours into 32 bits. */
 #ifndef ROWS
 #define ROWS 1 /* rows of D per block */
 #endif
@@ -36,8 +35,8 @@
 #ifndef WARPS_N
 #define WARPS_N 1 /* warps side by side along the columns of D */
 #endif
-#ifndef PANEL
-#define PANEL 2048 /* values of k whose A is in shared memory */
+#ifndef LOOKAHEAD
+#define LOOKAHEAD 2 /* what is loaded a tile ahead: 0 nothing, 1 B, 2 A as well */
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
@@ -51,24 +50,22 @@
 
 #include "skinny/gemv_operand.cuh"
 
-/* Adds the products of a lane's loads of B and of A, which `panel` has from the lane's first k on.
- */
 #if GT_TYPE == GT_S8
 
 /* Four bytes from element i of a run on; fewer are followed by zeros. */
-GT_DEVICE unsigned quad(const Run &run, int i)
+template <int count> GT_DEVICE unsigned quad(const gt_run<GT_IN, count> &run, int i)
 {
-    if constexpr (V >= 4) {
+    if constexpr (count >= 4) {
         union {
-            Run run;
-            unsigned word[V / 4];
+            gt_run<GT_IN, count> run;
+            unsigned word[count / 4];
         } both;
         both.run = run;
         return both.word[i / 4];
     } else {
         unsigned word = 0;
 #pragma unroll
-        for (int e = 0; e < V; e++)
+        for (int e = 0; e < count; e++)
             word |= (unsigned)(unsigned char)run.at[i + e] << 8 * e;
         return word;
     }
@@ -76,20 +73,16 @@ GT_DEVICE unsigned quad(const Run &run, int i)
 
 #if GT_TRANS_B
 
-GT_DEVICE void accumulate(const Run *run, const Staged *panel, Sum (*sum)[SUMS])
+GT_DEVICE void accumulate(const Tile &tile, Sum (*sum)[SUMS])
 {
 #pragma unroll
-    for (int s = 0; s < STEPS; s++)
+    for (int i = 0; i < DEPTH; i++)
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) {
-            Run a = gt_load_run<Staged, V>(panel + r * PANEL + s * LINE);
+        for (int v = 0; v < V; v += 4)
 #pragma unroll
-            for (int c = 0; c < COLUMNS; c++)
-#pragma unroll
-                for (int v = 0; v < V; v += 4)
-                    sum[r][c] =
-                        __dp4a((int)quad(a, v), (int)quad(run[s * COLUMNS + c], v), sum[r][c]);
-        }
+            for (int r = 0; r < ROWS; r++)
+                sum[r][i % COLUMNS] = __dp4a((int)quad(tile.a[i / COLUMNS][r], v),
+                                             (int)quad(tile.b[i], v), sum[r][i % COLUMNS]);
 }
 
 #else
@@ -107,82 +100,77 @@ GT_DEVICE void turn(unsigned (&word)[4])
     word[3] = __byte_perm(odd01, odd23, 0x7632);
 }
 
-GT_DEVICE void accumulate(const Run *run, const Staged *panel, Sum (*sum)[SUMS])
+GT_DEVICE void accumulate(const Tile &tile, Sum (*sum)[SUMS])
 {
 #pragma unroll
     for (int i = 0; i < DEPTH; i += 4)
 #pragma unroll
         for (int v = 0; v < V; v += 4) {
-            unsigned word[4] = {quad(run[i], v), quad(run[i + 1], v), quad(run[i + 2], v),
-                                quad(run[i + 3], v)};
+            unsigned word[4] = {quad(tile.b[i], v), quad(tile.b[i + 1], v), quad(tile.b[i + 2], v),
+                                quad(tile.b[i + 3], v)};
             turn(word);
 #pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-                int a = *reinterpret_cast<const int *>(panel + r * PANEL + i * GROUPS);
+            for (int r = 0; r < ROWS; r++)
 #pragma unroll
                 for (int e = 0; e < 4 && e < V; e++)
-                    sum[r][v + e] = __dp4a(a, (int)word[e], sum[r][v + e]);
-            }
+                    sum[r][v + e] =
+                        __dp4a((int)quad(tile.a[i / 4][r], 0), (int)word[e], sum[r][v + e]);
         }
 }
 
 #endif
 #elif GT_TRANS_B
 
-GT_DEVICE void accumulate(const Run *run, const Staged *panel, Sum (*sum)[SUMS])
+GT_DEVICE void accumulate(const Tile &tile, Sum (*sum)[SUMS])
 {
-    constexpr int part = V < 4 ? V : 4; /* elements of A that lie side by side */
 #pragma unroll
     for (int s = 0; s < STEPS; s++) {
         float b[COLUMNS][V];
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++)
-            gt_run_floats<GT_TYPE, V>(b[c], run[s * COLUMNS + c]);
+            gt_run_floats<GT_TYPE, V>(b[c], tile.b[s * COLUMNS + c]);
 #pragma unroll
-        for (int r = 0; r < ROWS; r++)
+        for (int r = 0; r < ROWS; r++) {
+            float a[V];
+            gt_run_floats<GT_TYPE, V>(a, tile.a[s][r]);
 #pragma unroll
-            for (int v = 0; v < V; v += part) {
-                gt_run<float, part> a =
-                    gt_load_run<float, part>(panel + r * PANEL + s * LINE + v / 4 * (LANES * 4));
+            for (int v = 0; v < V; v++)
 #pragma unroll
-                for (int e = 0; e < part; e++)
-#pragma unroll
-                    for (int c = 0; c < COLUMNS; c++)
-                        sum[r][c] = fmaf(a.at[e], b[c][v + e], sum[r][c]);
-            }
+                for (int c = 0; c < COLUMNS; c++)
+                    sum[r][c] = fmaf(a[v], b[c][v], sum[r][c]);
+        }
     }
 }
 
 #else
 
-/* Of both operands one is kept in registers for four steps of k, the smaller. */
-GT_DEVICE void accumulate(const Run *run, const Staged *panel, Sum (*sum)[SUMS])
+/* Of both operands one is kept as floats for four steps of k, the smaller. */
+GT_DEVICE void accumulate(const Tile &tile, Sum (*sum)[SUMS])
 {
     constexpr bool keep_a = ROWS <= V;
 #pragma unroll
     for (int i = 0; i < DEPTH; i += 4) {
-        gt_run<float, 4> a[keep_a ? ROWS : 1];
-        float b[keep_a ? 1 : 4][V];
+        float a[keep_a ? ROWS : 1][4], b[keep_a ? 1 : 4][V];
 #pragma unroll
         for (int x = 0; x < (keep_a ? ROWS : 4); x++)
             if constexpr (keep_a)
-                a[x] = gt_load_run<float, 4>(panel + x * PANEL + i * GROUPS);
+                gt_run_floats<GT_TYPE, 4>(a[x], tile.a[i / 4][x]);
             else
-                gt_run_floats<GT_TYPE, V>(b[x], run[i + x]);
+                gt_run_floats<GT_TYPE, V>(b[x], tile.b[i + x]);
 #pragma unroll
         for (int y = 0; y < (keep_a ? 4 : ROWS); y++) {
             if constexpr (keep_a)
-                gt_run_floats<GT_TYPE, V>(b[0], run[i + y]);
+                gt_run_floats<GT_TYPE, V>(b[0], tile.b[i + y]);
             else
-                a[0] = gt_load_run<float, 4>(panel + y * PANEL + i * GROUPS);
+                gt_run_floats<GT_TYPE, 4>(a[0], tile.a[i / 4][y]);
 #pragma unroll
             for (int x = 0; x < (keep_a ? ROWS : 4); x++)
 #pragma unroll
                 for (int v = 0; v < V; v++)
                     if constexpr (keep_a)
-                        sum[x][v] = fmaf(a[x].at[y], b[0][v], sum[x][v]);
+                        sum[x][v] = fmaf(a[x][y], b[0][v], sum[x][v]);
                     else
-                        sum[y][v] = fmaf(a[0].at[x], b[x][v], sum[y][v]);
+                        sum[y][v] = fmaf(a[0][x], b[x][v], sum[y][v]);
         }
     }
 }
@@ -208,7 +196,6 @@ GT_DEVICE void gather(Sum (*sum)[SUMS], Sum *slices)
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
 
     sum_lanes(sum);
-    gt_sync(); /* the panel has been read */
     if (GT_TRANS_B ? lane % LANES == 0 : lane < LANES)
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
@@ -220,54 +207,55 @@ GT_DEVICE void gather(Sum (*sum)[SUMS], Sum *slices)
 }
 
 /* Adds the products of tiles first .. last-1.  Of whole tiles the next is on its way while one is
- * multiplied; the others, at most the last where N fits the loads, are fetched with care. */
+ * multiplied (LOOKAHEAD); the others, at most the last where N fits the loads, are fetched with
+ * care.
+ */
 GT_DEVICE void sum_tiles(const gt_args &args, long long batch, long long first, long long last,
-                         Staged *panel, Sum (*sum)[SUMS])
+                         Sum (*sum)[SUMS])
 {
-    constexpr int PANEL_TILES = PANEL / TILE_K;
     const Lane lane = make_lane(args, batch);
-    const Staged *own = panel + panel_place(lane.k);
-    const long long in_k = gt_depth(args) / TILE_K, whole = !lane.whole   ? 0
-                                                            : in_k < last ? in_k
-                                                                          : last;
-    Run now[DEPTH], next[DEPTH];
+    const long long in_k = gt_depth(args) / TILE_K;
+    const long long whole = !lane.whole ? 0 : in_k < last ? in_k : last;
+    Tile now, next;
+    long long tile = first;
 
-    if (first < whole)
-        fetch<true>(args, lane, first * TILE_K, next);
-    for (long long begin = first; begin < last; begin += PANEL_TILES) {
-        long long end = begin + PANEL_TILES < last ? begin + PANEL_TILES : last, tile = begin;
-        if (begin > first)
-            gt_sync(); /* the panel has been read */
-        stage(args, gt_typed_a(args, batch), begin * TILE_K, panel);
-        gt_sync();
-#pragma unroll 2
-        for (; tile < end && tile < whole; tile++) {
-#pragma unroll
-            for (int i = 0; i < DEPTH; i++)
-                now[i] = next[i];
-            if (tile + 1 < whole)
-                fetch<true>(args, lane, (tile + 1) * TILE_K, next);
-            accumulate(now, own + (tile - begin) * TILE_K, sum);
-        }
+    if (first < whole && LOOKAHEAD > 0)
+        fetch_b<true>(args, lane, first * TILE_K, next);
+    if (first < whole && LOOKAHEAD > 1)
+        fetch_a<true>(args, lane, first * TILE_K, next);
+#pragma unroll(LOOKAHEAD > 0 ? 2 : 1)
+    for (; tile < whole; tile++) {
+        if (LOOKAHEAD > 0)
+            now = next;
+        else
+            fetch_b<true>(args, lane, tile * TILE_K, now);
+        if (LOOKAHEAD < 2)
+            fetch_a<true>(args, lane, tile * TILE_K, now);
+        if (LOOKAHEAD > 0 && tile + 1 < whole)
+            fetch_b<true>(args, lane, (tile + 1) * TILE_K, next);
+        if (LOOKAHEAD > 1 && tile + 1 < whole)
+            fetch_a<true>(args, lane, (tile + 1) * TILE_K, next);
+        accumulate(now, sum);
+    }
 #pragma unroll 1
-        for (; tile < end; tile++) {
-            fetch<false>(args, lane, tile * TILE_K, now);
-            accumulate(now, own + (tile - begin) * TILE_K, sum);
-        }
+    for (; tile < last; tile++) {
+        fetch_b<false>(args, lane, tile * TILE_K, now);
+        fetch_a<false>(args, lane, tile * TILE_K, now);
+        accumulate(now, sum);
     }
 }
 
 GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
-    GT_DYNAMIC_SHARED(unsigned char, shared);
+    GT_DYNAMIC_SHARED(Sum, slices);
     const long long tiles = gt_cdiv(gt_depth(args), TILE_K);
     const long long first = tiles * blockIdx.y / SPLIT_K, last = tiles * (blockIdx.y + 1) / SPLIT_K;
 
     for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
         Sum sum[ROWS][SUMS] = {};
-        sum_tiles(args, batch, first, last, reinterpret_cast<Staged *>(shared), sum);
-        gather(sum, reinterpret_cast<Sum *>(shared));
-        finish(args, batch, reinterpret_cast<Sum *>(shared));
+        sum_tiles(args, batch, first, last, sum);
+        gather(sum, slices);
+        finish(args, batch, slices);
     }
 }
 

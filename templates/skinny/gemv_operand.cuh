@@ -1,5 +1,5 @@
-/* gemv_operand.cuh - part of gemv.cu, whose parameters it uses: which elements of B a lane has, how
- * they come to its registers, and how A comes to shared memory. */
+/* gemv_operand.cuh - part of gemv.cu, whose parameters it uses: which elements of the operands
+ * a lane has, and how they come to its registers. */
 #ifndef GT_SKINNY_GEMV_OPERAND_CUH
 #define GT_SKINNY_GEMV_OPERAND_CUH
 
@@ -20,25 +20,32 @@ constexpr int THREADS = 32 * WARPS_K * WARPS_N;
 
 #include "skinny/skinny_finish.cuh"
 
-static_assert(V >= 1 && PANEL % TILE_K == 0, "loads of whole elements, panels of whole tiles");
+static_assert(V >= 1, "loads of whole elements");
 static_assert(GT_TRANS_B ? DEPTH % COLUMNS == 0 : COLUMNS == 1 && DEPTH % 4 == 0,
               "whole steps; along n, k goes by fours");
 
 typedef gt_run<GT_IN, V> Run;
 
-/* A as it lies in shared memory: floats, or bytes where products are taken by fours. */
-#if GT_TYPE == GT_S8
-typedef signed char Staged;
-#else
-typedef float Staged;
-#endif
+/* Elements of A along k that a lane loads together: those of a load of B, or of four of them. */
+constexpr int ALONG = GT_TRANS_B ? V : 4;
+constexpr int OF_A = GT_TRANS_B ? STEPS : STEPS / 4; /* such loads of a row */
+typedef gt_run<GT_IN, ALONG> RunA;
 
-/* What a lane loads of B. */
+/* What a lane loads of a tile. */
+struct Tile {
+    Run b[DEPTH];
+    RunA a[OF_A][ROWS];
+};
+
+/* Where a lane's elements are. */
 struct Lane {
-    const GT_IN *from[GT_TRANS_B ? COLUMNS : 1]; /* its elements in tile 0 */
-    int k;                                       /* of the first of them */
+    const GT_IN *b[GT_TRANS_B ? COLUMNS : 1]; /* in tile 0 */
+    const GT_IN *a;                           /* in tile 0, in the block's first row */
+    int k;                                    /* of the first of them */
+    int rows;                                 /* of the block that exist */
     int valid;  /* neighbouring columns that exist, V unless the matrix ends among them */
-    bool whole; /* the same for all lanes of the block */
+    bool whole; /* for all lanes of the block */
+    bool runs;  /* A can be loaded by runs */
 };
 
 /* Column in the block of sum i of a lane. */
@@ -53,24 +60,29 @@ GT_DEVICE Lane make_lane(const gt_args &args, long long batch)
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const long long first = block_column(args);
-    const GT_IN *b = gt_typed_b(args, batch);
+    const GT_IN *a = gt_typed_a(args, batch), *b = gt_typed_b(args, batch);
+    const long long left = args.m - block_row(args);
     Lane own;
 
     own.k = warp / WARPS_N * WARP_K + (GT_TRANS_B ? lane % LANES * V : lane / LANES * 4);
+    own.a = a + gt_offset_a(args, block_row(args), own.k);
+    own.rows = left < ROWS ? (int)left : ROWS;
+    own.runs = !GT_TRANS_A && reinterpret_cast<unsigned long long>(a) % sizeof(RunA) == 0 &&
+               args.lda % ALONG == 0;
     own.valid = V;
     own.whole = true;
     if (GT_TRANS_B) {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
             long long column = first + lane_column(warp, lane, c);
-            own.from[c] = b + (column < args.n ? column : args.n - 1) * args.ldb + own.k;
+            own.b[c] = b + (column < args.n ? column : args.n - 1) * args.ldb + own.k;
         }
     } else {
         long long column = first + lane_column(warp, lane, 0);
         column = column < args.n ? column : 0;
         own.valid = args.n - column < V ? (int)(args.n - column) : V;
         own.whole = args.n % V == 0;
-        own.from[0] = b + own.k * args.ldb + column;
+        own.b[0] = b + own.k * args.ldb + column;
     }
     return own;
 }
@@ -88,73 +100,62 @@ __device__ __noinline__ Run::word_type edge(const GT_IN *from, int valid)
     return run.word;
 }
 
-/* Loads the lane's part of a tile that begins at `k`; of a tile that is not WHOLE, zeros where the
- * operand has ended. */
-template <bool WHOLE>
-GT_DEVICE void fetch(const gt_args &args, const Lane &lane, long long k, Run *run)
+/* The same of A, whose elements along k are `step` apart. */
+__device__ __noinline__ RunA::word_type edge_a(const GT_IN *from, long long step, int valid)
 {
-    const long long depth = gt_depth(args);
+    RunA run;
+    run.word = RunA::word_type();
+#pragma unroll
+    for (int i = 0; i < ALONG; i++)
+        if (i < valid)
+            run.at[i] = from[i * step];
+    return run.word;
+}
+
+/* Loads the lane's part of a tile of B that begins at `k`; of one that is not WHOLE, zeros where
+ * the operand has ended. */
+template <bool WHOLE>
+GT_DEVICE void fetch_b(const gt_args &args, const Lane &lane, long long k, Tile &tile)
+{
+    const GT_IN *row = lane.b[0] + k * args.ldb; /* where B lies along n */
 #pragma unroll
     for (int i = 0; i < DEPTH; i++) {
         constexpr int across = GT_TRANS_B ? COLUMNS : 1;
         /* Of the lane's k: lines follow each other, or fours of every group of lanes. */
         int step = GT_TRANS_B ? i / across * LINE : i / 4 * 4 * GROUPS + i % 4;
-        const GT_IN *from = lane.from[i % across] + (GT_TRANS_B ? k + step : (k + step) * args.ldb);
-        long long left = depth - (k + lane.k + step);
-        if (WHOLE)
-            run[i] = gt_stream_run<GT_IN, V>(from);
+        const GT_IN *from = GT_TRANS_B ? lane.b[i % across] + k + step : row;
+        long long left = gt_depth(args) - (k + lane.k + step);
+        long long valid = GT_TRANS_B ? left : left > 0 ? lane.valid : 0;
+        if (WHOLE || valid >= V)
+            tile.b[i] = gt_stream_run<GT_IN, V>(from);
         else
-            run[i] = gt_load_run_masked<GT_IN, V>(from, GT_TRANS_B ? left
-                                                        : left > 0 ? lane.valid
-                                                                   : 0);
+            tile.b[i].word = edge(from, valid > 0 ? (int)valid : 0);
+        row += i % 4 == 3 ? (4 * GROUPS - 3) * args.ldb : args.ldb; /* needs few registers */
     }
 }
 
-/* Where element k of a row of the panel lies: in the order in which lanes read it, four floats of
- * each lane side by side, if they take more than four of them. */
-GT_DEVICE int panel_place(int k)
+/* The same of A. Rows beyond the matrix are computed from one that exists, and never stored. */
+template <bool WHOLE>
+GT_DEVICE void fetch_a(const gt_args &args, const Lane &lane, long long k, Tile &tile)
 {
-    constexpr bool dealt = GT_TRANS_B && sizeof(Staged) == 4 && V > 4;
-    int within = k % LINE;
-    return dealt ? k - within + within % V / 4 * (LANES * 4) + within / V * 4 + within % 4 : k;
-}
-
-GT_DEVICE Staged staged(GT_IN element)
-{
-#if GT_TYPE == GT_S8
-    return element;
-#else
-    return gt_to_float<GT_TYPE>(element);
-#endif
-}
-
-/* Stages ROWS x PANEL elements of op(A) from `first` on, by loads of `count` elements along k;
- * zeros beyond the matrix. */
-template <int count>
-GT_DEVICE void stage_by(const gt_args &args, const GT_IN *a, long long first, Staged *panel)
-{
-    constexpr int pieces = PANEL / count;
-    const long long first_row = block_row(args), rows = args.m - first_row;
-#pragma unroll 2
-    for (int i = (int)threadIdx.x; i < ROWS * pieces; i += THREADS) {
-        int row = i / pieces, k = i % pieces * count;
-        long long left = row < rows ? gt_depth(args) - (first + k) : 0;
-        gt_run<GT_IN, count> run = gt_load_run_masked<GT_IN, count>(
-            a + gt_offset_a(args, first_row + row, first + k), left);
+    const long long next_row = GT_TRANS_A ? 1 : args.lda;
 #pragma unroll
-        for (int e = 0; e < count; e++)
-            panel[row * PANEL + panel_place(k + e)] = staged(run.at[e]);
+    for (int i = 0; i < OF_A; i++) {
+        const int step = GT_TRANS_B ? i * LINE : i * 4 * GROUPS;
+        const GT_IN *from = lane.a + gt_offset_a(args, 0, k + step);
+        const long long left = gt_depth(args) - (k + lane.k + step);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            if (lane.runs && (WHOLE || left >= ALONG))
+                tile.a[i][r] = gt_load_run_global<GT_IN, ALONG>(from);
+            else
+                tile.a[i][r].word = edge_a(from, GT_TRANS_A ? args.lda : 1,
+                                           left >= ALONG ? ALONG
+                                           : left > 0    ? (int)left
+                                                         : 0);
+            from += r + 1 < lane.rows ? next_row : 0;
+        }
     }
-}
-
-GT_DEVICE void stage(const gt_args &args, const GT_IN *a, long long first, Staged *panel)
-{
-    constexpr int wide = 16 / (int)sizeof(GT_IN);
-    bool aligned = reinterpret_cast<unsigned long long>(a) % 16 == 0 && args.lda % wide == 0;
-    if (!GT_TRANS_A && TILE_K % wide == 0 && aligned)
-        stage_by<wide>(args, a, first, panel);
-    else
-        stage_by<1>(args, a, first, panel);
 }
 
 #endif

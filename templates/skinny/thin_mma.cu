@@ -9,8 +9,8 @@
  *              +----------+----------+                                   columns.
  *
  * B goes from memory to registers once, a tile ahead of the arithmetic, in the order in which mma
- * takes it (thin_operand.cuh). A, of which a block uses ROWS x PANEL elements at a time, waits in
- * shared memory. The sums of warps, and of blocks that share k, meet as skinny_finish.cuh says. */
+ * takes it (thin_operand.cuh). So does A, out of the caches: no warp waits for another before its
+ * sums are complete. They meet as skinny_finish.cuh says. */
 #ifndef ROWS
 #define ROWS 16 /* rows of D per block: a multiple of 8 */
 #endif
@@ -29,8 +29,8 @@
 #ifndef WARPS_N
 #define WARPS_N 2 /* warps side by side along the columns of D */
 #endif
-#ifndef PANEL
-#define PANEL 512 /* values of k whose A is in shared memory */
+#ifndef LOOKAHEAD
+#define LOOKAHEAD 2 /* what is loaded a tile ahead: 0 nothing, 1 B, 2 A as well */
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
@@ -47,8 +47,6 @@
 
 #include "skinny/thin_operand.cuh"
 #include "common/mma.cuh"
-
-constexpr int EIGHTS = ROWS / 8; /* groups of rows of D */
 
 typedef Sum Accumulator[EIGHTS][TILES][4];
 
@@ -90,65 +88,65 @@ GT_DEVICE void arrange(const Piece &piece, unsigned (&b)[STEPS][TILES][4])
     }
 }
 
-/* Adds the products of a lane's pieces of B and those of A, whose first row and k `panel` names. */
-GT_DEVICE void accumulate(const Piece *piece, const unsigned char *panel, Accumulator &sum)
+/* Adds the products of a tile. */
+GT_DEVICE void accumulate(const Tile &tile, Accumulator &sum)
 {
 #pragma unroll
     for (int c = 0; c < CHUNKS; c++) {
         unsigned b[STEPS][TILES][4];
-        arrange(piece[c], b);
+        arrange(tile.b[c], b);
 #pragma unroll
-        for (int x = 0; x < EIGHTS; x++)
+        for (int x = 0; x < EIGHTS; x++) {
+            const uint4 own = tile.a[c][x];
+            const unsigned word[4] = {own.x, own.y, own.z, own.w};
 #pragma unroll
-            for (int s = 0; s < STEPS; s += 2) {
-                const uint4 a = *reinterpret_cast<const uint4 *>(
-                    panel + x * 8 * PITCH + c * CHUNK * (int)sizeof(Taken) + s * 8);
-                const unsigned first[2] = {a.x, a.y}, second[2] = {a.z, a.w};
+            for (int s = 0; s < STEPS; s++) {
+                unsigned a[2] = {word[2 * s % 4], word[(2 * s + 1) % 4]};
+                if (WIDENED)
+                    widen(word[s % 4], a[0], a[1]);
 #pragma unroll
-                for (int t = 0; t < TILES; t++) {
-                    multiply(sum[x][t], b[s][t], first);
-                    multiply(sum[x][t], b[s + 1][t], second);
-                }
+                for (int t = 0; t < TILES; t++)
+                    multiply(sum[x][t], b[s][t], a);
             }
+        }
     }
 }
 
 /* Adds the products of tiles first .. last-1.  Of whole tiles the next is on its way while one is
- * multiplied; the others, the last or those beside the matrix, are fetched with care. */
+ * multiplied (LOOKAHEAD); the others, the last or those beside the matrix, are fetched with care.
+ */
 GT_DEVICE void sum_tiles(const gt_args &args, long long batch, long long first, long long last,
-                         unsigned char *panel, Accumulator &sum)
+                         Accumulator &sum)
 {
-    constexpr int PANEL_TILES = PANEL / TILE_K;
     const Lane lane = make_lane(args, batch);
-    const unsigned char *own =
-        panel + (int)threadIdx.x % 32 / 4 * PITCH + lane.k * (int)sizeof(Taken);
     const long long in_k = gt_depth(args) / TILE_K;
     const long long whole = !columns_exist(args) ? 0 : in_k < last ? in_k : last;
-    Piece now[CHUNKS], next[CHUNKS];
+    Tile now, next;
+    long long tile = first;
 
-    if (first < whole)
-        fetch<true>(args, lane, first * TILE_K, next);
-    for (long long begin = first; begin < last; begin += PANEL_TILES) {
-        long long end = begin + PANEL_TILES < last ? begin + PANEL_TILES : last, tile = begin;
-        if (begin > first)
-            gt_sync(); /* the panel has been read */
-        stage(args, gt_typed_a(args, batch), begin * TILE_K, panel);
-        cp_async_wait<0>();
-        gt_sync();
-#pragma unroll 2
-        for (; tile < end && tile < whole; tile++) {
-#pragma unroll
-            for (int c = 0; c < CHUNKS; c++)
-                now[c] = next[c];
-            if (tile + 1 < whole)
-                fetch<true>(args, lane, (tile + 1) * TILE_K, next);
-            accumulate(now, own + (tile - begin) * TILE_K * (int)sizeof(Taken), sum);
-        }
+    if (first < whole && LOOKAHEAD > 0)
+        fetch_b<true>(args, lane, first * TILE_K, next);
+    if (first < whole && LOOKAHEAD > 1)
+        fetch_a<true>(args, lane, first * TILE_K, next);
+#pragma unroll(LOOKAHEAD > 0 ? 2 : 1)
+    for (; tile < whole; tile++) {
+        if (LOOKAHEAD > 0)
+            now = next;
+        else
+            fetch_b<true>(args, lane, tile * TILE_K, now);
+        if (LOOKAHEAD < 2)
+            fetch_a<true>(args, lane, tile * TILE_K, now);
+        if (LOOKAHEAD > 0 && tile + 1 < whole)
+            fetch_b<true>(args, lane, (tile + 1) * TILE_K, next);
+        if (LOOKAHEAD > 1 && tile + 1 < whole)
+            fetch_a<true>(args, lane, (tile + 1) * TILE_K, next);
+        accumulate(now, sum);
+    }
 #pragma unroll 1
-        for (; tile < end; tile++) {
-            fetch<false>(args, lane, tile * TILE_K, now);
-            accumulate(now, own + (tile - begin) * TILE_K * (int)sizeof(Taken), sum);
-        }
+    for (; tile < last; tile++) {
+        fetch_b<false>(args, lane, tile * TILE_K, now);
+        fetch_a<false>(args, lane, tile * TILE_K, now);
+        accumulate(now, sum);
     }
 }
 
@@ -158,7 +156,6 @@ GT_DEVICE void gather(const Accumulator &sum, Sum *slices)
     const int warp = (int)threadIdx.x / 32, group = (int)threadIdx.x % 32 / 4;
     Sum *slice = slices + warp / WARPS_N * ROWS * BLOCK_N + warp % WARPS_N * WARP_N;
 
-    gt_sync(); /* the panel has been read */
 #pragma unroll
     for (int x = 0; x < EIGHTS; x++)
 #pragma unroll
@@ -173,15 +170,15 @@ GT_DEVICE void gather(const Accumulator &sum, Sum *slices)
 
 GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
-    GT_DYNAMIC_SHARED(unsigned char, shared);
+    GT_DYNAMIC_SHARED(Sum, slices);
     const long long tiles = gt_cdiv(gt_depth(args), TILE_K);
     const long long first = tiles * blockIdx.y / SPLIT_K, last = tiles * (blockIdx.y + 1) / SPLIT_K;
 
     for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
         Accumulator sum = {};
-        sum_tiles(args, batch, first, last, shared, sum);
-        gather(sum, reinterpret_cast<Sum *>(shared));
-        finish(args, batch, reinterpret_cast<Sum *>(shared));
+        sum_tiles(args, batch, first, last, sum);
+        gather(sum, slices);
+        finish(args, batch, slices);
     }
 }
 

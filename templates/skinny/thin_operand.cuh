@@ -39,10 +39,9 @@ typedef gt_f16 Taken;
 #define WIDENED 0
 typedef GT_IN Taken;
 #endif
-constexpr int WORDS = PIECE * (int)sizeof(Taken) / 4; /* of a member's piece, as taken */
-constexpr int STEPS = WORDS / 2;                      /* an mma takes two of them */
-/* Bytes from row to row of A: so that lanes that read 16 bytes together meet all banks. */
-constexpr int PITCH = PANEL * (int)sizeof(Taken) + (WIDENED ? 16 : 64);
+
+constexpr int EIGHTS = ROWS / 8;                      /* groups of rows of D */
+constexpr int STEPS = PIECE * (int)sizeof(Taken) / 8; /* mma's of a piece: each takes two words */
 
 constexpr int SIDE_BY_SIDE = GT_TRANS_B ? PIECE : RUN; /* elements of a lane in a line of B */
 constexpr int V = VEC / SIZE < SIDE_BY_SIDE ? VEC / SIZE : SIDE_BY_SIDE;
@@ -51,7 +50,7 @@ constexpr int LOADS = SIDE_BY_SIDE / V;
 
 #include "skinny/skinny_finish.cuh"
 
-static_assert(V >= 1 && LOADS >= 1 && PANEL % TILE_K == 0, "whole loads, panels of whole tiles");
+static_assert(V >= 1 && LOADS >= 1, "whole loads");
 
 /* A lane's elements of a chunk of B, as loaded: 8 TILES words. */
 union Piece {
@@ -59,11 +58,20 @@ union Piece {
     unsigned word[LINES][LOADS * V * SIZE / 4];
 };
 
-/* What a lane loads of B. */
+/* What a lane loads of a tile. */
+struct Tile {
+    Piece b[CHUNKS];
+    uint4 a[CHUNKS][EIGHTS]; /* the member's piece of a row of each eight */
+};
+
+/* Where a lane's elements are. */
 struct Lane {
-    const GT_IN *from; /* its first element in tile 0, where B lies along k without its column */
-    long long column;  /* of its first sum */
-    int k;             /* of its first element */
+    const GT_IN *b;   /* the first in tile 0 */
+    const GT_IN *a;   /* the first in tile 0 */
+    long long column; /* of its first sum */
+    int row, rows;    /* of the block: the lane's among the first eight; how many exist */
+    int k;            /* of its first elements */
+    bool pieces;      /* A can be loaded by pieces */
 };
 
 /* Column within the warp's of a lane's element `half` (rows group, group + 8 of the mma) of `tile`.
@@ -76,12 +84,18 @@ GT_DEVICE int column_in_warp(int group, int tile, int half)
 GT_DEVICE Lane make_lane(const gt_args &args, long long batch)
 {
     const int warp = (int)threadIdx.x / 32, group = (int)threadIdx.x % 32 / 4;
-    const GT_IN *b = gt_typed_b(args, batch);
+    const GT_IN *a = gt_typed_a(args, batch), *b = gt_typed_b(args, batch);
+    const long long left = args.m - block_row(args);
     Lane own;
 
     own.k = warp / WARPS_N * WARP_K + (int)threadIdx.x % 4 * PIECE;
     own.column = block_column(args) + warp % WARPS_N * WARP_N + column_in_warp(group, 0, 0);
-    own.from = GT_TRANS_B ? b + own.k : b + own.k * args.ldb + own.column;
+    own.b = GT_TRANS_B ? b + own.column * args.ldb + own.k : b + own.k * args.ldb + own.column;
+    own.row = group < left ? group : (int)left - 1;
+    own.rows = left < ROWS ? (int)left : ROWS;
+    own.a = a + gt_offset_a(args, block_row(args) + own.row, own.k);
+    own.pieces =
+        !GT_TRANS_A && reinterpret_cast<unsigned long long>(a) % 16 == 0 && args.lda % PIECE == 0;
     return own;
 }
 
@@ -104,30 +118,68 @@ __device__ __noinline__ gt_run<GT_IN, V>::word_type edge(const GT_IN *from, int 
     return run.word;
 }
 
-/* Loads the lane's part of a tile that begins at `k`; of a tile that is not WHOLE, zeros where the
- * operand has ended. */
+/* A piece of op(A), element by element; zeros beyond k. */
+__device__ __noinline__ uint4 edge_a(const GT_IN *from, long long step, int valid)
+{
+    gt_run<GT_IN, PIECE> run;
+    run.word = uint4();
+#pragma unroll
+    for (int i = 0; i < PIECE; i++)
+        if (i < valid)
+            run.at[i] = from[i * step];
+    return run.word;
+}
+
+/* Loads the lane's part of the rows of A for a tile that begins at `k`. Rows beyond the matrix are
+ * computed from one that exists, and never stored. */
 template <bool WHOLE>
-GT_DEVICE void fetch(const gt_args &args, const Lane &lane, long long k, Piece *piece)
+GT_DEVICE void fetch_a(const gt_args &args, const Lane &lane, long long k, Tile &tile)
+{
+    const long long next_row = GT_TRANS_A ? 1 : args.lda;
+#pragma unroll
+    for (int c = 0; c < CHUNKS; c++) {
+        const GT_IN *from = lane.a + gt_offset_a(args, 0, k + c * CHUNK);
+        const long long left = gt_depth(args) - (k + c * CHUNK + lane.k);
+#pragma unroll
+        for (int x = 0; x < EIGHTS; x++) {
+            if (lane.pieces && (WHOLE || left >= PIECE))
+                tile.a[c][x] = gt_load_run_global<GT_IN, PIECE>(from).word;
+            else
+                tile.a[c][x] = edge_a(from, GT_TRANS_A ? args.lda : 1,
+                                      left >= PIECE ? PIECE
+                                      : left > 0    ? (int)left
+                                                    : 0);
+            from += lane.row + 8 * (x + 1) < lane.rows ? 8 * next_row : 0;
+        }
+    }
+}
+
+/* Loads the lane's part of a tile of B that begins at `k`; of one that is not WHOLE, zeros where
+ * the operand has ended. */
+template <bool WHOLE>
+GT_DEVICE void fetch_b(const gt_args &args, const Lane &lane, long long k, Tile &tile)
 {
 #pragma unroll
-    for (int c = 0; c < CHUNKS; c++)
+    for (int c = 0; c < CHUNKS; c++) {
+        const GT_IN *line = lane.b + (GT_TRANS_B ? k + c * CHUNK : (k + c * CHUNK) * args.ldb);
 #pragma unroll
-        for (int i = 0; i < LINES; i++)
+        for (int i = 0; i < LINES; i++) {
 #pragma unroll
             for (int j = 0; j < LOADS; j++) {
-                long long at_k = k + c * CHUNK + (GT_TRANS_B ? j * V : i);
-                long long column = lane.column + (GT_TRANS_B ? i * 8 : j * V);
-                const GT_IN *from = GT_TRANS_B ? lane.from + column * args.ldb + at_k
-                                               : lane.from + at_k * args.ldb + j * V;
-                long long left_k = gt_depth(args) - (at_k + lane.k), left_n = args.n - column;
-                long long along = GT_TRANS_B ? left_k : left_n,
-                          across = GT_TRANS_B ? left_n : left_k;
-                gt_run<GT_IN, V> &run = piece[c].run[i][j];
+                long long left_k =
+                    gt_depth(args) - (k + c * CHUNK + (GT_TRANS_B ? j * V : i) + lane.k);
+                long long left_n = args.n - (lane.column + (GT_TRANS_B ? i * 8 : j * V));
+                long long along = GT_TRANS_B ? left_k : left_n;
+                long long across = GT_TRANS_B ? left_n : left_k;
+                gt_run<GT_IN, V> &run = tile.b[c].run[i][j];
                 if (WHOLE || (along >= V && across > 0))
-                    run = gt_stream_run<GT_IN, V>(from);
+                    run = gt_stream_run<GT_IN, V>(line + j * V);
                 else
-                    run.word = edge(from, across > 0 ? (int)(along > 0 ? along : 0) : 0);
+                    run.word = edge(line + j * V, across > 0 && along > 0 ? (int)along : 0);
             }
+            line += GT_TRANS_B ? 8 * args.ldb : args.ldb;
+        }
+    }
 }
 
 /* Word `q` of the piece of k of every column of the lane. */
@@ -151,15 +203,6 @@ GT_DEVICE void words_of(const Piece &piece, int q, unsigned (&word)[RUN])
         }
 }
 
-GT_DEVICE Taken taken(GT_IN element)
-{
-#if WIDENED
-    return gt_from_float<GT_F16>(gt_to_float<GT_TYPE>(element));
-#else
-    return element;
-#endif
-}
-
 /* Four 8-bit floats of a word as two words of f16; other words are taken as they are. */
 GT_DEVICE void widen(unsigned word, unsigned &low, unsigned &high)
 {
@@ -179,52 +222,6 @@ GT_DEVICE void widen(unsigned word, unsigned &low, unsigned &high)
 #else
     low = high = word;
 #endif
-}
-
-/* Stages a member's piece of a row of A, or what of it is `left`; of a row beyond A nothing. */
-GT_DEVICE void stage_piece(const GT_IN *from, long long left, unsigned char *to)
-{
-#if WIDENED
-    gt_run<GT_IN, PIECE> run = gt_load_run_masked<GT_IN, PIECE>(from, left);
-    uint4 wide[2];
-    widen(run.word.x, wide[0].x, wide[0].y);
-    widen(run.word.y, wide[0].z, wide[0].w);
-    widen(run.word.z, wide[1].x, wide[1].y);
-    widen(run.word.w, wide[1].z, wide[1].w);
-    reinterpret_cast<uint4 *>(to)[0] = wide[0];
-    reinterpret_cast<uint4 *>(to)[1] = wide[1];
-#else
-    cp_async<16>(to, from, left >= PIECE ? 16 : left > 0 ? (int)left * SIZE : 0);
-#endif
-}
-
-/* Stages ROWS x PANEL elements of op(A) from `first` on; zeros beyond the matrix. By pieces where A
- * lies along k and its rows allow it, else element by element. */
-GT_DEVICE void stage(const gt_args &args, const GT_IN *a, long long first, unsigned char *panel)
-{
-    constexpr int pieces = PANEL / PIECE;
-    const long long depth = gt_depth(args), first_row = block_row(args), rows = args.m - first_row;
-    bool aligned = reinterpret_cast<unsigned long long>(a) % 16 == 0 && args.lda % PIECE == 0;
-
-    if (!GT_TRANS_A && aligned)
-#pragma unroll 2
-        for (int i = (int)threadIdx.x; i < ROWS * pieces; i += THREADS) {
-            int row = i / pieces, k = i % pieces * PIECE;
-            long long left = row < rows ? depth - (first + k) : 0;
-            stage_piece(left > 0 ? a + gt_offset_a(args, first_row + row, first + k) : a, left,
-                        panel + row * PITCH + k * (int)sizeof(Taken));
-        }
-    else
-#pragma unroll 4
-        for (int i = (int)threadIdx.x; i < ROWS * PANEL; i += THREADS) {
-            int row = GT_TRANS_A ? i % ROWS : i / PANEL, k = GT_TRANS_A ? i / ROWS : i % PANEL;
-            GT_IN element = GT_IN();
-            if (row < rows && first + k < depth)
-                element = a[gt_offset_a(args, first_row + row, first + k)];
-            *reinterpret_cast<Taken *>(panel + row * PITCH + k * (int)sizeof(Taken)) =
-                taken(element);
-        }
-    cp_async_commit();
 }
 
 #endif

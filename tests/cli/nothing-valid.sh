@@ -15,7 +15,18 @@ sed -i 's/args.mm/args.mmm/' mine/naive.cu
 try
 # Too big for the device.
 t --arch sm_86 --shape 131072x131072x131072 --kernels simt_naive -q
+# Two kernels in production and one of the ladder, in a data folder of their own.
+mkdir -p own/configs/kernels
+cp -r "$ROOT/templates" own/templates
+cp -r "$ROOT/configs/devices" own/configs/devices
+cp "$ROOT/configs/kernels/simt_naive.json" own/configs/kernels/
+produce() { # produce NAME SED-SCRIPT
+    sed -e 's/"simt_naive"/"'"$1"'"/; s/"ladder"/"production"/; /"rung"/d' -e "$2" \
+        "$ROOT/configs/kernels/simt_naive.json" > "own/configs/kernels/$1.json"
+}
+produce deep 's/"constraints": \[/&{"if": "K >= 4096", "why": "a planted one"},/'
+produce flat 's/"batch": true/"batch": true, "max_m": 8/'
 # Every kernel says why it stays out.
-t --arch sm_86 --shape 64x64x64:batch=100000 -q --json | grep '"nothing"'
+GEMMTUNE_DATA=$PWD/own t --arch sm_86 --shape 64x64x64 --kernels deep,flat -q --json | grep '"nothing"'
 # The kernels of the ladder take part where those in production have no valid point.
-t --arch sm_86 --shape 64x64x64:batch=20000 --budget 3 --rows 1
+GEMMTUNE_DATA=$PWD/own t --arch sm_86 --shape 96x64x64 --budget 3 --rows 1

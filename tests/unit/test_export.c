@@ -231,10 +231,12 @@ static void test_the_same_database_gives_the_same_bytes(void **state)
 
     fill(f);
     for (int format = 0; format < GT_EXPORT_COUNT; format++) {
-        char *once = export_text(f, format, &winners), *again;
+        /* The formats from here on hold one space. */
+        const struct gt_row_filter *filter = format < GT_EXPORT_KT_CACHE ? &winners : &measured;
+        char *once = export_text(f, format, filter), *again;
 
         fixture_reopen(f, GT_STORE_WRITE);
-        again = export_text(f, format, &winners);
+        again = export_text(f, format, filter);
         assert_string_equal(once, again);
         free(once);
         free(again);

@@ -187,10 +187,29 @@ static void test_space(void **state)
     assert_int_equal(gt_space_neighbours(&space, 0, false, list, 8), 0); /* both differ */
     gt_space_release(&space);
     gt_recording_release(&recording);
+}
 
-    OK(&err, parse(&recording, HEAD FIRST ", " FIRST "}}", &err));
-    assert_int_equal(gt_recording_space(&space, &recording, NULL, NULL, &err), GT_ECONFIG);
-    assert_string_equal(err.msg, "point WG=32,KIND=0 is there twice");
+/* A search that asks for a point again is told it again. */
+static void test_repeats(void **state)
+{
+#define RESULT(p, invalidity, ms)                                                                 \
+    "{\"configuration\": {\"P\": " #p "}, \"times\": {\"runtimes\": [" #ms "]}, \"invalidity\": " \
+    "\"" invalidity "\"}"
+    struct gt_recording recording;
+    struct gt_err err = {0};
+
+    (void)state;
+    OK(&err,
+       parse(&recording,
+             "{\"results\": [" RESULT(1, "timeout", 9) ", " RESULT(2, "correct", 3) ", " RESULT(
+                 1, "correct", 5) ", " RESULT(2, "correct", 4) ", " RESULT(3, "compile", 1) "]}",
+             &err));
+    assert_int_equal(recording.points, 3);
+    assert_int_equal(recording.point[0].status, GT_STATUS_OK);
+    assert_float_equal(recording.point[0].us, 5000, 0);
+    assert_float_equal(recording.point[1].us, 3000, 0);
+    assert_int_equal(recording.point[2].status, GT_STATUS_COMPILE_ERROR);
+    assert_int_equal(recording.index[2], 2);
     gt_recording_release(&recording);
 }
 
@@ -268,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_our_own),
         cmocka_unit_test(test_broken),
         cmocka_unit_test(test_space),
+        cmocka_unit_test(test_repeats),
         cmocka_unit_test_setup_teardown(test_files, search_setup, search_teardown),
         cmocka_unit_test_setup_teardown(test_recorded_spaces, search_setup, search_teardown),
     };

@@ -270,15 +270,42 @@ static void test_shipped_kernels(void **state)
     gt_kernels_release(&kernels);
 }
 
+/* A list of points is a space if each is there once. */
+static void test_a_list(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel =
+        search_kernel(s, "listed", "+ P + Q",
+                      "\"params\": [" PARAM("P", 1, "1, 2") "," PARAM("Q", 3, "3, 5") "], " LAUNCH);
+    const uint8_t index[] = {0, 1, 1, 0, 0, 1};
+    struct gt_space space;
+    struct gt_point point = {{2, 3}};
+
+    OK(&s->err, gt_space_list(&space, kernel, NULL, NULL, index, 2, &s->err));
+    assert_int_equal(space.count, 2);
+    assert_true(space.cross_product == 4 && space.valid == 2);
+    assert_int_equal(gt_space_find(&space, &point), 1);
+    gt_space_release(&space);
+    assert_int_equal(gt_space_list(&space, kernel, NULL, NULL, index, 3, &s->err), GT_ECONFIG);
+    assert_string_equal(s->err.msg, "point P=1,Q=5 is there twice");
+    assert_int_equal(gt_space_list(&space, kernel, NULL, NULL, index, 0, &s->err), GT_ERANGE);
+    gt_kernel_free(kernel);
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, search_setup, search_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FOLDER(test_brute_force),        WITH_FOLDER(test_the_order_is_stable),
-        WITH_FOLDER(test_the_sample_is_even), WITH_FOLDER(test_neighbours),
-        WITH_FOLDER(test_nothing_is_valid),   WITH_FOLDER(test_a_failing_expression),
-        WITH_FOLDER(test_no_parameters),      WITH_FOLDER(test_shipped_kernels),
+        WITH_FOLDER(test_brute_force),
+        WITH_FOLDER(test_the_order_is_stable),
+        WITH_FOLDER(test_the_sample_is_even),
+        WITH_FOLDER(test_neighbours),
+        WITH_FOLDER(test_nothing_is_valid),
+        WITH_FOLDER(test_a_failing_expression),
+        WITH_FOLDER(test_a_list),
+        WITH_FOLDER(test_no_parameters),
+        WITH_FOLDER(test_shipped_kernels),
     };
 
     return cmocka_run_group_tests_name("space", tests, NULL, NULL);

@@ -439,6 +439,94 @@ static void test_kernels_share_the_budget(void **state)
     close_bench(&bench);
 }
 
+/* A second problem: the winner of the first is slow on it, all but four points are equally so, and
+ * only the first one's other trials tell where those are. */
+static double hidden(const struct gt_candidate *candidate)
+{
+    double us = bowl(candidate);
+
+    if (candidate->problem->m == 1024)
+        return us;
+    return us > 100 && us < 103 ? us : 400;
+}
+
+static size_t trials_until_best(struct search *s, struct bench *bench, const char *strategy)
+{
+    struct gt_problem problem[2];
+    struct fake fake = new_fake(s, true);
+
+    fake.us_of = hidden;
+    problem[0] = s->problem;
+    gt_problem_init(&problem[1], 1536, 1024, 1024);
+    bench->options.strategy = strategy;
+    bench->options.problem = &problem[0];
+    bench->options.budget.trials = 60;
+    OK(&s->err, run(bench, &fake));
+    bench->options.problem = &problem[1];
+    for (bench->options.budget.trials = 5; bench->options.budget.trials <= 60;
+         bench->options.budget.trials += 5) {
+        OK(&s->err, run(bench, &fake)); /* goes on where it was */
+        if (bench->result.rows && bench->result.row[0].trial.us < 110)
+            break;
+    }
+    return (size_t)bench->options.budget.trials;
+}
+
+static void test_auto_learns_from_other_problems(void **state)
+{
+    struct search *s = *state;
+    struct bench bench = open_bench(s);
+
+    assert_in_range(trials_until_best(s, &bench, "auto"), 5, 15);
+    close_bench(&bench);
+}
+
+/* Heavier problems come first; those alike in the order given. */
+static double of_any_size(const struct gt_candidate *candidate)
+{
+    static int64_t turn, last;
+
+    if (candidate->problem->m != last)
+        turn++;
+    last = candidate->problem->m;
+    return bowl(candidate) + (double)turn; /* the later, the slower: the store tells the order */
+}
+
+static void test_weights_decide_the_order(void **state)
+{
+    const double weight[] = {1, 3, 0, 3};
+    const int64_t expected[] = {200, 400, 100, 300};
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem problem[4];
+    struct gt_sweep_result result[4] = {{0}};
+    double us[4];
+
+    for (int i = 0; i < 4; i++)
+        gt_problem_init(&problem[i], 100 * (i + 1), 64, 64);
+    fake.us_of = of_any_size;
+    fake.evaluator.ops = &fake.ops;
+    fake.evaluator.state = &fake;
+    bench.options.kernel = (const struct gt_kernel *const *)bench.kernel;
+    bench.options.evaluator = &fake.evaluator;
+    bench.options.signals = &fake.signals;
+    bench.options.problem = problem;
+    bench.options.weight = weight;
+    bench.options.problems = 4;
+    OK(&s->err, gt_sweep_run(&bench.options, result, &s->err));
+    for (int i = 0; i < 4; i++) {
+        size_t at = (size_t)(expected[i] / 100 - 1);
+
+        us[i] = result[at].row[0].trial.us;
+        if (i > 0)
+            assert_true(us[i] > us[i - 1]);
+    }
+    for (int i = 0; i < 4; i++)
+        gt_sweep_result_release(&result[i]);
+    close_bench(&bench);
+}
+
 static double nearly_flat(const struct gt_candidate *candidate)
 {
     return 100 + bowl(candidate) / 100;
@@ -492,6 +580,34 @@ static void test_a_disproved_best_is_forgotten(void **state)
     assert_int_equal(fake.seen[1], 2);
     assert_true(bench.result.row[0].trial.us == 100);
     assert_true(fake.best_us == 100);
+    close_bench(&bench);
+}
+
+/* Only the point that the shipped table names is fast, and the budget is far too small to find it.
+ */
+static void test_shipped_winners_come_first(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_table_row row = {
+        .problem = s->problem,
+        .text = "64x64x64",
+        .kernel = "grid",
+        .point = "P=7,Q=5",
+        .cc = fake.evaluator.device.cc,
+    };
+    const struct gt_table shipped = {.row = &row, .rows = 1};
+
+    bench.options.budget.trials = 1;
+    bench.options.shipped = &shipped;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.seen[5 * SIDE + 7] + fake.seen[7 * SIDE + 5], 1);
+    row.kernel = "another";
+    row.point = "P=3,Q=9";
+    bench.options.budget.trials = 2;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.seen[3 * SIDE + 9] + fake.seen[9 * SIDE + 3], 0);
     close_bench(&bench);
 }
 
@@ -571,8 +687,11 @@ int main(void)
         WITH_FOLDER(test_ties),
         WITH_FOLDER(test_predicted_beside_measured),
         WITH_FOLDER(test_kernels_share_the_budget),
+        WITH_FOLDER(test_auto_learns_from_other_problems),
+        WITH_FOLDER(test_weights_decide_the_order),
         WITH_FOLDER(test_drift_is_measured_again),
         WITH_FOLDER(test_a_disproved_best_is_forgotten),
+        WITH_FOLDER(test_shipped_winners_come_first),
         WITH_FOLDER(test_problems_without_an_answer),
         cmocka_unit_test(test_budgets),
     };

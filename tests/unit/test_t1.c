@@ -230,6 +230,9 @@ static void test_refusals(void **state)
         {T1("[2, 4]", "P > 9", ANSWERED), "kernel mine: no point satisfies every condition"},
         {T1("[3]", "P > 1", ANSWERED), "mine: the recording has none of its points"},
         {T1("[2, 4]", "1 / (P - 2) > 0", ANSWERED), "a division by zero"},
+        {"{\"ConfigurationSpace\": {\"TuningParameters\": [{\"Name\": \"P\", \"Values\": "
+         "\"[2]\"}]}, \"KernelSpecification\": {\"KernelName\": \"mine\"" ANSWERED "}}",
+         "parameter \"Q\" varies in the recording and is not in the space"},
         {"{\"ConfigurationSpace\": 1}", "\"ConfigurationSpace\" must be an object"},
         {"{\"ConfigurationSpace\": {}}", "\"KernelSpecification\" is missing"},
     };
