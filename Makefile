@@ -9,6 +9,8 @@ PREFIX    ?= /usr/local
 SAN       ?=
 comma     := ,
 BUILD     ?= build$(if $(SAN),/$(subst $(comma),-,$(SAN)))
+# One name for one folder: what an object depends on is noted under its target's name.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
 ifeq ($(filter -j%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif

@@ -127,6 +127,11 @@ typedef int gt_named_trial_visit(void *context, const struct gt_named_trial *nam
 int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
                     gt_named_trial_visit *visit, void *context, struct gt_err *err);
 
+/* Appends the description (configs/kernels) that a kernel of this signature had; "" for one that
+ * was only recorded. */
+int gt_store_description(struct gt_store *store, const char *kernel, const char *signature,
+                         struct gt_strbuf *text, struct gt_err *err);
+
 /* A deployable copy: VACUUM INTO, rollback journal, content digest stored; path must not exist. */
 int gt_store_export(struct gt_store *store, const char *path, struct gt_err *err);
 

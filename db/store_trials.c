@@ -70,3 +70,24 @@ int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
     sqlite3_finalize(s);
     return code;
 }
+
+int gt_store_description(struct gt_store *store, const char *kernel, const char *signature,
+                         struct gt_strbuf *text, struct gt_err *err)
+{
+    sqlite3_stmt *s;
+    int result,
+        code = gt_store_prepare(
+            store, &s, "SELECT description FROM kernel WHERE name = ?1 AND signature = ?2", err);
+
+    if (code)
+        return code;
+    gt_store_bind(s, 1, kernel);
+    gt_store_bind(s, 2, signature);
+    result = sqlite3_step(s);
+    if (result == SQLITE_ROW)
+        gt_strbuf_add(text, column_text(s, 0));
+    else if (result != SQLITE_DONE)
+        code = gt_store_fail(store->db, store->path, "read a kernel", err);
+    sqlite3_finalize(s);
+    return code ? code : gt_strbuf_check(text, err);
+}

@@ -31,6 +31,8 @@ struct replay {
     struct gt_recording recording;
     struct gt_space space; /* to find points in */
     uint32_t *drawn;       /* per point: samples drawn so far */
+    uint32_t *cubin;       /* points that stand for the cubins made so far */
+    size_t cubins;
     double now_s, gpu_free_s;
     double *worker_free_s; /* of each compile worker */
     size_t workers;
@@ -48,6 +50,7 @@ static void close_replay(struct gt_evaluator *evaluator)
     gt_space_release(&replay->space);
     gt_recording_release(&replay->recording);
     free(replay->drawn);
+    free(replay->cubin);
     free(replay->worker_free_s);
     free(replay->answer);
     free(replay);
@@ -87,9 +90,10 @@ static int open_replay(struct gt_evaluator *evaluator, const char *spec, struct 
         rc = gt_recording_space(&replay->space, &replay->recording, NULL, NULL, err);
     if (!rc) {
         replay->drawn = calloc(replay->recording.points, sizeof(*replay->drawn));
+        replay->cubin = calloc(replay->recording.points, sizeof(*replay->cubin));
         replay->worker_free_s = calloc(replay->workers, sizeof(*replay->worker_free_s));
         replay->answer = calloc(replay->capacity, sizeof(*replay->answer));
-        if (!replay->drawn || !replay->worker_free_s || !replay->answer)
+        if (!replay->drawn || !replay->cubin || !replay->worker_free_s || !replay->answer)
             rc = gt_err_nomem(err);
     }
     if (rc) {
@@ -165,6 +169,29 @@ static float draw(const struct gt_evaluator *evaluator, size_t point)
     return replay->recording.sample[recorded->first + gt_random_below(&random, recorded->samples)];
 }
 
+/* Whether two points need the same cubin. */
+static bool same_cubin(const struct gt_recording *recording, size_t x, size_t y)
+{
+    const struct gt_kernel *kernel = recording->kernel;
+    const uint8_t *a = recording->index + x * kernel->params;
+    const uint8_t *b = recording->index + y * kernel->params;
+
+    for (size_t p = 0; p < kernel->params; p++)
+        if (a[p] != b[p] && !kernel->param[p].launch)
+            return false;
+    return true;
+}
+
+/* Whether the point's cubin is there; from now on it is. */
+static bool take_cubin(struct replay *replay, size_t point)
+{
+    for (size_t i = 0; i < replay->cubins; i++)
+        if (same_cubin(&replay->recording, replay->cubin[i], point))
+            return true;
+    replay->cubin[replay->cubins++] = (uint32_t)point;
+    return false;
+}
+
 /* Takes the candidate through a compile worker and the GPU, as soon as each is free. */
 static double run_on_clock(struct gt_evaluator *evaluator, const struct gt_recorded *recorded,
                            bool compiled)
@@ -203,7 +230,7 @@ static int submit(struct gt_evaluator *evaluator, uint64_t id, const struct gt_c
         return rc;
     answer->id = id;
     answer->done_s = run_on_clock(evaluator, &replay->recording.point[answer->point],
-                                  replay->drawn[answer->point] > 0);
+                                  take_cubin(replay, answer->point));
     replay->count++;
     return GT_OK;
 }

@@ -2,6 +2,7 @@
 #include "export_space.h"
 
 #include "../src/err.h"
+#include "../src/json.h"
 #include "../src/problem.h"
 
 #include <inttypes.h>
@@ -76,8 +77,41 @@ static void add_identity(struct gt_strbuf *text, const struct gt_named_trial *na
                    named->device, named->driver, named->nvrtc, named->warm_l2 ? "warm" : "cold");
 }
 
-static void write_head(struct gt_strbuf *text, const struct gt_named_trial *named)
+/* Names of the parameters that a launch takes: points that differ in no other share a cubin.  What
+ * is no description (a recording's kernel has none) has no such parameters. */
+static int write_launch_params(struct gt_export_space *space, const struct gt_named_trial *named,
+                               struct gt_err *err)
 {
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    const cJSON *param;
+    cJSON *root = NULL;
+    size_t names = 0;
+    int code = gt_store_description(space->store, named->kernel, named->signature, &text, err);
+
+    if (!code && gt_json_parse(&root, named->kernel, text.text, text.length, NULL) == GT_ENOMEM)
+        code = gt_err_nomem(err);
+    cJSON_ArrayForEach(param, cJSON_GetObjectItem(root, "params"))
+    {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(param, "name"));
+        const char *kind = cJSON_GetStringValue(cJSON_GetObjectItem(param, "kind"));
+
+        if (!name || !kind || strcmp(kind, "launch") != 0)
+            continue;
+        gt_strbuf_add(&space->head, names++ ? "," : ",\"launch\":[");
+        gt_export_string(&space->head, name);
+    }
+    gt_strbuf_add(&space->head, names ? "]" : "");
+    cJSON_Delete(root);
+    gt_strbuf_release(&text);
+    return code;
+}
+
+static int write_head(struct gt_export_space *space, const struct gt_named_trial *named,
+                      struct gt_err *err)
+{
+    struct gt_strbuf *text = &space->head;
+    int code;
+
     gt_strbuf_add(text, "\"device_name\":");
     gt_export_string(text, named->device);
     gt_strbuf_add(text, ",\n\"kernel_name\":");
@@ -90,7 +124,9 @@ static void write_head(struct gt_strbuf *text, const struct gt_named_trial *name
                    named->warm_l2 ? "warm" : "cold", named->driver, named->nvrtc);
     gt_strbuf_add(text, "\"signature\":");
     gt_export_string(text, named->signature);
+    code = write_launch_params(space, named, err);
     gt_strbuf_add(text, "}");
+    return code;
 }
 
 static int add_value(struct gt_export_param *param, int64_t value, struct gt_err *err)
@@ -158,8 +194,9 @@ static int gather(void *context, const struct gt_named_trial *named, struct gt_e
     add_identity(&identity, named);
     if (first) {
         gt_strbuf_add(&space->identity, identity.text);
-        write_head(&space->head, named);
-        code = gt_problem_parse(&space->problem, named->problem, err);
+        code = write_head(space, named, err);
+        if (!code)
+            code = gt_problem_parse(&space->problem, named->problem, err);
     } else if (strcmp(identity.text, space->identity.text) != 0) {
         code = gt_err_set(err, GT_ERANGE,
                           "a file of this format holds one space, and there are more: %s; %s; "
@@ -201,7 +238,8 @@ int gt_export_space(struct gt_export_out *out, struct gt_store *store,
                     void (*begin)(struct gt_strbuf *text, const struct gt_export_space *space),
                     gt_export_entry *entry, const char *end, struct gt_err *err)
 {
-    struct gt_export_space space = {.head = GT_STRBUF_INIT, .identity = GT_STRBUF_INIT};
+    struct gt_export_space space = {
+        .store = store, .head = GT_STRBUF_INIT, .identity = GT_STRBUF_INIT};
     struct writing writing = {out, &space, entry};
     int code = gt_store_trials(store, out->filter, gather, &space, err);
 

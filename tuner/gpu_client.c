@@ -4,10 +4,13 @@
 #include "../src/err.h"
 #include "lock.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define MAX_ATTEMPTS 3  /* to bring a worker up; then the device is lost */
+#define MAX_KILLED   20 /* workers that somebody else killed while they came up; they count apart */
 #define HELLO_S      60 /* driver start, context, kernels read */
 #define CANARY_S     30
 #define SEND_MS      10000
@@ -30,6 +33,7 @@ static int end_worker(struct gt_gpu_client *client, int grace_ms, char *how, siz
     rc = gt_process_end(&client->process, grace_ms, &status, err);
     if (!rc)
         gt_process_describe(status, how, size);
+    client->killed = !rc && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     return rc;
 }
 
@@ -62,6 +66,7 @@ static int worker_lost(struct gt_gpu_client *client, bool late, struct gt_gpu_re
 
     if (rc)
         return rc;
+    client->killed = client->killed && !late;
     reply->lost = late ? GT_STATUS_TIMEOUT : GT_STATUS_FAULT;
     if (late)
         snprintf(reply->how, sizeof(reply->how), "the worker did not answer in %.1f s", waited);
@@ -135,6 +140,7 @@ static int start_worker(struct gt_gpu_client *client, struct gt_err *err)
     char how[128];
     int rc = end_worker(client, GRACE_MS, how, sizeof(how), err);
 
+    client->killed = false; /* of the new one */
     if (!rc)
         rc = gt_process_start(&client->process, GT_ROLE_GPU, err);
     if (rc)
@@ -170,6 +176,14 @@ static int prepare(struct gt_gpu_client *client, struct gt_err *err)
     return rc;
 }
 
+/* Whether to try once more after a worker did not come up: `failed` of them by themselves or too
+ * late, `killed` by somebody's SIGKILL, which says nothing of the device. */
+static bool try_again(struct gt_gpu_client *client, int *failed, int *killed)
+{
+    *(client->killed ? killed : failed) += 1;
+    return *failed < MAX_ATTEMPTS && *killed < MAX_KILLED;
+}
+
 /* Errors that another worker would only repeat. */
 static bool hopeless(int rc)
 {
@@ -181,9 +195,9 @@ int gt_gpu_client_ready(struct gt_gpu_client *client, struct gt_err *err)
 {
     struct gt_err why = {0};
     char sentence[256];
-    int attempt, rc = GT_OK;
+    int failed = 0, killed = 0, rc;
 
-    for (attempt = 0; !client->ready && attempt < MAX_ATTEMPTS; attempt++) {
+    while (!client->ready) {
         rc = start_worker(client, &why);
         client->respawns++;
         if (!rc)
@@ -193,10 +207,11 @@ int gt_gpu_client_ready(struct gt_gpu_client *client, struct gt_err *err)
         snprintf(sentence, sizeof(sentence), "GPU %d: a new worker %s%.150s",
                  client->options.ordinal, rc ? "failed: " : "is ready", rc ? why.msg : "");
         notice(client, sentence);
+        if (rc && !try_again(client, &failed, &killed))
+            return gt_err_set(
+                err, GT_ELOST, "GPU %d (%s) is lost: %d new workers failed, the last: %s",
+                client->options.ordinal, client->device.name, failed + killed, why.msg);
     }
-    if (!client->ready)
-        return gt_err_set(err, GT_ELOST, "GPU %d (%s) is lost: %d new workers failed, the last: %s",
-                          client->options.ordinal, client->device.name, MAX_ATTEMPTS, why.msg);
     return GT_OK;
 }
 
@@ -220,14 +235,14 @@ int gt_gpu_client_problem(struct gt_gpu_client *client, const struct gt_problem 
 int gt_gpu_client_open(struct gt_gpu_client *client, const struct gt_gpu_client_options *options,
                        struct gt_err *err)
 {
-    int rc, tries = 0;
+    int failed = 0, killed = 0, rc;
 
     *client = (struct gt_gpu_client){.options = *options, .lock = -1, .process.fd = -1};
     gt_strbuf_init(&client->frame);
     gt_wire_init(&client->wire, -1);
     do /* a worker may be killed from outside before it has said anything */
         rc = start_worker(client, err);
-    while (rc == GT_ELOST && ++tries < MAX_ATTEMPTS);
+    while (rc == GT_ELOST && try_again(client, &failed, &killed));
     if (!rc)
         rc = gt_lock_take(&client->lock, client->device.uuid, err);
     if (rc)

@@ -33,6 +33,7 @@ struct gt_gpu_client {
     int lock;               /* of the device; -1: not held */
     bool ready;             /* a worker is up, its problem open, its canary alive */
     bool baseline;          /* the worker has cuBLASLt open for the problem */
+    bool killed;            /* the last worker ended by a SIGKILL that was not ours */
     struct gt_problem problem;
     double prepare_s; /* deadline of opening the problem */
     int64_t sent, deadline;

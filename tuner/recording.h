@@ -29,7 +29,8 @@ struct gt_recorded {
 };
 
 struct gt_recording {
-    /* Its parameters and their values; no template, no constraints, and it serves every problem.
+    /* Its parameters (of a launch where the recording says so) and their values; no template, no
+     * constraints, and it serves every problem.
      * The values of a parameter that are not all whole numbers become 0, 1, 2...; its doc says
      * which is which. */
     struct gt_kernel *kernel;

@@ -25,9 +25,10 @@ struct gt_recording_reader {
     const char *at, *end;                          /* what is left of the text */
     struct gt_recorded_param param[GT_MAX_PARAMS]; /* in order */
     size_t params;
-    bool listed; /* the file lists parameters and values; else the entries tell them */
-    bool preset; /* they are known before: what the file lists is not */
-    double ms;   /* of the file's unit of time */
+    bool listed;   /* the file lists parameters and values; else the entries tell them */
+    bool preset;   /* they are known before: what the file lists is not */
+    double ms;     /* of the file's unit of time */
+    cJSON *launch; /* names of parameters that no cubin depends on; NULL: not said */
     size_t points_capacity, samples_capacity;
     struct gt_err *err;
 };

@@ -161,11 +161,17 @@ static int make_param(struct gt_recording_reader *reader, size_t p)
     struct gt_kernel *kernel = reader->recording->kernel;
     struct gt_param *param = &kernel->param[p];
     bool whole = all_whole(from);
+    const cJSON *name;
 
     if (!from->count)
         return gt_err_set(reader->err, GT_ECONFIG, "%s: parameter \"%.64s\" has no value",
                           reader->path, from->name);
     *param = (struct gt_param){.count = from->count};
+    cJSON_ArrayForEach(name, reader->launch)
+    {
+        if (cJSON_IsString(name) && strcmp(name->valuestring, from->name) == 0)
+            param->launch = true;
+    }
     kernel->params = p + 1;
     param->name = strdup(from->name);
     param->doc = describe(from, whole);
@@ -212,6 +218,7 @@ int gt_recording_finish_params(struct gt_recording_reader *reader)
 
 void gt_recording_release_params(struct gt_recording_reader *reader)
 {
+    cJSON_Delete(reader->launch);
     for (size_t p = 0; p < reader->params; p++) {
         for (size_t i = 0; i < reader->param[p].count; i++)
             free(reader->param[p].value[i].text);

@@ -217,6 +217,8 @@ static int read_ours(struct gt_recording_reader *reader, const cJSON *object)
     int rc =
         copy_text(reader, &recording->problem, cJSON_GetObjectItemCaseSensitive(object, "problem"));
 
+    if (!rc && !reader->launch)
+        reader->launch = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(object, "launch"), 1);
     if (gt_json_whole(cJSON_GetObjectItemCaseSensitive(object, "cc"), 0, 9999, &cc))
         recording->cc = (int)cc;
     recording->predicted =

@@ -8,16 +8,17 @@
  *   gt_tma_load(stage, map, &full[s], ...)   gt_mbarrier_arrive(&empty[s])
  *
  * Every tensor map of the project has rank 3: x counts elements along the contiguous dimension, y
- * rows, z matrices of the batch.  What a box holds of places outside of the map is zero when loaded
- * (and counts as bytes all the same) and left alone when stored. */
+ * rows, z matrices of the batch; x is a multiple of 16 bytes.  What a box holds of places outside
+ * of the map is zero when loaded (and counts as bytes all the same) and left alone when stored, but
+ * that the last 16 bytes of a row are written as a whole. */
 #ifndef GT_HOPPER_CUH
 #define GT_HOPPER_CUH
+
+#include "common/cluster.cuh"
 
 /* A barrier in shared memory.  It completes a phase when as many threads as it was made for have
  * arrived and as many bytes as they announced have come.  The first phase has parity 0. */
 typedef unsigned long long gt_mbarrier;
-
-#include "common/cluster.cuh"
 
 #ifdef GT_EMULATE
 #include "common/emulate_hopper.h"
@@ -158,8 +159,8 @@ GT_DEVICE unsigned gt_cluster_rank()
 }
 
 /* Barrier of all threads of the cluster's blocks, for mbarriers that have been published and for
- * staying until the others are done: what was written before it need not be visible behind it, which
- * saves gt_cluster_sync's fence of the whole GPU. */
+ * staying until the others are done: what was written before it need not be visible behind it,
+ * which saves gt_cluster_sync's fence of the whole GPU. */
 GT_DEVICE void gt_cluster_meet()
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\n"

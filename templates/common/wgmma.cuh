@@ -1,21 +1,20 @@
 /* wgmma.cuh - products of tiles in shared memory by the four warps of a warpgroup (sm_90a).
  *
- *                n columns of op(B)          The warpgroup adds the product of 64 rows of op(A) and n
- *              +-------------------+         columns of op(B), 32 bytes deep along k, to sums that its
- *     warp 0   | 16 rows           |         threads hold. In each row of eight columns, thread
- *     warp 1   | 16 rows           |  64     4 * (row % 8) + column / 2 % 4 of the warp holds both of
- *     warp 2   | 16 rows           |         two neighbours:
- *     warp 3   | 16 rows           |             d[4 * j + 0, 1]: row r,     columns 8 * j + 2 * c, + 1
- *              +-------------------+             d[4 * j + 2, 3]: row r + 8, the same columns
- *                                            with r = lane / 4, c = lane % 4.
+ *              n columns of op(B)
+ *            +-------------------+      The warpgroup adds the product of 64 rows of op(A) and n
+ *   warp 0   | 16 rows           |      columns of op(B), 32 bytes deep along k, to sums that its
+ *   warp 1   | 16 rows           |  64  threads hold.  Of columns 8 * j to 8 * j + 7 a thread has
+ *   warp 2   | 16 rows           |          d[4 * j + 0, 1]: row r,     columns 8 * j + 2 * c, + 1
+ *   warp 3   | 16 rows           |          d[4 * j + 2, 3]: row r + 8, the same columns
+ *            +-------------------+      with r = lane / 4, c = lane % 4.
  *
  * Operands lie in shared memory as TMA's swizzled boxes leave them, in one of two ways:
  *
  * along k   rows of 128 bytes of k, one for each m (or n), swizzled by 128.  Eight rows are 1024
  *           bytes; the next 32 bytes of k begin 32 bytes further on.
  * along mn  (16-bit types only) boxes of W = 32, 64 or 128 bytes of m (or n), one row for each k,
- *           swizzled by W.  Eight rows are 8 * W bytes; the next 16 k begin 16 * W bytes further on,
- *           the next box of m (or n) a box further on.
+ *           swizzled by W.  Eight rows are 8 * W bytes; the next 16 k begin 16 * W bytes further
+ *           on, the next box of m (or n) a box further on.
  *
  * Order of calls: gt_wgmma_begin; gt_wgmma, any number; gt_wgmma_commit; gt_wgmma_wait.  Between
  * begin and wait nothing else touches the sums, and the operands must stay as they are. */
@@ -166,9 +165,9 @@ GT_WGMMA_TYPE(GT_E4M3, "k32.f32.e4m3.e4m3", "+f", GT_TAIL_NARROW)
 GT_WGMMA_TYPE(GT_E5M2, "k32.f32.e5m2.e5m2", "+f", GT_TAIL_NARROW)
 GT_WGMMA_TYPE(GT_S8, "k32.s32.s8.s8", "+r", GT_TAIL_INTEGER)
 
-/* Adds the product of 64 x 32 bytes of a and 32 bytes x n of b to d[0 .. n / 2), which is indexed by
- * constants only; with keep 0 the sums start from this product.  n is 16, 32, 64, 96, 128, 160, 192,
- * 224 or 256. */
+/* Adds the product of 64 x 32 bytes of a and 32 bytes x n of b to d[0 .. n / 2), which is indexed
+ * by constants only; with keep 0 the sums start from this product.  n is 16, 32, 64, 96, 128, 160,
+ * 192, 224 or 256. */
 template <int code, int n, int a_along_mn, int b_along_mn>
 GT_DEVICE void gt_wgmma(typename gt_wgmma_sum<code>::type *d, unsigned long long a,
                         unsigned long long b, int keep)

@@ -16,8 +16,8 @@
  *
  * SPLIT 1: the depth is divided over SPLITS blocks; the entry `reduce` adds their sums.
  *
- * Infinities and NaN: the parts of an infinity would give inf - inf or inf * 0, where FP32 gives
- * inf. Tiles of D that such an operand reaches are computed again from A and B, by FP32 FMAs. */
+ * Infinities: their parts would give inf - inf or inf * 0, where FP32 gives inf. Tiles of D that
+ * such an operand reaches are computed again from A and B, by FP32 FMAs. */
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
@@ -63,7 +63,7 @@
 #include "f32acc/products.cuh"
 #include "f32acc/store.cuh"
 
-GT_KERNEL_BOUNDS(split, GT_PACK_THREADS, 4)
+GT_KERNEL_BOUNDS(split, GT_PACK_THREADS, 6)
 {
     split_both(args);
 }

@@ -1,26 +1,22 @@
-/* split.cuh - FP32 operands as sums of three bfloat16 numbers, in the workspace, along k.
+/* split.cuh - FP32 operands in three parts (parts.cuh), in the workspace, along k.
  *
  *      A, m x k or k x m, any ld          parts of A: [matrix][part][m][ld], ld = k rounded up to 8
  *      +-----------+                      +-----------+
- *      |     x     |     ->               | high      |   x = high + mid + low, up to 2^-26 |x|:
- *      |           |                      +-----------+   each part is what the parts before it
- *      +-----------+                      | mid       |   left over, rounded to nearest; what is
- *                                         +-----------+   left over is exact in float.
+ *      |           |     ->               | high      |   B the same way, as n x k, behind A's;
+ *      |           |                      +-----------+   behind B's a flag for each tile of A and
+ *      +-----------+                      | mid       |   of B that is split: whether it holds a
+ *                                         +-----------+   value that has no parts.
  *                                         | low       |
- *                                         +-----------+   B the same way, as n x k, behind A's.
- *
- * Values that would round to an infinity (from 255.5 * 2^120 on) are truncated instead. Infinities
- * and NaN have no parts: zeros stand in their place, and their tile is flagged. Parts below 2^-126
- * are subnormal, and what lies below 2^-134 is lost, where FP32 would have kept 2^-150. */
+ *                                         +-----------+
+ */
 #ifndef GT_F32ACC_SPLIT_CUH
 #define GT_F32ACC_SPLIT_CUH
 
 #include "pack/pack_tile.cuh"
-
-constexpr int PARTS = 3;
+#include "f32acc/parts.cuh"
 
 /* The workspace, in bytes from its start. A tile of PACK_TILE x PACK_TILE floats of an operand has
- * a flag, an int: whether one of them is infinite or NaN. */
+ * a flag, an int: whether one of them has no parts. */
 struct SplitLayout {
     long long b, flags_a, flags_b, end; /* parts of B, flags; A's parts are at 0 */
     long long ld;                       /* of the parts, elements */
@@ -87,48 +83,73 @@ GT_DEVICE SplitOperand split_operand(const gt_args &args, const SplitLayout &lay
     return x;
 }
 
-/* Takes the next part off x, which is finite. */
-GT_DEVICE unsigned short next_part(float &x)
+/* How eight neighbours along k get to a thread: by the tile in shared memory, across it, or, where
+ * they are two aligned pieces of 16 bytes of a tile that lies within the operand, straight. */
+enum SplitWay { BY_TILE, TURNED, STRAIGHT };
+
+template <int way>
+GT_DEVICE void load_eight(float (&to)[8], const gt_pack_tile<unsigned> &tile,
+                          const gt_stored<unsigned> &from, long long row, long long k, int tile_row,
+                          int tile_k)
 {
-    const unsigned bits = __float_as_uint(x);
-    gt_bf16 part = gt_from_float<GT_BF16>(x);
-    if ((bits & 0x7fffffffu) >= 0x7f7f8000u) /* would round to infinity */
-        part.bits = (unsigned short)(bits >> 16);
-    x -= gt_to_float<GT_BF16>(part);
-    return part.bits;
+#pragma unroll
+    for (int j = 0; j < 8; j += 4) {
+        const unsigned *at = from.first + (row + tile_row) * from.ld + k + tile_k + j;
+        gt_run<unsigned, 4> run;
+        if (way == STRAIGHT)
+            run = gt_load_run_global<unsigned, 4>(at);
+#pragma unroll
+        for (int u = 0; u < 4; u++)
+            to[j + u] =
+                __uint_as_float(way == STRAIGHT ? run.at[u]
+                                : way == TURNED ? tile.at[(tile_k + j + u) * tile.pitch + tile_row]
+                                                : tile.at[tile_row * tile.pitch + tile_k + j + u]);
+    }
 }
 
-/* Writes the parts of a tile; whether the thread saw an infinity or a NaN. */
-template <bool turn>
-GT_DEVICE bool split_store(const gt_pack_tile<unsigned> &tile, const SplitOperand &x, long long ld,
-                           unsigned short *to, long long row, long long k, int thread)
+/* Writes the parts of a tile; whether the thread saw a value that has none. */
+template <int way>
+GT_DEVICE bool split_store(const gt_pack_tile<unsigned> &tile, const gt_stored<unsigned> &from,
+                           long long x_rows, long long ld, unsigned short *to, long long row,
+                           long long k, int thread)
 {
     /* Lanes side by side: turned, as many as keep the banks apart. */
-    typedef gt_pack_piece<8, turn ? 4 : PACK_TILE / 8> piece_type;
-    bool special = false;
+    typedef gt_pack_piece<8, way == TURNED ? 4 : PACK_TILE / 8> piece_type;
+    float largest = 0.0f;
 
-#pragma unroll 1
+#pragma unroll 1 /* registers for more blocks are worth more */
     for (int i = 0; i < piece_type::rounds; i++) {
         const piece_type piece(i, thread);
-        gt_run<unsigned short, 8> part[PARTS];
+        gt_run<unsigned, 4> part[PARTS];
+        float x[8];
+        load_eight<way>(x, tile, from, row, k, piece.row, piece.column);
 #pragma unroll
-        for (int j = 0; j < 8; j++) {
-            int r = turn ? piece.column + j : piece.row, c = turn ? piece.row : piece.column + j;
-            const unsigned bits = tile.at[r * tile.pitch + c];
-            const bool finite = (bits & 0x7f800000u) != 0x7f800000u;
-            float rest = finite ? __uint_as_float(bits) : 0.0f;
-            special = special || !finite;
+        for (int j = 0; j < 4; j++) {
+            unsigned pair[PARTS];
+            largest = max(largest, max(fabsf(x[2 * j]), fabsf(x[2 * j + 1])));
+            split_pair(x[2 * j], x[2 * j + 1], pair);
 #pragma unroll
             for (int p = 0; p < PARTS; p++)
-                part[p].at[j] = next_part(rest);
+                part[p].at[j] = pair[p];
         }
-        if (row + piece.row < x.rows && k + piece.column < ld)
+        if (row + piece.row < x_rows && k + piece.column < ld)
 #pragma unroll
             for (int p = 0; p < PARTS; p++)
-                gt_store_run<unsigned short, 8>(
-                    to + (p * x.rows + row + piece.row) * ld + k + piece.column, part[p]);
+                gt_store_run<unsigned, 4>(
+                    reinterpret_cast<unsigned *>(to + (p * x_rows + row + piece.row) * ld + k +
+                                                 piece.column),
+                    part[p]);
     }
-    return special;
+    return largest >= NO_PARTS;
+}
+
+/* Whether the tile at (row, k) lies within the operand, along k and by whole 16 bytes. */
+GT_DEVICE bool is_straight(const SplitOperand &x, const gt_stored<unsigned> &from, long long row,
+                           long long k)
+{
+    const unsigned long long place =
+        reinterpret_cast<unsigned long long>(from.first) | (unsigned long long)from.ld * 4;
+    return !x.turn && place % 16 == 0 && row + PACK_TILE <= x.rows && k + PACK_TILE <= x.k;
 }
 
 /* Tile `number` of one operand, in every matrix of the batch. */
@@ -148,11 +169,17 @@ GT_DEVICE void split_tile(const gt_args &args, const SplitLayout &layout, const 
         from.first += matrix * x.stride;
         if (threadIdx.x == 0)
             *flag = 0;
-        tile.fill(from, x.turn ? k : row, x.turn ? row : k, threadIdx.x);
+        const bool straight = is_straight(x, from, row, k);
+        if (!straight)
+            tile.fill(from, x.turn ? k : row, x.turn ? row : k, threadIdx.x);
         gt_sync(); /* of the tile, and of the flag */
-        const bool special = x.turn
-                                 ? split_store<true>(tile, x, layout.ld, to, row, k, threadIdx.x)
-                                 : split_store<false>(tile, x, layout.ld, to, row, k, threadIdx.x);
+        bool special;
+        if (straight)
+            special = split_store<STRAIGHT>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
+        else if (x.turn)
+            special = split_store<TURNED>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
+        else
+            special = split_store<BY_TILE>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
         if (special)
             *flag = 1;
         gt_sync();

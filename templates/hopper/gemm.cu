@@ -2,24 +2,21 @@
  * e4m3, e5m2 and s8.
  *
  *       128 bytes of k          BN
- *      +---+---+---+    +---------------+     Blocks stay: each computes tile after tile of D, in
- * the BM | 0 | 1 | 2 |    |  consumer 0   |     order of schedule.cuh. One thread, the producer,
- * keeps
- *      +---+---+---+    +---------------+     a ring of STAGES stages of A and B filled by TMA; the
- *        stages of A    |  consumer 1   |     CONSUMERS warpgroups multiply what has arrived,
- * straight
- *      +---+---+---+    +---------------+     from shared memory, and store.
- *   BN | 0 | 1 | 2 |         of D
- *      +---+---+---+        full[s]:  producer and TMA -> consumers: stage s has arrived
- *        stages of B        empty[s]: consumers -> producers of the cluster: stage s may be
- * refilled
+ *      +---+---+---+    +--------------+   Blocks stay: each computes tile after tile of D, in
+ *   BM | 0 | 1 | 2 |    |  consumer 0  |   the order of schedule.cuh.  One thread, the producer,
+ *      +---+---+---+    +--------------+   keeps a ring of STAGES stages of A and B filled by TMA;
+ *        stages of A    |  consumer 1  |   the CONSUMERS warpgroups multiply what has arrived,
+ *      +---+---+---+    +--------------+   straight from shared memory, and store.
+ *   BN | 0 | 1 | 2 |        of D
+ *      +---+---+---+      full[s]:  producer and TMA -> consumers: stage s has arrived
+ *        stages of B      empty[s]: consumers -> producers of the cluster: it may be refilled
  *
  * PINGPONG 0: the consumers share a tile, rows divided. 1: they take whole tiles by turns, so that
  * one stores while the other multiplies.
  *
- * A cluster of CLUSTER_M x CLUSTER_N blocks computes as many neighbouring tiles. Blocks in a row of
- * it need the same A: each loads a part of it into the shared memory of all; likewise B in a
- * column.
+ * A cluster of CLUSTER_M x CLUSTER_N blocks computes as many neighbouring tiles. Blocks in a row
+ * of it need the same A: each loads a part of it into the shared memory of all; so do those of a
+ * column with B.
  *
  * SPLIT 1: the depth is divided over SPLITS blocks, whose sums go to the workspace; the entry
  * `reduce` adds them in the order of k. SPLIT 2: those blocks are a cluster, which has one tile and
@@ -171,6 +168,10 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     GT_DYNAMIC_SHARED(unsigned char, shared);
     const ring ring(shared);
 
+    if (threadIdx.x == 32) { /* beside the thread that makes the barriers */
+        gt_tma_prefetch(&maps.map[MAP_A]);
+        gt_tma_prefetch(&maps.map[MAP_B]);
+    }
     make_barriers(ring);
     gt_launch_wait(); /* for copies of operands, and whatever comes before */
     if (threadIdx.x < 128) {

@@ -46,8 +46,6 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring 
     const int part_a = cluster_column(), part_b = cluster_row();
     position position;
 
-    gt_tma_prefetch(&maps.map[MAP_A]);
-    gt_tma_prefetch(&maps.map[MAP_B]);
     for (unsigned index = schedule.first; index < schedule.tiles; index += schedule.step) {
         const work work = schedule.work_of(args, index);
         int k = work.k;

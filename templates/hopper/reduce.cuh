@@ -1,5 +1,4 @@
-/* reduce.cuh - of hopper/gemm.cu: the sums of all parts of the depth, added in their order, to D.
- */
+/* reduce.cuh - of hopper/gemm.cu: the sums of all parts of the depth, added in order, to D. */
 
 /* Four sums of a row and their columns of D. */
 GT_DEVICE void store_four(const gt_typed_output &output, long long row, long long column,

@@ -1,6 +1,7 @@
 /* machine.h - test: a GPU's execution model on the CPU: clusters one after the other (most
  * are of a single block), the threads of a cluster as fibers, barriers, shared memory and
- * asynchronous copies.
+ * asynchronous copies, mbarriers and TMA (machine_async.c), products of warpgroups
+ * (machine_wgmma.c).
  *
  * Between two barriers each thread runs alone, as far ahead of the others as it can: a missing
  * barrier is wrong here every time, not once in a thousand launches.  Shared memory starts as NaN,

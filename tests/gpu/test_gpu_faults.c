@@ -10,7 +10,8 @@
 
 #include "gpu_fixture.h"
 
-#define FAULTY "tests/gpu/faulty/faulty.json"
+#define FAULTY     "tests/gpu/faulty/faulty.json"
+#define UNPROMOTED "tests/gpu/faulty/unpromoted.json"
 
 static const struct planted {
     const char *what;
@@ -67,6 +68,33 @@ static void test_faults_are_caught(void **state)
     gpu_close(&f);
 }
 
+/* Tensor cores reach FP32's accuracy with promotion, and are refused without it. */
+static void test_unpromoted_sums_are_refused(void **state)
+{
+    static const enum gt_status expected[] = {GT_STATUS_OK, GT_STATUS_WRONG, GT_STATUS_WRONG};
+    struct gt_kernel *kernel;
+    struct gt_problem problem;
+    struct gt_bench *bench;
+    struct gpu_fixture f;
+
+    (void)state;
+    gpu_open(&f);
+    kernel = gpu_kernel(UNPROMOTED);
+    bench = gpu_bench(&f, "512x512x4096:f32:nt:accuracy=f32", false, &problem);
+    for (int loss = 0; loss < 3; loss++) {
+        struct gt_candidate candidate = {kernel, &problem, gt_gpu_device(f.gpu), {{loss}}};
+        struct gt_trial trial;
+
+        gpu_trial(&f, bench, &candidate, 0, &trial);
+        print_message("LOSS %d: %s, %.2f u %s\n", loss, gt_status_name(trial.status), trial.err_u,
+                      trial.detail);
+        assert_int_equal(trial.status, expected[loss]);
+    }
+    gt_bench_close(bench);
+    gt_kernel_free(kernel);
+    gpu_close(&f);
+}
+
 /* The part of a sticky fault, run as a process of its own: 0 if it was called a fault. */
 static int sticky_child(int fault)
 {
@@ -117,6 +145,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_faults_are_caught),
+        cmocka_unit_test(test_unpromoted_sums_are_refused),
         cmocka_unit_test(test_sticky_faults),
     };
 

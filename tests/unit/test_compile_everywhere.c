@@ -49,13 +49,13 @@ static void fail(const char *what, const struct gt_err *err)
     exit(1);
 }
 
-/* 4096^3, with the type's own D or else the first served. */
+/* 4096^3, or as many rows as the kernel serves, with the type's own D or else the first served. */
 static void make_problem(struct gt_problem *problem, const struct gt_kernel *kernel,
                          enum gt_dtype type)
 {
     int out = (int)gt_dtype_default_out(type);
     enum gt_accuracy least = gt_dtype_default_accuracy(type);
-    gt_problem_init(problem, 4096, 4096, 4096);
+    gt_problem_init(problem, kernel->max_m < 4096 ? kernel->max_m : 4096, 4096, 4096);
     if (!(kernel->outs >> out & 1))
         out = __builtin_ctz(kernel->outs);
     problem->type = type;
@@ -82,8 +82,22 @@ static void add(struct jobs *jobs, const struct gt_kernel *kernel, const struct 
         jobs->count++;
 }
 
+/* In one layout that is served, another one for each type, for the oldest arch that has all types
+ * and two newer ones. */
+static void add_other_type(struct jobs *jobs, const struct gt_kernel *kernel,
+                           const struct gt_point *point, enum gt_dtype type, const char *data_dir)
+{
+    static const int arch[] = {89, 90, 120};
+    int layout = (int)type % 4;
+
+    while (!(kernel->layouts >> layout & 1))
+        layout = (layout + 1) % 4;
+    for (size_t i = 0; i < sizeof arch / sizeof *arch; i++)
+        add(jobs, kernel, point, type, layout, arch[i], data_dir, true);
+}
+
 /* The default point: of the first type in the first layout served for every arch, in the others for
- * two; of the other types in one layout, in turn, for every arch. */
+ * two; then of the other types. */
 static void add_default(struct jobs *jobs, const struct gt_kernel *kernel, const char *data_dir)
 {
     enum gt_dtype type = (enum gt_dtype)__builtin_ctz(kernel->types);
@@ -99,13 +113,8 @@ static void add_default(struct jobs *jobs, const struct gt_kernel *kernel, const
         first = false;
     }
     for (int other = (int)type + 1; other < GT_DTYPE_COUNT; other++)
-        for (size_t i = 0; i < ARCHES && kernel->types >> other & 1; i++)
-            for (int layout = other % 4, end = layout + 4; layout < end; layout++)
-                if (kernel->layouts >> layout % 4 & 1) {
-                    add(jobs, kernel, &point, (enum gt_dtype)other, layout % 4, arches[i], data_dir,
-                        true);
-                    break;
-                }
+        if (kernel->types >> other & 1)
+            add_other_type(jobs, kernel, &point, (enum gt_dtype)other, data_dir);
 }
 
 /* The type behind the colon of a listed point ("BM=8:bf16"), which is cut off, or the first. */
@@ -175,7 +184,9 @@ static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_cand
     }
     job->registers = binary.registers;
     job->ms = binary.ms;
-    if (!status && job->standard && !job->moved && binary.spill_bytes)
+    /* The default of a kernel for few rows is none that anyone tuned. */
+    bool tight = job->standard && !job->moved && job->kernel->max_m >= 4096;
+    if (!status && tight && binary.spill_bytes)
         status =
             gt_err_set(err, GT_ERANGE, "the default point spills %d bytes", binary.spill_bytes);
     if (!status && geometry.max_registers && binary.registers > geometry.max_registers)

@@ -169,6 +169,39 @@ static void test_refusals(void **state)
     }
 }
 
+/* Points that differ only in how they are launched share a cubin. */
+static void test_shared_cubins(void **state)
+{
+    struct search *s = *state;
+    struct gt_evaluator_options options = {.jobs = 0};
+    struct gt_evaluator *evaluator;
+    struct gt_trial trial;
+    char device[128];
+    uint64_t id;
+
+    write_file(s->folder, "l.json",
+               "{\"gemmtune\": {\"launch\": [\"L\"]}, \"tune_params_keys\": [\"P\", \"L\"], "
+               "\"tune_params\": {\"P\": [1, 2], \"L\": [1, 2]}, \"cache\": {"
+               "\"1,1\": {\"P\": 1, \"L\": 1, \"time\": 1, \"compile_time\": 1000}, "
+               "\"1,2\": {\"P\": 1, \"L\": 2, \"time\": 1, \"compile_time\": 1000}, "
+               "\"2,2\": {\"P\": 2, \"L\": 2, \"time\": 1, \"compile_time\": 1000}}}");
+    snprintf(device, sizeof(device), "replay:%s/l.json", s->folder);
+    OK(&s->err, gt_evaluator_open(&evaluator, device, &options, &s->err));
+    for (int64_t i = 0; i < 3; i++) {
+        struct gt_candidate asked = {evaluator->recording->kernel,
+                                     &s->problem,
+                                     &evaluator->device,
+                                     {{1 + (i > 1), 1 + (i > 0)}}};
+
+        OK(&s->err, evaluator->ops->submit(evaluator, (uint64_t)i, &asked, &s->err));
+        assert_int_equal(evaluator->ops->collect(evaluator, 1, &id, &trial, &s->err), 1);
+    }
+    assert_int_equal(evaluator->stats.compiled, 2);
+    assert_int_equal(evaluator->stats.cache_hits, 1);
+    assert_float_equal(gt_evaluator_now(evaluator), 2.003, 1e-6);
+    gt_evaluator_close(evaluator);
+}
+
 /* The whole sweep, and a second one that finds everything done. */
 static void test_sweep(void **state)
 {
@@ -208,7 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_answers), TEST(test_same_seed_same_answers),
         TEST(test_clock),   TEST(test_refusals),
-        TEST(test_sweep),
+        TEST(test_sweep),   TEST(test_shared_cubins),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -294,13 +294,41 @@ static void test_several_spaces(void **state)
     fclose(null);
 }
 
+/* Which parameters no cubin depends on is in the kernel's description. */
+static void test_launch_params(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_kernel kernel = fixture_kernel((char *)"described", "bbbb");
+    struct gt_trial trial = fixture_trial(10, 1);
+    struct gt_recording recording;
+    char path[128], *text;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/described.json", f->folder);
+    file = fopen(path, "w");
+    fputs("{\"params\": [{\"name\": \"P\", \"kind\": \"compile\"}, {\"name\": \"Q\", \"kind\": "
+          "\"launch\"}]}",
+          file);
+    fclose(file);
+    kernel.path = path;
+    OK(f, gt_store_kernel(f->store, &kernel, &f->key.kernel, &f->err));
+    fixture_put(f, "P=1,Q=7", &trial);
+    text = export_text(f, GT_EXPORT_KT_CACHE);
+    assert_non_null(strstr(text, ",\"launch\":[\"Q\"]}"));
+    free(text);
+    read_back(f, GT_EXPORT_T4, &recording);
+    assert_false(recording.kernel->param[0].launch);
+    assert_true(recording.kernel->param[1].launch);
+    gt_recording_release(&recording);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_round_trip), cmocka_unit_test(test_statuses), TEST(test_kernel_tuner_entry),
-        TEST(test_schemas),    TEST(test_several_spaces),
+        TEST(test_schemas),    TEST(test_several_spaces),       TEST(test_launch_params),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,6 +278,26 @@ static void test_recorded_spaces(void **state)
     globfree(&found);
 }
 
+/* Our own, in the repository: each says what it is of. */
+static void test_own_spaces(void **state)
+{
+    struct search *s = *state;
+    glob_t found;
+
+    assert_int_equal(glob("tests/replay/*.json.gz", 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct gt_recording recording;
+        struct gt_problem problem;
+
+        OK(&s->err, gt_recording_load(&recording, found.gl_pathv[i], &s->err));
+        assert_true(recording.points > 250 && recording.cc == 90 && recording.costs);
+        assert_int_equal(recording.predicted, strstr(found.gl_pathv[i], "predicted") != NULL);
+        OK(&s->err, gt_problem_parse(&problem, recording.problem, &s->err));
+        gt_recording_release(&recording);
+    }
+    globfree(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_space),
         cmocka_unit_test(test_repeats),
         cmocka_unit_test_setup_teardown(test_files, search_setup, search_teardown),
+        cmocka_unit_test_setup_teardown(test_own_spaces, search_setup, search_teardown),
         cmocka_unit_test_setup_teardown(test_recorded_spaces, search_setup, search_teardown),
     };
 

@@ -1,0 +1,92 @@
+/* reduce.cuh - of the templates of f32acc: results to D or, where the depth is divided (SPLIT), to
+ * the workspace, and the launch that adds the parts. The template says where they begin in the
+ * workspace: partial_begin. */
+#ifndef GT_F32ACC_REDUCE_CUH
+#define GT_F32ACC_REDUCE_CUH
+
+constexpr int REDUCE_THREADS = 256;
+
+/* Sums of m rows that are this long, for each matrix of the batch and each part of the depth. */
+GT_DEVICE long long partial_row(const gt_args &args)
+{
+    return gt_cdiv(args.n, 4) * 4;
+}
+
+GT_DEVICE float *partial_sums(const gt_args &args, long long batch, long long split)
+{
+    return reinterpret_cast<float *>(static_cast<char *>(args.workspace) + partial_begin(args)) +
+           (batch * SPLITS + split) * args.m * partial_row(args);
+}
+
+/* Where a block's results go. */
+struct Target {
+    gt_typed_output output;
+    float *partial; /* with SPLIT */
+    long long row_length;
+
+    GT_DEVICE Target(const gt_args &args, long long batch, long long split)
+    {
+        output = gt_typed_output_of(args, batch);
+        if (SPLIT) {
+            partial = partial_sums(args, batch, split);
+            row_length = partial_row(args);
+        }
+    }
+
+    /* `count` neighbours of a row, from a multiple of count on. */
+    template <int count> GT_DEVICE void put(long long row, long long column, const float *sum) const
+    {
+        constexpr int part = SPLIT || count < VEC_C ? count : VEC_C;
+#pragma unroll
+        for (int first = 0; first < count; first += part) {
+            if (!SPLIT) {
+                gt_typed_output_store<part>(output, row, column + first, sum + first);
+            } else if (row < output.m && column + first < output.n) {
+                gt_run<float, part> run;
+#pragma unroll
+                for (int i = 0; i < part; i++)
+                    run.at[i] = sum[first + i];
+                gt_store_run<float, part>(partial + row * row_length + column + first, run);
+            }
+        }
+    }
+};
+
+/* An element of a product by FP32 FMAs: slow, for operands that have no parts. */
+GT_DEVICE float exact_element(const gt_args &args, long long batch, long long row, long long column,
+                              long long k, long long k_end)
+{
+    const float *a = gt_matrix_a(args, batch), *b = gt_matrix_b(args, batch);
+    float sum = 0.0f;
+    for (; k < k_end; k++)
+        sum = fmaf(a[gt_offset_a(args, row, k)], b[gt_offset_b(args, k, column)], sum);
+    return sum;
+}
+
+/* D from the sums of all parts of the depth, added in their order. A thread takes four columns of a
+ * row. */
+GT_DEVICE void reduce_sums(const gt_args &args)
+{
+    const long long across = gt_cdiv(args.n, 4);
+    const long long index = blockIdx.x * (long long)REDUCE_THREADS + threadIdx.x;
+    const long long row = index / across, column = index % across * 4;
+    if (row >= args.m * args.batch)
+        return;
+
+    const long long batch = row / args.m;
+    const float *from = partial_sums(args, batch, 0) + row % args.m * partial_row(args) + column;
+    gt_run<float, 4> total = gt_load_run_global<float, 4>(from);
+    for (int split = 1; split < SPLITS; split++) {
+        from += args.m * partial_row(args);
+        const gt_run<float, 4> more = gt_load_run_global<float, 4>(from);
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            total.at[i] += more.at[i];
+    }
+    const gt_typed_output output = gt_typed_output_of(args, batch);
+#pragma unroll
+    for (int i = 0; i < 4; i += VEC_C)
+        gt_typed_output_store<VEC_C>(output, row % args.m, column + i, total.at + i);
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* warp.cu - FP32 products on tensor cores by warp (mma.sync, sm_80 and later), as accurate as FP32
+ * arithmetic; operands of any alignment are split on the way from shared memory to registers.
+ *
+ *                 BN                 a block of WARPS_M x WARPS_N warps computes BM x BN elements
+ * of
+ *            +----+----+----+        D, 32 of k at a time, from a ring of STAGES tiles of floats in
+ *         32 | B  |    |    |        shared memory; a warp computes WM x WN of them.
+ *            +----+----+----+
+ *      32        WN                  A warp takes 16 of k at a time. It splits each float it loads
+ *    +----+  +----+----+----+        into three bfloat16 numbers (parts.cuh), high, mid and low,
+ *    | A  |  | w0 | w1 | w2 | WM     and adds six products of parts on the tensor cores, the
+ * BM +----+  +----+----+----+        small ones first. Tensor cores truncate when they add: what a
+ *    |    |  | w3 | w4 | w5 |        step has given is added to the sums by FP32 additions, which
+ *    +----+  +----+----+----+        round.
+ *
+ * SPLIT 1: the depth is divided over SPLITS blocks; the entry `reduce` adds their sums.
+ *
+ * Infinities and values that would round to one have no parts: a warp that meets one computes its
+ * tile again from A and B by FP32 FMAs. Parts below 2^-126 are subnormal, and what lies below
+ * 2^-134 is lost, where FP32 would have kept 2^-150. */
+#include "common/tensor.cuh"
+#include "common/mma.cuh"
+
+#ifndef WM
+#define WM 32 /* rows of a warp tile */
+#endif
+#ifndef WN
+#define WN 32 /* columns of a warp tile */
+#endif
+#ifndef WARPS_M
+#define WARPS_M 2 /* warps below each other */
+#endif
+#ifndef WARPS_N
+#define WARPS_N 4 /* warps side by side */
+#endif
+#ifndef STAGES
+#define STAGES 3 /* tiles in the ring */
+#endif
+#ifndef VEC_A
+#define VEC_A 1 /* floats of a copy of A; the alignment class decides */
+#endif
+#ifndef VEC_B
+#define VEC_B 1 /* the same for B */
+#endif
+#ifndef VEC_C
+#define VEC_C 1 /* floats of an access to C and D */
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1 /* blocks per SM the compiler leaves registers for */
+#endif
+#ifndef SPLIT
+#define SPLIT 0 /* 1: the depth is divided over SPLITS blocks */
+#endif
+#ifndef GROUP
+#define GROUP args.launch[0] /* tile rows of a raster group */
+#endif
+#ifndef SPLITS
+#define SPLITS args.launch[1] /* parts of the depth */
+#endif
+
+constexpr int BK = 32; /* depth of a tile */
+constexpr int BM = WM * WARPS_M, BN = WN * WARPS_N, THREADS = 32 * WARPS_M * WARPS_N;
+
+/* The workspace holds nothing but sums of parts of the depth. */
+GT_DEVICE long long partial_begin(const gt_args &)
+{
+    return 0;
+}
+
+#include "f32acc/reduce.cuh"
+#include "f32acc/warp_operand.cuh"
+#include "f32acc/warp_products.cuh"
+
+/* The tile of this block and its part of the depth. */
+GT_DEVICE Work work_of(const gt_args &args)
+{
+    const gt_tile tile =
+        gt_raster(blockIdx.x, (unsigned)gt_cdiv(args.m, BM), (unsigned)gt_cdiv(args.n, BN), GROUP);
+    const long long depth = gt_depth(args);
+    const long long part = SPLIT ? gt_cdiv(gt_cdiv(depth, BK), SPLITS) * BK : depth;
+    Work work;
+    work.row = tile.row * BM;
+    work.column = tile.column * BN;
+    work.k = min(blockIdx.y * part, depth);
+    work.k_end = min(work.k + part, depth);
+    return work;
+}
+
+GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
+{
+    GT_DYNAMIC_SHARED(float, shared);
+    const Work work = work_of(args);
+
+    for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
+        Sums sums;
+        multiply(args, work, batch, shared, sums);
+        const Target target(args, batch, blockIdx.y);
+        if (sums.is_special())
+            store_special(args, work, batch, target);
+        else
+            sums.store(work, target);
+        gt_sync(); /* the ring is filled anew for the next matrix */
+    }
+}
+
+#if SPLIT
+GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)
+{
+    reduce_sums(args);
+}
+#endif
