@@ -42,7 +42,7 @@
 #define STAGES 3 /* tiles in the ring */
 #endif
 #ifndef PATH_A
-#define PATH_A 0 /* way of A to shared memory: 0 cp.async, 1 through registers */
+#define PATH_A 0 /* way of A to shared memory: 0 cp.async, 1 through registers, 2 shifted into place */
 #endif
 #ifndef PATH_B
 #define PATH_B 0 /* the same for B */
@@ -111,6 +111,14 @@ static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two ste
 #include "mma/gemm_multiply.cuh"
 #include "mma/gemm_store.cuh"
 
+/* A block at the edge computes elements of its neighbour once more, rather than ones outside of D,
+ * where operands and D can be read and written from any such place: its copies are whole then. */
+template <class OPERAND> GT_DEVICE long long laid_back(long long first, int extent, long long end)
+{
+    bool aligned = OPERAND::ALONG_K || end * SIZE % OPERAND::WIDTH == 0;
+    return first + extent > end && end >= extent && aligned ? end - extent : first;
+}
+
 /* The tile of this block and, with split-K, its part of the tiles along k. */
 GT_DEVICE Work work_of(const gt_args &args)
 {
@@ -125,8 +133,12 @@ GT_DEVICE Work work_of(const gt_args &args)
         tile.row = turned.column;
         tile.column = turned.row;
     }
-    work.row = tile.row * BM;
+    work.row = laid_back<X>(tile.row * BM, BM, args.m);
     work.column = tile.column * BN;
+    if (args.n % OUT_RUN == 0)
+        work.column = laid_back<Y>(work.column, BN, args.n);
+    work.skip_rows = (int)(tile.row * BM - work.row);
+    work.skip_columns = (int)(tile.column * BN - work.column);
     long long depth = gt_depth(args);
     long long share = SPLIT_MODE == 0 ? depth : gt_cdiv(gt_cdiv(depth, BK), SPLIT_K) * BK;
     work.k = SPLIT_MODE == 0 ? 0 : blockIdx.y * share;
@@ -135,18 +147,28 @@ GT_DEVICE Work work_of(const gt_args &args)
     return work;
 }
 
+#if PACK_A && PACK_B && PACK_TILE == 64
+/* Both by one launch; larger tiles of both do not fit static shared memory. */
+GT_KERNEL_BOUNDS(pack, GT_PACK_THREADS, 1)
+{
+    if (blockIdx.z == 0)
+        gt_pack_a(args);
+    else
+        gt_pack_b(args);
+}
+#else
 #if PACK_A
 GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 1)
 {
     gt_pack_a(args);
 }
 #endif
-
 #if PACK_B
 GT_KERNEL_BOUNDS(pack_b, GT_PACK_THREADS, 1)
 {
     gt_pack_b(args);
 }
+#endif
 #endif
 
 GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)

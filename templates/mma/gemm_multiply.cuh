@@ -261,55 +261,75 @@ struct Accumulator {
 
 /* The block's share of the product: which tile of D, and which k. */
 struct Work {
-    long long row, column;
+    long long row, column;       /* first of the tile */
+    int skip_rows, skip_columns; /* of it that are another block's to store */
     long long k, k_end;
 };
-
-GT_DEVICE int clamp(long long value, int limit)
-{
-    return value < limit ? (int)value : limit;
-}
 
 /* The copies of both operands, a ring of stages. */
 struct Ring {
     X x;
     Y y;
     char *shared;
-    long long step_x, step_y; /* bytes from tile to tile */
-    int x_left, y_left, depth;
-    int whole_x, whole_y; /* tiles that are copied whole */
-    int fill = 0, use = 0; /* stages written and read next */
+    int first_whole, whole; /* tiles first_whole ... whole - 1 lie in both operands as a whole */
+    int fill, use;          /* stages written and read next */
 
     GT_DEVICE Ring(const gt_args &args, const Work &work, long long batch, char *memory)
     {
+        const Element *a = gt_typed_a(args, batch), *b = gt_typed_b(args, batch);
         shared = memory;
-        step_x = X::ALONG_K ? BK_BYTES : BK_BYTES * args.lda;
-        step_y = Y::ALONG_K ? BK_BYTES : BK_BYTES * args.ldb;
-        x_left = clamp(args.m - work.row, BM);
-        y_left = clamp(args.n - work.column, BN);
-        depth = (int)(work.k_end - work.k);
-        whole_x = X::whole_across(x_left) ? depth / BK : 0;
-        whole_y = Y::whole_across(y_left) ? depth / BK : 0;
-        x.init(gt_typed_a(args, batch), args.lda, work.row, work.k, x_left);
-        y.init(gt_typed_b(args, batch), args.ldb, work.column, work.k, y_left);
+        fill = use = 0;
+        whole = work.row + BM <= args.m && work.column + BN <= args.n
+                    ? (int)((work.k_end - work.k) / BK)
+                    : 0;
+        whole = min(X::safe_tiles(whole, a, args.lda, work.row, work.k, args.m, args.k),
+                    Y::safe_tiles(whole, b, args.ldb, work.column, work.k, args.n, args.k));
+        first_whole = X::unsafe_start(a, work.row, work.k) || Y::unsafe_start(b, work.column, work.k);
+        x.init(a, args.lda, work.row, work.k);
+        y.init(b, args.ldb, work.column, work.k);
+        if (first_whole)
+            advance(args);
     }
     static GT_DEVICE int next(int stage)
     {
         return stage + 1 == STAGES ? 0 : stage + 1;
     }
-    GT_DEVICE void begin(int tile, int part, int parts)
+    GT_DEVICE void advance(const gt_args &args)
     {
-        char *to = shared + fill * STAGE;
-        x.begin(to, tile < whole_x, x_left, depth - tile * BK, part, parts);
-        y.begin(to + X::BYTES, tile < whole_y, y_left, depth - tile * BK, part, parts);
-        if (part == parts - 1) {
-            x.advance(step_x);
-            y.advance(step_y);
-        }
+        x.advance(X::ALONG_K ? BK_BYTES : BK_BYTES * args.lda);
+        y.advance(Y::ALONG_K ? BK_BYTES : BK_BYTES * args.ldb);
     }
-    /* What went through registers reaches the stage; on to the next. */
-    GT_DEVICE void end()
+    GT_DEVICE bool is_whole(int tile) const
     {
+        return tile < whole && (!(X::SHIFTED || Y::SHIFTED) || tile >= first_whole);
+    }
+    /* Starts part `part` of `parts` of the copies of a tile, if it is whole. */
+    GT_DEVICE void begin(const gt_args &args, int tile, int part, int parts)
+    {
+        if (!is_whole(tile))
+            return;
+        char *to = shared + fill * STAGE;
+        x.begin(to, args.lda, part, parts);
+        y.begin(to + X::BYTES, args.ldb, part, parts);
+        if (part == parts - 1)
+            advance(args);
+    }
+    /* All of them, if it is not. */
+    GT_DEVICE void begin_edge(const gt_args &args, const Work &work, long long batch, int tile)
+    {
+        if (is_whole(tile))
+            return;
+        long long k = work.k + (long long)tile * BK, left = work.k_end - k;
+        char *to = shared + fill * STAGE;
+        x.begin_edge(to, gt_typed_a(args, batch), args.lda, work.row, k, args.m - work.row, left);
+        y.begin_edge(to + X::BYTES, gt_typed_b(args, batch), args.ldb, work.column, k,
+                     args.n - work.column, left);
+    }
+    /* What went through registers reaches the stage. */
+    GT_DEVICE void end(int tile)
+    {
+        if (!(X::STAGED || Y::STAGED) || !is_whole(tile))
+            return;
         x.end(shared + fill * STAGE);
         y.end(shared + fill * STAGE + X::BYTES);
     }
@@ -320,14 +340,15 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
                           const Position &p, Accumulator &acc)
 {
     Ring ring(args, work, batch, shared);
-    const int tiles = (ring.depth + BK - 1) / BK;
+    const int tiles = (int)gt_cdiv(work.k_end - work.k, BK);
     constexpr int PARTS = STEPS - 1; /* of the copies, in the steps before the last */
 
 #pragma unroll 1
     for (int tile = 0; tile < STAGES - 1; tile++) {
         if (tile < tiles) {
-            ring.begin(tile, 0, 1);
-            ring.end();
+            ring.begin(args, tile, 0, 1);
+            ring.begin_edge(args, work, batch, tile);
+            ring.end(tile);
         }
         cp_async_commit();
         ring.fill = Ring::next(ring.fill);
@@ -342,19 +363,20 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
 #pragma unroll
         for (int step = 0; step < STEPS; step++) {
             const char *now = shared + ring.use * STAGE;
+            if (step == 0 && coming < tiles) /* while few registers hold pieces */
+                ring.begin_edge(args, work, batch, coming);
             if (!REG_DOUBLE)
                 acc.load(now, p, step);
             else if (step < STEPS - 1)
                 acc.load(now, p, step + 1);
             if (step < PARTS && coming < tiles)
-                ring.begin(coming, step, PARTS);
+                ring.begin(args, coming, step, PARTS);
             if (step == PARTS - 1)
                 cp_async_commit();
             if (step == STEPS - 1) {
                 if (!REG_DOUBLE)
                     acc.multiply(step);
-                if (coming < tiles)
-                    ring.end();
+                ring.end(coming);
                 cp_async_wait<STAGES - 2>();
                 gt_sync();
                 ring.fill = Ring::next(ring.fill);

@@ -8,10 +8,14 @@
 #ifndef GT_MMA_GEMM_OPERAND_CUH
 #define GT_MMA_GEMM_OPERAND_CUH
 
-/* MN: the operand's extent in the block along m or n; COPY: bytes of a copy. */
+/* MN: the operand's extent in the block along m or n; COPY: bytes that rows are a multiple of.
+ *
+ * PATH 0: cp.async of COPY bytes. 1: loads of COPY bytes into registers and stores from there. 2: the
+ * two aligned pieces of 16 bytes that a chunk lies in are loaded, and shifted into place. */
 template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
     static constexpr bool ALONG_K = K_CONTIGUOUS;
-    static constexpr bool STAGED = PATH == 1; /* through registers */
+    static constexpr bool STAGED = PATH != 0; /* through registers */
+    static constexpr bool SHIFTED = PATH == 2;
     /* Lines along m or n, of elements that ldmatrix cannot turn round: read by words. */
     static constexpr bool BY_WORDS = !ALONG_K && SIZE != 2;
     static constexpr int LINES = ALONG_K ? MN : BK;
@@ -19,7 +23,8 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
     static constexpr int PITCH = LENGTH + (SWIZZLE ? 0 : BY_WORDS ? 32 : 16);
     static constexpr int BYTES = LINES * PITCH; /* of a stage */
 
-    static constexpr int PER_LINE = LENGTH / COPY;
+    static constexpr int WIDTH = SHIFTED ? 16 : COPY; /* of a copy */
+    static constexpr int PER_LINE = LENGTH / WIDTH;
     static constexpr int COPIES = PER_LINE * LINES;
     static constexpr int COUNT = (COPIES + THREADS - 1) / THREADS; /* copies of a thread */
     /* A thread's copies lie in one column of the tile, a constant number of lines apart; or in long
@@ -30,13 +35,13 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
     static constexpr int LINES_PER_PASS = REGULAR && !LONG ? THREADS / PER_LINE : 1;
     static constexpr int SOURCES = REGULAR ? 1 : COUNT;
 
-    typedef gt_run<Element, COPY / SIZE> Run;
+    typedef gt_run<Element, WIDTH / SIZE> Run;
+    typedef gt_run<unsigned, 4> Words;
 
-    const char *source[SOURCES];
-    const char *inside; /* an address that may be named where nothing is read */
-    long long pass;     /* bytes between the lines of two passes */
-    int last;           /* last pass that lies in the matrix, if along k */
-    Run staged[STAGED ? COUNT : 1];
+    const char *source[SOURCES]; /* of the thread's first copy, or of each */
+    Run staged[STAGED && !SHIFTED ? COUNT : 1];
+    Words aligned[SHIFTED ? COUNT : 1][2];
+    unsigned shift[SHIFTED ? COUNT : 1]; /* bytes in front of the chunk */
 
     /* Where chunk `chunk` of a line lies. */
     static GT_DEVICE int swizzled(int line, int chunk)
@@ -64,7 +69,7 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
         return (LONG      ? thread + i % ACROSS * THREADS
                 : REGULAR ? thread % PER_LINE
                           : (thread + i * THREADS) % PER_LINE) *
-               COPY;
+               WIDTH;
     }
     static GT_DEVICE bool mine(int i)
     {
@@ -79,60 +84,37 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
                (SAME ? i * LINES_PER_PASS * PITCH : 0);
     }
 
-    /* Whether a tile can be copied whole where it is whole along k. What lies beyond the edge is
-     * then replaced by what lies before it, since nobody stores what is computed from it. */
-    static GT_DEVICE bool whole_across(int mn_left)
+    /* Byte `at` of line `line` of the tile whose first element lies `first` along m or n and `k`
+     * along k. */
+    static GT_DEVICE const char *address(const Element *matrix, long long ld, long long first,
+                                         long long k, int line, int at)
     {
-        return ALONG_K || mn_left >= MN || (!LONG && mn_left * SIZE % COPY == 0);
+        return reinterpret_cast<const char *>(matrix + (ALONG_K ? (first + line) * ld + k
+                                                                : (k + line) * ld + first)) +
+               at;
     }
-
-    GT_DEVICE void init(const Element *matrix, long long ld, long long first, long long k,
-                        int mn_left)
+    GT_DEVICE void init(const Element *matrix, long long ld, long long first, long long k)
     {
         const int thread = threadIdx.x;
-        const char *bytes = reinterpret_cast<const char *>(matrix);
-        inside = bytes;
-        pass = LINES_PER_PASS * ld * SIZE;
-        last = (mn_left - 1 - line(0, thread)) / LINES_PER_PASS;
-        last = last > 0 ? last : 0;
 #pragma unroll
-        for (int i = 0; i < SOURCES; i++) {
-            int at_line = line(i, thread), at = place(i, thread);
-            if (ALONG_K)
-                at_line = at_line < mn_left ? at_line : mn_left - 1;
-            else if (whole_across(mn_left))
-                at = at < mn_left * SIZE ? at : mn_left * SIZE - COPY;
-            source[i] = bytes + (ALONG_K ? (first + at_line) * ld + k : (k + at_line) * ld + first) *
-                                    SIZE + at;
-        }
+        for (int i = 0; i < SOURCES; i++)
+            source[i] = address(matrix, ld, first, k, line(i, thread), place(i, thread));
     }
 
-    GT_DEVICE const char *from(int i) const
+    /* Starts part `part` of `parts` of the copies of a tile that lies in the matrix as a whole. */
+    GT_DEVICE void begin(char *stage, long long ld, int part, int parts)
     {
-        if constexpr (!REGULAR)
-            return source[i];
-        int number = LONG ? i / ACROSS : i;
-        return source[0] + (ALONG_K && number > last ? last : number) * pass +
-               (LONG ? i % ACROSS * THREADS * COPY : 0);
-    }
-
-    /* Starts part `part` of `parts` of the copies of one tile. Unless it is copied whole, mn_left
-     * and k_left elements of the matrix remain from its first on and zeros follow them. */
-    GT_DEVICE void begin(char *stage, bool whole, int mn_left, int k_left, int part, int parts)
-    {
-        if (whole) {
+        const char *from = source[0] + (part * COUNT + parts - 1) / parts / ACROSS *
+                                           (LINES_PER_PASS * ld * SIZE);
 #pragma unroll
-            for (int i = 0; i < COUNT; i++)
-                if (i * parts / COUNT == part && mine(i))
-                    copy(stage, i);
-        } else {
-            const int thread = gt_thread_anew();
-            int lines = ALONG_K ? mn_left : k_left, length = (ALONG_K ? k_left : mn_left) * SIZE;
-#pragma unroll
-            for (int i = 0; i < COUNT; i++)
-                if (i * parts / COUNT == part && mine(i))
-                    copy_part(stage, i, thread,
-                              line(i, thread) < lines ? length - place(i, thread) : 0);
+        for (int i = 0; i < COUNT; i++) {
+            if (i * parts / COUNT != part)
+                continue;
+            if (mine(i))
+                copy(stage, i,
+                     REGULAR ? from + i % ACROSS * (THREADS * WIDTH) : source[REGULAR ? 0 : i]);
+            if (i % ACROSS == ACROSS - 1)
+                from += LINES_PER_PASS * ld * SIZE;
         }
     }
     /* Moves on by `step` bytes, to the next tile. */
@@ -142,24 +124,91 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
         for (int i = 0; i < SOURCES; i++)
             source[i] += step;
     }
-
-    GT_DEVICE void copy(char *stage, int i)
+    GT_DEVICE void copy(char *stage, int i, const char *from)
     {
-        if constexpr (STAGED)
+        if constexpr (SHIFTED) {
+            shift[i] = static_cast<unsigned>(reinterpret_cast<unsigned long long>(from)) % 16;
+            const unsigned *first = reinterpret_cast<const unsigned *>(from - shift[i]);
+            aligned[i][0] = gt_load_run_global<unsigned, 4>(first);
+            aligned[i][1] = gt_load_run_global<unsigned, 4>(first + 4);
+        } else if constexpr (STAGED) {
             staged[i] =
-                gt_load_run_global<Element, COPY / SIZE>(reinterpret_cast<const Element *>(from(i)));
-        else
-            cp_async_whole<COPY>(stage + target(i, threadIdx.x), from(i));
+                gt_load_run_global<Element, COPY / SIZE>(reinterpret_cast<const Element *>(from));
+        } else {
+            cp_async_whole<COPY>(stage + target(i, threadIdx.x), from);
+        }
     }
-    /* Only the first `valid` bytes exist. */
-    GT_DEVICE void copy_part(char *stage, int i, int thread, int valid)
+    /* The chunk that lies `bytes` behind the first of two aligned ones. */
+    static GT_DEVICE Words shifted(const Words (&from)[2], unsigned bytes)
     {
-        if constexpr (STAGED)
-            staged[i] = gt_load_run_masked<Element, COPY / SIZE>(
-                reinterpret_cast<const Element *>(valid > 0 ? from(i) : inside), valid / SIZE);
-        else
-            cp_async<COPY>(stage + target(i, thread), valid > 0 ? from(i) : inside,
-                           valid >= COPY ? COPY : valid > 0 ? valid : 0);
+        unsigned word[8];
+        Words chunk;
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            word[i] = from[i / 4].at[i % 4];
+#pragma unroll
+        for (int i = 0; i < 6; i++)
+            word[i] = bytes & 8 ? word[i + 2] : word[i];
+#pragma unroll
+        for (int i = 0; i < 5; i++)
+            word[i] = bytes & 4 ? word[i + 1] : word[i];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            chunk.at[i] = static_cast<unsigned>(
+                ((unsigned long long)word[i + 1] << 32 | word[i]) >> bytes % 4 * 8);
+        return chunk;
+    }
+
+    /* Tiles from the first on that can be copied whole if `tiles` of them lie in the matrix as a
+     * whole: with aligned pieces, not one whose last piece may reach beyond the matrix's end. */
+    static GT_DEVICE int safe_tiles(int tiles, const Element *matrix, long long ld, long long first,
+                                    long long k, long long mn, long long depth)
+    {
+        if (!SHIFTED || tiles == 0)
+            return tiles;
+        const char *last = address(matrix, ld, first, k + (tiles - 1) * (long long)BK, LINES - 1, 0);
+        const char *end = address(matrix, ld, 0, 0, (int)(ALONG_K ? mn : depth) - 1,
+                                  (int)(ALONG_K ? depth : mn) * SIZE);
+        return last + LENGTH + 16 <= end ? tiles : tiles - 1;
+    }
+    /* Whether the first tile's first piece may begin before the matrix. */
+    static GT_DEVICE bool unsafe_start(const Element *matrix, long long first, long long k)
+    {
+        return SHIFTED && first == 0 && k == 0 &&
+               reinterpret_cast<unsigned long long>(matrix) % 16 != 0;
+    }
+
+    /* All copies of a tile at the edge, beyond which zeros follow: mn_left and k_left elements of
+     * the matrix remain from its first on. What is computed here is computed anew for each tile, in
+     * a loop, so that it takes no registers from the tiles that are whole; nothing waits in
+     * registers either. */
+    GT_DEVICE void begin_edge(char *stage, const Element *matrix, long long ld, long long first,
+                              long long k, long long mn_left, long long k_left)
+    {
+        const int thread = gt_thread_anew();
+        int lines = (int)min(ALONG_K ? mn_left : k_left, (long long)LINES);
+        int length = (int)min((ALONG_K ? k_left : mn_left) * SIZE, (long long)LENGTH);
+#pragma unroll 1
+        for (int i = 0; i < COUNT; i++) {
+            if (!mine(i))
+                continue;
+            int at_line = line(i, thread), to = target(i, thread);
+#pragma unroll
+            for (int u = 0; u < WIDTH; u += COPY) {
+                int at = place(i, thread) + u;
+                bool inside = at_line < lines && at < length;
+                const char *from =
+                    address(matrix, ld, first, k, inside ? at_line : 0, inside ? at : 0);
+                if constexpr (STAGED)
+                    gt_store_run<Element, COPY / SIZE>(
+                        reinterpret_cast<Element *>(stage + to + u),
+                        gt_load_run_masked<Element, COPY / SIZE>(
+                            reinterpret_cast<const Element *>(from),
+                            inside ? (length - at) / SIZE : 0));
+                else
+                    cp_async<COPY>(stage + to + u, from, inside ? min(length - at, COPY) : 0);
+            }
+        }
     }
 
     /* The second half of copies through registers, once the stage is free. */
@@ -167,10 +216,16 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
     {
         if constexpr (STAGED) {
 #pragma unroll
-            for (int i = 0; i < COUNT; i++)
-                if (mine(i))
-                    gt_store_run<Element, COPY / SIZE>(
-                        reinterpret_cast<Element *>(stage + target(i, threadIdx.x)), staged[i]);
+            for (int i = 0; i < COUNT; i++) {
+                char *to = stage + target(i, threadIdx.x);
+                if (!mine(i))
+                    continue;
+                if constexpr (SHIFTED)
+                    gt_store_run<unsigned, 4>(reinterpret_cast<unsigned *>(to),
+                                              shifted(aligned[i], shift[i]));
+                else
+                    gt_store_run<Element, COPY / SIZE>(reinterpret_cast<Element *>(to), staged[i]);
+            }
         }
     }
 };

@@ -148,6 +148,21 @@ struct Slab {
                     slab + (half * 8 + p.group) * PITCH + Lane::column(p, run), sums);
             }
     }
+    /* Stores a run of the tile without what is another block's to store. */
+    static GT_DEVICE void put(const Target &target, const Work &work, int row, int column,
+                              const Sum *sum)
+    {
+        if (row < work.skip_rows)
+            return;
+        if (column >= work.skip_columns) {
+            target.put<OUT_RUN>(work.row + row, work.column + column, sum);
+            return;
+        }
+#pragma unroll
+        for (int u = 0; u < OUT_RUN; u++)
+            if (column + u >= work.skip_columns)
+                target.put<1>(work.row + row, work.column + column + u, sum + u);
+    }
     static GT_DEVICE void empty(const Sum *slab, const Target &target, const Work &work,
                                 const Position &p, int i)
     {
@@ -166,8 +181,7 @@ struct Slab {
                 for (int v = 0; v < SUM_RUN; v++)
                     sum[u + v] = run.at[v];
             }
-            target.put<OUT_RUN>(work.row + p.row + Rows::at(i * 2 + row / 8, row % 8),
-                                work.column + p.column + column, sum);
+            put(target, work, p.row + Rows::at(i * 2 + row / 8, row % 8), p.column + column, sum);
         }
     }
 };
@@ -190,7 +204,8 @@ GT_DEVICE void store_tile(const gt_args &args, const Work &work, long long batch
                           const Position &p, const Accumulator &acc)
 {
     const Target target(args, batch);
-    bool whole = work.row + BM <= args.m && work.column + BN <= args.n;
+    bool whole = work.row + BM <= args.m && work.column + BN <= args.n && work.skip_rows == 0 &&
+                 work.skip_columns == 0;
     if (STORE == 1 || !whole)
         store_turned(target, work, shared, p, acc);
     else if (SPLIT_MODE == 0 && args.beta != 0.0f)
