@@ -10,6 +10,7 @@
 #define BEST_OF    400  /* points of each prior that may be among the best */
 #define BEST       512  /* points kept for gt_hints_best */
 #define LEARN_FROM 128  /* trials of a prior that its surrogate learns from */
+#define LEVEL_FROM 64   /* points beside the seeds that tell the level of a model */
 #define SLOW       2.0f /* logarithm beyond which it does not matter how slow */
 
 struct trial {
@@ -118,6 +119,20 @@ static int rank(struct gt_hints *hints, const struct gt_space *space, struct gt_
     return hints->best && list && taken ? GT_OK : gt_err_nomem(err);
 }
 
+/* The best a model expects of the seeds and of some other points. */
+static float find_level(const struct gt_space *space, const struct gt_seeds *given)
+{
+    size_t step = space->count / LEVEL_FROM + 1;
+    float least = INFINITY;
+
+    for (size_t i = 0; i < given->count; i++)
+        if (given->point[i] < space->count)
+            least = fminf(least, given->expect(given->context, given->point[i]));
+    for (size_t i = 0; i < space->count; i += step)
+        least = fminf(least, given->expect(given->context, i));
+    return isfinite(least) ? least : 0;
+}
+
 int gt_hints_init(struct gt_hints *hints, const struct gt_space *space,
                   const struct gt_seeds *given, struct gt_err *err)
 {
@@ -141,10 +156,7 @@ int gt_hints_init(struct gt_hints *hints, const struct gt_space *space,
         hints->expect = given->expect;
         hints->context = given->context;
         hints->count++;
-        for (size_t i = 0; i < given->count && hints->level == 0; i++)
-            if (given->point[i] < space->count &&
-                isfinite(given->expect(given->context, given->point[i])))
-                hints->level = given->expect(given->context, given->point[i]);
+        hints->level = find_level(space, given);
     }
     return hints->count ? rank(hints, space, err) : GT_OK;
 }

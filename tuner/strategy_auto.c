@@ -18,27 +18,35 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define START_THROWS 20   /* points drawn for each of the spread ones */
-#define LEAST_TOLD   3    /* times before the surrogate is asked */
-#define OBSERVED     144  /* points told that a fit takes, at most; the rest is for those below */
-#define FAILED       16   /* of the points that failed */
-#define FLYING       48   /* of those in flight */
-#define SLOW         1.5f /* logarithm of how much slower than the best is as bad as a failure */
-#define FIT_EVERY    8    /* points told between fits at most; fewer while little is known */
-#define COSTS        16   /* costs known before they count */
-#define COST_STEP    0.3  /* of the estimate towards a cost, by the time it is told */
-#define COST_RANGE   4.0  /* logarithm of the greatest difference of costs that counts */
-#define LEARN_GROWTH 8    /* learn again when 1/8 more is known */
+#define START_THROWS 20  /* points drawn for each of the spread ones */
+#define LEAST_TOLD   3   /* times before the surrogate is asked */
+#define OBSERVED     144 /* points told that a fit takes, at most; the rest is for those below */
+#define FAILED       16  /* of the points that failed */
+#define FLYING       48  /* of those in flight */
+#define SLOW         4.0 /* times as slow as the best is as bad as a failure */
+#define FIT_EVERY    8   /* points told between fits at most; fewer while little is known */
+/* Where a fair share of the points can be tried, wonders are soon disproved, and room for them does
+ * no harm; in a larger space there are always more places where nobody was. */
+#define SMALL        100000
+#define ROOM_SMALL   1.0
+#define ROOM_LARGE   0.1
+#define QUIET        50  /* points in a row without hope, and the surrogate is in doubt */
+#define KICK         4   /* parameters changed at most to leave the best point */
+#define COSTS        16  /* costs known before they count */
+#define COST_STEP    0.3 /* of the estimate towards a cost, by the time it is told */
+#define COST_RANGE   4.0 /* logarithm of the greatest difference of costs that counts */
+#define LEARN_GROWTH 8   /* learn again when 1/8 more is known */
 
-enum { START, SEEDED, GAIN, CALM, LOCAL, BOLD };
+enum { START, SEEDED, GAIN, CALM, LOCAL, BOLD, ROOM };
 
 static const struct gt_strategy_option options[] = {
     {"start", 6, 1, 1000, "points of the first design, where there are no seeds"},
     {"seeded", 16, 0, 1e6, "seeds given out first; the others compete with all points"},
     {"gain", 0.0002, 0, 1, "done when no improvement above this share is expected (0: never) ..."},
-    {"calm", 200, 1, 1e9, "... of as many points in a row"},
+    {"calm", 1000, 1, 1e9, "... of as many points in a row"},
     {"local", 10, 0, 1e9, "every so many points, a neighbour of the best (0: never)"},
     {"bold", 0.8, 0.01, 10, "deviations that count as one; less stays nearer to what is known"},
+    {"room", 0, 0, 1, "share by which the best may be beaten, at most (0: by the space's size)"},
     {NULL},
 };
 
@@ -58,6 +66,8 @@ struct automatic {
     size_t starts, given;
     size_t fit_at, learn_at; /* leaders.told when to fit, to learn next */
     size_t fit_best;         /* the best point when it was fitted; SIZE_MAX: not yet */
+    double room;             /* the option, or what stands for it */
+    double level;            /* the best time when it was fitted */
     double calm;             /* points in a row of which nothing was expected */
     size_t asked;
     /* What a point costs: the logarithm is estimated as a sum over its values, corrected by each
@@ -67,9 +77,25 @@ struct automatic {
     size_t costs;
 };
 
+/* What so many times the best time counts for: the logarithm of how far it is above a floor a
+ * little below the best.  Times have a floor, the hardware's, that a model of plain logarithms does
+ * not know: it would go on expecting wonders of places where nobody was yet.  Nothing is learned
+ * from how slow a slow point is. */
+static float above_floor(const struct gt_strategy *strategy, double times)
+{
+    double room = ((const struct automatic *)strategy->state)->room;
+
+    if (times < 1) /* where the level was not the best: goes on as steeply */
+        return (float)(log(room) + log(times) / room);
+    return (float)log(fmin(times, SLOW) - 1 + room);
+}
+
 static float hint_of(void *context, size_t hint, size_t point)
 {
-    return gt_hints_of(context, hint, point);
+    const struct gt_strategy *strategy = context;
+    const struct automatic *a = strategy->state;
+
+    return above_floor(strategy, exp((double)gt_hints_of(&a->hints, hint, point)));
 }
 
 static int init(struct gt_strategy *strategy, struct gt_err *err)
@@ -81,6 +107,9 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
         return gt_err_nomem(err);
     strategy->state = a;
     a->fit_best = SIZE_MAX;
+    a->room = strategy->option[ROOM];
+    if (!(a->room > 0))
+        a->room = strategy->space->count <= SMALL ? ROOM_SMALL : ROOM_LARGE;
     a->start = calloc((size_t)strategy->option[START], sizeof(*a->start));
     a->cost = calloc(strategy->space->kernel->params * 256 + 1, sizeof(*a->cost));
     if (!a->start || !a->cost)
@@ -89,7 +118,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     if (!rc)
         rc = gt_pool_init(&a->pool, strategy->space, GT_SURROGATE_POOL, err);
     if (!rc)
-        rc = gt_surrogate_new(&a->surrogate, strategy->space, a->hints.count, hint_of, &a->hints,
+        rc = gt_surrogate_new(&a->surrogate, strategy->space, a->hints.count, hint_of, strategy,
                               err);
     return rc;
 }
@@ -215,12 +244,12 @@ static size_t first(struct gt_strategy *strategy)
 
 /* ---- the surrogate ---- */
 
-/* What a point counts for: nothing is learned from how slow a slow point is. */
 static float worth(const struct gt_strategy *strategy, size_t point)
 {
-    float most = logf(strategy->known[strategy->best]) + SLOW;
+    const struct automatic *a = strategy->state;
+    double us = (double)strategy->known[point];
 
-    return strategy->known[point] > 0 ? fminf(logf(strategy->known[point]), most) : most;
+    return above_floor(strategy, us > 0 ? us / a->level : SLOW);
 }
 
 static void fill_pool(struct gt_strategy *strategy)
@@ -243,6 +272,14 @@ static void fit(struct gt_strategy *strategy)
     bool learn = a->leaders.told >= a->learn_at;
     float y[GT_SURROGATE_SEEN];
 
+    /* What was expected of those in flight is about the level of the fit before this one. */
+    for (size_t i = 0; i < a->flights; i++) {
+        double times = fmax(exp((double)a->flight[i].expected) + 1 - a->room, 0.5);
+
+        a->flight[i].expected =
+            above_floor(strategy, times * a->level / (double)strategy->known[strategy->best]);
+    }
+    a->level = (double)strategy->known[strategy->best];
     for (size_t i = 0; i < count; i++)
         y[i] = worth(strategy, seen[i]);
     for (size_t i = 1; i <= failed; i++) {
@@ -278,7 +315,7 @@ static double improvement(double best, double mean, double sd)
 static size_t promising(struct gt_strategy *strategy, double *gain, float *expected)
 {
     struct automatic *a = strategy->state;
-    double best = log((double)strategy->known[strategy->best]);
+    double best = (double)worth(strategy, strategy->best);
     const float *mean, *sd;
     size_t found = SIZE_MAX;
     double most = -1;
@@ -293,7 +330,7 @@ static size_t promising(struct gt_strategy *strategy, double *gain, float *expec
         worth = g / dearness(strategy, a->pool.point[c]);
         if (worth > most) {
             most = worth;
-            *gain = g;
+            *gain = g * a->room; /* as a share of the best time, where it is small */
             found = c;
         }
     }
@@ -316,12 +353,16 @@ static void take_off(struct automatic *a, size_t at, float expected)
     a->flight[a->flights++] = (struct flight){a->pool.point[at], number, expected};
 }
 
-/* Now and then a neighbour of the best, whatever the surrogate thinks of it. */
+/* Now and then a neighbour of the best, whatever the surrogate thinks of it; once that expects
+ * nothing any more, every other point is one farther from the best. */
 static size_t beside_best(struct gt_strategy *strategy)
 {
     struct automatic *a = strategy->state;
 
-    if (!(strategy->option[LOCAL] > 0) || ++a->asked % (size_t)strategy->option[LOCAL])
+    a->asked++;
+    if (a->calm >= QUIET && a->asked % 2)
+        return gt_strategy_kick(strategy, strategy->best, KICK);
+    if (!(strategy->option[LOCAL] > 0) || a->asked % (size_t)strategy->option[LOCAL])
         return SIZE_MAX;
     return gt_strategy_kick(strategy, strategy->best, 1);
 }
@@ -333,11 +374,15 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
     double gain = 0;
     size_t at = SIZE_MAX;
 
+    if (a->calm >= strategy->option[CALM])
+        return strategy->flying ? GT_NEXT_WAIT : GT_NEXT_DONE;
     *point = first(strategy);
     if (*point == SIZE_MAX)
         *point = beside_best(strategy);
-    if (*point != SIZE_MAX)
+    if (*point != SIZE_MAX) {
+        a->calm += a->calm > 0;
         return GT_NEXT_POINT;
+    }
     for (int tries = 0; tries < 2 && at == SIZE_MAX; tries++) {
         if (tries || a->leaders.told >= a->fit_at || a->fit_best != strategy->best)
             fit(strategy);
@@ -348,8 +393,6 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
         return GT_NEXT_POINT;
     }
     a->calm = gain < strategy->option[GAIN] ? a->calm + 1 : 0;
-    if (a->calm >= strategy->option[CALM])
-        return strategy->flying ? GT_NEXT_WAIT : GT_NEXT_DONE;
     *point = a->pool.point[at];
     take_off(a, at, expected);
     return GT_NEXT_POINT;

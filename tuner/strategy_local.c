@@ -18,11 +18,12 @@
 #define START_WITHIN 1.5f /* a point slower than this times the best is no start */
 #define KICK         4    /* parameters changed at most to leave the best point */
 
-enum { WALKERS, EXPLORE };
+enum { WALKERS, EXPLORE, FRESH };
 
 static const struct gt_strategy_option options[] = {
     {"walkers", 6, 1, WALKERS_MAX, "searches at once"},
     {"explore", 24, 1, 10000, "random points before the first walk, less the seeds"},
+    {"fresh", 4, 1, 1e9, "every so many new starts a random point; else the best one, changed"},
     {NULL},
 };
 
@@ -32,7 +33,7 @@ struct local {
     size_t *start;          /* points to start from: the seeds, then those explored */
     bool *started;          /* somebody did */
     size_t starts, explore; /* in the list; still to be explored */
-    unsigned restarts;      /* elsewhere: three kicks of the best, then a random point */
+    uint64_t restarts;      /* elsewhere: kicks of the best, now and then a random point */
 };
 
 static int init(struct gt_strategy *strategy, bool adjacent, struct gt_err *err)
@@ -122,7 +123,7 @@ static enum gt_next start(struct gt_strategy *strategy, struct gt_climb *walker,
         gt_climb_to(strategy, walker, place);
         return GT_NEXT_WAIT;
     }
-    *point = ++local->restarts % 4 ? kick(strategy) : SIZE_MAX;
+    *point = ++local->restarts % (uint64_t)strategy->option[FRESH] ? kick(strategy) : SIZE_MAX;
     if (*point == SIZE_MAX)
         *point = gt_strategy_draw(strategy);
     return GT_NEXT_POINT;

@@ -41,7 +41,8 @@ struct gt_surrogate {
     size_t hints;
     gt_surrogate_hint *hint;
     void *context;
-    const uint8_t *seen[SEEN]; /* indices of the values */
+    float usual[GT_SURROGATE_HINTS]; /* what each hint says of the points seen, on average */
+    const uint8_t *seen[SEEN];       /* indices of the values */
     size_t count, pools;
     double y[SEEN];                 /* less what the hints expect */
     float *seen_hint, *pool_hint;   /* hints of each */
@@ -278,7 +279,20 @@ static void extend_pool(struct gt_surrogate *s, size_t i)
 static void note_hints(struct gt_surrogate *s, size_t point, float *hint)
 {
     for (size_t h = 0; h < s->hints; h++)
-        hint[h] = s->hint(s->context, h, point);
+        hint[h] = s->hint(s->context, h, point) - s->usual[h];
+}
+
+/* What hints usually say is taken off them: a large number that all points share would swamp the
+ * differences in single precision. */
+static void find_usual(struct gt_surrogate *s, const size_t *seen, size_t count)
+{
+    for (size_t h = 0; h < s->hints; h++) {
+        double sum = 0;
+
+        for (size_t i = 0; i < count; i++)
+            sum += (double)s->hint(s->context, h, seen[i]);
+        s->usual[h] = count ? (float)(sum / (double)count) : 0;
+    }
 }
 
 static double expected(const struct gt_surrogate *s, const float *hint)
@@ -303,6 +317,7 @@ void gt_surrogate_fit(struct gt_surrogate *s, const size_t *pool, size_t pools, 
 {
     s->count = 0;
     s->weighed = false;
+    find_usual(s, seen, count < SEEN ? count : SEEN);
     for (size_t i = 0; i < count && i < SEEN; i++)
         take(s, seen[i], y[i]);
     if (learn_too && s->count > 2)

@@ -39,6 +39,8 @@ const struct gt_emu_case gt_emu_cases[] = {
     /* infinities and NaN among the operands */
     {67, 70, 35, 4, 4, 0, 0, 1, 1, 1, 16, false, true},
     {33, 65, 70, 1, 0, 1, 0, 2, 2, 0, 4, false, true},
+    /* whole tiles in the middle of rows of any alignment */
+    {37, 45, 133, 1, 1, 2, 0, 2, 1, 1, 4, false, false},
 };
 const size_t gt_emu_case_count = sizeof gt_emu_cases / sizeof *gt_emu_cases;
 
