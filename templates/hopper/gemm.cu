@@ -48,7 +48,7 @@
 #define PINGPONG 0 /* 1: a tile belongs to one consumer, they take turns */
 #endif
 #ifndef CLUSTER_M
-#define CLUSTER_M 2 /* blocks of a cluster along m, which share their B */
+#define CLUSTER_M 1 /* blocks of a cluster along m, which share their B */
 #endif
 #ifndef CLUSTER_N
 #define CLUSTER_N 1 /* blocks of a cluster along n, which share their A */
