@@ -16,21 +16,27 @@
  *
  * and the same for B.  In the description:
  *
- *   "params":   {"name": "PACK_A", "values": [0, 1, 2], "default": 0,
- *                "doc": "A is copied to the workspace first: 0 no, 1 as stored, 2 turned"},
- *               the same for PACK_B, and {"name": "PACK_TILE", "values": [32, 64, 128],
- *                "default": 64, "doc": "rows and columns of a tile of the packing launches"}
- *   "constraints": PACK_TILE * PACK_TILE * SIZE_IN >= 4096 (16 bytes for each thread),
- *               PACK_TILE * (PACK_TILE * SIZE_IN + 4) <= 49152 (static shared memory)
- *   "derive":   PACK_COLS_A   TRANS_A != (PACK_A == 2) ? M : K
- *               PACK_ROWS_A   TRANS_A != (PACK_A == 2) ? K : M
- *               PACK_LDA      cdiv(PACK_COLS_A * SIZE_IN, 16) * 16 / SIZE_IN
- *               PACK_BYTES_A  PACK_A ? cdiv(BATCH * PACK_ROWS_A * PACK_LDA * SIZE_IN, 256) * 256 :
- * 0 PACK_COLS_B   TRANS_B != (PACK_B == 2) ? K : N, and so on; B begins at PACK_BYTES_A PACK_GRID_A
- * max(1, cdiv(M, PACK_TILE) * cdiv(K, PACK_TILE)), _B with N "launches": {"entry": "pack_a",
- * "when": "PACK_A", "grid": ["PACK_GRID_A", "min(BATCH, 65535)"], "block": [256]}, the same for
- * pack_b, then the product "workspace": PACK_BYTES_A + PACK_BYTES_B + what the template needs
- * itself
+ *   "params":       PACK_A and PACK_B: 0 no copy, 1 as stored, 2 turned; PACK_TILE: 32, 64, 128
+ *
+ *   "constraints":  PACK_TILE * PACK_TILE * SIZE_IN >= 4096 (16 bytes for each thread),
+ *                   PACK_TILE * (PACK_TILE * SIZE_IN + 4) <= 49152 (static shared memory)
+ *
+ *   "derive":       PACK_COLS_A = TRANS_A != (PACK_A == 2) ? M : K
+ *
+ *                   PACK_ROWS_A = TRANS_A != (PACK_A == 2) ? K : M
+ *
+ *                   PACK_LDA = cdiv(PACK_COLS_A * SIZE_IN, 16) * 16 / SIZE_IN
+ *
+ *                   PACK_BYTES_A = PACK_A ? bytes of BATCH such copies, rounded up to 256 : 0
+ *
+ *                   PACK_GRID_A = max(1, cdiv(M, PACK_TILE) * cdiv(K, PACK_TILE))
+ *
+ *                   and the same for B, whose copy begins at PACK_BYTES_A
+ *
+ *   "launches":     {"entry": "pack_a", "when": "PACK_A", "block": [256],
+ *                   "grid": ["PACK_GRID_A", "min(BATCH, 65535)"]}, pack_b, then the product
+ *
+ *   "workspace":    PACK_BYTES_A + PACK_BYTES_B + what the template needs itself
  *
  * Tensor maps say "operand": "workspace" with those offsets, PACK_LDA * SIZE_IN for the stride of
  * rows and PACK_ROWS_A times that for the stride of matrices.  Templates that compute addresses

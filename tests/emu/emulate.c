@@ -1,13 +1,15 @@
 /* emulate.c - test program: every kernel of configs/kernels on the CPU, and the faults of
  * tests/emu/planted, each of which must be found.
  *
- *   emulate [KERNEL]
+ *   emulate [--all | KERNEL]
  *
  * Of each kernel it runs the default point for all types it serves (gt_emu_types_of) and the points
  * of tests/emu/points.txt, of a production kernel also points that vary each of its parameters,
- * over which the types take turns (sample.h).  A point runs in a process of its own, two at a time;
- * one that dies has failed.  Sources, objects and a log per point are left in $BUILD/emu.  Prints
- * TAP. */
+ * over which the types take turns (sample.h).  Without arguments, as a part of `make check`, of
+ * production kernels only a part of that: every third of the sample, and every fifth case, another
+ * one for each point and layout.  A point runs in a process of
+ * its own, two at a time; one that dies has failed.  Sources, objects and a log per point are left
+ * in $BUILD/emu.  Prints TAP. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,8 @@
 
 #define LEAST_PROBLEMS 12 /* that a kernel must have run, over all its points */
 #define PROCESSES      2
+#define SAMPLE_PART    3 /* one of so many sampled points, and ... */
+#define CASES_PART     5 /* ... of so many cases is run where not all are asked for */
 
 struct job {
     struct gt_emu_job emu;
@@ -42,6 +46,7 @@ struct jobs {
 
 struct place {
     const char *data_dir, *folder;
+    bool all; /* not only a part of what there is to run of production kernels */
 };
 
 static struct job *add_job(struct jobs *jobs, const struct gt_kernel *kernel,
@@ -60,6 +65,10 @@ static struct job *add_job(struct jobs *jobs, const struct gt_kernel *kernel,
                                 .types = *types,
                                 .layouts = ~0u,
                                 .data_dir = place->data_dir}};
+    if (kernel->production && !place->all) {
+        job->emu.part = CASES_PART;
+        job->emu.first = (unsigned)jobs->count;
+    }
     gt_point_format(&text, kernel, point);
     gt_strbuf_addf(&text, ":%s:%s", gt_dtype_name(types->type), gt_dtype_name(types->out));
     job->point_text = gt_strbuf_detach(&text);
@@ -95,7 +104,7 @@ static void add_sample(struct jobs *jobs, const struct gt_kernel *kernel, const 
         fprintf(stderr, "tests/emu: kernel %s: %s\n", kernel->name, sample ? err.msg : "no memory");
         exit(1);
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i += place->all ? 1 : SAMPLE_PART) {
         struct job *job = add_job(jobs, kernel, &sample[i].point, &sample[i].types, place);
         job->emu.layouts = sample[i].layouts;
         job->emu.scale = sample[i].scale;
@@ -310,11 +319,12 @@ int main(int argc, char **argv)
     struct jobs jobs = {0};
     struct gt_err err;
     char *data_dir = NULL, folder[256], planted[600];
-    const char *only = argc > 1 ? argv[1] : NULL;
+    const bool all = argc > 1;
+    const char *only = all && strcmp(argv[1], "--all") != 0 ? argv[1] : NULL;
     const char *build = getenv("BUILD");
 
     if (argc > 2) {
-        fprintf(stderr, "usage: emulate [KERNEL]\n");
+        fprintf(stderr, "usage: emulate [--all | KERNEL]\n");
         return 2;
     }
     snprintf(folder, sizeof folder, "%s/emu", build ? build : "build");
@@ -328,7 +338,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "tests/emu: %s\n", err.msg);
         return 1;
     }
-    add_all(&jobs, &kernels, only, &(struct place){data_dir, folder});
+    add_all(&jobs, &kernels, only, &(struct place){data_dir, folder, all});
     if (only && !jobs.count)
         fprintf(stderr, "tests/emu: no kernel is named '%s'; tune list kernels names them\n", only);
     printf("1..%zu\n", jobs.count);

@@ -284,8 +284,13 @@ static int run_build(const struct gt_emu_job *job, unsigned layout, unsigned epi
                           .epilogue = epilogue,
                           .source = GT_STRBUF_INIT};
     int status = GT_OK;
+    const unsigned part = job->part ? job->part : 1, turn = job->first + layout + epilogue;
     for (size_t i = 0; i < gt_emu_case_count && !status; i++)
-        status = run_case(&build, &gt_emu_cases[i], tally, err);
+        if (i % part == turn % part)
+            status = run_case(&build, &gt_emu_cases[i], tally, err);
+    for (size_t i = 0; i < gt_emu_case_count && !status && !build.object; i++)
+        if (i % part != turn % part)
+            status = run_case(&build, &gt_emu_cases[i], tally, err);
     if (build.object) {
         tally->builds++;
         dlclose(build.object);

@@ -11,9 +11,11 @@ struct gt_emu_job {
     const struct gt_kernel *kernel;
     struct gt_point point;
     struct gt_emu_types types;
-    unsigned layouts;          /* bit (1u << (trans_a * 2 + trans_b)) */
-    bool epilogues;            /* all that are served, not only none */
-    bool once;                 /* each case under one schedule, they alternate; else under both */
+    unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)) */
+    bool epilogues;       /* all that are served, not only none */
+    bool once;            /* each case under one schedule, they alternate; else under both */
+    unsigned part, first; /* part > 0: one of so many cases, the first of them this one, another
+                             for each build; all where the point is valid for none of those */
     struct gt_emu_scale scale; /* of cases, besides the usual ones */
     const char *data_dir;      /* holds templates/ */
     const char *build_path;    /* sources and objects are written to <build_path>-... */
