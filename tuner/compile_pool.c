@@ -10,6 +10,7 @@
 #include "../src/cache.h"
 #include "../src/err.h"
 
+#include <sched.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -403,17 +404,28 @@ static int wait_first(struct gt_compile_pool *pool, struct gt_err *err)
     return rc;
 }
 
+/* Processors that this process may run on: a container or taskset may leave fewer than there are.
+ */
+static int processors(void)
+{
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t allowed;
+
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0)
+        return CPU_COUNT(&allowed);
+    return online > 0 ? (int)online : 1;
+}
+
 int gt_compile_pool_open(struct gt_compile_pool **out,
                          const struct gt_compile_pool_options *options, struct gt_err *err)
 {
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct gt_compile_pool *pool = calloc(1, sizeof(*pool));
     int i, rc;
 
     if (!pool)
         return gt_err_nomem(err);
     pool->options = *options;
-    pool->workers = options->jobs > 0 ? options->jobs : cores > 0 ? (int)cores : 1;
+    pool->workers = options->jobs > 0 ? options->jobs : processors();
     if (pool->workers > MAX_JOBS)
         pool->workers = MAX_JOBS;
     if (pool->options.memory <= 0)

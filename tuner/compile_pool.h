@@ -21,7 +21,7 @@ struct gt_compile_pool;
 
 struct gt_compile_pool_options {
     const char *cache_dir;
-    int jobs;       /* workers; 0: one per core */
+    int jobs;       /* workers; 0: one for each processor that the process may run on */
     int64_t memory; /* bytes of address space of a worker; 0: 2 GiB */
     double cpu_s;   /* of one compilation; 0: 60.  Three times as long by the clock ends it too */
     void (*notice)(void *context, const char *sentence); /* a worker died; NULL: nobody listens */

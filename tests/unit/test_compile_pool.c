@@ -5,6 +5,7 @@
 #include "../../tuner/process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -358,6 +359,21 @@ static void killed_and_stopped_workers(void **state)
     assert_int_equal(done[1].status, GT_STATUS_OK);
 }
 
+/* A container, or taskset, may leave a process fewer processors than are online. */
+static void one_worker_for_each_allowed_processor(void **state)
+{
+    struct fixture *f = *state;
+    cpu_set_t before, one;
+
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    open_pool(f, 0, 0, 0);
+    assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+    assert_int_equal(gt_compile_pool_jobs(f->pool), 1);
+}
+
 /* What was not begun can be dropped. */
 static void dropped_jobs_do_not_come_back(void **state)
 {
@@ -402,6 +418,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(serialized_wgmma_are_a_status, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(memory_and_time_are_limited, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(killed_and_stopped_workers, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(one_worker_for_each_allowed_processor, open_fixture,
+                                        close_fixture),
         cmocka_unit_test_setup_teardown(dropped_jobs_do_not_come_back, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(an_unwritable_cache_is_an_error, open_fixture,
                                         close_fixture),
