@@ -68,6 +68,7 @@ LIB_SRC := \
 	src/verify.c \
 	src/verify_bound.c \
 	src/bench.c \
+	src/bench_final.c \
 	src/bench_time.c \
 	src/baseline.c \
 	src/throttle.c \
@@ -105,6 +106,7 @@ TUNE_SRC := \
 	tuner/sweep_record.c \
 	tuner/sweep_drift.c \
 	tuner/sweep_finals.c \
+	tuner/sweep_contests.c \
 	tuner/space.c \
 	tuner/space_walk.c \
 	tuner/space_order.c \

@@ -84,6 +84,11 @@ int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
 int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const char *const *kernel,
                  const char *const *point, size_t count, struct gt_err *err);
 
+/* *last: whether the latest ok measured trial of the key's problem, device and L2 mode is one of a
+ * final: nothing was measured since. */
+int gt_store_final_is_last(struct gt_store *store, const struct gt_trial_key *key, bool *last,
+                           struct gt_err *err);
+
 /* One line of every export and of the winner view. */
 struct gt_row {
     const char *device, *uuid, *dtype, *accuracy, *layout, *problem, *kernel, *signature, *point;
