@@ -48,16 +48,23 @@ struct fragment {
     }
 };
 
-/* Tells whoever fills a stage of this block that this warp has read it. */
-GT_DEVICE void release(const ring &ring, int stage)
+/* Whether the thread tells a block of the cluster, that of its lane's number, that its warp has read
+ * a stage: each block that fills stages of this one. */
+GT_DEVICE bool tells()
 {
     const int lane = (int)threadIdx.x % 32;
-    if (CLUSTER == 1) {
-        if (lane == 0)
+    return CLUSTER == 1 ? lane == 0
+                        : lane < CLUSTER && (lane % CLUSTER_M == cluster_row() ||
+                                             lane / CLUSTER_M == cluster_column());
+}
+
+GT_DEVICE void release(const ring &ring, int stage, bool tells)
+{
+    if (tells) {
+        if (CLUSTER == 1)
             gt_mbarrier_arrive(ring.empty + stage);
-    } else if (lane < CLUSTER &&
-               (lane % CLUSTER_M == cluster_row() || lane / CLUSTER_M == cluster_column())) {
-        gt_mbarrier_arrive_at(ring.empty + stage, (unsigned)lane);
+        else
+            gt_mbarrier_arrive_at(ring.empty + stage, threadIdx.x % 32);
     }
 }
 
@@ -68,6 +75,7 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int 
 {
     const unsigned long long other = gt_wgmma_operand(ring.stages + OTHER_AT, 16, 1024, 128);
     const int place = own_place(consumer);
+    const bool telling = tells();
     fragment fragment[2];
     int before = 0;
 
@@ -86,7 +94,7 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int 
             gt_wgmma_commit();
             gt_wgmma_wait<1>();
             if (k == 0 && i > 0)
-                release(ring, before);
+                release(ring, before, telling);
             if (k + 1 < 4 * DEPTH)
                 fragment[(k + 1) % 2].load(ring.stages + at + (k + 1) / 4 * PIECE_BYTES,
                                            place + (k + 1) % 4 * 1024);
@@ -95,5 +103,5 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int 
         position.advance();
     }
     gt_wgmma_wait<0>();
-    release(ring, before);
+    release(ring, before, telling);
 }
