@@ -14,8 +14,9 @@
  *
  * Environment: STUB_CC (default 90), STUB_SMS (16), STUB_MEMORY (bytes, 4 GiB), STUB_UUID
  * (another device for the lock between tuners), STUB_NO_DEVICE, STUB_ASLEEP (products that run at a
- * quarter of the clock before the device is awake), STUB_MOOD (any number: with another one, other
- * kernels are fast). */
+ * quarter of the clock before the device is awake), STUB_HEAT (products after which the device is
+ * hot: until then it gets slower, by up to 30 %, each kernel by another share of that), STUB_MOOD
+ * (any number: with another one, other kernels are fast). */
 #include "../../src/cuda_api.h"
 
 #include <math.h>
@@ -70,6 +71,7 @@ static struct {
     size_t used;
     unsigned long noise;
     long asleep; /* products run while it was */
+    long heated; /* products run so far */
 } device;
 
 static _Thread_local void *current; /* context of the thread */
@@ -495,6 +497,14 @@ void stub_advance(double us)
     device.now_us += us;
 }
 
+/* How hot this product finds the device: 0 to 1. */
+static double heat(void)
+{
+    long products = setting("STUB_HEAT", 0);
+
+    return products <= 0 ? 0 : fmin(1, (double)device.heated++ / (double)products);
+}
+
 /* Microseconds of a product: between 0.2 and 0.8 of the peak as the hash has it, +- 0.2 %. */
 static double duration(const struct module *module, const struct gt_args *args)
 {
@@ -508,6 +518,7 @@ static double duration(const struct module *module, const struct gt_args *args)
         (3 + work / peak / share) * (1 + 0.004 * ((double)(noise >> 40) / 16777216.0 - 0.5));
 
     device.noise++;
+    us *= 1 + 0.3 * heat() * (double)(hash % 1024) / 1024;
     if (device.asleep < setting("STUB_ASLEEP", 0)) {
         device.asleep++;
         us *= 4;
