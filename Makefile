@@ -67,6 +67,9 @@ LIB_SRC := \
 	src/resident_fill.c \
 	src/verify.c \
 	src/verify_bound.c \
+	src/sources.c \
+	src/calibrate.c \
+	src/calibration.c \
 	src/bench.c \
 	src/bench_final.c \
 	src/bench_time.c \
@@ -78,6 +81,7 @@ LIB_SRC := \
 	db/store_open.c \
 	db/store_lock.c \
 	db/store_migrate.c \
+	db/store_calibration.c \
 	db/store_rows.c \
 	db/store_trials.c \
 	db/store_merge.c \
@@ -145,6 +149,7 @@ TUNE_SRC := \
 	tuner/cmd_bench.c \
 	tuner/cmd_csv.c \
 	tuner/cmd_doctor.c \
+	tuner/cmd_calibrate.c \
 	tuner/cmd_export.c \
 	tuner/cmd_json.c \
 	tuner/cmd_ladder.c \
@@ -198,6 +203,7 @@ TESTS := \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
+	tests/unit/test_calibration.c \
 	tests/unit/test_store_faults.c \
 	tests/unit/test_store_nomem.c \
 	tests/unit/test_table.c \
@@ -281,7 +287,7 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
-$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h
+$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
