@@ -216,6 +216,7 @@ TESTS := \
 	tests/unit/test_expr_random.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
+	tests/unit/test_kernel_geometry.c \
 	tests/unit/test_nomem.c \
 	tests/unit/test_kernel_json.c \
 	tests/unit/test_kernel_maps.c \
@@ -323,8 +324,8 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c tests/gpu/gpu_fixture.h $(BUILD)/libtuner.a
 # A CUDA driver, compiler, cuBLASLt and NVML for tests without a GPU (tests/faults/stub_*.c).
 STUBS := $(addprefix $(BUILD)/stub/,libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
 STUB_CFLAGS = $(filter-out -MMD -MP,$(GT_CFLAGS)) -O3 -shared
-$(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_gemm.c \
-		$(BUILD)/stub/stub_proof.o
+$(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_launch.c \
+		tests/faults/stub_gemm.c $(BUILD)/stub/stub_proof.o
 $(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
 $(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c
 $(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_nvml.c
@@ -366,7 +367,7 @@ tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
-EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c machine_async.c machine_wgmma.c numbers.c operands.c tensor_maps.c \
+EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c machine_calls.c machine_async.c machine_wgmma.c numbers.c operands.c tensor_maps.c \
              execute.c sample.c)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
