@@ -147,6 +147,7 @@ TUNE_SRC := \
 	tuner/evaluator_replay.c \
 	tuner/options.c \
 	tuner/cmd_bench.c \
+	tuner/cmd_bench_report.c \
 	tuner/cmd_csv.c \
 	tuner/cmd_doctor.c \
 	tuner/cmd_calibrate.c \

@@ -6,6 +6,7 @@
 #include "proof.h"
 #include "sources.h"
 #include "stats.h"
+#include "trace.h"
 #include "../templates/calibrate/args.h"
 
 #define BLOCK_THREADS 256 /* of a block, as in the template */
@@ -229,13 +230,23 @@ static int measure_launch(const struct work *work, double *value, struct gt_err 
     return GT_OK;
 }
 
+/* The best of several grids: how many blocks a memory wants differs between devices. */
 static int measure_copy(const struct work *work, double *value, struct gt_err *err)
 {
-    double us;
-    int rc = time_entry(work, MEMORY_COPY, FILL, args_of(work, work->bytes, 1), false, &us, err);
+    const int whole = (int)(work->bytes / (16 * 4 * BLOCK_THREADS) / gt_gpu_device(work->gpu)->sms);
+    const int blocks_sm[] = {4, FILL, 16, 32, whole > 64 ? whole : 64};
+    int rc = GT_OK;
 
-    if (!rc)
-        value[GT_CALIBRATION_MEMORY_COPY] = 2 * (double)work->bytes / us * 1e-3;
+    for (size_t i = 0; i < sizeof(blocks_sm) / sizeof(*blocks_sm) && !rc; i++) {
+        double us, gbps;
+
+        rc = time_entry(work, MEMORY_COPY, blocks_sm[i], args_of(work, work->bytes, 1), false, &us,
+                        err);
+        gbps = rc ? 0 : 2 * (double)work->bytes / us * 1e-3;
+        gt_trace("calibrate", "copy with %d blocks of an SM: %.0f GB/s", blocks_sm[i], gbps);
+        if (gbps > value[GT_CALIBRATION_MEMORY_COPY])
+            value[GT_CALIBRATION_MEMORY_COPY] = gbps;
+    }
     return rc;
 }
 

@@ -81,7 +81,7 @@ CALIBRATE(calibrate_shared)
                 (unsigned)__cvta_generic_to_shared(&tile[(threadIdx.x + 16 * i) % (2 * THREADS)]);
             uint4 part;
 
-            asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+            asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                          : "=r"(part.x), "=r"(part.y), "=r"(part.z), "=r"(part.w)
                          : "r"(at));
             sum ^= part.x ^ part.y ^ part.z ^ part.w;
@@ -108,13 +108,18 @@ CALIBRATE(calibrate_fma)
 
 /* ---- tensor cores, by warp ---- */
 
-/* Eight independent sums hide an instruction's latency. */
+/* Eight independent sums hide an instruction's latency.  args.bytes is 0, which the compiler must not
+ * know. */
 #define CALIBRATE_MMA(name, sum_type, words_a, words_b, times, call)  \
     CALIBRATE(name)                                                   \
     {                                                                 \
         sum_type d[8][4] = {};                                        \
-        unsigned a[words_a] = {}, b[words_b] = {}, sum = 0;           \
+        unsigned a[words_a], b[words_b], sum = 0;                     \
                                                                       \
+        for (int i = 0; i < words_a; i++)                             \
+            a[i] = (unsigned)args.bytes;                              \
+        for (int i = 0; i < words_b; i++)                             \
+            b[i] = (unsigned)args.bytes;                              \
         for (int step = 0; step < args.steps; step++)                 \
             _Pragma("unroll") for (int i = 0; i < 8; i++)             \
                 _Pragma("unroll") for (int j = 0; j < times; j++)     \

@@ -36,8 +36,9 @@ template <int code> GT_DEVICE void products(const gt_calibrate_args &args)
             gt_wgmma<code, ROWS_B, 0, 0>(d, gt_wgmma_advance(a, 32 * k),
                                          gt_wgmma_advance(b, 32 * k), 1);
         gt_wgmma_commit();
-        gt_wgmma_wait<0>();
+        gt_wgmma_wait<1>(); /* the next ones are queued while these run */
     }
+    gt_wgmma_wait<0>();
     keep(args, (unsigned)d[0] ^ (unsigned)d[ROWS_B / 2 - 1]);
 }
 
