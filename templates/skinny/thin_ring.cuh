@@ -21,6 +21,33 @@
 
 constexpr int SLOTS = RING > 2 ? RING : 2;
 
+/* Begins to copy 16 bytes, of which L2 fetches neighbours too (PREFETCH). */
+GT_DEVICE void copy_word(void *shared, const void *global)
+{
+#if defined(GT_EMULATE) || __CUDA_ARCH__ < 800
+    cp_async_whole<16>(shared, global);
+#else
+    const unsigned to = gt_shared_address(shared);
+    if (PREFETCH == 256)
+        asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(to), "l"(global)
+                     : "memory");
+    else if (PREFETCH == 128)
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(global)
+                     : "memory");
+    else
+        cp_async_whole<16>(shared, global);
+#endif
+}
+
+/* The least power of two that is not less. */
+GT_DEVICE constexpr int power_of_two(int value)
+{
+    int power = 1;
+    while (power < value)
+        power *= 2;
+    return power;
+}
+
 /* A warp's tile of an operand in shared memory: `across` rows of A or columns of B, WARP_K values
  * of k, in lines as they are stored; `read` bytes are read together. Of lines across k a lane needs
  * PIECE neighbours: such groups begin 32 bytes further on in the banks each, so that lanes that
@@ -29,10 +56,12 @@ constexpr int SLOTS = RING > 2 ? RING : 2;
 template <bool along_k, int across, int read, int warps> struct Staged {
     static constexpr int THREADS_OF = 32 * warps; /* that copy it together */
     static constexpr bool ALONG_K = along_k;
+    static constexpr int ACROSS = across;
     static constexpr int READ = read;
     static constexpr int LINES = along_k ? across : WARP_K;
     static constexpr int LENGTH = (along_k ? WARP_K : across) * SIZE; /* bytes of a line */
     static constexpr int WORDS = (LENGTH + 15) / 16;
+    static constexpr int SPAN = power_of_two(WORDS); /* threads that copy a line */
     static constexpr int COVER = WORDS + (read < 16); /* words that cover it wherever it begins */
     static constexpr int PITCH = 16 * COVER + (along_k && read == 16 && CHUNKS > 1 ? 64 : 0);
     static constexpr int GROUP = along_k ? 1 : PIECE;
@@ -84,52 +113,64 @@ GT_DEVICE Source make_source(const GT_IN *matrix, long long ld, long long row, l
     return source;
 }
 
-/* Begins to copy a tile of which every line there is has its whole length. Lines beyond the `lines`
- * there are stay as they were: they only lead to elements that D does not have. */
-template <class S>
-GT_DEVICE void copy_whole(const char *from, long long pitch, long long lines, char *to)
+/* Bytes of a word that a line has: `left` bytes from the word's first on. */
+GT_DEVICE int bytes_of_word(int left)
 {
-    constexpr int TOGETHER = S::THREADS_OF / S::WORDS; /* lines by one instruction */
+    return left >= 16 ? 16 : left > 0 ? left : 0;
+}
+
+/* Begins to copy a tile: `lines` lines exist, of each `length` bytes. If the tile is not WHOLE there
+ * are zeros for what does not exist; else lines of rows or columns that do not exist stay as they
+ * were, because they only lead to elements that D does not have. */
+template <class S, bool WHOLE>
+GT_DEVICE void copy_lines(const char *from, long long pitch, int lines, int length, char *to)
+{
+    constexpr int TOGETHER = S::THREADS_OF / S::SPAN; /* lines by one instruction */
     constexpr bool ALL = !S::ALONG_K && S::LINES % TOGETHER == 0;
     const int thread = (int)threadIdx.x % S::THREADS_OF;
-    const int line = thread / S::WORDS, word = thread % S::WORDS * 16;
-    const int exist = !S::ALONG_K || lines > S::LINES ? S::LINES : (int)lines;
+    const int line = thread / S::SPAN, word = thread % S::SPAN * 16;
     const char *begin = from + line * pitch;
+    char *const own = to + S::place(line) + word;
 #pragma unroll
     for (int i = 0; i < S::LINES; i += TOGETHER) {
-        if (ALL || line + i < exist)
-            cp_async_whole<16>(to + S::place(line) + word + S::place(i), word_around(begin) + word);
+        const int before = (int)(address_of(begin) % 16); /* bytes of the word before the line */
+        const bool mine = (S::LINES % TOGETHER == 0 || line + i < S::LINES) && word < S::WORDS * 16;
+        if (!WHOLE && mine)
+            cp_async<16>(own + S::place(i), begin - before + word,
+                         line + i < lines ? bytes_of_word(length + before - word) : 0);
+        else if (WHOLE && mine && (ALL || line + i < lines))
+            copy_word(own + S::place(i), begin - before + word);
         begin += TOGETHER * pitch;
     }
     if (S::COVER > S::WORDS)
 #pragma unroll
         for (int i = thread; i < S::LINES; i += S::THREADS_OF) {
             const char *last = from + i * pitch;
-            const int rest = (int)(address_of(last) % 16); /* bytes of the line in one more word */
-            if (i < exist && rest > 0)
-                cp_async<16>(to + S::place(i) + 16 * S::WORDS, word_around(last) + 16 * S::WORDS,
-                             rest);
+            const int before = (int)(address_of(last) % 16);
+            const int left = WHOLE ? before : bytes_of_word(length + before - 16 * S::WORDS);
+            if (i < lines && left > 0)
+                cp_async<16>(to + S::place(i) + 16 * S::WORDS, last - before + 16 * S::WORDS, left);
+            else if (!WHOLE)
+                cp_async<16>(to + S::place(i) + 16 * S::WORDS, last - before, 0);
         }
 }
 
-/* The same for a tile where lines end before their length, or the first begins amid a word that is
- * not all the operand's: zeros where there is nothing. */
+/* The same for the tile that the operand begins with, amid a word that is not all its own. */
 template <class S>
-__device__ __noinline__ void copy_edge(const char *matrix, const char *from, long long pitch,
-                                       long long lines, long long length, char *to)
+__device__ __noinline__ void copy_first(const char *from, long long pitch, int lines, int length,
+                                        char *to)
 {
 #pragma unroll 1
     for (int e = (int)threadIdx.x % S::THREADS_OF; e < S::LINES * S::COVER; e += S::THREADS_OF) {
         const int line = e / S::COVER, word = e % S::COVER * 16;
         const char *begin = from + line * pitch, *at = word_around(begin) + word;
-        const long long left = line < lines && length > 0 ? length - (at - begin) : 0;
-        const int valid = left >= 16 ? 16 : left > 0 ? (int)left : 0;
+        const int valid = line < lines ? bytes_of_word(length - (int)(at - begin)) : 0;
         char *const place = to + S::place(line) + word;
-        if (valid == 0 || address_of(at) >= address_of(matrix))
-            cp_async<16>(place, valid ? at : word_around(matrix), valid);
+        if (valid == 0 || address_of(at) >= address_of(from))
+            cp_async<16>(place, valid ? at : word_around(from), valid);
         else
             for (int i = 0; i < 16; i++)
-                place[i] = i < valid && address_of(at + i) >= address_of(matrix) ? at[i] : (char)0;
+                place[i] = i < valid && address_of(at + i) >= address_of(from) ? at[i] : (char)0;
     }
 }
 
@@ -139,17 +180,18 @@ GT_DEVICE void copy_tile(const Source &source, long long depth, long long k, cha
 {
     const char *from = source.first + k * (S::ALONG_K ? SIZE : source.pitch);
     const long long left = depth - source.k - k;
-    const long long lines = S::ALONG_K ? source.across : left;
-    const long long length = (S::ALONG_K ? left : source.across) * SIZE;
-    const bool inside = address_of(word_around(from)) >= address_of(source.matrix);
+    const long long across = source.across < S::ACROSS ? source.across : S::ACROSS;
+    const int depth_left = left < WARP_K ? left > 0 ? (int)left : 0 : WARP_K;
+    const int across_left = across > 0 ? (int)across : 0;
+    const int length = (S::ALONG_K ? depth_left : across_left) * SIZE;
+    const int lines = length == 0 ? 0 : S::ALONG_K ? across_left : depth_left;
 
-    if constexpr (32 % S::WORDS == 0 && S::LENGTH % 16 == 0)
-        if (length >= S::LENGTH && inside && (S::ALONG_K || lines >= S::LINES)) {
-            copy_whole<S>(from, source.pitch, lines, to);
-            return;
-        }
-    copy_edge<S>(source.matrix, from, source.pitch, lines,
-                 length < S::LENGTH ? length : S::LENGTH, to);
+    if (from == source.matrix && address_of(from) % 16 != 0)
+        copy_first<S>(from, source.pitch, lines, length, to);
+    else if (S::LENGTH % 16 == 0 && length == S::LENGTH && (S::ALONG_K || lines == S::LINES))
+        copy_lines<S, true>(from, source.pitch, lines, length, to);
+    else
+        copy_lines<S, false>(from, source.pitch, lines, length, to);
 }
 
 /* An element of `width` bytes. */
