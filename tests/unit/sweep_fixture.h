@@ -26,6 +26,7 @@ struct fake {
     int (*sampling)(const struct gt_candidate *candidate); /* CRASH; NULL: nothing crashes there */
     size_t finals_lost; /* so many finals are the end of the tuner */
     double (*us_of)(const struct gt_candidate *candidate);
+    void (*cost_of)(const struct gt_candidate *candidate, struct gt_trial *trial); /* or NULL */
     size_t signal_after; /* trials until SIGINT; 0: never */
     size_t drift_at;     /* number of the reference run from which on it is 10 % slower; 0: never */
     volatile sig_atomic_t signals;
@@ -115,6 +116,8 @@ static inline int fake_collect(struct gt_evaluator *evaluator, int timeout_ms, u
     if (status != GT_STATUS_OK)
         *trial = (struct gt_trial){.status = (enum gt_status)status};
     trial->provenance = fake->ops.provenance;
+    if (fake->cost_of)
+        fake->cost_of(&flight.candidate, trial);
     *id = flight.id;
     if (++fake->trials == fake->signal_after)
         fake->signals = 1;
