@@ -84,6 +84,25 @@ static bool same_row(const struct gt_sweep_row *row, const struct gt_kernel *ker
            memcmp(row->point.value, point->value, kernel->params * sizeof(point->value[0])) == 0;
 }
 
+double gt_sweep_best_us(const struct gt_sweep_result *result)
+{
+    double us = 0;
+
+    for (size_t i = 0; i < result->rows; i++)
+        if (!i || result->row[i].trial.us < us)
+            us = result->row[i].trial.us;
+    return us;
+}
+
+/* What was sampled comes first: a hot device makes it look slower than the race did, but no race
+ * time must push it out of the list. */
+static bool is_better(const struct gt_trial *x, const struct gt_trial *y)
+{
+    bool x_sampled = x->stage >= 2, y_sampled = y->stage >= 2;
+
+    return x_sampled != y_sampled ? x_sampled : x->us < y->us;
+}
+
 int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                   const struct gt_point *point, const struct gt_trial *trial, bool resumed,
                   struct gt_err *err)
@@ -102,7 +121,7 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                 (--result->rows - at) * sizeof(*result->row));
     if (trial->status != GT_STATUS_OK)
         return GT_OK;
-    for (at = result->rows; at > 0 && trial->us < result->row[at - 1].trial.us; at--)
+    for (at = result->rows; at > 0 && is_better(trial, &result->row[at - 1].trial); at--)
         ;
     if (at == GT_SWEEP_ROWS)
         return GT_OK;
@@ -155,7 +174,7 @@ static void find_best_again(struct gt_race *race, struct gt_lane *lane)
     const struct gt_strategy *strategy = lane->strategy;
 
     lane->best_us = strategy->best == SIZE_MAX ? 0 : (double)strategy->known[strategy->best];
-    race->best_us = race->result->rows ? race->result->row[0].trial.us : 0;
+    race->best_us = gt_sweep_best_us(race->result);
     if (race->anchor_us < race->best_us)
         race->anchor_us = race->best_us;
 }
