@@ -8,6 +8,7 @@
 #include <math.h>
 #include <sys/wait.h>
 
+#include "stats.h"
 #include "stub_fixture.h"
 
 static int set_up(void **state)
@@ -272,6 +273,39 @@ static void test_final(void **state)
     gt_bench_close(bench);
 }
 
+static double part_median(const struct gt_trial *trial, int first, int count)
+{
+    return gt_median(trial->sample + first, count);
+}
+
+/* A final begins when the device has reached the state that it stays in. */
+static void test_a_final_on_a_device_that_gets_hot(void **state)
+{
+    struct gt_problem problem;
+    struct gt_bench *bench = open_bench(*state, "64x64x64", false, &problem);
+    struct gt_candidate candidate[2];
+    struct gt_strbuf image[2];
+    struct gt_final_entry entry[2];
+    struct gt_trial trial[2];
+    struct gt_err err = {0};
+
+    setenv("STUB_HEAT", "700", 1);
+    memset(trial, 0, sizeof(trial));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(stub_candidate(*state, &problem, NULL, &candidate[i], &image[i], &err),
+                         GT_OK);
+        entry[i] = (struct gt_final_entry){&candidate[i], image[i].text, image[i].length + 1};
+    }
+    assert_int_equal(gt_bench_final(bench, entry, 2, 40, trial, NULL, &err), GT_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(trial[i].status, GT_STATUS_OK);
+        assert_true(part_median(&trial[i], 30, 10) < 1.005 * part_median(&trial[i], 0, 10));
+        gt_strbuf_release(&image[i]);
+    }
+    unsetenv("STUB_HEAT");
+    gt_bench_close(bench);
+}
+
 /* Who writes to the inputs is not known from the rounds, which all take part in: only who does it
  * again in his own proof is blamed. */
 static void test_a_final_blames_who_did_it(void **state)
@@ -437,6 +471,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_baseline_layouts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_baseline, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_final, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_final_on_a_device_that_gets_hot, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_final_blames_who_did_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_canary, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_problems_refused, set_up, tear_down),
