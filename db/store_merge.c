@@ -65,6 +65,12 @@ static const char rest_sql[] =
     " WHERE mine.device = " OURS_DEVICE " AND mine.problem = " OURS_PROBLEM
     " AND mine.warm_l2 = t.warm_l2);";
 
+static const char calibration_sql[] =
+    "INSERT INTO main.calibration (device, figure, value, at) SELECT " OURS_DEVICE
+    ", figure, value, at FROM other.calibration AS t WHERE true"
+    " ON CONFLICT (device, figure) DO UPDATE SET value = excluded.value, at = excluded.at"
+    " WHERE excluded.at > calibration.at;";
+
 /* The other database is opened by itself first: all checks of a database apply to it too. */
 static int attach(struct gt_store *store, const char *path, struct gt_err *err)
 {
@@ -113,7 +119,9 @@ static int copy(struct gt_store *store, const char *path, int64_t *rows, struct 
     if (!code)
         code = gt_store_exec(store, trials_sql, err);
     *rows = sqlite3_changes64(store->db);
-    return code ? code : gt_store_exec(store, rest_sql, err);
+    if (!code)
+        code = gt_store_exec(store, rest_sql, err);
+    return code ? code : gt_store_exec(store, calibration_sql, err);
 }
 
 int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)

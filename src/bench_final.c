@@ -9,32 +9,51 @@
 #include "throttle.h"
 #include "trace.h"
 
-/* The pre-heat goes in slices of about 20 ms.  How long a power cap needs to take hold is not
- * documented; on an H200 the clock fell for about 0.5 s. */
-#define SLICES_LEAST 3
-#define SLICES_HOT   8 /* at least, while NVML says that clocks are held down */
-#define SLICES_MOST  64
-#define HEAT_MS      1200  /* at most */
-#define SPAN         4     /* slices over which a change is looked for */
-#define STEADY       0.003 /* a smaller one is none */
-#define LEVEL        2     /* slices in a row without one */
+/* The pre-heat goes in slices.  On an H200 the power cap takes hold 45 ms after the work began and
+ * lowers the clock in steps as far apart, for 200 ms in all. */
+#define SLICE_MS    8
+#define SLICES_MOST 256
+#define WINDOW_MS   100   /* over which a change is looked for */
+#define HOT_MS      200   /* at least, while NVML says that clocks are held down */
+#define HEAT_MS     1200  /* at most */
+#define STEADY      0.003 /* a smaller change is none */
 
 /* ---- pre-heat ---- */
 
-/* What is known of the slices so far. */
+/* The slices so far: median time of the last batch of each, and when it ended. */
 struct heating {
-    double us[SLICES_MOST]; /* median of each */
-    int slices, level;      /* level: the latest slices in a row that were no slower than before */
+    double us[SLICES_MOST], ms[SLICES_MOST];
+    int slices;
 };
 
-/* Whether the device has reached the state it stays in. */
-static bool is_steady(struct heating *heating, bool held_down)
+/* Whether the device has reached the state it stays in: no slower than a window ago. */
+static bool is_steady(const struct heating *heating, bool held_down)
 {
-    int now = heating->slices - 1, least = held_down ? SLICES_HOT : SLICES_LEAST;
-    bool slower = now >= SPAN && heating->us[now] > heating->us[now - SPAN] * (1 + STEADY);
+    int now = heating->slices - 1, before = now;
 
-    heating->level = slower ? 0 : heating->level + 1;
-    return heating->slices >= least && heating->level >= LEVEL;
+    if (held_down && heating->ms[now] < HOT_MS)
+        return false;
+    while (before >= 0 && heating->ms[before] > heating->ms[now] - WINDOW_MS)
+        before--;
+    return before >= 0 && heating->us[now] <= heating->us[before] * (1 + STEADY);
+}
+
+/* One slice; us: in, the time of a launch as far as known; out, the median of the last batch. */
+static int heat(struct gt_bench *bench, const struct gt_runner *runner, double *us,
+                struct gt_err *err)
+{
+    double begin_ms = gt_bench_now_ms();
+    float sample[GT_BENCH_BATCH];
+    int rc;
+
+    do {
+        int count = gt_bench_batch_size(*us);
+
+        rc = gt_bench_run_batch(bench, runner, count, sample, err);
+        if (!rc)
+            *us = gt_median(sample, count);
+    } while (!rc && gt_bench_now_ms() - begin_ms < SLICE_MS);
+    return rc;
 }
 
 /* Runs the entry that is expected to win until its time does not grow any more: a device that is
@@ -43,23 +62,19 @@ static int preheat(struct gt_bench *bench, const struct gt_runner *runner, struc
 {
     double begin_ms = gt_bench_now_ms(), us = 0;
     struct heating heating = {.slices = 0};
-    float sample[GT_BENCH_BATCH];
     char reasons[128];
-    int rc = GT_OK;
+    int rc;
 
     do {
-        int count = gt_bench_batch_size(us);
-
-        rc = gt_bench_run_batch(bench, runner, count, sample, err);
-        if (rc)
-            return rc;
-        us = heating.us[heating.slices++] = gt_median(sample, count);
+        rc = heat(bench, runner, &us, err);
+        heating.us[heating.slices] = us;
+        heating.ms[heating.slices++] = gt_bench_now_ms() - begin_ms;
         gt_throttle_reasons(bench->throttle, reasons, sizeof(reasons));
-        gt_trace("bench", "pre-heat, slice %d of %d: %.2f us %s", heating.slices, count, us,
+        gt_trace("bench", "pre-heat, %.0f ms: %.2f us %s", gt_bench_now_ms() - begin_ms, us,
                  reasons);
-    } while (!is_steady(&heating, *reasons) && heating.slices < SLICES_MOST &&
+    } while (!rc && !is_steady(&heating, *reasons) && heating.slices < SLICES_MOST &&
              gt_bench_now_ms() - begin_ms < HEAT_MS);
-    return GT_OK;
+    return rc;
 }
 
 /* ---- rounds ---- */

@@ -24,8 +24,8 @@
 #define MEMORY_LATENCY    700.0 /* cold operands: L2 miss */
 #define BLOCK_START       900.0 /* launch of a block and addresses, before its first load */
 #define L2_PORT           64.0  /* bytes an SM gets from L2 each cycle */
-#define LAUNCH_US         2.7   /* empty kernel, back to back */
-#define NEXT_LAUNCH_US    1.8   /* each further launch of the same candidate */
+#define LAUNCH_US         2.7   /* empty kernel, where it was not measured */
+#define NEXT_LAUNCH_US    1.8   /* each further launch of the same candidate, likewise */
 #define ATOMIC_SHARE      0.25  /* of the L2 bandwidth that atomic adds reach */
 #define L2_RESIDENT       0.6   /* operands below this share of L2 are read from memory once */
 #define DEFAULT_REGISTERS 64.0  /* descriptions without an estimate */
@@ -273,6 +273,14 @@ static double reduction_us(const struct shape *shape, const struct gt_problem *p
            (ATOMIC_SHARE * device->l2_gbps * 1e3);
 }
 
+static double launches_us(const struct gt_device *device, const struct gt_geometry *geometry)
+{
+    double one = device->launch_us > 0 ? device->launch_us : LAUNCH_US;
+    double next = device->next_launch_us > 0 ? device->next_launch_us : NEXT_LAUNCH_US;
+
+    return one + next * ((double)geometry->launches - 1);
+}
+
 static void name_bound(struct gt_prediction *prediction)
 {
     const struct {
@@ -333,7 +341,7 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
         (device->memory_gbps * 1e3);
     prediction->reduction_us =
         reduction_us(&shape, problem, device, (double)geometry->workspace_bytes);
-    prediction->launch_us = LAUNCH_US + NEXT_LAUNCH_US * ((double)geometry->launches - 1);
+    prediction->launch_us = launches_us(device, geometry);
     prediction->us =
         soften4(prediction->compute_us, soften4(prediction->l2_us, prediction->memory_us)) +
         prediction->reduction_us + prediction->launch_us;

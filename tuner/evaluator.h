@@ -8,6 +8,7 @@
 #define GT_EVALUATOR_H
 
 #include "../src/bench.h"
+#include "../src/calibrate.h"
 #include "../src/trial.h"
 #include "space.h"
 
@@ -83,6 +84,10 @@ struct gt_evaluator_ops {
                     struct gt_err *err);
     /* Reference kernel's time, for drift; NULL where nothing is measured. */
     int (*reference)(struct gt_evaluator *evaluator, double *us, struct gt_err *err);
+    /* What the device reaches, or only its copy; not while a problem is open.  NULL where nothing
+     * is measured. */
+    int (*calibrate)(struct gt_evaluator *evaluator, bool only_copy,
+                     struct gt_calibration *calibration, struct gt_err *err);
     void (*close)(struct gt_evaluator *evaluator);
 };
 

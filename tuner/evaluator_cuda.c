@@ -427,5 +427,6 @@ const struct gt_evaluator_ops gt_evaluator_cuda = {
     .final = gt_cuda_final,
     .baseline = gt_cuda_baseline,
     .reference = gt_cuda_reference,
+    .calibrate = gt_cuda_calibrate,
     .close = cuda_close,
 };

@@ -23,6 +23,8 @@ void gt_emu_part_barrier(int id, int threads, const char *file, int line);
 unsigned gt_emu_shared_address(const void *pointer, const char *file, int line);
 void gt_emu_wgmma(int type, int n, int a_along_mn, int b_along_mn, void *sums, unsigned long long a,
                   unsigned long long b, int keep, const char *file, int line);
+void gt_emu_wgmma_turned(int n, void *sums, const unsigned *a, unsigned long long b, int keep,
+                         const char *file, int line);
 void gt_emu_wgmma_begin(void);
 void gt_emu_wgmma_commit(void);
 void gt_emu_wgmma_wait(int pending, const char *file, int line);

@@ -4,6 +4,7 @@
  * own GPU worker, and the functions of gpu.h and bench.h that the worker calls are defined here.
  * What happens is chosen by the candidate's FAULT. */
 #include "../../src/bench.h"
+#include "../../src/calibrate.h"
 #include "../../src/compile.h"
 #include "../../src/err.h"
 #include "../../tuner/evaluator.h"
@@ -190,6 +191,17 @@ int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate
     (void)image, (void)max_samples;
     trial->stage = 2;
     return play(bench, candidate, size, trial, err);
+}
+
+int gt_calibrate(struct gt_calibration *calibration, bool only_copy, struct gt_gpu *gpu,
+                 struct gt_nvrtc *nvrtc, const char *data_dir, const char *cache_dir,
+                 struct gt_err *err)
+{
+    (void)gpu, (void)nvrtc, (void)data_dir, (void)cache_dir, (void)err;
+    *calibration = (struct gt_calibration){{0}};
+    calibration->value[GT_CALIBRATION_MEMORY_COPY] = 3900;
+    calibration->value[GT_CALIBRATION_FMA] = only_copy ? 0 : 60;
+    return GT_OK;
 }
 
 int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, size_t entries,
@@ -627,6 +639,7 @@ static void sample_and_final(void **state)
     struct fixture *f = *state;
     struct gt_candidate list[4];
     struct gt_trial trial[4], baseline;
+    struct gt_calibration reached;
     struct gt_baseline cublas;
     struct gt_err err = {0};
     double us, busy_s;
@@ -651,6 +664,10 @@ static void sample_and_final(void **state)
     assert_int_equal(trial[3].status, GT_STATUS_COMPILE_ERROR);
     assert_int_equal(gt_evaluator_cuda.reference(&f->evaluator, &us, &err), GT_OK);
     assert_true(us == 7);
+    /* It gives up the problem, which is opened anew where it is needed next. */
+    assert_int_equal(gt_evaluator_cuda.calibrate(&f->evaluator, true, &reached, &err), GT_OK);
+    assert_true(reached.value[GT_CALIBRATION_MEMORY_COPY] == 3900 &&
+                !reached.value[GT_CALIBRATION_FMA]);
     /* Two of them kill the final; those that remain are held against cuBLAS, which the new worker
      * had to open again. */
     list[1] = candidate_of(f, CRASH, 0);
