@@ -27,14 +27,15 @@
  *                   PACK_BYTES_A = PACK_A ? bytes of BATCH such copies, rounded up to 256 : 0
  *
  *                   PACK_GRID_A = PACK_A == 0 ? 0
- *                               : PACK_A == 1 ? cdiv(PACK_ROWS_A, 32) * cdiv(PACK_LDA * SIZE_IN, 512)
- *                               : cdiv(PACK_ROWS_A * SIZE_IN, 128) * cdiv(PACK_LDA, 128)
+ *                               : PACK_A == 1 ? cdiv(PACK_ROWS_A, 16) * cdiv(PACK_LDA * SIZE_IN, 512)
+ *                               : cdiv(PACK_ROWS_A * SIZE_IN, 128) *
+ *                                 cdiv(PACK_LDA, SIZE_IN == 1 ? 128 : 64)
  *
  *                   and the same for B, whose copy begins at PACK_BYTES_A
  *
- *   "launches":     {"entry": "pack", "when": "PACK_A + PACK_B > 0", "block": [256],
- *                   "grid": ["max(1, PACK_GRID_A + PACK_GRID_B)", "min(BATCH, 65535)"],
- *                   "shared": "PACK_A == 2 || PACK_B == 2 ? 16384 : 0"}, then the product
+ *   "launches":     {"entry": "pack", "when": "PACK_A + PACK_B > 0", "block": [128],
+ *                   "grid": ["max(1, PACK_GRID_A + PACK_GRID_B)", "min(BATCH, 65535)"]},
+ *                   then the product
  *
  *   "workspace":    PACK_BYTES_A + PACK_BYTES_B + what the template needs itself
  *
@@ -44,14 +45,19 @@
  * place of GT_TRANS_A, _B.  Their own part of the workspace begins gt_packed_bytes(args) behind its
  * start.  Where alpha is 0 nothing is read and the copies are not written.
  *
- * A block copies 32 rows of 512 bytes, or turns 128 rows of 128 bytes through shared memory. */
+ * A block copies 16 rows of 512 bytes, or turns 64 rows of 128 bytes (128 rows of bytes, so that it
+ * writes whole lines) through static shared memory. */
 #ifndef GT_PACK_CUH
 #define GT_PACK_CUH
 
 #include "pack/pack_piece.cuh"
 
-#define GT_PACK_BLOCK  256 /* threads */
-#define GT_PACK_BLOCKS (PACK_A == 2 || PACK_B == 2 ? 3 : 4) /* of an SM: no spills */
+#define GT_PACK_BLOCK 128 /* threads */
+
+typedef typename gt_word<(int)sizeof(GT_IN)>::type gt_pack_element; /* only its bits matter */
+
+/* Blocks of an SM, as many as registers allow without spills. */
+constexpr int GT_PACK_BLOCKS = PACK_A != 2 && PACK_B != 2 ? 8 : sizeof(gt_pack_element) == 1 ? 5 : 6;
 
 /* The layout of the operands as the product finds them. */
 #define GT_PACKED_TRANS_A (PACK_A == 2 ? !GT_TRANS_A : GT_TRANS_A)
@@ -132,18 +138,19 @@ template <class E> struct gt_pack_copy {
     }
     static GT_DEVICE unsigned blocks(const gt_packed_place &place)
     {
-        return across(place) * (unsigned)gt_cdiv(place.rows, 32);
+        return across(place) * (unsigned)gt_cdiv(place.rows, 16);
     }
 
     static GT_DEVICE void move(const gt_pack_source &from, char *to, const gt_packed_place &place,
                                unsigned block)
     {
         const int thread = (int)threadIdx.x;
-        const long long row = (long long)(block / across(place)) * 32 + thread / 32 * 4;
+        const long long row = (long long)(block / across(place)) * 16 + thread / 32 * 4;
         const long long column = (long long)(block % across(place)) * 512;
         const long long ld = place.ld * (int)sizeof(E), at = column + thread % 32 * 16;
-        const gt_pack_piece<E, 4, 32> piece(from, row, column);
+        gt_pack_piece<E, 4, 32> piece;
 
+        piece.start(from, row, column);
         to += row * ld + at;
 #pragma unroll
         for (int i = 0; i < 4; i++, to += ld) {
@@ -189,14 +196,16 @@ template <> struct gt_pack_square<1> {
     }
 };
 
-/* Turned: a lane takes 16 bytes of four rows, 8 lanes lie along a row. It turns its elements in
- * registers and leaves them in shared memory, which has a row of 128 elements for each column; there
- * the 4 elements of a lane are a unit, and units of lanes with different columns are kept in
- * different banks by an exclusive or of their place. */
+/* Turned: a lane takes pieces of 16 bytes of four rows, 8 lanes lie along a row. It turns them in
+ * registers and leaves them in shared memory, which has a row for each column; there the four
+ * elements of a column are a unit, and units of lanes with different columns are kept in different
+ * banks by an exclusive or of their place. */
 template <class E> struct gt_pack_turn {
     static constexpr int size = (int)sizeof(E), count = 16 / size, per_word = 4 / size;
-    static constexpr int columns = 8 * count, words = 32 * size; /* of the tile; of a row of it */
-    typedef gt_run<unsigned, size> unit;
+    static constexpr int pieces = size == 1 ? 2 : 1; /* of a lane, 64 rows apart */
+    static constexpr int rows = 64 * pieces, columns = 8 * count; /* of the stored matrix */
+    static constexpr int words = rows * size / 4;                 /* of a row of the tile */
+    typedef unsigned tile_type[columns * words];
 
     static GT_DEVICE unsigned across(const gt_packed_place &place)
     {
@@ -204,17 +213,22 @@ template <class E> struct gt_pack_turn {
     }
     static GT_DEVICE unsigned blocks(const gt_packed_place &place)
     {
-        return across(place) * (unsigned)gt_cdiv(place.ld, 128);
+        return across(place) * (unsigned)gt_cdiv(place.ld, rows);
     }
 
-    /* The lane's four rows to the tile. */
-    static GT_DEVICE void put(unsigned *tile, const gt_pack_line *line)
+    /* Piece `number` of the lane to the tile. */
+    static GT_DEVICE void put(unsigned *tile, const gt_pack_piece<E, 4, 8> &piece, int number)
     {
-        const int along = (int)threadIdx.x % 8, down = (int)threadIdx.x / 8;
-        unsigned *const to = tile + along * count * words + (down ^ along * per_word) * size;
+        const int along = (int)threadIdx.x % 8, unit = number * 16 + (int)threadIdx.x / 8;
+        unsigned *const to = tile + along * count * words + (unit ^ along * per_word) * size;
+        gt_pack_line line[4];
+
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            line[i] = piece.get(i);
 #pragma unroll
         for (int w = 0; w < 4; w++) {
-            unit column[per_word];
+            gt_run<unsigned, size> column[per_word];
 #pragma unroll
             for (int i = 0; i < size; i++) {
                 unsigned in[per_word], out[per_word];
@@ -239,7 +253,7 @@ template <class E> struct gt_pack_turn {
         constexpr int across = words / 4; /* runs of 16 bytes of a row */
         to += (row * place.ld + column) * size;
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < columns * across / GT_PACK_BLOCK; i++) {
             const int number = i * GT_PACK_BLOCK + (int)threadIdx.x;
             const int r = number / across, c = number % across;
             const gt_pack_line line =
@@ -253,17 +267,18 @@ template <class E> struct gt_pack_turn {
     static GT_DEVICE void move(const gt_pack_source &from, char *to, const gt_packed_place &place,
                                unsigned block)
     {
-        GT_DYNAMIC_SHARED(unsigned, tile);
-        const long long row = (long long)(block / across(place)) * 128;
+        GT_STATIC_SHARED(tile_type, tile, );
+        const long long row = (long long)(block / across(place)) * rows;
         const long long column = (long long)(block % across(place)) * columns;
-        const gt_pack_piece<E, 4, 8> piece(from, row + threadIdx.x / 8 * 4, column * size);
-        gt_pack_line line[4];
+        gt_pack_piece<E, 4, 8> piece[pieces];
 
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-            line[i] = piece.get(i);
+        for (int i = 0; i < pieces; i++)
+            piece[i].start(from, row + i * 64 + threadIdx.x / 8 * 4, column * size);
         gt_sync(); /* the tile of the matrix before has been taken */
-        put(tile, line);
+#pragma unroll
+        for (int i = 0; i < pieces; i++)
+            put(tile, piece[i], i);
         gt_sync();
         take(tile, to, place, column, row);
     }
@@ -274,7 +289,6 @@ template <class E, int pack> struct gt_pack_way : gt_pack_copy<E> {
 template <class E> struct gt_pack_way<E, 2> : gt_pack_turn<E> {
 };
 
-typedef typename gt_word<(int)sizeof(GT_IN)>::type gt_pack_element; /* only its bits matter */
 typedef gt_pack_way<gt_pack_element, PACK_A> gt_pack_way_a;
 typedef gt_pack_way<gt_pack_element, PACK_B> gt_pack_way_b;
 
