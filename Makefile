@@ -141,6 +141,9 @@ TUNE_SRC := \
 	tuner/leaders.c \
 	tuner/hints.c \
 	tuner/climb.c \
+	tuner/costs.c \
+	tuner/design.c \
+	tuner/walkers.c \
 	tuner/agents.c \
 	tuner/progress.c \
 	tuner/evaluator_predict.c \
@@ -195,6 +198,7 @@ TESTS := \
 	tests/unit/test_t1.c \
 	tests/unit/test_strategy.c \
 	tests/unit/test_surrogate.c \
+	tests/unit/test_costs.c \
 	tests/unit/test_progress.c \
 	tests/unit/test_options.c \
 	tests/unit/test_cmd_csv.c \

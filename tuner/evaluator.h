@@ -70,7 +70,8 @@ struct gt_evaluator_ops {
     int (*collect)(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
                    struct gt_trial *trial, struct gt_err *err);
     /* Forgets what was submitted and not begun: those ids never come back.  Returns how many trials
-     * are still to be collected.  For a sweep that is to stop with the candidate in flight. */
+     * are still to be collected.  For a sweep that is to stop with the candidate in flight, because
+     * of a signal or the clock. */
     size_t (*drop)(struct gt_evaluator *evaluator);
     /* Best time so far, for `slow`. */
     void (*set_best)(struct gt_evaluator *evaluator, double us);
@@ -96,6 +97,7 @@ struct gt_evaluator {
     struct gt_evaluator_options options;
     struct gt_device device;              /* known after open */
     int nvrtc_version;                    /* known after open */
+    int jobs;                             /* compile workers at work; known after open */
     const struct gt_recording *recording; /* known after open; NULL but for a replay */
     struct gt_evaluator_stats stats;
     void *state;

@@ -187,12 +187,14 @@ static double told(const struct gt_trial *trial)
     return trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW ? trial->us : 0;
 }
 
-/* Seconds of the GPU's worker, and the compilers' share. */
-static double cost(const struct gt_race *race, const struct gt_trial *trial)
+/* Tells the strategy the seconds of the GPU's worker, and the compilers' share. */
+static void tell_cost(const struct gt_race *race, struct gt_strategy *strategy, size_t point,
+                      const struct gt_trial *trial)
 {
-    double compilers = fmax(1, race->evaluator->options.jobs);
+    double compilers = fmax(1, race->evaluator->jobs);
 
-    return 1e-3 * (trial->prove_ms + trial->time_ms + trial->compile_ms / compilers);
+    gt_strategy_cost(strategy, point, 1e-3 * (trial->prove_ms + trial->time_ms),
+                     1e-3 * trial->compile_ms / compilers);
 }
 
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
@@ -209,7 +211,7 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
     what.due = race->tried + RETRY_AFTER;
     if (!gt_status_final(trial->status) && ++what.attempts < GT_MAX_ATTEMPTS)
         return gt_sweep_retry(lane, what, err);
-    gt_strategy_cost(lane->strategy, what.point, cost(race, trial));
+    tell_cost(race, lane->strategy, what.point, trial);
     gt_strategy_tell(lane->strategy, what.point, told(trial));
     rc = gt_sweep_rank(race, lane->kernel, &flight->candidate.point, trial, false, err);
     if (what.remeasure)

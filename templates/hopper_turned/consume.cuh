@@ -31,19 +31,21 @@ GT_DEVICE int own_place(int consumer)
     return TURNED_AT + row / 32 * PIECE * 128 + k * 128 + ((row % 32 / 4 ^ k) * 16) + row % 4 * 4;
 }
 
-/* A thread's part of eight of k of the turned operand, as gt_wgmma_turned wants it. */
+/* A thread's part of STEP times eight of k of the turned operand, as gt_wgmma_turned wants it. */
 struct fragment {
-    unsigned at[BLOCKS][4];
+    unsigned at[STEP][BLOCKS][4];
 
     GT_DEVICE void load(const unsigned char *piece, int place)
     {
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-            const unsigned char *from = piece + (half ? (place ^ 64) + 512 : place);
-            const gt_run<unsigned, RUN> run = gt_load_run<unsigned, RUN>((const unsigned *)from);
+        for (int half = 0; half < 2 * STEP; half++) {
+            const int from = (half % 2 ? (place ^ 64) + 512 : place) + half / 2 * 1024;
+            const gt_run<unsigned, RUN> run =
+                gt_load_run<unsigned, RUN>((const unsigned *)(piece + from));
 #pragma unroll
             for (int i = 0; i < RUN; i++)
-                at[i / 2][half * 2 + i % 2] = run.at[i];
+                at[half / 2][i / 2][half % 2 * 2 + i % 2] =
+                    ROUND ? gt_round_tf32(run.at[i]) : run.at[i];
         }
     }
 };
@@ -68,8 +70,24 @@ GT_DEVICE void release(const ring &ring, int stage, bool tells)
     }
 }
 
-/* Sums of the consumer's rows of D' over `steps` stages of the ring.  While products of eight of k
- * run, the next eight of the turned operand are read. */
+/* Products of STEP times eight of k from number `k` of the stage at `at` on; keep: of the first. */
+GT_DEVICE void ask(sum_type (*sum)[WIDTH / 2], const fragment &turned, unsigned long long other,
+                   unsigned at, int k, int keep)
+{
+    gt_wgmma_begin();
+#pragma unroll
+    for (int i = 0; i < STEP; i++)
+#pragma unroll
+        for (int b = 0; b < BLOCKS; b++)
+            gt_wgmma_turned<WIDTH>(
+                sum[b], turned.at[i][b],
+                gt_wgmma_advance(other, at + (k + i) / 4 * PIECE_BYTES + (k + i) % 4 * 32),
+                keep | i);
+    gt_wgmma_commit();
+}
+
+/* Sums of the consumer's rows of D' over `steps` stages of the ring.  While products run, the
+ * turned operand of the next ones is read. */
 GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int steps,
                         sum_type (*sum)[WIDTH / 2])
 {
@@ -84,20 +102,15 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int 
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
         fragment[0].load(ring.stages + at, place);
 #pragma unroll
-        for (int k = 0; k < 4 * DEPTH; k++) {
-            const unsigned piece = at + k / 4 * PIECE_BYTES;
-            gt_wgmma_begin();
-#pragma unroll
-            for (int b = 0; b < BLOCKS; b++)
-                gt_wgmma_turned<WIDTH>(sum[b], fragment[k % 2].at[b],
-                                       gt_wgmma_advance(other, piece + k % 4 * 32), i | k);
-            gt_wgmma_commit();
+        for (int k = 0; k < 4 * DEPTH; k += STEP) {
+            const int next = k + STEP;
+            ask(sum, fragment[k / STEP % 2], other, at, k, i | k);
             gt_wgmma_wait<1>();
             if (k == 0 && i > 0)
                 release(ring, before, telling);
-            if (k + 1 < 4 * DEPTH)
-                fragment[(k + 1) % 2].load(ring.stages + at + (k + 1) / 4 * PIECE_BYTES,
-                                           place + (k + 1) % 4 * 1024);
+            if (next < 4 * DEPTH)
+                fragment[next / STEP % 2].load(ring.stages + at + next / 4 * PIECE_BYTES,
+                                               place + next % 4 * 1024);
         }
         before = position.stage;
         position.advance();

@@ -20,12 +20,13 @@
  * `reduce` adds them in the order of k. SPLIT 2: those blocks are a cluster, which has one tile and
  * adds the sums through its shared memory.
  *
- * Where both operands lie the wrong way one of them is copied into the workspace first (PACK_A,
- * PACK_B). */
+ * Where both operands lie the wrong way one of them is copied into the workspace first, and so are
+ * operands whose rows TMA cannot read (PACK_A, PACK_B). */
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
 #include "common/wgmma_registers.cuh"
+#include "common/mma.cuh"
 
 #ifndef CONSUMERS
 #define CONSUMERS 2 /* warpgroups that multiply; one more loads */
@@ -41,6 +42,12 @@
 #endif
 #ifndef DEPTH
 #define DEPTH 1 /* pieces of 32 of k in a stage */
+#endif
+#ifndef STEP
+#define STEP 1 /* products of eight of k that a consumer asks for at a time */
+#endif
+#ifndef ROUND
+#define ROUND 0 /* 1: the turned operand is rounded to TF32, else cut off */
 #endif
 #ifndef CLUSTER_M
 #define CLUSTER_M 1 /* blocks of a cluster along m, which share their B */
@@ -70,13 +77,10 @@
 #define SPLITS args.launch[2] /* parts of the depth */
 #endif
 #ifndef PACK_A
-#define PACK_A 0 /* 2: A is first copied to the workspace, turned */
+#define PACK_A 0 /* 1: A is first copied to the workspace as stored, 2: turned */
 #endif
 #ifndef PACK_B
 #define PACK_B 0 /* the same for B */
-#endif
-#ifndef PACK_TILE
-#define PACK_TILE 64 /* rows and columns of a tile of the packing launches */
 #endif
 
 constexpr int RUN = 2 * BLOCKS; /* neighbours along the turned operand that a thread has */
@@ -90,19 +94,11 @@ constexpr int RUN = 2 * BLOCKS; /* neighbours along the turned operand that a th
 #include "hopper_turned/consume.cuh"
 #include "hopper_turned/store.cuh"
 
-#if PACK_A
-GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 4)
+#if PACK_A || PACK_B
+GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, 3)
 {
     gt_launch_next();
-    gt_pack_a(args);
-}
-#endif
-
-#if PACK_B
-GT_KERNEL_BOUNDS(pack_b, GT_PACK_THREADS, 4)
-{
-    gt_launch_next();
-    gt_pack_b(args);
+    gt_pack(args);
 }
 #endif
 
