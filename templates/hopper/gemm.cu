@@ -98,7 +98,7 @@
 #include "hopper/store.cuh"
 
 #if PACK_A || PACK_B
-GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, 3)
+GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
 {
     gt_launch_next();
     gt_pack(args);

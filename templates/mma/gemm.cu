@@ -145,7 +145,7 @@ GT_DEVICE Work work_of(const gt_args &args)
 }
 
 #if PACK_A || PACK_B
-GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, 3)
+GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
 {
     gt_pack(args);
 }

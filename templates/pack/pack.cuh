@@ -11,7 +11,7 @@
  * where they are not defined, and write the entry:
  *
  *   #if PACK_A || PACK_B
- *   GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, 3) { gt_pack(args); }
+ *   GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS) { gt_pack(args); }
  *   #endif
  *
  * In the description:
@@ -28,7 +28,8 @@
  *
  *                   PACK_GRID_A = PACK_A == 0 ? 0
  *                               : PACK_A == 1 ? cdiv(PACK_ROWS_A, 16) * cdiv(PACK_LDA * SIZE_IN, 512)
- *                               : cdiv(PACK_ROWS_A * SIZE_IN, 128) * cdiv(PACK_LDA * SIZE_IN, 256)
+ *                               : cdiv(PACK_ROWS_A * SIZE_IN, 128) *
+ *                                 cdiv(PACK_LDA, SIZE_IN == 1 ? 128 : 64)
  *
  *                   and the same for B, whose copy begins at PACK_BYTES_A
  *
@@ -44,14 +45,19 @@
  * place of GT_TRANS_A, _B.  Their own part of the workspace begins gt_packed_bytes(args) behind its
  * start.  Where alpha is 0 nothing is read and the copies are not written.
  *
- * A block of four warps copies 16 rows of 512 bytes, or turns a piece of 128 bytes by as many rows
- * as make 256.  No shared memory takes part, so that a block of the product may begin beside it. */
+ * A block copies 16 rows of 512 bytes, or turns 64 rows of 128 bytes (128 rows of bytes, so that it
+ * writes whole lines) through static shared memory. */
 #ifndef GT_PACK_CUH
 #define GT_PACK_CUH
 
 #include "pack/pack_piece.cuh"
 
 #define GT_PACK_BLOCK 128 /* threads */
+
+typedef typename gt_word<(int)sizeof(GT_IN)>::type gt_pack_element; /* only its bits matter */
+
+/* Blocks of an SM, as many as registers allow without spills. */
+constexpr int GT_PACK_BLOCKS = PACK_A != 2 && PACK_B != 2 ? 8 : sizeof(gt_pack_element) == 1 ? 5 : 6;
 
 /* The layout of the operands as the product finds them. */
 #define GT_PACKED_TRANS_A (PACK_A == 2 ? !GT_TRANS_A : GT_TRANS_A)
@@ -142,8 +148,9 @@ template <class E> struct gt_pack_copy {
         const long long row = (long long)(block / across(place)) * 16 + thread / 32 * 4;
         const long long column = (long long)(block % across(place)) * 512;
         const long long ld = place.ld * (int)sizeof(E), at = column + thread % 32 * 16;
-        const gt_pack_piece<E, 4, 32> piece(from, row, column);
+        gt_pack_piece<E, 4, 32> piece;
 
+        piece.start(from, row, column);
         to += row * ld + at;
 #pragma unroll
         for (int i = 0; i < 4; i++, to += ld) {
@@ -157,8 +164,7 @@ template <class E> struct gt_pack_copy {
     }
 };
 
-/* Element i of row r of `from` becomes element r of row i of `to`: of a word of four rows, which
- * has 4 / size elements of each, a word of each of as many columns. */
+/* Turns as many words, each of another row, as a word has elements: each is then of a column. */
 template <int size> struct gt_pack_square;
 
 template <> struct gt_pack_square<4> {
@@ -190,39 +196,41 @@ template <> struct gt_pack_square<1> {
     }
 };
 
-/* Turned: a lane takes a square of elements whose rows are 16 bytes and turns it in its registers;
- * 8 lanes lie along a row of the stored matrix, 4 along one of the copy. */
+/* Turned: a lane takes pieces of 16 bytes of four rows, 8 lanes lie along a row. It turns them in
+ * registers and leaves them in shared memory, which has a row for each column; there the four
+ * elements of a column are a unit, and units of lanes with different columns are kept in different
+ * banks by an exclusive or of their place. */
 template <class E> struct gt_pack_turn {
     static constexpr int size = (int)sizeof(E), count = 16 / size, per_word = 4 / size;
+    static constexpr int pieces = size == 1 ? 2 : 1; /* of a lane, 64 rows apart */
+    static constexpr int rows = 64 * pieces, columns = 8 * count; /* of the stored matrix */
+    static constexpr int words = rows * size / 4;                 /* of a row of the tile */
+    typedef unsigned tile_type[columns * words];
 
     static GT_DEVICE unsigned across(const gt_packed_place &place)
     {
-        return (unsigned)gt_cdiv(place.rows, 8 * count);
+        return (unsigned)gt_cdiv(place.rows, columns);
     }
     static GT_DEVICE unsigned blocks(const gt_packed_place &place)
     {
-        return across(place) * (unsigned)gt_cdiv(place.ld, 16 * count);
+        return across(place) * (unsigned)gt_cdiv(place.ld, rows);
     }
 
-    static GT_DEVICE void move(const gt_pack_source &from, char *to, const gt_packed_place &place,
-                               unsigned block)
+    /* Piece `number` of the lane to the tile. */
+    static GT_DEVICE void put(unsigned *tile, const gt_pack_piece<E, 4, 8> &piece, int number)
     {
-        const int thread = (int)threadIdx.x;
-        const long long row = ((long long)(block / across(place)) * 16 + thread / 8) * count;
-        const long long column = (long long)(block % across(place)) * 8 * count;
-        const long long ld = place.ld * size, first = column + thread % 8 * count;
-        const gt_pack_piece<E, count, 8> piece(from, row, column * size);
-        gt_pack_line line[count];
+        const int along = (int)threadIdx.x % 8, unit = number * 16 + (int)threadIdx.x / 8;
+        unsigned *const to = tile + along * count * words + (unit ^ along * per_word) * size;
+        gt_pack_line line[4];
 
 #pragma unroll
-        for (int i = 0; i < count; i++)
+        for (int i = 0; i < 4; i++)
             line[i] = piece.get(i);
-        to += first * ld + row * size;
 #pragma unroll
         for (int w = 0; w < 4; w++) {
-            gt_pack_line column_of[per_word];
+            gt_run<unsigned, size> column[per_word];
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
+            for (int i = 0; i < size; i++) {
                 unsigned in[per_word], out[per_word];
 #pragma unroll
                 for (int j = 0; j < per_word; j++)
@@ -230,13 +238,49 @@ template <class E> struct gt_pack_turn {
                 gt_pack_square<size>::turn(out, in);
 #pragma unroll
                 for (int j = 0; j < per_word; j++)
-                    column_of[j].at[i] = out[j];
+                    column[j].at[i] = out[j];
             }
 #pragma unroll
-            for (int j = 0; j < per_word; j++, to += ld)
-                if (first + w * per_word + j < place.rows && row < place.ld)
-                    gt_store_run<unsigned, 4>(reinterpret_cast<unsigned *>(to), column_of[j]);
+            for (int j = 0; j < per_word; j++)
+                gt_store_run<unsigned, size>(to + (w * per_word + j) * words, column[j]);
         }
+    }
+
+    /* The tile to the copy, where it begins at `row` and `column`. */
+    static GT_DEVICE void take(const unsigned *tile, char *to, const gt_packed_place &place,
+                               long long row, long long column)
+    {
+        constexpr int across = words / 4; /* runs of 16 bytes of a row */
+        to += (row * place.ld + column) * size;
+#pragma unroll
+        for (int i = 0; i < columns * across / GT_PACK_BLOCK; i++) {
+            const int number = i * GT_PACK_BLOCK + (int)threadIdx.x;
+            const int r = number / across, c = number % across;
+            const gt_pack_line line =
+                gt_load_run<unsigned, 4>(tile + r * words + (c ^ r / count) * 4);
+            if (row + r < place.rows && column + c * count < place.ld)
+                gt_store_run<unsigned, 4>(
+                    reinterpret_cast<unsigned *>(to + r * place.ld * size + c * 16), line);
+        }
+    }
+
+    static GT_DEVICE void move(const gt_pack_source &from, char *to, const gt_packed_place &place,
+                               unsigned block)
+    {
+        GT_STATIC_SHARED(tile_type, tile, );
+        const long long row = (long long)(block / across(place)) * rows;
+        const long long column = (long long)(block % across(place)) * columns;
+        gt_pack_piece<E, 4, 8> piece[pieces];
+
+#pragma unroll
+        for (int i = 0; i < pieces; i++)
+            piece[i].start(from, row + i * 64 + threadIdx.x / 8 * 4, column * size);
+        gt_sync(); /* the tile of the matrix before has been taken */
+#pragma unroll
+        for (int i = 0; i < pieces; i++)
+            put(tile, piece[i], i);
+        gt_sync();
+        take(tile, to, place, column, row);
     }
 };
 
@@ -245,7 +289,6 @@ template <class E, int pack> struct gt_pack_way : gt_pack_copy<E> {
 template <class E> struct gt_pack_way<E, 2> : gt_pack_turn<E> {
 };
 
-typedef typename gt_word<(int)sizeof(GT_IN)>::type gt_pack_element; /* only its bits matter */
 typedef gt_pack_way<gt_pack_element, PACK_A> gt_pack_way_a;
 typedef gt_pack_way<gt_pack_element, PACK_B> gt_pack_way_b;
 

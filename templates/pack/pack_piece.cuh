@@ -130,7 +130,7 @@ template <class E, int lines, int side> struct gt_pack_piece {
     }
 
     /* Starts the loads from `column`, in bytes, of `row` on: the first wanted by the lane's row. */
-    GT_DEVICE gt_pack_piece(const gt_pack_source &from, long long row, long long column)
+    GT_DEVICE void start(const gt_pack_source &from, long long row, long long column)
     {
         lane = (int)threadIdx.x % 32;
         ld = from.ld;

@@ -42,6 +42,10 @@ const struct gt_emu_case gt_emu_cases[] = {
     {33, 65, 70, 1, 0, 1, 0, 2, 2, 0, 4, false, true},
     /* whole tiles in the middle of rows of any alignment */
     {37, 45, 133, 1, 1, 2, 0, 2, 1, 1, 4, false, false},
+    /* rows of any alignment behind an aligned base */
+    {75, 37, 139, 1, 0, 0, 0, 1, 1, 1, 16, false, false},
+    {132, 40, 200, 4, 2, 4, 0, 2, 0.5, 0, 16, false, false},
+    {68, 50, 133, 4, 1, 1, 1, 1, 1, 0, 16, false, false},
     /* infinities and NaN, few rows */
     {8, 136, 300, 4, 0, 4, 0, 1, 1, 0, 16, false, true},
 };

@@ -11,7 +11,7 @@
 #include "pack/pack.cuh"
 
 #if PACK_A || PACK_B
-GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, 3)
+GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
 {
     gt_pack(args);
 }
