@@ -207,6 +207,7 @@ TESTS := \
 	tests/unit/test_lock.c \
 	tests/unit/test_compile_pool.c \
 	tests/unit/test_evaluator_cuda.c \
+	tests/unit/test_evaluator_cuda_faults.c \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
