@@ -136,7 +136,7 @@ static inline int close_fixture(void **state)
 }
 
 static inline int try_open(struct fixture *f, struct gt_evaluator *evaluator, const char *spec,
-                    struct gt_err *err)
+                           struct gt_err *err)
 {
     *evaluator = (struct gt_evaluator){
         .ops = &gt_evaluator_cuda,
@@ -191,7 +191,7 @@ static inline void submit(struct fixture *f, uint64_t id, int fault, int wide)
 
 /* collect, and the trial is recorded. */
 static inline int take(struct fixture *f, int timeout_ms, uint64_t *id, struct gt_trial *trial,
-                struct gt_err *err)
+                       struct gt_err *err)
 {
     int rc = gt_evaluator_cuda.collect(&f->evaluator, timeout_ms, id, trial, err);
 

@@ -133,7 +133,7 @@ static inline void hang(void)
 }
 
 static inline int play(struct gt_bench *bench, const struct gt_candidate *candidate, size_t size,
-                struct gt_trial *trial, struct gt_err *err)
+                       struct gt_trial *trial, struct gt_err *err)
 {
     const struct timespec launch = {.tv_nsec = 2000000};
 

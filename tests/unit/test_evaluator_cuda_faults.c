@@ -203,13 +203,12 @@ static void killed_while_starting(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(each_fault_is_its_own),
-        TEST(killed_at_random_moments),
-        TEST(a_sick_device_is_lost),
-        TEST(problems_that_do_not_fit_or_kill),
+        TEST(each_fault_is_its_own), TEST(killed_at_random_moments),
+        TEST(a_sick_device_is_lost), TEST(problems_that_do_not_fit_or_kill),
         TEST(killed_while_starting),
     };
     const int worked = work(argc, argv);
 
-    return worked < 0 ? cmocka_run_group_tests_name("evaluator_cuda_faults", tests, NULL, NULL) : worked;
+    return worked < 0 ? cmocka_run_group_tests_name("evaluator_cuda_faults", tests, NULL, NULL)
+                      : worked;
 }
