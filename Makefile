@@ -154,6 +154,8 @@ TUNE_SRC := \
 	tuner/cmd_csv.c \
 	tuner/cmd_doctor.c \
 	tuner/cmd_calibrate.c \
+	tuner/cmd_predictor.c \
+	tuner/quality.c \
 	tuner/cmd_export.c \
 	tuner/cmd_json.c \
 	tuner/cmd_ladder.c \
@@ -205,10 +207,12 @@ TESTS := \
 	tests/unit/test_lock.c \
 	tests/unit/test_compile_pool.c \
 	tests/unit/test_evaluator_cuda.c \
+	tests/unit/test_evaluator_cuda_faults.c \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
 	tests/unit/test_calibration.c \
+	tests/unit/test_quality.c \
 	tests/unit/test_store_faults.c \
 	tests/unit/test_store_nomem.c \
 	tests/unit/test_table.c \
