@@ -103,6 +103,7 @@ TUNE_SRC := \
 	tuner/export_t4.c \
 	tuner/sweep.c \
 	tuner/sweep_budget.c \
+	tuner/sweep_shares.c \
 	tuner/sweep_lanes.c \
 	tuner/sweep_seeds.c \
 	tuner/sweep_priors.c \
@@ -154,6 +155,8 @@ TUNE_SRC := \
 	tuner/cmd_csv.c \
 	tuner/cmd_doctor.c \
 	tuner/cmd_calibrate.c \
+	tuner/cmd_predictor.c \
+	tuner/quality.c \
 	tuner/cmd_export.c \
 	tuner/cmd_json.c \
 	tuner/cmd_ladder.c \
@@ -205,10 +208,12 @@ TESTS := \
 	tests/unit/test_lock.c \
 	tests/unit/test_compile_pool.c \
 	tests/unit/test_evaluator_cuda.c \
+	tests/unit/test_evaluator_cuda_faults.c \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
 	tests/unit/test_calibration.c \
+	tests/unit/test_quality.c \
 	tests/unit/test_store_faults.c \
 	tests/unit/test_store_nomem.c \
 	tests/unit/test_table.c \

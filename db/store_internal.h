@@ -105,6 +105,10 @@ int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migrat
 /* "file:PATH?QUERY" with what is special in PATH escaped; malloc'ed, NULL without memory. */
 char *gt_store_uri(const char *path, const char *query);
 
+/* Whether an exported copy still holds the winners that its digest is of: GT_EDB if not.  A live
+ * database has no digest and passes. */
+int gt_store_check_digest(struct gt_store *store, struct gt_err *err);
+
 /* Refuses a path on a network file system, where locks cannot be trusted. */
 int gt_store_check_place(const char *path, struct gt_err *err);
 

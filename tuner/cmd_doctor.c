@@ -22,6 +22,7 @@
 #include "../src/kernel.h"
 #include "cmd_calibrate.h"
 #include "cmd_json.h"
+#include "cmd_predictor.h"
 #include "commands.h"
 #include "options.h"
 
@@ -36,8 +37,9 @@ struct finding {
 };
 
 struct options {
-    const char *db, *device;
-    bool calibrate;
+    const char *db, *device, *csv;
+    struct gt_texts recording;
+    bool calibrate, predictor;
 };
 
 static const struct gt_option option_table[] = {
@@ -47,6 +49,12 @@ static const struct gt_option option_table[] = {
      "measure what the GPU reaches and keep it in the database, for the predictor", NULL, 0, 0},
     {"device", 0, GT_OPTION_TEXT, offsetof(struct options, device), "DEVICE",
      "the GPU to calibrate (default: cuda, the first one)", NULL, 0, 0},
+    {"predictor", 0, GT_OPTION_FLAG, offsetof(struct options, predictor), NULL,
+     "how well the model predicts what the database holds", NULL, 0, 0},
+    {"recording", 0, GT_OPTION_TEXTS, offsetof(struct options, recording), "FILE",
+     "with --predictor: a recorded space instead of the database; may be repeated", NULL, 0, 0},
+    {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE",
+     "with --predictor: write the table there too", NULL, 0, 0},
     GT_OPTIONS_END,
 };
 
@@ -284,6 +292,18 @@ static void probe(size_t check, const struct gt_cli *cli, const struct options *
     }
 }
 
+/* Of the database, unless recordings are named and it is not. */
+static int report_predictor(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+{
+    const struct gt_predictor_options wanted = {
+        .db = options->db || !options->recording.count ? database_of(options) : NULL,
+        .recording = options->recording,
+        .csv = options->csv,
+    };
+
+    return gt_cmd_predictor(cli, &wanted, err);
+}
+
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
 {
     static const char *const words[] = {"ok", "optional", "MISSING"};
@@ -296,6 +316,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     if (options->calibrate)
         return gt_cmd_calibrate(cli, options->device ? options->device : "cuda",
                                 database_of(options), err);
+    if (options->predictor)
+        return report_predictor(cli, options, err);
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         struct finding finding;
 
@@ -323,7 +345,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 const struct gt_command gt_command_doctor = {
     .name = "doctor",
     .doc = "what is there, what is missing, what to do about it",
-    .usage = "doctor [--db FILE] [--calibrate [--device cuda:N]]",
+    .usage =
+        "doctor [--db FILE] [--calibrate [--device cuda:N]] [--predictor [--recording FILE]...]",
     .about =
         "Looks at everything that tuning needs, each in a process of its own, and prints a\n"
         "line for each: ok, optional (not there, and what then), MISSING (and what to do). Below "
@@ -331,8 +354,11 @@ const struct gt_command gt_command_doctor = {
         "the figures of GPUs that the database holds, beside those of their profile in\n"
         "configs/devices. --calibrate measures the GPU instead: launches, bandwidths and rates,\n"
         "in less than ten seconds. The predictor takes them in place of the profile.\n"
+        "--predictor compares the model's times with those that were measured: of all trials of\n"
+        "the database, or of recorded spaces.\n"
         "\n"
-        "  tune doctor --calibrate\n",
+        "  tune doctor --calibrate\n"
+        "  tune doctor --predictor --db gemmtune.db --csv predictor.csv\n",
     .option = option_table,
     .size = sizeof(struct options),
     .max_args = 0,

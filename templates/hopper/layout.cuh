@@ -24,6 +24,8 @@ constexpr int THREADS = 128 * (CONSUMERS + 1);
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
 /* Places in the list of tensor maps of the description. */
 constexpr int MAP_A = PACK_A ? 4 : 0, MAP_B = PACK_B ? 5 : 1, MAP_D = SPLIT ? 3 : 2;
+static_assert(STRANDS_A == 1 || (STORE == 0 && SPLIT == 0 && !A_ALONG_MN && B_ALONG_MN),
+              "rows of B can begin anywhere, and rows of D lie apart");
 
 /* Rows of a tile that a consumer computes, 64 by 64. */
 constexpr int ROWS = PINGPONG ? BM : BM / CONSUMERS;

@@ -4,8 +4,14 @@
  * depth before those of the second, matrix after matrix of the batch. Cluster c takes work c, c +
  * clusters, c + 2 * clusters... With SPLIT 2 a cluster's blocks have the same tile and a part of
  * the depth each. */
+#ifndef STRANDS_A /* of templates that have none */
+#define STRANDS_A 1
+#endif
+
 struct work {
-    int row, column; /* first of the block's tile, in elements; may lie outside of D */
+    int row, column;   /* first of the block's tile, in elements; may lie outside of D */
+    int strand, shift; /* of A; elements that its rows begin late: `row` counts its rows, k from as
+                        * far before them */
     int batch, split;
     int k;     /* first of the depth; beyond it where there is nothing to multiply */
     int steps; /* stages; at least one, which is all zeros where there is nothing */
@@ -29,7 +35,7 @@ struct schedule {
 
     GT_DEVICE schedule(const gt_args &args)
     {
-        rows = (unsigned)gt_cdiv(args.m, BM * CLUSTER_M);
+        rows = STRANDS_A * (unsigned)gt_cdiv(gt_cdiv(args.m, STRANDS_A), BM * CLUSTER_M);
         columns = (unsigned)gt_cdiv(args.n, BN * CLUSTER_N);
         tiles = rows * columns * (unsigned)args.batch * (SPLIT == 1 ? (unsigned)SPLITS : 1u);
         first = blockIdx.x / (SPLIT == 2 ? (unsigned)SPLITS : (unsigned)CLUSTER);
@@ -47,16 +53,21 @@ struct schedule {
                              : gt_raster(within, rows, columns, GROUP);
         int down = (int)(ORDER ? tile.column : tile.row);
         int across = (int)(ORDER ? tile.row : tile.column);
+        constexpr int SIZE = (int)sizeof(in_type);
         work work;
 
-        work.row = (down * CLUSTER_M + cluster_row()) * BM;
+        work.strand = down % STRANDS_A;
+        work.shift = STRANDS_A == 1 ? 0 : (int)(work.strand * args.lda * SIZE & 15) / SIZE;
+        work.row = (down / STRANDS_A * CLUSTER_M + cluster_row()) * BM;
         work.column = (across * CLUSTER_N + cluster_column()) * BN;
         work.split = SPLIT == 1 ? (int)(plane % SPLITS) : SPLIT == 2 ? (int)gt_cluster_rank() : 0;
         work.batch = SPLIT == 1 ? (int)(plane / SPLITS) : (int)plane;
         work.k = work.split * part * BK;
         work.steps = min(part, (int)gt_cdiv(depth - work.k, BK));
+        if (STRANDS_A > 1)
+            work.steps = depth ? (int)gt_cdiv(depth + work.shift, BK) : 0;
         if (work.steps <= 0) { /* TMA loads zeros without reading anything */
-            work.k = (int)gt_cdiv(args.k, BK) * BK;
+            work.k = (int)gt_cdiv(args.k + work.shift, BK) * BK;
             work.steps = 1;
         }
         return work;

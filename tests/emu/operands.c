@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "gpu.h"
 #include "numbers.h"
 #include "problem.h"
 
@@ -223,26 +224,12 @@ void gt_emu_operands_release(struct gt_emu_operands *operands)
 void gt_emu_operands_args(struct gt_args *args, const struct gt_emu_operands *operands,
                           const struct gt_problem *problem)
 {
-    bool bias = problem->epilogue & GT_EPILOGUE_BIAS;
-    *args = (struct gt_args){
-        .a = operands->a,
-        .b = operands->b,
-        .c = problem->beta != 0 ? operands->c : NULL,
-        .d = operands->d,
-        .bias = bias ? operands->bias : NULL,
-        .m = problem->m,
-        .n = problem->n,
-        .k = problem->k,
-        .lda = problem->lda,
-        .ldb = problem->ldb,
-        .ldc = problem->ldc,
-        .stride_a = problem->stride_a,
-        .stride_b = problem->stride_b,
-        .stride_c = problem->stride_c,
-        .batch = problem->batch,
-        .alpha = (float)problem->alpha,
-        .beta = (float)problem->beta,
-    };
+    gt_module_args(args, problem);
+    args->a = operands->a;
+    args->b = operands->b;
+    args->c = problem->beta != 0 ? operands->c : NULL;
+    args->d = operands->d;
+    args->bias = problem->epilogue & GT_EPILOGUE_BIAS ? operands->bias : NULL;
 }
 
 /* The operands as numbers: they are read many times. */

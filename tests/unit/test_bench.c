@@ -11,25 +11,6 @@
 #include "stats.h"
 #include "stub_fixture.h"
 
-static int set_up(void **state)
-{
-    struct stub_fixture *f = calloc(1, sizeof(*f));
-    struct gt_err err;
-
-    *state = f;
-    if (!f || !stub_open(f, STUB_KERNEL, &err))
-        return !f;
-    print_error("%s\n", err.msg);
-    return 1;
-}
-
-static int tear_down(void **state)
-{
-    stub_close(*state);
-    free(*state);
-    return 0;
-}
-
 static struct gt_bench *open_bench(const struct stub_fixture *f, const char *text, bool warm,
                                    struct gt_problem *problem)
 {
@@ -464,19 +445,22 @@ static void test_sticky_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_slow_is_given_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sampling, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_proved_again_after_timing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_baseline, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_baseline_layouts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_baseline, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_final, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_final_on_a_device_that_gets_hot, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_final_blames_who_did_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_canary, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_problems_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_large_problem_fits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_workspace_cap, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_slow_is_given_up, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_sampling, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_proved_again_after_timing, stub_set_up,
+                                        stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_baseline, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_baseline_layouts, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_no_baseline, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_final, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_final_on_a_device_that_gets_hot, stub_set_up,
+                                        stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_final_blames_who_did_it, stub_set_up,
+                                        stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_canary, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_problems_refused, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_large_problem_fits, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_workspace_cap, stub_set_up, stub_tear_down),
         cmocka_unit_test(test_sleeping_device),
         cmocka_unit_test(test_sticky_faults),
     };
