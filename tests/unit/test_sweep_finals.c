@@ -97,7 +97,7 @@ static void test_the_winner_is_that_of_the_steady_state(void **state)
     OK(&s->err, run(&bench, &fake));
     assert_int_equal(fake.finals, 1);
     assert_string_equal(stored_winner(&bench, true).point, "P=12,Q=12");
-    assert_true(at(&(struct gt_candidate){.point = bench.result.row[0].point}, 12, 12));
+    assert_true(is_point(&(struct gt_candidate){.point = bench.result.row[0].point}, 12, 12));
     close_bench(&bench);
 }
 

@@ -1,5 +1,5 @@
-/* test_sweep_problems.c - sweeps over several kernels and problems: who gets how much of the budget,
- * and what one learns from another. */
+/* test_sweep_problems.c - sweeps over several kernels and problems: who gets how much of the
+ * budget, and what one learns from another. */
 #include "sweep_fixture.h"
 
 static double second_is_slow(const struct gt_candidate *candidate)
