@@ -168,12 +168,30 @@ GT_DEVICE void gt_cluster_meet()
                      : "memory");
 }
 
+/* The same in two steps: what a thread does between them overlaps with the others' arrival. */
+GT_DEVICE void gt_cluster_arrive()
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+
+GT_DEVICE void gt_cluster_wait()
+{
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+
 /* ---- parts of a block ---- */
 
 /* Barrier number `id` (1..15) of `threads` threads, whole warps. */
 GT_DEVICE void gt_part_sync(int id, int threads)
 {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+/* Counts the warp in at such a barrier without waiting there: what it wrote before can be seen by
+ * those who wait. */
+GT_DEVICE void gt_part_arrive(int id, int threads)
+{
+    asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 /* A warpgroup changes its registers per thread to `count`, a multiple of 8 in 24..256: first some

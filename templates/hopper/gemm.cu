@@ -19,11 +19,19 @@
  * column with B.
  *
  * SPLIT 1: the depth is divided over SPLITS blocks, whose sums go to the workspace; the entry
- * `reduce` adds them in the order of k. SPLIT 2: those blocks are a cluster, which has one tile and
- * adds the sums through its shared memory.
+ * `reduce` adds them in the order of k. SPLIT 2: those blocks are in one cluster, CLUSTER_M x
+ * CLUSTER_N for each part of the depth, and add the sums through its shared memory.
  *
  * TMA wants rows at multiples of 16 bytes, wgmma 8-bit types and tf32 along k: other operands are
  * copied into the workspace first (PACK_A, PACK_B). */
+/* Of the maps of the description, as many as may be used. */
+#if PACK_A || PACK_B
+#define GT_MAPS 6
+#elif SPLIT == 1
+#define GT_MAPS 4
+#else
+#define GT_MAPS 3
+#endif
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
@@ -117,22 +125,33 @@ GT_KERNEL_BOUNDS(pack_b, GT_PACK_THREADS, 4)
 }
 #endif
 
-/* One thread makes the barriers, before anyone in the cluster uses them. */
+/* The warp of the producer makes the barriers, a lane those of a stage. */
 GT_DEVICE void make_barriers(const ring &ring)
 {
-    if (threadIdx.x == 0) {
-        for (int s = 0; s < STAGES; s++) {
-            gt_mbarrier_init(ring.full + s, 1);
-            gt_mbarrier_init(ring.empty + s, RELEASES);
-        }
-        for (int i = 0; i < 2; i++)
-            gt_mbarrier_init(ring.turn + i, 1);
-        gt_mbarrier_publish();
+    const int lane = (int)threadIdx.x;
+    static_assert(STAGES <= 32, "a lane makes the barriers of a stage");
+    if (lane < STAGES) {
+        gt_mbarrier_init(ring.full + lane, 1);
+        gt_mbarrier_init(ring.empty + lane, RELEASES);
     }
+    if (lane < 2)
+        gt_mbarrier_init(ring.turn + lane, 1);
+    gt_mbarrier_publish();
+    __syncwarp();
+}
+
+/* Until the barriers are made: those of the whole cluster where its blocks write to each other's;
+ * else the producer need not wait, and its first loads are under way before anybody else's first
+ * step. */
+GT_DEVICE void await_barriers()
+{
+    constexpr int warps = 1 + CONSUMERS * 4;
     if (CLUSTER > 1)
-        gt_cluster_meet();
-    else
-        gt_sync();
+        gt_cluster_wait();
+    else if (threadIdx.x >= 128)
+        gt_part_sync(5, warps * 32);
+    else if (threadIdx.x < 32)
+        gt_part_arrive(5, warps * 32);
 }
 
 /* All tiles of the block, by one of its consumers. */
@@ -168,20 +187,28 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     GT_DYNAMIC_SHARED(unsigned char, shared);
     const ring ring(shared);
 
-    if (threadIdx.x == 32) { /* beside the thread that makes the barriers */
+    if (threadIdx.x < 32) {
+        make_barriers(ring);
+    } else if (threadIdx.x == 32) {
         gt_tma_prefetch(&maps.map[MAP_A]);
         gt_tma_prefetch(&maps.map[MAP_B]);
     }
-    make_barriers(ring);
-    gt_launch_wait(); /* for copies of operands, and whatever comes before */
+    if (CLUSTER > 1)
+        gt_cluster_arrive();
+    if (SPLIT == 1)
+        gt_launch_next(); /* `reduce`, whose blocks come as soon as these ones leave room */
     if (threadIdx.x < 128) {
         gt_registers_give<PRODUCER_REGISTERS>();
+        await_barriers();
+        gt_launch_wait(); /* for copies of operands, and whatever comes before */
         if (threadIdx.x == 0)
             produce_all(args, maps, ring);
         if (SPLIT == 2)
             meet();
     } else {
         gt_registers_take<CONSUMER_REGISTERS>();
+        await_barriers();
+        gt_launch_wait();
         consume_all(args, maps, ring, (int)threadIdx.x / 128 - 1);
     }
     if (CLUSTER > 1 || SPLIT == 2) /* a block's memory is its neighbours' until they are done */

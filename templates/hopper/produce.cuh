@@ -25,18 +25,18 @@ GT_DEVICE void load_tile(unsigned char *tile, const gt_map *map, gt_mbarrier *fu
     }
 }
 
-/* Bits of the blocks in the same row and in the same column of the cluster. */
+/* Bits of the blocks in the same row and in the same column of those that share operands. */
 GT_DEVICE unsigned row_ranks()
 {
     unsigned ranks = 0;
     for (int i = 0; i < CLUSTER_N; i++)
-        ranks |= 1u << (cluster_row() + i * CLUSTER_M);
+        ranks |= 1u << (cluster_first() + cluster_row() + i * CLUSTER_M);
     return ranks;
 }
 
 GT_DEVICE unsigned column_ranks()
 {
-    return ((1u << CLUSTER_M) - 1) << (cluster_column() * CLUSTER_M);
+    return ((1u << CLUSTER_M) - 1) << (cluster_first() + cluster_column() * CLUSTER_M);
 }
 
 GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring &ring)

@@ -12,9 +12,10 @@ GT_DEVICE void store_four(const gt_typed_output &output, long long row, long lon
 /* ---- SPLIT 1: by a launch of its own; a thread takes four columns of a row ---- */
 #if SPLIT == 1
 
-constexpr int REDUCE_THREADS = 256;
+constexpr int REDUCE_THREADS = 64; /* few, so that small results keep many SMs busy */
+constexpr int REDUCE_LOADS = 8;    /* in flight for a thread */
 
-GT_KERNEL_BOUNDS(reduce, 256, 1)
+GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)
 {
     const long long across = gt_cdiv(args.n, 4);
     const long long index = blockIdx.x * (long long)REDUCE_THREADS + threadIdx.x;
@@ -25,15 +26,22 @@ GT_KERNEL_BOUNDS(reduce, 256, 1)
 
     const int batch = (int)(row / args.m);
     const sum_type *from = partial_sums(args, batch, 0) + row % args.m * partial_row(args) + column;
-    gt_run<sum_type, 4> total = gt_load_run_global<sum_type, 4>(from);
-    for (int split = 1; split < SPLITS; split++) {
-        from += args.m * partial_row(args);
-        const gt_run<sum_type, 4> more = gt_load_run_global<sum_type, 4>(from);
+    const long long part = args.m * partial_row(args);
+    sum_type total[4] = {};
+    for (int split = 0; split < SPLITS; split += REDUCE_LOADS, from += REDUCE_LOADS * part) {
+        gt_run<sum_type, 4> more[REDUCE_LOADS] = {};
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-            total.at[i] += more.at[i];
+        for (int i = 0; i < REDUCE_LOADS; i++)
+            if (split + i < SPLITS) /* not through the read-only path, where loads may move up
+                                     * before the wait: the launch before is still writing then */
+                more[i] = gt_load_run<sum_type, 4>(from + i * part);
+#pragma unroll
+        for (int i = 0; i < REDUCE_LOADS; i++)
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                total[j] += more[i].at[j];
     }
-    store_four(gt_typed_output_of(args, batch), row % args.m, column, total.at);
+    store_four(gt_typed_output_of(args, batch), row % args.m, column, total);
 }
 
 #endif
@@ -67,32 +75,41 @@ GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2
     }
 }
 
-/* Adds what the block of this part of the depth left at `own`. */
-GT_DEVICE void add_four(sum_type *total, const sum_type *own, int split)
+constexpr int MOST_SPLITS = 8; /* blocks of a cluster */
+
+/* Adds up what the blocks of all parts of the depth left at `own`: the loads first, because each
+ * takes as long as hundreds of additions. */
+GT_DEVICE void add_parts(sum_type *total, const sum_type *own, int splits)
 {
-    float there[4];
-    gt_cluster_load<4>(there, (const float *)own, (unsigned)split);
+    float there[MOST_SPLITS][4] = {};
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const gt_run<float, 1> bits = {__float_as_uint(there[i])};
-        total[i] += ((const gt_run<sum_type, 1> &)bits).at[0];
-    }
+    for (int split = 0; split < MOST_SPLITS; split++)
+        if (split < splits)
+            gt_cluster_load<4>(there[split], (const float *)own,
+                               (unsigned)(split * CLUSTER + cluster_place()));
+#pragma unroll
+    for (int split = 0; split < MOST_SPLITS; split++)
+#pragma unroll
+        for (int i = 0; i < 4; i++) { /* beyond the last part: zeros */
+            const gt_run<float, 1> bits = {__float_as_uint(there[split][i])};
+            total[i] += ((const gt_run<sum_type, 1> &)bits).at[0];
+        }
 }
 
 /* The consumers finish the block's rows of the tile. */
 GT_DEVICE void gather(const gt_args &args, const ring &ring, const work &work)
 {
     const gt_typed_output output = gt_typed_output_of(args, work.batch);
-    const int rows = BM / SPLITS, first = work.split * rows;
+    const int all = (int)min((long long)BM, args.m - work.row); /* may be none */
+    const int rows = (all + SPLITS - 1) / SPLITS, first = work.split * rows;
 
     for (int e = (int)threadIdx.x - 128; e < rows * BN / 4; e += CONSUMERS * 128) {
         const int row = first + e / (BN / 4), column = e % (BN / 4) * 4;
         const sum_type *own = (const sum_type *)ring.stages + row * SUMS_ROW + column;
         sum_type total[4] = {};
-        if (work.row + row >= args.m)
+        if (row >= all)
             break;
-        for (int split = 0; split < SPLITS; split++)
-            add_four(total, own, split);
+        add_parts(total, own, SPLITS);
         store_four(output, (long long)work.row + row, (long long)work.column + column, total);
     }
 }
