@@ -39,11 +39,21 @@ GT_DEVICE unsigned column_ranks()
     return ((1u << CLUSTER_M) - 1) << (cluster_first() + cluster_column() * CLUSTER_M);
 }
 
+/* Bytes that come for a stage. Where D has fewer rows than a tile, the box of A along k ends with
+ * them (to a multiple of 8: the description's LOADED_M): what the stage holds below is multiplied
+ * to rows that nobody stores. */
+GT_DEVICE unsigned stage_bytes(const gt_args &args)
+{
+    const int rows = (int)gt_cdiv(min(args.m, (long long)BM), 8) * 8;
+    return A_ALONG_MN || CLUSTER_N > 1 ? STAGE_BYTES : DEPTH * (rows * 128 + B_BYTES);
+}
+
 GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring &ring)
 {
     const schedule schedule(args);
     const unsigned with_a = row_ranks(), with_b = column_ranks();
     const int part_a = cluster_column(), part_b = cluster_row();
+    const unsigned bytes = stage_bytes(args);
     position position;
 
     for (unsigned index = schedule.first; index < schedule.tiles; index += schedule.step) {
@@ -55,7 +65,7 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring 
             gt_mbarrier *full = ring.full + position.stage;
 
             gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
-            gt_mbarrier_expect(full, STAGE_BYTES);
+            gt_mbarrier_expect(full, bytes);
 #pragma unroll
             for (int piece = 0; piece < DEPTH; piece++, stage += PIECE_BYTES) {
                 const int first = k + piece * PIECE;

@@ -35,8 +35,10 @@ struct schedule {
         /* A division takes as long as a load: the first tiles do without. */
         unsigned plane = index < tiles_of_plane ? 0 : index / tiles_of_plane;
         unsigned within = index - plane * tiles_of_plane;
-        gt_tile tile = ORDER ? gt_raster(within, columns, rows, GROUP)
-                             : gt_raster(within, rows, columns, GROUP);
+        gt_tile tile = {0, within};
+        if ((ORDER ? columns : rows) > 1)
+            tile = ORDER ? gt_raster(within, columns, rows, GROUP)
+                         : gt_raster(within, rows, columns, GROUP);
         int down = (int)(ORDER ? tile.column : tile.row);
         int across = (int)(ORDER ? tile.row : tile.column);
         work work;
