@@ -125,19 +125,18 @@ GT_KERNEL_BOUNDS(pack_b, GT_PACK_THREADS, 4)
 }
 #endif
 
-/* The warp of the producer makes the barriers, a lane those of a stage. */
+/* The producer makes the barriers: a thread of its own for each would take them in turn. */
 GT_DEVICE void make_barriers(const ring &ring)
 {
-    const int lane = (int)threadIdx.x;
-    static_assert(STAGES <= 32, "a lane makes the barriers of a stage");
-    if (lane < STAGES) {
-        gt_mbarrier_init(ring.full + lane, 1);
-        gt_mbarrier_init(ring.empty + lane, RELEASES);
+#pragma unroll
+    for (int s = 0; s < STAGES; s++) {
+        gt_mbarrier_init(ring.full + s, 1);
+        gt_mbarrier_init(ring.empty + s, RELEASES);
     }
-    if (lane < 2)
-        gt_mbarrier_init(ring.turn + lane, 1);
+    if (PINGPONG)
+        for (int i = 0; i < 2; i++)
+            gt_mbarrier_init(ring.turn + i, 1);
     gt_mbarrier_publish();
-    __syncwarp();
 }
 
 /* Until the barriers are made: those of the whole cluster where its blocks write to each other's;
@@ -187,7 +186,7 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     GT_DYNAMIC_SHARED(unsigned char, shared);
     const ring ring(shared);
 
-    if (threadIdx.x < 32) {
+    if (threadIdx.x == 0) {
         make_barriers(ring);
     } else if (threadIdx.x == 32) {
         gt_tma_prefetch(&maps.map[MAP_A]);
@@ -200,7 +199,8 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     if (threadIdx.x < 128) {
         gt_registers_give<PRODUCER_REGISTERS>();
         await_barriers();
-        gt_launch_wait(); /* for copies of operands, and whatever comes before */
+        if (PACK_A || PACK_B)
+            gt_launch_wait(); /* for copies of operands */
         if (threadIdx.x == 0)
             produce_all(args, maps, ring);
         if (SPLIT == 2)
@@ -208,7 +208,8 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     } else {
         gt_registers_take<CONSUMER_REGISTERS>();
         await_barriers();
-        gt_launch_wait();
+        if (PACK_A || PACK_B)
+            gt_launch_wait();
         consume_all(args, maps, ring, (int)threadIdx.x / 128 - 1);
     }
     if (CLUSTER > 1 || SPLIT == 2) /* a block's memory is its neighbours' until they are done */

@@ -44,11 +44,16 @@ GT_DEVICE constexpr int box_width(int extent)
 constexpr int A_BYTES = BM * 128, B_BYTES = BN * 128;
 constexpr int PIECE_BYTES = A_BYTES + B_BYTES, STAGE_BYTES = DEPTH * PIECE_BYTES;
 
-/* A slice: SLICE_WIDTH bytes of each of a consumer's rows, swizzled by as much. */
+/* A slice: SLICE_WIDTH bytes of each of a consumer's rows, swizzled by as much. They are as wide as
+ * fits: the last one overlaps the one before it where that is no divisor. Where C is read it is
+ * one, because C may be D and what the slice before stored must not be read again. */
 constexpr int TILE_ROW = BN * (int)sizeof(stored_type);
-constexpr int SLICE_WIDTH = TILE_ROW % 128 == 0 ? 128 : TILE_ROW % 64 == 0 ? 64 : 32;
+constexpr int SLICE_WIDTH = TILE_ROW % 128 == 0 || (TILE_ROW > 128 && !READ_C) ? 128
+                            : TILE_ROW % 64 == 0 || (TILE_ROW > 64 && !READ_C) ? 64
+                                                                              : 32;
 constexpr int SLICE_COLUMNS = SLICE_WIDTH / (int)sizeof(stored_type);
 constexpr int SLICE_BYTES = ROWS * SLICE_WIDTH;
+constexpr int SLICES = (BN + SLICE_COLUMNS - 1) / SLICE_COLUMNS;
 constexpr int BUFFERS = STORE > 0 ? STORE : 1; /* of slices, in use with STORE > 0 */
 static_assert(TILE_ROW % 32 == 0, "slices are at least 32 bytes wide");
 
