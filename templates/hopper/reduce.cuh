@@ -75,41 +75,57 @@ GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2
     }
 }
 
-constexpr int MOST_SPLITS = 8; /* blocks of a cluster */
+constexpr int TOGETHER = 4; /* runs of four sums that a thread adds up at a time: loads in flight */
 
-/* Adds up what the blocks of all parts of the depth left at `own`: the loads first, because each
- * takes as long as hundreds of additions. */
-GT_DEVICE void add_parts(sum_type *total, const sum_type *own, int splits)
+/* Loads what the block of part `split` left at `own`. */
+GT_DEVICE gt_run<sum_type, 4> load_four(const sum_type *own, int split, int own_split)
 {
-    float there[MOST_SPLITS][4] = {};
+    gt_run<sum_type, 4> there;
+    float bits[4];
+    if (split == own_split)
+        return gt_load_run<sum_type, 4>(own);
+    gt_cluster_load<4>(bits, (const float *)own, (unsigned)(split * CLUSTER + cluster_place()));
 #pragma unroll
-    for (int split = 0; split < MOST_SPLITS; split++)
-        if (split < splits)
-            gt_cluster_load<4>(there[split], (const float *)own,
-                               (unsigned)(split * CLUSTER + cluster_place()));
-#pragma unroll
-    for (int split = 0; split < MOST_SPLITS; split++)
-#pragma unroll
-        for (int i = 0; i < 4; i++) { /* beyond the last part: zeros */
-            const gt_run<float, 1> bits = {__float_as_uint(there[split][i])};
-            total[i] += ((const gt_run<sum_type, 1> &)bits).at[0];
-        }
+    for (int i = 0; i < 4; i++) {
+        const gt_run<float, 1> as_float = {__float_as_uint(bits[i])};
+        there.at[i] = ((const gt_run<sum_type, 1> &)as_float).at[0];
+    }
+    return there;
 }
 
 /* The consumers finish the block's rows of the tile. */
 GT_DEVICE void gather(const gt_args &args, const ring &ring, const work &work)
 {
+    constexpr int across = BN / 4, threads = CONSUMERS * 128;
     const gt_typed_output output = gt_typed_output_of(args, work.batch);
-    const int all = (int)min((long long)BM, args.m - work.row); /* may be none */
+    const int all = (int)min((long long)BM, args.m - work.row); /* rows; may be none */
     const int rows = (all + SPLITS - 1) / SPLITS, first = work.split * rows;
+    const int count = min(rows, all - first) * across; /* runs of four */
 
-    for (int e = (int)threadIdx.x - 128; e < rows * BN / 4; e += CONSUMERS * 128) {
-        const int row = first + e / (BN / 4), column = e % (BN / 4) * 4;
-        const sum_type *own = (const sum_type *)ring.stages + row * SUMS_ROW + column;
-        sum_type total[4] = {};
-        if (row >= all)
-            break;
-        add_parts(total, own, SPLITS);
-        store_four(output, (long long)work.row + row, (long long)work.column + column, total);
+    for (int begin = (int)threadIdx.x - 128; begin < count; begin += TOGETHER * threads) {
+        sum_type total[TOGETHER][4] = {};
+#pragma unroll 1
+        for (int split = 0; split < SPLITS; split++) {
+            gt_run<sum_type, 4> there[TOGETHER] = {};
+#pragma unroll
+            for (int i = 0; i < TOGETHER; i++) {
+                const int e = begin + i * threads, row = first + e / across;
+                const sum_type *own = (const sum_type *)ring.stages + row * SUMS_ROW + e % across * 4;
+                if (e < count)
+                    there[i] = load_four(own, split, work.split);
+            }
+#pragma unroll
+            for (int i = 0; i < TOGETHER; i++)
+#pragma unroll
+                for (int j = 0; j < 4; j++)
+                    total[i][j] += there[i].at[j];
+        }
+#pragma unroll
+        for (int i = 0; i < TOGETHER; i++) {
+            const int e = begin + i * threads;
+            if (e < count)
+                store_four(output, (long long)work.row + first + e / across,
+                           (long long)work.column + e % across * 4, total[i]);
+        }
     }
 }
