@@ -44,7 +44,7 @@ GT_DEVICE unsigned column_ranks()
  * to rows that nobody stores. */
 GT_DEVICE unsigned stage_bytes(const gt_args &args)
 {
-    const int rows = (int)gt_cdiv(min(args.m, (long long)BM), 8) * 8;
+    const int rows = (min((int)args.m, BM) + 7) / 8 * 8;
     return A_ALONG_MN || CLUSTER_N > 1 ? STAGE_BYTES : DEPTH * (rows * 128 + B_BYTES);
 }
 

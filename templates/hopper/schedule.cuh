@@ -11,6 +11,14 @@ struct work {
     int steps; /* stages; at least one, which is all zeros where there is nothing */
 };
 
+/* Parts of size `part` that cover `whole`: TMA counts in 32 bits. */
+GT_DEVICE constexpr unsigned parts_of(unsigned whole, unsigned part)
+{
+    return (whole + part - 1) / part;
+}
+
+/* The first loads wait for these numbers, and their instructions come from memory at that time: a
+ * division costs as much as a load, so that the common cases do without. */
 struct schedule {
     unsigned rows, columns, tiles; /* clusters of tiles; work in all */
     unsigned first, step;          /* of the block's work */
@@ -18,39 +26,49 @@ struct schedule {
 
     GT_DEVICE schedule(const gt_args &args)
     {
-        rows = (unsigned)gt_cdiv(args.m, BM * CLUSTER_M);
-        columns = (unsigned)gt_cdiv(args.n, BN * CLUSTER_N);
+        const unsigned cluster = SPLIT == 2 ? (unsigned)SPLITS * CLUSTER : CLUSTER;
+        rows = parts_of((unsigned)args.m, BM * CLUSTER_M);
+        columns = parts_of((unsigned)args.n, BN * CLUSTER_N);
         tiles = rows * columns * (unsigned)args.batch * (SPLIT == 1 ? (unsigned)SPLITS : 1u);
-        first = blockIdx.x / (unsigned)(SPLIT == 2 ? SPLITS * CLUSTER : CLUSTER);
-        step = gridDim.x / (unsigned)(SPLIT == 2 ? SPLITS * CLUSTER : CLUSTER);
+        first = blockIdx.x / cluster;
+        step = gridDim.x / cluster;
         depth = (int)gt_depth(args);
-        part = (int)gt_cdiv(depth, BK);
+        part = (int)parts_of((unsigned)depth, BK);
         if (SPLIT)
-            part = (int)(((unsigned)part + (unsigned)SPLITS - 1) / (unsigned)SPLITS);
+            part = (int)parts_of((unsigned)part, (unsigned)SPLITS);
+    }
+
+    GT_DEVICE void place(const gt_args &args, work &work, unsigned within) const
+    {
+        const unsigned outer = ORDER ? columns : rows, inner = ORDER ? rows : columns;
+        gt_tile tile = {0, within};
+        if (outer > 1)
+            tile = gt_raster(within, outer, inner, GROUP);
+        const int down = (int)(ORDER ? tile.column : tile.row);
+        const int across = (int)(ORDER ? tile.row : tile.column);
+        work.row = (down * CLUSTER_M + cluster_row()) * BM;
+        work.column = (across * CLUSTER_N + cluster_column()) * BN;
     }
 
     GT_DEVICE work work_of(const gt_args &args, unsigned index) const
     {
-        const unsigned tiles_of_plane = rows * columns;
-        /* A division takes as long as a load: the first tiles do without. */
-        unsigned plane = index < tiles_of_plane ? 0 : index / tiles_of_plane;
-        unsigned within = index - plane * tiles_of_plane;
-        gt_tile tile = {0, within};
-        if ((ORDER ? columns : rows) > 1)
-            tile = ORDER ? gt_raster(within, columns, rows, GROUP)
-                         : gt_raster(within, rows, columns, GROUP);
-        int down = (int)(ORDER ? tile.column : tile.row);
-        int across = (int)(ORDER ? tile.row : tile.column);
+        const unsigned of_plane = rows * columns;
+        const unsigned plane = index < of_plane ? 0 : index / of_plane;
         work work;
 
-        work.row = (down * CLUSTER_M + cluster_row()) * BM;
-        work.column = (across * CLUSTER_N + cluster_column()) * BN;
-        work.split = SPLIT == 1 ? (int)(plane % SPLITS) : SPLIT == 2 ? (int)gt_cluster_rank() / CLUSTER : 0;
-        work.batch = SPLIT == 1 ? (int)(plane / SPLITS) : (int)plane;
+        place(args, work, index - plane * of_plane);
+        work.batch = (int)plane;
+        work.split = SPLIT == 2 ? (int)gt_cluster_rank() / CLUSTER : 0;
+        if (SPLIT == 1) {
+            work.batch = plane < (unsigned)SPLITS ? 0 : (int)(plane / (unsigned)SPLITS);
+            work.split = (int)plane - work.batch * SPLITS;
+        }
         work.k = work.split * part * BK;
-        work.steps = min(part, (int)gt_cdiv(depth - work.k, BK));
+        work.steps = part;
+        if (SPLIT && depth - work.k < part * BK)
+            work.steps = (depth - work.k + BK - 1) / BK;
         if (work.steps <= 0) { /* TMA loads zeros without reading anything */
-            work.k = (int)gt_cdiv(args.k, BK) * BK;
+            work.k = (int)parts_of((unsigned)args.k, BK) * BK;
             work.steps = 1;
         }
         return work;
