@@ -194,8 +194,6 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     }
     if (CLUSTER > 1)
         gt_cluster_arrive();
-    if (SPLIT == 1)
-        gt_launch_next(); /* `reduce`, whose blocks come as soon as these ones leave room */
     if (threadIdx.x < 128) {
         gt_registers_give<PRODUCER_REGISTERS>();
         await_barriers();

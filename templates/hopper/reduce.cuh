@@ -12,10 +12,9 @@ GT_DEVICE void store_four(const gt_typed_output &output, long long row, long lon
 /* ---- SPLIT 1: by a launch of its own; a thread takes four columns of a row ---- */
 #if SPLIT == 1
 
-constexpr int REDUCE_THREADS = 64; /* few, so that small results keep many SMs busy */
-constexpr int REDUCE_LOADS = 8;    /* in flight for a thread */
+constexpr int REDUCE_THREADS = 256;
 
-GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)
+GT_KERNEL_BOUNDS(reduce, 256, 1)
 {
     const long long across = gt_cdiv(args.n, 4);
     const long long index = blockIdx.x * (long long)REDUCE_THREADS + threadIdx.x;
@@ -26,22 +25,15 @@ GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)
 
     const int batch = (int)(row / args.m);
     const sum_type *from = partial_sums(args, batch, 0) + row % args.m * partial_row(args) + column;
-    const long long part = args.m * partial_row(args);
-    sum_type total[4] = {};
-    for (int split = 0; split < SPLITS; split += REDUCE_LOADS, from += REDUCE_LOADS * part) {
-        gt_run<sum_type, 4> more[REDUCE_LOADS] = {};
+    gt_run<sum_type, 4> total = gt_load_run_global<sum_type, 4>(from);
+    for (int split = 1; split < SPLITS; split++) {
+        from += args.m * partial_row(args);
+        const gt_run<sum_type, 4> more = gt_load_run_global<sum_type, 4>(from);
 #pragma unroll
-        for (int i = 0; i < REDUCE_LOADS; i++)
-            if (split + i < SPLITS) /* not through the read-only path, where loads may move up
-                                     * before the wait: the launch before is still writing then */
-                more[i] = gt_load_run<sum_type, 4>(from + i * part);
-#pragma unroll
-        for (int i = 0; i < REDUCE_LOADS; i++)
-#pragma unroll
-            for (int j = 0; j < 4; j++)
-                total[j] += more[i].at[j];
+        for (int i = 0; i < 4; i++)
+            total.at[i] += more.at[i];
     }
-    store_four(gt_typed_output_of(args, batch), row % args.m, column, total);
+    store_four(gt_typed_output_of(args, batch), row % args.m, column, total.at);
 }
 
 #endif
@@ -77,22 +69,6 @@ GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2
 
 constexpr int TOGETHER = 4; /* runs of four sums that a thread adds up at a time: loads in flight */
 
-/* Loads what the block of part `split` left at `own`. */
-GT_DEVICE gt_run<sum_type, 4> load_four(const sum_type *own, int split, int own_split)
-{
-    gt_run<sum_type, 4> there;
-    float bits[4];
-    if (split == own_split)
-        return gt_load_run<sum_type, 4>(own);
-    gt_cluster_load<4>(bits, (const float *)own, (unsigned)(split * CLUSTER + cluster_place()));
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const gt_run<float, 1> as_float = {__float_as_uint(bits[i])};
-        there.at[i] = ((const gt_run<sum_type, 1> &)as_float).at[0];
-    }
-    return there;
-}
-
 /* The consumers finish the block's rows of the tile. */
 GT_DEVICE void gather(const gt_args &args, const ring &ring, const work &work)
 {
@@ -103,22 +79,28 @@ GT_DEVICE void gather(const gt_args &args, const ring &ring, const work &work)
     const int count = min(rows, all - first) * across; /* runs of four */
 
     for (int begin = (int)threadIdx.x - 128; begin < count; begin += TOGETHER * threads) {
+        const float *own[TOGETHER];
         sum_type total[TOGETHER][4] = {};
+#pragma unroll
+        for (int i = 0; i < TOGETHER; i++) {
+            const int e = min(begin + i * threads, count - 1); /* no branch between the loads */
+            const int row = first + e / across, column = e % across * 4;
+            own[i] = (const float *)ring.stages + row * SUMS_ROW + column;
+        }
 #pragma unroll 1
         for (int split = 0; split < SPLITS; split++) {
-            gt_run<sum_type, 4> there[TOGETHER] = {};
+            const unsigned rank = (unsigned)(split * CLUSTER + cluster_place());
+            float there[TOGETHER][4];
 #pragma unroll
-            for (int i = 0; i < TOGETHER; i++) {
-                const int e = begin + i * threads, row = first + e / across;
-                const sum_type *own = (const sum_type *)ring.stages + row * SUMS_ROW + e % across * 4;
-                if (e < count)
-                    there[i] = load_four(own, split, work.split);
-            }
+            for (int i = 0; i < TOGETHER; i++)
+                gt_cluster_load<4>(there[i], own[i], rank);
 #pragma unroll
             for (int i = 0; i < TOGETHER; i++)
 #pragma unroll
-                for (int j = 0; j < 4; j++)
-                    total[i][j] += there[i].at[j];
+                for (int j = 0; j < 4; j++) {
+                    const gt_run<float, 1> bits = {__float_as_uint(there[i][j])};
+                    total[i][j] += ((const gt_run<sum_type, 1> &)bits).at[0];
+                }
         }
 #pragma unroll
         for (int i = 0; i < TOGETHER; i++) {
