@@ -67,7 +67,11 @@ LIB_SRC := \
 	src/resident_fill.c \
 	src/verify.c \
 	src/verify_bound.c \
+	src/sources.c \
+	src/calibrate.c \
+	src/calibration.c \
 	src/bench.c \
+	src/bench_final.c \
 	src/bench_time.c \
 	src/baseline.c \
 	src/throttle.c \
@@ -77,6 +81,7 @@ LIB_SRC := \
 	db/store_open.c \
 	db/store_lock.c \
 	db/store_migrate.c \
+	db/store_calibration.c \
 	db/store_rows.c \
 	db/store_trials.c \
 	db/store_merge.c \
@@ -105,6 +110,7 @@ TUNE_SRC := \
 	tuner/sweep_record.c \
 	tuner/sweep_drift.c \
 	tuner/sweep_finals.c \
+	tuner/sweep_contests.c \
 	tuner/space.c \
 	tuner/space_walk.c \
 	tuner/space_order.c \
@@ -135,14 +141,21 @@ TUNE_SRC := \
 	tuner/leaders.c \
 	tuner/hints.c \
 	tuner/climb.c \
+	tuner/costs.c \
+	tuner/design.c \
+	tuner/walkers.c \
 	tuner/agents.c \
 	tuner/progress.c \
 	tuner/evaluator_predict.c \
 	tuner/evaluator_replay.c \
 	tuner/options.c \
 	tuner/cmd_bench.c \
+	tuner/cmd_bench_report.c \
 	tuner/cmd_csv.c \
 	tuner/cmd_doctor.c \
+	tuner/cmd_calibrate.c \
+	tuner/cmd_predictor.c \
+	tuner/quality.c \
 	tuner/cmd_export.c \
 	tuner/cmd_json.c \
 	tuner/cmd_ladder.c \
@@ -185,6 +198,7 @@ TESTS := \
 	tests/unit/test_t1.c \
 	tests/unit/test_strategy.c \
 	tests/unit/test_surrogate.c \
+	tests/unit/test_costs.c \
 	tests/unit/test_progress.c \
 	tests/unit/test_options.c \
 	tests/unit/test_cmd_csv.c \
@@ -193,9 +207,12 @@ TESTS := \
 	tests/unit/test_lock.c \
 	tests/unit/test_compile_pool.c \
 	tests/unit/test_evaluator_cuda.c \
+	tests/unit/test_evaluator_cuda_faults.c \
 	tests/unit/test_store.c \
 	tests/unit/test_store_open.c \
 	tests/unit/test_store_merge.c \
+	tests/unit/test_calibration.c \
+	tests/unit/test_quality.c \
 	tests/unit/test_store_faults.c \
 	tests/unit/test_store_nomem.c \
 	tests/unit/test_table.c \
@@ -207,6 +224,7 @@ TESTS := \
 	tests/unit/test_expr_random.c \
 	tests/unit/test_problem.c \
 	tests/unit/test_kernel.c \
+	tests/unit/test_kernel_geometry.c \
 	tests/unit/test_nomem.c \
 	tests/unit/test_kernel_json.c \
 	tests/unit/test_kernel_maps.c \
@@ -278,7 +296,7 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
-$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h
+$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
@@ -314,8 +332,8 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c tests/gpu/gpu_fixture.h $(BUILD)/libtuner.a
 # A CUDA driver, compiler, cuBLASLt and NVML for tests without a GPU (tests/faults/stub_*.c).
 STUBS := $(addprefix $(BUILD)/stub/,libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
 STUB_CFLAGS = $(filter-out -MMD -MP,$(GT_CFLAGS)) -O3 -shared
-$(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_gemm.c \
-		$(BUILD)/stub/stub_proof.o
+$(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_launch.c \
+		tests/faults/stub_gemm.c $(BUILD)/stub/stub_proof.o
 $(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
 $(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c
 $(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_nvml.c
@@ -357,7 +375,7 @@ tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
-EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c machine_async.c machine_wgmma.c numbers.c operands.c tensor_maps.c \
+EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c machine_calls.c machine_async.c machine_wgmma.c numbers.c operands.c tensor_maps.c \
              execute.c sample.c)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \

@@ -148,6 +148,15 @@ CREATE TABLE tie (
     PRIMARY KEY (device, problem, warm_l2, kernel, point)
 ) STRICT, WITHOUT ROWID;
 
+-- What a device reaches, measured by `tune doctor --calibrate`: the latest of each figure.
+CREATE TABLE calibration (
+    device INTEGER NOT NULL REFERENCES device (id),
+    figure TEXT NOT NULL CHECK (figure <> ''),        -- a name of GT_CALIBRATION_MAP (src/calibrate.h)
+    value REAL NOT NULL CHECK (value > 0),            -- in the unit given there
+    at INTEGER NOT NULL,
+    PRIMARY KEY (device, figure)
+) STRICT, WITHOUT ROWID;
+
 -- Facts about an exported copy: 'digest' (of its winners), 'exported'.  Empty in a live database.
 CREATE TABLE meta (
     key TEXT PRIMARY KEY,

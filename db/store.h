@@ -7,6 +7,7 @@
 #define GT_STORE_H
 
 #include "../src/bench.h"
+#include "../src/calibrate.h"
 #include "../src/device.h"
 #include "../src/kernel.h"
 #include "../src/trial.h"
@@ -83,6 +84,32 @@ int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
  */
 int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const char *const *kernel,
                  const char *const *point, size_t count, struct gt_err *err);
+
+/* *last: whether the latest ok measured trial of the key's problem, device and L2 mode is one of a
+ * final: nothing was measured since. */
+int gt_store_final_is_last(struct gt_store *store, const struct gt_trial_key *key, bool *last,
+                           struct gt_err *err);
+
+/* What the device reaches: each figure that was measured takes the place of an earlier one. */
+int gt_store_put_calibration(struct gt_store *store, const struct gt_device *device,
+                             const struct gt_calibration *calibration, struct gt_err *err);
+
+/* Visits devices (those of the cc, or all: 0) that were calibrated, the latest first. */
+struct gt_calibrated {
+    const char *device; /* "NVIDIA H200" */
+    int cc, sms;
+    const char *date; /* of its latest figure */
+    struct gt_calibration calibration;
+};
+typedef int gt_calibrated_visit(void *context, const struct gt_calibrated *calibrated,
+                                struct gt_err *err);
+int gt_store_calibrated(struct gt_store *store, int cc, gt_calibrated_visit *visit, void *context,
+                        struct gt_err *err);
+
+/* Replaces the device's facts by the latest figures of a device of the same name or, for a profile,
+ * of one that it is of ("H200 (profile)": "NVIDIA H200" with as many SMs). */
+int gt_store_apply_calibration(struct gt_store *store, struct gt_device *device,
+                               struct gt_err *err);
 
 /* One line of every export and of the winner view. */
 struct gt_row {

@@ -199,6 +199,29 @@ static int stored_digest(struct gt_store *store, char hex[GT_DIGEST_HEX], struct
     return code;
 }
 
+static int check_winners(const struct gt_store *store, const char *expected, const char *found,
+                         struct gt_err *err)
+{
+    if (!*expected || strcmp(expected, found) == 0)
+        return GT_OK;
+    return gt_err_set(err, GT_EDB,
+                      "%s is damaged: its winners do not match its digest; export it again",
+                      store->path);
+}
+
+int gt_store_check_digest(struct gt_store *store, struct gt_err *err)
+{
+    char expected[GT_DIGEST_HEX], found[GT_DIGEST_HEX];
+    int code = stored_digest(store, expected, err);
+
+    if (code || !*expected)
+        return code;
+    code = check_schema(store, err);
+    if (!code)
+        code = read_winners(store, NULL, NULL, found, err);
+    return code ? code : check_winners(store, expected, found, err);
+}
+
 int gt_store_winners(const char *path, gt_row_visit *visit, void *context, struct gt_err *err)
 {
     char expected[GT_DIGEST_HEX], found[GT_DIGEST_HEX];
@@ -214,10 +237,8 @@ int gt_store_winners(const char *path, gt_row_visit *visit, void *context, struc
         code = stored_digest(store, expected, err);
     if (!code)
         code = read_winners(store, visit, context, found, err);
-    if (!code && *expected && strcmp(expected, found) != 0)
-        code =
-            gt_err_set(err, GT_EDB,
-                       "%s is damaged: its winners do not match its digest; export it again", path);
+    if (!code)
+        code = check_winners(store, expected, found, err);
     gt_store_close(store);
     return code;
 }

@@ -7,7 +7,7 @@
 #include <sqlite3.h>
 
 #define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
-#define GT_STORE_VERSION     2          /* of schema.sql, at offset 60 of the file */
+#define GT_STORE_VERSION     3          /* of schema.sql, at offset 60 of the file */
 
 /* Statements of the hot path, prepared once (their text stands in store.c). */
 enum gt_store_statement {
@@ -104,6 +104,10 @@ int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migrat
 
 /* "file:PATH?QUERY" with what is special in PATH escaped; malloc'ed, NULL without memory. */
 char *gt_store_uri(const char *path, const char *query);
+
+/* Whether an exported copy still holds the winners that its digest is of: GT_EDB if not.  A live
+ * database has no digest and passes. */
+int gt_store_check_digest(struct gt_store *store, struct gt_err *err);
 
 /* Refuses a path on a network file system, where locks cannot be trusted. */
 int gt_store_check_place(const char *path, struct gt_err *err);

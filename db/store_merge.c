@@ -65,7 +65,14 @@ static const char rest_sql[] =
     " WHERE mine.device = " OURS_DEVICE " AND mine.problem = " OURS_PROBLEM
     " AND mine.warm_l2 = t.warm_l2);";
 
-/* The other database is opened by itself first: all checks of a database apply to it too. */
+static const char calibration_sql[] =
+    "INSERT INTO main.calibration (device, figure, value, at) SELECT " OURS_DEVICE
+    ", figure, value, at FROM other.calibration AS t WHERE true"
+    " ON CONFLICT (device, figure) DO UPDATE SET value = excluded.value, at = excluded.at"
+    " WHERE excluded.at > calibration.at;";
+
+/* The other database is opened by itself first: all checks of a database, and of an exported copy,
+ * apply to it too. */
 static int attach(struct gt_store *store, const char *path, struct gt_err *err)
 {
     struct gt_store *other;
@@ -76,10 +83,15 @@ static int attach(struct gt_store *store, const char *path, struct gt_err *err)
 
     if (code)
         return code;
+    code = gt_store_check_digest(other, err);
     uri = gt_store_uri(path, other->immutable ? "immutable=1" : "mode=ro");
     gt_store_close(other);
-    if (!uri)
-        return gt_err_nomem(err);
+    if (!code && !uri)
+        code = gt_err_nomem(err);
+    if (code) {
+        free(uri);
+        return code;
+    }
     if (stat(store->path, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
         ours.st_ino == theirs.st_ino)
         code = gt_err_set(err, GT_ERANGE, "%s: cannot be merged with itself", path);
@@ -113,7 +125,9 @@ static int copy(struct gt_store *store, const char *path, int64_t *rows, struct 
     if (!code)
         code = gt_store_exec(store, trials_sql, err);
     *rows = sqlite3_changes64(store->db);
-    return code ? code : gt_store_exec(store, rest_sql, err);
+    if (!code)
+        code = gt_store_exec(store, rest_sql, err);
+    return code ? code : gt_store_exec(store, calibration_sql, err);
 }
 
 int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)

@@ -1,5 +1,6 @@
 /* store_trials.c - reads trials in full, samples and costs included: what a recording of a space is
- * made from.  Part of the store: see store.h. */
+ * made from; and whether a final was the last that was measured.  Part of the store: see store.h.
+ */
 #include "store_internal.h"
 
 #include "../src/err.h"
@@ -66,6 +67,32 @@ int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
             code = visit(context, &named, err);
     }
     if (!code && result != SQLITE_DONE)
+        code = gt_store_fail(store->db, store->path, "read trials", err);
+    sqlite3_finalize(s);
+    return code;
+}
+
+int gt_store_final_is_last(struct gt_store *store, const struct gt_trial_key *key, bool *last,
+                           struct gt_err *err)
+{
+    sqlite3_stmt *s;
+    int result,
+        code = gt_store_prepare(store, &s,
+                                "SELECT stage = 3 FROM trial WHERE device = ?1 AND problem = ?2"
+                                " AND warm_l2 = ?3 AND provenance = 'measured' AND status = 'ok'"
+                                " ORDER BY at DESC, stage DESC LIMIT 1",
+                                err);
+
+    *last = false;
+    if (code)
+        return code;
+    sqlite3_bind_int64(s, 1, key->device);
+    sqlite3_bind_int64(s, 2, key->problem);
+    sqlite3_bind_int(s, 3, key->warm_l2);
+    result = sqlite3_step(s);
+    if (result == SQLITE_ROW)
+        *last = sqlite3_column_int(s, 0);
+    else if (result != SQLITE_DONE)
         code = gt_store_fail(store->db, store->path, "read trials", err);
     sqlite3_finalize(s);
     return code;

@@ -1,12 +1,13 @@
-/* bench_internal.h - what bench.c (proof and race), bench_time.c (samples, finals, canary) and
- * baseline.c (cuBLASLt) share. */
+/* bench_internal.h - what bench.c (proof and race), bench_time.c (samples, canary),
+ * bench_final.c (finals) and baseline.c (cuBLASLt) share. */
 #ifndef GT_BENCH_INTERNAL_H
 #define GT_BENCH_INTERNAL_H
 
 #include "bench.h"
 #include "verify.h"
 
-#define GT_BENCH_BATCH 64 /* launches queued before the host waits for them */
+#define GT_BENCH_BATCH    64    /* launches queued before the host waits for them */
+#define GT_BENCH_CLOCK_NS 50000 /* over which the SM clock is read */
 
 struct gt_throttle;
 struct gt_lt; /* cuBLASLt and what it answered for the problem */
@@ -61,6 +62,19 @@ struct gt_series {
 };
 int gt_bench_series(struct gt_bench *bench, const struct gt_runner *runner, int max_samples,
                     struct gt_series *series, struct gt_err *err);
+
+/* `count` launches of a runner queued at once, their microseconds, and the clock after them. */
+int gt_bench_run_batch(struct gt_bench *bench, const struct gt_runner *runner, int count, float *us,
+                       struct gt_err *err);
+/* Launches of that many microseconds to queue at once: about 20 ms of them, 4 to 32. */
+int gt_bench_batch_size(double us);
+/* SM clock of the last batch, MHz; left alone where the device does not tell. */
+int gt_bench_read_clock(struct gt_bench *bench, double *mhz, struct gt_err *err);
+/* Median and interval of the samples. */
+void gt_series_summarise(struct gt_series *series);
+/* Records the series; the detail says what held the clocks down, if NVML knows. */
+void gt_trial_take_series(struct gt_trial *trial, const struct gt_bench *bench,
+                          const struct gt_series *series, int stage);
 
 /* Empties a trial of everything a bench fills in. */
 void gt_trial_begin(struct gt_trial *trial);

@@ -21,11 +21,12 @@ struct gt_device {
     int64_t regs_sm;
     int max_threads_sm, max_blocks_sm;
     int64_t l2_bytes;
-    int64_t memory_bytes; /* total */
-    double clock_mhz;     /* sustained SM clock */
-    double memory_gbps;   /* achievable copy bandwidth, read + written, GB/s */
-    double l2_gbps;       /* achievable L2 read bandwidth, GB/s */
-    int fma_lanes;        /* FP32 FMA per clock and SM */
+    int64_t memory_bytes;             /* total */
+    double clock_mhz;                 /* sustained SM clock */
+    double memory_gbps;               /* achievable copy bandwidth, read + written, GB/s */
+    double l2_gbps;                   /* achievable L2 read bandwidth, GB/s */
+    double launch_us, next_launch_us; /* an empty kernel; each further one right behind it */
+    int fma_lanes;                    /* FP32 FMA per clock and SM */
     /* Tensor cores, per clock and SM: additions and multiplications of dense products with sums in
      * FP32 (or S32); 0: they have no such type.  f16 is bf16's, too, where there is one. */
     int tensor_tf32, tensor_f16, tensor_f8, tensor_s8;

@@ -54,6 +54,10 @@ int gt_module_load(struct gt_module **module, struct gt_gpu *gpu, const void *im
                    const struct gt_geometry *geometry, struct gt_err *err);
 void gt_module_free(struct gt_module *module); /* NULL accepted */
 
+/* Arguments as far as the problem has them: sizes, leading dimensions, strides and factors;
+ * pointers and launch parameters are left 0. */
+void gt_module_args(struct gt_args *args, const struct gt_problem *problem);
+
 /* Enqueues all launches of the geometry, in order, on the stream (NULL: the context's own).
  * GT_ERANGE: the driver refused the launch (launch_invalid, not sticky). */
 int gt_module_run(const struct gt_module *module, void *stream, const struct gt_args *args,

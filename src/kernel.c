@@ -81,8 +81,9 @@ void gt_kernel_free(struct gt_kernel *kernel)
             kernel->model.block_m, kernel->model.block_n, kernel->model.block_k,
             kernel->model.splits, kernel->model.stages, kernel->model.registers, kernel->model.fma,
             kernel->model.issue, kernel->model.shared_words, kernel->model.group, kernel->model.mma,
-            kernel->model.mma_type, kernel->model.cluster_m, kernel->model.cluster_n},
-        14);
+            kernel->model.mma_type, kernel->model.cluster_m, kernel->model.cluster_n,
+            kernel->model.prepare_read, kernel->model.prepare_write},
+        16);
     free(kernel->name);
     free(kernel->doc);
     free(kernel->path);

@@ -233,8 +233,9 @@ static int read_seed(struct gt_reader *r, const cJSON *item, size_t index)
 static int read_model(struct gt_reader *r)
 {
     static const char *const allowed[] = {
-        "block_m", "block_n",      "block_k", "splits",   "stages",    "registers", "fma", "issue",
-        "group",   "shared_words", "mma",     "mma_type", "cluster_m", "cluster_n", NULL};
+        "block_m",   "block_n",   "block_k",      "splits",        "stages", "registers",
+        "fma",       "issue",     "group",        "shared_words",  "mma",    "mma_type",
+        "cluster_m", "cluster_n", "prepare_read", "prepare_write", NULL};
     struct gt_model *model = &r->kernel->model;
     const struct {
         const char *key;
@@ -254,6 +255,8 @@ static int read_model(struct gt_reader *r)
         {"mma_type", &model->mma_type},
         {"cluster_m", &model->cluster_m},
         {"cluster_n", &model->cluster_n},
+        {"prepare_read", &model->prepare_read},
+        {"prepare_write", &model->prepare_write},
     };
     const cJSON *object;
     int rc;

@@ -273,6 +273,22 @@ void gt_module_facts(const struct gt_module *module, struct gt_module_facts *fac
     }
 }
 
+void gt_module_args(struct gt_args *args, const struct gt_problem *problem)
+{
+    *args = (struct gt_args){.m = problem->m,
+                             .n = problem->n,
+                             .k = problem->k,
+                             .lda = problem->lda,
+                             .ldb = problem->ldb,
+                             .ldc = problem->ldc,
+                             .stride_a = problem->stride_a,
+                             .stride_b = problem->stride_b,
+                             .stride_c = problem->stride_c,
+                             .batch = problem->batch,
+                             .alpha = (float)problem->alpha,
+                             .beta = (float)problem->beta};
+}
+
 /* Attributes of a launch; 0: it needs none. */
 static unsigned set_attributes(const struct launch *launch, struct gt_cu_attribute attribute[2])
 {

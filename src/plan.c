@@ -24,7 +24,7 @@ struct gt_plan {
     struct gt_gpu *gpu;
     struct gt_module *module;
     const struct gt_resolved *resolved; /* belongs to the struct gt */
-    struct gt_args args;                /* but for pointers and factors */
+    struct gt_args args;                /* without pointers; factors are those of each run */
     uintptr_t misaligned_in;            /* bits that must be 0 in a and b */
     uintptr_t misaligned_out;           /* in c, d and bias */
 };
@@ -115,19 +115,9 @@ static uintptr_t alignment_of(const struct gt_problem *p, enum gt_dtype type)
 static void fill_args(struct gt_plan *plan)
 {
     const struct gt_problem *p = &plan->resolved->problem;
-    struct gt_args *args = &plan->args;
 
-    args->m = p->m;
-    args->n = p->n;
-    args->k = p->k;
-    args->lda = p->lda;
-    args->ldb = p->ldb;
-    args->ldc = p->ldc;
-    args->stride_a = p->stride_a;
-    args->stride_b = p->stride_b;
-    args->stride_c = p->stride_c;
-    args->batch = p->batch;
-    memcpy(args->launch, plan->resolved->geometry.launch_param, sizeof(args->launch));
+    gt_module_args(&plan->args, p);
+    memcpy(plan->args.launch, plan->resolved->geometry.launch_param, sizeof(plan->args.launch));
     plan->misaligned_in = alignment_of(p, p->type) - 1;
     plan->misaligned_out = alignment_of(p, p->out) - 1;
 }

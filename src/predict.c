@@ -24,8 +24,8 @@
 #define MEMORY_LATENCY    700.0 /* cold operands: L2 miss */
 #define BLOCK_START       900.0 /* launch of a block and addresses, before its first load */
 #define L2_PORT           64.0  /* bytes an SM gets from L2 each cycle */
-#define LAUNCH_US         2.7   /* empty kernel, back to back */
-#define NEXT_LAUNCH_US    1.8   /* each further launch of the same candidate */
+#define LAUNCH_US         2.7   /* empty kernel, where it was not measured */
+#define NEXT_LAUNCH_US    1.8   /* each further launch of the same candidate, likewise */
 #define ATOMIC_SHARE      0.25  /* of the L2 bandwidth that atomic adds reach */
 #define L2_RESIDENT       0.6   /* operands below this share of L2 are read from memory once */
 #define DEFAULT_REGISTERS 64.0  /* descriptions without an estimate */
@@ -35,7 +35,7 @@
 /* A candidate in the model's terms. */
 struct shape {
     double tile_m, tile_n, tile_k, splits, stages, registers, fma, mma, mma_type, cluster_m,
-        cluster_n, issue, shared, group;
+        cluster_n, issue, shared, group, prepare_read, prepare_write;
     double blocks, threads, warps, shared_bytes;
     double tiles_m, tiles_n;
     double slices; /* groups of warps of a block that divide the k steps of a tile between them */
@@ -138,6 +138,8 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
         {model->mma_type, 1, 0, &shape->mma_type},
         {model->cluster_m, 1, 1, &shape->cluster_m},
         {model->cluster_n, 1, 1, &shape->cluster_n},
+        {model->prepare_read, 1, 0, &shape->prepare_read},
+        {model->prepare_write, 1, 0, &shape->prepare_write},
     };
     double outputs = (double)problem->m * (double)problem->n * (double)problem->batch;
 
@@ -257,7 +259,17 @@ static double operand_bytes(const struct shape *shape, const struct gt_problem *
     return at_least(fmin(traffic, every), once);
 }
 
-/* Time to bring partial results together when k is split. */
+/* Time of the launches that come first: what they write stays in L2 if it fits. */
+static double prepare_us(const struct shape *shape, const struct gt_device *device)
+{
+    bool fits = shape->prepare_write <= L2_RESIDENT * (double)device->l2_bytes;
+
+    return (shape->prepare_read / device->memory_gbps +
+            shape->prepare_write / (fits ? device->l2_gbps : device->memory_gbps)) *
+           1e-3;
+}
+
+/* Time to bring partial results together when k is split; workspace: bytes of them. */
 static double reduction_us(const struct shape *shape, const struct gt_problem *problem,
                            const struct gt_device *device, double workspace)
 {
@@ -273,6 +285,14 @@ static double reduction_us(const struct shape *shape, const struct gt_problem *p
            (ATOMIC_SHARE * device->l2_gbps * 1e3);
 }
 
+static double launches_us(const struct gt_device *device, const struct gt_geometry *geometry)
+{
+    double one = device->launch_us > 0 ? device->launch_us : LAUNCH_US;
+    double next = device->next_launch_us > 0 ? device->next_launch_us : NEXT_LAUNCH_US;
+
+    return one + next * ((double)geometry->launches - 1);
+}
+
 static void name_bound(struct gt_prediction *prediction)
 {
     const struct {
@@ -281,7 +301,7 @@ static void name_bound(struct gt_prediction *prediction)
     } part[] = {
         {"compute", prediction->compute_us}, {"l2", prediction->l2_us},
         {"memory", prediction->memory_us},   {"reduction", prediction->reduction_us},
-        {"launch", prediction->launch_us},
+        {"launch", prediction->launch_us},   {"prepare", prediction->prepare_us},
     };
     size_t best = 0;
 
@@ -331,12 +351,14 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
     prediction->memory_us =
         (operand_bytes(&shape, problem, device) + output * (problem->beta != 0 ? 2 : 1)) /
         (device->memory_gbps * 1e3);
+    prediction->prepare_us = prepare_us(&shape, device);
     prediction->reduction_us =
-        reduction_us(&shape, problem, device, (double)geometry->workspace_bytes);
-    prediction->launch_us = LAUNCH_US + NEXT_LAUNCH_US * ((double)geometry->launches - 1);
+        reduction_us(&shape, problem, device,
+                     at_least((double)geometry->workspace_bytes - shape.prepare_write, 0));
+    prediction->launch_us = launches_us(device, geometry);
     prediction->us =
         soften4(prediction->compute_us, soften4(prediction->l2_us, prediction->memory_us)) +
-        prediction->reduction_us + prediction->launch_us;
+        prediction->prepare_us + prediction->reduction_us + prediction->launch_us;
     name_bound(prediction);
     return GT_OK;
 }

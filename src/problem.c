@@ -213,6 +213,23 @@ int gt_problem_alignment(const struct gt_problem *problem, enum gt_operand opera
     return (int)(offsets & -offsets); /* the lowest bit set in any of them */
 }
 
+double gt_problem_traffic(const struct gt_problem *problem)
+{
+    double bytes = 0;
+
+    for (int i = GT_OPERAND_A; i <= GT_OPERAND_C; i++) {
+        enum gt_operand operand = (enum gt_operand)i;
+        double matrix =
+            (double)gt_problem_rows(problem, operand) * (double)gt_problem_cols(problem, operand);
+        double times = gt_problem_stride(problem, operand) ? (double)problem->batch : 1;
+
+        if (operand == GT_OPERAND_C && problem->beta != 0)
+            times *= 2;
+        bytes += matrix * times * gt_dtype_size(gt_problem_dtype(problem, operand));
+    }
+    return bytes;
+}
+
 double gt_problem_flops(const struct gt_problem *problem)
 {
     return 2.0 * (double)problem->m * (double)problem->n * (double)problem->k *

@@ -1,4 +1,4 @@
-/* proof.c - stage: compiles and launches the device kernels of templates/proof. */
+/* proof.c - stage: the device kernels of templates/proof as calls. */
 #include "proof.h"
 
 #include <math.h>
@@ -6,11 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache.h"
-#include "compile.h"
 #include "err.h"
 #include "problem.h"
-#include "strbuf.h"
+#include "sources.h"
 
 enum {
 #define PROOF_ENUM(name, entry, type) KERNEL_##name,
@@ -33,69 +31,12 @@ struct gt_proof {
     int64_t blocks; /* that fill the device a few times over */
 };
 
-/* The sources one after the other, so that the cubin's key covers all of them. */
-static int read_source(struct gt_strbuf *source, const char *data_dir, struct gt_err *err)
-{
-    static const char *const files[] = {
-        "common/args.h",      "common/platform.cuh", "common/types.cuh",
-        "proof/args.h",       "proof/device.cuh",    "proof/fill.cu",
-        "proof/reference.cu", "proof/check.cu",      "proof/clock.cu"};
-    struct gt_strbuf path = GT_STRBUF_INIT;
-    int rc = GT_OK;
-
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files) && !rc; i++) {
-        gt_strbuf_reset(&path);
-        gt_strbuf_addf(&path, "%s/templates/%s", data_dir, files[i]);
-        gt_strbuf_addf(source, "#line 1 \"templates/%s\"\n", files[i]);
-        rc = gt_strbuf_check(&path, err);
-        if (!rc)
-            rc = gt_strbuf_add_file(source, path.text, err);
-    }
-    gt_strbuf_release(&path);
-    return rc ? rc : gt_strbuf_check(source, err);
-}
-
-/* From the cache, or compiled and put there; a cache that cannot be written to is not needed. */
-static int get_binary(struct gt_binary *binary, struct gt_nvrtc *nvrtc, const char *cache_dir,
-                      const struct gt_compile_request *request, struct gt_err *err)
-{
-    char key[GT_DIGEST_HEX];
-    int rc = gt_cache_key(key, NULL, request, gt_nvrtc_version(nvrtc), err);
-
-    if (rc || (cache_dir && gt_cache_load(cache_dir, key, binary, NULL) == GT_OK))
-        return rc;
-    rc = gt_compile(nvrtc, request, binary, err);
-    if (!rc && cache_dir)
-        gt_cache_save(cache_dir, key, binary, NULL);
-    return rc;
-}
-
-static int load_program(struct gt_proof *proof, struct gt_nvrtc *nvrtc, const char *data_dir,
-                        const char *cache_dir, struct gt_err *err)
-{
-    const struct gt_device *device = gt_gpu_device(proof->gpu);
-    struct gt_strbuf source = GT_STRBUF_INIT, include = GT_STRBUF_INIT;
-    struct gt_compile_request request = {
-        .name = "templates/proof", .arch = device->cc, .device_cc = device->cc};
-    struct gt_binary binary = {0};
-    int rc = read_source(&source, data_dir, err);
-
-    gt_strbuf_addf(&include, "%s/templates", data_dir);
-    if (!rc)
-        rc = gt_strbuf_check(&include, err);
-    request.source = source.text;
-    request.include_dir = include.text;
-    if (!rc)
-        rc = get_binary(&binary, nvrtc, cache_dir, &request, err);
-    if (!rc)
-        rc = gt_program_load(&proof->program, proof->gpu, binary.image, entries, KERNELS, err);
-    if (rc)
-        rc = gt_err_prefix(err, rc, "the kernels of templates/proof");
-    gt_binary_release(&binary);
-    gt_strbuf_release(&include);
-    gt_strbuf_release(&source);
-    return rc;
-}
+static const struct gt_sources sources = {
+    .name = "templates/proof",
+    .file = {"common/args.h", "common/platform.cuh", "common/types.cuh", "proof/args.h",
+             "proof/device.cuh", "proof/fill.cu", "proof/reference.cu", "proof/check.cu",
+             "proof/clock.cu"},
+};
 
 int gt_proof_open(struct gt_proof **proof, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
                   const char *data_dir, const char *cache_dir, struct gt_err *err)
@@ -108,7 +49,8 @@ int gt_proof_open(struct gt_proof **proof, struct gt_gpu *gpu, struct gt_nvrtc *
         return gt_err_nomem(err);
     opened->gpu = gpu;
     opened->blocks = (int64_t)gt_gpu_device(gpu)->sms * 16;
-    rc = load_program(opened, nvrtc, data_dir, cache_dir, err);
+    rc = gt_program_build(&opened->program, gpu, nvrtc, data_dir, cache_dir, &sources, entries,
+                          KERNELS, err);
     if (!rc)
         rc = gt_gpu_alloc(gpu, &opened->results, sizeof(opened->fetched), err);
     if (rc) {

@@ -214,27 +214,10 @@ int gt_resident_flush(const struct gt_resident *resident, struct gt_err *err)
 
 /* ---- arguments ---- */
 
-static void common_args(const struct gt_problem *p, struct gt_args *args)
-{
-    memset(args, 0, sizeof(*args));
-    args->m = p->m;
-    args->n = p->n;
-    args->k = p->k;
-    args->lda = p->lda;
-    args->ldb = p->ldb;
-    args->ldc = p->ldc;
-    args->stride_a = p->stride_a;
-    args->stride_b = p->stride_b;
-    args->stride_c = p->stride_c;
-    args->batch = p->batch;
-    args->alpha = (float)p->alpha;
-    args->beta = (float)p->beta;
-}
-
 void gt_resident_case(const struct gt_resident *resident, const struct gt_case *item,
                       struct gt_args *args)
 {
-    common_args(&item->problem, args);
+    gt_module_args(args, &item->problem);
     args->a = item->a.span.data;
     args->b = item->b.span.data;
     args->d = item->d.span.data;
@@ -248,7 +231,7 @@ void gt_resident_args(const struct gt_resident *resident, int set, int result, s
 {
     const struct gt_set *in = &resident->set[set];
 
-    common_args(&resident->problem, args);
+    gt_module_args(args, &resident->problem);
     args->a = in->a.span.data;
     args->b = in->b.span.data;
     args->d = resident->result[result].span.data;

@@ -73,6 +73,16 @@ int gt_paired_compare(const float *x, const float *y, int n)
     return hi < 1 ? -1 : lo > 1 ? 1 : 0;
 }
 
+double gt_paired_ratio(const float *x, const float *y, int n)
+{
+    float ratio[MAX_VALUES];
+
+    assert(n >= 1 && n <= MAX_VALUES);
+    for (int i = 0; i < n; i++)
+        ratio[i] = x[i] / y[i];
+    return gt_median(ratio, n);
+}
+
 uint64_t gt_random_next(struct gt_random *random)
 {
     uint64_t z = random->state += 0x9e3779b97f4a7c15u;

@@ -300,9 +300,13 @@ static int load_file(struct gt_table *table, const char *path, struct gt_err *er
     const struct gt_table_chunk *chunk = table->chunk;
     const size_t rows = table->rows;
     char magic[16] = "";
-    FILE *file = fopen(path, "re");
+    struct stat status;
+    FILE *file;
     int code;
 
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) /* nobody may write into a pipe */
+        return gt_err_set(err, GT_EDB, "%s: neither a file nor a folder of tables", path);
+    file = fopen(path, "re");
     if (!file)
         return gt_err_set(err, GT_EIO, "%s: cannot open the table: %s", path, strerror(errno));
     if (fread(magic, 1, sizeof(magic), file) < sizeof(magic))
@@ -363,7 +367,5 @@ int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err)
         return gt_err_set(err, GT_EDB, "%s: cannot open the table: %s", path, strerror(errno));
     if (S_ISDIR(status.st_mode))
         return load_folder(table, path, err);
-    if (!S_ISREG(status.st_mode))
-        return gt_err_set(err, GT_EDB, "%s: neither a file nor a folder of tables", path);
     return load_file(table, path, err);
 }

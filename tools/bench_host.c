@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ARCH      90 /* of the profile used throughout */
+#define ARCH      90 /* of the profile used but for spaces */
 #define EVALS     2000000
 #define PREDICTED 200000
 #define COMMITS   200
@@ -55,44 +55,89 @@ static void figure(const char *name, double value, const char *unit, const char 
     fflush(stdout);
 }
 
-static int bench_space(struct bench *bench, const char *text)
+/* The valid points of one kernel; *seconds grows by what they cost, and stays for a kernel that has
+ * none for the problem. */
+static int bench_kernel_space(struct bench *bench, const struct gt_kernel *kernel,
+                              const struct gt_problem *problem, const struct gt_device *device,
+                              double *seconds)
+{
+    char name[96], remark[160], text[GT_PROBLEM_TEXT_MAX];
+    double begin = cpu(), took;
+    struct gt_space space;
+    int rc = gt_space_init(&space, kernel, problem, device, 0, &bench->err);
+
+    took = cpu() - begin;
+    *seconds += took;
+    if (rc)
+        return rc == GT_ERANGE ? GT_OK : rc;
+    gt_problem_format(problem, text);
+    snprintf(name, sizeof(name), "space sm_%d %s", device->cc, kernel->name);
+    snprintf(remark, sizeof(remark), "%s: %.4g valid of %.4g, %.3g of the product/s", text,
+             space.valid, space.cross_product, space.cross_product / took);
+    figure(name, took, "s CPU", remark);
+    gt_space_release(&space);
+    return GT_OK;
+}
+
+/* The spaces that a sweep of the problem enumerates before it begins, and their sum. */
+static int bench_spaces(struct bench *bench, const char *text, int cc)
 {
     struct gt_problem problem;
+    struct gt_device device;
+    char name[96];
+    double seconds = 0;
     int rc = gt_problem_parse(&problem, text, &bench->err);
 
+    if (!rc)
+        rc = gt_device_profile(&device, bench->data_dir, cc, &bench->err);
     for (size_t i = 0; i < bench->kernels.count && !rc; i++) {
         const struct gt_kernel *kernel = bench->kernels.kernel[i];
-        struct gt_space space;
-        char name[96], remark[160];
-        double begin = cpu(), seconds;
 
-        if (!gt_kernel_serves(kernel, &problem, &bench->device, NULL))
-            continue;
-        rc = gt_space_init(&space, kernel, &problem, &bench->device, 0, &bench->err);
-        seconds = cpu() - begin;
-        if (rc == GT_ERANGE) { /* no valid point for this problem */
-            rc = GT_OK;
-            continue;
-        }
-        if (rc)
-            return rc;
-        snprintf(name, sizeof(name), "space %s", kernel->name);
-        snprintf(remark, sizeof(remark), "%s: %.4g valid of %.4g, %.3g of the product/s", text,
-                 space.valid, space.cross_product, space.cross_product / seconds);
-        figure(name, seconds, "s CPU", remark);
-        gt_space_release(&space);
+        if (kernel->production && gt_kernel_serves(kernel, &problem, &device, NULL))
+            rc = bench_kernel_space(bench, kernel, &problem, &device, &seconds);
     }
+    snprintf(name, sizeof(name), "spaces sm_%d, all of a problem", cc);
+    if (!rc && seconds > 0)
+        figure(name, seconds, "s CPU", text);
     return rc;
 }
 
-/* The kernel that `tune` sweeps by default, or the last one of the ladder. */
+static int bench_all_spaces(struct bench *bench)
+{
+    static const int arch[] = {86, 90};
+    static const char *const text[] = {"4096x4096x4096:f32:nn",
+                                       "1000x1000x1000:f32:tn",
+                                       "64x64x65536:f32:nt",
+                                       "1x4096x14336:f32:nn",
+                                       "4096x4096x4096:tf32:nn",
+                                       "4096x4096x4096:bf16:nn",
+                                       "4092x4092x4092:bf16:nt",
+                                       "16x4096x4096:bf16:nt",
+                                       "4096x4096x4096:s8:nt",
+                                       "4096x4096x4096:e4m3:nt",
+                                       "4096x4096x4096:f32:nn:accuracy=f32"};
+    int rc = GT_OK;
+
+    for (size_t a = 0; a < sizeof(arch) / sizeof(*arch); a++)
+        for (size_t i = 0; i < sizeof(text) / sizeof(*text) && !rc; i++)
+            rc = bench_spaces(bench, text[i], arch[a]);
+    return rc;
+}
+
+/* Of the kernels that a sweep of 4096^3 takes, the one with the most parameters. */
 static const struct gt_kernel *main_kernel(const struct bench *bench)
 {
     const struct gt_kernel *kernel = NULL;
+    struct gt_problem problem;
 
-    for (size_t i = 0; i < bench->kernels.count; i++)
-        if (!kernel || !kernel->production)
-            kernel = bench->kernels.kernel[i];
+    gt_problem_init(&problem, 4096, 4096, 4096);
+    for (size_t i = 0; i < bench->kernels.count; i++) {
+        const struct gt_kernel *other = bench->kernels.kernel[i];
+
+        if (other->production && gt_kernel_serves(other, &problem, &bench->device, NULL) &&
+            (!kernel || other->params > kernel->params))
+            kernel = other;
+    }
     return kernel;
 }
 
@@ -264,11 +309,7 @@ static int run(struct bench *bench)
     if (!rc)
         rc = gt_device_profile(&bench->device, bench->data_dir, ARCH, &bench->err);
     if (!rc)
-        rc = bench_space(bench, "4096x4096x4096:f32:nn");
-    if (!rc)
-        rc = bench_space(bench, "1000x1000x1000:f32:tn");
-    if (!rc)
-        rc = bench_space(bench, "64x64x65536:f32:nt");
+        rc = bench_all_spaces(bench);
     if (!rc)
         rc = bench_points(bench);
     getrusage(RUSAGE_SELF, &usage);

@@ -224,6 +224,7 @@ static void drive(struct run *run, struct gt_strategy *strategy,
 
     while (run->now < run->space->end || run->evals < GT_SCORE_EVALS) {
         enum gt_next answer = GT_NEXT_POINT;
+        const struct gt_recorded *recorded;
 
         while (flying < (size_t)options->flying &&
                (answer = gt_strategy_next(strategy, &queue[flying])) == GT_NEXT_POINT) {
@@ -234,7 +235,9 @@ static void drive(struct run *run, struct gt_strategy *strategy,
             run->score->done += answer == GT_NEXT_DONE;
             break;
         }
-        gt_strategy_cost(strategy, queue[0], 1e-3 * cost(&run->space->recording.point[queue[0]]));
+        recorded = &run->space->recording.point[queue[0]];
+        gt_strategy_cost(strategy, queue[0], 1e-3 * (cost(recorded) - recorded->compile_ms),
+                         1e-3 * recorded->compile_ms);
         gt_strategy_tell(strategy, queue[0], evaluate(run, queue[0], options->exact));
         memmove(queue, queue + 1, --flying * sizeof(queue[0]));
     }

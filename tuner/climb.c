@@ -3,14 +3,16 @@
 
 #include "../src/err.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
 
-int gt_climb_init(struct gt_climb *climb, bool adjacent, struct gt_err *err)
+int gt_climb_init(struct gt_climb *climb, bool adjacent, gt_climb_order *order, struct gt_err *err)
 {
     climb->adjacent = adjacent;
+    climb->order = order;
     climb->place = SIZE_MAX;
     memset(climb->flying, 0xff, sizeof(climb->flying));
     climb->list = calloc(NEIGHBOURS_MAX, sizeof(*climb->list));
@@ -20,6 +22,25 @@ int gt_climb_init(struct gt_climb *climb, bool adjacent, struct gt_err *err)
 void gt_climb_release(struct gt_climb *climb)
 {
     free(climb->list);
+}
+
+/* Equals stay in their random order; points that are known come last. */
+static void sort_list(struct gt_strategy *strategy, struct gt_climb *climb)
+{
+    float key[NEIGHBOURS_MAX];
+
+    for (size_t i = 0; i < climb->count; i++) {
+        size_t point = climb->list[i], at = i;
+        float own =
+            strategy->known[point] == GT_POINT_NEW ? climb->order(strategy, point) : INFINITY;
+
+        for (; at > 0 && key[at - 1] > own; at--) {
+            key[at] = key[at - 1];
+            climb->list[at] = climb->list[at - 1];
+        }
+        key[at] = own;
+        climb->list[at] = point;
+    }
 }
 
 void gt_climb_to(struct gt_strategy *strategy, struct gt_climb *climb, size_t place)
@@ -52,6 +73,8 @@ void gt_climb_to(struct gt_strategy *strategy, struct gt_climb *climb, size_t pl
         climb->list[i - 1] = climb->list[j];
         climb->list[j] = point;
     }
+    if (climb->order)
+        sort_list(strategy, climb);
 }
 
 enum gt_next gt_climb_next(struct gt_strategy *strategy, struct gt_climb *climb, size_t *point)

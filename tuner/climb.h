@@ -1,5 +1,5 @@
 /* climb.h - greedy local search from one place, for the strategies built on it: neighbours in
- * random order, on to the first faster one, until none is. */
+ * random or a given order, on to the first faster one, until none is. */
 #ifndef GT_CLIMB_H
 #define GT_CLIMB_H
 
@@ -7,15 +7,19 @@
 
 #define GT_CLIMB_FLYING 8 /* neighbours a climber has in flight at most */
 
+/* What to expect of a point, the less the sooner it is tried. */
+typedef float gt_climb_order(struct gt_strategy *strategy, size_t point);
+
 struct gt_climb {
-    bool adjacent; /* one step of a parameter; else one parameter to any value */
-    size_t place;  /* SIZE_MAX: none, needs a start */
-    size_t *list;  /* neighbours of the place, shuffled */
+    bool adjacent;         /* one step of a parameter; else one parameter to any value */
+    gt_climb_order *order; /* of the neighbours; NULL: random */
+    size_t place;          /* SIZE_MAX: none, needs a start */
+    size_t *list;          /* neighbours of the place, in the order in which they are tried */
     size_t count, cursor;
     size_t flying[GT_CLIMB_FLYING]; /* given out on its behalf; SIZE_MAX: free slot */
 };
 
-int gt_climb_init(struct gt_climb *climb, bool adjacent, struct gt_err *err);
+int gt_climb_init(struct gt_climb *climb, bool adjacent, gt_climb_order *order, struct gt_err *err);
 void gt_climb_release(struct gt_climb *climb); /* a zeroed one is accepted */
 
 /* Goes to a point whose time is known and, as long as a neighbour is already known to be faster, on

@@ -1,19 +1,11 @@
 /* cmd_bench.c - tune bench FILE: the stored winner of each problem of a set against cuBLAS, timed
  * side by side; with --budget each problem is tuned first. */
-#include <cjson/cJSON.h>
-#include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../src/err.h"
 #include "../src/problem.h"
-#include "../src/strbuf.h"
-#include "cmd_csv.h"
-#include "cmd_json.h"
-#include "cmd_report.h"
-#include "cmd_session.h"
+#include "cmd_bench_report.h"
 #include "commands.h"
 #include "progress.h"
 
@@ -41,22 +33,15 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-static const char csv_heading[] =
-    "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,cublas_us,ratio,err_u,"
-    "l2,driver,nvrtc,date";
-
 /* One benchmark run: what is open, and what it found so far. */
 struct bench {
     struct gt_session session;
     const struct gt_kernel **kernel;
     size_t kernels;
-    struct gt_csv *csv;
-    cJSON *json, *rows; /* the document and its list; NULL: a table is printed instead */
+    struct gt_bench_report report;
     struct gt_budget budget;
-    bool tune, warm;
+    bool tune;
     int rounds;
-    size_t done, compared;
-    double log_sum, weights, worst; /* of the ratios: weighted sum of logarithms, least */
 };
 
 /* The stored winner of a problem on this device. */
@@ -73,7 +58,7 @@ static int take_winner(void *context, const struct gt_row *row, struct gt_err *e
     const struct gt_session *session = &winner->bench->session;
     const struct gt_kernel *kernel;
 
-    if (winner->kernel || row->warm_l2 != winner->bench->warm ||
+    if (winner->kernel || row->warm_l2 != winner->bench->report.warm ||
         strcmp(row->device, session->evaluator->device.name) != 0 ||
         row->provenance != session->evaluator->ops->provenance)
         return GT_OK;
@@ -127,130 +112,12 @@ static int compare(const struct bench *bench, struct winner *winner,
                                  err);
 }
 
-static void csv_row(const struct bench *bench, const struct gt_problem *problem,
-                    const struct winner *winner, const struct gt_trial *baseline, bool have,
-                    const char *point)
+/* Bytes that must move at the bandwidth of a copy, where operands come from memory at all. */
+static double bound_us(const struct bench *bench, const struct gt_problem *problem)
 {
-    const struct gt_evaluator *evaluator = bench->session.evaluator;
-    const struct gt_trial *trial = &winner->trial;
-    struct gt_csv *csv = bench->csv;
-    time_t now = time(NULL);
-    char date[32];
-    struct tm utc;
-
-    gmtime_r(&now, &utc);
-    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
-    gt_csv_text(csv, evaluator->device.name);
-    gt_csv_text(csv, gt_dtype_name(problem->type));
-    gt_csv_text(csv, gt_accuracy_name(problem->accuracy));
-    gt_csv_text(csv, gt_layout_name(gt_problem_layout(problem)));
-    gt_csv_format(csv, "%lld", (long long)problem->m);
-    gt_csv_format(csv, "%lld", (long long)problem->n);
-    gt_csv_format(csv, "%lld", (long long)problem->k);
-    gt_csv_format(csv, "%lld", (long long)problem->batch);
-    gt_csv_text(csv, winner->kernel->name);
-    gt_csv_text(csv, point);
-    gt_csv_real(csv, trial->us, 3, true);
-    gt_csv_real(csv, trial->lo_us, 3, true);
-    gt_csv_real(csv, trial->hi_us, 3, true);
-    gt_csv_real(csv, baseline->us, 3, have);
-    gt_csv_real(csv, baseline->us / trial->us, 4, have);
-    gt_csv_real(csv, trial->err_u, 2, true);
-    gt_csv_text(csv, bench->warm ? "warm" : "cold");
-    gt_csv_format(csv, "%d.%d", evaluator->device.driver / 1000,
-                  evaluator->device.driver % 1000 / 10);
-    gt_csv_format(csv, "%d.%d", evaluator->nvrtc_version / 1000,
-                  evaluator->nvrtc_version % 1000 / 10);
-    gt_csv_text(csv, date);
-    gt_csv_end(csv);
-}
-
-static void json_row(const struct bench *bench, const char *problem, double weight,
-                     const struct winner *winner, const struct gt_trial *baseline, bool have,
-                     const char *point)
-{
-    const struct gt_trial *trial = &winner->trial;
-    cJSON *row = cJSON_CreateObject();
-
-    cJSON_AddItemToArray(bench->rows, row);
-    cJSON_AddStringToObject(row, "problem", problem);
-    cJSON_AddNumberToObject(row, "weight", weight);
-    cJSON_AddStringToObject(row, "kernel", winner->kernel->name);
-    cJSON_AddStringToObject(row, "point", point);
-    cJSON_AddNumberToObject(row, "us", trial->us);
-    if (trial->provenance == GT_MEASURED) {
-        cJSON_AddNumberToObject(row, "lo_us", trial->lo_us);
-        cJSON_AddNumberToObject(row, "hi_us", trial->hi_us);
-        cJSON_AddNumberToObject(row, "err_u", trial->err_u);
-    }
-    if (have) {
-        cJSON_AddNumberToObject(row, "baseline_us", baseline->us);
-        cJSON_AddNumberToObject(row, "ratio", baseline->us / trial->us);
-    }
-}
-
-/* A problem without figures, and why. */
-__attribute__((format(printf, 3, 4))) static void
-print_nothing(const struct bench *bench, const char *problem, const char *format, ...)
-{
-    char why[1100];
-    va_list args;
-    cJSON *row;
-
-    va_start(args, format);
-    vsnprintf(why, sizeof(why), format, args);
-    va_end(args);
-    if (!bench->json) {
-        fprintf(bench->session.cli->out, "%-34s %s\n", problem, why);
-        return;
-    }
-    row = cJSON_CreateObject();
-    cJSON_AddItemToArray(bench->rows, row);
-    cJSON_AddStringToObject(row, "problem", problem);
-    cJSON_AddStringToObject(row, "nothing", why);
-}
-
-static void print_line(const struct bench *bench, const struct gt_problem *problem,
-                       const char *text, const struct winner *winner,
-                       const struct gt_trial *baseline, bool have)
-{
-    struct gt_strbuf point = GT_STRBUF_INIT;
-    char against[64] = "-", ratio[32] = "-";
-
-    if (have) {
-        snprintf(against, sizeof(against), "%.2f", baseline->us);
-        snprintf(ratio, sizeof(ratio), "%.3f", baseline->us / winner->trial.us);
-    }
-    gt_report_point(&point, winner->kernel, &winner->point);
-    fprintf(bench->session.cli->out, "%-34s %11.2f %9.2f %11s %8s  %s %s\n", text, winner->trial.us,
-            gt_problem_flops(problem) / winner->trial.us * 1e-6, against, ratio,
-            winner->kernel->name, point.text);
-    fflush(bench->session.cli->out);
-    gt_strbuf_release(&point);
-}
-
-static void print_row(struct bench *bench, const struct gt_problem *problem, double weight,
-                      const struct winner *winner, const struct gt_trial *baseline, bool have)
-{
-    struct gt_strbuf point = GT_STRBUF_INIT;
-    char text[GT_PROBLEM_TEXT_MAX];
-    double times = have ? baseline->us / winner->trial.us : 0;
-
-    if (have) {
-        bench->log_sum += weight * log(times);
-        bench->weights += weight;
-        bench->worst = bench->compared && bench->worst < times ? bench->worst : times;
-        bench->compared++;
-    }
-    gt_problem_format(problem, text);
-    gt_point_format(&point, winner->kernel, &winner->point);
-    if (bench->json)
-        json_row(bench, text, weight, winner, baseline, have, point.text);
-    else
-        print_line(bench, problem, text, winner, baseline, have);
-    csv_row(bench, problem, winner, baseline, have, point.text);
-    bench->done++;
-    gt_strbuf_release(&point);
+    return bench->report.copy_gbps > 0 && !bench->report.warm
+               ? gt_problem_traffic(problem) / (bench->report.copy_gbps * 1e3)
+               : 0;
 }
 
 static int tune_problem(struct bench *bench, const struct gt_problem *problem, struct gt_err *err)
@@ -286,7 +153,8 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
     if (rc)
         goto out;
     if (!winner.kernel) {
-        print_nothing(bench, text, "has no winner here; tune it, or give --budget");
+        gt_bench_report_nothing(&bench->report, text,
+                                "has no winner here; tune it, or give --budget");
         return GT_OK;
     }
     if (bench->session.measures) {
@@ -294,57 +162,23 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
         rc = compare(bench, &winner, problem, &baseline, &have, &why);
     }
     if (!rc && winner.trial.status != GT_STATUS_OK) {
-        print_nothing(bench, text, "winner failed: %s %s", gt_status_name(winner.trial.status),
-                      winner.trial.detail);
+        gt_bench_report_nothing(&bench->report, text, "winner failed: %s %s",
+                                gt_status_name(winner.trial.status), winner.trial.detail);
         return GT_OK;
     }
     if (!rc)
-        print_row(bench, problem, weight, &winner, &baseline, have);
+        gt_bench_report_row(&bench->report,
+                            &(struct gt_bench_row){problem, weight, winner.kernel, &winner.point,
+                                                   &winner.trial, have ? baseline.us : 0,
+                                                   bound_us(bench, problem)});
 out:
     if (only_this_problem(rc)) {
-        print_nothing(bench, text, "not compared: %s", why.msg);
+        gt_bench_report_nothing(&bench->report, text, "not compared: %s", why.msg);
         return GT_OK;
     }
     if (rc && err)
         *err = why;
     return rc;
-}
-
-/* The document without its rows. */
-static int begin_json(struct bench *bench, struct gt_err *err)
-{
-    const struct gt_device *device = &bench->session.evaluator->device;
-
-    bench->json = cJSON_CreateObject();
-    cJSON_AddStringToObject(bench->json, "format", "gemmtune bench 1");
-    cJSON_AddStringToObject(bench->json, "device", device->name);
-    cJSON_AddNumberToObject(bench->json, "cc", device->cc);
-    cJSON_AddStringToObject(bench->json, "l2", bench->warm ? "warm" : "cold");
-    cJSON_AddBoolToObject(bench->json, "predicted", !bench->session.measures);
-    bench->rows = cJSON_AddArrayToObject(bench->json, "problems");
-    return bench->rows ? GT_OK : gt_err_nomem(err);
-}
-
-static int end_json(const struct bench *bench, struct gt_err *err)
-{
-    if (bench->compared && bench->weights > 0) {
-        cJSON_AddNumberToObject(bench->json, "mean_ratio", exp(bench->log_sum / bench->weights));
-        cJSON_AddNumberToObject(bench->json, "worst_ratio", bench->worst);
-    }
-    return gt_cmd_print_json(bench->session.cli, bench->json, err);
-}
-
-static void print_heading(const struct bench *bench)
-{
-    const struct gt_session *session = &bench->session;
-    FILE *out = session->cli->out;
-
-    fprintf(out, "%s (sm_%d), L2 %s: %s\n", session->evaluator->device.name,
-            session->evaluator->device.cc, bench->warm ? "warm" : "cold",
-            session->measures ? "measured, paired with cuBLASLt"
-                              : "PREDICTED by a model, nothing was measured");
-    fprintf(out, "%-34s %11s %9s %11s %8s  winner\n", "problem",
-            session->measures ? "measured us" : "predict. us", "TFLOP/s", "cuBLAS us", "x cuBLAS");
 }
 
 static int bench_all(struct bench *bench, const struct gt_problem *problem, const double *weight,
@@ -353,8 +187,6 @@ static int bench_all(struct bench *bench, const struct gt_problem *problem, cons
     const struct gt_session *session = &bench->session;
     int rc = GT_OK;
 
-    if (!bench->json)
-        print_heading(bench);
     for (size_t i = 0; i < problems && !rc; i++) {
         if (*session->cli->signals)
             rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted after %zu of %zu problems", i,
@@ -362,9 +194,17 @@ static int bench_all(struct bench *bench, const struct gt_problem *problem, cons
         else
             rc = bench_problem(bench, &problem[i], weight[i], err);
     }
-    if (!bench->json && bench->compared && bench->weights > 0)
-        fprintf(session->cli->out, "%zu compared: geometric mean %.3f x cuBLAS, worst %.3f\n",
-                bench->compared, exp(bench->log_sum / bench->weights), bench->worst);
+    return rc;
+}
+
+static int measure_copy(struct bench *bench, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = bench->session.evaluator;
+    struct gt_calibration calibration;
+    int rc = evaluator->ops->calibrate(evaluator, true, &calibration, err);
+
+    if (!rc)
+        bench->report.copy_gbps = calibration.value[GT_CALIBRATION_MEMORY_COPY];
     return rc;
 }
 
@@ -376,12 +216,13 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     struct bench bench = {
         .rounds = options->rounds ? (int)options->rounds : DEFAULT_ROUNDS,
         .tune = options->session.budget != NULL,
-        .warm = options->session.l2 && strcmp(options->session.l2, "warm") == 0,
     };
     double *weight = NULL;
     size_t problems = 0;
-    int rc, closed;
+    int rc;
 
+    bench.report.session = &bench.session;
+    bench.report.warm = options->session.l2 && strcmp(options->session.l2, "warm") == 0;
     if (argc)
         asked.shapes = argv[0];
     rc = gt_session_problems(NULL, &problem, &weight, &problems, &asked, err);
@@ -395,25 +236,18 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         rc = gt_session_kernels(&bench.kernel, &bench.kernels, &bench.session.kernels,
                                 options->session.kernels, err);
     bench.session.spares = !options->session.kernels;
-    if (!rc && options->csv && bench.session.measures)
-        rc = gt_csv_new(&bench.csv, options->csv, csv_heading, err);
-    else if (!rc && options->csv)
-        rc = gt_err_set(err, GT_ENOGPU, "--csv holds measured times, but there is no GPU here");
-    if (!rc && cli->json)
-        rc = begin_json(&bench, err);
+    if (!rc && bench.session.measures)
+        rc = measure_copy(&bench, err);
+    if (!rc)
+        rc = gt_bench_report_open(&bench.report, options->csv, err);
     if (!rc)
         rc = bench_all(&bench, problem, weight, problems, err);
-    closed = gt_csv_close(bench.csv, rc ? NULL : err);
-    if (bench.json && !rc)
-        rc = end_json(&bench, err);
-    else
-        cJSON_Delete(bench.json);
+    rc = gt_bench_report_close(&bench.report, rc, err);
     gt_session_close(&bench.session);
     free(bench.kernel);
     free(weight);
     free(problem);
-    rc = rc ? rc : closed;
-    if (!rc && !bench.done)
+    if (!rc && !bench.report.done)
         rc = gt_err_set(err, GT_EXIT_NOTHING,
                         "no problem has a winner for this device; tune them, or give --budget");
     return rc;
@@ -425,8 +259,11 @@ const struct gt_command gt_command_bench = {
     .usage = "bench [FILE] [--shape MxNxK]... [OPTION]...",
     .about =
         "Times the winner of each problem (of FILE, of --shape) and cuBLASLt's best answer in\n"
-        "alternation and prints their ratio; above 1 the winner is faster. With --budget each\n"
-        "problem is tuned first. --dtype and --accuracy replace those of FILE's problems.\n"
+        "alternation and prints their ratio; above 1 the winner is faster. The column memory is\n"
+        "what reading A and B (and C) and writing D takes at the bandwidth of a copy, measured\n"
+        "in the same run, over the winner's time: thin products cannot get far above 1. With\n"
+        "--budget each problem is tuned first. --dtype and --accuracy replace those of FILE's "
+        "problems.\n"
         "\n"
         "  tune bench configs/problems/bench.json --csv h200-f32.csv\n"
         "  tune bench configs/problems/bench.json --dtype bf16 --csv h200-bf16.csv\n"

@@ -20,7 +20,9 @@
 #include "../src/err.h"
 #include "../src/gpu.h"
 #include "../src/kernel.h"
+#include "cmd_calibrate.h"
 #include "cmd_json.h"
+#include "cmd_predictor.h"
 #include "commands.h"
 #include "options.h"
 
@@ -35,14 +37,31 @@ struct finding {
 };
 
 struct options {
-    const char *db;
+    const char *db, *device, *csv;
+    struct gt_texts recording;
+    bool calibrate, predictor;
 };
 
 static const struct gt_option option_table[] = {
     {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
      "database that is looked at, with its place (default: gemmtune.db)", NULL, 0, 0},
+    {"calibrate", 0, GT_OPTION_FLAG, offsetof(struct options, calibrate), NULL,
+     "measure what the GPU reaches and keep it in the database, for the predictor", NULL, 0, 0},
+    {"device", 0, GT_OPTION_TEXT, offsetof(struct options, device), "DEVICE",
+     "the GPU to calibrate (default: cuda, the first one)", NULL, 0, 0},
+    {"predictor", 0, GT_OPTION_FLAG, offsetof(struct options, predictor), NULL,
+     "how well the model predicts what the database holds", NULL, 0, 0},
+    {"recording", 0, GT_OPTION_TEXTS, offsetof(struct options, recording), "FILE",
+     "with --predictor: a recorded space instead of the database; may be repeated", NULL, 0, 0},
+    {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE",
+     "with --predictor: write the table there too", NULL, 0, 0},
     GT_OPTIONS_END,
 };
+
+static const char *database_of(const struct options *options)
+{
+    return options->db ? options->db : "gemmtune.db";
+}
 
 static void find_data(const struct gt_cli *cli, const struct options *options,
                       struct finding *finding)
@@ -190,7 +209,7 @@ static void find_room(struct finding *finding, const char *path, bool live_datab
 static void find_database(const struct gt_cli *cli, const struct options *options,
                           struct finding *finding)
 {
-    const char *path = options->db ? options->db : "gemmtune.db";
+    const char *path = database_of(options);
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
     struct gt_store *store = NULL;
@@ -273,14 +292,32 @@ static void probe(size_t check, const struct gt_cli *cli, const struct options *
     }
 }
 
+/* Of the database, unless recordings are named and it is not. */
+static int report_predictor(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+{
+    const struct gt_predictor_options wanted = {
+        .db = options->db || !options->recording.count ? database_of(options) : NULL,
+        .recording = options->recording,
+        .csv = options->csv,
+    };
+
+    return gt_cmd_predictor(cli, &wanted, err);
+}
+
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
 {
     static const char *const words[] = {"ok", "optional", "MISSING"};
+    const struct options *options = fields;
     cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
     bool missing = false;
 
     (void)argc;
     (void)argv;
+    if (options->calibrate)
+        return gt_cmd_calibrate(cli, options->device ? options->device : "cuda",
+                                database_of(options), err);
+    if (options->predictor)
+        return report_predictor(cli, options, err);
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         struct finding finding;
 
@@ -300,15 +337,28 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     }
     if (json && gt_cmd_print_json(cli, json, err))
         return GT_ENOMEM;
+    if (!json && gt_cmd_calibrated(cli, database_of(options), err))
+        return err->code;
     return missing ? gt_err_set(err, GT_ENOLIB, "something that tuning needs is missing") : GT_OK;
 }
 
 const struct gt_command gt_command_doctor = {
     .name = "doctor",
     .doc = "what is there, what is missing, what to do about it",
-    .usage = "doctor [--db FILE]",
-    .about = "Looks at everything that tuning needs, each in a process of its own, and prints a\n"
-             "line for each: ok, optional (not there, and what then), MISSING (and what to do).\n",
+    .usage =
+        "doctor [--db FILE] [--calibrate [--device cuda:N]] [--predictor [--recording FILE]...]",
+    .about =
+        "Looks at everything that tuning needs, each in a process of its own, and prints a\n"
+        "line for each: ok, optional (not there, and what then), MISSING (and what to do). Below "
+        "are\n"
+        "the figures of GPUs that the database holds, beside those of their profile in\n"
+        "configs/devices. --calibrate measures the GPU instead: launches, bandwidths and rates,\n"
+        "in less than ten seconds. The predictor takes them in place of the profile.\n"
+        "--predictor compares the model's times with those that were measured: of all trials of\n"
+        "the database, or of recorded spaces.\n"
+        "\n"
+        "  tune doctor --calibrate\n"
+        "  tune doctor --predictor --db gemmtune.db --csv predictor.csv\n",
     .option = option_table,
     .size = sizeof(struct options),
     .max_args = 0,

@@ -148,17 +148,6 @@ static int find_candidates(const struct recheck *recheck, struct gt_contest *con
 
 /* ---- timing ---- */
 
-/* Median over the rounds of y's time / x's time, minus 1. */
-static double margin_of(const struct gt_trial *x, const struct gt_trial *y)
-{
-    float ratio[GT_MAX_SAMPLES];
-    int count = x->samples < y->samples ? x->samples : y->samples;
-
-    for (int i = 0; i < count; i++)
-        ratio[i] = y->sample[i] / x->sample[i];
-    return count ? gt_median(ratio, count) - 1 : 0;
-}
-
 static void judge(struct gt_contest *contest)
 {
     const struct gt_trial *trial = contest->trial;
@@ -172,7 +161,12 @@ static void judge(struct gt_contest *contest)
     } else if (!contest->best) {
         contest->verdict = GT_ALONE;
     } else {
-        contest->margin = margin_of(&trial[0], &trial[contest->best]);
+        int samples = trial[0].samples < trial[contest->best].samples
+                          ? trial[0].samples
+                          : trial[contest->best].samples;
+
+        contest->margin =
+            gt_paired_ratio(trial[contest->best].sample, trial[0].sample, samples) - 1;
         contest->verdict = contest->margin < -GT_RECHECK_TOLERANCE ? GT_LOST : GT_HELD;
     }
 }

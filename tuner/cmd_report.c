@@ -68,8 +68,11 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
 
     gt_strbuf_reset(point);
     gt_report_point(point, row->kernel, &row->point);
-    fprintf(out, "%4zu%c %-12s %11.2f", i + 1, i && row->tie ? '=' : ' ', row->kernel->name,
-            trial->us);
+    fprintf(out, "%4zu%c %-12s %11.2f", i + 1,
+            i && row->tie ? '='
+            : row->apart  ? '~'
+                          : ' ',
+            row->kernel->name, trial->us);
     if (session->measures) {
         snprintf(interval, sizeof(interval), "[%.2f, %.2f]", trial->lo_us, trial->hi_us);
         fprintf(out, "  %-20s", interval);
@@ -130,6 +133,14 @@ static void print_nothing(const struct gt_session *session, const struct gt_swee
     gt_strbuf_release(&sentence);
 }
 
+static bool is_any_apart(const struct gt_sweep_result *result, size_t rows)
+{
+    for (size_t i = 0; i < result->rows && i < rows; i++)
+        if (result->row[i].apart)
+            return true;
+    return false;
+}
+
 void gt_report_result(const struct gt_session *session, const struct gt_sweep_result *result,
                       size_t rows)
 {
@@ -153,6 +164,9 @@ void gt_report_result(const struct gt_session *session, const struct gt_sweep_re
         print_row(session, result, i, &point);
     if (session->measures && result->rows > 1 && result->row[1].tie)
         fprintf(out, "= cannot be told apart from rank 1\n");
+    if (session->measures && is_any_apart(result, rows))
+        fprintf(out, "~ timed on its own before the finals, when the GPU may have been cooler: not "
+                     "comparable\n");
     fputc('\n', out);
     gt_strbuf_release(&point);
 }

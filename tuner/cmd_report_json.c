@@ -24,6 +24,7 @@ static cJSON *row_json(const struct gt_sweep_row *row, const struct gt_sweep_res
         cJSON_AddNumberToObject(json, "err_u", trial->err_u);
         cJSON_AddNumberToObject(json, "clock_mhz", trial->clock_mhz);
         cJSON_AddBoolToObject(json, "tie", row->tie);
+        cJSON_AddBoolToObject(json, "comparable", !row->apart);
         if (result->have_baseline)
             cJSON_AddNumberToObject(json, "ratio", result->baseline.us / trial->us);
     }

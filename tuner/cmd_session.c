@@ -223,6 +223,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     if (!rc)
         rc = gt_session_store(&session->store, options->db ? options->db : DEFAULT_DB,
                               GT_STORE_WRITE, err);
+    if (!rc && !session->replays)
+        rc = gt_store_apply_calibration(session->store, &session->evaluator->device, err);
     if (!rc && !cli->quiet)
         rc = gt_progress_stderr(&session->progress, err);
     if (rc) {

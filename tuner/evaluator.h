@@ -8,6 +8,7 @@
 #define GT_EVALUATOR_H
 
 #include "../src/bench.h"
+#include "../src/calibrate.h"
 #include "../src/trial.h"
 #include "space.h"
 
@@ -69,7 +70,8 @@ struct gt_evaluator_ops {
     int (*collect)(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
                    struct gt_trial *trial, struct gt_err *err);
     /* Forgets what was submitted and not begun: those ids never come back.  Returns how many trials
-     * are still to be collected.  For a sweep that is to stop with the candidate in flight. */
+     * are still to be collected.  For a sweep that is to stop with the candidate in flight, because
+     * of a signal or the clock. */
     size_t (*drop)(struct gt_evaluator *evaluator);
     /* Best time so far, for `slow`. */
     void (*set_best)(struct gt_evaluator *evaluator, double us);
@@ -83,6 +85,10 @@ struct gt_evaluator_ops {
                     struct gt_err *err);
     /* Reference kernel's time, for drift; NULL where nothing is measured. */
     int (*reference)(struct gt_evaluator *evaluator, double *us, struct gt_err *err);
+    /* What the device reaches, or only its copy; not while a problem is open.  NULL where nothing
+     * is measured. */
+    int (*calibrate)(struct gt_evaluator *evaluator, bool only_copy,
+                     struct gt_calibration *calibration, struct gt_err *err);
     void (*close)(struct gt_evaluator *evaluator);
 };
 
@@ -91,6 +97,7 @@ struct gt_evaluator {
     struct gt_evaluator_options options;
     struct gt_device device;              /* known after open */
     int nvrtc_version;                    /* known after open */
+    int jobs;                             /* compile workers at work; known after open */
     const struct gt_recording *recording; /* known after open; NULL but for a replay */
     struct gt_evaluator_stats stats;
     void *state;

@@ -408,7 +408,8 @@ static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt
         return rc;
     }
     cuda->floor_s = options->launch_deadline_s > 0 ? options->launch_deadline_s : 10;
-    cuda->capacity = 4 * (size_t)gt_compile_pool_jobs(cuda->pool) + 8;
+    evaluator->jobs = gt_compile_pool_jobs(cuda->pool);
+    cuda->capacity = 4 * (size_t)evaluator->jobs + 8;
     evaluator->device = cuda->gpu.device;
     evaluator->nvrtc_version = gt_compile_pool_nvrtc(cuda->pool);
     return GT_OK;
@@ -427,5 +428,6 @@ const struct gt_evaluator_ops gt_evaluator_cuda = {
     .final = gt_cuda_final,
     .baseline = gt_cuda_baseline,
     .reference = gt_cuda_reference,
+    .calibrate = gt_cuda_calibrate,
     .close = cuda_close,
 };

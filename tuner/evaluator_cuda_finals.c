@@ -1,5 +1,5 @@
 /* evaluator_cuda_finals.c - the blocking requests of the cuda evaluator: sampling one candidate,
- * the final among several, the cuBLASLt baseline, the reference kernel.
+ * the final among several, the cuBLASLt baseline, the reference kernel, what the device reaches.
  *
  * A final that fails or kills the worker names no culprit: its candidates are then sampled one by
  * one, those that fail are out, and the final is held again.  If that does not help either, the
@@ -284,4 +284,13 @@ int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err 
     }
     return gt_err_set(err, GT_ELOST, "the reference kernel failed %d times, the last: %s",
                       MAX_TRIES, reply.lost ? reply.how : reply.sentence);
+}
+
+int gt_cuda_calibrate(struct gt_evaluator *evaluator, bool only_copy,
+                      struct gt_calibration *calibration, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    int rc = gt_cuda_settle(cuda, err);
+
+    return rc ? rc : gt_gpu_client_calibrate(&cuda->gpu, only_copy, calibration, err);
 }

@@ -78,7 +78,8 @@ static int open_predictor(struct gt_evaluator *evaluator, const char *spec, stru
     rc = gt_compile_pool_open(&predictor->pool, &pool, err);
     if (rc)
         goto out;
-    predictor->capacity = (size_t)gt_compile_pool_jobs(predictor->pool) * AHEAD;
+    evaluator->jobs = gt_compile_pool_jobs(predictor->pool);
+    predictor->capacity = (size_t)evaluator->jobs * AHEAD;
     predictor->waiting = calloc(predictor->capacity, sizeof(*predictor->waiting));
     if (!predictor->waiting)
         rc = gt_err_nomem(err);

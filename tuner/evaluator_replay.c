@@ -83,6 +83,7 @@ static int open_replay(struct gt_evaluator *evaluator, const char *spec, struct 
     evaluator->state = replay;
     replay->workers = evaluator->options.jobs > 0 ? (size_t)evaluator->options.jobs : 1;
     replay->capacity = evaluator->options.jobs > 0 ? replay->workers + 1 : 1;
+    evaluator->jobs = (int)replay->workers;
     rc = evaluator->options.space
              ? gt_recording_load_space(&replay->recording, spec, evaluator->options.space, err)
              : gt_recording_load(&replay->recording, spec, err);

@@ -1,6 +1,7 @@
 /* gpu_client.c - keeps one GPU worker alive and hands it requests. */
 #include "gpu_client.h"
 
+#include "../src/calibrate.h"
 #include "../src/err.h"
 #include "lock.h"
 
@@ -13,6 +14,7 @@
 #define MAX_KILLED   20 /* workers that somebody else killed while they came up; they count apart */
 #define HELLO_S      60 /* driver start, context, kernels read */
 #define CANARY_S     30
+#define CALIBRATE_S  60 /* of which most is compiling */
 #define SEND_MS      10000
 #define GRACE_MS     2000 /* for a worker that closed its pipe to end by itself */
 
@@ -230,6 +232,25 @@ int gt_gpu_client_problem(struct gt_gpu_client *client, const struct gt_problem 
     }
     client->ready = false;
     return gt_gpu_client_ready(client, err);
+}
+
+int gt_gpu_client_calibrate(struct gt_gpu_client *client, bool only_copy,
+                            struct gt_calibration *calibration, struct gt_err *err)
+{
+    struct gt_gpu_reply reply;
+    int rc = client->process.pid ? GT_OK : start_worker(client, err);
+
+    client->ready = false;
+    client->baseline = false;
+    if (rc)
+        return rc;
+    gt_wire_begin(&client->frame, GT_MSG_CALIBRATE);
+    gt_wire_put_int(&client->frame, only_copy);
+    rc = must_answer(client, CALIBRATE_S, &reply, err);
+    if (rc)
+        return rc;
+    gt_wire_get_struct(&reply.in, calibration, sizeof(*calibration));
+    return gt_wire_finish(&reply.in, err);
 }
 
 int gt_gpu_client_open(struct gt_gpu_client *client, const struct gt_gpu_client_options *options,

@@ -66,6 +66,12 @@ int gt_gpu_client_ready(struct gt_gpu_client *client, struct gt_err *err);
 void gt_gpu_client_put(struct gt_gpu_client *client, const struct gt_candidate *candidate,
                        const char *key);
 
+/* What the device reaches, or only its copy (src/calibrate.h).  Whatever problem was open is not
+ * any more. */
+struct gt_calibration;
+int gt_gpu_client_calibrate(struct gt_gpu_client *client, bool only_copy,
+                            struct gt_calibration *calibration, struct gt_err *err);
+
 /* Sends the frame; the answer is due in deadline_s.  A worker that cannot be written to is found
  * dead by poll. */
 void gt_gpu_client_send(struct gt_gpu_client *client, double deadline_s);

@@ -99,11 +99,11 @@ static void add_neighbours(const struct gt_strategy *strategy, struct gt_pool *p
 }
 
 static void add_offspring(struct gt_strategy *strategy, struct gt_pool *pool,
-                          const struct gt_leaders *leaders)
+                          const struct gt_leaders *leaders, bool near)
 {
     const struct gt_kernel *kernel = strategy->space->kernel;
     size_t parents = leaders->count < PARENTS ? leaders->count : PARENTS;
-    size_t room = pool->max - (size_t)(RANDOM_SHARE * (double)pool->max);
+    size_t room = pool->max - (near ? 0 : (size_t)(RANDOM_SHARE * (double)pool->max));
 
     for (size_t throws = 0; parents && throws < pool->max && pool->count < room; throws++) {
         double rank = gt_random_unit(&strategy->random);
@@ -132,7 +132,7 @@ static void add_offspring(struct gt_strategy *strategy, struct gt_pool *pool,
 }
 
 void gt_pool_fill(struct gt_strategy *strategy, struct gt_pool *pool,
-                  const struct gt_leaders *leaders)
+                  const struct gt_leaders *leaders, bool near)
 {
     size_t count = strategy->space->count;
 
@@ -142,8 +142,9 @@ void gt_pool_fill(struct gt_strategy *strategy, struct gt_pool *pool,
         return;
     }
     add_neighbours(strategy, pool, leaders);
-    add_offspring(strategy, pool, leaders);
-    for (size_t throws = 0; throws < 2 * pool->max && pool->count < pool->max; throws++)
+    add_offspring(strategy, pool, leaders, near);
+    for (size_t throws = 0; throws < 2 * pool->max && pool->count < (near ? 0 : pool->max);
+         throws++)
         gt_pool_add(strategy, pool, gt_random_below(&strategy->random, count));
     if (!pool->count && strategy->fresh)
         gt_pool_add(strategy, pool, gt_strategy_draw(strategy));

@@ -38,8 +38,8 @@ void gt_pool_clear(struct gt_pool *pool);
 void gt_pool_add(const struct gt_strategy *strategy, struct gt_pool *pool, size_t point);
 
 /* Fills up: neighbours of the leaders, their offspring (crossed, or changed in a few parameters),
- * and random points; every NEW point where the space is small. */
+ * and, unless it is to stay near them, random points; every NEW point where the space is small. */
 void gt_pool_fill(struct gt_strategy *strategy, struct gt_pool *pool,
-                  const struct gt_leaders *leaders);
+                  const struct gt_leaders *leaders, bool near);
 
 #endif

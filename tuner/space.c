@@ -23,11 +23,16 @@ static uint64_t hash_point(const uint8_t *point, size_t params)
     return hash;
 }
 
+/* Where the search for a point begins. */
+static size_t first_slot(const struct gt_space *space, const uint8_t *point)
+{
+    return hash_point(point, space->kernel->params) & (space->lookup_size - 1);
+}
+
 /* Slot of the table that holds the point, or the empty one where it belongs. */
 static size_t table_slot(const struct gt_space *space, const uint8_t *point)
 {
-    size_t params = space->kernel->params;
-    size_t slot = hash_point(point, params) & (space->lookup_size - 1);
+    size_t params = space->kernel->params, slot = first_slot(space, point);
 
     while (space->lookup[slot] &&
            memcmp(space->index + (space->lookup[slot] - 1) * params, point, params) != 0)
@@ -50,14 +55,18 @@ static int given_twice(const struct gt_space *space, size_t i, struct gt_err *er
 }
 
 /* Entries are 1 + the point's number; 0 is empty. */
-static int build_table(struct gt_space *space, struct gt_err *err)
+static int make_table(struct gt_space *space, struct gt_err *err)
 {
     space->lookup_size = 16;
     while (space->lookup_size < space->count + space->count / 2)
         space->lookup_size *= 2;
     space->lookup = calloc(space->lookup_size, sizeof(*space->lookup));
-    if (!space->lookup)
-        return gt_err_nomem(err);
+    return space->lookup ? GT_OK : gt_err_nomem(err);
+}
+
+/* Enters a list's points, of which no two may be the same. */
+static int enter_list(struct gt_space *space, struct gt_err *err)
+{
     for (size_t i = 0; i < space->count; i++) {
         size_t slot = table_slot(space, space->index + i * space->kernel->params);
 
@@ -66,6 +75,29 @@ static int build_table(struct gt_space *space, struct gt_err *err)
         space->lookup[slot] = (uint32_t)i + 1;
     }
     return GT_OK;
+}
+
+/* Enters the points of a walk, of which no two are the same: the points in occupied slots, which
+ * lie all over the memory, are not looked at, and slots are fetched ahead. */
+static void enter_walked(struct gt_space *space)
+{
+    enum { AHEAD = 16 }; /* points; a power of two */
+    const size_t params = space->kernel->params, mask = space->lookup_size - 1;
+    size_t waiting[AHEAD] = {0};
+
+    for (size_t i = 0; i < space->count + AHEAD; i++) {
+        size_t slot = waiting[i % AHEAD];
+
+        if (i >= AHEAD) {
+            while (space->lookup[slot])
+                slot = (slot + 1) & mask;
+            space->lookup[slot] = (uint32_t)(i - AHEAD) + 1;
+        }
+        if (i < space->count) {
+            waiting[i % AHEAD] = first_slot(space, space->index + i * params);
+            __builtin_prefetch(&space->lookup[waiting[i % AHEAD]], 1);
+        }
+    }
 }
 
 int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,
@@ -81,7 +113,9 @@ int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,
                               kernel->path, kernel->param[i].name, kernel->param[i].count);
     rc = gt_space_walk(space, limit ? limit : GT_SPACE_LIMIT, err);
     if (!rc)
-        rc = build_table(space, err);
+        rc = make_table(space, err);
+    if (!rc)
+        enter_walked(space);
     if (rc)
         gt_space_release(space);
     return rc;
@@ -103,7 +137,9 @@ int gt_space_list(struct gt_space *space, const struct gt_kernel *kernel,
     if (!space->index)
         return gt_err_nomem(err);
     memcpy(space->index, index, count * kernel->params);
-    rc = build_table(space, err);
+    rc = make_table(space, err);
+    if (!rc)
+        rc = enter_list(space, err);
     if (rc)
         gt_space_release(space);
     return rc;

@@ -71,8 +71,8 @@ struct gt_strategy_ops {
     int (*init)(struct gt_strategy *strategy, struct gt_err *err); /* NULL: no state */
     /* Called once the seeds are given out and while NEW points are left; answers one of those. */
     enum gt_next (*next)(struct gt_strategy *strategy, size_t *point);
-    /* Seconds that trying a point cost; NULL: does not care. */
-    void (*cost)(struct gt_strategy *strategy, size_t point, double seconds);
+    /* Seconds that trying a point cost, see gt_strategy_cost; NULL: does not care. */
+    void (*cost)(struct gt_strategy *strategy, size_t point, double run_s, double compile_s);
     /* After known[point] was set; NULL: does not care. */
     void (*tell)(struct gt_strategy *strategy, size_t point);
     void (*release)(struct gt_strategy *strategy); /* NULL: nothing to release */
@@ -100,9 +100,10 @@ enum gt_next gt_strategy_next(struct gt_strategy *strategy, size_t *point);
  * trials), and a point may be told again (measured anew). */
 void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us);
 
-/* What trying a point cost, in seconds of whatever is scarce; before it is told.  Strategies that
- * weigh gain against cost learn from it. */
-void gt_strategy_cost(struct gt_strategy *strategy, size_t point, double seconds);
+/* What trying a point cost, in seconds of whatever is scarce; before it is told.  compile_s: the
+ * part that another point with the same cubin would not cost again.  Strategies that weigh gain
+ * against cost learn from it. */
+void gt_strategy_cost(struct gt_strategy *strategy, size_t point, double run_s, double compile_s);
 
 /* Takes a NEW point out of the strategy's hands; it is told later. */
 void gt_strategy_claim(struct gt_strategy *strategy, size_t point);

@@ -8,36 +8,40 @@
  * expected to have until it is told, so that any number may be in flight.
  *
  * What a model expects of a point, and times of the same points in other circumstances, enter the
- * surrogate as hints (hints.h).  It is done once the expected improvement has been negligible for a
- * while. */
+ * surrogate as hints (hints.h).  Gain is weighed against what a point costs (costs.h).  In a space
+ * too large for a surrogate to know its far ends, it looks only around the leaders, and takes turns
+ * with greedy walkers from the seeds (walkers.h), whose next steps it orders.  It is done once the
+ * expected improvement has been negligible for a while. */
 #include "../src/err.h"
+#include "costs.h"
+#include "design.h"
 #include "hints.h"
 #include "leaders.h"
 #include "surrogate.h"
+#include "walkers.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define START_THROWS 20  /* points drawn for each of the spread ones */
-#define LEAST_TOLD   3   /* times before the surrogate is asked */
-#define OBSERVED     144 /* points told that a fit takes, at most; the rest is for those below */
-#define FAILED       16  /* of the points that failed */
-#define FLYING       48  /* of those in flight */
-#define SLOW         4.0 /* times as slow as the best is as bad as a failure */
-#define FIT_EVERY    8   /* points told between fits at most; fewer while little is known */
+#define LEAST_TOLD 3   /* times before the surrogate is asked */
+#define OBSERVED   144 /* points told that a fit takes, at most; the rest is for those below */
+#define FAILED     16  /* of the points that failed */
+#define FLYING     48  /* of those in flight */
+#define SLOW       4.0 /* times as slow as the best is as bad as a failure */
+#define FIT_EVERY  8   /* points told between fits at most; fewer while little is known */
 /* Where a fair share of the points can be tried, wonders are soon disproved, and room for them does
  * no harm; in a larger space there are always more places where nobody was. */
 #define SMALL        100000
 #define ROOM_SMALL   1.0
 #define ROOM_LARGE   0.1
-#define QUIET        50  /* points in a row without hope, and the surrogate is in doubt */
-#define KICK         4   /* parameters changed at most to leave the best point */
-#define COSTS        16  /* costs known before they count */
-#define COST_STEP    0.3 /* of the estimate towards a cost, by the time it is told */
-#define COST_RANGE   4.0 /* logarithm of the greatest difference of costs that counts */
+#define QUIET        50 /* points in a row without hope, and the surrogate is in doubt */
+#define KICK         4  /* parameters changed at most to leave the best point */
+#define WALKERS      6  /* as in `local`, the same two */
+#define RANDOM_EACH  4
+#define THRIFT       0.1 /* of a walker: a logarithm of time for one of cost */
 #define LEARN_GROWTH 8   /* learn again when 1/8 more is known */
 
-enum { START, SEEDED, GAIN, CALM, LOCAL, BOLD, ROOM };
+enum { START, SEEDED, GAIN, CALM, LOCAL, BOLD, ROOM, WALK };
 
 static const struct gt_strategy_option options[] = {
     {"start", 6, 1, 1000, "points of the first design, where there are no seeds"},
@@ -47,6 +51,7 @@ static const struct gt_strategy_option options[] = {
     {"local", 10, 0, 1e9, "every so many points, a neighbour of the best (0: never)"},
     {"bold", 0.8, 0.01, 10, "deviations that count as one; less stays nearer to what is known"},
     {"room", 0, 0, 1, "share by which the best may be beaten, at most (0: by the space's size)"},
+    {"walk", 2, 0, 1e9, "in a large space every so many points one of greedy search (0: never)"},
     {NULL},
 };
 
@@ -70,11 +75,9 @@ struct automatic {
     double level;            /* the best time when it was fitted */
     double calm;             /* points in a row of which nothing was expected */
     size_t asked;
-    /* What a point costs: the logarithm is estimated as a sum over its values, corrected by each
-     * cost told (normalised least mean squares; values that always come together share). */
-    float *cost; /* of each value of each parameter, 256 each */
-    double cost_level;
-    size_t costs;
+    struct gt_costs costs;
+    struct gt_walkers walkers;
+    size_t turn; /* points asked for where walkers take part */
 };
 
 /* What so many times the best time counts for: the logarithm of how far it is above a floor a
@@ -98,9 +101,26 @@ static float hint_of(void *context, size_t hint, size_t point)
     return above_floor(strategy, exp((double)gt_hints_of(&a->hints, hint, point)));
 }
 
+/* Which of a walker's neighbours come first: those thought to be fast, and cheap to try. */
+static float order(struct gt_strategy *strategy, size_t point)
+{
+    const struct automatic *a = strategy->state;
+
+    if (!gt_surrogate_count(a->surrogate))
+        return 0;
+    return gt_surrogate_mean(a->surrogate, point) +
+           (float)(THRIFT * log(gt_costs_of(&a->costs, point)));
+}
+
+static bool is_large(const struct gt_strategy *strategy)
+{
+    return strategy->space->count > SMALL;
+}
+
 static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
     struct automatic *a = calloc(1, sizeof(*a));
+    size_t starts = strategy->seeds + (size_t)strategy->option[START];
     int rc;
 
     if (!a)
@@ -109,12 +129,16 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     a->fit_best = SIZE_MAX;
     a->room = strategy->option[ROOM];
     if (!(a->room > 0))
-        a->room = strategy->space->count <= SMALL ? ROOM_SMALL : ROOM_LARGE;
+        a->room = is_large(strategy) ? ROOM_LARGE : ROOM_SMALL;
     a->start = calloc((size_t)strategy->option[START], sizeof(*a->start));
-    a->cost = calloc(strategy->space->kernel->params * 256 + 1, sizeof(*a->cost));
-    if (!a->start || !a->cost)
+    if (!a->start)
         return gt_err_nomem(err);
-    rc = gt_hints_init(&a->hints, strategy->space, strategy->given, err);
+    rc = gt_walkers_init(&a->walkers, WALKERS, false, starts, order, err);
+    a->walkers.random_each = RANDOM_EACH;
+    if (!rc)
+        rc = gt_costs_init(&a->costs, strategy->space, err);
+    if (!rc)
+        rc = gt_hints_init(&a->hints, strategy->space, strategy->given, err);
     if (!rc)
         rc = gt_pool_init(&a->pool, strategy->space, GT_SURROGATE_POOL, err);
     if (!rc)
@@ -132,92 +156,17 @@ static void release(struct gt_strategy *strategy)
     gt_surrogate_free(a->surrogate);
     gt_pool_release(&a->pool);
     gt_hints_release(&a->hints);
+    gt_walkers_release(&a->walkers);
+    gt_costs_release(&a->costs);
     free(a->start);
-    free(a->cost);
     free(a);
 }
 
-/* ---- cost ---- */
-
-static double cost_of(const struct gt_strategy *strategy, size_t point)
-{
-    const struct automatic *a = strategy->state;
-    size_t params = strategy->space->kernel->params;
-    const uint8_t *index = strategy->space->index + point * params;
-    double sum = 0;
-
-    for (size_t p = 0; p < params; p++)
-        sum += (double)a->cost[p * 256 + index[p]];
-    return sum;
-}
-
-static void cost(struct gt_strategy *strategy, size_t point, double seconds)
+static void cost(struct gt_strategy *strategy, size_t point, double run_s, double compile_s)
 {
     struct automatic *a = strategy->state;
-    size_t params = strategy->space->kernel->params;
-    const uint8_t *index = strategy->space->index + point * params;
-    double off;
 
-    a->costs++;
-    a->cost_level += (log(seconds) - a->cost_level) / (double)a->costs;
-    off = log(seconds) - a->cost_level - cost_of(strategy, point);
-    for (size_t p = 0; p < params; p++)
-        a->cost[p * 256 + index[p]] += (float)(COST_STEP * off / (double)params);
-}
-
-/* By how much dearer than usual a point is: what its gain is divided by. */
-static double dearness(const struct gt_strategy *strategy, size_t point)
-{
-    const struct automatic *a = strategy->state;
-
-    if (a->costs < COSTS)
-        return 1;
-    return exp(fmax(-COST_RANGE / 2, fmin(COST_RANGE / 2, cost_of(strategy, point))));
-}
-
-/* ---- the first design ---- */
-
-/* Distance of two points, or of a point from the middle (other: SIZE_MAX), in ranges of parameters.
- */
-static double distance(const struct gt_space *space, size_t point, size_t other)
-{
-    const struct gt_kernel *kernel = space->kernel;
-    const uint8_t *x = space->index + point * kernel->params;
-    double sum = 0;
-
-    for (size_t p = 0; p < kernel->params; p++) {
-        double range = (double)kernel->param[p].count - 1;
-        double y = range / 2;
-
-        if (other != SIZE_MAX)
-            y = space->index[other * kernel->params + p];
-        if (range > 0)
-            sum += fabs(x[p] - y) / range;
-    }
-    return sum;
-}
-
-/* Of a few points drawn at random the one farthest from the design so far and nearest to the
- * middle; the first of the design: of many, or all, the nearest to the middle. */
-static size_t spread(struct gt_strategy *strategy)
-{
-    const struct automatic *a = strategy->state;
-    size_t throws = a->starts ? START_THROWS : 4096, best = SIZE_MAX;
-    double most = 0;
-
-    for (size_t t = 0; t < throws; t++) {
-        size_t point = gt_strategy_draw(strategy);
-        double far = a->starts ? distance(strategy->space, point, a->start[0]) : 0, worth;
-
-        for (size_t i = 1; i < a->starts; i++)
-            far = fmin(far, distance(strategy->space, point, a->start[i]));
-        worth = far - distance(strategy->space, point, SIZE_MAX);
-        if (best == SIZE_MAX || worth > most) {
-            most = worth;
-            best = point;
-        }
-    }
-    return best;
+    gt_costs_tell(&a->costs, point, run_s, compile_s);
 }
 
 /* A point of the first design, or SIZE_MAX once it is complete. */
@@ -237,7 +186,7 @@ static size_t first(struct gt_strategy *strategy)
     }
     if (a->given || (double)a->starts >= strategy->option[START])
         return ready ? SIZE_MAX : gt_strategy_draw(strategy);
-    point = spread(strategy);
+    point = gt_spread(strategy, a->start, a->starts);
     a->start[a->starts++] = point;
     return point;
 }
@@ -260,7 +209,7 @@ static void fill_pool(struct gt_strategy *strategy)
     for (size_t i = 0; i < strategy->seeds && i < GT_SURROGATE_POOL / 8; i++)
         gt_pool_add(strategy, &a->pool, strategy->seed[i]);
     gt_hints_fill(&a->hints, strategy, &a->pool, GT_SURROGATE_POOL / 4);
-    gt_pool_fill(strategy, &a->pool, &a->leaders);
+    gt_pool_fill(strategy, &a->pool, &a->leaders, is_large(strategy));
 }
 
 /* Fits the surrogate to a choice of what is known, and to what is in flight as it was expected. */
@@ -327,7 +276,7 @@ static size_t promising(struct gt_strategy *strategy, double *gain, float *expec
         if (strategy->known[a->pool.point[c]] != GT_POINT_NEW)
             continue;
         g = improvement(best, (double)mean[c], strategy->option[BOLD] * (double)sd[c]);
-        worth = g / dearness(strategy, a->pool.point[c]);
+        worth = g / gt_costs_of(&a->costs, a->pool.point[c]);
         if (worth > most) {
             most = worth;
             *gain = g * a->room; /* as a share of the best time, where it is small */
@@ -367,6 +316,20 @@ static size_t beside_best(struct gt_strategy *strategy)
     return gt_strategy_kick(strategy, strategy->best, 1);
 }
 
+/* In a large space every so many points the next of a walker, unless all of them wait. */
+static size_t walk(struct gt_strategy *strategy)
+{
+    struct automatic *a = strategy->state;
+    double every = strategy->option[WALK];
+    size_t point;
+
+    if (!is_large(strategy) || strategy->best == SIZE_MAX || !(every > 0) ||
+        a->turn++ % (size_t)every ||
+        gt_walkers_next(strategy, &a->walkers, &point) != GT_NEXT_POINT)
+        return SIZE_MAX;
+    return point;
+}
+
 static enum gt_next next(struct gt_strategy *strategy, size_t *point)
 {
     struct automatic *a = strategy->state;
@@ -377,6 +340,10 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
     if (a->calm >= strategy->option[CALM])
         return strategy->flying ? GT_NEXT_WAIT : GT_NEXT_DONE;
     *point = first(strategy);
+    if (*point != SIZE_MAX)
+        gt_walkers_add_start(&a->walkers, *point);
+    if (*point == SIZE_MAX)
+        *point = walk(strategy);
     if (*point == SIZE_MAX)
         *point = beside_best(strategy);
     if (*point != SIZE_MAX) {
@@ -403,6 +370,7 @@ static void tell(struct gt_strategy *strategy, size_t point)
     struct automatic *a = strategy->state;
 
     gt_leaders_tell(strategy, &a->leaders, point);
+    gt_walkers_tell(strategy, &a->walkers, point);
     for (size_t i = 0; i < a->flights; i++)
         if (a->flight[i].point == point) {
             if (a->flight[i].number != SIZE_MAX && strategy->best != SIZE_MAX)

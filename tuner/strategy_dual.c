@@ -38,7 +38,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     strategy->state = dual;
     dual->place = dual->climbed = SIZE_MAX;
     dual->heat = strategy->option[HOT];
-    return gt_climb_init(&dual->climb, false, err);
+    return gt_climb_init(&dual->climb, false, NULL, err);
 }
 
 static void release(struct gt_strategy *strategy)

@@ -72,7 +72,7 @@ static void plant(struct gt_strategy *strategy)
         y[i] = strategy->known[seen[i]] > 0 ? fminf(logf(strategy->known[seen[i]]), most) : most;
     gt_forest_fit(&wood->forest, &strategy->random, seen, y, count);
     gt_pool_clear(&wood->pool);
-    gt_pool_fill(strategy, &wood->pool, &wood->leaders);
+    gt_pool_fill(strategy, &wood->pool, &wood->leaders, false);
     for (size_t i = 0; i < wood->pool.count; i++) {
         double mean, sd;
 

@@ -40,7 +40,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
         return gt_err_nomem(err);
     strategy->state = searcher;
     for (size_t i = 0; i < SEARCHERS; i++) {
-        int rc = gt_climb_init(&searcher[i].climb, false, err);
+        int rc = gt_climb_init(&searcher[i].climb, false, NULL, err);
 
         if (rc)
             return rc;

@@ -407,13 +407,16 @@ static void weigh(struct gt_surrogate *s)
 float gt_surrogate_mean(struct gt_surrogate *s, size_t point)
 {
     const uint8_t *index = s->space->index + point * s->space->kernel->params;
+    float hint[GT_SURROGATE_HINTS];
     double mean;
 
     if (!s->weighed)
         weigh(s);
-    mean = s->trend;
+    note_hints(s, point, hint);
+    mean = s->trend + expected(s, hint);
     for (size_t i = 0; i < s->count; i++)
-        mean += s->weight[i] * similar(s, index, s->seen[i]);
+        mean += s->weight[i] *
+                (similar(s, index, s->seen[i]) + liked(s, hint, s->seen_hint + i * s->hints));
     return (float)mean;
 }
 

@@ -212,7 +212,7 @@ static int run_race(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
     bool stopping = false;
-    size_t left = 1; /* trials still to come after a signal */
+    size_t left = 1; /* trials still to come once it stops */
     int rc = GT_OK;
 
     while (!rc) {
@@ -222,7 +222,7 @@ static int run_race(struct gt_race *race, struct gt_err *err)
 
         if (gt_sweep_signals(race) > 1)
             return gt_err_set(err, GT_EINTERRUPTED, "stopped at once; the same command resumes");
-        if (gt_sweep_signals(race) && !stopping) {
+        if (!stopping && (gt_sweep_signals(race) || time_is_up(race))) {
             stopping = true;
             left = evaluator->ops->drop(evaluator);
         }
@@ -240,7 +240,7 @@ static int run_race(struct gt_race *race, struct gt_err *err)
             rc = gt_sweep_check_drift(race, err);
         gt_sweep_show(race, stopping ? "stopping" : NULL, false);
     }
-    if (!rc && stopping)
+    if (!rc && stopping && gt_sweep_signals(race))
         rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
     return rc;
 }

@@ -59,7 +59,8 @@ struct gt_sweep_row {
     struct gt_trial trial;
     bool resumed; /* of an earlier run */
     bool blamed;  /* an earlier run ended while it was sampled or in a final */
-    bool tie;     /* the final cannot tell it from the first row */
+    bool tie;     /* the finals cannot tell it from the first row */
+    bool apart;   /* not timed beside the first row: the device may have been cooler or hotter */
 };
 
 /* What became of one problem. */

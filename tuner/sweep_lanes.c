@@ -116,6 +116,14 @@ int gt_sweep_open_lanes(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
+struct gt_lane *gt_sweep_lane_of(const struct gt_race *race, const struct gt_kernel *kernel)
+{
+    for (size_t i = 0; i < race->lanes; i++)
+        if (race->lane[i].kernel == kernel)
+            return &race->lane[i];
+    return NULL;
+}
+
 /* The lane whose turn it is: the one that had the fewest trials for what its best promises. */
 struct gt_lane *gt_sweep_choose_lane(struct gt_race *race)
 {

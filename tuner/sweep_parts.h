@@ -1,6 +1,6 @@
 /* sweep_parts.h - what the files of the sweep share: sweep.c (read it first), sweep_lanes.c,
- * sweep_seeds.c, sweep_priors.c, sweep_predict.c, sweep_record.c, sweep_drift.c and
- * sweep_finals.c.  Nobody else includes this. */
+ * sweep_seeds.c, sweep_priors.c, sweep_predict.c, sweep_record.c, sweep_drift.c,
+ * sweep_finals.c and sweep_contests.c.  Nobody else includes this. */
 #ifndef GT_SWEEP_PARTS_H
 #define GT_SWEEP_PARTS_H
 
@@ -87,6 +87,8 @@ int gt_sweep_open_lanes(struct gt_race *race, struct gt_err *err);
 void gt_sweep_close_lanes(struct gt_race *race);
 /* The lane whose turn it is: the one that had the fewest trials for what its best promises. */
 struct gt_lane *gt_sweep_choose_lane(struct gt_race *race);
+/* NULL: the kernel has none. */
+struct gt_lane *gt_sweep_lane_of(const struct gt_race *race, const struct gt_kernel *kernel);
 
 /* sweep_seeds.c: creates the lane's strategy with points worth trying first. */
 int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, struct gt_err *err);
@@ -141,10 +143,13 @@ int gt_sweep_attempt(struct gt_race *race, const struct gt_lane *lane, const str
                      struct gt_err *err);
 int gt_sweep_store(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
                    const struct gt_trial *trial, bool later, struct gt_err *err);
-/* Puts a trial in its place among the best rows; one that is not ok leaves them. */
+/* Puts a trial in its place among the best rows: the sampled ones by time, then the others.  One
+ * that is not ok leaves them. */
 int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                   const struct gt_point *point, const struct gt_trial *trial, bool resumed,
                   struct gt_err *err);
+/* The shortest time of all ranked rows; 0: there are none. */
+double gt_sweep_best_us(const struct gt_sweep_result *result);
 int gt_sweep_retry(struct gt_lane *lane, struct gt_retry retry, struct gt_err *err);
 
 /* Makes room in an array for one more element of `size` bytes. */
@@ -158,7 +163,16 @@ int gt_sweep_remember(struct gt_race *race, struct gt_lane *lane, size_t point, 
  * the last check and may still win is put back. */
 int gt_sweep_check_drift(struct gt_race *race, struct gt_err *err);
 
-/* sweep_finals.c: timing stages 2 and 3, baseline, ties, winner. */
+/* sweep_finals.c */
+
+#define GT_SWEEP_SAMPLED  32   /* candidates of stage 2 */
+#define GT_SWEEP_HOPELESS 1.15 /* a time beyond this times the best is not sampled */
+
+/* Timing stages 2 and 3, baseline, ties, winner. */
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err);
+struct gt_candidate gt_sweep_candidate(const struct gt_race *race, const struct gt_sweep_row *row);
+
+/* sweep_contests.c: orders the rows, the winner first; stores times, baseline and tie. */
+int gt_sweep_contests(struct gt_race *race, struct gt_err *err);
 
 #endif

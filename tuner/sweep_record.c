@@ -84,6 +84,25 @@ static bool same_row(const struct gt_sweep_row *row, const struct gt_kernel *ker
            memcmp(row->point.value, point->value, kernel->params * sizeof(point->value[0])) == 0;
 }
 
+double gt_sweep_best_us(const struct gt_sweep_result *result)
+{
+    double us = 0;
+
+    for (size_t i = 0; i < result->rows; i++)
+        if (!i || result->row[i].trial.us < us)
+            us = result->row[i].trial.us;
+    return us;
+}
+
+/* What was sampled comes first: a hot device makes it look slower than the race did, but no race
+ * time must push it out of the list. */
+static bool is_better(const struct gt_trial *x, const struct gt_trial *y)
+{
+    bool x_sampled = x->stage >= 2, y_sampled = y->stage >= 2;
+
+    return x_sampled != y_sampled ? x_sampled : x->us < y->us;
+}
+
 int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                   const struct gt_point *point, const struct gt_trial *trial, bool resumed,
                   struct gt_err *err)
@@ -102,7 +121,7 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                 (--result->rows - at) * sizeof(*result->row));
     if (trial->status != GT_STATUS_OK)
         return GT_OK;
-    for (at = result->rows; at > 0 && trial->us < result->row[at - 1].trial.us; at--)
+    for (at = result->rows; at > 0 && is_better(trial, &result->row[at - 1].trial); at--)
         ;
     if (at == GT_SWEEP_ROWS)
         return GT_OK;
@@ -155,7 +174,7 @@ static void find_best_again(struct gt_race *race, struct gt_lane *lane)
     const struct gt_strategy *strategy = lane->strategy;
 
     lane->best_us = strategy->best == SIZE_MAX ? 0 : (double)strategy->known[strategy->best];
-    race->best_us = race->result->rows ? race->result->row[0].trial.us : 0;
+    race->best_us = gt_sweep_best_us(race->result);
     if (race->anchor_us < race->best_us)
         race->anchor_us = race->best_us;
 }
@@ -168,12 +187,14 @@ static double told(const struct gt_trial *trial)
     return trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW ? trial->us : 0;
 }
 
-/* Seconds of the GPU's worker, and the compilers' share. */
-static double cost(const struct gt_race *race, const struct gt_trial *trial)
+/* Tells the strategy the seconds of the GPU's worker, and the compilers' share. */
+static void tell_cost(const struct gt_race *race, struct gt_strategy *strategy, size_t point,
+                      const struct gt_trial *trial)
 {
-    double compilers = fmax(1, race->evaluator->options.jobs);
+    double compilers = fmax(1, race->evaluator->jobs);
 
-    return 1e-3 * (trial->prove_ms + trial->time_ms + trial->compile_ms / compilers);
+    gt_strategy_cost(strategy, point, 1e-3 * (trial->prove_ms + trial->time_ms),
+                     1e-3 * trial->compile_ms / compilers);
 }
 
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
@@ -190,7 +211,7 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
     what.due = race->tried + RETRY_AFTER;
     if (!gt_status_final(trial->status) && ++what.attempts < GT_MAX_ATTEMPTS)
         return gt_sweep_retry(lane, what, err);
-    gt_strategy_cost(lane->strategy, what.point, cost(race, trial));
+    tell_cost(race, lane->strategy, what.point, trial);
     gt_strategy_tell(lane->strategy, what.point, told(trial));
     rc = gt_sweep_rank(race, lane->kernel, &flight->candidate.point, trial, false, err);
     if (what.remeasure)

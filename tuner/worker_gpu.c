@@ -7,6 +7,7 @@
 
 #include "../src/bench.h"
 #include "../src/cache.h"
+#include "../src/calibrate.h"
 #include "../src/compile.h"
 #include "../src/err.h"
 
@@ -216,6 +217,24 @@ static int reference(struct worker *self, struct gt_wire_in *in, struct gt_err *
     return rc;
 }
 
+/* The problem's memory is given up for it: the next one is opened anew. */
+static int calibrate(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+{
+    const bool only_copy = gt_wire_get_int(in) != 0;
+    struct gt_calibration found = {{0}};
+    int rc = gt_wire_finish(in, err);
+
+    gt_bench_close(self->bench);
+    self->bench = NULL;
+    if (!rc)
+        rc = gt_calibrate(&found, only_copy, self->gpu, self->nvrtc, self->data_dir,
+                          self->cache_dir, err);
+    begin_reply(self, GT_MSG_DONE, rc, err);
+    if (!rc)
+        gt_wire_put_bytes(&self->reply, &found, sizeof(found));
+    return rc;
+}
+
 /* Works off one message; the answer is in self->reply. */
 static int work(struct worker *self, struct gt_wire_in *in)
 {
@@ -236,6 +255,8 @@ static int work(struct worker *self, struct gt_wire_in *in)
         return baseline(self, in, &err);
     case GT_MSG_REFERENCE:
         return reference(self, in, &err);
+    case GT_MSG_CALIBRATE:
+        return calibrate(self, in, &err);
     default:
         return GT_ESYNTAX;
     }

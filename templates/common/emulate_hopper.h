@@ -19,10 +19,11 @@ void gt_emu_tma_store(const gt_map *map, const void *shared, const int *at, cons
                       int line);
 void gt_emu_tma_store_commit(void);
 void gt_emu_tma_store_wait(int pending);
-void gt_emu_part_barrier(int id, int threads, const char *file, int line);
 unsigned gt_emu_shared_address(const void *pointer, const char *file, int line);
 void gt_emu_wgmma(int type, int n, int a_along_mn, int b_along_mn, void *sums, unsigned long long a,
                   unsigned long long b, int keep, const char *file, int line);
+void gt_emu_wgmma_turned(int n, void *sums, const unsigned *a, unsigned long long b, int keep,
+                         const char *file, int line);
 void gt_emu_wgmma_begin(void);
 void gt_emu_wgmma_commit(void);
 void gt_emu_wgmma_wait(int pending, const char *file, int line);
@@ -68,9 +69,6 @@ inline unsigned gt_cluster_rank()
 #define gt_cluster_meet() gt_emu_cluster_barrier(GT_EMU_HERE)
 #define gt_cluster_arrive()
 #define gt_cluster_wait() gt_emu_cluster_barrier(GT_EMU_HERE)
-
-#define gt_part_sync(id, threads)   gt_emu_part_barrier(id, threads, GT_EMU_HERE)
-#define gt_part_arrive(id, threads) gt_emu_part_barrier(id, threads, GT_EMU_HERE)
 
 /* Whether a block has the registers is for the compiler to say. */
 template <int count> inline void gt_registers_give()

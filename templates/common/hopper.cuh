@@ -15,6 +15,7 @@
 #define GT_HOPPER_CUH
 
 #include "common/cluster.cuh"
+#include "common/part.cuh"
 
 /* A barrier in shared memory.  It completes a phase when as many threads as it was made for have
  * arrived and as many bytes as they announced have come.  The first phase has parity 0. */
@@ -179,20 +180,7 @@ GT_DEVICE void gt_cluster_wait()
     asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
 }
 
-/* ---- parts of a block ---- */
-
-/* Barrier number `id` (1..15) of `threads` threads, whole warps. */
-GT_DEVICE void gt_part_sync(int id, int threads)
-{
-    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-
-/* Counts the warp in at such a barrier without waiting there: what it wrote before can be seen by
- * those who wait. */
-GT_DEVICE void gt_part_arrive(int id, int threads)
-{
-    asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
+/* ---- parts of a block (and part.cuh) ---- */
 
 /* A warpgroup changes its registers per thread to `count`, a multiple of 8 in 24..256: first some
  * give, then others take.  All registers together are those the block was launched with. */

@@ -3,8 +3,9 @@
  * Floating-point types narrower than 32 bits are structs that hold bits, distinct types without
  * arithmetic; TF32 operands are stored as plain floats.  Conversions from float round to nearest,
  * ties to even; f16 and bf16 overflow to infinity, e4m3, e5m2 and the integers to their largest
- * values.  On the GPU they are PTX's cvt where the architecture has it, else, and in the emulator,
- * integer arithmetic that gives the same bits (gt_narrow, proved by tests/emu/types_kernels.c). */
+ * values, as infinities do; NaN stays NaN, or is 0 as an integer.  On the GPU they are PTX's cvt
+ * where the architecture has it, else, and in the emulator, integer arithmetic that gives the same
+ * bits (gt_narrow, proved by tests/emu/conversions.c). */
 #ifndef GT_TYPES_CUH
 #define GT_TYPES_CUH
 

@@ -95,9 +95,6 @@
 #ifndef PACK_B
 #define PACK_B 0 /* the same for B */
 #endif
-#ifndef PACK_TILE
-#define PACK_TILE 64 /* rows and columns of a tile of the packing launches */
-#endif
 
 #include "pack/pack.cuh"
 #include "hopper/layout.cuh"
@@ -108,20 +105,11 @@
 #include "hopper/reduce.cuh"
 #include "hopper/store.cuh"
 
-#if PACK_A
-GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 4)
+#if PACK_A || PACK_B
+GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
 {
     gt_launch_next();
-    gt_pack_a(args);
-}
-#endif
-
-#if PACK_B
-GT_KERNEL_BOUNDS(pack_b, GT_PACK_THREADS, 4)
-{
-    gt_launch_next();
-    gt_pack_b(args);
-    gt_launch_wait(); /* who waits for this launch waits for the one of A, too */
+    gt_pack(args);
 }
 #endif
 

@@ -26,6 +26,9 @@ constexpr int CLUSTER = CLUSTER_M * CLUSTER_N; /* blocks that share operands; SP
 /* Places in the list of tensor maps of the description. */
 constexpr int MAP_A = PACK_A ? 4 : 0, MAP_B = PACK_B ? 5 : 1, MAP_D = SPLIT ? 3 : 2;
 
+/* Whether of a tile of A only the rows that D has are loaded: the description's LOADED_M. */
+constexpr int A_ENDS_WITH_D = !A_ALONG_MN && CLUSTER_N == 1;
+
 /* Rows of a tile that a consumer computes, 64 by 64. */
 constexpr int ROWS = PINGPONG ? BM : BM / CONSUMERS;
 constexpr int BLOCKS_64 = ROWS / 64;
@@ -72,28 +75,6 @@ constexpr int CONSUMER_REGISTERS =
  * BM rows of BN, a few words apart from each other. */
 constexpr int SUMS_ROW = BN + 8;
 static_assert(SPLIT != 2 || BM * SUMS_ROW * 4 <= STAGES * STAGE_BYTES, "room for the sums");
-
-/* The block's place among those that share operands, which follow each other in the cluster. */
-GT_DEVICE int cluster_place()
-{
-    return CLUSTER == 1 ? 0 : SPLIT == 2 ? (int)gt_cluster_rank() % CLUSTER : (int)gt_cluster_rank();
-}
-
-GT_DEVICE int cluster_row()
-{
-    return cluster_place() % CLUSTER_M;
-}
-
-GT_DEVICE int cluster_column()
-{
-    return cluster_place() / CLUSTER_M;
-}
-
-/* Rank in the cluster of the first of them. */
-GT_DEVICE int cluster_first()
-{
-    return SPLIT == 2 ? (int)gt_cluster_rank() - cluster_place() : 0;
-}
 
 struct ring {
     unsigned char *stages, *slices;

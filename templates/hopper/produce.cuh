@@ -45,7 +45,7 @@ GT_DEVICE unsigned column_ranks()
 GT_DEVICE unsigned stage_bytes(const gt_args &args)
 {
     const int rows = (min((int)args.m, BM) + 7) / 8 * 8;
-    return A_ALONG_MN || CLUSTER_N > 1 ? STAGE_BYTES : DEPTH * (rows * 128 + B_BYTES);
+    return A_ENDS_WITH_D ? DEPTH * (rows * 128 + B_BYTES) : STAGE_BYTES;
 }
 
 GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring &ring)

@@ -46,27 +46,6 @@ GT_DEVICE void meet()
     gt_cluster_sync();
 }
 
-/* A consumer's sums to shared memory, where the stages were, when all consumers have read them. */
-GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2])
-{
-    const int lane = (int)threadIdx.x % 32;
-    sum_type *const sums = (sum_type *)ring.stages + lane % 4 * 2;
-
-    gt_part_sync(4, CONSUMERS * 128);
-#pragma unroll
-    for (int r = 0; r < BLOCKS_64 * 2; r++) {
-        const int row =
-            consumer * ROWS + r / 2 * 64 + (int)threadIdx.x % 128 / 32 * 16 + lane / 4 + r % 2 * 8;
-#pragma unroll
-        for (int column = 0; column < BN; column += 8) {
-            gt_run<sum_type, 2> pair;
-            pair.at[0] = sum[r / 2][column / 2 + r % 2 * 2];
-            pair.at[1] = sum[r / 2][column / 2 + r % 2 * 2 + 1];
-            gt_store_run<sum_type, 2>(sums + row * SUMS_ROW + column, pair);
-        }
-    }
-}
-
 constexpr int TOGETHER = 4; /* runs of four sums that a thread adds up at a time: loads in flight */
 
 /* The consumers finish the block's rows of the tile. */

@@ -11,6 +11,28 @@ struct work {
     int steps; /* stages; at least one, which is all zeros where there is nothing */
 };
 
+/* The block's place among those that share operands, which follow each other in the cluster. */
+GT_DEVICE int cluster_place()
+{
+    return CLUSTER == 1 ? 0 : SPLIT == 2 ? (int)gt_cluster_rank() % CLUSTER : (int)gt_cluster_rank();
+}
+
+GT_DEVICE int cluster_row()
+{
+    return cluster_place() % CLUSTER_M;
+}
+
+GT_DEVICE int cluster_column()
+{
+    return cluster_place() / CLUSTER_M;
+}
+
+/* Rank in the cluster of the first of them. */
+GT_DEVICE int cluster_first()
+{
+    return SPLIT == 2 ? (int)gt_cluster_rank() - cluster_place() : 0;
+}
+
 /* Parts of size `part` that cover `whole`: TMA counts in 32 bits. */
 GT_DEVICE constexpr unsigned parts_of(unsigned whole, unsigned part)
 {

@@ -141,6 +141,27 @@ GT_DEVICE void store_by_threads(const target &target, sum_type (*sum)[BN / 2])
     }
 }
 
+/* SPLIT 2: the sums to shared memory for the cluster, where the stages were, when all consumers have read them. */
+GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2])
+{
+    const int lane = (int)threadIdx.x % 32;
+    sum_type *const sums = (sum_type *)ring.stages + lane % 4 * 2;
+
+    gt_part_sync(4, CONSUMERS * 128);
+#pragma unroll
+    for (int r = 0; r < BLOCKS_64 * 2; r++) {
+        const int row =
+            consumer * ROWS + r / 2 * 64 + (int)threadIdx.x % 128 / 32 * 16 + lane / 4 + r % 2 * 8;
+#pragma unroll
+        for (int column = 0; column < BN; column += 8) {
+            gt_run<sum_type, 2> pair;
+            pair.at[0] = sum[r / 2][column / 2 + r % 2 * 2];
+            pair.at[1] = sum[r / 2][column / 2 + r % 2 * 2 + 1];
+            gt_store_run<sum_type, 2>(sums + row * SUMS_ROW + column, pair);
+        }
+    }
+}
+
 GT_DEVICE void store(const gt_args &args, const gt_maps &maps, const ring &ring, int consumer,
                      const work &work, sum_type (*sum)[BN / 2])
 {

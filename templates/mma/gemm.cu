@@ -80,9 +80,6 @@
 #ifndef PACK_B
 #define PACK_B 0 /* the same for B */
 #endif
-#ifndef PACK_TILE
-#define PACK_TILE 64 /* rows and columns of a tile of the packing launches */
-#endif
 #ifndef SPLIT_MODE
 #define SPLIT_MODE 0 /* 0: whole k; 1: through the workspace, deterministic; 2: by atomics */
 #endif
@@ -147,28 +144,11 @@ GT_DEVICE Work work_of(const gt_args &args)
     return work;
 }
 
-#if PACK_A && PACK_B && PACK_TILE == 64
-/* Both by one launch; larger tiles of both do not fit static shared memory. */
-GT_KERNEL_BOUNDS(pack, GT_PACK_THREADS, 1)
+#if PACK_A || PACK_B
+GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
 {
-    if (blockIdx.z == 0)
-        gt_pack_a(args);
-    else
-        gt_pack_b(args);
+    gt_pack(args);
 }
-#else
-#if PACK_A
-GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 1)
-{
-    gt_pack_a(args);
-}
-#endif
-#if PACK_B
-GT_KERNEL_BOUNDS(pack_b, GT_PACK_THREADS, 1)
-{
-    gt_pack_b(args);
-}
-#endif
 #endif
 
 GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)

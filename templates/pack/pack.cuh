@@ -1,5 +1,5 @@
-/* pack.cuh - an operand copied into the workspace before the product, for templates that need rows
- * at multiples of 16 bytes, or both operands along k.
+/* pack.cuh - operands copied into the workspace before the product, both by one launch, for
+ * templates that need rows at multiples of 16 bytes, or both operands along k.
  *
  *      stored, any ld              workspace
  *      +-----------+..           +-----------+--+     rows as stored (PACK_A 1), or turned, columns
@@ -7,19 +7,16 @@
  * with |           | .           |           | 0|     zeros to whole 16 bytes; matrices of a batch
  *      +-----------+..           +-----------+--+     follow each other, B's behind A's.
  *
- * Include it in a template of tensor.cuh, behind a parameter block that defines PACK_A, PACK_B and
- * PACK_TILE where they are not defined, and write the entries:
+ * Include it in a template of tensor.cuh, behind a parameter block that defines PACK_A and PACK_B
+ * where they are not defined, and write the entry:
  *
- *   #if PACK_A
- *   GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 4) { gt_pack_a(args); }
+ *   #if PACK_A || PACK_B
+ *   GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS) { gt_pack(args); }
  *   #endif
  *
- * and the same for B.  In the description:
+ * In the description:
  *
- *   "params":       PACK_A and PACK_B: 0 no copy, 1 as stored, 2 turned; PACK_TILE: 32, 64, 128
- *
- *   "constraints":  PACK_TILE * PACK_TILE * SIZE_IN >= 4096 (16 bytes for each thread),
- *                   PACK_TILE * (PACK_TILE * SIZE_IN + 4) <= 49152 (static shared memory)
+ *   "params":       PACK_A and PACK_B: 0 no copy, 1 as stored, 2 turned
  *
  *   "derive":       PACK_COLS_A = TRANS_A != (PACK_A == 2) ? M : K
  *
@@ -29,12 +26,16 @@
  *
  *                   PACK_BYTES_A = PACK_A ? bytes of BATCH such copies, rounded up to 256 : 0
  *
- *                   PACK_GRID_A = max(1, cdiv(M, PACK_TILE) * cdiv(K, PACK_TILE))
+ *                   PACK_GRID_A = PACK_A == 0 ? 0
+ *                               : PACK_A == 1 ? cdiv(PACK_ROWS_A, 16) * cdiv(PACK_LDA * SIZE_IN, 512)
+ *                               : cdiv(PACK_ROWS_A * SIZE_IN, 128) *
+ *                                 cdiv(PACK_LDA, SIZE_IN == 1 ? 128 : 64)
  *
  *                   and the same for B, whose copy begins at PACK_BYTES_A
  *
- *   "launches":     {"entry": "pack_a", "when": "PACK_A", "block": [256],
- *                   "grid": ["PACK_GRID_A", "min(BATCH, 65535)"]}, pack_b, then the product
+ *   "launches":     {"entry": "pack", "when": "PACK_A + PACK_B > 0", "block": [128],
+ *                   "grid": ["max(1, PACK_GRID_A + PACK_GRID_B)", "min(BATCH, 65535)"]},
+ *                   then the product
  *
  *   "workspace":    PACK_BYTES_A + PACK_BYTES_B + what the template needs itself
  *
@@ -42,11 +43,21 @@
  * rows and PACK_ROWS_A times that for the stride of matrices.  Templates that compute addresses
  * call gt_packed(args), use what it returns in the place of args, and GT_PACKED_TRANS_A, _B in the
  * place of GT_TRANS_A, _B.  Their own part of the workspace begins gt_packed_bytes(args) behind its
- * start.  Where alpha is 0 nothing is read and the copies are not written. */
+ * start.  Where alpha is 0 nothing is read and the copies are not written.
+ *
+ * A block copies 16 rows of 512 bytes, or turns 64 rows of 128 bytes (128 rows of bytes, so that it
+ * writes whole lines) through static shared memory. */
 #ifndef GT_PACK_CUH
 #define GT_PACK_CUH
 
-#include "pack/pack_tile.cuh"
+#include "pack/pack_piece.cuh"
+
+#define GT_PACK_BLOCK 128 /* threads */
+
+typedef typename gt_word<(int)sizeof(GT_IN)>::type gt_pack_element; /* only its bits matter */
+
+/* Blocks of an SM, as many as registers allow without spills. */
+constexpr int GT_PACK_BLOCKS = PACK_A != 2 && PACK_B != 2 ? 8 : sizeof(gt_pack_element) == 1 ? 5 : 6;
 
 /* The layout of the operands as the product finds them. */
 #define GT_PACKED_TRANS_A (PACK_A == 2 ? !GT_TRANS_A : GT_TRANS_A)
@@ -106,77 +117,219 @@ GT_DEVICE gt_args gt_packed(const gt_args &args)
     return packed;
 }
 
-/* One tile, from shared memory to the copy, by 16 bytes.  (row, column): the tile's place in the
- * stored matrix. */
-template <class E, bool turn>
-GT_DEVICE void gt_pack_store(const gt_pack_tile<E> &tile, E *to, const gt_packed_place &place,
-                             long long row, long long column, int thread)
-{
-    constexpr int count = 16 / (int)sizeof(E);
-    /* Lanes side by side: turned, as many as keep the banks apart; else a row of the tile. */
-    typedef gt_pack_piece<count, turn ? 2 * (int)sizeof(E) : PACK_TILE / count> piece_type;
+/* ---- one block's part ---- */
 
-#pragma unroll 2
-    for (int i = 0; i < piece_type::rounds; i++) {
-        const piece_type piece(i, thread);
-        const gt_run<E, count> run =
-            turn ? tile.template get_turned<count>(tile.at + piece.column * tile.pitch + piece.row)
-                 : tile.template get<count>(tile.at + piece.row * tile.pitch + piece.column);
-        long long r = (turn ? column : row) + piece.row, c = (turn ? row : column) + piece.column;
-        if (r < place.rows && c < place.ld)
-            gt_store_run<E, count>(to + r * place.ld + c, run);
+/* Bytes of a line from `valid` on become zeros. */
+GT_DEVICE void gt_pack_clear(gt_pack_line &line, int valid)
+{
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        const int bytes = valid - 4 * w;
+        if (bytes < 4)
+            line.at[w] = bytes <= 0 ? 0 : line.at[w] & ((1u << 8 * bytes) - 1);
     }
 }
 
-/* Copies every matrix of the batch; a block copies one tile of each. */
-template <class E, bool turn>
-GT_DEVICE void gt_pack(gt_stored<E> from, long long stride, E *to, const gt_packed_place &place,
-                       long long batch)
+/* As stored: a warp takes four rows, a lane 16 bytes of each. */
+template <class E> struct gt_pack_copy {
+    static GT_DEVICE unsigned across(const gt_packed_place &place)
+    {
+        return (unsigned)gt_cdiv(place.ld * (int)sizeof(E), 512);
+    }
+    static GT_DEVICE unsigned blocks(const gt_packed_place &place)
+    {
+        return across(place) * (unsigned)gt_cdiv(place.rows, 16);
+    }
+
+    static GT_DEVICE void move(const gt_pack_source &from, char *to, const gt_packed_place &place,
+                               unsigned block)
+    {
+        const int thread = (int)threadIdx.x;
+        const long long row = (long long)(block / across(place)) * 16 + thread / 32 * 4;
+        const long long column = (long long)(block % across(place)) * 512;
+        const long long ld = place.ld * (int)sizeof(E), at = column + thread % 32 * 16;
+        gt_pack_piece<E, 4, 32> piece;
+
+        piece.start(from, row, column);
+        to += row * ld + at;
+#pragma unroll
+        for (int i = 0; i < 4; i++, to += ld) {
+            gt_pack_line line = piece.get(i);
+            if (row + i >= from.rows || at >= ld)
+                continue;
+            if (at + 16 > from.bytes)
+                gt_pack_clear(line, (int)(from.bytes - at));
+            gt_store_run<unsigned, 4>(reinterpret_cast<unsigned *>(to), line);
+        }
+    }
+};
+
+/* Turns as many words, each of another row, as a word has elements: each is then of a column. */
+template <int size> struct gt_pack_square;
+
+template <> struct gt_pack_square<4> {
+    static GT_DEVICE void turn(unsigned *to, const unsigned *from)
+    {
+        to[0] = from[0];
+    }
+};
+
+template <> struct gt_pack_square<2> {
+    static GT_DEVICE void turn(unsigned *to, const unsigned *from)
+    {
+        to[0] = __byte_perm(from[0], from[1], 0x5410);
+        to[1] = __byte_perm(from[0], from[1], 0x7632);
+    }
+};
+
+template <> struct gt_pack_square<1> {
+    static GT_DEVICE void turn(unsigned *to, const unsigned *from)
+    {
+        const unsigned low_01 = __byte_perm(from[0], from[1], 0x5140);
+        const unsigned low_23 = __byte_perm(from[2], from[3], 0x5140);
+        const unsigned high_01 = __byte_perm(from[0], from[1], 0x7362);
+        const unsigned high_23 = __byte_perm(from[2], from[3], 0x7362);
+        to[0] = __byte_perm(low_01, low_23, 0x5410);
+        to[1] = __byte_perm(low_01, low_23, 0x7632);
+        to[2] = __byte_perm(high_01, high_23, 0x5410);
+        to[3] = __byte_perm(high_01, high_23, 0x7632);
+    }
+};
+
+/* Turned: a lane takes pieces of 16 bytes of four rows, 8 lanes lie along a row. It turns them in
+ * registers and leaves them in shared memory, which has a row for each column; there the four
+ * elements of a column are a unit, and units of lanes with different columns are kept in different
+ * banks by an exclusive or of their place. */
+template <class E> struct gt_pack_turn {
+    static constexpr int size = (int)sizeof(E), count = 16 / size, per_word = 4 / size;
+    static constexpr int pieces = size == 1 ? 2 : 1; /* of a lane, 64 rows apart */
+    static constexpr int rows = 64 * pieces, columns = 8 * count; /* of the stored matrix */
+    static constexpr int words = rows * size / 4;                 /* of a row of the tile */
+    typedef unsigned tile_type[columns * words];
+
+    static GT_DEVICE unsigned across(const gt_packed_place &place)
+    {
+        return (unsigned)gt_cdiv(place.rows, columns);
+    }
+    static GT_DEVICE unsigned blocks(const gt_packed_place &place)
+    {
+        return across(place) * (unsigned)gt_cdiv(place.ld, rows);
+    }
+
+    /* Piece `number` of the lane to the tile. */
+    static GT_DEVICE void put(unsigned *tile, const gt_pack_piece<E, 4, 8> &piece, int number)
+    {
+        const int along = (int)threadIdx.x % 8, unit = number * 16 + (int)threadIdx.x / 8;
+        unsigned *const to = tile + along * count * words + (unit ^ along * per_word) * size;
+        gt_pack_line line[4];
+
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            line[i] = piece.get(i);
+#pragma unroll
+        for (int w = 0; w < 4; w++) {
+            gt_run<unsigned, size> column[per_word];
+#pragma unroll
+            for (int i = 0; i < size; i++) {
+                unsigned in[per_word], out[per_word];
+#pragma unroll
+                for (int j = 0; j < per_word; j++)
+                    in[j] = line[i * per_word + j].at[w];
+                gt_pack_square<size>::turn(out, in);
+#pragma unroll
+                for (int j = 0; j < per_word; j++)
+                    column[j].at[i] = out[j];
+            }
+#pragma unroll
+            for (int j = 0; j < per_word; j++)
+                gt_store_run<unsigned, size>(to + (w * per_word + j) * words, column[j]);
+        }
+    }
+
+    /* The tile to the copy, where it begins at `row` and `column`. */
+    static GT_DEVICE void take(const unsigned *tile, char *to, const gt_packed_place &place,
+                               long long row, long long column)
+    {
+        constexpr int across = words / 4; /* runs of 16 bytes of a row */
+        to += (row * place.ld + column) * size;
+#pragma unroll
+        for (int i = 0; i < columns * across / GT_PACK_BLOCK; i++) {
+            const int number = i * GT_PACK_BLOCK + (int)threadIdx.x;
+            const int r = number / across, c = number % across;
+            const gt_pack_line line =
+                gt_load_run<unsigned, 4>(tile + r * words + (c ^ r / count) * 4);
+            if (row + r < place.rows && column + c * count < place.ld)
+                gt_store_run<unsigned, 4>(
+                    reinterpret_cast<unsigned *>(to + r * place.ld * size + c * 16), line);
+        }
+    }
+
+    static GT_DEVICE void move(const gt_pack_source &from, char *to, const gt_packed_place &place,
+                               unsigned block)
+    {
+        GT_STATIC_SHARED(tile_type, tile, );
+        const long long row = (long long)(block / across(place)) * rows;
+        const long long column = (long long)(block % across(place)) * columns;
+        gt_pack_piece<E, 4, 8> piece[pieces];
+
+#pragma unroll
+        for (int i = 0; i < pieces; i++)
+            piece[i].start(from, row + i * 64 + threadIdx.x / 8 * 4, column * size);
+        gt_sync(); /* the tile of the matrix before has been taken */
+#pragma unroll
+        for (int i = 0; i < pieces; i++)
+            put(tile, piece[i], i);
+        gt_sync();
+        take(tile, to, place, column, row);
+    }
+};
+
+template <class E, int pack> struct gt_pack_way : gt_pack_copy<E> {
+};
+template <class E> struct gt_pack_way<E, 2> : gt_pack_turn<E> {
+};
+
+typedef gt_pack_way<gt_pack_element, PACK_A> gt_pack_way_a;
+typedef gt_pack_way<gt_pack_element, PACK_B> gt_pack_way_b;
+
+/* ---- the launch ---- */
+
+/* Copies part `block` of every matrix of the batch; `stride` in elements, as stored. */
+template <class way>
+GT_DEVICE void gt_pack_operand(const void *operand, long long rows, long long cols, long long ld,
+                               long long stride, char *to, const gt_packed_place &place,
+                               long long batch, unsigned block)
 {
-    GT_STATIC_SHARED(gt_pack_tile<E>, tile, );
-    const unsigned across = (unsigned)gt_cdiv(from.cols, PACK_TILE);
-    const unsigned down = (unsigned)gt_cdiv(from.rows, PACK_TILE);
-    if (blockIdx.x >= across * down) /* the one block of an operand without elements */
+    constexpr int size = (int)sizeof(gt_pack_element);
+    const char *first = static_cast<const char *>(operand);
+    const long long span = ((rows - 1) * ld + cols) * size;
+
+    if (block >= way::blocks(place)) /* the one block of operands without elements */
         return;
-    const long long row = (long long)(blockIdx.x / across) * PACK_TILE;
-    const long long column = (long long)(blockIdx.x % across) * PACK_TILE;
-
-    from.first += blockIdx.y * stride;
-    to += blockIdx.y * place.stride;
     for (long long matrix = blockIdx.y; matrix < batch; matrix += gridDim.y) {
-        tile.fill(from, row, column, threadIdx.x);
-        gt_sync();
-        gt_pack_store<E, turn>(tile, to, place, row, column, threadIdx.x);
-        gt_sync();
-        from.first += gridDim.y * stride;
-        to += gridDim.y * place.stride;
+        const char *stored = first + matrix * stride * size;
+        const gt_pack_source from = {stored, stored + span, rows, cols * size, ld * size};
+        way::move(from, to + matrix * place.stride * size, place, block);
     }
 }
 
-typedef typename gt_word<(int)sizeof(GT_IN)>::type gt_pack_element; /* only its bits matter */
-
-/* What the entries do; every thread of their blocks takes part. */
-GT_DEVICE void gt_pack_a(const gt_args &args)
+/* What the entry does; every thread of its blocks takes part. */
+GT_DEVICE void gt_pack(const gt_args &args)
 {
-    const gt_stored<gt_pack_element> from = {static_cast<const gt_pack_element *>(args.a),
-                                             GT_TRANS_A ? args.k : args.m,
-                                             GT_TRANS_A ? args.m : args.k, args.lda};
-    if (args.alpha != 0.0f)
-        gt_pack<gt_pack_element, PACK_A == 2>(from, args.stride_a,
-                                              static_cast<gt_pack_element *>(args.workspace),
-                                              gt_packed_a(args), args.batch);
-}
+    const gt_packed_place a = gt_packed_a(args), b = gt_packed_b(args);
+    const unsigned blocks_a = PACK_A ? gt_pack_way_a::blocks(a) : 0;
+    char *const to = static_cast<char *>(args.workspace);
 
-GT_DEVICE void gt_pack_b(const gt_args &args)
-{
-    const gt_stored<gt_pack_element> from = {static_cast<const gt_pack_element *>(args.b),
-                                             GT_TRANS_B ? args.n : args.k,
-                                             GT_TRANS_B ? args.k : args.n, args.ldb};
-    char *to = static_cast<char *>(args.workspace) + gt_packed_a(args).bytes;
-    if (args.alpha != 0.0f)
-        gt_pack<gt_pack_element, PACK_B == 2>(from, args.stride_b,
-                                              reinterpret_cast<gt_pack_element *>(to),
-                                              gt_packed_b(args), args.batch);
+    if (args.alpha == 0.0f)
+        return;
+    if (PACK_A && blockIdx.x < blocks_a)
+        gt_pack_operand<gt_pack_way_a>(args.a, GT_TRANS_A ? args.k : args.m,
+                                       GT_TRANS_A ? args.m : args.k, args.lda, args.stride_a, to, a,
+                                       args.batch, blockIdx.x);
+    else if (PACK_B)
+        gt_pack_operand<gt_pack_way_b>(args.b, GT_TRANS_B ? args.n : args.k,
+                                       GT_TRANS_B ? args.k : args.n, args.ldb, args.stride_b,
+                                       to + a.bytes, b, args.batch, blockIdx.x - blocks_a);
 }
 
 #endif

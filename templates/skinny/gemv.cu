@@ -36,7 +36,7 @@
 #define WARPS_N 1 /* warps side by side along the columns of D */
 #endif
 #ifndef LOOKAHEAD
-#define LOOKAHEAD 2 /* what is loaded a tile ahead: 0 nothing, 1 B, 2 A as well */
+#define LOOKAHEAD 1 /* what is loaded a tile ahead: 0 nothing, 1 B, 2 A as well */
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */

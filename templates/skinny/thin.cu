@@ -21,7 +21,7 @@
 #define WARPS 16 /* warps of a block, which share k */
 #endif
 #ifndef DEPTH
-#define DEPTH 8 /* loads of B in flight per lane */
+#define DEPTH 32 /* loads of B in flight per lane */
 #endif
 
 constexpr int WIDTH = 32 * COLUMNS; /* columns of a block */

@@ -10,7 +10,8 @@
  *
  * B goes from memory to registers once, a tile ahead of the arithmetic, in the order in which mma
  * takes it (thin_operand.cuh). So does A, out of the caches: no warp waits for another before its
- * sums are complete. They meet as skinny_finish.cuh says. */
+ * sums are complete. They meet as skinny_finish.cuh says. Operands whose rows are not aligned go
+ * through shared memory, some tiles ahead (RING, thin_ring.cuh). */
 #ifndef ROWS
 #define ROWS 16 /* rows of D per block: a multiple of 8 */
 #endif
@@ -18,7 +19,7 @@
 #define TILES 2 /* tiles of 16 columns per warp */
 #endif
 #ifndef VEC
-#define VEC 16 /* bytes of a load of B */
+#define VEC 16 /* bytes of a load of B; with RING, of a read of it in shared memory */
 #endif
 #ifndef CHUNKS
 #define CHUNKS 2 /* chunks of k that a warp has on their way */
@@ -31,6 +32,15 @@
 #endif
 #ifndef LOOKAHEAD
 #define LOOKAHEAD 2 /* what is loaded a tile ahead: 0 nothing, 1 B, 2 A as well */
+#endif
+#ifndef RING
+#define RING 0 /* tiles of a warp in shared memory: 0 B goes to registers directly */
+#endif
+#ifndef PREFETCH
+#define PREFETCH 0 /* bytes that L2 fetches at least for what RING copies, 0: no word of it */
+#endif
+#ifndef VEC_A
+#define VEC_A 16 /* bytes of a read of A in shared memory */
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
@@ -46,6 +56,7 @@
 #endif
 
 #include "skinny/thin_operand.cuh"
+#include "skinny/thin_ring.cuh"
 #include "common/mma.cuh"
 
 typedef Sum Accumulator[EIGHTS][TILES][4];
@@ -73,7 +84,8 @@ GT_DEVICE void multiply(Sum (&sum)[4], const unsigned (&b)[4], const unsigned (&
 }
 
 /* A lane's part of a chunk of B in the order in which mma takes it. */
-GT_DEVICE void arrange(const Piece &piece, unsigned (&b)[STEPS][TILES][4])
+template <class Part>
+GT_DEVICE void arrange(const Part &piece, unsigned (&b)[STEPS][TILES][4])
 {
 #pragma unroll
     for (int q = 0; q < 4; q++) {
@@ -88,28 +100,61 @@ GT_DEVICE void arrange(const Piece &piece, unsigned (&b)[STEPS][TILES][4])
     }
 }
 
+/* Adds the products of a chunk. */
+template <class Part>
+GT_DEVICE void accumulate(const Part &part, const uint4 (&a_part)[EIGHTS], Accumulator &sum)
+{
+    unsigned b[STEPS][TILES][4];
+    arrange(part, b);
+#pragma unroll
+    for (int x = 0; x < EIGHTS; x++) {
+        const uint4 own = a_part[x];
+        const unsigned word[4] = {own.x, own.y, own.z, own.w};
+#pragma unroll
+        for (int s = 0; s < STEPS; s++) {
+            unsigned a[2] = {word[2 * s % 4], word[(2 * s + 1) % 4]};
+            if (WIDENED)
+                widen(word[s % 4], a[0], a[1]);
+#pragma unroll
+            for (int t = 0; t < TILES; t++)
+                multiply(sum[x][t], b[s][t], a);
+        }
+    }
+}
+
 /* Adds the products of a tile. */
 GT_DEVICE void accumulate(const Tile &tile, Accumulator &sum)
 {
 #pragma unroll
-    for (int c = 0; c < CHUNKS; c++) {
-        unsigned b[STEPS][TILES][4];
-        arrange(tile.b[c], b);
+    for (int c = 0; c < CHUNKS; c++)
+        accumulate(tile.b[c], tile.a[c], sum);
+}
+
+/* The same of tiles first .. last-1 by way of shared memory. A slot is copied to anew once all lanes
+ * have read it, which is known a tile later. */
+GT_DEVICE void sum_ring(const gt_args &args, long long batch, long long first, long long last,
+                        char *shared, Accumulator &sum)
+{
+    const Ring ring = make_ring(args, batch, shared);
+    int slot = 0, free = 0;
+
+#pragma unroll 1
+    for (long long tile = first - (SLOTS - 1); tile < last; tile++) {
+        await_tile(ring);
+        copy_tiles(args, ring, tile + SLOTS - 1, last, free);
+        free = free + 1 < SLOTS ? free + 1 : 0;
+        if (tile < first)
+            continue;
 #pragma unroll
-        for (int x = 0; x < EIGHTS; x++) {
-            const uint4 own = tile.a[c][x];
-            const unsigned word[4] = {own.x, own.y, own.z, own.w};
-#pragma unroll
-            for (int s = 0; s < STEPS; s++) {
-                unsigned a[2] = {word[2 * s % 4], word[(2 * s + 1) % 4]};
-                if (WIDENED)
-                    widen(word[s % 4], a[0], a[1]);
-#pragma unroll
-                for (int t = 0; t < TILES; t++)
-                    multiply(sum[x][t], b[s][t], a);
-            }
+        for (int c = 0; c < CHUNKS; c++) {
+            Columns b;
+            uint4 a[EIGHTS];
+            read_chunk(ring, slot, c, b, a);
+            accumulate(b, a, sum);
         }
+        slot = slot + 1 < SLOTS ? slot + 1 : 0;
     }
+    gt_sync(); /* the sums take the place of the tiles */
 }
 
 /* Adds the products of tiles first .. last-1.  Of whole tiles the next is on its way while one is
@@ -176,7 +221,10 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 
     for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
         Accumulator sum = {};
-        sum_tiles(args, batch, first, last, sum);
+        if constexpr (RING > 0)
+            sum_ring(args, batch, first, last, reinterpret_cast<char *>(slices), sum);
+        else
+            sum_tiles(args, batch, first, last, sum);
         gather(sum, slices);
         finish(args, batch, slices);
     }

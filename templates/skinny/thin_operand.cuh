@@ -78,7 +78,7 @@ struct Lane {
  */
 GT_DEVICE int column_in_warp(int group, int tile, int half)
 {
-    return GT_TRANS_B ? tile * 16 + half * 8 + group : group * RUN + tile * 2 + half;
+    return GT_TRANS_B || RING > 0 ? tile * 16 + half * 8 + group : group * RUN + tile * 2 + half;
 }
 
 GT_DEVICE Lane make_lane(const gt_args &args, long long batch)

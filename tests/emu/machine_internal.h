@@ -1,6 +1,6 @@
 /* machine_internal.h - test: what the files of the emulated GPU share: the running cluster, its
- * blocks and threads.  machine.c runs them; machine_async.c has mbarriers and TMA, machine_wgmma.c
- * the products of warpgroups. */
+ * blocks and threads.  machine.c runs them; machine_calls.c has what kernels call, machine_async.c
+ * mbarriers and TMA, machine_wgmma.c the products of warpgroups. */
 #ifndef GT_MACHINE_INTERNAL_H
 #define GT_MACHINE_INTERNAL_H
 
@@ -153,6 +153,10 @@ void gt_machine_wait_for(bool (*ready)(struct thread *thread),
  * memory of block `rank`. */
 void gt_machine_check_dynamic(unsigned rank, const void *address, size_t bytes, unsigned align,
                               const char *what, const char *file, int line);
+
+/* Shared memory that holds NaN in every type, aligned as much as a swizzle can ask for; the caller
+ * frees it. */
+void *gt_machine_shared_memory(size_t bytes);
 
 /* Begin and end of a cluster's run; end: GT_OK, or a sentence on what was left undone. */
 void gt_async_begin(void);

@@ -2,7 +2,8 @@
  *
  * A product is done by all 128 threads together, from what the descriptors say of shared memory:
  * under the lazy schedule when the first thread waits for it, under the eager one when the last
- * thread has asked for it. */
+ * thread has asked for it.  An operand in registers is read then, too: whoever changes them before
+ * gets wrong results. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +19,10 @@
 struct wgmma_product {
     int type, n, along_mn[2], keep;
     uint64_t operand[2];
-    void *sums[WARPGROUP]; /* each thread's d[] */
-    unsigned asked;        /* threads */
+    void *sums[WARPGROUP];                /* each thread's d[] */
+    bool in_registers;                    /* A, instead of operand[0] */
+    const uint32_t *registers[WARPGROUP]; /* each thread's part of it */
+    unsigned asked;                       /* threads */
     unsigned long group;
     bool done;
     const char *file;
@@ -36,6 +39,8 @@ struct operand {
 unsigned gt_emu_shared_address(const void *pointer, const char *file, int line);
 void gt_emu_wgmma(int type, int n, int a_along_mn, int b_along_mn, void *sums, unsigned long long a,
                   unsigned long long b, int keep, const char *file, int line);
+void gt_emu_wgmma_turned(int n, void *sums, const unsigned *a, unsigned long long b, int keep,
+                         const char *file, int line);
 void gt_emu_wgmma_begin(void);
 void gt_emu_wgmma_commit(void);
 void gt_emu_wgmma_wait(int pending, const char *file, int line);
@@ -95,6 +100,15 @@ static uint32_t distance(const struct operand *operand, bool along_mn, unsigned 
     return row / 8 * operand->next + row % 8 * width + byte / width * operand->apart + byte % width;
 }
 
+/* The hardware reads the upper 19 bits. */
+static double tf32_value(uint32_t bits)
+{
+    float value;
+    bits &= 0xffffe000u;
+    memcpy(&value, &bits, 4);
+    return (double)value;
+}
+
 static double element(const struct wgmma_product *product, const struct operand *operand, int which,
                       unsigned x, unsigned k)
 {
@@ -106,15 +120,19 @@ static double element(const struct wgmma_product *product, const struct operand 
     const unsigned char *at = operand->first + (int64_t)address - operand->start;
     gt_machine_check_dynamic(gt_emu_now.rank, at, size, size, "an element of wgmma", product->file,
                              product->line);
-    if (product->type == GT_TF32) { /* the hardware reads the upper 19 bits */
+    if (product->type == GT_TF32) {
         uint32_t bits;
-        float value;
         memcpy(&bits, at, 4);
-        bits &= 0xffffe000u;
-        memcpy(&value, &bits, 4);
-        return (double)value;
+        return tf32_value(bits);
     }
     return gt_emu_get((enum gt_dtype)product->type, at, 0);
+}
+
+/* Element (x, k) of an operand A of TF32 in registers. */
+static double held(const struct wgmma_product *product, unsigned x, unsigned k)
+{
+    unsigned thread = x / 16 * 32 + x % 8 * 4 + k % 4;
+    return tf32_value(product->registers[thread][x % 16 / 8 + k / 4 * 2]);
 }
 
 /* ---- products ---- */
@@ -134,11 +152,13 @@ static void perform(struct wgmma_product *product)
 {
     static double a[64][MOST_K], b[256][MOST_K];
     unsigned depth = 32 / (unsigned)gt_dtype_size((enum gt_dtype)product->type);
-    struct operand operand_a = decode(product, 0), operand_b = decode(product, 1);
+    struct operand operand_a = product->in_registers ? (struct operand){0} : decode(product, 0);
+    struct operand operand_b = decode(product, 1);
 
     for (unsigned k = 0; k < depth; k++) {
         for (unsigned x = 0; x < 64; x++)
-            a[x][k] = element(product, &operand_a, 0, x, k);
+            a[x][k] =
+                product->in_registers ? held(product, x, k) : element(product, &operand_a, 0, x, k);
         for (unsigned x = 0; x < (unsigned)product->n; x++)
             b[x][k] = element(product, &operand_b, 1, x, k);
     }
@@ -180,7 +200,7 @@ static bool same(const struct wgmma_product *one, const struct wgmma_product *tw
     return one->type == two->type && one->n == two->n && one->along_mn[0] == two->along_mn[0] &&
            one->along_mn[1] == two->along_mn[1] && !one->keep == !two->keep &&
            one->operand[0] == two->operand[0] && one->operand[1] == two->operand[1] &&
-           one->group == two->group;
+           one->in_registers == two->in_registers && one->group == two->group;
 }
 
 static void check(const struct wgmma_product *asked)
@@ -198,30 +218,51 @@ static void check(const struct wgmma_product *asked)
                 asked->line);
 }
 
-void gt_emu_wgmma(int type, int n, int a_along_mn, int b_along_mn, void *sums, unsigned long long a,
-                  unsigned long long b, int keep, const char *file, int line)
+/* The running thread asks for the product, with its sums and, if A is in registers, its part. */
+static void ask(struct wgmma_product asked, void *sums, const unsigned *registers)
 {
     struct thread *self = machine.running;
     struct wgmma_group *group = group_of(self);
-    struct wgmma_product asked = {.type = type,
-                                  .n = n,
-                                  .along_mn = {a_along_mn, b_along_mn},
-                                  .keep = keep,
-                                  .operand = {a, b},
-                                  .group = self->wgmma.committed,
-                                  .file = file,
-                                  .line = line};
     unsigned long number = self->wgmma.issued++;
 
+    asked.group = self->wgmma.committed;
     check(&asked);
     if (number == group->end)
         *add_product(group) = asked;
     struct wgmma_product *shared = product(group, number);
     if (!same(shared, &asked))
-        ABANDON("%s:%d: the threads of a warpgroup ask for different products", file, line);
+        ABANDON("%s:%d: the threads of a warpgroup ask for different products", asked.file,
+                asked.line);
     shared->sums[within_block(self) % WARPGROUP] = sums;
+    shared->registers[within_block(self) % WARPGROUP] = registers;
     if (++shared->asked == WARPGROUP && machine.launch->eager)
         perform(shared);
+}
+
+void gt_emu_wgmma(int type, int n, int a_along_mn, int b_along_mn, void *sums, unsigned long long a,
+                  unsigned long long b, int keep, const char *file, int line)
+{
+    struct wgmma_product asked = {.type = type,
+                                  .n = n,
+                                  .along_mn = {a_along_mn, b_along_mn},
+                                  .keep = keep,
+                                  .operand = {a, b},
+                                  .file = file,
+                                  .line = line};
+    ask(asked, sums, NULL);
+}
+
+void gt_emu_wgmma_turned(int n, void *sums, const unsigned *a, unsigned long long b, int keep,
+                         const char *file, int line)
+{
+    struct wgmma_product asked = {.type = GT_TF32,
+                                  .n = n,
+                                  .in_registers = true,
+                                  .keep = keep,
+                                  .operand = {0, b},
+                                  .file = file,
+                                  .line = line};
+    ask(asked, sums, a);
 }
 
 void gt_emu_wgmma_begin(void)

@@ -63,7 +63,7 @@ double gt_emu_get(enum gt_dtype type, const void *base, int64_t at)
     return type == GT_S32 ? (double)(int)bits : floating(gt_emu_format(type), bits);
 }
 
-/* Pattern of the number, which the format has. */
+/* Pattern of the number, infinity or NaN, which the format has. */
 static unsigned encode(const struct gt_emu_format *format, double number)
 {
     int bias = (1 << (format->exponent - 1)) - 1, exponent;
@@ -72,6 +72,10 @@ static unsigned encode(const struct gt_emu_format *format, double number)
     unsigned sign = signbit(number) ? gt_emu_sign_bit(format) : 0, mantissa;
     if (number == 0)
         return sign;
+    if (isnan(number))
+        return gt_emu_sign_bit(format) - 1;
+    if (isinf(number))
+        return sign | (gt_emu_greatest(format) + 1);
     if (field < 1) /* subnormal */
         return sign | (unsigned)ldexp(fabs(number), bias - 1 + format->mantissa);
     mantissa = (unsigned)ldexp(fraction, format->mantissa + 1) - (1u << format->mantissa);
@@ -84,7 +88,8 @@ void gt_emu_set(enum gt_dtype type, void *base, int64_t at, double number)
     int64_t size = gt_dtype_size(type);
     unsigned bits = format ? encode(format, number) : (unsigned)(int)number;
     memcpy((char *)base + at * size, &bits, (size_t)size);
-    if (gt_emu_get(type, base, at) != number)
+    double stored = gt_emu_get(type, base, at);
+    if (stored != number && !(isnan(stored) && isnan(number)))
         abort(); /* the caller's number is none of this type */
 }
 
@@ -95,11 +100,13 @@ double gt_emu_round(enum gt_dtype type, double number)
     int exponent, least;
     if (!format) {
         most = type == GT_S8 ? 127 : 2147483647;
-        return fmax(-most - 1, fmin(most, nearbyint(number)));
+        return isnan(number) ? 0 : fmax(-most - 1, fmin(most, nearbyint(number)));
     }
-    if (number == 0 || !isfinite(number))
+    if (number == 0 || isnan(number))
         return number;
     most = gt_emu_magnitude(format, gt_emu_greatest(format));
+    if (isinf(number))
+        return format->infinite ? number : copysign(most, number);
     least = 2 - (1 << (format->exponent - 1)); /* exponent of the least normal number */
     frexp(number, &exponent);
     unit = ldexp(1, (exponent - 1 > least ? exponent - 1 : least) - format->mantissa);

@@ -11,7 +11,7 @@
 /* A binary floating-point format; an exponent field of 0 is zero or subnormal. */
 struct gt_emu_format {
     int exponent, mantissa; /* bits */
-    bool infinite;          /* overflow becomes infinity, else the greatest number */
+    bool infinite;          /* overflow becomes infinity, else, and infinity too, the greatest */
     bool dense;             /* of the largest exponent field only the last mantissa is NaN */
 };
 
@@ -27,11 +27,11 @@ double gt_emu_magnitude(const struct gt_emu_format *format, unsigned magnitude);
 /* Element `at` of an array; NaN for every pattern that is one. */
 double gt_emu_get(enum gt_dtype type, const void *base, int64_t at);
 
-/* Stores a number that the type has. */
+/* Stores a number, infinity or NaN that the type has. */
 void gt_emu_set(enum gt_dtype type, void *base, int64_t at, double number);
 
-/* The number of the type nearest to `number`, ties to even; beyond the greatest, what types.cuh
- * says. */
+/* The number of the type nearest to `number`, ties to even; beyond the greatest, and of infinities
+ * and NaN, what types.cuh says. */
 double gt_emu_round(enum gt_dtype type, double number);
 
 /* The byte that, repeated, is NaN in each floating-point type and a number far from the operands'

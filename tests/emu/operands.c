@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "gpu.h"
 #include "numbers.h"
 #include "problem.h"
 
@@ -41,6 +42,12 @@ const struct gt_emu_case gt_emu_cases[] = {
     {33, 65, 70, 1, 0, 1, 0, 2, 2, 0, 4, false, true},
     /* whole tiles in the middle of rows of any alignment */
     {37, 45, 133, 1, 1, 2, 0, 2, 1, 1, 4, false, false},
+    /* rows of any alignment behind an aligned base */
+    {75, 37, 139, 1, 0, 0, 0, 1, 1, 1, 16, false, false},
+    {132, 40, 200, 4, 2, 4, 0, 2, 0.5, 0, 16, false, false},
+    {68, 50, 133, 4, 1, 1, 1, 1, 1, 0, 16, false, false},
+    /* infinities and NaN, few rows */
+    {8, 136, 300, 4, 0, 4, 0, 1, 1, 0, 16, false, true},
 };
 const size_t gt_emu_case_count = sizeof gt_emu_cases / sizeof *gt_emu_cases;
 
@@ -165,14 +172,17 @@ static int range_of(const struct gt_problem *p, enum gt_operand operand, unsigne
     }
 }
 
-/* Infinities of both signs and a NaN, each in a row of its own (operand A) or column (B). */
+/* Infinities of both signs and a NaN, each in a row of its own (operand A) or column (B); only NaN
+ * where the type has no infinity. */
 static void spoil(const struct gt_emu_operands *operands, const struct gt_problem *p)
 {
-    static const float values[] = {INFINITY, -INFINITY, NAN};
+    static const double values[] = {INFINITY, -INFINITY, NAN};
     for (int i = 0; i < 3; i++) {
-        int64_t x = 5 + 9 * i, k = 3 + 11 * i;
-        ((float *)operands->a)[p->trans_a ? k * p->lda + x : x * p->lda + k] = values[i];
-        ((float *)operands->b)[p->trans_b ? x * p->ldb + k : k * p->ldb + x] = values[i];
+        int64_t row = (5 + 9 * i) % p->m, column = 5 + 9 * i, k = 3 + 11 * i;
+        double value = p->type == GT_E4M3 ? NAN : values[i];
+        gt_emu_set(p->type, operands->a, p->trans_a ? k * p->lda + row : row * p->lda + k, value);
+        gt_emu_set(p->type, operands->b, p->trans_b ? column * p->ldb + k : k * p->ldb + column,
+                   value);
     }
 }
 
@@ -195,8 +205,8 @@ void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_prob
     if (p->alpha != 0) {
         fill(operands->a, p, GT_OPERAND_A, range_of(p, GT_OPERAND_A, seed), seed + 1);
         fill(operands->b, p, GT_OPERAND_B, range_of(p, GT_OPERAND_B, seed), seed + 2);
-        if (cases->spoilt && p->type == GT_F32 && gt_dtype_size(p->out) > 1)
-            spoil(operands, p); /* narrower results have no infinity to spread to */
+        if (cases->spoilt && gt_emu_format(p->type))
+            spoil(operands, p);
     }
     if (p->beta != 0)
         fill(operands->c, p, GT_OPERAND_C, 4, seed + 3);
@@ -214,26 +224,12 @@ void gt_emu_operands_release(struct gt_emu_operands *operands)
 void gt_emu_operands_args(struct gt_args *args, const struct gt_emu_operands *operands,
                           const struct gt_problem *problem)
 {
-    bool bias = problem->epilogue & GT_EPILOGUE_BIAS;
-    *args = (struct gt_args){
-        .a = operands->a,
-        .b = operands->b,
-        .c = problem->beta != 0 ? operands->c : NULL,
-        .d = operands->d,
-        .bias = bias ? operands->bias : NULL,
-        .m = problem->m,
-        .n = problem->n,
-        .k = problem->k,
-        .lda = problem->lda,
-        .ldb = problem->ldb,
-        .ldc = problem->ldc,
-        .stride_a = problem->stride_a,
-        .stride_b = problem->stride_b,
-        .stride_c = problem->stride_c,
-        .batch = problem->batch,
-        .alpha = (float)problem->alpha,
-        .beta = (float)problem->beta,
-    };
+    gt_module_args(args, problem);
+    args->a = operands->a;
+    args->b = operands->b;
+    args->c = problem->beta != 0 ? operands->c : NULL;
+    args->d = operands->d;
+    args->bias = problem->epilogue & GT_EPILOGUE_BIAS ? operands->bias : NULL;
 }
 
 /* The operands as numbers: they are read many times. */
@@ -284,8 +280,10 @@ static double reference(const struct gt_emu_operands *operands, const struct num
  * values, so that the neighbour of the rounded value may be right; all else is exact. */
 static bool right(const struct gt_problem *p, double got, double value)
 {
-    if (!isfinite(value))
-        return isnan(value) ? isnan(got) : got == value;
+    if (!isfinite(value)) {
+        double rounded = gt_emu_round(p->out, value);
+        return isnan(rounded) ? isnan(got) : got == rounded;
+    }
     double slack = p->epilogue & GT_EPILOGUE_GELU ? 4e-6 * fmax(1, fabs(value)) : 0;
     return got >= gt_emu_round(p->out, value - slack) && got <= gt_emu_round(p->out, value + slack);
 }

@@ -20,7 +20,7 @@ struct gt_emu_case {
     double alpha, beta;
     int align;     /* bytes that every base pointer is a multiple of, and no more; 4: an element */
     bool in_place; /* C is D */
-    bool spoilt;   /* infinities and NaN in A and B, where they and D are wide enough */
+    bool spoilt;   /* infinities and NaN in A and B, where their type has them */
 };
 
 extern const struct gt_emu_case gt_emu_cases[];

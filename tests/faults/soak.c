@@ -22,7 +22,7 @@
 #define SWEEP_S   120 /* a sweep that takes longer hangs */
 #define ORPHANS_S 10
 #define MAX_KILLS 6    /* of a round */
-#define FINALISTS 8    /* candidates that are launched together, at most */
+#define FINALISTS 32   /* candidates that are launched together, at most */
 #define ROUNDS    4    /* kinds of rounds after the first */
 #define SAME      1.02 /* times of two runs on a GPU differ by this much */
 

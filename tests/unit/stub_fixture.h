@@ -63,6 +63,26 @@ static inline void stub_close(struct stub_fixture *f)
     memset(f, 0, sizeof(*f));
 }
 
+/* Set-up and tear-down of a test whose state is a fixture with STUB_KERNEL. */
+static inline int stub_set_up(void **state)
+{
+    struct stub_fixture *f = calloc(1, sizeof(*f));
+    struct gt_err err;
+
+    *state = f;
+    if (!f || !stub_open(f, STUB_KERNEL, &err))
+        return !f;
+    fprintf(stderr, "%s\n", err.msg);
+    return 1;
+}
+
+static inline int stub_tear_down(void **state)
+{
+    stub_close(*state);
+    free(*state);
+    return 0;
+}
+
 /* The candidate of the kernel's default point, and its stub image with the fault (NULL: none)
  * planted; free image->text with gt_strbuf_release. */
 static inline int stub_candidate(const struct stub_fixture *f, const struct gt_problem *problem,

@@ -8,26 +8,8 @@
 #include <math.h>
 #include <sys/wait.h>
 
+#include "stats.h"
 #include "stub_fixture.h"
-
-static int set_up(void **state)
-{
-    struct stub_fixture *f = calloc(1, sizeof(*f));
-    struct gt_err err;
-
-    *state = f;
-    if (!f || !stub_open(f, STUB_KERNEL, &err))
-        return !f;
-    print_error("%s\n", err.msg);
-    return 1;
-}
-
-static int tear_down(void **state)
-{
-    stub_close(*state);
-    free(*state);
-    return 0;
-}
 
 static struct gt_bench *open_bench(const struct stub_fixture *f, const char *text, bool warm,
                                    struct gt_problem *problem)
@@ -272,6 +254,39 @@ static void test_final(void **state)
     gt_bench_close(bench);
 }
 
+static double part_median(const struct gt_trial *trial, int first, int count)
+{
+    return gt_median(trial->sample + first, count);
+}
+
+/* A final begins when the device has reached the state that it stays in. */
+static void test_a_final_on_a_device_that_gets_hot(void **state)
+{
+    struct gt_problem problem;
+    struct gt_bench *bench = open_bench(*state, "64x64x64", false, &problem);
+    struct gt_candidate candidate[2];
+    struct gt_strbuf image[2];
+    struct gt_final_entry entry[2];
+    struct gt_trial trial[2];
+    struct gt_err err = {0};
+
+    setenv("STUB_HEAT", "700", 1);
+    memset(trial, 0, sizeof(trial));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(stub_candidate(*state, &problem, NULL, &candidate[i], &image[i], &err),
+                         GT_OK);
+        entry[i] = (struct gt_final_entry){&candidate[i], image[i].text, image[i].length + 1};
+    }
+    assert_int_equal(gt_bench_final(bench, entry, 2, 40, trial, NULL, &err), GT_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(trial[i].status, GT_STATUS_OK);
+        assert_true(part_median(&trial[i], 30, 10) < 1.005 * part_median(&trial[i], 0, 10));
+        gt_strbuf_release(&image[i]);
+    }
+    unsetenv("STUB_HEAT");
+    gt_bench_close(bench);
+}
+
 /* Who writes to the inputs is not known from the rounds, which all take part in: only who does it
  * again in his own proof is blamed. */
 static void test_a_final_blames_who_did_it(void **state)
@@ -430,18 +445,22 @@ static void test_sticky_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_slow_is_given_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_sampling, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_proved_again_after_timing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_baseline, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_baseline_layouts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_baseline, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_final, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_final_blames_who_did_it, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_canary, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_problems_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_large_problem_fits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_workspace_cap, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_slow_is_given_up, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_sampling, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_proved_again_after_timing, stub_set_up,
+                                        stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_baseline, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_baseline_layouts, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_no_baseline, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_final, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_final_on_a_device_that_gets_hot, stub_set_up,
+                                        stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_final_blames_who_did_it, stub_set_up,
+                                        stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_canary, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_problems_refused, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_large_problem_fits, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_workspace_cap, stub_set_up, stub_tear_down),
         cmocka_unit_test(test_sleeping_device),
         cmocka_unit_test(test_sticky_faults),
     };

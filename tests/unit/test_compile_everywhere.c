@@ -184,9 +184,7 @@ static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_cand
     }
     job->registers = binary.registers;
     job->ms = binary.ms;
-    /* The default of a kernel for few rows is none that anyone tuned. */
-    bool tight = job->standard && !job->moved && job->kernel->max_m >= 4096;
-    if (!status && tight && binary.spill_bytes)
+    if (!status && job->standard && !job->moved && binary.spill_bytes)
         status =
             gt_err_set(err, GT_ERANGE, "the default point spills %d bytes", binary.spill_bytes);
     if (!status && geometry.max_registers && binary.registers > geometry.max_registers)

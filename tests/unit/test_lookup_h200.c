@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "err.h"
 #include "gemmtune.h"
+#include "kernel.h"
 
 #define OK(call)                                \
     do {                                        \
@@ -25,10 +27,26 @@ static long value_of(const char *point, const char *name)
     return at ? strtol(at + strlen(name), NULL, 10) : 1;
 }
 
+/* Whether the kernel is one of those for a few rows only. */
+static bool for_few_rows(const char *name)
+{
+    struct gt_kernels kernels = {0};
+    const struct gt_kernel *kernel;
+    struct gt_err err;
+    bool few;
+
+    OK(gt_kernels_load(&kernels, ".", NULL, &err));
+    kernel = gt_kernels_find(&kernels, name, &err);
+    assert_non_null(kernel);
+    few = kernel->max_m <= 64;
+    gt_kernels_release(&kernels);
+    return few;
+}
+
 struct expected {
-    const char *problem, *kernel;
-    long blocks, splits; /* at least, at most */
-    long rows, columns;  /* of a tile, at most */
+    const char *problem, *kernel; /* NULL: any for a few rows */
+    long blocks, splits;          /* at least, at most */
+    long rows, columns;           /* of a tile, at most */
 };
 
 static void check(struct gt *gt, const struct expected *expected)
@@ -45,7 +63,10 @@ static void check(struct gt *gt, const struct expected *expected)
     blocks = (long)answer->grid[0] * answer->grid[1] * answer->grid[2];
     assert_int_equal(answer->tier, GT_TIER_NEAR);
     assert_false(answer->predicted);
-    assert_string_equal(answer->kernel, expected->kernel);
+    if (expected->kernel)
+        assert_string_equal(answer->kernel, expected->kernel);
+    else
+        assert_true(for_few_rows(answer->kernel));
     assert_in_range(blocks, expected->blocks, 1 << 20);
     assert_in_range(value_of(answer->point, "SPLIT_K="), 1, expected->splits);
     assert_in_range(value_of(answer->point, "BM="), 1, expected->rows);
@@ -62,8 +83,8 @@ static void test_untuned_shapes(void **state)
         {"3000x3000x3000", "simt", 264, 1, 256, 256},
         {"2500x2500x2500:f32:nt", "simt", 132, 1, 256, 256},
         {"6000x6000x500:f32:tn", "simt", 264, 1, 256, 256},
-        {"2x4096x4096", "simt_thin", 128, 1, 1, 1},
-        {"1x8192x8192", "simt_thin", 128, 1, 1, 1},
+        {"2x4096x4096", NULL, 128, 16, 1, 1},
+        {"1x8192x8192", NULL, 128, 16, 1, 1},
         {"100x5000x5000", "simt", 132, 16, 128, 256},
         {"5000x100x300", "simt", 64, 4, 256, 128},
         {"100x100x30000", "simt", 100, 128, 128, 128},
@@ -93,8 +114,8 @@ static void test_rows_of_a_thin_product(void **state)
         gt_problem_init(&problem, m, 4096, 4096);
         OK(gt_lookup(gt, 90, NULL, &problem, &answer, &err));
         print_message("%d rows: %s\n", m, answer->point);
-        assert_string_equal(answer->kernel, "simt_thin");
-        assert_true(answer->grid[1] <= 2);
+        assert_true(for_few_rows(answer->kernel));
+        assert_true(m <= 2 * value_of(answer->point, "ROWS="));
     }
     gt_close(gt);
 }

@@ -283,6 +283,39 @@ static void test_without_a_model(void **state)
     gt_kernel_free(kernel);
 }
 
+/* Packing costs a launch and what it moves; what it writes is no sum of split k. */
+static void test_prepared_operands(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = search_kernel(
+        s, "packs", "+ PACK + SPLIT",
+        "\"params\": [" PARAM("PACK", 0, "0, 1") "," PARAM(
+            "SPLIT", 1,
+            "1, 4") "],"
+                    "\"launches\": [{\"entry\": \"gemm\", \"when\": \"PACK\", \"grid\": [256], "
+                    "\"block\": [256]}, {\"entry\": \"gemm\", \"grid\": [\"cdiv(M, 64)\", "
+                    "\"cdiv(N, 64)\", "
+                    "\"SPLIT\"], \"block\": [256], \"shared\": 16384}],"
+                    "\"workspace\": \"PACK * 4 * K * (M + N)\","
+                    "\"model\": {\"block_m\": 64, \"block_n\": 64, \"block_k\": 16, \"splits\": "
+                    "\"SPLIT\","
+                    " \"prepare_read\": \"PACK * 4 * K * (M + N)\","
+                    " \"prepare_write\": \"PACK * 4 * K * (M + N)\"}");
+    struct gt_prediction plain, packed, small;
+
+    gt_problem_init(&s->problem, 8192, 8192, 8192);
+    OK(&s->err, predict(s, kernel, "PACK=0,SPLIT=4", 64, 0, &plain));
+    OK(&s->err, predict(s, kernel, "PACK=1,SPLIT=4", 64, 0, &packed));
+    assert_true(plain.prepare_us == 0);
+    assert_true(fabs(packed.prepare_us * s->device.memory_gbps * 1e3 - 4.0 * 4 * 8192 * 8192) < 1);
+    assert_true(packed.us - plain.us > packed.prepare_us + 1);
+    assert_true(packed.reduction_us <= plain.reduction_us);
+    gt_problem_init(&s->problem, 512, 512, 512); /* the copy stays in L2 */
+    OK(&s->err, predict(s, kernel, "PACK=1,SPLIT=1", 64, 0, &small));
+    assert_true(small.prepare_us * s->device.memory_gbps * 1e3 < 2.0 * 4 * 2 * 512 * 512);
+    gt_kernel_free(kernel);
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, search_setup, search_teardown)
 
 int main(void)
@@ -297,6 +330,7 @@ int main(void)
         WITH_FOLDER(test_tensor_rates),
         WITH_FOLDER(test_registers_and_spills),
         WITH_FOLDER(test_without_a_model),
+        WITH_FOLDER(test_prepared_operands),
     };
 
     return cmocka_run_group_tests_name("predict", tests, NULL, NULL);

@@ -87,26 +87,37 @@ static double rank_correlation(const double *x, const double *y, size_t count)
     return 1 - 6 * squares / (n * (n * n - 1));
 }
 
+/* Whether the kernel is still the one that the row was measured with. */
+static bool current(struct world *w, const struct gt_table_row *row)
+{
+    const struct gt_kernel *kernel = gt_kernels_find(&w->kernels, row->kernel, NULL);
+
+    return kernel && strcmp(kernel->signature, row->signature) == 0;
+}
+
 /* Every strict FP32 winner within a factor of 1.7 of its measured time; of those on tensor cores
- * four in five, since the model does not count what packing launches move; and the order of all
- * times right. */
+ * nine in ten, since the model takes small products of odd sizes to be faster than they are; and
+ * the order of all times right. */
 static void test_winners(void **state)
 {
     struct world *w = *state;
     double measured[MOST] = {0}, predicted[MOST] = {0}, coefficient;
-    size_t count = w->table.rows, others = 0, close = 0;
+    size_t count = 0, others = 0, close = 0;
 
-    assert_in_range(count, 33, MOST);
-    for (size_t i = 0; i < count; i++) {
+    assert_in_range(w->table.rows, 33, MOST);
+    for (size_t i = 0; i < w->table.rows; i++) {
         const struct gt_table_row *row = &w->table.row[i];
         struct gt_prediction p;
         double ratio;
 
-        measured[i] = row->us;
-        predicted[i] = predict(w, row->kernel, row->point, &row->problem, &p);
-        ratio = predicted[i] / measured[i];
+        if (!current(w, row))
+            continue;
+        measured[count] = row->us;
+        predicted[count] = predict(w, row->kernel, row->point, &row->problem, &p);
+        ratio = predicted[count] / measured[count];
         print_message("%-28s %-9s measured %9.1f predicted %9.1f ratio %.2f, bound by %s\n",
-                      row->text, row->kernel, measured[i], predicted[i], ratio, p.bound);
+                      row->text, row->kernel, measured[count], predicted[count], ratio, p.bound);
+        count++;
         if (row->problem.accuracy == GT_ACCURACY_STRICT) {
             assert_true(ratio > 1 / 1.7 && ratio < 1.7);
             continue;
@@ -115,7 +126,8 @@ static void test_winners(void **state)
         close += ratio > 1 / 1.7 && ratio < 1.7;
     }
     print_message("%zu of %zu winners of other accuracies are close\n", close, others);
-    assert_true(others == 0 || 5 * close >= 4 * others);
+    assert_in_range(count, 33, MOST);
+    assert_true(others == 0 || 10 * close >= 9 * others);
     coefficient = rank_correlation(measured, predicted, count);
     print_message("rank correlation of %zu winners: %.3f\n", count, coefficient);
     assert_true(coefficient > 0.95);
@@ -133,8 +145,8 @@ static void test_thin_product(void **state)
 
     gt_problem_init(&problem, 1, 4096, 14336);
     bytes = 4.0 * 4096 * 14336;
-    predict(w, "simt_thin", "ROWS=1,COLUMNS=1,WARPS=32,DEPTH=32", &problem, &thin);
-    predict(w, "simt_thin", "ROWS=1,COLUMNS=4,WARPS=8,DEPTH=8", &problem, &wide);
+    predict(w, "gemv", "ROWS=1,VEC=4,LANES=32,WARPS_K=32,DEPTH=8,LOOKAHEAD=0", &problem, &thin);
+    predict(w, "gemv", "ROWS=1,VEC=16,LANES=32,WARPS_K=8,DEPTH=8,LOOKAHEAD=0", &problem, &wide);
     assert_string_equal(thin.bound, "memory");
     assert_true(thin.us > bytes / (w->device.memory_gbps * 1e3));
     assert_true(thin.us < 1.25 * bytes / (w->device.memory_gbps * 1e3));

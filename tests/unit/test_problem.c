@@ -221,6 +221,9 @@ static void test_flops(void **state)
     (void)state;
     assert_int_equal(gt_problem_parse(&p, "10x20x30:batch=2", NULL), GT_OK);
     assert_true(gt_problem_flops(&p) == 24000.0);
+    assert_true(gt_problem_traffic(&p) == 4 * 2 * (300 + 600 + 200.0));
+    assert_int_equal(gt_problem_parse(&p, "10x20x30:f16:batch=2:beta=0.5:sb=0", NULL), GT_OK);
+    assert_true(gt_problem_traffic(&p) == 2 * (2 * 300 + 600 + 2 * 2 * 200.0));
 }
 
 static void test_retype(void **state)

@@ -95,6 +95,37 @@ static void test_merge_refusals(void **state)
     expect_rows(f, "");
 }
 
+/* What a reader of the copy would refuse must not come in by a merge either. */
+static void test_a_changed_export_is_not_merged(void **state)
+{
+    struct fixture *f = *state;
+    char other[128], path[128];
+    struct gt_store *store;
+    sqlite3 *db;
+    int64_t rows;
+
+    make_other(f, other, fill_disputed);
+    snprintf(path, sizeof(path), "%s/export.db", f->folder);
+    OK(f, gt_store_open(&store, other, GT_STORE_READ, &f->err));
+    OK(f, gt_store_export(store, path, &f->err));
+    gt_store_close(store);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "UPDATE trial SET us = 3.4, lo_us = 3 WHERE us = 34", NULL, NULL, NULL),
+        0);
+    assert_int_equal(sqlite3_changes(db), 1);
+    sqlite3_close(db);
+    assert_int_equal(gt_store_merge(f->store, path, &rows, &f->err), GT_EDB);
+    assert_non_null(strstr(f->err.msg, "do not match its digest"));
+    expect_rows(f, "");
+    unlink(path);
+    OK(f, gt_store_open(&store, other, GT_STORE_READ, &f->err));
+    OK(f, gt_store_export(store, path, &f->err));
+    gt_store_close(store);
+    OK(f, gt_store_merge(f->store, path, &rows, &f->err));
+    assert_int_equal(rows, 5);
+}
+
 static void test_export_holds_the_winners(void **state)
 {
     struct fixture *f = *state;
@@ -157,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_merge_rules),
         TEST(test_merge_refusals),
+        TEST(test_a_changed_export_is_not_merged),
         TEST(test_export_holds_the_winners),
         TEST(test_an_export_changed_by_hand_is_refused),
     };

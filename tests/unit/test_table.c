@@ -115,6 +115,24 @@ static void test_a_folder_of_tables(void **state)
     free(text);
 }
 
+/* Nobody writes into the pipe: a loader that opened it would wait for ever. */
+static void test_a_pipe_in_a_folder(void **state)
+{
+    struct fixture *f = *state;
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/tables", f->folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof(path), "%s/tables/a.csv", f->folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    snprintf(path, sizeof(path), "%s/tables", f->folder);
+    alarm(10);
+    assert_null(load(path, &f->err));
+    alarm(0);
+    assert_int_equal(f->err.code, GT_EDB);
+    assert_non_null(strstr(f->err.msg, "a.csv: neither a file nor a folder"));
+}
+
 static void test_missing_and_foreign(void **state)
 {
     struct fixture *f = *state;
@@ -299,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_folder_of_tables),
+        TEST(test_a_pipe_in_a_folder),
         TEST(test_missing_and_foreign),
         TEST(test_malformed_text),
         TEST(test_a_locale_with_a_decimal_comma),

@@ -10,25 +10,6 @@
 #include "stub_fixture.h"
 #include "verify.h"
 
-static int set_up(void **state)
-{
-    struct stub_fixture *f = calloc(1, sizeof(*f));
-    struct gt_err err;
-
-    *state = f;
-    if (!f || !stub_open(f, STUB_KERNEL, &err))
-        return !f;
-    print_error("%s\n", err.msg);
-    return 1;
-}
-
-static int tear_down(void **state)
-{
-    stub_close(*state);
-    free(*state);
-    return 0;
-}
-
 static struct gt_bench *open_bench(const struct stub_fixture *f, const char *text,
                                    struct gt_problem *problem)
 {
@@ -262,9 +243,11 @@ static void test_rounding_of_results(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_right_kernel_passes, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_planted_faults_are_caught, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_neither_data_set_suffices, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_right_kernel_passes, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_planted_faults_are_caught, stub_set_up,
+                                        stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_neither_data_set_suffices, stub_set_up,
+                                        stub_tear_down),
         cmocka_unit_test(test_tolerance),
         cmocka_unit_test(test_rounding_of_results),
     };

@@ -6,24 +6,14 @@
 #ifndef PACK_B
 #define PACK_B 2 /* the same for B */
 #endif
-#ifndef PACK_TILE
-#define PACK_TILE 64 /* rows and columns of a tile of the packing launches */
-#endif
 
 #include "common/tensor.cuh"
 #include "pack/pack.cuh"
 
-#if PACK_A
-GT_KERNEL_BOUNDS(pack_a, GT_PACK_THREADS, 4)
+#if PACK_A || PACK_B
+GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
 {
-    gt_pack_a(args);
-}
-#endif
-
-#if PACK_B
-GT_KERNEL_BOUNDS(pack_b, GT_PACK_THREADS, 4)
-{
-    gt_pack_b(args);
+    gt_pack(args);
 }
 #endif
 

@@ -1,0 +1,162 @@
+/* gemm.cu - TF32 on Hopper (sm_90a) where one operand lies the way that wgmma does not read from
+ * shared memory: it goes through registers.
+ *
+ *         32 of k          WIDTH           wgmma takes TF32 along k from shared memory, and its first
+ *      +---+---+---+    +----------+      operand from registers.  So the operand that lies along m
+ *      | 0 | 1 | 2 |    |consumer 0|      or n comes first: A, and tiles of D are computed; or B,
+ *      +---+---+---+    +----------+      and tiles of D' = D transposed are, op(B) transposed times
+ *     turned operand    |consumer 1|      op(A) transposed.  TMA brings it to shared memory as it is
+ *      +---+---+---+    +----------+      stored; each thread of a consumer reads from there what
+ *      | 0 | 1 | 2 |       of D'          it must hold (consume.cuh).
+ *      +---+---+---+
+ *      other operand    64 * BLOCKS rows of D' a consumer
+ *
+ * Blocks stay: each computes tile after tile in the order of hopper/schedule.cuh.  One thread, the
+ * producer, keeps a ring of STAGES stages filled by TMA; CONSUMERS warpgroups multiply and store.
+ * full[s]: stage s has arrived; empty[s]: it may be refilled.  A cluster of CLUSTER_M x CLUSTER_N
+ * blocks computes as many neighbouring tiles and shares their loads.
+ *
+ * SPLIT 1: the depth is divided over SPLITS blocks, whose sums go to the workspace; the entry
+ * `reduce` adds them in the order of k. SPLIT 2: those blocks are a cluster, which has one tile and
+ * adds the sums through its shared memory.
+ *
+ * Where both operands lie the wrong way one of them is copied into the workspace first, and so are
+ * operands whose rows TMA cannot read (PACK_A, PACK_B). */
+#include "common/tensor.cuh"
+#include "common/maps.cuh"
+#include "common/hopper.cuh"
+#include "common/wgmma_registers.cuh"
+#include "common/mma.cuh"
+
+#ifndef CONSUMERS
+#define CONSUMERS 2 /* warpgroups that multiply; one more loads */
+#endif
+#ifndef BLOCKS
+#define BLOCKS 1 /* products of 64 rows that a consumer has */
+#endif
+#ifndef WIDTH
+#define WIDTH 256 /* of a tile along the operand that is not turned */
+#endif
+#ifndef STAGES
+#define STAGES 4 /* tiles of A and B in flight */
+#endif
+#ifndef DEPTH
+#define DEPTH 1 /* pieces of 32 of k in a stage */
+#endif
+#ifndef STEP
+#define STEP 1 /* products of eight of k that a consumer asks for at a time */
+#endif
+#ifndef ROUND
+#define ROUND 0 /* 1: the turned operand is rounded to TF32, else cut off */
+#endif
+#ifndef CLUSTER_M
+#define CLUSTER_M 1 /* blocks of a cluster along m, which share their B */
+#endif
+#ifndef CLUSTER_N
+#define CLUSTER_N 1 /* blocks of a cluster along n, which share their A */
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1 /* blocks that share an SM */
+#endif
+#ifndef SPLIT
+#define SPLIT 0 /* 1: the depth is divided over SPLITS blocks, 2: which are a cluster */
+#endif
+#ifndef VEC_C
+#define VEC_C 1 /* elements that a thread's store to D may have */
+#endif
+#ifndef READ_C
+#define READ_C 0 /* 1: beta is not 0 (SPLIT: that is the entry reduce's concern) */
+#endif
+#ifndef GROUP
+#define GROUP args.launch[0] /* tile rows (columns with ORDER 1) of a raster group */
+#endif
+#ifndef ORDER
+#define ORDER args.launch[1] /* 0: groups are rows of tiles, 1: columns */
+#endif
+#ifndef SPLITS
+#define SPLITS args.launch[2] /* parts of the depth */
+#endif
+#ifndef PACK_A
+#define PACK_A 0 /* 1: A is first copied to the workspace as stored, 2: turned */
+#endif
+#ifndef PACK_B
+#define PACK_B 0 /* the same for B */
+#endif
+
+constexpr int RUN = 2 * BLOCKS; /* neighbours along the turned operand that a thread has */
+
+#include "pack/pack.cuh"
+#include "hopper_turned/layout.cuh"
+#include "hopper/schedule.cuh"
+#include "hopper/produce.cuh"
+#include "hopper/finish.cuh"
+#include "hopper/reduce.cuh"
+#include "hopper_turned/consume.cuh"
+#include "hopper_turned/store.cuh"
+
+#if PACK_A || PACK_B
+GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, 3)
+{
+    gt_launch_next();
+    gt_pack(args);
+}
+#endif
+
+/* One thread makes the barriers, before anyone in the cluster uses them. */
+GT_DEVICE void make_barriers(const ring &ring)
+{
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; s++) {
+            gt_mbarrier_init(ring.full + s, 1);
+            gt_mbarrier_init(ring.empty + s, RELEASES);
+        }
+        gt_mbarrier_publish();
+    }
+    if (CLUSTER > 1)
+        gt_cluster_meet();
+    else
+        gt_sync();
+}
+
+/* All tiles of the block, by one of its consumers. */
+GT_DEVICE void consume_all(const gt_args &args, const ring &ring, int consumer)
+{
+    const schedule schedule(args);
+    position position;
+
+    for (unsigned index = schedule.first; index < schedule.tiles; index += schedule.step) {
+        const work work = schedule.work_of(args, index);
+        sum_type sum[BLOCKS][WIDTH / 2];
+        multiply(ring, position, consumer, work.steps, sum);
+        store(args, ring, consumer, work, sum);
+        if (SPLIT == 2) {
+            meet();
+            gather(args, ring, work);
+        }
+    }
+}
+
+GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
+{
+    GT_DYNAMIC_SHARED(unsigned char, shared);
+    const ring ring(shared);
+
+    if (threadIdx.x == 32) { /* beside the thread that makes the barriers */
+        gt_tma_prefetch(&maps.map[MAP_A]);
+        gt_tma_prefetch(&maps.map[MAP_B]);
+    }
+    make_barriers(ring);
+    gt_launch_wait(); /* for the copy of an operand, and whatever comes before */
+    if (threadIdx.x < 128) {
+        gt_registers_give<PRODUCER_REGISTERS>();
+        if (threadIdx.x == 0)
+            produce_all(args, maps, ring);
+        if (SPLIT == 2)
+            meet();
+    } else {
+        gt_registers_take<CONSUMER_REGISTERS>();
+        consume_all(args, ring, (int)threadIdx.x / 128 - 1);
+    }
+    if (CLUSTER > 1 || SPLIT == 2) /* a block's memory is its neighbours' until they are done */
+        gt_cluster_meet();
+}

@@ -1,0 +1,87 @@
+/* layout.cuh - of hopper_turned/gemm.cu: sizes that follow from its parameters, and where things
+ * lie in shared memory.
+ *
+ *   0            STAGES * STAGE_BYTES
+ *   | A B | A B | ... | full[STAGES] empty[STAGES] */
+typedef float sum_type;
+typedef float in_type;
+
+/* What the kernel stores: D, or sums of a part of the depth. */
+template <int split> struct stored_as {
+    typedef gt_element<GT_OUT>::type type;
+};
+template <> struct stored_as<1> {
+    typedef sum_type type;
+};
+typedef stored_as<(SPLIT > 0)>::type stored_type;
+
+constexpr int PIECE = 32;         /* k of a piece of a stage: 128 bytes */
+constexpr int BK = DEPTH * PIECE; /* k of a stage */
+constexpr int A_ALONG_MN = GT_PACKED_TRANS_A, B_ALONG_MN = !GT_PACKED_TRANS_B;
+static_assert(A_ALONG_MN + B_ALONG_MN == 1, "one operand lies along k, the other one is turned");
+
+/* A tile is ACROSS long where the turned operand is, WIDTH where the other one is. */
+constexpr int ACROSS = 64 * BLOCKS * CONSUMERS;
+constexpr int BM = A_ALONG_MN ? ACROSS : WIDTH, BN = A_ALONG_MN ? WIDTH : ACROSS;
+constexpr int THREADS = 128 * (CONSUMERS + 1);
+constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
+/* Places in the list of tensor maps of the description. */
+constexpr int MAP_A = PACK_A ? 2 : 0, MAP_B = PACK_B ? 3 : 1;
+
+constexpr int A_ENDS_WITH_D = 0; /* tiles of A are loaded as a whole */
+
+/* Arrivals that make a stage free: of the warps that read it, in each block that is written to by
+ * whoever writes here. */
+constexpr int RELEASES = 4 * CONSUMERS * (CLUSTER_M + CLUSTER_N - 1);
+
+/* Elements of a row of a box of the turned operand, which lies along m or n. */
+GT_DEVICE constexpr int box_width(int)
+{
+    return 32;
+}
+
+constexpr int A_BYTES = BM * 128, B_BYTES = BN * 128;
+constexpr int PIECE_BYTES = A_BYTES + B_BYTES, STAGE_BYTES = DEPTH * PIECE_BYTES;
+constexpr int TURNED_AT = A_ALONG_MN ? 0 : A_BYTES, OTHER_AT = A_ALONG_MN ? A_BYTES : 0;
+
+/* The block starts with LAUNCH_REGISTERS for each thread, as __launch_bounds__ makes the compiler
+ * choose; the producer needs few. */
+GT_DEVICE constexpr int at_most(int a, int b)
+{
+    return a < b ? a : b;
+}
+constexpr int LAUNCH_REGISTERS = at_most(65536 / (THREADS * MIN_BLOCKS) / 8 * 8, 240);
+constexpr int PRODUCER_REGISTERS = 32;
+constexpr int CONSUMER_REGISTERS =
+    at_most((LAUNCH_REGISTERS * (CONSUMERS + 1) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8, 240);
+
+/* SPLIT 2: where a block of the cluster leaves its sums for the others, in the place of the stages:
+ * BM rows of BN, a few words apart from each other. */
+constexpr int SUMS_ROW = BN + 4;
+static_assert(SPLIT != 2 || BM * SUMS_ROW * 4 <= STAGES * STAGE_BYTES, "room for the sums");
+
+struct ring {
+    unsigned char *stages;
+    gt_mbarrier *full, *empty;
+
+    GT_DEVICE ring(unsigned char *shared)
+    {
+        stages = shared;
+        full = (gt_mbarrier *)(stages + STAGES * STAGE_BYTES);
+        empty = full + STAGES;
+    }
+};
+
+/* The next stage to fill or to read, and how often the ring has been gone round, modulo 2. */
+struct position {
+    int stage = 0;
+    unsigned parity = 0;
+
+    GT_DEVICE void advance()
+    {
+        if (++stage == STAGES) {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+};

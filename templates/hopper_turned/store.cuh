@@ -1,0 +1,113 @@
+/* store.cuh - of hopper_turned/gemm.cu: a consumer's sums to D or, with SPLIT, to the workspace, by
+ * its threads.
+ *
+ * A thread has RUN neighbours along the turned side for each pair of the other side.  B turned:
+ * they are neighbours of a row of D and stored at once; the lanes that differ in r have 128 bytes of
+ * the row. A turned: the pairs are neighbours of a row; four lanes have 32 bytes of it. */
+
+/* `pairs` pairs of a row that begin at an even column, as far as they exist. */
+template <int pairs>
+GT_DEVICE void store_pairs(stored_type *to, int columns, const pair_type *pair)
+{
+    constexpr int count = 2 * pairs;
+    gt_run<stored_type, count> run;
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        run.at[i] = pair[i / 2].at[i % 2];
+    if ((SPLIT || VEC_C >= count) && columns >= count) {
+        gt_store_run<stored_type, count>(to, run);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        if (i < columns)
+            to[i] = run.at[i];
+}
+
+GT_DEVICE pair_type pair_at(const target &target, int row, int column, sum_type x, sum_type y)
+{
+    const sum_type sum[2] = {x, y};
+    pair_type c = {};
+    if (READ_C)
+        c = load_pair(target, row, column);
+    return finish_pair(target, c, column, sum);
+}
+
+/* B turned: column pairs are those of the products, rows go along with WIDTH. */
+GT_DEVICE void store_rows(const target &target, int first, sum_type (*sum)[WIDTH / 2])
+{
+    const int columns = target.columns - first, own = (int)threadIdx.x % 4 * 2;
+    const int rows = columns > 0 ? target.rows - own : 0;
+    stored_type *to = target.first + own * target.ld + first;
+#pragma unroll
+    for (int row = 0; row < WIDTH; row += row % 2 ? 7 : 1) {
+        const int at = row / 2 + row % 2;
+        pair_type pair[BLOCKS];
+        if (row < rows) {
+#pragma unroll
+            for (int b = 0; b < BLOCKS; b++)
+                pair[b] = pair_at(target, own + row, first + 2 * b, sum[b][at], sum[b][at + 2]);
+            store_pairs<BLOCKS>(to, columns, pair);
+        }
+        to += row % 2 ? 7 * target.ld : target.ld;
+    }
+}
+
+/* A turned: rows are those of the products. */
+GT_DEVICE void store_columns(const target &target, int first, sum_type (*sum)[WIDTH / 2])
+{
+    const int own = (int)threadIdx.x % 4 * 2, rows = target.rows - first;
+    const int columns = target.columns - own;
+    stored_type *to = target.first + first * target.ld + own;
+#pragma unroll
+    for (int r = 0; r < RUN; r++, to += target.ld) {
+        if (r >= rows)
+            break;
+#pragma unroll
+        for (int column = 0; column < WIDTH; column += 8) {
+            const int at = column / 2 + r % 2 * 2;
+            if (column >= columns)
+                break;
+            const pair_type pair = pair_at(target, first + r, own + column, sum[r / 2][at],
+                                           sum[r / 2][at + 1]);
+            store_pairs<1>(to + column, columns - column, &pair);
+        }
+    }
+}
+
+/* SPLIT 2: the sums to shared memory for the cluster, where the stages were, when all consumers
+ * have read them. */
+GT_DEVICE void leave_sums(const ring &ring, int first, sum_type (*sum)[WIDTH / 2])
+{
+    sum_type *const sums = (sum_type *)ring.stages;
+
+    gt_part_sync(1, CONSUMERS * 128);
+#pragma unroll
+    for (int i = 0; i < WIDTH / 8; i++)
+#pragma unroll
+        for (int j = 0; j < 2; j++) {
+            const int along = i * 8 + (int)threadIdx.x % 4 * 2 + j;
+            gt_run<sum_type, RUN> run;
+#pragma unroll
+            for (int r = 0; r < RUN; r++) {
+                run.at[r] = sum[r / 2][i * 4 + r % 2 * 2 + j];
+                if (A_ALONG_MN)
+                    sums[(first + r) * SUMS_ROW + along] = run.at[r];
+            }
+            if (!A_ALONG_MN)
+                gt_store_run<sum_type, RUN>(sums + along * SUMS_ROW + first, run);
+        }
+}
+
+GT_DEVICE void store(const gt_args &args, const ring &ring, int consumer, const work &work,
+                     sum_type (*sum)[WIDTH / 2])
+{
+    const target target = target_of(args, work, 0);
+    const int first = consumer * 64 * BLOCKS + own_row();
+    if (SPLIT == 2)
+        leave_sums(ring, first, sum);
+    else if (A_ALONG_MN)
+        store_columns(target, first, sum);
+    else
+        store_rows(target, first, sum);
+}

@@ -1,0 +1,17 @@
+# How well the model ranks what was measured: recorded spaces of an H200, and a database.
+replay=$ROOT/tests/replay
+t doctor --predictor
+t doctor --predictor --recording "$replay/h200-simt-1024.json.gz" --recording "$replay/h200-simt-2048.json.gz" --csv q.csv
+head -1 q.csv
+# What the search relies on: a space is ranked, and the first hundred hold one near the best.
+awk -F, 'NR > 1 { if ($6 < 0.4) print $2, "is not ranked:", $6; if ($9 < 0.97) print $2, "first 100:", $9 }' q.csv
+t doctor --predictor --recording "$replay/h200-simt-1024.json.gz" --json -q | grep -oE '"[a-z0-9]+":' | sort -u | tr '\n' ' '
+echo
+t doctor --predictor --recording "$replay/predicted-simt_thread1d-512.json.gz"
+# Measured on the stub driver, whose times are made up: two kernels, and both together.
+stub=$BUILD/stub
+[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
+export XDG_RUNTIME_DIR=$PWD # the lock of the stub device is this test's own
+t --shape 64x64x64 --kernels simt_thread1d,simt_naive --budget 12 -q >/dev/null
+t doctor --predictor -q

@@ -1,0 +1,50 @@
+/* stub_device.h - part of the stub driver: the device, and what stub_cuda.c makes of it and
+ * stub_launch.c runs on it. */
+#ifndef STUB_DEVICE_H
+#define STUB_DEVICE_H
+
+#include "../../src/cuda_api.h"
+#include "stub_gemm.h"
+
+#define CLOCK_KHZ 1000000
+
+/* The exported functions, as src/cuda_api.h has them. */
+#define cuPrototype(field, symbol, parameters) int stub_##field parameters __asm__(symbol);
+GT_DRIVER_MAP(cuPrototype)
+GT_DRIVER_OPTIONAL_MAP(cuPrototype)
+
+struct module;
+
+struct function {
+    struct module *module;
+    char entry[64];
+};
+
+#define MAX_ENTRIES 16
+
+struct module {
+    char *source;
+    struct stub_faults faults;
+    uint64_t hash;
+    unsigned long launches;
+    struct function function[MAX_ENTRIES];
+};
+
+/* The one device of the process, as the driver's state is one of its process. */
+extern struct stub_device {
+    double now_us;
+    int sticky; /* result of every later call, 0: none */
+    bool hung;
+    struct allocation *allocations;
+    size_t used;
+    unsigned long noise;
+    long asleep; /* products run while it was */
+    long heated; /* products run so far */
+} stub_device;
+
+extern _Thread_local void *stub_current; /* context of the thread */
+
+/* A number of the environment. */
+long stub_setting(const char *name, long absent);
+
+#endif

@@ -1,0 +1,222 @@
+/* stub_launch.c - part of the stub driver (stub_cuda.c): tensor maps, what a launch computes and
+ * how long it takes. */
+#include <math.h>
+#include <pthread.h>
+
+#include "stub_device.h"
+
+void stub_advance(double us);
+int stub_proof_run(const char *entry, const unsigned grid[3], unsigned threads, const void *args);
+
+/* Launches come from any thread. */
+static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- tensor maps ---- */
+
+#define MAP_MAGIC 0x7465736e6f72ull
+
+/* What the stub puts into the driver's 128 bytes. */
+struct tensor_map {
+    uint64_t magic, address;
+};
+
+/* Bytes of an element by CUtensorMapDataType. */
+static unsigned element_bytes(int type)
+{
+    static const unsigned char bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+
+    return type < 0 || type >= (int)sizeof(bytes) ? 0 : bytes[type];
+}
+
+/* The limits that cuda.h gives for cuTensorMapEncodeTiled. */
+int stub_TensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
+                              const uint64_t *dims, const uint64_t *strides, const uint32_t *box,
+                              const uint32_t *every, int interleave, int swizzle, int promotion,
+                              int fill)
+{
+    const struct tensor_map made = {MAP_MAGIC, (uint64_t)(uintptr_t)address};
+    unsigned bytes = element_bytes(type);
+    uint64_t box_bytes = bytes;
+
+    if (!stub_current) /* CUDA_ERROR_INVALID_CONTEXT */
+        return 201;
+    if ((uintptr_t)map % 64 || !bytes || rank < 1 || rank > 5 || made.address % 16 || interleave ||
+        swizzle < 0 || swizzle > 3 || promotion < 0 || promotion > 3 || fill)
+        return 1;
+    for (unsigned i = 0; i < rank; i++)
+        if (!dims[i] || dims[i] > 1ull << 32 || !box[i] || box[i] > 256 || every[i] != 1)
+            return 1;
+    for (unsigned i = 0; i + 1 < rank; i++)
+        if (strides[i] % 16 || strides[i] >> 40)
+            return 1;
+    for (unsigned i = 0; i < rank; i++)
+        box_bytes *= box[i];
+    if (box_bytes > 232448 || box[0] * bytes % 16 || (swizzle && box[0] * bytes > 16u << swizzle))
+        return 1;
+    memset(map, 0, 128);
+    memcpy(map, &made, sizeof(made));
+    return 0;
+}
+
+/* ---- launches ---- */
+
+/* For the stub of cuBLASLt: work of that many microseconds was done. */
+void stub_advance(double us)
+{
+    stub_device.now_us += us;
+}
+
+/* How hot this product finds the device: 0 to 1. */
+static double heat(void)
+{
+    long products = stub_setting("STUB_HEAT", 0);
+
+    return products <= 0 ? 0 : fmin(1, (double)stub_device.heated++ / (double)products);
+}
+
+/* Microseconds of a product: between 0.2 and 0.8 of the peak as the hash has it, +- 0.2 %. */
+static double duration(const struct module *module, const struct gt_args *args)
+{
+    double peak = 2e-3 * CLOCK_KHZ * 128 * (double)stub_setting("STUB_SMS", 16); /* FLOP per us */
+    double work = 2.0 * (double)args->m * (double)args->n * (double)args->k * (double)args->batch;
+    uint64_t seed = module->hash + (uint64_t)stub_setting("STUB_MOOD", 0);
+    uint64_t hash = stub_hash(args->launch, sizeof(args->launch), seed);
+    double share = 0.2 + 0.6 * (double)(hash >> 40) / 16777216.0;
+    uint64_t noise = stub_hash(&stub_device.noise, sizeof(stub_device.noise), 0xcbf29ce484222325u);
+    double us =
+        (3 + work / peak / share) * (1 + 0.004 * ((double)(noise >> 40) / 16777216.0 - 0.5));
+
+    stub_device.noise++;
+    us *= 1 + 0.3 * heat() * (double)(hash % 1024) / 1024;
+    if (stub_device.asleep < stub_setting("STUB_ASLEEP", 0)) {
+        stub_device.asleep++;
+        us *= 4;
+    }
+    if (stub_has(&module->faults, "slow"))
+        us *= 10;
+    return stub_has(&module->faults, "impossible") ? 1e-3 : us;
+}
+
+static int run_gemm(struct module *module, const struct gt_args *args)
+{
+    enum stub_outcome outcome;
+
+    if (stub_has(&module->faults, "launch_invalid"))
+        return 701;
+    outcome = stub_gemm(module->source, &module->faults, args, module->launches++);
+    stub_device.now_us += duration(module, args);
+    if (outcome == STUB_HUNG)
+        stub_device.hung = true;
+    else if (outcome)
+        stub_device.sticky = (int)outcome;
+    return 0; /* what goes wrong on the device is told later */
+}
+
+/* The chain of FMAs for every element: there are eight different ones. */
+static void run_canary(const struct gt_canary_args *args)
+{
+    float value[8];
+
+    for (int i = 0; i < 8; i++) {
+        value[i] = 1.0f + (float)i;
+        for (int step = 0; step < args->steps; step++)
+            value[i] = fmaf(value[i], 0.75f, 1.0f + 0.125f * (float)(step % 4));
+    }
+    for (long long i = 0; i < args->count; i++)
+        args->out[i] = value[i % 8];
+    stub_device.now_us += args->steps * 4e-3;
+}
+
+static void run_clock(const struct gt_clock_args *args)
+{
+    int part = stub_device.asleep < stub_setting("STUB_ASLEEP", 0) ? 4 : 1;
+
+    if (args->result) {
+        args->result->nanoseconds = (unsigned long long)args->nanoseconds;
+        args->result->cycles =
+            (unsigned long long)args->nanoseconds * (CLOCK_KHZ / 1000000) / (unsigned)part;
+    }
+    stub_device.now_us += (double)args->nanoseconds * 1e-3;
+}
+
+/* The product of the operands that the maps point at. */
+static int run_mapped_gemm(struct module *module, const struct gt_args *args, const void *maps)
+{
+    struct gt_args mapped = *args;
+    struct tensor_map map[2];
+
+    for (int i = 0; i < 2; i++) {
+        memcpy(&map[i], (const char *)maps + 128 * i, sizeof(map[i]));
+        if (map[i].magic != MAP_MAGIC)
+            return 1;
+    }
+    mapped.a = (const void *)(uintptr_t)map[0].address;
+    mapped.b = (const void *)(uintptr_t)map[1].address;
+    return run_gemm(module, &mapped);
+}
+
+static int run_function(const struct function *function, const unsigned grid[3], unsigned threads,
+                        void **parameters)
+{
+    const void *args = parameters[0];
+
+    if (strcmp(function->entry, "gemm") == 0)
+        return strstr(function->module->source, "GT_KERNEL_MAPS_BOUNDS")
+                   ? run_mapped_gemm(function->module, args, parameters[1])
+                   : run_gemm(function->module, args);
+    if (strcmp(function->entry, "proof_reference") == 0)
+        stub_reference(args, grid);
+    else if (strcmp(function->entry, "proof_canary") == 0)
+        run_canary(args);
+    else if (strcmp(function->entry, "proof_clock") == 0)
+        run_clock(args);
+    else
+        stub_proof_run(function->entry, grid, threads, args);
+    stub_device.now_us += 2;
+    return 0;
+}
+
+int stub_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                      void *stream, void **parameters, void **extra)
+{
+    const unsigned grid[3] = {grid_x, grid_y, grid_z};
+    int result = 0;
+
+    (void)stream, (void)extra;
+    if (stub_device.sticky)
+        return stub_device.sticky;
+    if (!grid_x || !grid_y || !grid_z || block_x * block_y * block_z > 1024 || shared > 232448)
+        return 1;
+    pthread_mutex_lock(&launching);
+    if (!stub_device.hung)
+        result = run_function(function, grid, block_x, parameters);
+    pthread_mutex_unlock(&launching);
+    return result;
+}
+
+/* A cluster divides the grid; nothing else is known but programmatic launches. */
+static bool attribute_fits(const struct gt_cu_attribute *attribute, const unsigned grid[3])
+{
+    const unsigned *cluster = attribute->value.cluster;
+
+    if (attribute->id == GT_CU_ATTRIBUTE_PDL)
+        return attribute->value.flag == 1;
+    if (attribute->id != GT_CU_ATTRIBUTE_CLUSTER)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!cluster[i] || grid[i] % cluster[i])
+            return false;
+    return true;
+}
+
+int stub_LaunchKernelEx(const struct gt_cu_config *config, void *function, void **parameters,
+                        void **extra)
+{
+    for (unsigned i = 0; i < config->attributes; i++)
+        if (!attribute_fits(&config->attribute[i], config->grid))
+            return 1;
+    return stub_LaunchKernel(function, config->grid[0], config->grid[1], config->grid[2],
+                             config->block[0], config->block[1], config->block[2],
+                             config->shared_bytes, config->stream, parameters, extra);
+}
