@@ -103,6 +103,7 @@ TUNE_SRC := \
 	tuner/export_t4.c \
 	tuner/sweep.c \
 	tuner/sweep_budget.c \
+	tuner/sweep_shares.c \
 	tuner/sweep_lanes.c \
 	tuner/sweep_seeds.c \
 	tuner/sweep_priors.c \

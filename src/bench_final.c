@@ -9,12 +9,13 @@
 #include "throttle.h"
 #include "trace.h"
 
-/* The pre-heat goes in slices.  On an H200 the power cap takes hold 45 ms after the work began and
- * lowers the clock in steps as far apart, for 200 ms in all. */
+/* The pre-heat goes in slices.  On an H200 the power cap takes hold 45 to 100 ms after the work
+ * began and lowers the clock in steps 45 to 70 ms apart, for 200 ms in all. */
 #define SLICE_MS    8
 #define SLICES_MOST 256
 #define WINDOW_MS   100   /* over which a change is looked for */
-#define HOT_MS      200   /* at least, while NVML says that clocks are held down */
+#define LEAST_MS    150   /* of all slices */
+#define HOT_MS      250   /* likewise, while NVML says that clocks are held down */
 #define HEAT_MS     1200  /* at most */
 #define STEADY      0.003 /* a smaller change is none */
 
@@ -31,7 +32,7 @@ static bool is_steady(const struct heating *heating, bool held_down)
 {
     int now = heating->slices - 1, before = now;
 
-    if (held_down && heating->ms[now] < HOT_MS)
+    if (heating->ms[now] < (held_down ? HOT_MS : LEAST_MS))
         return false;
     while (before >= 0 && heating->ms[before] > heating->ms[now] - WINDOW_MS)
         before--;

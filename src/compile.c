@@ -252,6 +252,39 @@ bool gt_log_serialized(const char *log, char reason[GT_SERIALIZED_MAX])
     return true;
 }
 
+/* ptxas names an entry before it says what it used. */
+void gt_log_static_shared(const char *log, char text[GT_STATIC_SHARED_MAX])
+{
+    static const char words[] = "Function properties for ";
+    const char *entry = log, *next;
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (entry = strstr(log, words); entry; entry = next) {
+        entry += strlen(words);
+        next = strstr(entry, words);
+        int name = (int)strcspn(entry, " \n");
+        int bytes = number_before(entry, next ? next : entry + strlen(entry), " bytes smem");
+        size_t room = GT_STATIC_SHARED_MAX - length;
+        int added = bytes > 0 ? snprintf(text + length, room, "%.*s %d\n", name, entry, bytes) : 0;
+
+        if (added >= (int)room)
+            text[length] = '\0';
+        else
+            length += (size_t)added;
+    }
+}
+
+int gt_static_shared_of(const char *text, const char *entry)
+{
+    size_t length = strlen(entry);
+
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        if (!strncmp(line, entry, length) && line[length] == ' ')
+            return (int)strtol(line + length, NULL, 10);
+    return 0;
+}
+
 void gt_binary_release(struct gt_binary *binary)
 {
     free(binary->image);

@@ -50,4 +50,10 @@ void gt_binary_release(struct gt_binary *binary);
 #define GT_SERIALIZED_MAX 160
 bool gt_log_serialized(const char *log, char reason[GT_SERIALIZED_MAX]);
 
+/* Entries that have static shared memory, a line "ENTRY BYTES" each; those beyond the room are left
+ * out.  gt_static_shared_of: the bytes of one of them, 0 where the text does not name it. */
+#define GT_STATIC_SHARED_MAX 256
+void gt_log_static_shared(const char *log, char text[GT_STATIC_SHARED_MAX]);
+int gt_static_shared_of(const char *text, const char *entry);
+
 #endif

@@ -17,6 +17,7 @@ enum gt_fact {
     GT_FACT_STRIDE_A,
     GT_FACT_STRIDE_B,
     GT_FACT_STRIDE_C,
+    GT_FACT_ALIGN,
     GT_FACT_ALIGN_A,
     GT_FACT_ALIGN_B,
     GT_FACT_ALIGN_C,

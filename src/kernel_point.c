@@ -20,6 +20,7 @@ const char *const gt_fact_names[GT_FACT_COUNT] = {[GT_FACT_M] = "M",
                                                   [GT_FACT_STRIDE_A] = "STRIDE_A",
                                                   [GT_FACT_STRIDE_B] = "STRIDE_B",
                                                   [GT_FACT_STRIDE_C] = "STRIDE_C",
+                                                  [GT_FACT_ALIGN] = "ALIGN",
                                                   [GT_FACT_ALIGN_A] = "ALIGN_A",
                                                   [GT_FACT_ALIGN_B] = "ALIGN_B",
                                                   [GT_FACT_ALIGN_C] = "ALIGN_C",
@@ -58,6 +59,7 @@ void gt_facts_fill(const struct gt_problem *problem, const struct gt_device *dev
     slots[GT_FACT_STRIDE_A] = problem->stride_a;
     slots[GT_FACT_STRIDE_B] = problem->stride_b;
     slots[GT_FACT_STRIDE_C] = problem->stride_c;
+    slots[GT_FACT_ALIGN] = problem->align;
     slots[GT_FACT_ALIGN_A] = gt_problem_alignment(problem, GT_OPERAND_A);
     slots[GT_FACT_ALIGN_B] = gt_problem_alignment(problem, GT_OPERAND_B);
     slots[GT_FACT_ALIGN_C] = gt_problem_alignment(problem, GT_OPERAND_C);

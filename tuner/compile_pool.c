@@ -258,6 +258,7 @@ static bool known(struct gt_compile_pool *pool, const char *key, struct gt_compi
     compiled->ms = binary.ms;
     compiled->status = GT_STATUS_OK;
     gt_log_serialized(binary.log, compiled->serialized);
+    gt_log_static_shared(binary.log, compiled->shared_of);
     gt_binary_release(&binary);
     judge_code(compiled);
     pool->stats.cache_hits++;

@@ -36,6 +36,7 @@ struct gt_compiled {
     char key[GT_DIGEST_HEX];
     int registers, spill_bytes, static_shared; /* as the compiler printed; cubins only */
     char serialized[GT_SERIALIZED_MAX];        /* why its wgmma are; empty: they are not */
+    char shared_of[GT_STATIC_SHARED_MAX];      /* static shared memory of entries */
     double ms;
     char detail[512]; /* why not */
 };

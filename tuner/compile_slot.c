@@ -142,6 +142,7 @@ static int read_compiled(struct gt_slot *slot, const struct gt_compile_pool_opti
     compiled->spill_bytes = (int)gt_wire_get_int(in);
     compiled->static_shared = (int)gt_wire_get_int(in);
     snprintf(compiled->serialized, sizeof(compiled->serialized), "%s", gt_wire_get_text(in));
+    snprintf(compiled->shared_of, sizeof(compiled->shared_of), "%s", gt_wire_get_text(in));
     compiled->ms = gt_wire_get_real(in);
     if (gt_wire_finish(in, err))
         return GT_ESYNTAX;

@@ -3,6 +3,7 @@
  * The compile workers build each candidate for the arch asked for; the registers and spills that
  * the compiler reports go into the analytic model (src/predict.h).  Nothing is run: every trial is
  * marked as predicted, and there are no timing stages. */
+#include "../src/compile.h"
 #include "../src/err.h"
 #include "../src/predict.h"
 #include "../src/problem.h"
@@ -162,9 +163,11 @@ static void estimate(const struct gt_candidate *candidate, const struct gt_compi
     trial->varies = !geometry.deterministic;
     trial->workspace_bytes = (int64_t)geometry.workspace_bytes;
     for (size_t i = 0; i < geometry.launches; i++) {
-        geometry.launch[i].shared_bytes += (unsigned)compiled->static_shared;
-        if (geometry.launch[i].shared_bytes > trial->shared_bytes)
-            trial->shared_bytes = geometry.launch[i].shared_bytes;
+        struct gt_launch_geometry *launch = &geometry.launch[i];
+
+        launch->shared_bytes += (unsigned)gt_static_shared_of(compiled->shared_of, launch->entry);
+        if (launch->shared_bytes > trial->shared_bytes)
+            trial->shared_bytes = launch->shared_bytes;
     }
     if (compiled->status != GT_STATUS_OK)
         return;

@@ -23,12 +23,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_TOLD 3   /* times before the surrogate is asked */
-#define OBSERVED   144 /* points told that a fit takes, at most; the rest is for those below */
-#define FAILED     16  /* of the points that failed */
-#define FLYING     48  /* of those in flight */
-#define SLOW       4.0 /* times as slow as the best is as bad as a failure */
-#define FIT_EVERY  8   /* points told between fits at most; fewer while little is known */
+#define DESIGN_LEAST 6   /* points of the first design */
+#define LEAST_TOLD   3   /* times before the surrogate is asked */
+#define OBSERVED     144 /* points told that a fit takes, at most; the rest is for those below */
+#define FAILED       16  /* of the points that failed */
+#define FLYING       48  /* of those in flight */
+#define SLOW         4.0 /* times as slow as the best is as bad as a failure */
+#define FIT_EVERY    8   /* points told between fits at most; fewer while little is known */
 /* Where a fair share of the points can be tried, wonders are soon disproved, and room for them does
  * no harm; in a larger space there are always more places where nobody was. */
 #define SMALL        100000
@@ -44,7 +45,8 @@
 enum { START, SEEDED, GAIN, CALM, LOCAL, BOLD, ROOM, WALK };
 
 static const struct gt_strategy_option options[] = {
-    {"start", 6, 1, 1000, "points of the first design, where there are no seeds"},
+    {"start", 0, 0, 1000,
+     "points of the first design, if no seeds (0: as many as parameters vary)"},
     {"seeded", 16, 0, 1e6, "seeds given out first; the others compete with all points"},
     {"gain", 0.0002, 0, 1, "done when no improvement above this share is expected (0: never) ..."},
     {"calm", 1000, 1, 1e9, "... of as many points in a row"},
@@ -67,13 +69,13 @@ struct automatic {
     struct gt_pool pool;
     struct flight flight[FLYING];
     size_t flights;
-    size_t *start; /* points of the first design so far */
-    size_t starts, given;
-    size_t fit_at, learn_at; /* leaders.told when to fit, to learn next */
-    size_t fit_best;         /* the best point when it was fitted; SIZE_MAX: not yet */
-    double room;             /* the option, or what stands for it */
-    double level;            /* the best time when it was fitted */
-    double calm;             /* points in a row of which nothing was expected */
+    size_t *start;                /* points of the first design so far */
+    size_t starts, design, given; /* how many there are, and will be; seeds given out */
+    size_t fit_at, learn_at;      /* leaders.told when to fit, to learn next */
+    size_t fit_best;              /* the best point when it was fitted; SIZE_MAX: not yet */
+    double room;                  /* the option, or what stands for it */
+    double level;                 /* the best time when it was fitted */
+    double calm;                  /* points in a row of which nothing was expected */
     size_t asked;
     struct gt_costs costs;
     struct gt_walkers walkers;
@@ -117,10 +119,21 @@ static bool is_large(const struct gt_strategy *strategy)
     return strategy->space->count > SMALL;
 }
 
+static size_t design_size(const struct gt_strategy *strategy)
+{
+    const struct gt_kernel *kernel = strategy->space->kernel;
+    size_t vary = 0;
+
+    for (size_t p = 0; p < kernel->params; p++)
+        vary += kernel->param[p].count > 1;
+    if (strategy->option[START] > 0)
+        return (size_t)strategy->option[START];
+    return vary > DESIGN_LEAST ? vary : DESIGN_LEAST;
+}
+
 static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
     struct automatic *a = calloc(1, sizeof(*a));
-    size_t starts = strategy->seeds + (size_t)strategy->option[START];
     int rc;
 
     if (!a)
@@ -130,10 +143,11 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     a->room = strategy->option[ROOM];
     if (!(a->room > 0))
         a->room = is_large(strategy) ? ROOM_LARGE : ROOM_SMALL;
-    a->start = calloc((size_t)strategy->option[START], sizeof(*a->start));
+    a->design = design_size(strategy);
+    a->start = calloc(a->design, sizeof(*a->start));
     if (!a->start)
         return gt_err_nomem(err);
-    rc = gt_walkers_init(&a->walkers, WALKERS, false, starts, order, err);
+    rc = gt_walkers_init(&a->walkers, WALKERS, false, strategy->seeds + a->design, order, err);
     a->walkers.random_each = RANDOM_EACH;
     if (!rc)
         rc = gt_costs_init(&a->costs, strategy->space, err);
@@ -184,7 +198,7 @@ static size_t first(struct gt_strategy *strategy)
         a->given++;
         return point;
     }
-    if (a->given || (double)a->starts >= strategy->option[START])
+    if (a->given || a->starts >= a->design)
         return ready ? SIZE_MAX : gt_strategy_draw(strategy);
     point = gt_spread(strategy, a->start, a->starts);
     a->start[a->starts++] = point;

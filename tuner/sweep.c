@@ -285,8 +285,10 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     race->opened = rc == GT_OK;
     if (!rc && race->best_us > 0)
         evaluator->ops->set_best(evaluator, race->best_us);
+    race->resumed_us = race->best_us;
     if (!rc)
         rc = run_race(race, err);
+    race->end_s = gt_evaluator_now(evaluator);
     if (!rc)
         rc = gt_store_settle(race->options->store, err);
     if (!rc && race->measures)
@@ -295,65 +297,51 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
-#define WEIGHT_LEAST 0.1 /* of the mean weight: nobody asks for a problem to be left out */
-
-static double weight_of(const struct gt_sweep_options *options, size_t i)
+/* Adds what earlier visits of this run came to. */
+static void join(struct gt_sweep_result *result, struct gt_sweep_result *earlier)
 {
-    double mean = 0;
-
-    for (size_t j = 0; j < options->problems && options->weight; j++)
-        mean += options->weight[j] / (double)options->problems;
-    return mean > 0 ? fmax(options->weight[i], WEIGHT_LEAST * mean) : 1;
+    if (result->to_best_s > 0 || !(earlier->wall_s > 0))
+        result->to_best_s += earlier->wall_s;
+    else
+        result->to_best_s = earlier->to_best_s;
+    if (earlier->wall_s > 0)
+        result->resumed = earlier->resumed;
+    result->fresh += earlier->fresh;
+    result->compiled += earlier->compiled;
+    result->cache_hits += earlier->cache_hits;
+    result->respawns += earlier->respawns;
+    result->wall_s += earlier->wall_s;
+    result->busy_s += earlier->busy_s;
+    gt_sweep_result_release(earlier);
 }
 
-/* The problem that comes next: of those left the one of most weight, and of equals the first.
- * *share: its part of the time that is left. */
-static size_t next_problem(const struct gt_sweep_options *options, const bool *done, double *share)
+static void add_sums(struct gt_store_sweep_stats *sums, const struct gt_sweep_result *visit)
 {
-    size_t next = SIZE_MAX;
-    double left = 0;
-
-    for (size_t i = 0; i < options->problems; i++) {
-        if (done[i])
-            continue;
-        left += weight_of(options, i);
-        if (next == SIZE_MAX || weight_of(options, i) > weight_of(options, next))
-            next = i;
-    }
-    *share = weight_of(options, next) / left;
-    return next;
+    sums->busy_s += visit->busy_s;
+    sums->trials += visit->fresh;
+    sums->compiled += visit->compiled;
 }
 
-/* When a problem with that share of the time left must end; what one does not need is left to the
- * others. */
-static double deadline_of(const struct gt_sweep_options *options, double share, double run_begin)
-{
-    double now = gt_evaluator_now(options->evaluator), end = run_begin + options->budget.seconds;
-
-    if (!(options->budget.seconds > 0))
-        return 0;
-    return now + fmax(0, end - now) * share;
-}
-
-/* Runs the problems; *sums is what the store is told of the run. */
+/* Visits the problems; *sums is what the store is told of the run. */
 static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
                         struct gt_sweep_result *result, struct gt_store_sweep_stats *sums,
                         struct gt_err *err)
 {
     struct gt_evaluator *evaluator = options->evaluator;
-    double run_begin = gt_evaluator_now(evaluator);
+    struct gt_shares shares;
     int64_t device, toolchain;
     uint64_t next_id = 0;
-    bool *done = calloc(options->problems, sizeof(*done));
-    int rc = done ? gt_store_device(options->store, &evaluator->device, &device, err)
-                  : gt_err_nomem(err);
+    double deadline_s;
+    size_t i;
+    int rc = gt_shares_init(&shares, options, err);
 
     if (!rc)
+        rc = gt_store_device(options->store, &evaluator->device, &device, err);
+    if (!rc)
         rc = gt_store_toolchain(options->store, evaluator->nvrtc_version, &toolchain, err);
-    for (size_t n = 0; n < options->problems && !rc; n++) {
+    while (!rc && gt_shares_next(&shares, &i, &deadline_s)) {
         struct gt_evaluator_stats before = evaluator->stats;
-        double share;
-        size_t i = next_problem(options, done, &share);
+        struct gt_sweep_result earlier = result[i];
         struct gt_race race = {
             .options = options,
             .problem = &options->problem[i],
@@ -361,32 +349,33 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
             .evaluator = evaluator,
             .measures = evaluator->ops->sample != NULL,
             .sweep = sweep,
+            .seed = options->seed + shares.visits,
             .device = device,
             .toolchain = toolchain,
             .next_id = &next_id,
             .begin_s = gt_evaluator_now(evaluator),
-            .deadline_s = deadline_of(options, share, run_begin),
+            .deadline_s = deadline_s,
         };
 
+        result[i] = (struct gt_sweep_result){.problem = race.problem};
         evaluator->options.events = (struct gt_evaluator_events){&race, on_launching, on_notice};
         evaluator->options.signals = options->signals;
-        done[i] = true;
         rc = run_problem(&race, err);
         sum_up(&race, &before);
+        add_sums(sums, &result[i]);
+        gt_shares_note(&shares, i, &race);
+        join(&result[i], &earlier);
         result[i].interrupted = rc == GT_EINTERRUPTED;
-        sums->busy_s += result[i].busy_s;
-        sums->trials += result[i].fresh;
-        sums->compiled += result[i].compiled;
         sums->to_best_s = fmax(sums->to_best_s, result[i].to_best_s);
         gt_sweep_close_lanes(&race);
         free(race.flight);
         free(race.recent);
         free(race.history);
     }
-    free(done);
     evaluator->options.events = (struct gt_evaluator_events){0};
     evaluator->options.signals = NULL;
-    sums->wall_s = gt_evaluator_now(evaluator) - run_begin;
+    sums->wall_s = gt_evaluator_now(evaluator) - shares.begin_s;
+    gt_shares_release(&shares);
     return rc;
 }
 

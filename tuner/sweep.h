@@ -49,7 +49,7 @@ struct gt_sweep_options {
                                              flight, 2 stops at once */
 };
 
-#define GT_STRATEGY_DEFAULT "local"
+#define GT_STRATEGY_DEFAULT "auto"
 #define GT_SWEEP_ROWS       64 /* best candidates kept for the report */
 
 /* One ranked candidate. */

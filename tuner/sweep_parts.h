@@ -66,9 +66,12 @@ struct gt_race {
     size_t flights, flight_capacity;
     uint64_t *next_id;          /* of the whole sweep */
     double begin_s, deadline_s; /* on the evaluator's clock; deadline 0: none */
+    double end_s;               /* of the race, finals follow; 0: there was none */
+    uint64_t seed;              /* of what is drawn in this visit */
     int64_t tried;              /* all lanes, those of earlier runs included */
     int64_t improved_at;        /* `tried` when the best last improved by 0.5 % */
     double best_us, anchor_us;  /* best; the best that improved_at refers to */
+    double resumed_us;          /* the best of earlier visits and runs; 0: none */
     struct gt_best *history;    /* every improvement of this run */
     size_t bests, history_capacity;
     struct gt_recent *recent;
@@ -79,6 +82,26 @@ struct gt_race {
 int gt_sweep_signals(const struct gt_race *race);
 void gt_sweep_note(const struct gt_race *race, const char *sentence);
 void gt_sweep_show(const struct gt_race *race, const char *phase, bool force);
+
+/* sweep_shares.c */
+
+struct gt_share; /* a problem's */
+
+/* How the time of a sweep is shared among its problems. */
+struct gt_shares {
+    const struct gt_sweep_options *options;
+    struct gt_share *share; /* of each problem */
+    double begin_s, tail_s; /* of the sweep; what finals take, estimated */
+    size_t visits;          /* noted so far */
+};
+
+int gt_shares_init(struct gt_shares *shares, const struct gt_sweep_options *options,
+                   struct gt_err *err);
+void gt_shares_release(struct gt_shares *shares);
+/* The problem to visit next, and when its race is to end (0: no deadline); false: no more. */
+bool gt_shares_next(struct gt_shares *shares, size_t *problem, double *deadline_s);
+/* After a visit. */
+void gt_shares_note(struct gt_shares *shares, size_t problem, const struct gt_race *race);
 
 /* sweep_lanes.c */
 

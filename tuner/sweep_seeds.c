@@ -282,7 +282,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, stru
 {
     const char *name = race->options->strategy ? race->options->strategy : GT_STRATEGY_DEFAULT;
     struct picks picks = {.lane = lane, .max = count};
-    struct gt_random random = {race->options->seed};
+    struct gt_random random = {race->seed};
     struct gt_ranked *list = NULL;
     size_t listed = 0;
     struct gt_priors priors = {.count = 0};
@@ -308,7 +308,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, stru
             .context = lane,
         };
 
-        rc = gt_strategy_new(&lane->strategy, name, &lane->space, race->options->seed, &seeds, err);
+        rc = gt_strategy_new(&lane->strategy, name, &lane->space, race->seed, &seeds, err);
     }
     gt_sweep_priors_release(&priors);
     free(picks.point);

@@ -136,7 +136,7 @@ static int serve(struct compiler *self, struct gt_wire_in *in)
     struct gt_err err = {0};
     int rc = compile_one(self, in, &binary, &err);
     const char *log = rc == GT_ENVRTC && binary.log ? binary.log : "";
-    char serialized[GT_SERIALIZED_MAX] = "";
+    char serialized[GT_SERIALIZED_MAX] = "", shared[GT_STATIC_SHARED_MAX] = "";
 
     if (rc == GT_ESYNTAX)
         return rc;
@@ -147,9 +147,12 @@ static int serve(struct compiler *self, struct gt_wire_in *in)
     gt_wire_put_int(&self->reply, binary.registers);
     gt_wire_put_int(&self->reply, binary.spill_bytes);
     gt_wire_put_int(&self->reply, binary.static_shared);
-    if (!rc)
+    if (!rc) {
         gt_log_serialized(binary.log, serialized);
+        gt_log_static_shared(binary.log, shared);
+    }
     gt_wire_put_text(&self->reply, serialized);
+    gt_wire_put_text(&self->reply, shared);
     gt_wire_put_real(&self->reply, binary.ms);
     gt_binary_release(&binary);
     return gt_wire_send(self->wire.fd, &self->reply, REPLY_MS, NULL);

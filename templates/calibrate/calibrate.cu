@@ -109,24 +109,27 @@ CALIBRATE(calibrate_fma)
 /* ---- tensor cores, by warp ---- */
 
 /* Eight independent sums hide an instruction's latency.  args.bytes is 0, which the compiler must not
- * know. */
-#define CALIBRATE_MMA(name, sum_type, words_a, words_b, times, call)  \
-    CALIBRATE(name)                                                   \
-    {                                                                 \
-        sum_type d[8][4] = {};                                        \
-        unsigned a[words_a], b[words_b], sum = 0;                     \
-                                                                      \
-        for (int i = 0; i < words_a; i++)                             \
-            a[i] = (unsigned)args.bytes;                              \
-        for (int i = 0; i < words_b; i++)                             \
-            b[i] = (unsigned)args.bytes;                              \
-        for (int step = 0; step < args.steps; step++)                 \
-            _Pragma("unroll") for (int i = 0; i < 8; i++)             \
-                _Pragma("unroll") for (int j = 0; j < times; j++)     \
-                    call(d[i], a, b);                                 \
-        for (int i = 0; i < 8; i++)                                   \
-            sum ^= (unsigned)d[i][0] ^ (unsigned)d[i][3];             \
-        keep(args, sum);                                              \
+ * know; and each product is another one to it, because where it has to make one instruction of
+ * several (FP8 on sm_90) it would compute equal products once. */
+#define CALIBRATE_MMA(name, sum_type, words_a, words_b, times, call)               \
+    CALIBRATE(name)                                                                \
+    {                                                                              \
+        sum_type d[8][4] = {};                                                     \
+        unsigned a[words_a], b[words_b], zero = (unsigned)args.bytes, sum = 0;     \
+                                                                                   \
+        for (int i = 0; i < words_a; i++)                                          \
+            a[i] = zero;                                                           \
+        for (int i = 0; i < words_b; i++)                                          \
+            b[i] = zero;                                                           \
+        for (int step = 0; step < args.steps; step++)                              \
+            _Pragma("unroll") for (int i = 0; i < 8; i++)                          \
+            {                                                                      \
+                a[0] = (unsigned)(8 * step + i) & zero;                            \
+                _Pragma("unroll") for (int j = 0; j < times; j++) call(d[i], a, b); \
+            }                                                                      \
+        for (int i = 0; i < 8; i++)                                                \
+            sum ^= (unsigned)d[i][0] ^ (unsigned)d[i][3];                          \
+        keep(args, sum);                                                           \
     }
 #define CALIBRATE_NONE(name) \
     CALIBRATE(name)          \

@@ -8,7 +8,7 @@
 #ifndef GT_MAPS_H
 #define GT_MAPS_H
 
-#define GT_MAX_MAPS     12
+#define GT_MAX_MAPS     16
 #define GT_MAX_MAP_RANK 5
 
 #ifdef __cplusplus

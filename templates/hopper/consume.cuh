@@ -38,8 +38,27 @@ GT_DEVICE void wait_for_turn(const ring &ring, int number)
     gt_mbarrier_wait(ring.turn + number % 2, before & 1);
 }
 
-/* Sums of the consumer's rows over `steps` stages of the ring. */
-GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int steps,
+/* Makes zeros of the first `count` elements, fewer than 16 bytes have, of the consumer's rows in a
+ * stage, so that wgmma finds them. */
+GT_DEVICE void clear_front(unsigned char *stage, int consumer, int count)
+{
+    constexpr int run = 16 / (int)sizeof(in_type);
+    const int first = PINGPONG ? 0 : consumer * ROWS;
+    for (int row = first + (int)threadIdx.x % 128; row < first + ROWS; row += 128) {
+        in_type *const at = (in_type *)(stage + row * 128 + row % 8 * 16);
+        gt_run<in_type, run> front = gt_load_run<in_type, run>(at);
+#pragma unroll
+        for (int i = 0; i < run; i++)
+            if (i < count)
+                front.at[i] = in_type();
+        gt_store_run<in_type, run>(at, front);
+    }
+    gt_tma_fence();
+    gt_part_sync(1 + consumer, 128);
+}
+
+/* Sums of the consumer's rows over the stages of the ring that are its tile's. */
+GT_DEVICE void multiply(const ring &ring, position &position, int consumer, const work &work,
                         sum_type (*sum)[BN / 2])
 {
     const int first = PINGPONG ? 0 : consumer * ROWS;
@@ -48,9 +67,11 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int 
     constexpr unsigned rows_64 = A_ALONG_MN ? PIECE * 128 : 64 * 128;
     int before = 0;
 
-    for (int i = 0; i < steps; i++) {
+    for (int i = 0; i < work.steps; i++) {
         const unsigned at = position.stage * STAGE_BYTES;
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
+        if (STRANDS_A > 1 && i == 0 && work.shift > 0)
+            clear_front(ring.stages + at, consumer, work.shift);
         gt_wgmma_begin();
 #pragma unroll
         for (int k = 0; k < 4 * DEPTH; k++)

@@ -22,7 +22,7 @@ struct target {
     stored_type *first;
     const stored_type *c; /* the element of C there; read only with READ_C */
     long long ld;
-    int row, column;   /* of the first, in D */
+    int row, column;   /* of the first, in D; of a strand, among its rows, which lie ld apart */
     int rows, columns; /* that exist from there on; may be none */
 };
 
@@ -57,10 +57,11 @@ GT_DEVICE target target_of(const gt_args &args, const work &work, int first_row)
     target.output = gt_typed_output_of(args, work.batch);
     target.row = work.row + first_row;
     target.column = work.column;
-    target.ld = args.ldc;
-    target.first = target.output.d + target.row * target.ld + target.column;
-    target.c = target.output.c + target.row * target.ld + target.column;
-    target.rows = (int)args.m - target.row;
+    target.ld = args.ldc * STRANDS_A;
+    const long long place = work.strand * args.ldc + target.row * target.ld + target.column;
+    target.first = target.output.d + place;
+    target.c = target.output.c + place;
+    target.rows = ((int)args.m - work.strand + STRANDS_A - 1) / STRANDS_A - target.row;
     target.columns = (int)args.n - target.column;
     return target;
 }

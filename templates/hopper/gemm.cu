@@ -23,9 +23,17 @@
  * CLUSTER_N for each part of the depth, and add the sums through its shared memory.
  *
  * TMA wants rows at multiples of 16 bytes, wgmma 8-bit types and tf32 along k: other operands are
- * copied into the workspace first (PACK_A, PACK_B). */
+ * copied into the workspace first (PACK_A, PACK_B). A along k with B along n may do without:
+ *
+ *      0 |  a a a a a      Of every STRANDS_A rows of A each belongs to another strand, whose rows
+ *      1 | . b b b b b     begin alike modulo 16 bytes and have a map of their own. A tile has rows
+ *      2 |  a a a a a      of one strand; where these begin some elements late, so do the rows of B
+ *      3 | . b b b b b     for that tile. What lies before the first column of A becomes zeros. */
+
 /* Of the maps of the description, as many as may be used. */
-#if PACK_A || PACK_B
+#if STRANDS_A > 1
+#define GT_MAPS GT_MAX_MAPS
+#elif PACK_A || PACK_B
 #define GT_MAPS 6
 #elif SPLIT == 1
 #define GT_MAPS 4
@@ -95,6 +103,9 @@
 #ifndef PACK_B
 #define PACK_B 0 /* the same for B */
 #endif
+#ifndef STRANDS_A
+#define STRANDS_A 1 /* strands of rows of A */
+#endif
 
 #include "pack/pack.cuh"
 #include "hopper/layout.cuh"
@@ -158,7 +169,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const ring 
         sum_type sum[BLOCKS_64][BN / 2];
         if (PINGPONG)
             wait_for_turn(ring, number);
-        multiply(ring, position, consumer, work.steps, sum);
+        multiply(ring, position, consumer, work, sum);
         store(args, maps, ring, consumer, work, sum);
         number++;
         if (SPLIT == 2) {

@@ -25,9 +25,11 @@ constexpr int CLUSTER = CLUSTER_M * CLUSTER_N; /* blocks that share operands; SP
                                                 * times as many are a cluster */
 /* Places in the list of tensor maps of the description. */
 constexpr int MAP_A = PACK_A ? 4 : 0, MAP_B = PACK_B ? 5 : 1, MAP_D = SPLIT ? 3 : 2;
+static_assert(STRANDS_A == 1 || (STORE == 0 && SPLIT == 0 && !A_ALONG_MN && B_ALONG_MN),
+              "rows of B can begin anywhere, and rows of D lie apart");
 
 /* Whether of a tile of A only the rows that D has are loaded: the description's LOADED_M. */
-constexpr int A_ENDS_WITH_D = !A_ALONG_MN && CLUSTER_N == 1;
+constexpr int A_ENDS_WITH_D = !A_ALONG_MN && CLUSTER_N == 1 && STRANDS_A == 1;
 
 /* Rows of a tile that a consumer computes, 64 by 64. */
 constexpr int ROWS = PINGPONG ? BM : BM / CONSUMERS;

@@ -1,5 +1,9 @@
 /* produce.cuh - of hopper/gemm.cu: the producer thread, which fills the ring. */
 
+constexpr int MAP_STRANDS = 6; /* place in the list of maps: A's strands from the second on */
+static_assert(STRANDS_A == 1 || (MAP_STRANDS + STRANDS_A - 1) * sizeof(gt_map) <= sizeof(gt_maps),
+              "the argument has a map for every strand");
+
 /* Loads the block's part of a tile of an operand, `extent` long along m or n, for the `sharers`
  * blocks of the cluster that need the tile: all of them load a part of it, number `part` is ours.
  * x and k: its first element. */
@@ -58,6 +62,8 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring 
 
     for (unsigned index = schedule.first; index < schedule.tiles; index += schedule.step) {
         const work work = schedule.work_of(args, index);
+        const bool further = STRANDS_A > 1 && work.strand > 0;
+        const gt_map *map_a = &maps.map[further ? MAP_STRANDS - 1 + work.strand : MAP_A];
         int k = work.k;
 #pragma unroll 1 /* few registers */
         for (int i = 0; i < work.steps; i++, k += BK) {
@@ -69,11 +75,11 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring 
 #pragma unroll
             for (int piece = 0; piece < DEPTH; piece++, stage += PIECE_BYTES) {
                 const int first = k + piece * PIECE;
-                load_tile<BM, A_ALONG_MN, CLUSTER_N>(stage, &maps.map[MAP_A], full, work.row, first,
+                load_tile<BM, A_ALONG_MN, CLUSTER_N>(stage, map_a, full, work.row, first,
                                                      work.batch, part_a, with_a);
                 load_tile<BN, B_ALONG_MN, CLUSTER_M>(stage + A_BYTES, &maps.map[MAP_B], full,
-                                                     work.column, first, work.batch, part_b,
-                                                     with_b);
+                                                     work.column, first - work.shift, work.batch,
+                                                     part_b, with_b);
             }
             position.advance();
         }

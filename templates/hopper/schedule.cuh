@@ -4,8 +4,14 @@
  * depth before those of the second, matrix after matrix of the batch. Cluster c takes work c, c +
  * clusters, c + 2 * clusters... With SPLIT 2 a cluster has the same tiles once for each part
  * of the depth. */
+#ifndef STRANDS_A /* of templates that have none */
+#define STRANDS_A 1
+#endif
+
 struct work {
-    int row, column; /* first of the block's tile, in elements; may lie outside of D */
+    int row, column;   /* first of the block's tile, in elements; may lie outside of D */
+    int strand, shift; /* of A; elements that its rows begin late: `row` counts its rows, k from as
+                        * far before them */
     int batch, split;
     int k;     /* first of the depth; beyond it where there is nothing to multiply */
     int steps; /* stages; at least one, which is all zeros where there is nothing */
@@ -49,7 +55,7 @@ struct schedule {
     GT_DEVICE schedule(const gt_args &args)
     {
         const unsigned cluster = SPLIT == 2 ? (unsigned)SPLITS * CLUSTER : CLUSTER;
-        rows = parts_of((unsigned)args.m, BM * CLUSTER_M);
+        rows = STRANDS_A * parts_of(parts_of((unsigned)args.m, STRANDS_A), BM * CLUSTER_M);
         columns = parts_of((unsigned)args.n, BN * CLUSTER_N);
         tiles = rows * columns * (unsigned)args.batch * (SPLIT == 1 ? (unsigned)SPLITS : 1u);
         first = blockIdx.x / cluster;
@@ -68,7 +74,10 @@ struct schedule {
             tile = gt_raster(within, outer, inner, GROUP);
         const int down = (int)(ORDER ? tile.column : tile.row);
         const int across = (int)(ORDER ? tile.row : tile.column);
-        work.row = (down * CLUSTER_M + cluster_row()) * BM;
+        constexpr int size = (int)sizeof(in_type);
+        work.strand = down % STRANDS_A;
+        work.shift = STRANDS_A == 1 ? 0 : (int)(work.strand * args.lda * size & 15) / size;
+        work.row = (down / STRANDS_A * CLUSTER_M + cluster_row()) * BM;
         work.column = (across * CLUSTER_N + cluster_column()) * BN;
     }
 
@@ -89,8 +98,10 @@ struct schedule {
         work.steps = part;
         if (SPLIT && depth - work.k < part * BK)
             work.steps = (depth - work.k + BK - 1) / BK;
+        if (STRANDS_A > 1)
+            work.steps = depth ? (depth + work.shift + BK - 1) / BK : 0;
         if (work.steps <= 0) { /* TMA loads zeros without reading anything */
-            work.k = (int)parts_of((unsigned)args.k, BK) * BK;
+            work.k = (int)parts_of((unsigned)(args.k + work.shift), BK) * BK;
             work.steps = 1;
         }
         return work;

@@ -221,7 +221,7 @@ static void move_box(const struct gt_map *map, char *shared, const int *at, bool
         }
 }
 
-/* Rows that begin at no multiple of 16 bytes end a kernel on an H200 where they lie outside. */
+/* Rows that begin at no multiple of 16 bytes end a kernel on an H200. */
 static void check_box(const struct gt_map *map, unsigned rank, const void *shared, int x,
                       const char *file, int line)
 {

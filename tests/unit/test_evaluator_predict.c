@@ -116,6 +116,32 @@ static void test_static_shared_memory_counts(void **state)
     gt_kernel_free(kernel);
 }
 
+/* Each launch has its own: the copying one's 8 KiB and the product's 96 would not fit together. */
+static void test_launches_have_their_own_shared_memory(void **state)
+{
+    struct search *s = *state;
+    struct gt_evaluator *evaluator = open_evaluator(s);
+    struct gt_problem problem;
+    struct gt_candidate candidate = {.problem = &problem, .device = &evaluator->device};
+    struct gt_kernel *kernel;
+    struct gt_trial trial;
+    uint64_t id;
+
+    OK(&s->err, gt_problem_parse(&problem, "4096x4096x4096:tf32:nn", &s->err));
+    OK(&s->err, gt_kernel_load(&kernel, ".", "configs/kernels/mma.json", &s->err));
+    candidate.kernel = kernel;
+    OK(&s->err, gt_point_parse(&candidate.point, kernel,
+                               "PACK_B=2,BM=128,BN=128,WM=64,WN=64,STAGES=6,REG_DOUBLE=0,GROUP_M=1",
+                               &s->err));
+    OK(&s->err, evaluator->ops->open_problem(evaluator, &problem, &s->err));
+    OK(&s->err, evaluator->ops->submit(evaluator, 1, &candidate, &s->err));
+    collect(s, evaluator, &id, &trial);
+    assert_string_equal(gt_status_name(trial.status), "ok");
+    assert_int_equal(trial.shared_bytes, 98304);
+    gt_evaluator_close(evaluator);
+    gt_kernel_free(kernel);
+}
+
 /* What was not begun is forgotten; room comes back with the next problem. */
 static void test_drop(void **state)
 {
@@ -172,6 +198,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         WITH_FOLDER(test_trials_are_predicted),
         WITH_FOLDER(test_static_shared_memory_counts),
+        WITH_FOLDER(test_launches_have_their_own_shared_memory),
         WITH_FOLDER(test_drop),
         WITH_FOLDER(test_bad_specifications),
     };

@@ -635,6 +635,84 @@ static void test_weights_decide_the_order(void **state)
     close_bench(&bench);
 }
 
+/* Runs a sweep over problems of M = 100, 200... whose results it leaves in result. */
+static void run_many(struct bench *bench, struct fake *fake, struct gt_problem *problem,
+                     struct gt_sweep_result *result, size_t problems)
+{
+    for (size_t i = 0; i < problems; i++)
+        gt_problem_init(&problem[i], 100 * (int64_t)(i + 1), 64, 64);
+    fake->evaluator.ops = &fake->ops;
+    fake->evaluator.state = fake;
+    bench->options.kernel = (const struct gt_kernel *const *)bench->kernel;
+    bench->options.evaluator = &fake->evaluator;
+    bench->options.problem = problem;
+    bench->options.problems = problems;
+    OK(&bench->s->err, gt_sweep_run(&bench->options, result, &bench->s->err));
+}
+
+/* A trial takes a millisecond, a final a twentieth of a second. */
+static double clock_of_finals(const struct gt_evaluator *evaluator)
+{
+    const struct fake *fake = (const struct fake *)evaluator;
+
+    return 1e-3 * (double)fake->trials + 0.05 * (double)fake->finals;
+}
+
+#define MANY 12
+
+/* Finals that take longer than anybody thought are not paid for by the last in the list. */
+static void test_every_problem_has_its_share(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem problem[MANY];
+    struct gt_sweep_result result[MANY];
+
+    fake.ops.now = clock_of_finals;
+    bench.options.budget = (struct gt_budget){.seconds = 0.08 * MANY};
+    run_many(&bench, &fake, problem, result, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_in_range(result[i].fresh, 4, 200);
+        assert_int_equal(result[i].row[0].trial.stage, 3);
+        gt_sweep_result_release(&result[i]);
+    }
+    assert_true(clock_of_finals(&fake.evaluator) <= 0.08 * MANY + 0.05);
+    close_bench(&bench);
+}
+
+/* Of one problem all points are alike, of the other whatever is tried next is faster. */
+static double one_goes_on(const struct gt_candidate *candidate)
+{
+    static double faster = 1000;
+
+    return candidate->problem->m == 100 ? 100 : (faster *= 0.999);
+}
+
+static void test_the_rest_goes_where_it_gains(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem problem[2];
+    struct gt_sweep_result result[2];
+
+    fake.ops.now = trial_clock;
+    fake.us_of = one_goes_on;
+    bench.options.strategy = "exhaustive";
+    bench.options.budget = (struct gt_budget){.seconds = 0.2};
+    run_many(&bench, &fake, problem, result, 2);
+    assert_true(result[1].fresh > 3 * result[0].fresh / 2);
+    assert_in_range(result[0].fresh + result[1].fresh, 160, 202);
+    assert_int_equal(result[0].resumed + result[1].resumed, 0);
+    assert_true(result[1].to_best_s > 0.05);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(result[i].status[GT_STATUS_OK], result[i].fresh);
+        gt_sweep_result_release(&result[i]);
+    }
+    close_bench(&bench);
+}
+
 static double nearly_flat(const struct gt_candidate *candidate)
 {
     return 100 + bowl(candidate) / 100;
@@ -800,6 +878,8 @@ int main(void)
         WITH_FOLDER(test_kernels_share_the_budget),
         WITH_FOLDER(test_auto_learns_from_other_problems),
         WITH_FOLDER(test_weights_decide_the_order),
+        WITH_FOLDER(test_every_problem_has_its_share),
+        WITH_FOLDER(test_the_rest_goes_where_it_gains),
         WITH_FOLDER(test_drift_is_measured_again),
         WITH_FOLDER(test_a_disproved_best_is_forgotten),
         WITH_FOLDER(test_shipped_winners_come_first),
