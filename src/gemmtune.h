@@ -176,8 +176,8 @@ int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_probl
               const struct gt_answer **answer, struct gt_err *err);
 
 /* Makes the answer for the problem ready on the CUDA device `ordinal`: takes the stored cubin after
- * a digest check or, if allowed, compiles.  Uses the device's primary context.  Free with
- * gt_plan_free. */
+ * a digest check or, if allowed, compiles.  Uses the device's primary context.  The plan refers to
+ * gt, which must stay open until gt_plan_free. */
 int gt_plan(struct gt_plan **plan, struct gt *gt, int ordinal, const struct gt_problem *problem,
             struct gt_err *err);
 void gt_plan_free(struct gt_plan *plan); /* NULL accepted */

@@ -32,6 +32,11 @@ bool gt_lookup_fits(const struct gt_candidate *candidate, struct gt_geometry *ge
  * operands, say, needs narrower loads to serve others. */
 bool gt_lookup_mend(struct gt_candidate *candidate, struct gt_geometry *geometry);
 
+/* Changes as many parameters as it takes, in a walk that is the same every time, and then a few for
+ * the sake of time; false: no valid point was found.  For a default point, which is as good as any
+ * other to begin at. */
+bool gt_lookup_walk(struct gt_candidate *candidate, struct gt_geometry *geometry);
+
 /* Changes a few parameters of a candidate that fits where the model promises far more than it errs:
  * a winner for one row, say, reads B once for each of eight.  won, tuned: the point that was best
  * for that problem, of which the candidate was made.  Whether anything changed. */

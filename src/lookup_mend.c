@@ -1,11 +1,13 @@
 /* lookup_mend.c - makes a point that won elsewhere fit the problem at hand.
  *
  * Mending is descent on the number of constraints that are broken: the best change of one parameter
- * as long as one helps, else a change of two.  Improving is descent on the model's time, by steps
- * so large that they are no error of the model's. */
+ * as long as one helps, else a change of two.  Where no winner is near and that gets stuck, a
+ * random walk repairs broken constraints one by one.  Improving is descent on the model's time, by
+ * steps so large that they are no error of the model's. */
 #include "lookup_impl.h"
 
 #include "predict.h"
+#include "stats.h"
 
 #include <limits.h>
 #include <math.h>
@@ -13,6 +15,8 @@
 #define GT_MEND_ROUNDS 12   /* changes before it is given up */
 #define GT_MEND_PAIRS  3    /* of them, changes of two parameters: each costs milliseconds */
 #define GT_IMPROVES    4    /* changes of one parameter for the sake of time */
+#define GT_WALK_STEPS  3000 /* changes of a walk before there is taken to be no valid point */
+#define GT_WALK_FREE   0.3  /* share of them that do not look where they lead */
 #define GT_GAIN        0.75 /* share of the time that a change has to leave, at most */
 
 bool gt_lookup_fits(const struct gt_candidate *candidate, struct gt_geometry *geometry)
@@ -149,6 +153,70 @@ bool gt_lookup_mend(struct gt_candidate *candidate, struct gt_geometry *geometry
     return gt_lookup_fits(candidate, geometry);
 }
 
+/* The parameters behind one of the constraints that the point breaks, drawn at random; all of them
+ * where only a derived value cannot be computed; 0: it breaks none. */
+static uint64_t broken_params(const struct gt_candidate *candidate, struct gt_random *random)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    int64_t slots[GT_MAX_SLOTS], holds;
+    uint64_t params = 0, drawn, broken = 0;
+
+    if (gt_candidate_slots(candidate, slots, NULL) != GT_OK)
+        params = ((uint64_t)1 << kernel->params) - 1;
+    for (size_t i = 0; i < kernel->constraints; i++) {
+        if (gt_expr_eval(kernel->constraint[i].expr, slots, &holds, NULL) == GT_OK && holds)
+            continue;
+        drawn = gt_kernel_depends(kernel, kernel->constraint[i].expr);
+        if (drawn && gt_random_below(random, ++broken) == 0)
+            params = drawn;
+    }
+    return params;
+}
+
+/* Gives one of the parameters another value: of all such changes one that leaves the fewest
+ * constraints broken, drawn where several do. */
+static void change_best(struct gt_candidate *candidate, uint64_t params, struct gt_random *random)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    const struct gt_point start = candidate->point;
+    struct gt_point best = start;
+    int least = INT_MAX;
+    uint64_t ties = 0;
+
+    for (size_t i = 0; i < kernel->params; i++) {
+        if (!(params >> i & 1))
+            continue;
+        candidate->point = start;
+        for (size_t v = 0; v < kernel->param[i].count; v++) {
+            int now;
+
+            if (kernel->param[i].value[v] == start.value[i])
+                continue;
+            candidate->point.value[i] = kernel->param[i].value[v];
+            now = count_broken(candidate, least == INT_MAX ? INT_MAX : least + 1);
+            ties = now < least ? 1 : ties + (now == least);
+            if (now < least || (now == least && gt_random_below(random, ties) == 0))
+                best = candidate->point;
+            least = now < least ? now : least;
+        }
+    }
+    candidate->point = best;
+}
+
+/* Gives one of the parameters any value. */
+static void change_any(struct gt_candidate *candidate, uint64_t params, struct gt_random *random)
+{
+    uint64_t skip = gt_random_below(random, (uint64_t)__builtin_popcountll(params));
+    const struct gt_param *param;
+    int i;
+
+    for (; skip; skip--)
+        params &= params - 1;
+    i = __builtin_ctzll(params);
+    param = &candidate->kernel->param[i];
+    candidate->point.value[i] = param->value[gt_random_below(random, param->count)];
+}
+
 /* The share of its time that a changed point leaves, by the model.  For the problem that the start
  * was tuned for, the model should see no gain: what it sees there is its own error, and does not
  * count here. */
@@ -191,6 +259,27 @@ static bool improve_one(struct gt_candidate *candidate, const struct gt_problem 
     }
     candidate->point = best;
     return least < GT_GAIN;
+}
+
+bool gt_lookup_walk(struct gt_candidate *candidate, struct gt_geometry *geometry)
+{
+    const struct gt_problem *problem = candidate->problem;
+    struct gt_random random = {.state = 1}; /* the same answer every time */
+    uint64_t params = broken_params(candidate, &random);
+    int improved = 0;
+
+    for (int step = 0; params && step < GT_WALK_STEPS; step++) {
+        if (gt_random_unit(&random) < GT_WALK_FREE)
+            change_any(candidate, params, &random);
+        else
+            change_best(candidate, params, &random);
+        params = broken_params(candidate, &random);
+    }
+    if (params || !gt_lookup_fits(candidate, geometry))
+        return false;
+    while (improved++ < GT_IMPROVES && improve_one(candidate, problem, 0))
+        ;
+    return gt_lookup_fits(candidate, geometry);
 }
 
 bool gt_lookup_improve(struct gt_candidate *candidate, const struct gt_point *won,

@@ -290,7 +290,8 @@ static void find_default(struct search *search, bool production)
             !gt_kernel_serves(candidate.kernel, candidate.problem, candidate.device, NULL))
             continue;
         gt_point_default(&candidate.point, candidate.kernel);
-        if (gt_lookup_fits(&candidate, &geometry) || gt_lookup_mend(&candidate, &geometry))
+        if (gt_lookup_fits(&candidate, &geometry) || gt_lookup_mend(&candidate, &geometry) ||
+            gt_lookup_walk(&candidate, &geometry))
             consider(search, &candidate, &geometry, NULL, GT_LOSS_FAMILY);
     }
 }

@@ -13,24 +13,26 @@
 #include <math.h>
 
 /* Machine facts that no device query gives; cycles of the SM clock unless said otherwise. */
-#define FMA_RATE          0.92  /* of the FMA pipe that real operand fetches leave usable */
-#define TENSOR_RATE       0.78  /* of the tensor pipe that power leaves: cuBLASLt on an H200 */
-#define MMA_LATENCY       33.0  /* of one mma.sync, issue to result (sm_80) */
-#define MMA_BYTES         32.0  /* of k that one instruction takes */
-#define SCHEDULERS        4     /* of an SM, one instruction each and cycle */
-#define WARP              32    /* threads */
-#define SHARED_LATENCY    30.0  /* ld.shared to use */
-#define BARRIER           30.0  /* a barrier, as seen by one warp */
-#define MEMORY_LATENCY    700.0 /* cold operands: L2 miss */
-#define BLOCK_START       900.0 /* launch of a block and addresses, before its first load */
-#define L2_PORT           64.0  /* bytes an SM gets from L2 each cycle */
-#define LAUNCH_US         2.7   /* empty kernel, where it was not measured */
-#define NEXT_LAUNCH_US    1.8   /* each further launch of the same candidate, likewise */
-#define ATOMIC_SHARE      0.25  /* of the L2 bandwidth that atomic adds reach */
-#define L2_RESIDENT       0.6   /* operands below this share of L2 are read from memory once */
-#define DEFAULT_REGISTERS 64.0  /* descriptions without an estimate */
-#define REGISTERS_MOST    255.0 /* of a thread */
-#define REGISTER_STEP     8.0   /* registers are given out in such steps */
+#define FMA_RATE          0.92   /* of the FMA pipe that real operand fetches leave usable */
+#define TENSOR_RATE       0.78   /* of the tensor pipe that power leaves: cuBLASLt on an H200 */
+#define MMA_LATENCY       33.0   /* of one mma.sync, issue to result (sm_80) */
+#define MMA_BYTES         32.0   /* of k that one instruction takes */
+#define SCHEDULERS        4      /* of an SM, one instruction each and cycle */
+#define WARP              32     /* threads */
+#define SHARED_LATENCY    30.0   /* ld.shared to use */
+#define BARRIER           30.0   /* a barrier, as seen by one warp */
+#define MEMORY_LATENCY    1000.0 /* cold operands: L2 miss, under load */
+#define BLOCK_START       900.0  /* launch of a block and addresses, before its first load */
+#define L2_MERGED         0.5    /* of the tiles read: SMs that want the same are served at once */
+#define CLUSTER_WAIT      1.2    /* blocks of a cluster wait for each other at every tile */
+#define L2_PORT           64.0   /* bytes an SM gets from L2 each cycle */
+#define LAUNCH_US         2.7    /* empty kernel, where it was not measured */
+#define NEXT_LAUNCH_US    1.8    /* each further launch of the same candidate, likewise */
+#define ATOMIC_SHARE      0.25   /* of the L2 bandwidth that atomic adds reach */
+#define L2_RESIDENT       0.6    /* operands below this share of L2 are read from memory once */
+#define DEFAULT_REGISTERS 64.0   /* descriptions without an estimate */
+#define REGISTERS_MOST    255.0  /* of a thread */
+#define REGISTER_STEP     8.0    /* registers are given out in such steps */
 
 /* A candidate in the model's terms. */
 struct shape {
@@ -204,6 +206,8 @@ static double tile_cycles(const struct shape *shape, const struct gt_problem *pr
     double tile = soften4(work, alone);
     double ahead = at_least(shape->stages - 1, 0) * tile; /* loads are issued that long before */
 
+    if (shape->cluster_m * shape->cluster_n > 1)
+        tile *= CLUSTER_WAIT;
     return tile + at_least(MEMORY_LATENCY - ahead, 0) / (shape->stages > 1 ? 1 : resident);
 }
 
@@ -346,7 +350,7 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
     prediction->compute_us = compute_us(&shape, problem, device);
     l2_bytes = shape.blocks * (shape.tile_m / shape.cluster_n + shape.tile_n / shape.cluster_m) *
                (double)problem->k / shape.splits * (double)gt_dtype_size(problem->type);
-    prediction->l2_us = l2_bytes / (device->l2_gbps * 1e3);
+    prediction->l2_us = L2_MERGED * l2_bytes / (device->l2_gbps * 1e3);
     output = (double)problem->m * problem->n * problem->batch * (double)gt_dtype_size(problem->out);
     prediction->memory_us =
         (operand_bytes(&shape, problem, device) + output * (problem->beta != 0 ? 2 : 1)) /

@@ -1,6 +1,8 @@
 /* produce.cuh - of hopper/gemm.cu: the producer thread, which fills the ring. */
 
 constexpr int MAP_STRANDS = 6; /* place in the list of maps: A's strands from the second on */
+static_assert(STRANDS_A == 1 || (MAP_STRANDS + STRANDS_A - 1) * sizeof(gt_map) <= sizeof(gt_maps),
+              "the argument has a map for every strand");
 
 /* Loads the block's part of a tile of an operand, `extent` long along m or n, for the `sharers`
  * blocks of the cluster that need the tile: all of them load a part of it, number `part` is ours.

@@ -26,10 +26,9 @@
  *
  *                   PACK_BYTES_A = PACK_A ? bytes of BATCH such copies, rounded up to 256 : 0
  *
- *                   PACK_GRID_A = PACK_A == 0 ? 0
- *                               : PACK_A == 1 ? cdiv(PACK_ROWS_A, 16) * cdiv(PACK_LDA * SIZE_IN, 512)
- *                               : cdiv(PACK_ROWS_A * SIZE_IN, 128) *
- *                                 cdiv(PACK_LDA, SIZE_IN == 1 ? 128 : 64)
+ *                   PACK_GRID_A: blocks that copy A: as stored
+ *                   cdiv(PACK_ROWS_A, 16) * cdiv(PACK_LDA * SIZE_IN, 512), turned
+ *                   cdiv(PACK_ROWS_A * SIZE_IN, 128) * cdiv(PACK_LDA, SIZE_IN == 1 ? 128 : 64)
  *
  *                   and the same for B, whose copy begins at PACK_BYTES_A
  *
@@ -57,7 +56,8 @@
 typedef typename gt_word<(int)sizeof(GT_IN)>::type gt_pack_element; /* only its bits matter */
 
 /* Blocks of an SM, as many as registers allow without spills. */
-constexpr int GT_PACK_BLOCKS = PACK_A != 2 && PACK_B != 2 ? 8 : sizeof(gt_pack_element) == 1 ? 5 : 6;
+constexpr bool GT_PACK_TURNS = PACK_A == 2 || PACK_B == 2;
+constexpr int GT_PACK_BLOCKS = !GT_PACK_TURNS ? 8 : sizeof(gt_pack_element) > 1 ? 6 : 5;
 
 /* The layout of the operands as the product finds them. */
 #define GT_PACKED_TRANS_A (PACK_A == 2 ? !GT_TRANS_A : GT_TRANS_A)
@@ -202,7 +202,7 @@ template <> struct gt_pack_square<1> {
  * banks by an exclusive or of their place. */
 template <class E> struct gt_pack_turn {
     static constexpr int size = (int)sizeof(E), count = 16 / size, per_word = 4 / size;
-    static constexpr int pieces = size == 1 ? 2 : 1; /* of a lane, 64 rows apart */
+    static constexpr int pieces = size == 1 ? 2 : 1;              /* of a lane, 64 rows apart */
     static constexpr int rows = 64 * pieces, columns = 8 * count; /* of the stored matrix */
     static constexpr int words = rows * size / 4;                 /* of a row of the tile */
     typedef unsigned tile_type[columns * words];

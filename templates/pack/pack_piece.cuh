@@ -38,7 +38,8 @@ GT_DEVICE gt_pack_line gt_pack_load(const char *from)
 }
 
 /* The same at the first and the last bytes of the matrix: zeros for what lies outside. */
-template <class E> GT_DEVICE gt_pack_line gt_pack_load_edge(const gt_pack_source &from, const char *at)
+template <class E>
+GT_DEVICE gt_pack_line gt_pack_load_edge(const gt_pack_source &from, const char *at)
 {
     constexpr int size = (int)sizeof(E);
     if (at >= from.first && at + 16 <= from.end)
@@ -139,7 +140,8 @@ template <class E, int lines, int side> struct gt_pack_piece {
 
         const int left = (int)min(from.bytes - column, side * 16ll + 16);
         const char *low = reinterpret_cast<const char *>(first - 15);
-        const char *high = reinterpret_cast<const char *>(first + (lines - 1) * ld) + side * 16 + 16;
+        const char *high =
+            reinterpret_cast<const char *>(first + (lines - 1) * ld) + side * 16 + 16;
         if (row + lines <= from.rows && low >= from.first && high <= from.end)
             load_all<true>(from, lines, left);
         else

@@ -2,9 +2,8 @@
  * of shared memory.
  *
  * Tensor cores want the same columns of every row of B, and rows may begin anywhere within a word
- * of 16 bytes. So each warp copies its own tiles of B to shared memory in the aligned words that
- * cover them, RING - 1 tiles ahead of the arithmetic, and warps side by side together the tile of A
- * that they share. They read them there by elements,
+ * of 16 bytes. So warps side by side together copy their tiles of both operands to shared memory,
+ * in the aligned words that cover them, RING - 1 tiles ahead of the arithmetic. They read them there by elements,
  * or by what all rows' addresses are multiples of (VEC, VEC_A):
  *
  *      memory          ..|.......*|********|********|***.....|..  words, * wanted
@@ -48,7 +47,7 @@ GT_DEVICE constexpr int power_of_two(int value)
     return power;
 }
 
-/* A warp's tile of an operand in shared memory: `across` rows of A or columns of B, WARP_K values
+/* A tile of an operand in shared memory: `across` rows of A or columns of B, WARP_K values
  * of k, in lines as they are stored; `read` bytes are read together. Of lines across k a lane needs
  * PIECE neighbours: such groups begin 32 bytes further on in the banks each, so that lanes that
  * read the same line of their groups do not meet in one. Whole words of lines along k do not meet
@@ -75,16 +74,16 @@ template <bool along_k, int across, int read, int warps> struct Staged {
 };
 
 typedef Staged<!GT_TRANS_A, ROWS, VEC_A, WARPS_N> StagedA;
-typedef Staged<GT_TRANS_B, WARP_N, VEC, 1> StagedB;
-constexpr int SLOT = StagedA::BYTES + WARPS_N * StagedB::BYTES; /* bytes of a tile */
+typedef Staged<GT_TRANS_B, BLOCK_N, VEC, WARPS_N> StagedB;
+constexpr int SLOT = StagedA::BYTES + StagedB::BYTES; /* bytes of a tile */
 
-/* An operand in memory, as a warp takes it. */
+/* An operand in memory, as warps side by side take it. */
 struct Source {
     const char *matrix; /* nothing before it is read */
-    const char *first;  /* the warp's first byte in tile 0 */
+    const char *first;  /* the warps' first byte in tile 0 */
     long long pitch;    /* bytes from line to line */
-    long long across;   /* rows or columns that exist from the warp's first on */
-    long long k;        /* the warp's first in tile 0 */
+    long long across;   /* rows or columns that exist from the warps' first on */
+    long long k;        /* the warps' first in tile 0 */
 };
 
 GT_DEVICE unsigned long long address_of(const char *pointer)
@@ -98,7 +97,7 @@ GT_DEVICE const char *word_around(const char *byte)
     return byte - address_of(byte) % 16;
 }
 
-/* row: the warp's first row of op(A) or column of op(B), of which `end` exist. */
+/* row: the warps' first row of op(A) or column of op(B), of which `end` exist. */
 template <class S>
 GT_DEVICE Source make_source(const GT_IN *matrix, long long ld, long long row, long long end)
 {
@@ -174,7 +173,7 @@ __device__ __noinline__ void copy_first(const char *from, long long pitch, int l
     }
 }
 
-/* Begins to copy the warp's part of the tile that begins at `k`. */
+/* Begins to copy the warps' part of the tile that begins at `k`. */
 template <class S>
 GT_DEVICE void copy_tile(const Source &source, long long depth, long long k, char *to)
 {
@@ -257,9 +256,10 @@ GT_DEVICE uint4 read_piece(const char *tile, const Reader &reader, int chunk, in
     return piece.word;
 }
 
-template <class S> GT_DEVICE Reader make_reader(const Source &source)
+/* first: the warp's first row or column of those that are copied together. */
+template <class S> GT_DEVICE Reader make_reader(const Source &source, int first)
 {
-    const int group = (int)threadIdx.x % 32 / 4, member = (int)threadIdx.x % 4;
+    const int group = first + (int)threadIdx.x % 32 / 4, member = (int)threadIdx.x % 4;
     Reader reader;
     reader.pitch = (unsigned)source.pitch;
     reader.low = (unsigned)address_of(source.matrix) + (S::ALONG_K ? group * reader.pitch : 0);
@@ -279,13 +279,12 @@ GT_DEVICE void words_of(const Columns &columns, int q, unsigned (&word)[RUN])
         word[i] = columns.word[i][q];
 }
 
-/* The ring of warps side by side: SLOTS tiles, of B for each warp and of A for all of them. */
+/* The ring of warps side by side: SLOTS tiles of both operands. */
 struct Ring {
     Source a, b;
     Reader read_a, read_b;
     char *tiles;
     int part; /* the warps: its number */
-    int own;  /* byte of the warp's tile of B */
 };
 
 GT_DEVICE Ring make_ring(const gt_args &args, long long batch, char *shared)
@@ -293,13 +292,11 @@ GT_DEVICE Ring make_ring(const gt_args &args, long long batch, char *shared)
     const int warp = (int)threadIdx.x / 32;
     Ring ring;
     ring.a = make_source<StagedA>(gt_typed_a(args, batch), args.lda, block_row(args), args.m);
-    ring.b = make_source<StagedB>(gt_typed_b(args, batch), args.ldb,
-                                  block_column(args) + warp % WARPS_N * WARP_N, args.n);
-    ring.read_a = make_reader<StagedA>(ring.a);
-    ring.read_b = make_reader<StagedB>(ring.b);
+    ring.b = make_source<StagedB>(gt_typed_b(args, batch), args.ldb, block_column(args), args.n);
+    ring.read_a = make_reader<StagedA>(ring.a, 0);
+    ring.read_b = make_reader<StagedB>(ring.b, warp % WARPS_N * WARP_N);
     ring.part = warp / WARPS_N;
     ring.tiles = shared + ring.part * (SLOTS * SLOT);
-    ring.own = StagedA::BYTES + warp % WARPS_N * StagedB::BYTES;
     return ring;
 }
 
@@ -319,7 +316,7 @@ GT_DEVICE void copy_tiles(const gt_args &args, const Ring &ring, long long tile,
 {
     char *to = ring.tiles + slot * SLOT;
     if (tile < last) {
-        copy_tile<StagedB>(ring.b, gt_depth(args), tile * TILE_K, to + ring.own);
+        copy_tile<StagedB>(ring.b, gt_depth(args), tile * TILE_K, to + StagedA::BYTES);
         copy_tile<StagedA>(ring.a, gt_depth(args), tile * TILE_K, to);
     }
     cp_async_commit();
@@ -332,7 +329,7 @@ GT_DEVICE void read_chunk(const Ring &ring, int slot, int chunk, Columns &b, uin
 #pragma unroll
     for (int i = 0; i < RUN; i++) {
         gt_run<unsigned, 4> piece;
-        piece.word = read_piece<StagedB>(tile + ring.own, ring.read_b, chunk, 8 * i);
+        piece.word = read_piece<StagedB>(tile + StagedA::BYTES, ring.read_b, chunk, 8 * i);
 #pragma unroll
         for (int q = 0; q < 4; q++)
             b.word[i][q] = piece.at[q];

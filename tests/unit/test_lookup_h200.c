@@ -120,9 +120,43 @@ static void test_rows_of_a_thin_product(void **state)
     gt_close(gt);
 }
 
+/* Small and odd products, like none that was tuned: a kernel that has valid points for one is found
+ * with such a point. */
+static void test_odd_products(void **state)
+{
+    static const struct {
+        const char *problem;
+        int arch;
+    } odd[] = {
+        {"2048x6x2:s8:nn", 120}, {"69x16x576:e4m3:nn:beta=1", 89},
+        {"199x4x3:e5m2:nt", 90}, {"199x4x3:e5m2:nt:epi=bias+gelu:beta=1:align=2", 90},
+        {"77x3x9:bf16:tn", 80},  {"1000x1x4096:f16:nn", 86},
+        {"65x2x31:tf32:tt", 90}, {"513x5x7:s8:tn:batch=3", 75},
+        {"129x9x1:f16:nt", 100}, {"300x7x50:f32:tt:accuracy=f32", 90},
+    };
+    const struct gt_answer *answer;
+    struct gt_problem problem;
+    struct gt *gt;
+    struct gt_err err;
+
+    (void)state;
+    OK(gt_open(&gt, &(struct gt_options){.data_dir = "."}, &err));
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        OK(gt_problem_parse(&problem, odd[i].problem, &err));
+        OK(gt_lookup(gt, odd[i].arch, NULL, &problem, &answer, &err));
+        print_message("%s on sm_%d: %s %s\n", odd[i].problem, odd[i].arch,
+                      answer->kernel ? answer->kernel : "no kernel",
+                      answer->point ? answer->point : "");
+        if (answer->tier == GT_TIER_NONE)
+            fail_msg("%s on sm_%d has no answer", odd[i].problem, odd[i].arch);
+    }
+    gt_close(gt);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_odd_products),
         cmocka_unit_test(test_untuned_shapes),
         cmocka_unit_test(test_rows_of_a_thin_product),
     };
