@@ -91,27 +91,36 @@ constexpr int RUN = 2 * BLOCKS; /* neighbours along the turned operand that a th
 #include "hopper_turned/store.cuh"
 
 #if PACK_A || PACK_B
-GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, 3)
+GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
 {
     gt_launch_next();
     gt_pack(args);
 }
 #endif
 
-/* One thread makes the barriers, before anyone in the cluster uses them. */
+/* The producer makes the barriers. */
 GT_DEVICE void make_barriers(const ring &ring)
 {
-    if (threadIdx.x == 0) {
-        for (int s = 0; s < STAGES; s++) {
-            gt_mbarrier_init(ring.full + s, 1);
-            gt_mbarrier_init(ring.empty + s, RELEASES);
-        }
-        gt_mbarrier_publish();
+#pragma unroll
+    for (int s = 0; s < STAGES; s++) {
+        gt_mbarrier_init(ring.full + s, 1);
+        gt_mbarrier_init(ring.empty + s, RELEASES);
     }
+    gt_mbarrier_publish();
+}
+
+/* Until the barriers are made: those of the whole cluster where its blocks write to each other's;
+ * else the producer need not wait, and its first loads are under way before anybody else's first
+ * step. */
+GT_DEVICE void await_barriers()
+{
+    constexpr int warps = 1 + CONSUMERS * 4;
     if (CLUSTER > 1)
-        gt_cluster_meet();
-    else
-        gt_sync();
+        gt_cluster_wait();
+    else if (threadIdx.x >= 128)
+        gt_part_sync(5, warps * 32);
+    else if (threadIdx.x < 32)
+        gt_part_arrive(5, warps * 32);
 }
 
 /* All tiles of the block, by one of its consumers. */
@@ -137,20 +146,28 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     GT_DYNAMIC_SHARED(unsigned char, shared);
     const ring ring(shared);
 
-    if (threadIdx.x == 32) { /* beside the thread that makes the barriers */
+    if (threadIdx.x == 0) {
+        make_barriers(ring);
+    } else if (threadIdx.x == 32) {
         gt_tma_prefetch(&maps.map[MAP_A]);
         gt_tma_prefetch(&maps.map[MAP_B]);
     }
-    make_barriers(ring);
-    gt_launch_wait(); /* for the copy of an operand, and whatever comes before */
+    if (CLUSTER > 1)
+        gt_cluster_arrive();
     if (threadIdx.x < 128) {
         gt_registers_give<PRODUCER_REGISTERS>();
+        await_barriers();
+        if (PACK_A || PACK_B)
+            gt_launch_wait(); /* for the copies of operands */
         if (threadIdx.x == 0)
             produce_all(args, maps, ring);
         if (SPLIT == 2)
             meet();
     } else {
         gt_registers_take<CONSUMER_REGISTERS>();
+        await_barriers();
+        if (PACK_A || PACK_B)
+            gt_launch_wait();
         consume_all(args, ring, (int)threadIdx.x / 128 - 1);
     }
     if (CLUSTER > 1 || SPLIT == 2) /* a block's memory is its neighbours' until they are done */
