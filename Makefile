@@ -191,6 +191,9 @@ TESTS := \
 	tests/unit/test_evaluator_predict.c \
 	tests/unit/test_evaluator_replay.c \
 	tests/unit/test_sweep.c \
+	tests/unit/test_sweep_faults.c \
+	tests/unit/test_sweep_finals.c \
+	tests/unit/test_sweep_problems.c \
 	tests/unit/test_predict.c \
 	tests/unit/test_predict_h200.c \
 	tests/unit/test_space.c \

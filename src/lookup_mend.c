@@ -173,8 +173,8 @@ static uint64_t broken_params(const struct gt_candidate *candidate, struct gt_ra
     return params;
 }
 
-/* Gives one of the parameters the value that leaves the fewest constraints broken, the first of
- * those that were drawn as good; never the one it has. */
+/* Gives one of the parameters another value: of all such changes one that leaves the fewest
+ * constraints broken, drawn where several do. */
 static void change_best(struct gt_candidate *candidate, uint64_t params, struct gt_random *random)
 {
     const struct gt_kernel *kernel = candidate->kernel;

@@ -47,9 +47,11 @@ static int parse(struct command *command, int argc, char **argv)
         {"transfer", no_argument, NULL, 't'},       {"csv", required_argument, NULL, 'c'},
         {"svg", required_argument, NULL, 'g'},      {NULL, 0, NULL, 0},
     };
+    bool all = true;
     int option;
 
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+        all &= option != 's';
         if (option == 's' && command->strategies < STRATEGIES_MAX)
             command->strategy[command->strategies++] = optarg;
         else if (option == 'n')
@@ -70,7 +72,7 @@ static int parse(struct command *command, int argc, char **argv)
     if (command->options.seeds < 1 || command->options.flying < 1 ||
         command->options.flying > 256 || optind == argc || argc - optind > SPACES_MAX)
         return GT_ESYNTAX;
-    for (size_t i = 0; !command->strategies && gt_strategies[i]; i++)
+    for (size_t i = 0; all && gt_strategies[i]; i++)
         if (strcmp(gt_strategies[i]->name, "exhaustive") != 0)
             command->strategy[command->strategies++] = gt_strategies[i]->name;
     return GT_OK;

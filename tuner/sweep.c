@@ -1,6 +1,7 @@
 /* sweep.c - one run of `tune`, from problems to winners.  Newcomers: read this file first.
  *
- * The only file that calls the stages in order.  For each problem:
+ * The only file that calls the stages in order.  For each visit of a problem (which, and for how
+ * long: sweep_shares.c):
  *
  *     gt_sweep_open_lanes  kernels that serve it -> their valid points       sweep_lanes.c, space.h
  *                          -> points worth trying first -> a strategy        sweep_seeds.c

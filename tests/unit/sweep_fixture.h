@@ -289,4 +289,62 @@ static inline void close_bench(struct bench *bench)
     gt_store_close(bench->store);
 }
 
+/* Launches of all points; none may exceed `most`. */
+static inline size_t launches(const struct fake *fake, int most)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < SIDE * SIDE; i++) {
+        assert_in_range(fake->seen[i], 0, most);
+        sum += (size_t)fake->seen[i];
+    }
+    return sum;
+}
+
+struct winner {
+    int rows, ties;
+    double us, baseline_us;
+    enum gt_provenance provenance;
+    char point[64];
+};
+
+static inline int on_winner(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct winner *winner = context;
+
+    (void)err;
+    winner->rows++;
+    winner->ties = row->ties;
+    winner->us = row->us;
+    winner->baseline_us = row->baseline_us;
+    winner->provenance = row->provenance;
+    snprintf(winner->point, sizeof(winner->point), "%s", row->point);
+    return GT_OK;
+}
+
+/* The winner as the store tells it; measured_only: predicted ones are left out. */
+static inline struct winner stored_winner(struct bench *bench, bool measured_only)
+{
+    struct gt_row_filter filter = {.winners_only = true,
+                                   .provenance = measured_only ? 1u << GT_MEASURED : 0};
+    struct winner winner = {0};
+
+    OK(&bench->s->err, gt_store_rows(bench->store, &filter, on_winner, &winner, &bench->s->err));
+    return winner;
+}
+
+/* A clock on which every trial takes a millisecond. */
+static inline double trial_clock(const struct gt_evaluator *evaluator)
+{
+    return 1e-3 * (double)((const struct fake *)evaluator)->trials;
+}
+
+/* Whether it is this point. */
+static inline bool is_point(const struct gt_candidate *candidate, int64_t p, int64_t q)
+{
+    return candidate->point.value[0] == p && candidate->point.value[1] == q;
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, search_setup, search_teardown)
+
 #endif

@@ -2,6 +2,7 @@
 #include "search_fixture.h"
 
 #include "../../tuner/strategy.h"
+#include "../../tuner/walkers.h"
 
 #include <math.h>
 
@@ -376,6 +377,58 @@ static void test_auto_learns_from_elsewhere(void **state)
     gt_kernel_free(kernel);
 }
 
+/* The later in the space, the sooner. */
+static float from_the_end(struct gt_strategy *strategy, size_t point)
+{
+    (void)strategy;
+    return -(float)point;
+}
+
+/* Whether all but one of the parameters agree. */
+static bool are_neighbours(const struct gt_space *space, size_t x, size_t y)
+{
+    size_t params = space->kernel->params, differ = 0;
+
+    for (size_t p = 0; p < params; p++)
+        differ += space->index[x * params + p] != space->index[y * params + p];
+    return differ == 1;
+}
+
+/* Each walker takes a start, the fastest first, and the neighbours in the order asked for. */
+static void test_walkers_take_starts_and_order(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = small_kernel(s);
+    struct gt_walkers walkers = {0};
+    struct gt_strategy *strategy;
+    const size_t start[] = {9, 54};
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    OK(&s->err, gt_strategy_new(&strategy, "random", &space, 1, NULL, &s->err));
+    OK(&s->err, gt_walkers_init(&walkers, 2, false, 2, from_the_end, &s->err));
+    for (size_t i = 0; i < 2; i++) {
+        gt_strategy_tell(strategy, start[i], 100 + 10 * (double)i);
+        gt_walkers_add_start(&walkers, start[i]);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        size_t last = space.count, point;
+
+        for (size_t n = 0; n < GT_CLIMB_FLYING; n++) {
+            assert_int_equal(gt_walkers_next(strategy, &walkers, &point), GT_NEXT_POINT);
+            assert_true(are_neighbours(&space, start[i], point) && point < last);
+            gt_strategy_claim(strategy, point);
+            last = point;
+        }
+        if (i == 1) /* both have enough in flight */
+            assert_int_equal(gt_walkers_next(strategy, &walkers, &point), GT_NEXT_WAIT);
+    }
+    gt_walkers_release(&walkers);
+    gt_strategy_free(strategy);
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
 static void test_options(void **state)
 {
     static const struct {
@@ -428,6 +481,7 @@ int main(void)
         WITH_FOLDER(test_all_find_good_points),
         WITH_FOLDER(test_auto_lives_with_failures),
         WITH_FOLDER(test_auto_ends),
+        WITH_FOLDER(test_walkers_take_starts_and_order),
         WITH_FOLDER(test_auto_learns_from_elsewhere),
         WITH_FOLDER(test_options),
         WITH_FOLDER(test_unknown_names),

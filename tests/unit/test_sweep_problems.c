@@ -1,0 +1,241 @@
+/* test_sweep_problems.c - sweeps over several kernels and problems: who gets how much of the
+ * budget, and what one learns from another. */
+#include "sweep_fixture.h"
+
+static double second_is_slow(const struct gt_candidate *candidate)
+{
+    return bowl(candidate) * (strcmp(candidate->kernel->name, "grid") == 0 ? 1 : 3);
+}
+
+static void test_kernels_share_the_budget(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_row_filter filter = {.kernel = "other"};
+    struct winner others = {0};
+
+    bench.kernel[1] = grid_kernel(s, "other");
+    bench.options.kernels = 2;
+    bench.options.budget.trials = 300;
+    fake.us_of = second_is_slow;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.trials, 300);
+    assert_true(bench.result.row[0].kernel == bench.kernel[0]);
+    OK(&s->err, gt_store_rows(bench.store, &filter, on_winner, &others, &s->err));
+    assert_in_range(others.rows, 5, 60); /* (1/3)^4 of the other's, but at least 5 % */
+    close_bench(&bench);
+}
+
+/* A second problem: the winner of the first is slow on it, all but four points are equally so, and
+ * only the first one's other trials tell where those are. */
+static double hidden(const struct gt_candidate *candidate)
+{
+    double us = bowl(candidate);
+
+    if (candidate->problem->m == 1024)
+        return us;
+    return us > 100 && us < 103 ? us : 400;
+}
+
+static size_t trials_until_best(struct search *s, struct bench *bench, const char *strategy)
+{
+    struct gt_problem problem[2];
+    struct fake fake = new_fake(s, true);
+
+    fake.us_of = hidden;
+    problem[0] = s->problem;
+    gt_problem_init(&problem[1], 1536, 1024, 1024);
+    bench->options.strategy = strategy;
+    bench->options.problem = &problem[0];
+    bench->options.budget.trials = 60;
+    OK(&s->err, run(bench, &fake));
+    bench->options.problem = &problem[1];
+    for (bench->options.budget.trials = 5; bench->options.budget.trials <= 60;
+         bench->options.budget.trials += 5) {
+        OK(&s->err, run(bench, &fake)); /* goes on where it was */
+        if (bench->result.rows && bench->result.row[0].trial.us < 110)
+            break;
+    }
+    return (size_t)bench->options.budget.trials;
+}
+
+static void test_auto_learns_from_other_problems(void **state)
+{
+    struct search *s = *state;
+    struct bench bench = open_bench(s);
+
+    assert_in_range(trials_until_best(s, &bench, "auto"), 5, 15);
+    close_bench(&bench);
+}
+
+/* Heavier problems come first; those alike in the order given. */
+static double of_any_size(const struct gt_candidate *candidate)
+{
+    static int64_t turn, last;
+
+    if (candidate->problem->m != last)
+        turn++;
+    last = candidate->problem->m;
+    return bowl(candidate) + (double)turn; /* the later, the slower: the store tells the order */
+}
+
+static void test_weights_decide_the_order(void **state)
+{
+    const double weight[] = {1, 3, 0, 3};
+    const int64_t expected[] = {200, 400, 100, 300};
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem problem[4];
+    struct gt_sweep_result result[4] = {{0}};
+    double us[4];
+
+    for (int i = 0; i < 4; i++)
+        gt_problem_init(&problem[i], 100 * (i + 1), 64, 64);
+    fake.us_of = of_any_size;
+    fake.evaluator.ops = &fake.ops;
+    fake.evaluator.state = &fake;
+    bench.options.kernel = (const struct gt_kernel *const *)bench.kernel;
+    bench.options.evaluator = &fake.evaluator;
+    bench.options.signals = &fake.signals;
+    bench.options.problem = problem;
+    bench.options.weight = weight;
+    bench.options.problems = 4;
+    OK(&s->err, gt_sweep_run(&bench.options, result, &s->err));
+    for (int i = 0; i < 4; i++) {
+        size_t at = (size_t)(expected[i] / 100 - 1);
+
+        us[i] = result[at].row[0].trial.us;
+        if (i > 0)
+            assert_true(us[i] > us[i - 1]);
+    }
+    for (int i = 0; i < 4; i++)
+        gt_sweep_result_release(&result[i]);
+    close_bench(&bench);
+}
+
+/* Runs a sweep over problems of M = 100, 200... whose results it leaves in result. */
+static void run_many(struct bench *bench, struct fake *fake, struct gt_problem *problem,
+                     struct gt_sweep_result *result, size_t problems)
+{
+    for (size_t i = 0; i < problems; i++)
+        gt_problem_init(&problem[i], 100 * (int64_t)(i + 1), 64, 64);
+    fake->evaluator.ops = &fake->ops;
+    fake->evaluator.state = fake;
+    bench->options.kernel = (const struct gt_kernel *const *)bench->kernel;
+    bench->options.evaluator = &fake->evaluator;
+    bench->options.problem = problem;
+    bench->options.problems = problems;
+    OK(&bench->s->err, gt_sweep_run(&bench->options, result, &bench->s->err));
+}
+
+/* A trial takes a millisecond, a final a twentieth of a second. */
+static double clock_of_finals(const struct gt_evaluator *evaluator)
+{
+    const struct fake *fake = (const struct fake *)evaluator;
+
+    return 1e-3 * (double)fake->trials + 0.05 * (double)fake->finals;
+}
+
+#define MANY 12
+
+/* Finals that take longer than anybody thought are not paid for by the last in the list. */
+static void test_every_problem_has_its_share(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem problem[MANY];
+    struct gt_sweep_result result[MANY];
+
+    fake.ops.now = clock_of_finals;
+    bench.options.budget = (struct gt_budget){.seconds = 0.08 * MANY};
+    run_many(&bench, &fake, problem, result, MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        assert_in_range(result[i].fresh, 4, 200);
+        assert_int_equal(result[i].row[0].trial.stage, 3);
+        gt_sweep_result_release(&result[i]);
+    }
+    assert_true(clock_of_finals(&fake.evaluator) <= 0.08 * MANY + 0.05);
+    close_bench(&bench);
+}
+
+/* Of one problem all points are alike, of the other whatever is tried next is faster. */
+static double one_goes_on(const struct gt_candidate *candidate)
+{
+    static double faster = 1000;
+
+    return candidate->problem->m == 100 ? 100 : (faster *= 0.999);
+}
+
+static void test_the_rest_goes_where_it_gains(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem problem[2];
+    struct gt_sweep_result result[2];
+
+    fake.ops.now = trial_clock;
+    fake.us_of = one_goes_on;
+    bench.options.strategy = "exhaustive";
+    bench.options.budget = (struct gt_budget){.seconds = 0.2};
+    run_many(&bench, &fake, problem, result, 2);
+    assert_true(result[1].fresh > 3 * result[0].fresh / 2);
+    assert_in_range(result[0].fresh + result[1].fresh, 160, 202);
+    assert_int_equal(result[0].resumed + result[1].resumed, 0);
+    assert_true(result[1].to_best_s > 0.05);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(result[i].status[GT_STATUS_OK], result[i].fresh);
+        gt_sweep_result_release(&result[i]);
+    }
+    close_bench(&bench);
+}
+
+static void test_problems_without_an_answer(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem problem[3];
+    struct gt_sweep_result result[3];
+
+    gt_problem_init(&problem[0], 7777, 64, 64);
+    gt_problem_init(&problem[1], 64, 64, 64);
+    problem[1].trans_a = 1; /* the kernel serves nn only */
+    gt_problem_init(&problem[2], 64, 64, 64);
+    fake.evaluator.ops = &fake.ops;
+    bench.options.problem = problem;
+    bench.options.problems = 3;
+    bench.options.budget.trials = 20;
+    bench.options.kernel = (const struct gt_kernel *const *)bench.kernel;
+    bench.options.evaluator = &fake.evaluator;
+    OK(&s->err, gt_sweep_run(&bench.options, result, &s->err));
+    assert_int_equal(result[0].nothing.code, GT_ETOOBIG);
+    assert_int_equal(result[1].nothing.code, GT_ENOTFOUND);
+    assert_non_null(strstr(result[1].nothing.msg, "grid"));
+    assert_int_equal(result[2].fresh, 20);
+    assert_int_equal(result[2].nothing.code, GT_OK);
+    for (int i = 0; i < 3; i++)
+        gt_sweep_result_release(&result[i]);
+    bench.options.problems = 1; /* alone, it is the run's error */
+    assert_int_equal(gt_sweep_run(&bench.options, result, &s->err), GT_ETOOBIG);
+    assert_non_null(strstr(s->err.msg, "2 bytes"));
+    gt_sweep_result_release(&result[0]);
+    close_bench(&bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FOLDER(test_kernels_share_the_budget),
+        WITH_FOLDER(test_auto_learns_from_other_problems),
+        WITH_FOLDER(test_weights_decide_the_order),
+        WITH_FOLDER(test_every_problem_has_its_share),
+        WITH_FOLDER(test_the_rest_goes_where_it_gains),
+        WITH_FOLDER(test_problems_without_an_answer),
+    };
+
+    return cmocka_run_group_tests_name("sweep_problems", tests, NULL, NULL);
+}
