@@ -65,7 +65,10 @@ inline unsigned gt_cluster_rank()
     return gt_emu_now.rank;
 }
 
+/* Those who may only arrive wait all the same. */
 #define gt_cluster_meet() gt_emu_cluster_barrier(GT_EMU_HERE)
+#define gt_cluster_arrive()
+#define gt_cluster_wait() gt_emu_cluster_barrier(GT_EMU_HERE)
 
 /* Whether a block has the registers is for the compiler to say. */
 template <int count> inline void gt_registers_give()

@@ -169,6 +169,17 @@ GT_DEVICE void gt_cluster_meet()
                      : "memory");
 }
 
+/* The same in two steps: what a thread does between them overlaps with the others' arrival. */
+GT_DEVICE void gt_cluster_arrive()
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+
+GT_DEVICE void gt_cluster_wait()
+{
+    asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+
 /* ---- parts of a block (and part.cuh) ---- */
 
 /* A warpgroup changes its registers per thread to `count`, a multiple of 8 in 24..256: first some

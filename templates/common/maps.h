@@ -32,8 +32,14 @@ struct gt_map { /* CUtensorMap */
 };
 #endif
 
+/* A template that uses only the first of its maps may say so: a launch copies them all. */
+#if !defined(GT_MAPS) || defined(GT_EMULATE)
+#undef GT_MAPS
+#define GT_MAPS GT_MAX_MAPS
+#endif
+
 struct gt_maps {
-    struct gt_map map[GT_MAX_MAPS];
+    struct gt_map map[GT_MAPS];
 };
 
 #endif

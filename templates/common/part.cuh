@@ -6,6 +6,8 @@
 
 extern "C" void gt_emu_part_barrier(int id, int threads, const char *file, int line);
 #define gt_part_sync(id, threads) gt_emu_part_barrier(id, threads, __FILE__, __LINE__)
+/* Those who may only arrive wait all the same. */
+#define gt_part_arrive(id, threads) gt_emu_part_barrier(id, threads, __FILE__, __LINE__)
 
 #else
 
@@ -13,6 +15,13 @@ extern "C" void gt_emu_part_barrier(int id, int threads, const char *file, int l
 GT_DEVICE void gt_part_sync(int id, int threads)
 {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+/* Counts the warp in at such a barrier without waiting there: what it wrote before can be seen by
+ * those who wait. */
+GT_DEVICE void gt_part_arrive(int id, int threads)
+{
+    asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 #endif

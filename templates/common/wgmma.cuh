@@ -115,15 +115,22 @@ template <int pending> GT_DEVICE void gt_wgmma_wait()
 #define GT_D8(c, i)                                                                   \
     c(d[i]), c(d[i + 1]), c(d[i + 2]), c(d[i + 3]), c(d[i + 4]), c(d[i + 5]), c(d[i + 6]), \
         c(d[i + 7])
-#define GT_D16(c)  GT_D8(c, 0), GT_D8(c, 8)
 #define GT_D8_(c)  GT_D8(c, 0)
-#define GT_D32(c)  GT_D16(c), GT_D8(c, 16), GT_D8(c, 24)
-#define GT_D48(c)  GT_D32(c), GT_D8(c, 32), GT_D8(c, 40)
-#define GT_D64(c)  GT_D48(c), GT_D8(c, 48), GT_D8(c, 56)
-#define GT_D80(c)  GT_D64(c), GT_D8(c, 64), GT_D8(c, 72)
-#define GT_D96(c)  GT_D80(c), GT_D8(c, 80), GT_D8(c, 88)
-#define GT_D112(c) GT_D96(c), GT_D8(c, 96), GT_D8(c, 104)
-#define GT_D128(c) GT_D112(c), GT_D8(c, 112), GT_D8(c, 120)
+#define GT_D16(c)  GT_D8_(c), GT_D8(c, 8)
+#define GT_D24(c)  GT_D16(c), GT_D8(c, 16)
+#define GT_D32(c)  GT_D24(c), GT_D8(c, 24)
+#define GT_D40(c)  GT_D32(c), GT_D8(c, 32)
+#define GT_D48(c)  GT_D40(c), GT_D8(c, 40)
+#define GT_D56(c)  GT_D48(c), GT_D8(c, 48)
+#define GT_D64(c)  GT_D56(c), GT_D8(c, 56)
+#define GT_D72(c)  GT_D64(c), GT_D8(c, 64)
+#define GT_D80(c)  GT_D72(c), GT_D8(c, 72)
+#define GT_D88(c)  GT_D80(c), GT_D8(c, 80)
+#define GT_D96(c)  GT_D88(c), GT_D8(c, 88)
+#define GT_D104(c) GT_D96(c), GT_D8(c, 96)
+#define GT_D112(c) GT_D104(c), GT_D8(c, 104)
+#define GT_D120(c) GT_D112(c), GT_D8(c, 112)
+#define GT_D128(c) GT_D120(c), GT_D8(c, 120)
 
 template <int code, int n> struct gt_wgmma_instruction;
 
@@ -144,14 +151,21 @@ template <int code, int n> struct gt_wgmma_instruction;
     };
 
 #define GT_WGMMA_TYPE(...)                                                                   \
-    GT_WGMMA_DEFINE(__VA_ARGS__, 16, GT_W8, GT_D8_, "%8", "%9", "%10", "%11", "%12")         \
-    GT_WGMMA_DEFINE(__VA_ARGS__, 32, GT_W16, GT_D16, "%16", "%17", "%18", "%19", "%20")      \
-    GT_WGMMA_DEFINE(__VA_ARGS__, 64, GT_W32, GT_D32, "%32", "%33", "%34", "%35", "%36")      \
-    GT_WGMMA_DEFINE(__VA_ARGS__, 96, GT_W48, GT_D48, "%48", "%49", "%50", "%51", "%52")      \
-    GT_WGMMA_DEFINE(__VA_ARGS__, 128, GT_W64, GT_D64, "%64", "%65", "%66", "%67", "%68")     \
-    GT_WGMMA_DEFINE(__VA_ARGS__, 160, GT_W80, GT_D80, "%80", "%81", "%82", "%83", "%84")     \
-    GT_WGMMA_DEFINE(__VA_ARGS__, 192, GT_W96, GT_D96, "%96", "%97", "%98", "%99", "%100")    \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 16, GT_W8, GT_D8_, "%8", "%9", "%10", "%11", "%12") \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 32, GT_W16, GT_D16, "%16", "%17", "%18", "%19", "%20") \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 48, GT_W24, GT_D24, "%24", "%25", "%26", "%27", "%28") \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 64, GT_W32, GT_D32, "%32", "%33", "%34", "%35", "%36") \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 80, GT_W40, GT_D40, "%40", "%41", "%42", "%43", "%44") \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 96, GT_W48, GT_D48, "%48", "%49", "%50", "%51", "%52") \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 112, GT_W56, GT_D56, "%56", "%57", "%58", "%59", "%60") \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 128, GT_W64, GT_D64, "%64", "%65", "%66", "%67", "%68") \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 144, GT_W72, GT_D72, "%72", "%73", "%74", "%75", "%76") \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 160, GT_W80, GT_D80, "%80", "%81", "%82", "%83", "%84") \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 176, GT_W88, GT_D88, "%88", "%89", "%90", "%91", "%92") \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 192, GT_W96, GT_D96, "%96", "%97", "%98", "%99", "%100") \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 208, GT_W104, GT_D104, "%104", "%105", "%106", "%107", "%108") \
     GT_WGMMA_DEFINE(__VA_ARGS__, 224, GT_W112, GT_D112, "%112", "%113", "%114", "%115", "%116") \
+    GT_WGMMA_DEFINE(__VA_ARGS__, 240, GT_W120, GT_D120, "%120", "%121", "%122", "%123", "%124") \
     GT_WGMMA_DEFINE(__VA_ARGS__, 256, GT_W128, GT_D128, "%128", "%129", "%130", "%131", "%132")
 
 #define GT_TAIL_16(ta, tb)      ", 1, 1, " ta ", " tb
@@ -166,8 +180,8 @@ GT_WGMMA_TYPE(GT_E5M2, "k32.f32.e5m2.e5m2", "+f", GT_TAIL_NARROW)
 GT_WGMMA_TYPE(GT_S8, "k32.s32.s8.s8", "+r", GT_TAIL_INTEGER)
 
 /* Adds the product of 64 x 32 bytes of a and 32 bytes x n of b to d[0 .. n / 2), which is indexed
- * by constants only; with keep 0 the sums start from this product.  n is 16, 32, 64, 96, 128, 160,
- * 192, 224 or 256. */
+ * by constants only; with keep 0 the sums start from this product.  n is a multiple of 16 up to
+ * 256. */
 template <int code, int n, int a_along_mn, int b_along_mn>
 GT_DEVICE void gt_wgmma(typename gt_wgmma_sum<code>::type *d, unsigned long long a,
                         unsigned long long b, int keep)

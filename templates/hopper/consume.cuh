@@ -25,7 +25,7 @@ GT_DEVICE void release(const ring &ring, int stage)
             gt_mbarrier_arrive(ring.empty + stage);
     } else if (thread < CLUSTER &&
                (thread % CLUSTER_M == cluster_row() || thread / CLUSTER_M == cluster_column())) {
-        gt_mbarrier_arrive_at(ring.empty + stage, (unsigned)thread);
+        gt_mbarrier_arrive_at(ring.empty + stage, (unsigned)(cluster_first() + thread));
     }
 }
 

@@ -19,8 +19,8 @@
  * column with B.
  *
  * SPLIT 1: the depth is divided over SPLITS blocks, whose sums go to the workspace; the entry
- * `reduce` adds them in the order of k. SPLIT 2: those blocks are a cluster, which has one tile and
- * adds the sums through its shared memory.
+ * `reduce` adds them in the order of k. SPLIT 2: those blocks are in one cluster, CLUSTER_M x
+ * CLUSTER_N for each part of the depth, and add the sums through its shared memory.
  *
  * TMA wants rows at multiples of 16 bytes, wgmma 8-bit types and tf32 along k: other operands are
  * copied into the workspace first (PACK_A, PACK_B). A along k with B along n may do without:
@@ -29,6 +29,17 @@
  *      1 | . b b b b b     begin alike modulo 16 bytes and have a map of their own. A tile has rows
  *      2 |  a a a a a      of one strand; where these begin some elements late, so do the rows of B
  *      3 | . b b b b b     for that tile. What lies before the first column of A becomes zeros. */
+
+/* Of the maps of the description, as many as may be used. */
+#if STRANDS_A > 1
+#define GT_MAPS GT_MAX_MAPS
+#elif PACK_A || PACK_B
+#define GT_MAPS 6
+#elif SPLIT == 1
+#define GT_MAPS 4
+#else
+#define GT_MAPS 3
+#endif
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
@@ -113,22 +124,32 @@ GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
 }
 #endif
 
-/* One thread makes the barriers, before anyone in the cluster uses them. */
+/* The producer makes the barriers: a thread of its own for each would take them in turn. */
 GT_DEVICE void make_barriers(const ring &ring)
 {
-    if (threadIdx.x == 0) {
-        for (int s = 0; s < STAGES; s++) {
-            gt_mbarrier_init(ring.full + s, 1);
-            gt_mbarrier_init(ring.empty + s, RELEASES);
-        }
+#pragma unroll
+    for (int s = 0; s < STAGES; s++) {
+        gt_mbarrier_init(ring.full + s, 1);
+        gt_mbarrier_init(ring.empty + s, RELEASES);
+    }
+    if (PINGPONG)
         for (int i = 0; i < 2; i++)
             gt_mbarrier_init(ring.turn + i, 1);
-        gt_mbarrier_publish();
-    }
+    gt_mbarrier_publish();
+}
+
+/* Until the barriers are made: those of the whole cluster where its blocks write to each other's;
+ * else the producer need not wait, and its first loads are under way before anybody else's first
+ * step. */
+GT_DEVICE void await_barriers()
+{
+    constexpr int warps = 1 + CONSUMERS * 4;
     if (CLUSTER > 1)
-        gt_cluster_meet();
-    else
-        gt_sync();
+        gt_cluster_wait();
+    else if (threadIdx.x >= 128)
+        gt_part_sync(5, warps * 32);
+    else if (threadIdx.x < 32)
+        gt_part_arrive(5, warps * 32);
 }
 
 /* All tiles of the block, by one of its consumers. */
@@ -164,20 +185,28 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     GT_DYNAMIC_SHARED(unsigned char, shared);
     const ring ring(shared);
 
-    if (threadIdx.x == 32) { /* beside the thread that makes the barriers */
+    if (threadIdx.x == 0) {
+        make_barriers(ring);
+    } else if (threadIdx.x == 32) {
         gt_tma_prefetch(&maps.map[MAP_A]);
         gt_tma_prefetch(&maps.map[MAP_B]);
     }
-    make_barriers(ring);
-    gt_launch_wait(); /* for copies of operands, and whatever comes before */
+    if (CLUSTER > 1)
+        gt_cluster_arrive();
     if (threadIdx.x < 128) {
         gt_registers_give<PRODUCER_REGISTERS>();
+        await_barriers();
+        if (PACK_A || PACK_B)
+            gt_launch_wait(); /* for copies of operands */
         if (threadIdx.x == 0)
             produce_all(args, maps, ring);
         if (SPLIT == 2)
             meet();
     } else {
         gt_registers_take<CONSUMER_REGISTERS>();
+        await_barriers();
+        if (PACK_A || PACK_B)
+            gt_launch_wait();
         consume_all(args, maps, ring, (int)threadIdx.x / 128 - 1);
     }
     if (CLUSTER > 1 || SPLIT == 2) /* a block's memory is its neighbours' until they are done */

@@ -21,11 +21,15 @@ constexpr int BK = DEPTH * PIECE;                 /* k of a stage */
 constexpr int K_MMA = PIECE / 4;                  /* k of a wgmma */
 constexpr int A_ALONG_MN = GT_PACKED_TRANS_A, B_ALONG_MN = !GT_PACKED_TRANS_B;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
-constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
+constexpr int CLUSTER = CLUSTER_M * CLUSTER_N; /* blocks that share operands; SPLIT 2: SPLITS
+                                                * times as many are a cluster */
 /* Places in the list of tensor maps of the description. */
 constexpr int MAP_A = PACK_A ? 4 : 0, MAP_B = PACK_B ? 5 : 1, MAP_D = SPLIT ? 3 : 2;
 static_assert(STRANDS_A == 1 || (STORE == 0 && SPLIT == 0 && !A_ALONG_MN && B_ALONG_MN),
               "rows of B can begin anywhere, and rows of D lie apart");
+
+/* Whether of a tile of A only the rows that D has are loaded: the description's LOADED_M. */
+constexpr int A_ENDS_WITH_D = !A_ALONG_MN && CLUSTER_N == 1 && STRANDS_A == 1;
 
 /* Rows of a tile that a consumer computes, 64 by 64. */
 constexpr int ROWS = PINGPONG ? BM : BM / CONSUMERS;
@@ -45,11 +49,16 @@ GT_DEVICE constexpr int box_width(int extent)
 constexpr int A_BYTES = BM * 128, B_BYTES = BN * 128;
 constexpr int PIECE_BYTES = A_BYTES + B_BYTES, STAGE_BYTES = DEPTH * PIECE_BYTES;
 
-/* A slice: SLICE_WIDTH bytes of each of a consumer's rows, swizzled by as much. */
+/* A slice: SLICE_WIDTH bytes of each of a consumer's rows, swizzled by as much. They are as wide as
+ * fits: the last one overlaps the one before it where that is no divisor. Where C is read it is
+ * one, because C may be D and what the slice before stored must not be read again. */
 constexpr int TILE_ROW = BN * (int)sizeof(stored_type);
-constexpr int SLICE_WIDTH = TILE_ROW % 128 == 0 ? 128 : TILE_ROW % 64 == 0 ? 64 : 32;
+constexpr int SLICE_WIDTH = TILE_ROW % 128 == 0 || (TILE_ROW > 128 && !READ_C) ? 128
+                            : TILE_ROW % 64 == 0 || (TILE_ROW > 64 && !READ_C) ? 64
+                                                                              : 32;
 constexpr int SLICE_COLUMNS = SLICE_WIDTH / (int)sizeof(stored_type);
 constexpr int SLICE_BYTES = ROWS * SLICE_WIDTH;
+constexpr int SLICES = (BN + SLICE_COLUMNS - 1) / SLICE_COLUMNS;
 constexpr int BUFFERS = STORE > 0 ? STORE : 1; /* of slices, in use with STORE > 0 */
 static_assert(TILE_ROW % 32 == 0, "slices are at least 32 bytes wide");
 

@@ -29,18 +29,27 @@ GT_DEVICE void load_tile(unsigned char *tile, const gt_map *map, gt_mbarrier *fu
     }
 }
 
-/* Bits of the blocks in the same row and in the same column of the cluster. */
+/* Bits of the blocks in the same row and in the same column of those that share operands. */
 GT_DEVICE unsigned row_ranks()
 {
     unsigned ranks = 0;
     for (int i = 0; i < CLUSTER_N; i++)
-        ranks |= 1u << (cluster_row() + i * CLUSTER_M);
+        ranks |= 1u << (cluster_first() + cluster_row() + i * CLUSTER_M);
     return ranks;
 }
 
 GT_DEVICE unsigned column_ranks()
 {
-    return ((1u << CLUSTER_M) - 1) << (cluster_column() * CLUSTER_M);
+    return ((1u << CLUSTER_M) - 1) << (cluster_first() + cluster_column() * CLUSTER_M);
+}
+
+/* Bytes that come for a stage. Where D has fewer rows than a tile, the box of A along k ends with
+ * them (to a multiple of 8: the description's LOADED_M): what the stage holds below is multiplied
+ * to rows that nobody stores. */
+GT_DEVICE unsigned stage_bytes(const gt_args &args)
+{
+    const int rows = (min((int)args.m, BM) + 7) / 8 * 8;
+    return A_ENDS_WITH_D ? DEPTH * (rows * 128 + B_BYTES) : STAGE_BYTES;
 }
 
 GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring &ring)
@@ -48,6 +57,7 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring 
     const schedule schedule(args);
     const unsigned with_a = row_ranks(), with_b = column_ranks();
     const int part_a = cluster_column(), part_b = cluster_row();
+    const unsigned bytes = stage_bytes(args);
     position position;
 
     for (unsigned index = schedule.first; index < schedule.tiles; index += schedule.step) {
@@ -61,7 +71,7 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring 
             gt_mbarrier *full = ring.full + position.stage;
 
             gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
-            gt_mbarrier_expect(full, STAGE_BYTES);
+            gt_mbarrier_expect(full, bytes);
 #pragma unroll
             for (int piece = 0; piece < DEPTH; piece++, stage += PIECE_BYTES) {
                 const int first = k + piece * PIECE;

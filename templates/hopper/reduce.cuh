@@ -46,32 +46,47 @@ GT_DEVICE void meet()
     gt_cluster_sync();
 }
 
-/* Adds what the block of this part of the depth left at `own`. */
-GT_DEVICE void add_four(sum_type *total, const sum_type *own, int split)
-{
-    float there[4];
-    gt_cluster_load<4>(there, (const float *)own, (unsigned)split);
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const gt_run<float, 1> bits = {__float_as_uint(there[i])};
-        total[i] += ((const gt_run<sum_type, 1> &)bits).at[0];
-    }
-}
+constexpr int TOGETHER = 4; /* runs of four sums that a thread adds up at a time: loads in flight */
 
 /* The consumers finish the block's rows of the tile. */
 GT_DEVICE void gather(const gt_args &args, const ring &ring, const work &work)
 {
+    constexpr int across = BN / 4, threads = CONSUMERS * 128;
     const gt_typed_output output = gt_typed_output_of(args, work.batch);
-    const int rows = BM / SPLITS, first = work.split * rows;
+    const int all = (int)min((long long)BM, args.m - work.row); /* rows; may be none */
+    const int rows = (all + SPLITS - 1) / SPLITS, first = work.split * rows;
+    const int count = min(rows, all - first) * across; /* runs of four */
 
-    for (int e = (int)threadIdx.x - 128; e < rows * BN / 4; e += CONSUMERS * 128) {
-        const int row = first + e / (BN / 4), column = e % (BN / 4) * 4;
-        const sum_type *own = (const sum_type *)ring.stages + row * SUMS_ROW + column;
-        sum_type total[4] = {};
-        if (work.row + row >= args.m)
-            break;
-        for (int split = 0; split < SPLITS; split++)
-            add_four(total, own, split);
-        store_four(output, (long long)work.row + row, (long long)work.column + column, total);
+    for (int begin = (int)threadIdx.x - 128; begin < count; begin += TOGETHER * threads) {
+        const float *own[TOGETHER];
+        sum_type total[TOGETHER][4] = {};
+#pragma unroll
+        for (int i = 0; i < TOGETHER; i++) {
+            const int e = min(begin + i * threads, count - 1); /* no branch between the loads */
+            const int row = first + e / across, column = e % across * 4;
+            own[i] = (const float *)ring.stages + row * SUMS_ROW + column;
+        }
+#pragma unroll 1
+        for (int split = 0; split < SPLITS; split++) {
+            const unsigned rank = (unsigned)(split * CLUSTER + cluster_place());
+            float there[TOGETHER][4];
+#pragma unroll
+            for (int i = 0; i < TOGETHER; i++)
+                gt_cluster_load<4>(there[i], own[i], rank);
+#pragma unroll
+            for (int i = 0; i < TOGETHER; i++)
+#pragma unroll
+                for (int j = 0; j < 4; j++) {
+                    const gt_run<float, 1> bits = {__float_as_uint(there[i][j])};
+                    total[i][j] += ((const gt_run<sum_type, 1> &)bits).at[0];
+                }
+        }
+#pragma unroll
+        for (int i = 0; i < TOGETHER; i++) {
+            const int e = begin + i * threads;
+            if (e < count)
+                store_four(output, (long long)work.row + first + e / across,
+                           (long long)work.column + e % across * 4, total[i]);
+        }
     }
 }

@@ -2,8 +2,8 @@
  *
  * Work is numbered by cluster: tiles in the order of raster.cuh, those of the first part of the
  * depth before those of the second, matrix after matrix of the batch. Cluster c takes work c, c +
- * clusters, c + 2 * clusters... With SPLIT 2 a cluster's blocks have the same tile and a part of
- * the depth each. */
+ * clusters, c + 2 * clusters... With SPLIT 2 a cluster has the same tiles once for each part
+ * of the depth. */
 #ifndef STRANDS_A /* of templates that have none */
 #define STRANDS_A 1
 #endif
@@ -17,17 +17,36 @@ struct work {
     int steps; /* stages; at least one, which is all zeros where there is nothing */
 };
 
-/* The block's place in its cluster. */
+/* The block's place among those that share operands, which follow each other in the cluster. */
+GT_DEVICE int cluster_place()
+{
+    return CLUSTER == 1 ? 0 : SPLIT == 2 ? (int)gt_cluster_rank() % CLUSTER : (int)gt_cluster_rank();
+}
+
 GT_DEVICE int cluster_row()
 {
-    return CLUSTER > 1 ? (int)gt_cluster_rank() % CLUSTER_M : 0;
+    return cluster_place() % CLUSTER_M;
 }
 
 GT_DEVICE int cluster_column()
 {
-    return CLUSTER > 1 ? (int)gt_cluster_rank() / CLUSTER_M : 0;
+    return cluster_place() / CLUSTER_M;
 }
 
+/* Rank in the cluster of the first of them. */
+GT_DEVICE int cluster_first()
+{
+    return SPLIT == 2 ? (int)gt_cluster_rank() - cluster_place() : 0;
+}
+
+/* Parts of size `part` that cover `whole`: TMA counts in 32 bits. */
+GT_DEVICE constexpr unsigned parts_of(unsigned whole, unsigned part)
+{
+    return (whole + part - 1) / part;
+}
+
+/* The first loads wait for these numbers, and their instructions come from memory at that time: a
+ * division costs as much as a load, so that the common cases do without. */
 struct schedule {
     unsigned rows, columns, tiles; /* clusters of tiles; work in all */
     unsigned first, step;          /* of the block's work */
@@ -35,39 +54,54 @@ struct schedule {
 
     GT_DEVICE schedule(const gt_args &args)
     {
-        rows = STRANDS_A * (unsigned)gt_cdiv(gt_cdiv(args.m, STRANDS_A), BM * CLUSTER_M);
-        columns = (unsigned)gt_cdiv(args.n, BN * CLUSTER_N);
+        const unsigned cluster = SPLIT == 2 ? (unsigned)SPLITS * CLUSTER : CLUSTER;
+        rows = STRANDS_A * parts_of(parts_of((unsigned)args.m, STRANDS_A), BM * CLUSTER_M);
+        columns = parts_of((unsigned)args.n, BN * CLUSTER_N);
         tiles = rows * columns * (unsigned)args.batch * (SPLIT == 1 ? (unsigned)SPLITS : 1u);
-        first = blockIdx.x / (SPLIT == 2 ? (unsigned)SPLITS : (unsigned)CLUSTER);
-        step = gridDim.x / (SPLIT == 2 ? (unsigned)SPLITS : (unsigned)CLUSTER);
+        first = blockIdx.x / cluster;
+        step = gridDim.x / cluster;
         depth = (int)gt_depth(args);
-        part = (int)gt_cdiv(depth, BK);
+        part = (int)parts_of((unsigned)depth, BK);
         if (SPLIT)
-            part = (int)gt_cdiv(part, SPLITS);
+            part = (int)parts_of((unsigned)part, (unsigned)SPLITS);
+    }
+
+    GT_DEVICE void place(const gt_args &args, work &work, unsigned within) const
+    {
+        const unsigned outer = ORDER ? columns : rows, inner = ORDER ? rows : columns;
+        gt_tile tile = {0, within};
+        if (outer > 1)
+            tile = gt_raster(within, outer, inner, GROUP);
+        const int down = (int)(ORDER ? tile.column : tile.row);
+        const int across = (int)(ORDER ? tile.row : tile.column);
+        constexpr int size = (int)sizeof(in_type);
+        work.strand = down % STRANDS_A;
+        work.shift = STRANDS_A == 1 ? 0 : (int)(work.strand * args.lda * size & 15) / size;
+        work.row = (down / STRANDS_A * CLUSTER_M + cluster_row()) * BM;
+        work.column = (across * CLUSTER_N + cluster_column()) * BN;
     }
 
     GT_DEVICE work work_of(const gt_args &args, unsigned index) const
     {
-        unsigned plane = index / (rows * columns), within = index % (rows * columns);
-        gt_tile tile = ORDER ? gt_raster(within, columns, rows, GROUP)
-                             : gt_raster(within, rows, columns, GROUP);
-        int down = (int)(ORDER ? tile.column : tile.row);
-        int across = (int)(ORDER ? tile.row : tile.column);
-        constexpr int SIZE = (int)sizeof(in_type);
+        const unsigned of_plane = rows * columns;
+        const unsigned plane = index < of_plane ? 0 : index / of_plane;
         work work;
 
-        work.strand = down % STRANDS_A;
-        work.shift = STRANDS_A == 1 ? 0 : (int)(work.strand * args.lda * SIZE & 15) / SIZE;
-        work.row = (down / STRANDS_A * CLUSTER_M + cluster_row()) * BM;
-        work.column = (across * CLUSTER_N + cluster_column()) * BN;
-        work.split = SPLIT == 1 ? (int)(plane % SPLITS) : SPLIT == 2 ? (int)gt_cluster_rank() : 0;
-        work.batch = SPLIT == 1 ? (int)(plane / SPLITS) : (int)plane;
+        place(args, work, index - plane * of_plane);
+        work.batch = (int)plane;
+        work.split = SPLIT == 2 ? (int)gt_cluster_rank() / CLUSTER : 0;
+        if (SPLIT == 1) {
+            work.batch = plane < (unsigned)SPLITS ? 0 : (int)(plane / (unsigned)SPLITS);
+            work.split = (int)plane - work.batch * SPLITS;
+        }
         work.k = work.split * part * BK;
-        work.steps = min(part, (int)gt_cdiv(depth - work.k, BK));
+        work.steps = part;
+        if (SPLIT && depth - work.k < part * BK)
+            work.steps = (depth - work.k + BK - 1) / BK;
         if (STRANDS_A > 1)
-            work.steps = depth ? (int)gt_cdiv(depth + work.shift, BK) : 0;
+            work.steps = depth ? (depth + work.shift + BK - 1) / BK : 0;
         if (work.steps <= 0) { /* TMA loads zeros without reading anything */
-            work.k = (int)gt_cdiv(args.k + work.shift, BK) * BK;
+            work.k = (int)parts_of((unsigned)(args.k + work.shift), BK) * BK;
             work.steps = 1;
         }
         return work;

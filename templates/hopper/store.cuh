@@ -1,7 +1,7 @@
 /* store.cuh - of hopper/gemm.cu: a consumer's sums to D or, with SPLIT, to the workspace.
  *
  * Through shared memory: the sums go slice by slice, SLICE_COLUMNS columns of all the consumer's
- * rows, into one of STORE buffers, from where TMA takes them while the consumer goes on; a buffer
+ * rows (the last ones, some of them twice), into one of STORE buffers, from where TMA takes them while the consumer goes on; a buffer
  * is written again when TMA has read it. Or by the threads: pairs, as wgmma leaves them. */
 
 /* Rows of a slice that are less than 128 bytes share a line of them: which of its 16 bytes come
@@ -78,7 +78,7 @@ GT_DEVICE void fill_slice(unsigned char *slice, int own_place, const target &tar
         }
 }
 
-static_assert(STORE == 0 || BN / SLICE_COLUMNS % BUFFERS == 0,
+static_assert(STORE == 0 || SLICES % BUFFERS == 0,
               "a tile ends with the last buffer, so that the next begins with the oldest");
 
 /* The consumer's tile through its buffers. */
@@ -89,16 +89,17 @@ GT_DEVICE void store_by_tma(const gt_map *map, const ring &ring, int consumer, c
     unsigned char *const slices = ring.slices + consumer * STORE * SLICE_BYTES;
 
 #pragma unroll
-    for (int s = 0; s < BN / SLICE_COLUMNS; s++) {
+    for (int s = 0; s < SLICES; s++) {
+        const int column = s < SLICES - 1 ? s * SLICE_COLUMNS : BN - SLICE_COLUMNS;
         unsigned char *slice = slices + s % BUFFERS * SLICE_BYTES;
         if (thread == 0)
             gt_tma_store_wait_read<BUFFERS - 1>();
         gt_part_sync(1 + consumer, 128);
-        fill_slice(slice, own_place, target, s * SLICE_COLUMNS, sum);
+        fill_slice(slice, own_place, target, column, sum);
         gt_tma_fence();
         gt_part_sync(1 + consumer, 128);
         if (thread == 0) {
-            gt_tma_store(map, slice, target.column + s * SLICE_COLUMNS, target.row, z);
+            gt_tma_store(map, slice, target.column + column, target.row, z);
             gt_tma_store_commit();
         }
     }

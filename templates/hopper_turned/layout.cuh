@@ -28,6 +28,8 @@ constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
 /* Places in the list of tensor maps of the description. */
 constexpr int MAP_A = PACK_A ? 2 : 0, MAP_B = PACK_B ? 3 : 1;
 
+constexpr int A_ENDS_WITH_D = 0; /* tiles of A are loaded as a whole */
+
 /* Arrivals that make a stage free: of the warps that read it, in each block that is written to by
  * whoever writes here. */
 constexpr int RELEASES = 4 * CONSUMERS * (CLUSTER_M + CLUSTER_N - 1);
