@@ -82,7 +82,11 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
         fprintf(out, " %8.3f", result->baseline.us / trial->us);
     if (session->measures)
         fprintf(out, " %6.1f", trial->err_u);
-    fprintf(out, " %5d %7lld  %s\n", trial->registers, (long long)trial->shared_bytes, point->text);
+    if (trial->registers > 0)
+        fprintf(out, " %5d", trial->registers);
+    else /* PTX, which the driver compiles, or a recording that does not say */
+        fprintf(out, " %5s", "-");
+    fprintf(out, " %7lld  %s\n", (long long)trial->shared_bytes, point->text);
 }
 
 /* Where take_reason looks and what it found. */

@@ -44,8 +44,7 @@ struct fragment {
                 gt_load_run<unsigned, RUN>((const unsigned *)(piece + from));
 #pragma unroll
             for (int i = 0; i < RUN; i++)
-                at[half / 2][i / 2][half % 2 * 2 + i % 2] =
-                    ROUND ? gt_round_tf32(run.at[i]) : run.at[i];
+                at[half / 2][i / 2][half % 2 * 2 + i % 2] = run.at[i];
         }
     }
 };

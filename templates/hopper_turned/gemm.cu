@@ -26,7 +26,6 @@
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
 #include "common/wgmma_registers.cuh"
-#include "common/mma.cuh"
 
 #ifndef CONSUMERS
 #define CONSUMERS 2 /* warpgroups that multiply; one more loads */
@@ -44,10 +43,7 @@
 #define DEPTH 1 /* pieces of 32 of k in a stage */
 #endif
 #ifndef STEP
-#define STEP 1 /* products of eight of k that a consumer asks for at a time */
-#endif
-#ifndef ROUND
-#define ROUND 0 /* 1: the turned operand is rounded to TF32, else cut off */
+#define STEP 2 /* products of eight of k that a consumer asks for at a time */
 #endif
 #ifndef CLUSTER_M
 #define CLUSTER_M 1 /* blocks of a cluster along m, which share their B */
