@@ -13,8 +13,9 @@ GT_DEVICE void store_four(const gt_typed_output &output, long long row, long lon
 #if SPLIT == 1
 
 constexpr int REDUCE_THREADS = 256;
+constexpr int REDUCE_LOADS = 8; /* in flight for a thread */
 
-GT_KERNEL_BOUNDS(reduce, 256, 1)
+GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)
 {
     const long long across = gt_cdiv(args.n, 4);
     const long long index = blockIdx.x * (long long)REDUCE_THREADS + threadIdx.x;
@@ -25,15 +26,22 @@ GT_KERNEL_BOUNDS(reduce, 256, 1)
 
     const int batch = (int)(row / args.m);
     const sum_type *from = partial_sums(args, batch, 0) + row % args.m * partial_row(args) + column;
-    gt_run<sum_type, 4> total = gt_load_run_global<sum_type, 4>(from);
-    for (int split = 1; split < SPLITS; split++) {
-        from += args.m * partial_row(args);
-        const gt_run<sum_type, 4> more = gt_load_run_global<sum_type, 4>(from);
+    const long long part = args.m * partial_row(args);
+    sum_type total[4] = {};
+    for (int split = 0; split < SPLITS; split += REDUCE_LOADS, from += REDUCE_LOADS * part) {
+        gt_run<sum_type, 4> more[REDUCE_LOADS] = {};
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-            total.at[i] += more.at[i];
+        for (int i = 0; i < REDUCE_LOADS; i++)
+            if (split + i < SPLITS) /* not through the read-only path, where loads may move up
+                                     * before the wait: the launch before may still write then */
+                more[i] = gt_load_run<sum_type, 4>(from + i * part);
+#pragma unroll
+        for (int i = 0; i < REDUCE_LOADS; i++)
+#pragma unroll
+            for (int j = 0; j < 4; j++)
+                total[j] += more[i].at[j];
     }
-    store_four(gt_typed_output_of(args, batch), row % args.m, column, total.at);
+    store_four(gt_typed_output_of(args, batch), row % args.m, column, total);
 }
 
 #endif
@@ -48,6 +56,22 @@ GT_DEVICE void meet()
 
 constexpr int TOGETHER = 4; /* runs of four sums that a thread adds up at a time: loads in flight */
 
+/* Adds what block `rank` of the cluster left at `own`. */
+GT_DEVICE void add_part(gt_run<sum_type, 4> *total, const sum_type *const *own, unsigned rank)
+{
+    float there[TOGETHER][4];
+#pragma unroll
+    for (int i = 0; i < TOGETHER; i++)
+        gt_cluster_load<4>(there[i], (const float *)own[i], rank);
+#pragma unroll
+    for (int i = 0; i < TOGETHER; i++)
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            const gt_run<float, 1> bits = {__float_as_uint(there[i][j])};
+            total[i].at[j] += ((const gt_run<sum_type, 1> &)bits).at[0];
+        }
+}
+
 /* The consumers finish the block's rows of the tile. */
 GT_DEVICE void gather(const gt_args &args, const ring &ring, const work &work)
 {
@@ -58,35 +82,26 @@ GT_DEVICE void gather(const gt_args &args, const ring &ring, const work &work)
     const int count = min(rows, all - first) * across; /* runs of four */
 
     for (int begin = (int)threadIdx.x - 128; begin < count; begin += TOGETHER * threads) {
-        const float *own[TOGETHER];
-        sum_type total[TOGETHER][4] = {};
+        const sum_type *own[TOGETHER];
+        gt_run<sum_type, 4> total[TOGETHER];
 #pragma unroll
         for (int i = 0; i < TOGETHER; i++) {
             const int e = min(begin + i * threads, count - 1); /* no branch between the loads */
             const int row = first + e / across, column = e % across * 4;
-            own[i] = (const float *)ring.stages + row * SUMS_ROW + column;
+            own[i] = (const sum_type *)ring.stages + row * SUMS_ROW + column;
+            total[i] = gt_load_run<sum_type, 4>(own[i]);
         }
-#pragma unroll 1
-        for (int split = 0; split < SPLITS; split++) {
-            const unsigned rank = (unsigned)(split * CLUSTER + cluster_place());
-            float there[TOGETHER][4];
-#pragma unroll
-            for (int i = 0; i < TOGETHER; i++)
-                gt_cluster_load<4>(there[i], own[i], rank);
-#pragma unroll
-            for (int i = 0; i < TOGETHER; i++)
-#pragma unroll
-                for (int j = 0; j < 4; j++) {
-                    const gt_run<float, 1> bits = {__float_as_uint(there[i][j])};
-                    total[i][j] += ((const gt_run<sum_type, 1> &)bits).at[0];
-                }
+        /* The other parts from the next one on, so that each block is read by one at a time. */
+        for (int ahead = 1, split = work.split; ahead < SPLITS; ahead++) {
+            split = split + 1 < SPLITS ? split + 1 : 0;
+            add_part(total, own, (unsigned)(split * CLUSTER + cluster_place()));
         }
 #pragma unroll
         for (int i = 0; i < TOGETHER; i++) {
             const int e = begin + i * threads;
             if (e < count)
                 store_four(output, (long long)work.row + first + e / across,
-                           (long long)work.column + e % across * 4, total[i]);
+                           (long long)work.column + e % across * 4, total[i].at);
         }
     }
 }

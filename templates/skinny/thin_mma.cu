@@ -36,9 +36,6 @@
 #ifndef RING
 #define RING 0 /* tiles of a warp in shared memory: 0 B goes to registers directly */
 #endif
-#ifndef PREFETCH
-#define PREFETCH 0 /* bytes that L2 fetches at least for what RING copies, 0: no word of it */
-#endif
 #ifndef VEC_A
 #define VEC_A 16 /* bytes of a read of A in shared memory */
 #endif

@@ -55,7 +55,7 @@ static_assert(V >= 1 && LOADS >= 1, "whole loads");
 /* A lane's elements of a chunk of B, as loaded: 8 TILES words. */
 union Piece {
     gt_run<GT_IN, V> run[LINES][LOADS];
-    unsigned word[LINES][LOADS * V * SIZE / 4];
+    unsigned word[LINES][(LOADS * V * SIZE + 3) / 4];
 };
 
 /* What a lane loads of a tile. */

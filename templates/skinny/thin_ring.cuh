@@ -20,21 +20,16 @@
 
 constexpr int SLOTS = RING > 2 ? RING : 2;
 
-/* Begins to copy 16 bytes, of which L2 fetches neighbours too (PREFETCH). */
+/* Begins to copy 16 bytes; whole lines come into L2, as in stream.cuh. */
 GT_DEVICE void copy_word(void *shared, const void *global)
 {
 #if defined(GT_EMULATE) || __CUDA_ARCH__ < 800
     cp_async_whole<16>(shared, global);
 #else
-    const unsigned to = gt_shared_address(shared);
-    if (PREFETCH == 256)
-        asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16;" ::"r"(to), "l"(global)
-                     : "memory");
-    else if (PREFETCH == 128)
-        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(global)
-                     : "memory");
-    else
-        cp_async_whole<16>(shared, global);
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(
+                     gt_shared_address(shared)),
+                 "l"(global)
+                 : "memory");
 #endif
 }
 
@@ -230,15 +225,16 @@ GT_DEVICE uint4 read_piece(const char *tile, const Reader &reader, int chunk, in
         const char *from = tile + reader.begin + S::place(across) + chunk * 64 +
                            (S::READ < 16 ? (reader.low + across * reader.pitch) % 16 : 0);
         if constexpr (S::READ == 16)
-            return gt_load_run<unsigned, 4>(reinterpret_cast<const unsigned *>(from)).word;
+            piece = gt_load_run<unsigned, 4>(reinterpret_cast<const unsigned *>(from));
+        else
 #pragma unroll
-        for (int q = 0; q < 4; q++) {
-            unsigned element[4 / WIDTH];
+            for (int q = 0; q < 4; q++) {
+                unsigned element[4 / WIDTH];
 #pragma unroll
-            for (int i = 0; i < 4 / WIDTH; i++)
-                element[i] = read_bits<WIDTH>(from + 4 * q + i * WIDTH);
-            piece.at[q] = join<WIDTH>(element);
-        }
+                for (int i = 0; i < 4 / WIDTH; i++)
+                    element[i] = read_bits<WIDTH>(from + 4 * q + i * WIDTH);
+                piece.at[q] = join<WIDTH>(element);
+            }
     } else {
         const char *from = tile + reader.begin + chunk * 4 * S::GROUP_PITCH + across * SIZE;
 #pragma unroll

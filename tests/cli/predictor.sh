@@ -1,7 +1,7 @@
 # How well the model ranks what was measured: recorded spaces of an H200, and a database.
 replay=$ROOT/tests/replay
 t doctor --predictor
-t doctor --predictor --recording "$replay/h200-simt-1024.json.gz" --recording "$replay/h200-hopper-4096.json.gz" --csv q.csv
+t doctor --predictor --recording "$replay/h200-simt-1024.json.gz" --recording "$replay/h200-hopper-4096.json.gz" --csv q.csv -q
 head -1 q.csv
 # What the search relies on: spaces are ranked, and the first fifty hold a point near the best.
 for space in "$replay"/h200-*.json.gz; do
