@@ -28,6 +28,10 @@
 #define COLLECT_MS 200  /* between looks at signals and clock */
 #define NEAR_BEST  1.02 /* for "time to best" */
 
+/* Beyond its deadline, for a problem that has no time yet: */
+#define LATE_FLIGHTS 4  /* more are not sent while so many are under way: the next problem waits */
+#define LATE_TRIALS  16 /* of a visit; so many failures tell that the others would fail too */
+
 int gt_sweep_signals(const struct gt_race *race)
 {
     return race->options->signals ? (int)*race->options->signals : 0;
@@ -92,6 +96,20 @@ static bool time_is_up(const struct gt_race *race)
     return race->deadline_s > 0 && gt_evaluator_now(race->evaluator) >= race->deadline_s;
 }
 
+/* A slow compiler must not leave a problem without a winner: the clock ends a race only once the
+ * problem has a time.  Until then what is under way is waited for, and few more are sent. */
+static bool clock_ends(const struct gt_race *race)
+{
+    return time_is_up(race) && race->best_us > 0;
+}
+
+/* Whether the clock lets no more be sent. */
+static bool is_late(const struct gt_race *race)
+{
+    return time_is_up(race) && (race->best_us > 0 || race->flights >= LATE_FLIGHTS ||
+                                race->result->fresh + (int64_t)race->flights >= LATE_TRIALS);
+}
+
 /* Whether no new point may be tried; what must be tried again still may. */
 static bool trials_spent(const struct gt_race *race)
 {
@@ -135,7 +153,7 @@ static bool has_urgent(const struct gt_lane *lane)
 /* The lane that may submit next, or NULL. */
 static struct gt_lane *next_lane(struct gt_race *race)
 {
-    if (time_is_up(race))
+    if (is_late(race))
         return NULL;
     for (size_t i = 0; i < race->lanes; i++)
         if (has_urgent(&race->lane[i]))
@@ -223,7 +241,7 @@ static int run_race(struct gt_race *race, struct gt_err *err)
 
         if (gt_sweep_signals(race) > 1)
             return gt_err_set(err, GT_EINTERRUPTED, "stopped at once; the same command resumes");
-        if (!stopping && (gt_sweep_signals(race) || time_is_up(race))) {
+        if (!stopping && (gt_sweep_signals(race) || clock_ends(race))) {
             stopping = true;
             left = evaluator->ops->drop(evaluator);
         }

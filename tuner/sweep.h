@@ -13,7 +13,8 @@
 
 /* When a sweep ends; 0: no bound of that kind. */
 struct gt_budget {
-    double seconds;   /* of the whole run, shared by its problems: sweep_shares.c */
+    double seconds;   /* of the whole run, shared by its problems: sweep_shares.c; a problem without
+                         a time outlasts it: sweep.c */
     int64_t trials;   /* per problem, those of earlier runs included */
     int64_t patience; /* trials of a problem since its best improved by 0.5 % */
 };

@@ -193,6 +193,100 @@ static void test_the_rest_goes_where_it_gains(void **state)
     close_bench(&bench);
 }
 
+/* Compiling takes longer than all the time there is: every problem has a winner nevertheless. */
+static void test_a_slow_compiler_leaves_no_problem_out(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem problem[4];
+    struct gt_sweep_result result[4];
+
+    fake.ops.now = compile_clock;
+    fake.compile_s = 6;
+    for (size_t problems = 1; problems <= 4; problems += 3) {
+        bench.options.budget = (struct gt_budget){.seconds = 5};
+        run_many(&bench, &fake, problem, result, problems);
+        for (size_t i = 0; i < problems; i++) {
+            assert_true(result[i].rows > 0 && result[i].row[0].trial.stage == 3);
+            assert_true(result[i].fresh <= 2 && result[i].wall_s < 6.5);
+            gt_sweep_result_release(&result[i]);
+        }
+    }
+    close_bench(&bench);
+}
+
+static int fails(const struct gt_candidate *candidate)
+{
+    (void)candidate;
+    return GT_STATUS_SPILLS;
+}
+
+/* Where nothing works the clock ends the visit after a while, and SIGINT does at once. */
+static void test_beyond_its_time_a_visit_ends(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    fake.ops.now = compile_clock;
+    fake.compile_s = 6;
+    fake.status_of = fails;
+    bench.options.budget = (struct gt_budget){.seconds = 5};
+    fake.signal_after = 2;
+    assert_int_equal(run(&bench, &fake), GT_EINTERRUPTED);
+    assert_in_range(bench.result.fresh, 2, 3);
+    fake.signals = 0;
+    fake.signal_after = 0;
+    OK(&s->err, run(&bench, &fake));
+    assert_in_range(bench.result.fresh, 8, 32);
+    assert_int_equal(bench.result.rows, 0);
+    close_bench(&bench);
+}
+
+static size_t visited;
+static int64_t visit_of[64];
+
+static int note_visit(struct gt_evaluator *evaluator, const struct gt_problem *problem,
+                      struct gt_err *err)
+{
+    assert_true(visited < 64);
+    visit_of[visited++] = problem->m;
+    return fake_open_problem(evaluator, problem, err);
+}
+
+/* Of the first problem only the fiftieth trial works; the others gain all the time. */
+static int first_is_hard(const struct gt_candidate *candidate)
+{
+    static size_t tried;
+
+    return candidate->problem->m == 100 && ++tried < 50 ? GT_STATUS_SPILLS : GT_STATUS_OK;
+}
+
+static void test_a_problem_without_a_time_comes_before_gains(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem problem[3];
+    struct gt_sweep_result result[3];
+
+    fake.ops.now = trial_clock;
+    fake.ops.open_problem = note_visit;
+    fake.status_of = first_is_hard;
+    fake.us_of = one_goes_on;
+    bench.options.strategy = "exhaustive";
+    bench.options.budget = (struct gt_budget){.seconds = 0.2};
+    run_many(&bench, &fake, problem, result, 3);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(visit_of[i], 100 * (i % 3 + 1));
+    assert_true(visited > 4);
+    assert_true(result[0].rows > 0);
+    for (size_t i = 0; i < 3; i++)
+        gt_sweep_result_release(&result[i]);
+    close_bench(&bench);
+}
+
 static void test_problems_without_an_answer(void **state)
 {
     struct search *s = *state;
@@ -234,6 +328,9 @@ int main(void)
         WITH_FOLDER(test_weights_decide_the_order),
         WITH_FOLDER(test_every_problem_has_its_share),
         WITH_FOLDER(test_the_rest_goes_where_it_gains),
+        WITH_FOLDER(test_a_slow_compiler_leaves_no_problem_out),
+        WITH_FOLDER(test_beyond_its_time_a_visit_ends),
+        WITH_FOLDER(test_a_problem_without_a_time_comes_before_gains),
         WITH_FOLDER(test_problems_without_an_answer),
     };
 
