@@ -14,8 +14,8 @@
 #include "cmd_report.h"
 
 static const char csv_heading[] =
-    "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,cublas_us,ratio,bound_us,"
-    "memory,err_u,l2,driver,nvrtc,date";
+    "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,cublas_us,ratio,err_u,l2,"
+    "driver,nvrtc,date,bound_us,memory";
 
 static void csv_row(const struct gt_bench_report *report, const struct gt_bench_row *row,
                     const char *point)
@@ -45,8 +45,6 @@ static void csv_row(const struct gt_bench_report *report, const struct gt_bench_
     gt_csv_real(csv, trial->hi_us, 3, true);
     gt_csv_real(csv, row->baseline_us, 3, row->baseline_us > 0);
     gt_csv_real(csv, row->baseline_us / trial->us, 4, row->baseline_us > 0);
-    gt_csv_real(csv, row->bound_us, 3, row->bound_us > 0);
-    gt_csv_real(csv, row->bound_us / trial->us, 4, row->bound_us > 0);
     gt_csv_real(csv, trial->err_u, 2, true);
     gt_csv_text(csv, report->warm ? "warm" : "cold");
     gt_csv_format(csv, "%d.%d", evaluator->device.driver / 1000,
@@ -54,6 +52,8 @@ static void csv_row(const struct gt_bench_report *report, const struct gt_bench_
     gt_csv_format(csv, "%d.%d", evaluator->nvrtc_version / 1000,
                   evaluator->nvrtc_version % 1000 / 10);
     gt_csv_text(csv, date);
+    gt_csv_real(csv, row->bound_us, 3, row->bound_us > 0);
+    gt_csv_real(csv, row->bound_us / trial->us, 4, row->bound_us > 0);
     gt_csv_end(csv);
 }
 

@@ -20,7 +20,7 @@
             fail_msg("%s: %s", #call, w->err.msg); \
     } while (0)
 
-#define MOST 256 /* rows of the table that are looked at */
+#define MOST 1024 /* rows of the table that are looked at */
 
 struct world {
     struct gt_kernels kernels;
