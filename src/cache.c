@@ -5,14 +5,17 @@
  * log.  Names are never followed through symbolic links. */
 #include "cache.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "err.h"
@@ -21,6 +24,7 @@
 
 #define MAGIC "gtcubin1"
 #define LIMIT (256u << 20) /* bytes of an image or log; more is damage */
+#define STALE 3600         /* seconds without a write after which a temporary file has no writer */
 
 struct header {
     char magic[8];
@@ -255,4 +259,29 @@ int gt_cache_save(const char *dir, const char *key, const struct gt_binary *bina
     if (rc)
         unlink(temporary);
     return rc;
+}
+
+/* Whether gt_cache_save gives such a name to what it has not finished: .KEY.XXXXXX. */
+static bool is_temporary(const char *name)
+{
+    return name[0] == '.' && strspn(name + 1, "0123456789abcdef") == GT_DIGEST_HEX - 1 &&
+           name[GT_DIGEST_HEX] == '.' && strlen(name + GT_DIGEST_HEX + 1) == 6;
+}
+
+void gt_cache_tidy(const char *dir)
+{
+    DIR *folder = opendir(dir);
+    const struct dirent *entry;
+
+    if (!folder)
+        return;
+    while ((entry = readdir(folder)) != NULL) {
+        struct stat status;
+
+        if (is_temporary(entry->d_name) &&
+            fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            status.st_mtime < time(NULL) - STALE)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    }
+    closedir(folder);
 }

@@ -23,6 +23,10 @@ int gt_cache_load(const char *dir, const char *key, struct gt_binary *binary, st
 int gt_cache_save(const char *dir, const char *key, const struct gt_binary *binary,
                   struct gt_err *err);
 
+/* Removes what writers that were killed left behind: temporary files of this cache, an hour old or
+ * more.  Nothing is said of what cannot be removed, or of a folder that is not there. */
+void gt_cache_tidy(const char *dir);
+
 /* Path of a key's file: a GPU worker is handed this. */
 void gt_cache_path(char *path, size_t size, const char *dir, const char *key);
 

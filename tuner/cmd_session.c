@@ -216,8 +216,10 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = load_shipped(session, err);
     if (!rc)
         rc = gt_cache_dir(&session->cache_dir, err);
-    if (!rc)
+    if (!rc) {
+        gt_cache_tidy(session->cache_dir);
         rc = open_evaluator(session, options, cc, err);
+    }
     if (!rc && session->replays)
         rc = take_recorded_kernel(session, err);
     if (!rc)

@@ -4,10 +4,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cache.h"
@@ -194,9 +197,52 @@ static void test_folder_by_environment(void **state)
     assert_null(path);
 }
 
+/* An empty file of the folder that was last written `age` seconds ago. */
+static void leave(const struct fixture *f, const char *name, time_t age)
+{
+    const struct timespec then[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
+    char path[256];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%s", f->dir, name);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(futimens(fd, then), 0);
+    close(fd);
+}
+
+static bool present(const struct fixture *f, const char *name)
+{
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/%s", f->dir, name);
+    return access(path, F_OK) == 0;
+}
+
+static void test_leftovers_of_killed_writers(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_binary saved = sample_binary();
+    struct gt_err err = {0};
+
+    gt_cache_tidy(f->dir); /* no folder yet: nothing to do */
+    assert_int_equal(gt_cache_save(f->dir, KEY, &saved, &err), GT_OK);
+    leave(f, "." KEY ".aB3xYz", 2 * 3600);
+    leave(f, "." KEY ".aB3xYy", 60);        /* somebody may still be writing it */
+    leave(f, "." KEY ".aB3xYz7", 2 * 3600); /* a letter more than ours have */
+    leave(f, ".notes", 2 * 3600);
+    gt_cache_tidy(f->dir);
+    assert_false(present(f, "." KEY ".aB3xYz"));
+    assert_true(present(f, "." KEY ".aB3xYy"));
+    assert_true(present(f, "." KEY ".aB3xYz7"));
+    assert_true(present(f, ".notes"));
+    assert_int_equal(access(f->file, F_OK), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_leftovers_of_killed_writers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damage_is_a_miss, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_links_and_foreign_folders, set_up, tear_down),
