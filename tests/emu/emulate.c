@@ -24,7 +24,7 @@
 
 #define LEAST_PROBLEMS 12 /* that a kernel must have run, over all its points */
 #define PROCESSES      2
-#define SAMPLE_PART    3 /* one of so many sampled points, and ... */
+#define SAMPLE_PART    5 /* one of so many sampled points, and ... */
 #define CASES_PART     5 /* ... of so many cases is run where not all are asked for */
 
 struct job {
