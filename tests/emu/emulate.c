@@ -6,7 +6,7 @@
  * Of each kernel it runs the default point for all types it serves (gt_emu_types_of) and the points
  * of tests/emu/points.txt, of a production kernel also points that vary each of its parameters,
  * over which the types take turns (sample.h).  Without arguments, as a part of `make check`, of
- * production kernels only a part of that: every third of the sample, and every fifth case, another
+ * production kernels only a part of that: every fifth of the sample, and every fifth case, another
  * one for each point and layout.  A point runs in a process of its own, two at a time; one that
  * dies has failed.  Sources, objects and a log per point are left in $BUILD/emu.  Prints TAP. */
 #include <errno.h>
