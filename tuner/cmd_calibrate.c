@@ -81,7 +81,9 @@ static int measure(struct gt_cli *cli, const char *device, struct gt_evaluator *
     if (!rc)
         rc = gt_evaluator_open(evaluator, device, &options, err);
     if (!rc && !(*evaluator)->ops->calibrate)
-        rc = gt_err_set(err, GT_ESYNTAX, "--calibrate measures: --device names a GPU, cuda:N");
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "--device %s: --calibrate measures, which takes a GPU: cuda or cuda:N",
+                        device);
     if (!rc)
         rc = (*evaluator)->ops->calibrate(*evaluator, false, calibration, err);
     free(cache_dir);

@@ -334,8 +334,11 @@ static int take_recording(struct predictor *predictor, const struct gt_recording
     if (!candidate.kernel)
         return gt_err_prefix(err, GT_ENOTFOUND, "%s", path);
     if (recording->predicted || !recording->cc)
-        return gt_err_set(err, GT_ERANGE, "%s: it was not measured, or does not say on which arch",
-                          path);
+        return gt_err_set(
+            err, GT_ERANGE,
+            "%s: the predictor is judged by recordings that were measured and name their "
+            "arch, and this one %s",
+            path, recording->predicted ? "was predicted" : "names none");
     rc = gt_problem_parse(&problem, recording->problem, err);
     candidate.problem = &problem;
     if (!rc)

@@ -12,5 +12,5 @@ t recheck --limit 1 -q --json | grep -vE '"(point|.*us|margin)"'
 t recheck --shape 96x80x64 --runners-up 1 -q
 t recheck --shape 32x32x32 -q
 t recheck --device predict:sm_90 -q
-# A driver that makes other kernels fast: one winner at least has lost, by far.
+# A driver that makes other kernels fast: of the two winners one has lost, by far.
 STUB_MOOD=1 t recheck -q
