@@ -90,7 +90,6 @@ static int setup(struct compiler *self, struct gt_err *err)
     limit(RLIMIT_CORE, 0);
     setpriority(PRIO_PROCESS, 0, NICENESS);
     limit_memory(memory);
-    setenv("CUDA_CACHE_DISABLE", "1", 1); /* NVRTC 13 starts the driver and takes its cache's lock */
     return gt_nvrtc_open(&self->nvrtc, err);
 }
 
