@@ -3,6 +3,7 @@
  *
  *   0            STAGES * STAGE_BYTES            + CONSUMERS * STORE * SLICE_BYTES
  *   | A B | A B | ... | slices of consumer 0 | of consumer 1 | full[STAGES] empty[STAGES] turn[2]
+ *                                                                   and, with STREAM, answer[CONSUMERS]
  */
 typedef gt_wgmma_sum<GT_TYPE>::type sum_type;
 typedef gt_element<GT_TYPE>::type in_type;
@@ -81,6 +82,7 @@ static_assert(SPLIT != 2 || BM * SUMS_ROW * 4 <= STAGES * STAGE_BYTES, "room for
 struct ring {
     unsigned char *stages, *slices;
     gt_mbarrier *full, *empty, *turn;
+    int *answer;
 
     GT_DEVICE ring(unsigned char *shared)
     {
@@ -89,6 +91,7 @@ struct ring {
         full = (gt_mbarrier *)(slices + CONSUMERS * STORE * SLICE_BYTES);
         empty = full + STAGES;
         turn = empty + STAGES;
+        answer = (int *)(turn + 2);
     }
 };
 
