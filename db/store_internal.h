@@ -52,6 +52,7 @@ struct gt_store {
     char *lock_path; /* of the writer's lock; NULL: reading */
     int lock;        /* its descriptor, or -1 */
     bool immutable;  /* nobody writes the file: no locks, no log */
+    bool forwarded;  /* `db` is a copy in memory of an older file, brought forward */
     sqlite3_stmt *statement[GT_STORE_STATEMENTS];
 };
 
@@ -98,9 +99,13 @@ struct gt_store_migration {
 };
 
 /* Brings a database from its user_version to `to`, all steps in one transaction, after a backup to
- * "<path>-v<from>.backup".  A new, empty database gets the schema. */
+ * "<path>-v<from>.backup" unless it is in memory.  A new, empty database gets the schema. */
 int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migration *list, int to,
                      struct gt_err *err);
+
+/* Makes an empty database in memory ("main" or an attached `schema` of `to`) a copy of another. */
+int gt_store_fill(sqlite3 *to, const char *schema, sqlite3 *from, const char *path,
+                  struct gt_err *err);
 
 /* "file:PATH?QUERY" with what is special in PATH escaped; malloc'ed, NULL without memory. */
 char *gt_store_uri(const char *path, const char *query);
