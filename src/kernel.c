@@ -83,7 +83,7 @@ void gt_kernel_free(struct gt_kernel *kernel)
             kernel->model.issue, kernel->model.shared_words, kernel->model.group, kernel->model.mma,
             kernel->model.mma_type, kernel->model.cluster_m, kernel->model.cluster_n,
             kernel->model.prepare_read, kernel->model.prepare_write, kernel->model.even},
-        16);
+        17);
     free(kernel->name);
     free(kernel->doc);
     free(kernel->path);

@@ -25,6 +25,8 @@
  * STREAM (stream-K): the stages of the tiles of the last one or two rounds are divided evenly over
  * all clusters; the sums of parts of a tile meet in the workspace (stream.cuh).
  *
+ * SWAP_AB: D^T = B^T A^T, for a D of few rows (swapped.cuh).
+ *
  * TMA wants rows at multiples of 16 bytes, wgmma 8-bit types and tf32 along k: other operands are
  * copied into the workspace first (PACK_A, PACK_B). A along k with B along n may do without:
  *
@@ -94,6 +96,9 @@
 #ifndef STREAM
 #define STREAM 0 /* 1: the last round's tiles are divided over all clusters, 2: the last two rounds' */
 #endif
+#ifndef SWAP_AB
+#define SWAP_AB 0 /* 1: D^T is computed, as B^T A^T: BM columns of D, BN rows */
+#endif
 #ifndef GROUP
 #define GROUP args.launch[0] /* tile rows (columns with ORDER 1) of a raster group */
 #endif
@@ -121,6 +126,7 @@
 #include "hopper/consume.cuh"
 #include "hopper/finish.cuh"
 #include "hopper/reduce.cuh"
+#include "hopper/swapped.cuh"
 #include "hopper/stream.cuh"
 #include "hopper/store.cuh"
 
@@ -172,12 +178,13 @@ GT_DEVICE void await_barriers()
 /* All tiles of the block, by one of its consumers. */
 GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const ring &ring, int consumer)
 {
-    schedule schedule(args);
+    const auto &product = product_of(args);
+    schedule schedule(product);
     position position;
     work work;
     int number = 0; /* of the block's tile */
 
-    while (schedule.next(args, work)) {
+    while (schedule.next(product, work)) {
         if (PINGPONG && number % CONSUMERS != consumer) {
             position.skip(work.steps);
             number++;
@@ -219,7 +226,7 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         if (PACK_A || PACK_B)
             gt_launch_wait(); /* for copies of operands */
         if (threadIdx.x == 0)
-            produce_all(args, maps, ring);
+            produce_all(product_of(args), maps, ring);
         if (SPLIT == 2)
             meet();
     } else {

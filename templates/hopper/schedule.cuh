@@ -14,6 +14,9 @@
 #ifndef STREAM
 #define STREAM 0
 #endif
+#ifndef SWAP_AB
+#define SWAP_AB 0
+#endif
 
 struct work {
     int row, column;   /* first of the block's tile, in elements; may lie outside of D */
