@@ -179,6 +179,7 @@ TUNE_SRC := \
 	tuner/wire.c \
 	tuner/process.c \
 	tuner/lock.c \
+	tuner/processors.c \
 	tuner/compile_slot.c \
 	tuner/compile_pool.c \
 	tuner/compile_job.c \
@@ -214,6 +215,7 @@ TESTS := \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
+	tests/unit/test_processors.c \
 	tests/unit/test_compile_pool.c \
 	tests/unit/test_evaluator_cuda.c \
 	tests/unit/test_evaluator_cuda_faults.c \
