@@ -57,6 +57,7 @@ LIB_SRC := \
 	src/render.c \
 	src/predict.c \
 	src/cuda_api.c \
+	src/assemble.c \
 	src/compile.c \
 	src/cache.c \
 	src/gpu.c \
