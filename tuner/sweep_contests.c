@@ -116,19 +116,16 @@ static size_t place(struct gt_sweep_result *result, struct contest *contest, siz
     return left;
 }
 
-/* Stores what the contest found of the entries: their times or, only_failed, just that they failed.
- */
 static int store_trials(struct gt_race *race, const struct contest *contest, size_t entries,
-                        bool only_failed, struct gt_err *err)
+                        struct gt_err *err)
 {
     int rc = GT_OK;
 
     for (size_t i = 0; i < entries && !rc; i++) {
         const struct gt_sweep_row *row = &race->result->row[i];
-        bool failed = contest->trial[i].status != GT_STATUS_OK;
 
         rc = gt_sweep_store(race, gt_sweep_lane_of(race, row->kernel), &row->point,
-                            only_failed && !failed ? &row->trial : &contest->trial[i], false, err);
+                            &contest->trial[i], false, err);
     }
     return rc;
 }
@@ -178,7 +175,7 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
             contest->trial[i].stage = before > 2 ? before : 2;
     }
     if (!rc)
-        rc = store_trials(race, contest, entries, false, err);
+        rc = store_trials(race, contest, entries, err);
     if (rc)
         return rc;
     entries = place(result, contest, entries);
@@ -204,22 +201,22 @@ static int store_baseline(struct gt_race *race, const struct gt_trial *trial, st
     return gt_store_baseline(race->options->store, &race->lane[0].key, baseline, err);
 }
 
-static int hold_final(struct gt_race *race, struct contest *contest, size_t *finalists,
-                      struct gt_err *err)
+/* A contest with the baseline, whose times are kept: the first rows are put into its order, those
+ * that failed leave *entries. */
+static int hold_and_keep(struct gt_race *race, const struct rounds *rounds, size_t *entries,
+                         struct contest *contest, struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
-    int rc;
+    int rc = hold(race, rounds, *entries, result->have_baseline, contest, err);
 
-    gt_sweep_show(race, "final", true);
-    rc = hold(race, &final, *finalists, result->have_baseline, contest, err);
     if (!rc)
-        rc = store_trials(race, contest, *finalists, false, err);
+        rc = store_trials(race, contest, *entries, err);
     if (!rc && result->have_baseline)
         rc = store_baseline(race, &contest->baseline, err);
     if (rc)
         return rc;
-    *finalists = place(result, contest, *finalists);
-    for (size_t i = 0; i < *finalists; i++)
+    *entries = place(result, contest, *entries);
+    for (size_t i = 0; i < *entries; i++)
         result->row[i].trial = contest->trial[i];
     return GT_OK;
 }
@@ -313,23 +310,18 @@ static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
     return rc;
 }
 
-/* Of those that the final cannot tell apart, which the play-off can?  Their times stay the
- * final's, which those of the other finalists can be compared with. */
+/* Of those that the final cannot tell apart, which can more rounds?  Their times take the place of
+ * the final's: the least of several times that cannot be told apart is the luckiest one. */
 static int hold_play_off(struct gt_race *race, struct contest *contest, size_t *ties,
                          struct gt_err *err)
 {
     int rc;
 
     gt_sweep_show(race, "play-off", true);
-    rc = hold(race, &play_off, *ties, false, contest, err);
-    if (!rc)
-        rc = store_trials(race, contest, *ties, true, err);
-    if (rc)
-        return rc;
-    *ties = place(race->result, contest, *ties);
-    if (*ties)
+    rc = hold_and_keep(race, &play_off, ties, contest, err);
+    if (!rc && *ties)
         *ties = find_ties(race->result, contest, *ties);
-    return GT_OK;
+    return rc;
 }
 
 int gt_sweep_contests(struct gt_race *race, struct gt_err *err)
@@ -338,8 +330,10 @@ int gt_sweep_contests(struct gt_race *race, struct gt_err *err)
     size_t finalists = 0, ties = 0;
     int rc = contest ? hold_semi_final(race, contest, &finalists, err) : gt_err_nomem(err);
 
-    if (!rc && finalists)
-        rc = hold_final(race, contest, &finalists, err);
+    if (!rc && finalists) {
+        gt_sweep_show(race, "final", true);
+        rc = hold_and_keep(race, &final, &finalists, contest, err);
+    }
     if (!rc && finalists)
         ties = find_ties(race->result, contest, finalists);
     if (!rc && ties > 1)
