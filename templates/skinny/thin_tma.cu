@@ -12,8 +12,7 @@
  *
  * The product is the transposed one, as in thin_mma.cu: columns of D are the 16 rows of an mma, rows
  * of D its 8 columns. What TMA has brought goes to registers by ldmatrix (thin_tma_operand.cuh),
- * the same way round whether B lies along k or along n. Sums meet as skinny_finish.cuh says, where
- * the rings were. */
+ * the same way round whether B lies along k or along n. Sums meet as thin_tma_finish.cuh says. */
 #ifndef ROWS
 #define ROWS 16 /* rows of D per block: a multiple of 8 */
 #endif
@@ -35,11 +34,14 @@
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
 #endif
-#ifndef SPLIT_MODE
-#define SPLIT_MODE 0 /* split of k over blocks: 0 none, 1 through the workspace, 2 in a cluster */
+#ifndef CLUSTER_K
+#define CLUSTER_K 1 /* blocks of a cluster, which share k */
 #endif
-#ifndef SPLIT_K
-#define SPLIT_K 1 /* blocks that share k */
+#ifndef SPLIT
+#define SPLIT 0 /* 1: k is divided over PARTS clusters, which leave their sums in the workspace */
+#endif
+#ifndef PARTS
+#define PARTS args.launch[0]
 #endif
 #ifndef GT_TYPE
 #define GT_TYPE 2 /* f16: there is no tensor core for the usual default */
@@ -54,6 +56,8 @@
 #include "skinny/thin_tma_operand.cuh"
 
 typedef Sum Accumulator[EIGHTS][TILES][4];
+
+#include "skinny/thin_tma_finish.cuh"
 
 /* Adds the products of a step, 32 bytes of k as stored, of a tile and an eight. */
 GT_DEVICE void multiply(Sum (&sum)[4], const Taken &b, const Taken &a)
@@ -125,41 +129,37 @@ GT_DEVICE void sum_slots(const gt_args &args, const gt_maps &maps, char *shared,
         slot = slot + 1 < RING ? slot + 1 : 0;
         parity ^= slot == 0;
     }
-    gt_sync(); /* the sums take the place of the rings */
-}
-
-/* Puts the sums of lanes where `finish` takes them. */
-GT_DEVICE void gather(const Accumulator &sum, Sum *slices)
-{
-    const int warp = (int)threadIdx.x / 32, group = (int)threadIdx.x % 32 / 4;
-    Sum *slice = slices + warp / WARPS_N * ROWS * BLOCK_N + warp % WARPS_N * WARP_N;
-
-#pragma unroll
-    for (int x = 0; x < EIGHTS; x++)
-#pragma unroll
-        for (int t = 0; t < TILES; t++)
-#pragma unroll
-            for (int e = 0; e < 4; e++) {
-                int row = x * 8 + (int)threadIdx.x % 4 * 2 + e % 2;
-                slice[row * BLOCK_N + t * 16 + column_of(group, e / 2)] = sum[x][t][e];
-            }
-    gt_sync();
 }
 
 GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
     GT_DYNAMIC_SHARED(char, shared);
-    const int slots = (int)gt_cdiv(gt_depth(args), SLOT_K);
-    const int first = slots * (int)blockIdx.y / SPLIT_K;
-    const int last = slots * ((int)blockIdx.y + 1) / SPLIT_K;
+    const long long slots = gt_cdiv(gt_depth(args), SLOT_K), blocks = gridDim.y;
+    const int first = (int)(slots * blockIdx.y / blocks);
+    const int last = (int)(slots * (blockIdx.y + 1) / blocks);
+    Sum *sources = sources_of(shared);
     Accumulator sum = {};
 
+    if (CLUSTER_K > 1)
+        gt_cluster_arrive();
+    if (SPLIT)
+        gt_launch_next();
     sum_slots(args, maps, shared, first, last, sum);
-    gather(sum, reinterpret_cast<Sum *>(shared));
-    finish(args, blockIdx.z, reinterpret_cast<Sum *>(shared));
+    if (CLUSTER_K > 1)
+        gt_cluster_wait(); /* all have begun */
+    else
+        gt_sync(); /* sources take the place of the rings */
+    leave(sum, sources);
+    if (CLUSTER_K > 1)
+        gt_cluster_sync();
+    else
+        gt_sync();
+    finish(args, sources);
 }
 
+#if SPLIT
 GT_KERNEL_BOUNDS(reduce, 128, 1)
 {
-    reduce_splits(args);
+    reduce_parts(args);
 }
+#endif

@@ -33,10 +33,22 @@ constexpr int BOXES = GT_TRANS_B ? 1 : BLOCK_N * SIZE / BOX_BYTES;
 constexpr int A_BYTES = ROWS * 128, B_BYTES = BLOCK_N * 128;
 constexpr int PIECE_BYTES = A_BYTES + B_BYTES, SLOT = DEPTH * PIECE_BYTES;
 
-#include "skinny/skinny_finish.cuh"
+typedef GT_ACCUMULATOR Sum;
 
 static_assert(BOXES * BOX_BYTES == BLOCK_N * SIZE || GT_TRANS_B, "whole boxes");
 static_assert(ROWS % 8 == 0 && BOX_BYTES >= 32, "lines as TMA swizzles them");
+
+/* The block's first row and column of D: blocks that read the same columns of B follow each other.
+ */
+GT_DEVICE long long block_row(const gt_args &args)
+{
+    return blockIdx.x % (unsigned)gt_cdiv(args.m, ROWS) * (long long)ROWS;
+}
+
+GT_DEVICE long long block_column(const gt_args &args)
+{
+    return blockIdx.x / (unsigned)gt_cdiv(args.m, ROWS) * (long long)BLOCK_N;
+}
 
 /* ---- to shared memory ---- */
 
