@@ -1,5 +1,5 @@
-/* bench_move.c - stage: the bound of gt_bench_move: kernels that move what the problem must and
- * compute nothing, timed as candidates are, on the same operands. */
+/* bench_move.c - stage: gt_bench_move of bench.h: kernels that move what the problem must and
+ * compute nothing, timed as candidates are.  bench_final.c times those. */
 #include "bench_internal.h"
 
 #include <stdio.h>
@@ -13,12 +13,12 @@
 #include "trace.h"
 #include "../templates/calibrate/move_args.h"
 
-#define THREADS    256 /* of a block, as in the template */
-#define RACES      12  /* launches of each form */
-#define FINALISTS  3   /* forms that are sampled */
-#define SAMPLES    41
-#define BULK_CC    90
-#define BULK_WORDS 512 /* of 16 bytes that a copy has, as in the template */
+#define BLOCK_THREADS 256 /* of a block, as in the template */
+#define RACES         12  /* launches of each form */
+#define FINALISTS     3   /* forms that are sampled */
+#define SAMPLES       41
+#define BULK_CC       90
+#define BULK_WORDS    512 /* of 16 bytes that a copy has, as in the template */
 
 enum entry { LOADS_4, LOADS_8, BULK, ENTRIES };
 
@@ -62,7 +62,7 @@ static int run_move(const struct gt_runner *runner, const struct gt_args *launch
     for (int i = 0; i < GT_MOVE_PARTS; i++) /* addresses: never followed here */
         args.from[i] = (const void *)(((uintptr_t)from[i] + 15) / 16 * 16);
     args.to = (void *)(((uintptr_t)launch->d + 15) / 16 * 16);
-    return gt_program_run(mover->program, mover->form->entry, grid, THREADS, &args, err);
+    return gt_program_run(mover->program, mover->form->entry, grid, BLOCK_THREADS, &args, err);
 }
 
 /* Whole words of 16 bytes within an operand: as many as its elements have, but for its edges. */
@@ -91,7 +91,7 @@ static void make_mover(struct mover *mover, const struct gt_bench *bench,
     args->written = words_of(problem, GT_OPERAND_C);
     args->never = 0x9e3779b9;
     words = args->words[0] + args->words[1] + args->words[2];
-    blocks = form->loads ? (words + THREADS * form->loads - 1) / (THREADS * form->loads)
+    blocks = form->loads ? (words + BLOCK_THREADS * form->loads - 1) / (BLOCK_THREADS * form->loads)
                          : (words + BULK_WORDS - 1) / BULK_WORDS;
     if (form->blocks_sm && blocks > sms * form->blocks_sm)
         blocks = sms * form->blocks_sm;

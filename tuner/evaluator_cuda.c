@@ -427,6 +427,7 @@ const struct gt_evaluator_ops gt_evaluator_cuda = {
     .sample = gt_cuda_sample,
     .final = gt_cuda_final,
     .baseline = gt_cuda_baseline,
+    .move = gt_cuda_move,
     .reference = gt_cuda_reference,
     .calibrate = gt_cuda_calibrate,
     .close = cuda_close,
