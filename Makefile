@@ -41,6 +41,7 @@ LIB_SRC := \
 	src/problemset.c \
 	src/digest.c \
 	src/stats.c \
+	src/turns.c \
 	src/trial.c \
 	src/json.c \
 	src/device.c \
@@ -250,6 +251,7 @@ TESTS := \
 	tests/unit/test_trial.c \
 	tests/unit/test_digest.c \
 	tests/unit/test_stats.c \
+	tests/unit/test_turns.c \
 	tests/unit/test_compile_everywhere.c \
 	tests/unit/test_compile.c \
 	tests/unit/test_cache.c \

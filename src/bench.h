@@ -40,7 +40,7 @@ int gt_bench_trial(struct gt_bench *bench, const struct gt_candidate *candidate,
 int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
                     size_t size, int max_samples, struct gt_trial *trial, struct gt_err *err);
 
-/* Stage 3: entries (and the baseline, if open, as the last one) interleaved in random order,
+/* Stage 3: entries (and the baseline, if open, as the last one) interleaved in balanced order,
  * `rounds` times; sample[e][r] is paired over e.  The first entry is run alone before, until its
  * time rises no more (a power cap that takes hold), at least 0.15 s and at most about 1.2 s.
  * trial[e] gets the samples, statistics and stage 3. */
