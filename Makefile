@@ -74,6 +74,7 @@ LIB_SRC := \
 	src/calibration.c \
 	src/bench.c \
 	src/bench_final.c \
+	src/bench_move.c \
 	src/bench_time.c \
 	src/baseline.c \
 	src/throttle.c \
@@ -257,6 +258,7 @@ TESTS := \
 	tests/unit/test_gpu.c \
 	tests/unit/test_verify.c \
 	tests/unit/test_bench.c \
+	tests/unit/test_bench_move.c \
 	tests/unit/test_plan.c \
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).

@@ -66,6 +66,16 @@ struct gt_baseline {
 };
 int gt_bench_baseline(struct gt_bench *bench, struct gt_baseline *baseline, struct gt_err *err);
 
+/* What memory alone takes: the best of several plain kernels (templates/calibrate/move.cu), given
+ * the same sets of operands as candidates are, that read A, B and (beta not 0) C once and write D
+ * once, and compute nothing.  D is overwritten; whoever proves a result poisons it first. */
+struct gt_move {
+    double us, lo_us, hi_us; /* median of the best one and its 95 % interval */
+    char form[48];           /* "move_loads_8, 2048 blocks" */
+};
+int gt_bench_move(struct gt_bench *bench, struct gt_nvrtc *nvrtc, const char *data_dir,
+                  const char *cache_dir, struct gt_move *move, struct gt_err *err);
+
 /* A fixed kernel of this project: proves after a worker's start that the device still computes
  * (canary), and re-timed every minute shows drift.  us: its median. */
 int gt_bench_canary(struct gt_bench *bench, double *us, struct gt_err *err);

@@ -436,6 +436,7 @@ const struct gt_evaluator_ops gt_evaluator_cuda = {
     .sample = gt_cuda_sample,
     .final = gt_cuda_final,
     .baseline = gt_cuda_baseline,
+    .move = gt_cuda_move,
     .renew = cuda_renew,
     .reference = gt_cuda_reference,
     .calibrate = gt_cuda_calibrate,

@@ -230,8 +230,7 @@ int stub_MemFree(uint64_t address)
     return 1;
 }
 
-/* Whether the bytes lie within one allocation. */
-static bool inside(uint64_t address, size_t bytes)
+bool stub_inside(uint64_t address, size_t bytes)
 {
     for (const struct allocation *at = stub_device.allocations; at; at = at->next) {
         uint64_t base = (uint64_t)(uintptr_t)at->base;
@@ -253,7 +252,7 @@ static int wait_for_device(void)
 int stub_MemcpyHtoDAsync(uint64_t to, const void *from, size_t bytes, void *stream)
 {
     (void)stream;
-    if (stub_device.sticky || !inside(to, bytes))
+    if (stub_device.sticky || !stub_inside(to, bytes))
         return stub_device.sticky ? stub_device.sticky : 1;
     memcpy((void *)(uintptr_t)to, from, bytes);
     return 0;
@@ -264,7 +263,7 @@ int stub_MemcpyDtoHAsync(void *to, uint64_t from, size_t bytes, void *stream)
     int result = wait_for_device();
 
     (void)stream;
-    if (result || !inside(from, bytes))
+    if (result || !stub_inside(from, bytes))
         return result ? result : 1;
     memcpy(to, (const void *)(uintptr_t)from, bytes);
     return 0;
@@ -275,7 +274,7 @@ int stub_MemsetD32Async(uint64_t to, unsigned word, size_t words, void *stream)
     unsigned *at = (unsigned *)(uintptr_t)to;
 
     (void)stream;
-    if (stub_device.sticky || !inside(to, 4 * words))
+    if (stub_device.sticky || !stub_inside(to, 4 * words))
         return stub_device.sticky ? stub_device.sticky : 1;
     for (size_t i = 0; i < words; i++)
         at[i] = word;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "stub_device.h"
+#include "../../templates/calibrate/move_args.h"
 
 void stub_advance(double us);
 int stub_proof_run(const char *entry, const unsigned grid[3], unsigned threads, const void *args);
@@ -160,6 +161,27 @@ static void run_clock(const struct gt_clock_args *args)
     stub_device.now_us += (double)args->nanoseconds * 1e-3;
 }
 
+/* Moves what an entry of templates/calibrate/move.cu would: by loads 1000 bytes a microsecond,
+ * twice as many in bulk. Where there is no such memory the device has a fault. */
+static void run_move(const char *entry, const struct gt_move_args *args)
+{
+    size_t written = 16 * (size_t)args->written, moved = written;
+    bool there = stub_inside((uint64_t)(uintptr_t)args->to, written);
+
+    for (int i = 0; i < GT_MOVE_PARTS; i++) {
+        size_t bytes = 16 * (size_t)args->words[i];
+
+        there = there && (!bytes || stub_inside((uint64_t)(uintptr_t)args->from[i], bytes));
+        moved += bytes;
+    }
+    if (!there) {
+        stub_device.sticky = 700;
+        return;
+    }
+    memset(args->to, 0, written);
+    stub_device.now_us += (double)moved / (strcmp(entry, "move_bulk") == 0 ? 2000 : 1000);
+}
+
 /* The product of the operands that the maps point at. */
 static int run_mapped_gemm(struct module *module, const struct gt_args *args, const void *maps)
 {
@@ -191,6 +213,8 @@ static int run_function(const struct function *function, const unsigned grid[3],
         run_canary(args);
     else if (strcmp(function->entry, "proof_clock") == 0)
         run_clock(args);
+    else if (strncmp(function->entry, "move_", 5) == 0)
+        run_move(function->entry, args);
     else
         stub_proof_run(function->entry, grid, threads, args);
     stub_device.now_us += 2;
