@@ -41,6 +41,7 @@ LIB_SRC := \
 	src/problemset.c \
 	src/digest.c \
 	src/stats.c \
+	src/turns.c \
 	src/trial.c \
 	src/json.c \
 	src/device.c \
@@ -73,6 +74,7 @@ LIB_SRC := \
 	src/calibration.c \
 	src/bench.c \
 	src/bench_final.c \
+	src/bench_move.c \
 	src/bench_time.c \
 	src/baseline.c \
 	src/throttle.c \
@@ -250,12 +252,14 @@ TESTS := \
 	tests/unit/test_trial.c \
 	tests/unit/test_digest.c \
 	tests/unit/test_stats.c \
+	tests/unit/test_turns.c \
 	tests/unit/test_compile_everywhere.c \
 	tests/unit/test_compile.c \
 	tests/unit/test_cache.c \
 	tests/unit/test_gpu.c \
 	tests/unit/test_verify.c \
 	tests/unit/test_bench.c \
+	tests/unit/test_bench_move.c \
 	tests/unit/test_plan.c \
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
