@@ -116,6 +116,7 @@ TUNE_SRC := \
 	tuner/sweep_priors.c \
 	tuner/sweep_predict.c \
 	tuner/sweep_record.c \
+	tuner/sweep_spare.c \
 	tuner/sweep_drift.c \
 	tuner/sweep_visit.c \
 	tuner/sweep_finals.c \
