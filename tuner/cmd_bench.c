@@ -127,7 +127,8 @@ static double bound_us(const struct bench *bench, const struct gt_problem *probl
 
 /* Keeps the figures in the database: `tune export --format bench` makes the same table of it. */
 static int remember(const struct bench *bench, const struct winner *winner,
-                    const struct gt_problem *problem, double baseline_us, struct gt_err *err)
+                    const struct gt_problem *problem, double baseline_us, double move_us,
+                    struct gt_err *err)
 {
     const struct gt_session *session = &bench->session;
     const struct gt_trial *trial = &winner->trial;
@@ -150,7 +151,7 @@ static int remember(const struct bench *bench, const struct winner *winner,
         rc = gt_store_put_comparison(session->store, &key,
                                      &(struct gt_comparison){trial->us, trial->lo_us, trial->hi_us,
                                                              trial->err_u, baseline_us,
-                                                             bench->report.copy_gbps},
+                                                             bench->report.copy_gbps, move_us},
                                      err);
     gt_strbuf_release(&point);
     return rc;
@@ -204,7 +205,7 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
         return GT_OK;
     }
     if (!rc && bench->session.measures)
-        rc = remember(bench, &winner, problem, have ? baseline.us : 0, &why);
+        rc = remember(bench, &winner, problem, have ? baseline.us : 0, move.us, &why);
     if (!rc)
         gt_bench_report_row(&bench->report,
                             &(struct gt_bench_row){problem, weight, winner.kernel, &winner.point,
