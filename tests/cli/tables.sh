@@ -22,6 +22,15 @@ t export --db one.db --format shipped --measured -o old.csv -q
 t export --db two.db --format shipped --measured --current --keep old.csv -o new.csv
 cut -d, -f4,5 new.csv | tail -n +3
 t lookup 64x64x64 --arch sm_90 --db two.db --system-db new.csv | sed -n 2,3p
+# All of it by one tool, in a tree of its own: what would lose rows is not written over.
+mkdir -p tree/tools tree/db/measured tree/db/shipped
+cp "$ROOT/tools/tables" tree/tools/
+cp -r "$ROOT/templates" "$ROOT/configs" tree/
+echo '{"set": "own", "problems": [{"name": "a", "problem": "64x64x64", "weight": 1}]}' > tree/configs/problems/bench.json
+printf 'device,problem\n1\n2\n3\n' > tree/db/measured/stub-search.csv
+GEMMTUNE_DATA=$PWD/tree tree/tools/tables stub one.db --search two.db
+(cd tree/db && wc -l measured/stub-f32.csv measured/stub-search.csv* shipped/stub.csv)
+GEMMTUNE_DATA=$PWD/tree tree/tools/tables stub || echo "exit $?"
 cp -r "$ROOT/templates" "$ROOT/configs" .
 echo 'static __device__ int another_text;' >> templates/simt/thread1d.cu
 GEMMTUNE_DATA=$PWD t export --db two.db --format shipped --measured --current --keep old.csv -o none.csv
