@@ -229,7 +229,8 @@ static int submit_spare(struct gt_race *race, struct gt_err *err)
 }
 
 /* A finished trial: recorded, or put back if its status may change at another try. */
-static int finish(struct gt_race *race, uint64_t id, struct gt_trial *trial, struct gt_err *err)
+static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *trial,
+                  struct gt_err *err)
 {
     struct gt_flight *found = find_flight(race, id), flight;
 

@@ -14,7 +14,6 @@ struct gt_retry {
     int attempts;   /* made so far, those of earlier runs included */
     bool urgent;    /* before the strategy's own points; else when it is due, or that waits */
     bool remeasure; /* it has a time that cannot be trusted */
-    bool more;      /* it has a time, to which samples are to be added */
     int64_t due;    /* trials of the race */
 };
 
@@ -164,10 +163,9 @@ int gt_sweep_predict(const struct gt_race *race, const struct gt_lane *lane,
 /* Tells the lane what earlier runs found; unfinished attempts become retries or, after
  * GT_MAX_ATTEMPTS, failures. */
 int gt_sweep_resume(struct gt_race *race, struct gt_lane *lane, struct gt_err *err);
-/* Stores a finished trial, tells the strategy, ranks it; *trial gets the samples it had before, if
- * that is what it was for. */
-int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight, struct gt_trial *trial,
-                    struct gt_err *err);
+/* Stores a finished trial, tells the strategy, ranks it. */
+int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
+                    const struct gt_trial *trial, struct gt_err *err);
 /* Writes a trial to the store; later: with the next attempt, or when the sweep has to wait. */
 /* The point is about to be launched; durable when this returns. */
 int gt_sweep_attempt(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
@@ -194,13 +192,9 @@ int gt_sweep_put_visit(const struct gt_race *race, struct gt_err *err);
 /* Takes note of a trial that went well. */
 int gt_sweep_spare_note(struct gt_race *race, struct gt_lane *lane, size_t point,
                         struct gt_err *err);
-/* Chooses, for a device that waits for the compilers, a point whose cubin is at hand: a NEW one,
- * which is then out of the strategy's hands, or a leader; false: none is worth it. */
+/* Chooses, for a device that waits for the compilers, a point whose cubin is at hand and takes it
+ * out of the strategy's hands; false: none is worth it. */
 bool gt_sweep_spare(struct gt_race *race, struct gt_lane **lane, struct gt_retry *what);
-/* Adds the samples that the candidate's row has to those of its new trial.  One that was given up
- * as slow this time (something held the device up) leaves it as it was; another failure stands. */
-void gt_sweep_spare_join(const struct gt_sweep_result *result, const struct gt_candidate *candidate,
-                         struct gt_trial *trial);
 
 /* sweep_drift.c */
 

@@ -197,18 +197,14 @@ static void tell_cost(const struct gt_race *race, struct gt_strategy *strategy, 
                      1e-3 * trial->compile_ms / compilers);
 }
 
-int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight, struct gt_trial *trial,
-                    struct gt_err *err)
+int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
+                    const struct gt_trial *trial, struct gt_err *err)
 {
     struct gt_lane *lane = flight->lane;
     struct gt_retry what = flight->what;
-    bool again = what.remeasure || what.more, ok;
-    int rc;
+    bool ok = trial->status == GT_STATUS_OK;
+    int rc = gt_sweep_store(race, lane, &flight->candidate.point, trial, race->measures, err);
 
-    if (what.more)
-        gt_sweep_spare_join(race->result, &flight->candidate, trial);
-    ok = trial->status == GT_STATUS_OK;
-    rc = gt_sweep_store(race, lane, &flight->candidate.point, trial, race->measures, err);
     if (rc)
         return rc;
     what.urgent = false;
@@ -218,15 +214,15 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight, struct
     tell_cost(race, lane->strategy, what.point, trial);
     gt_strategy_tell(lane->strategy, what.point, told(trial));
     rc = gt_sweep_rank(race, lane->kernel, &flight->candidate.point, trial, false, err);
-    if (again)
+    if (what.remeasure)
         find_best_again(race, lane);
     else if (!rc)
         rc = count(race, lane, trial, false, err);
     if (!rc && race->best_us > 0)
         race->evaluator->ops->set_best(race->evaluator, race->best_us);
-    if (!rc && ok && race->measures && !again)
+    if (!rc && ok && race->measures && !what.remeasure)
         rc = gt_sweep_remember(race, lane, what.point, err);
-    if (!rc && ok && race->measures && !again)
+    if (!rc && ok && race->measures && !what.remeasure)
         rc = gt_sweep_spare_note(race, lane, what.point, err);
     return rc;
 }

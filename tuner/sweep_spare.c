@@ -1,7 +1,5 @@
-/* sweep_spare.c - what a device does that would otherwise wait for the compilers.  First, points
- * whose cubin is at hand, because one that differs only in launch parameters was tried and was
- * good; then, more samples of the leaders, of which luck puts some in front. */
-#include "../src/stats.h"
+/* sweep_spare.c - what a device tries that would otherwise wait for the compilers: points whose
+ * cubin is at hand, because one that differs only in launch parameters was tried and was good. */
 #include "sweep_parts.h"
 
 #include <math.h>
@@ -10,8 +8,6 @@
 /* Times the best: launch parameters do not make up for more.  On an H200 they changed one cubin in
  * ten by 0.5 % (simt, 4096^3), 8 to 13 % (hopper), 19 to 39 % (simt, 2048^3) and more. */
 #define HOPEFUL 1.2
-#define CLOSE   1.02 /* times the best: leaders, which finals may have to tell apart */
-#define SAMPLES 15   /* of a leader in the race; then what is left to know is the finals' */
 
 int gt_sweep_spare_note(struct gt_race *race, struct gt_lane *lane, size_t point,
                         struct gt_err *err)
@@ -55,7 +51,7 @@ static size_t relaunched(const struct gt_lane *lane, size_t point)
     return SIZE_MAX;
 }
 
-static bool untried(struct gt_race *race, struct gt_lane **lane, struct gt_retry *what)
+bool gt_sweep_spare(struct gt_race *race, struct gt_lane **lane, struct gt_retry *what)
 {
     while (race->spares) {
         size_t best = 0, found;
@@ -76,70 +72,4 @@ static bool untried(struct gt_race *race, struct gt_lane **lane, struct gt_retry
         race->spare[best] = race->spare[--race->spares]; /* all its kin were tried */
     }
     return false;
-}
-
-static bool is_flying(const struct gt_race *race, const struct gt_lane *lane, size_t point)
-{
-    for (size_t i = 0; i < race->flights; i++)
-        if (race->flight[i].lane == lane && race->flight[i].what.point == point)
-            return true;
-    return false;
-}
-
-/* The leader with the fewest samples. */
-static bool leader(struct gt_race *race, struct gt_lane **lane, struct gt_retry *what)
-{
-    const struct gt_sweep_result *result = race->result;
-    int least = SAMPLES;
-
-    for (size_t i = 0; i < result->rows; i++) {
-        const struct gt_sweep_row *row = &result->row[i];
-        struct gt_lane *its = gt_sweep_lane_of(race, row->kernel);
-        size_t point;
-
-        if (row->trial.stage != 1 || row->resumed || row->trial.samples >= least ||
-            row->trial.us > CLOSE * race->best_us || !its)
-            continue;
-        point = gt_space_find(&its->space, &row->point);
-        if (point == SIZE_MAX || is_flying(race, its, point))
-            continue;
-        least = row->trial.samples;
-        *lane = its;
-        *what = (struct gt_retry){.point = point, .more = true};
-    }
-    return least < SAMPLES;
-}
-
-bool gt_sweep_spare(struct gt_race *race, struct gt_lane **lane, struct gt_retry *what)
-{
-    return untried(race, lane, what) || leader(race, lane, what);
-}
-
-void gt_sweep_spare_join(const struct gt_sweep_result *result, const struct gt_candidate *candidate,
-                         struct gt_trial *trial)
-{
-    struct gt_trial joint;
-    int added;
-
-    for (size_t i = 0; i < result->rows; i++) {
-        const struct gt_sweep_row *row = &result->row[i];
-
-        if (row->kernel != candidate->kernel ||
-            memcmp(row->point.value, candidate->point.value,
-                   row->kernel->params * sizeof(row->point.value[0])) != 0)
-            continue;
-        joint = row->trial;
-        added = trial->samples < GT_MAX_SAMPLES - joint.samples ? trial->samples
-                                                                : GT_MAX_SAMPLES - joint.samples;
-        if (trial->status == GT_STATUS_OK) {
-            memcpy(joint.sample + joint.samples, trial->sample,
-                   (size_t)added * sizeof(*joint.sample));
-            joint.samples += added;
-            joint.us = gt_median(joint.sample, joint.samples);
-            gt_median_interval(joint.sample, joint.samples, &joint.lo_us, &joint.hi_us);
-        }
-        if (trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW)
-            *trial = joint;
-        return;
-    }
 }
