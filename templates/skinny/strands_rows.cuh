@@ -1,0 +1,117 @@
+/* strands_rows.cuh - of strands.cu: A from memory, any layout and alignment, by registers to shared
+ * memory in the order of k of the strands, and from there to the registers of tensor cores.
+ *
+ * In shared memory each unit of a stage has ROWS rows of 32 bytes: of k = STRANDS * line + strand
+ * the unit's DEEP lines.  16-bit types lie there in the order of lines, pairs of them a word.  tf32,
+ * whose words of an mma are lines 2 * member and 2 * member + 1 of a lane (strands_lines.cuh), has
+ * the even lines first.  The halves of every other four rows are exchanged, so that eight rows are
+ * read from different banks. */
+#ifndef GT_SKINNY_STRANDS_ROWS_CUH
+#define GT_SKINNY_STRANDS_ROWS_CUH
+
+/* The 16 bytes of row `row` that begin at half `half` of the rows of a unit. */
+GT_DEVICE int place_of_half(int row, int half)
+{
+    return row * 32 + ((half ^ row / 4) & 1) * 16;
+}
+
+/* RUN values along k, element by element; zeros beyond the `valid` that exist. */
+GT_DEVICE uint4 edge_of_rows(const GT_IN *from, long long step, int valid)
+{
+    gt_run<GT_IN, RUN> run;
+    run.word = uint4();
+#pragma unroll
+    for (int i = 0; i < RUN; i++)
+        if (i < valid)
+            run.at[i] = from[i * step];
+    return run.word;
+}
+
+/* What a thread has of A's part of a stage: pieces of 32 bytes along k. */
+struct Rows {
+    static constexpr int ACROSS = TILE_K / DEEP; /* pieces of a row */
+    static constexpr int PIECES = (ROWS * ACROSS + THREADS - 1) / THREADS;
+    uint4 piece[PIECES][2];
+
+    static GT_DEVICE int number(int i)
+    {
+        return i * THREADS + (int)threadIdx.x;
+    }
+
+    GT_DEVICE void load(const gt_args &args, long long batch, long long tile)
+    {
+        const GT_IN *const a = gt_typed_a(args, batch);
+        const bool whole =
+            !GT_TRANS_A && reinterpret_cast<unsigned long long>(a) % 16 == 0 && args.lda % RUN == 0;
+#pragma unroll
+        for (int i = 0; i < PIECES; i++) {
+            const long long row = block_row(args) + number(i) / ACROSS;
+            const long long k = tile * TILE_K + number(i) % ACROSS * DEEP;
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                const long long from = k + h * RUN;
+                const long long left =
+                    row < args.m && number(i) < ROWS * ACROSS ? gt_depth(args) - from : 0;
+                const GT_IN *const at = a + gt_offset_a(args, row, from);
+                if (whole && left >= RUN)
+                    piece[i][h] = gt_load_run_global<GT_IN, RUN>(at).word;
+                else
+                    piece[i][h] = left <= 0 ? uint4()
+                                            : edge_of_rows(at, GT_TRANS_A ? args.lda : 1,
+                                                           left < RUN ? (int)left : RUN);
+            }
+        }
+    }
+
+    /* Word `w` of piece i as shared memory has it, of 8: of strand w % STRANDS. */
+    GT_DEVICE unsigned word(int i, int w) const
+    {
+        const unsigned in[8] = {piece[i][0].x, piece[i][0].y, piece[i][0].z, piece[i][0].w,
+                                piece[i][1].x, piece[i][1].y, piece[i][1].z, piece[i][1].w};
+        if constexpr (SIZE == 4)
+            return gt_round_tf32(in[w]);
+        const int first = w / STRANDS * 2 * STRANDS + w % STRANDS; /* of its two elements */
+        return __byte_perm(in[first / 2], in[(first + STRANDS) / 2 % 8],
+                           first % 2 ? 0x7632 : 0x5410);
+    }
+
+    GT_DEVICE void store(unsigned char *rows) const
+    {
+#pragma unroll
+        for (int i = 0; i < PIECES; i++) {
+            const int row = number(i) / ACROSS;
+            if (row >= ROWS)
+                continue;
+#pragma unroll
+            for (int w = 0; w < 8; w++) {
+                const int line = number(i) % ACROSS * (DEEP / STRANDS) +
+                                 w / STRANDS * (4 / SIZE); /* of the word's first element */
+                const int unit = line / DEEP * STRANDS + w % STRANDS, within = line % DEEP;
+                const int at = SIZE == 4 ? within % 2 * 4 + within / 2 : within / 2;
+                *(unsigned *)(rows + unit * ROWS * 32 + place_of_half(row, at / 4) + at % 4 * 4) =
+                    word(i, w);
+            }
+        }
+    }
+};
+
+/* A lane's part of a unit: of each eight rows two words, as mma takes them. */
+GT_DEVICE void read_rows(const unsigned char *rows, int unit, unsigned (&a)[EIGHTS][2])
+{
+    const int lane = (int)threadIdx.x % 32;
+    const unsigned char *const from = rows + unit * ROWS * 32;
+#pragma unroll
+    for (int x = 0; x + 1 < EIGHTS; x += 2) {
+        unsigned word[4];
+        ldmatrix_x4(word, from + place_of_half(x * 8 + lane / 16 * 8 + lane % 8, lane / 8 % 2));
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            a[x][h] = word[h];
+            a[x + 1][h] = word[2 + h];
+        }
+    }
+    if (EIGHTS % 2)
+        ldmatrix_x2(a[EIGHTS - 1], from + place_of_half(ROWS - 8 + lane % 8, lane / 8 % 2));
+}
+
+#endif
