@@ -82,6 +82,8 @@ LIB_SRC := \
 	db/store_lock.c \
 	db/store_migrate.c \
 	db/store_calibration.c \
+	db/store_compared.c \
+	db/store_visits.c \
 	db/store_rows.c \
 	db/store_trials.c \
 	db/store_merge.c \
@@ -101,6 +103,8 @@ TUNE_SRC := \
 	tuner/export_space.c \
 	tuner/export_kernel_tuner.c \
 	tuner/export_t4.c \
+	tuner/export_bench.c \
+	tuner/export_search.c \
 	tuner/sweep.c \
 	tuner/sweep_budget.c \
 	tuner/sweep_shares.c \
@@ -110,6 +114,7 @@ TUNE_SRC := \
 	tuner/sweep_predict.c \
 	tuner/sweep_record.c \
 	tuner/sweep_drift.c \
+	tuner/sweep_visit.c \
 	tuner/sweep_finals.c \
 	tuner/sweep_contests.c \
 	tuner/space.c \
@@ -174,6 +179,7 @@ TUNE_SRC := \
 	tuner/wire.c \
 	tuner/process.c \
 	tuner/lock.c \
+	tuner/processors.c \
 	tuner/compile_slot.c \
 	tuner/compile_pool.c \
 	tuner/compile_job.c \
@@ -209,6 +215,7 @@ TESTS := \
 	tests/unit/test_wire.c \
 	tests/unit/test_process.c \
 	tests/unit/test_lock.c \
+	tests/unit/test_processors.c \
 	tests/unit/test_compile_pool.c \
 	tests/unit/test_evaluator_cuda.c \
 	tests/unit/test_evaluator_cuda_faults.c \
@@ -300,7 +307,8 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
-$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h
+$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h \
+	$(BUILD)/db/migrate_3_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@

@@ -19,6 +19,7 @@ struct gt_nvrtc {
 };
 
 #define MAX_OPTIONS   8
+#define HAS_CACHE     13000 /* first version that is known to keep results in the driver's cache */
 #define OPTION_LENGTH (PATH_MAX + 32)
 
 struct options {
@@ -217,6 +218,10 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
     code_options(request, &options);
     if (request->include_dir)
         add_option(&options, "-I%s", request->include_dir);
+    /* cache.c does that.  For the driver's cache NVRTC would start the driver in each compiler, and
+     * all compilers of a machine would wait for one lock. */
+    if (nvrtc->version >= HAS_CACHE)
+        add_option(&options, "--no-cache");
     for (int i = 0; i < options.count; i++)
         list[i] = options.text[i];
     result = api->CreateProgram(&program, request->source, request->name, 0, NULL, NULL);

@@ -37,7 +37,7 @@
 /* A candidate in the model's terms. */
 struct shape {
     double tile_m, tile_n, tile_k, splits, stages, registers, fma, mma, mma_type, cluster_m,
-        cluster_n, issue, shared, group, prepare_read, prepare_write;
+        cluster_n, issue, shared, group, even, prepare_read, prepare_write;
     double blocks, threads, warps, shared_bytes;
     double tiles_m, tiles_n;
     double slices; /* groups of warps of a block that divide the k steps of a tile between them */
@@ -136,6 +136,7 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
         {model->issue, 1 / 256.0, 0, &shape->issue},
         {model->shared_words, 1 / 256.0, 0, &shape->shared},
         {model->group, 1, 1, &shape->group},
+        {model->even, 1, 0, &shape->even},
         {model->mma, 1 / 256.0, 0, &shape->mma},
         {model->mma_type, 1, 0, &shape->mma_type},
         {model->cluster_m, 1, 1, &shape->cluster_m},
@@ -226,14 +227,17 @@ static double block_cycles(const struct shape *shape, const struct gt_problem *p
 static double compute_us(const struct shape *shape, const struct gt_problem *problem,
                          const struct gt_device *device)
 {
-    double blocks = ceil(shape->blocks / device->sms); /* of the busiest SM */
+    double share = shape->blocks / device->sms;
+    double blocks = shape->even > 0 ? share : ceil(share); /* of the busiest SM */
     double full = floor(blocks / shape->resident);
     double rest = blocks - full * shape->resident;
     double cycles = 0;
 
     if (full > 0)
         cycles += full * block_cycles(shape, problem, device, shape->resident);
-    if (rest > 0)
+    if (rest > 0 && shape->even > 0)
+        cycles += rest / ceil(rest) * block_cycles(shape, problem, device, ceil(rest));
+    else if (rest > 0)
         cycles += block_cycles(shape, problem, device, rest);
     return cycles / device->clock_mhz;
 }
@@ -281,6 +285,8 @@ static double reduction_us(const struct shape *shape, const struct gt_problem *p
     double bandwidth = workspace <= L2_RESIDENT * (double)device->l2_bytes ? device->l2_gbps / 2
                                                                            : device->memory_gbps;
 
+    if (shape->even > 0) /* two parts of a tile for each block, of which half is left for another */
+        return workspace / (bandwidth * 1e3);
     if (shape->splits <= 1)
         return 0;
     if (workspace > 0) /* written and read once */

@@ -5,6 +5,7 @@
 
 #include "../src/err.h"
 #include "../src/problem.h"
+#include "../src/strbuf.h"
 #include "cmd_bench_report.h"
 #include "commands.h"
 #include "progress.h"
@@ -120,6 +121,37 @@ static double bound_us(const struct bench *bench, const struct gt_problem *probl
                : 0;
 }
 
+/* Keeps the figures in the database: `tune export --format bench` makes the same table of it. */
+static int remember(const struct bench *bench, const struct winner *winner,
+                    const struct gt_problem *problem, double baseline_us, struct gt_err *err)
+{
+    const struct gt_session *session = &bench->session;
+    const struct gt_trial *trial = &winner->trial;
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    struct gt_trial_key key = {.warm_l2 = bench->report.warm};
+    int rc = gt_store_device(session->store, &session->evaluator->device, &key.device, err);
+
+    gt_point_format(&point, winner->kernel, &winner->point);
+    key.point = point.text;
+    if (!rc)
+        rc = gt_strbuf_check(&point, err);
+    if (!rc)
+        rc = gt_store_toolchain(session->store, session->evaluator->nvrtc_version, &key.toolchain,
+                                err);
+    if (!rc)
+        rc = gt_store_kernel(session->store, winner->kernel, &key.kernel, err);
+    if (!rc)
+        rc = gt_store_problem(session->store, problem, &key.problem, err);
+    if (!rc)
+        rc = gt_store_put_comparison(session->store, &key,
+                                     &(struct gt_comparison){trial->us, trial->lo_us, trial->hi_us,
+                                                             trial->err_u, baseline_us,
+                                                             bench->report.copy_gbps},
+                                     err);
+    gt_strbuf_release(&point);
+    return rc;
+}
+
 static int tune_problem(struct bench *bench, const struct gt_problem *problem, struct gt_err *err)
 {
     struct gt_sweep_result result = {0};
@@ -166,6 +198,8 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
                                 gt_status_name(winner.trial.status), winner.trial.detail);
         return GT_OK;
     }
+    if (!rc && bench->session.measures)
+        rc = remember(bench, &winner, problem, have ? baseline.us : 0, &why);
     if (!rc)
         gt_bench_report_row(&bench->report,
                             &(struct gt_bench_row){problem, weight, winner.kernel, &winner.point,

@@ -6,16 +6,15 @@
 
 #include "compile_job.h"
 #include "compile_slot.h"
+#include "processors.h"
 
 #include "../src/cache.h"
 #include "../src/err.h"
 
-#include <sched.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MAX_JOBS       256
 #define MAX_BAD_STARTS 3 /* in a row, then the pool gives up */
@@ -405,18 +404,6 @@ static int wait_first(struct gt_compile_pool *pool, struct gt_err *err)
     return rc;
 }
 
-/* Processors that this process may run on: a container or taskset may leave fewer than there are.
- */
-static int processors(void)
-{
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    cpu_set_t allowed;
-
-    if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0)
-        return CPU_COUNT(&allowed);
-    return online > 0 ? (int)online : 1;
-}
-
 int gt_compile_pool_open(struct gt_compile_pool **out,
                          const struct gt_compile_pool_options *options, struct gt_err *err)
 {
@@ -426,7 +413,7 @@ int gt_compile_pool_open(struct gt_compile_pool **out,
     if (!pool)
         return gt_err_nomem(err);
     pool->options = *options;
-    pool->workers = options->jobs > 0 ? options->jobs : processors();
+    pool->workers = options->jobs > 0 ? options->jobs : gt_processors();
     if (pool->workers > MAX_JOBS)
         pool->workers = MAX_JOBS;
     if (pool->options.memory <= 0)

@@ -197,25 +197,26 @@ int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct g
 {
     const volatile sig_atomic_t *signals = cuda->gpu.options.signals;
     const uint64_t ticket = entry->ticket;
-    int rc = GT_OK;
 
-    gt_entries_push(&cuda->compiling, entry);
     for (;;) {
-        rc = pump_pool(cuda, err);
+        int rc = pump_pool(cuda, err);
+
         if (rc)
-            break;
+            return rc;
         if (gt_entries_take(&cuda->ready, ticket) || gt_entries_take(&cuda->done, ticket))
             return GT_OK;
-        if (signals && *signals > 1) {
-            rc = gt_err_set(err, GT_EINTERRUPTED, "stopped at once");
-            break;
-        }
+        if (signals && *signals > 1)
+            return gt_err_set(err, GT_EINTERRUPTED, "stopped at once");
         wait_for_workers(cuda, 1000);
     }
-    /* It is the caller's: wherever an error has left it, no list may keep it. */
+}
+
+void gt_cuda_take_back(struct gt_cuda *cuda, const struct gt_entry *entry)
+{
+    const uint64_t ticket = entry->ticket;
+
     if (!gt_entries_take(&cuda->compiling, ticket) && !gt_entries_take(&cuda->ready, ticket))
         gt_entries_take(&cuda->done, ticket);
-    return rc;
 }
 
 /* --- the interface ---------------------------------------------------------------------------- */

@@ -50,8 +50,11 @@ double gt_cuda_launch_s(const struct gt_cuda *cuda);
 /* Hands the entry to the compile pool; it belongs in a list before the next pump. */
 int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err);
 
-/* Waits for the compiled entry, which is in no list afterwards. */
+/* Waits for an entry of the list `compiling`: after GT_OK it is in no list. */
 int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err);
+
+/* Takes the entry out of whatever list it is in, if any: it is the caller's. */
+void gt_cuda_take_back(struct gt_cuda *cuda, const struct gt_entry *entry);
 
 /* Waits for the candidate on the GPU, which is done then. */
 int gt_cuda_settle(struct gt_cuda *cuda, struct gt_err *err);

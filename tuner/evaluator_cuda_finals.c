@@ -40,15 +40,25 @@ static int call(struct gt_cuda *cuda, double deadline_s, struct gt_gpu_reply *re
     return rc;
 }
 
-/* Makes sure that the candidate's image is in the cache: entry->compiled tells. */
-static int image_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
-                    struct gt_entry *entry, struct gt_err *err)
+/* Makes sure that the candidates' images are in the cache, those that are not compiled side by
+ * side: entry->compiled tells. */
+static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
+                     struct gt_entry *entry, size_t count, struct gt_err *err)
 {
-    int rc;
+    size_t asked;
+    int rc = GT_OK;
 
-    *entry = (struct gt_entry){.candidate = *candidate};
-    rc = gt_cuda_compile(cuda, entry, err);
-    return rc ? rc : gt_cuda_wait_compiled(cuda, entry, err);
+    for (asked = 0; asked < count && !rc; asked++) {
+        entry[asked] = (struct gt_entry){.candidate = candidate[asked]};
+        rc = gt_cuda_compile(cuda, &entry[asked], err);
+        if (!rc)
+            gt_entries_push(&cuda->compiling, &entry[asked]);
+    }
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = gt_cuda_wait_compiled(cuda, &entry[i], err);
+    for (size_t i = 0; i < asked && rc; i++)
+        gt_cuda_take_back(cuda, &entry[i]);
+    return rc;
 }
 
 /* Samples an entry whose image is there: a loss or refusal is its trial's status. */
@@ -82,7 +92,7 @@ int gt_cuda_sample(struct gt_evaluator *evaluator, const struct gt_candidate *ca
 {
     struct gt_cuda *cuda = evaluator->state;
     struct gt_entry entry;
-    int rc = image_of(cuda, candidate, &entry, err);
+    int rc = images_of(cuda, candidate, &entry, 1, err);
 
     if (rc)
         return rc;
@@ -250,9 +260,9 @@ int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *can
     if (!baseline)
         baseline = &ignored;
     *baseline = (struct gt_trial){0};
+    rc = images_of(cuda, candidate, entry, count, err);
     for (i = 0; !rc && i < count; i++) {
-        rc = image_of(cuda, &candidate[i], &entry[i], err);
-        if (!rc && entry[i].compiled.status != GT_STATUS_OK)
+        if (entry[i].compiled.status != GT_STATUS_OK)
             gt_cuda_finish_with(&entry[i], entry[i].compiled.status, entry[i].compiled.detail);
     }
     if (!rc)

@@ -102,7 +102,7 @@ static inline int open_fixture(void **state)
     strcpy(f->folder, "/tmp/gemmtune-cuda-XXXXXX");
     assert_non_null(mkdtemp(f->folder));
     setenv("TEST_FOLDER", f->folder, 1);
-    setenv("XDG_RUNTIME_DIR", f->folder, 1);
+    setenv("GEMMTUNE_LOCKS", f->folder, 1);
     for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         snprintf(path, sizeof(path), "%s/%s", f->folder, folders[i]);
         assert_int_equal(mkdir(path, 0700), 0);
