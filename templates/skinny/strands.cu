@@ -105,18 +105,18 @@ GT_DEVICE int shift_of(const gt_args &args, int strand)
     return (int)((unsigned)strand * (unsigned)args.ldb * SIZE & 15) / SIZE;
 }
 
-/* Starts the loads of a tile of B, by the first warp. */
+/* Starts the warp's share of the loads of a tile of B. */
 GT_DEVICE void load_tile(const gt_args &args, const gt_maps &maps, const Ring &ring, int slot,
                          long long tile, long long batch)
 {
-    const int lane = (int)threadIdx.x;
-    if (lane == 0)
+    constexpr int warps = THREADS / 32, share = (BOXES * STRANDS + warps - 1) / warps;
+    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+    const int box = lane * warps + warp;
+    if (threadIdx.x == 0)
         gt_mbarrier_expect(ring.full + slot, STAGE_BYTES);
-    __syncwarp();
-#pragma unroll 1
-    for (int i = lane; i < BOXES * STRANDS; i += 32)
-        gt_tma_load(ring.stages + slot * STAGE_BYTES + i * BOX_BYTES, &maps.map[i % STRANDS],
-                    ring.full + slot, (int)block_column(args) + i / STRANDS * BOX,
+    if (lane < share && box < BOXES * STRANDS)
+        gt_tma_load(ring.stages + slot * STAGE_BYTES + box * BOX_BYTES, &maps.map[box % STRANDS],
+                    ring.full + slot, (int)block_column(args) + box / STRANDS * BOX,
                     (int)tile * LINES, (int)batch);
 }
 
@@ -141,11 +141,11 @@ GT_DEVICE void accumulate(const gt_args &args, const unsigned char *stage,
     for (int unit = warp / WARPS_N; unit < UNITS; unit += WARPS_K) {
         unsigned a[EIGHTS][2];
         read_rows(rows, unit, a);
-        Lines lines(stage, warp % WARPS_N, unit, shift_of(args, unit % STRANDS));
+        const Lines lines(stage, warp % WARPS_N, unit, shift_of(args, unit % STRANDS));
 #pragma unroll
         for (int t = 0; t < TILES; t++) {
             unsigned b[4];
-            lines.read(t, b);
+            lines.get(t, b);
 #pragma unroll
             for (int x = 0; x < EIGHTS; x++)
                 multiply(sum[x][t], b, a[x]);
@@ -164,12 +164,9 @@ GT_DEVICE void sum_tiles(const gt_args &args, const gt_maps &maps, const Ring &r
                          Accumulator &sum)
 {
     Rows own;
+    for (long long tile = first; tile < last && tile < first + STAGES - 1; tile++)
+        load_tile(args, maps, ring, (int)(progress.loaded++ % STAGES), tile, batch);
     own.load(args, batch, first);
-    for (long long tile = first; tile < last && tile < first + STAGES - 1; tile++) {
-        if (threadIdx.x < 32)
-            load_tile(args, maps, ring, (int)(progress.loaded % STAGES), tile, batch);
-        progress.loaded++;
-    }
 #pragma unroll 1
     for (long long tile = first; tile < last; tile++, progress.read++) {
         unsigned char *const rows = ring.rows + progress.read % 2 * ROWS_BYTES;
@@ -177,12 +174,8 @@ GT_DEVICE void sum_tiles(const gt_args &args, const gt_maps &maps, const Ring &r
         if (tile + 1 < last)
             own.load(args, batch, tile + 1);
         gt_sync(); /* A is there; all have read the tiles before this one */
-        if (tile + STAGES - 1 < last) {
-            if (threadIdx.x < 32)
-                load_tile(args, maps, ring, (int)(progress.loaded % STAGES), tile + STAGES - 1,
-                          batch);
-            progress.loaded++;
-        }
+        if (tile + STAGES - 1 < last)
+            load_tile(args, maps, ring, (int)(progress.loaded++ % STAGES), tile + STAGES - 1, batch);
         gt_mbarrier_wait(ring.full + progress.read % STAGES, progress.read / STAGES & 1);
         accumulate(args, ring.stages + progress.read % STAGES * STAGE_BYTES, rows, sum);
     }
@@ -217,6 +210,8 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     const long long first = tiles * blockIdx.y / SPLIT_K, last = tiles * (blockIdx.y + 1) / SPLIT_K;
     Progress progress = {};
 
+    if (threadIdx.x >= 32 && threadIdx.x < 32 + STRANDS)
+        gt_tma_prefetch(&maps.map[threadIdx.x - 32]);
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; s++)
             gt_mbarrier_init(ring.full + s, 1);

@@ -20,36 +20,31 @@ GT_DEVICE int place_of_chunk(int chunk, int strand, int line)
 template <int size> struct LinesOf;
 
 template <> struct LinesOf<2> {
-    const unsigned char *stage;
-    int first, strand, line, shift; /* chunk of the warp; the lane's line */
-    unsigned next[4];               /* the columns to come, as loaded */
+    unsigned loaded[TILES + 1][4]; /* as they lie there; of the last tile, what comes behind it */
+    int shift;
 
-    GT_DEVICE LinesOf(const unsigned char *from, int warp, int unit, int by)
+    /* The warp's columns: words of a tile are columns 0-7, 8-15 of lines 0-7, then of lines 8-15.
+     * Behind the stage's last columns, these again: no column of D depends on them. */
+    GT_DEVICE LinesOf(const unsigned char *stage, int warp, int unit, int by)
     {
-        const int lane = (int)threadIdx.x % 32;
-        stage = from;
-        first = warp * TILES * 2;
-        strand = unit % STRANDS;
-        line = unit / STRANDS * DEEP + lane / 16 * 8 + lane % 8;
+        const int lane = (int)threadIdx.x % 32, strand = unit % STRANDS;
+        const int line = unit / STRANDS * DEEP + lane / 16 * 8 + lane % 8;
         shift = by;
-        load(0);
+#pragma unroll
+        for (int t = 0; t <= TILES; t++) {
+            int chunk = (warp * TILES + t) * 2 + lane % 16 / 8;
+            if (t == TILES)
+                chunk = min(chunk, WIDTH / 8 - 1);
+            ldmatrix_x4_trans(loaded[t], stage + place_of_chunk(chunk, strand, line));
+        }
     }
 
-    /* The 16 columns of a tile: words are columns 0-7, 8-15 of lines 0-7, then of lines 8-15. Behind
-     * the stage's last columns, these again: no column of D depends on them. */
-    GT_DEVICE void load(int tile)
-    {
-        const int chunk = first + tile * 2 + (int)threadIdx.x % 16 / 8;
-        ldmatrix_x4_trans(next, stage + place_of_chunk(min(chunk, WIDTH / 8 - 1), strand, line));
-    }
-
-    /* What an mma wants of tile t; t = 0, 1 ... in this order. */
-    GT_DEVICE void read(int t, unsigned (&b)[4])
+    /* What an mma wants of a tile. */
+    GT_DEVICE void get(int tile, unsigned (&b)[4]) const
     {
         const int lane = (int)threadIdx.x % 32, from = (lane + 4 * shift) % 32;
         const bool later = lane / 4 < shift; /* the lane's columns are of the next eight */
-        const unsigned now[4] = {next[0], next[1], next[2], next[3]};
-        load(t + 1);
+        const unsigned(&now)[4] = loaded[tile], (&next)[4] = loaded[tile + 1];
         b[0] = __shfl_sync(0xffffffffu, later ? now[1] : now[0], from);
         b[1] = __shfl_sync(0xffffffffu, later ? next[0] : now[1], from);
         b[2] = __shfl_sync(0xffffffffu, later ? now[3] : now[2], from);
@@ -58,26 +53,28 @@ template <> struct LinesOf<2> {
 };
 
 template <> struct LinesOf<4> {
-    const unsigned char *stage;
-    int first, strand, line; /* the lane's first column and line */
+    unsigned word[TILES][4];
 
-    GT_DEVICE LinesOf(const unsigned char *from, int warp, int unit, int shift)
+    GT_DEVICE LinesOf(const unsigned char *stage, int warp, int unit, int shift)
     {
-        const int lane = (int)threadIdx.x % 32;
-        stage = from;
-        first = warp * WARP_N + lane / 4 + shift;
-        strand = unit % STRANDS;
-        line = unit / STRANDS * DEEP + lane % 4 * 2;
+        const int lane = (int)threadIdx.x % 32, strand = unit % STRANDS;
+        const int first = lane / 4 + shift, line = unit / STRANDS * DEEP + lane % 4 * 2;
+#pragma unroll
+        for (int i = 0; i < TILES * 2; i++) {
+            int chunk = warp * TILES * 4 + first / 4 + i * 2;
+            if (i == TILES * 2 - 1) /* behind the stage's last columns there are none */
+                chunk = min(chunk, WIDTH / 4 - 1);
+            const int at = place_of_chunk(chunk, strand, line) + first % 4 * 4;
+            word[i / 2][i % 2] = *(const unsigned *)(stage + at);
+            word[i / 2][i % 2 + 2] = *(const unsigned *)(stage + (at ^ 16) + 128); /* next line */
+        }
     }
 
-    GT_DEVICE void read(int t, unsigned (&b)[4])
+    GT_DEVICE void get(int tile, unsigned (&b)[4]) const
     {
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            const int column = min(first + t * 16 + i % 2 * 8, WIDTH - 1);
-            const int at = place_of_chunk(column / 4, strand, line + i / 2) + column % 4 * 4;
-            b[i] = gt_round_tf32(*(const unsigned *)(stage + at));
-        }
+        for (int i = 0; i < 4; i++)
+            b[i] = gt_round_tf32(word[tile][i]);
     }
 };
 

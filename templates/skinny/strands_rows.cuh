@@ -15,8 +15,8 @@ GT_DEVICE int place_of_half(int row, int half)
     return row * 32 + ((half ^ row / 4) & 1) * 16;
 }
 
-/* RUN values along k, element by element; zeros beyond the `valid` that exist. */
-GT_DEVICE uint4 edge_of_rows(const GT_IN *from, long long step, int valid)
+/* RUN values along k, element by element; zeros beyond the `valid` that exist, which may be more. */
+GT_DEVICE uint4 edge_of_rows(const GT_IN *from, long long step, long long valid)
 {
     gt_run<GT_IN, RUN> run;
     run.word = uint4();
@@ -31,6 +31,7 @@ GT_DEVICE uint4 edge_of_rows(const GT_IN *from, long long step, int valid)
 struct Rows {
     static constexpr int ACROSS = TILE_K / DEEP; /* pieces of a row */
     static constexpr int PIECES = (ROWS * ACROSS + THREADS - 1) / THREADS;
+    static_assert(THREADS % ACROSS == 0, "a thread's pieces lie below each other");
     uint4 piece[PIECES][2];
 
     static GT_DEVICE int number(int i)
@@ -38,27 +39,24 @@ struct Rows {
         return i * THREADS + (int)threadIdx.x;
     }
 
+    /* Rows beyond the matrix are taken from one that exists, and never stored. */
     GT_DEVICE void load(const gt_args &args, long long batch, long long tile)
     {
         const GT_IN *const a = gt_typed_a(args, batch);
-        const bool whole =
-            !GT_TRANS_A && reinterpret_cast<unsigned long long>(a) % 16 == 0 && args.lda % RUN == 0;
+        const long long k = tile * TILE_K + number(0) % ACROSS * DEEP;
+        const bool whole = !GT_TRANS_A && reinterpret_cast<unsigned long long>(a) % 16 == 0 &&
+                           args.lda % RUN == 0 && (tile + 1) * TILE_K <= gt_depth(args);
 #pragma unroll
         for (int i = 0; i < PIECES; i++) {
-            const long long row = block_row(args) + number(i) / ACROSS;
-            const long long k = tile * TILE_K + number(i) % ACROSS * DEEP;
-#pragma unroll
-            for (int h = 0; h < 2; h++) {
-                const long long from = k + h * RUN;
-                const long long left =
-                    row < args.m && number(i) < ROWS * ACROSS ? gt_depth(args) - from : 0;
-                const GT_IN *const at = a + gt_offset_a(args, row, from);
-                if (whole && left >= RUN)
-                    piece[i][h] = gt_load_run_global<GT_IN, RUN>(at).word;
-                else
-                    piece[i][h] = left <= 0 ? uint4()
-                                            : edge_of_rows(at, GT_TRANS_A ? args.lda : 1,
-                                                           left < RUN ? (int)left : RUN);
+            const int row = (int)min(block_row(args) + number(i) / ACROSS, args.m - 1);
+            const GT_IN *const from = a + gt_offset_a(args, row, k);
+            if (whole) {
+                piece[i][0] = gt_load_run_global<GT_IN, RUN>(from).word;
+                piece[i][1] = gt_load_run_global<GT_IN, RUN>(from + RUN).word;
+            } else {
+                const long long left = gt_depth(args) - k, step = GT_TRANS_A ? args.lda : 1;
+                piece[i][0] = edge_of_rows(from, step, left);
+                piece[i][1] = edge_of_rows(from + RUN * step, step, left - RUN);
             }
         }
     }
