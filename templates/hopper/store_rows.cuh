@@ -47,14 +47,15 @@ GT_DEVICE void store_word(char *to, unsigned own, int number, int left)
 GT_DEVICE void copy_rows(const unsigned char *slice, const target &target, int column)
 {
     constexpr int words = SLICE_WIDTH / 4, together = 32 / words; /* rows that lanes have at a time */
-    constexpr int loads = 8 / together;                           /* in flight */
+    constexpr int loads = together < 4 ? 4 / together : 1;        /* in flight */
     const int lane = (int)threadIdx.x % 32, number = lane % words;
     const int first = (int)threadIdx.x % 128 / 32 * 16 + lane / words;
     const int left = (target.columns - column) * (int)sizeof(stored_type);
 
-#pragma unroll 1
-    for (int eight = 0; eight < BLOCKS_64 * 2; eight++) {
-        const int begin = first + eight / 2 * 64 + eight % 2 * 8;
+#pragma unroll 1 /* code is read once a tile: short code is fast code */
+    for (int round = 0; round < BLOCKS_64 * 16 / (loads * together); round++) {
+        const int done = round * loads * together;
+        const int begin = first + done / 16 * 64 + done % 16;
         unsigned word[loads];
 #pragma unroll
         for (int i = 0; i < loads; i++) {
@@ -71,18 +72,27 @@ GT_DEVICE void copy_rows(const unsigned char *slice, const target &target, int c
     }
 }
 
+/* First column of a slice. */
+GT_DEVICE int column_of_slice(int slice)
+{
+    return slice < SLICES - 1 ? slice * SLICE_COLUMNS : BN - SLICE_COLUMNS;
+}
+
 GT_DEVICE void store_by_rows(const ring &ring, int consumer, const target &target,
                              sum_type (*sum)[BN / 2])
 {
     const int own_place = place::of((int)threadIdx.x % 128 / 32, (int)threadIdx.x % 32);
-    unsigned char *const slice = ring.slices + consumer * STORE * SLICE_BYTES;
+    unsigned char *const slices = ring.slices + consumer * STORE * SLICE_BYTES;
 
 #pragma unroll
-    for (int s = 0; s < SLICES; s++) {
-        const int column = s < SLICES - 1 ? s * SLICE_COLUMNS : BN - SLICE_COLUMNS;
-        __syncwarp(); /* the rows of the slice before have been read */
-        fill_slice(slice, own_place, target, column, sum);
+    for (int first = 0; first < SLICES; first += BUFFERS) {
+        __syncwarp(); /* the rows of the slices before have been read */
+#pragma unroll
+        for (int s = 0; s < BUFFERS; s++)
+            fill_slice(slices + s * SLICE_BYTES, own_place, target, column_of_slice(first + s), sum);
         __syncwarp();
-        copy_rows(slice, target, column);
+#pragma unroll 1
+        for (int s = 0; s < BUFFERS; s++)
+            copy_rows(slices + s * SLICE_BYTES, target, column_of_slice(first + s));
     }
 }
