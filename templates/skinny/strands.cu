@@ -1,5 +1,5 @@
 /* strands.cu - products of up to 64 rows on Hopper's tensor cores (f16, bf16, tf32) where B lies
- * along n and its rows begin anywhere modulo 16 bytes: bound by the one reading of B, by TMA.
+ * along n, its rows beginning anywhere modulo 16 bytes: bound by the one reading of B, by TMA.
  *
  *   k      memory, 16 bytes a cell                Of every STRANDS rows of B each belongs to another
  *   0  |aaaa|aaaa|aaaa|aaaa|                      strand, whose rows begin alike modulo 16 bytes
@@ -22,16 +22,16 @@
  *
  * STAGES - 1 stages of B are on their way while one is multiplied. */
 #ifndef ROWS
-#define ROWS 16 /* rows of D per block: a multiple of 8 */
+#define ROWS 64 /* rows of D per block: a multiple of 8 */
 #endif
 #ifndef STRANDS
-#define STRANDS 8 /* rows of B after which they begin alike modulo 16 bytes */
+#define STRANDS 1 /* rows of B after which they begin alike modulo 16 bytes */
 #endif
 #ifndef TILES
 #define TILES 4 /* tiles of 16 columns per warp */
 #endif
 #ifndef GROUPS
-#define GROUPS 1 /* of a strand in a stage: as many rows of B as an mma has k */
+#define GROUPS 4 /* of a strand in a stage: as many rows of B as an mma has k */
 #endif
 #ifndef WARPS_K
 #define WARPS_K 2 /* warps that share k */
@@ -69,7 +69,7 @@ constexpr int LINES = DEEP * GROUPS; /* rows of a box: of a strand in a stage */
 constexpr int TILE_K = STRANDS * LINES;
 constexpr int UNITS = STRANDS * GROUPS; /* of k of a stage: rows of a strand for an mma */
 constexpr int WARP_N = 16 * TILES, WIDTH = WARPS_N * WARP_N;
-constexpr int BLOCK_N = WIDTH - RUN; /* columns of D of a block */
+constexpr int BLOCK_N = STRANDS == 1 ? WIDTH : WIDTH - RUN; /* columns of D of a block */
 constexpr int THREADS = 32 * WARPS_K * WARPS_N;
 constexpr int EIGHTS = ROWS / 8;
 

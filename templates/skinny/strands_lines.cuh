@@ -31,7 +31,7 @@ template <> struct LinesOf<2> {
         const int line = unit / STRANDS * DEEP + lane / 16 * 8 + lane % 8;
         shift = by;
 #pragma unroll
-        for (int t = 0; t <= TILES; t++) {
+        for (int t = 0; t < TILES + (STRANDS > 1); t++) {
             int chunk = (warp * TILES + t) * 2 + lane % 16 / 8;
             if (t == TILES)
                 chunk = min(chunk, WIDTH / 8 - 1);
@@ -45,6 +45,12 @@ template <> struct LinesOf<2> {
         const int lane = (int)threadIdx.x % 32, from = (lane + 4 * shift) % 32;
         const bool later = lane / 4 < shift; /* the lane's columns are of the next eight */
         const unsigned(&now)[4] = loaded[tile], (&next)[4] = loaded[tile + 1];
+        if (STRANDS == 1) {
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                b[i] = now[i];
+            return;
+        }
         b[0] = __shfl_sync(0xffffffffu, later ? now[1] : now[0], from);
         b[1] = __shfl_sync(0xffffffffu, later ? next[0] : now[1], from);
         b[2] = __shfl_sync(0xffffffffu, later ? now[3] : now[2], from);

@@ -68,6 +68,8 @@ struct Rows {
                                 piece[i][1].x, piece[i][1].y, piece[i][1].z, piece[i][1].w};
         if constexpr (SIZE == 4)
             return gt_round_tf32(in[w]);
+        if constexpr (STRANDS == 1)
+            return in[w];
         const int first = w / STRANDS * 2 * STRANDS + w % STRANDS; /* of its two elements */
         return __byte_perm(in[first / 2], in[(first + STRANDS) / 2 % 8],
                            first % 2 ? 0x7632 : 0x5410);
