@@ -136,19 +136,24 @@ GT_DEVICE void multiply(Sum (&sum)[4], const unsigned (&b)[4], const unsigned (&
 GT_DEVICE void accumulate(const gt_args &args, const unsigned char *stage,
                           const unsigned char *rows, Accumulator &sum)
 {
-    const int warp = (int)threadIdx.x / 32;
+    constexpr int step = WARPS_K > STRANDS ? WARPS_K / STRANDS : 1; /* warps that share a strand */
+    const int warp = (int)threadIdx.x / 32, number = warp / WARPS_N;
 #pragma unroll 1
-    for (int unit = warp / WARPS_N; unit < UNITS; unit += WARPS_K) {
-        unsigned a[EIGHTS][2];
-        read_rows(rows, unit, a);
-        const Lines lines(stage, warp % WARPS_N, unit, shift_of(args, unit % STRANDS));
+    for (int strand = number % STRANDS; strand < STRANDS; strand += WARPS_K) {
+        Lines lines(warp % WARPS_N, strand, shift_of(args, strand));
+#pragma unroll 1
+        for (int group = number / STRANDS; group < GROUPS; group += step) {
+            unsigned a[EIGHTS][2];
+            read_rows(rows, group * STRANDS + strand, a);
+            lines.load(stage + group * DEEP * 128);
 #pragma unroll
-        for (int t = 0; t < TILES; t++) {
-            unsigned b[4];
-            lines.get(t, b);
+            for (int t = 0; t < TILES; t++) {
+                unsigned b[4];
+                lines.get(t, b);
 #pragma unroll
-            for (int x = 0; x < EIGHTS; x++)
-                multiply(sum[x][t], b, a[x]);
+                for (int x = 0; x < EIGHTS; x++)
+                    multiply(sum[x][t], b, a[x]);
+            }
         }
     }
 }
@@ -163,16 +168,17 @@ GT_DEVICE void sum_tiles(const gt_args &args, const gt_maps &maps, const Ring &r
                          Progress &progress, long long batch, long long first, long long last,
                          Accumulator &sum)
 {
-    Rows own;
+    Rows now, next; /* A's part of a tile, loaded two tiles ahead */
     for (long long tile = first; tile < last && tile < first + STAGES - 1; tile++)
         load_tile(args, maps, ring, (int)(progress.loaded++ % STAGES), tile, batch);
-    own.load(args, batch, first);
+    now.load(args, batch, first);
+    next.load(args, batch, first + 1);
 #pragma unroll 1
     for (long long tile = first; tile < last; tile++, progress.read++) {
         unsigned char *const rows = ring.rows + progress.read % 2 * ROWS_BYTES;
-        own.store(rows);
-        if (tile + 1 < last)
-            own.load(args, batch, tile + 1);
+        now.store(rows);
+        now = next;
+        next.load(args, batch, tile + 2);
         gt_sync(); /* A is there; all have read the tiles before this one */
         if (tile + STAGES - 1 < last)
             load_tile(args, maps, ring, (int)(progress.loaded++ % STAGES), tile + STAGES - 1, batch);
@@ -202,6 +208,43 @@ GT_DEVICE void gather(const Accumulator &sum, Sum *slices)
     gt_sync();
 }
 
+/* Adds the slices of all blocks of the cluster into D, in the order of finish: those of a block,
+ * then the blocks'; each block some rows, each thread four neighbours at a time. */
+GT_DEVICE void finish_together(const gt_args &args, long long batch, const Sum *slices)
+{
+    constexpr int across = BLOCK_N / 4;
+    const gt_typed_output output = gt_typed_output_of(args, batch);
+    const int exist = (int)min(args.m - block_row(args), (long long)ROWS);
+
+    gt_cluster_sync();
+#pragma unroll 1
+    for (int e = (int)(blockIdx.y * THREADS + threadIdx.x); e < exist * across;
+         e += SPLIT_K * THREADS) {
+        const int row = e / across, column = e % across * 4;
+        Sum total[4] = {};
+#pragma unroll 4
+        for (unsigned rank = 0; rank < (unsigned)SPLIT_K; rank++) {
+            Sum part[WARPS_K][4];
+#pragma unroll
+            for (int w = 0; w < WARPS_K; w++)
+                gt_cluster_load<4>(part[w], slices + (w * ROWS + row) * BLOCK_N + column, rank);
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                Sum block = 0;
+#pragma unroll
+                for (int w = 0; w < WARPS_K; w++)
+                    block += part[w][i];
+                total[i] += block;
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            gt_typed_output_store<1>(output, block_row(args) + row,
+                                     block_column(args) + column + i, &total[i]);
+    }
+    gt_cluster_sync(); /* nobody reads this block's shared memory any more */
+}
+
 GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
     GT_DYNAMIC_SHARED(unsigned char, shared);
@@ -222,7 +265,10 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         Accumulator sum = {};
         sum_tiles(args, maps, ring, progress, batch, first, last, sum);
         gather(sum, (Sum *)shared);
-        finish(args, batch, (Sum *)shared);
+        if (SPLIT_MODE == 2)
+            finish_together(args, batch, (Sum *)shared);
+        else
+            finish(args, batch, (Sum *)shared);
         gt_tma_fence(); /* the next tiles take the place of the sums */
         gt_sync();
     }

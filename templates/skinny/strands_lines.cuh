@@ -20,23 +20,31 @@ GT_DEVICE int place_of_chunk(int chunk, int strand, int line)
 template <int size> struct LinesOf;
 
 template <> struct LinesOf<2> {
-    unsigned loaded[TILES + 1][4]; /* as they lie there; of the last tile, what comes behind it */
+    static constexpr int LOADS = TILES + (STRANDS > 1);
+    int place[LOADS]; /* of what the lane names in the first group of lines */
     int shift;
+    unsigned loaded[LOADS][4]; /* tiles as they lie there; of the last, what comes behind the warp's */
 
-    /* The warp's columns: words of a tile are columns 0-7, 8-15 of lines 0-7, then of lines 8-15.
-     * Behind the stage's last columns, these again: no column of D depends on them. */
-    GT_DEVICE LinesOf(const unsigned char *stage, int warp, int unit, int by)
+    /* Behind the stage's last columns come these again: no column of D depends on them. */
+    GT_DEVICE LinesOf(int warp, int strand, int by)
     {
-        const int lane = (int)threadIdx.x % 32, strand = unit % STRANDS;
-        const int line = unit / STRANDS * DEEP + lane / 16 * 8 + lane % 8;
+        const int lane = (int)threadIdx.x % 32;
         shift = by;
 #pragma unroll
-        for (int t = 0; t < TILES + (STRANDS > 1); t++) {
+        for (int t = 0; t < LOADS; t++) {
             int chunk = (warp * TILES + t) * 2 + lane % 16 / 8;
             if (t == TILES)
                 chunk = min(chunk, WIDTH / 8 - 1);
-            ldmatrix_x4_trans(loaded[t], stage + place_of_chunk(chunk, strand, line));
+            place[t] = place_of_chunk(chunk, strand, lane / 16 * 8 + lane % 8);
         }
+    }
+
+    /* Words of a tile: columns 0-7, 8-15 of lines 0-7, then of lines 8-15. */
+    GT_DEVICE void load(const unsigned char *group)
+    {
+#pragma unroll
+        for (int t = 0; t < LOADS; t++)
+            ldmatrix_x4_trans(loaded[t], group + place[t]);
     }
 
     /* What an mma wants of a tile. */
@@ -44,7 +52,7 @@ template <> struct LinesOf<2> {
     {
         const int lane = (int)threadIdx.x % 32, from = (lane + 4 * shift) % 32;
         const bool later = lane / 4 < shift; /* the lane's columns are of the next eight */
-        const unsigned(&now)[4] = loaded[tile], (&next)[4] = loaded[tile + 1];
+        const unsigned(&now)[4] = loaded[tile], (&next)[4] = loaded[(tile + 1) % LOADS];
         if (STRANDS == 1) {
 #pragma unroll
             for (int i = 0; i < 4; i++)
@@ -59,20 +67,27 @@ template <> struct LinesOf<2> {
 };
 
 template <> struct LinesOf<4> {
+    int place[TILES * 2]; /* of the lane's word of every eight columns, first line */
     unsigned word[TILES][4];
 
-    GT_DEVICE LinesOf(const unsigned char *stage, int warp, int unit, int shift)
+    GT_DEVICE LinesOf(int warp, int strand, int shift)
     {
-        const int lane = (int)threadIdx.x % 32, strand = unit % STRANDS;
-        const int first = lane / 4 + shift, line = unit / STRANDS * DEEP + lane % 4 * 2;
+        const int lane = (int)threadIdx.x % 32, first = lane / 4 + shift;
 #pragma unroll
         for (int i = 0; i < TILES * 2; i++) {
             int chunk = warp * TILES * 4 + first / 4 + i * 2;
             if (i == TILES * 2 - 1) /* behind the stage's last columns there are none */
                 chunk = min(chunk, WIDTH / 4 - 1);
-            const int at = place_of_chunk(chunk, strand, line) + first % 4 * 4;
-            word[i / 2][i % 2] = *(const unsigned *)(stage + at);
-            word[i / 2][i % 2 + 2] = *(const unsigned *)(stage + (at ^ 16) + 128); /* next line */
+            place[i] = place_of_chunk(chunk, strand, lane % 4 * 2) + first % 4 * 4;
+        }
+    }
+
+    GT_DEVICE void load(const unsigned char *group)
+    {
+#pragma unroll
+        for (int i = 0; i < TILES * 2; i++) {
+            word[i / 2][i % 2] = *(const unsigned *)(group + place[i]);
+            word[i / 2][i % 2 + 2] = *(const unsigned *)(group + (place[i] ^ 16) + 128); /* next line */
         }
     }
 

@@ -15,16 +15,25 @@ GT_DEVICE int place_of_half(int row, int half)
     return row * 32 + ((half ^ row / 4) & 1) * 16;
 }
 
-/* RUN values along k, element by element; zeros beyond the `valid` that exist, which may be more. */
+/* RUN values along k, element by element; zeros beyond the `valid` that exist, which may be more. By
+ * words, each of which moves the others on: short code, because it is seldom run. */
 GT_DEVICE uint4 edge_of_rows(const GT_IN *from, long long step, long long valid)
 {
-    gt_run<GT_IN, RUN> run;
-    run.word = uint4();
+    gt_run<unsigned, 4> line = {};
+#pragma unroll 1
+    for (int w = 0; w < 4; w++) {
+        gt_run<GT_IN, 4 / SIZE> word;
+        word.word = 0;
 #pragma unroll
-    for (int i = 0; i < RUN; i++)
-        if (i < valid)
-            run.at[i] = from[i * step];
-    return run.word;
+        for (int i = 0; i < 4 / SIZE; i++, from += step)
+            if (w * (4 / SIZE) + i < valid)
+                word.at[i] = *from;
+#pragma unroll
+        for (int i = 0; i < 3; i++)
+            line.at[i] = line.at[i + 1];
+        line.at[3] = word.word;
+    }
+    return line.word;
 }
 
 /* What a thread has of A's part of a stage: pieces of 32 bytes along k. */
