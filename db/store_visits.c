@@ -61,8 +61,7 @@ static int put(struct gt_store *store, const struct gt_trial_key *key, const str
     sqlite3_bind_int64(s, 15, gt_store_now());
     code = gt_store_run(store, s, "write a visit", err);
     sqlite3_finalize(s);
-    return code ? code
-                : put_improvements(store, sqlite3_last_insert_rowid(store->db), visit, err);
+    return code ? code : put_improvements(store, sqlite3_last_insert_rowid(store->db), visit, err);
 }
 
 int gt_store_put_visit(struct gt_store *store, const struct gt_trial_key *key,
@@ -159,9 +158,9 @@ int gt_store_visits(struct gt_store *store, const struct gt_row_filter *filter,
         struct gt_visit found;
 
         read_visit(s, &found);
-        code = read_improvements(store, sqlite3_column_int64(s, 0),
-                                 (size_t)sqlite3_column_int64(s, 16), &list, &found.improvements,
-                                 err);
+        code =
+            read_improvements(store, sqlite3_column_int64(s, 0),
+                              (size_t)sqlite3_column_int64(s, 16), &list, &found.improvements, err);
         found.improvement = list;
         if (!code)
             code = visit(context, &found, err);

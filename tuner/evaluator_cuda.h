@@ -35,6 +35,7 @@ struct gt_cuda {
     struct gt_gpu_client gpu;
     struct gt_entry_list compiling, ready, done;
     struct gt_entry *running;    /* what the GPU worker is at; NULL: nothing */
+    struct gt_entry *announced;  /* its attempt is durable: sent as soon as the worker is free */
     struct gt_entry *unrecorded; /* in `done`: was on the GPU, nobody knows its trial yet */
     uint64_t tickets;
     size_t capacity;
@@ -77,6 +78,7 @@ int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *can
                   struct gt_err *err);
 int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
                      struct gt_err *err);
+int gt_cuda_move(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err);
 int gt_cuda_calibrate(struct gt_evaluator *evaluator, bool only_copy,
                       struct gt_calibration *calibration, struct gt_err *err);
 int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err *err);
