@@ -3,10 +3,10 @@
 
 #include <math.h>
 
-#define KEEP   0.95 /* of the past's weight with each point: about the last 20 count */
-#define TRUST  8    /* points that a likelihood is made of, at most: errors come in groups */
-#define LEAST  0.05 /* share of any expert: it may be right later on */
-#define EXACT  1e-7 /* no error is less than the noise of timing, squared: 0.03 % */
+#define KEEP  0.95 /* of the past's weight with each point: about the last 20 count */
+#define TRUST 8    /* points that a likelihood is made of, at most: errors come in groups */
+#define LEAST 0.05 /* share of any expert: it may be right later on */
+#define EXACT 1e-7 /* no error is less than the noise of timing, squared: 0.03 % */
 
 void gt_experts_init(struct gt_experts *experts)
 {

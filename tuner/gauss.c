@@ -51,8 +51,8 @@ static float worth(const struct gt_gauss *gauss, size_t point)
 int gt_gauss_init(struct gt_gauss *gauss, const struct gt_strategy *strategy,
                   const struct gt_hints *hints, double room, struct gt_err *err)
 {
-    *gauss = (struct gt_gauss){
-        .strategy = strategy, .hints = hints, .fit_best = SIZE_MAX, .room = room};
+    *gauss =
+        (struct gt_gauss){.strategy = strategy, .hints = hints, .fit_best = SIZE_MAX, .room = room};
     return gt_surrogate_new(&gauss->surrogate, strategy->space, hints->count, hint_of, gauss, err);
 }
 
@@ -106,14 +106,13 @@ void gt_gauss_fit(struct gt_gauss *gauss, const struct gt_leaders *leaders,
     gt_surrogate_fit(gauss->surrogate, pool->point, pool->count, seen, y, count, learn);
     if (learn)
         gauss->learn_at = told + 1 + told / LEARN_GROWTH;
-    gauss->fit_at =
-        told + (told < LEARN_GROWTH * FIT_EVERY ? 1 + told / LEARN_GROWTH : FIT_EVERY);
+    gauss->fit_at = told + (told < LEARN_GROWTH * FIT_EVERY ? 1 + told / LEARN_GROWTH : FIT_EVERY);
     gauss->fit_best = gauss->strategy->best;
 }
 
-struct gt_outlook gt_gauss_outlook(struct gt_gauss *gauss, double bold)
+struct gt_outlook gt_gauss_outlook(struct gt_gauss *gauss)
 {
-    struct gt_outlook outlook = {.bold = bold};
+    struct gt_outlook outlook = {.unit = gauss->room};
 
     outlook.best = (double)worth(gauss, gauss->strategy->best);
     gt_surrogate_predict(gauss->surrogate, &outlook.mean, &outlook.sd);

@@ -38,9 +38,9 @@ bool gt_gauss_is_fitted(const struct gt_gauss *gauss);
 void gt_gauss_fit(struct gt_gauss *gauss, const struct gt_leaders *leaders,
                   const struct gt_pool *pool);
 
-/* Of the pool it was fitted with; valid until something is told or given out.  A mean as a share of
- * the best time, where it is small, is `room` times as much. */
-struct gt_outlook gt_gauss_outlook(struct gt_gauss *gauss, double bold);
+/* Of the pool it was fitted with; valid until something is told or given out.  How bold to be and
+ * how far to trust it is left to the caller. */
+struct gt_outlook gt_gauss_outlook(struct gt_gauss *gauss);
 
 /* Any point: the mean on the scale of the outlook; the logarithm of the time it stands for. */
 float gt_gauss_mean(struct gt_gauss *gauss, size_t point);

@@ -210,31 +210,29 @@ static void note(struct gt_strategy *strategy, size_t point)
     gt_experts_note(&a->experts, point, gt_gauss_expect(&a->gauss, point), mean);
 }
 
-static struct gt_outlook trees_outlook(const struct gt_strategy *strategy)
-{
-    const struct automatic *a = strategy->state;
-
-    return (struct gt_outlook){a->grove.mean, a->grove.sd,
-                               log((double)strategy->known[strategy->best]), 1, TREES_DOUBT};
-}
-
-/* The candidate that promises most in the eyes of the expert whose turn it is, or SIZE_MAX where
- * none is NEW.  How calm it is is the Gaussian process's to say. */
-static size_t promising(struct gt_strategy *strategy, size_t expert)
+/* The candidate that promises most, or SIZE_MAX where none is NEW. */
+static size_t promising(struct gt_strategy *strategy)
 {
     struct automatic *a = strategy->state;
-    struct gt_outlook gauss = gt_gauss_outlook(&a->gauss, strategy->option[BOLD]);
-    struct gt_outlook trees = trees_outlook(strategy);
-    double gain = 0, other;
-    size_t at = gt_promising(strategy, &a->pool, &a->costs, &gauss, &gain);
+    const double *share = a->experts.share;
+    double models = share[GT_EXPERT_GAUSS] + share[GT_EXPERT_TREES], hope;
+    struct gt_outlook outlook[] = {
+        gt_gauss_outlook(&a->gauss),
+        {a->grove.mean, a->grove.sd, log((double)strategy->known[strategy->best]), .unit = 1},
+    };
+    size_t at;
 
+    outlook[0].bold = strategy->option[BOLD];
+    outlook[0].trust = share[GT_EXPERT_GAUSS] / models;
+    outlook[1].bold = 1;
+    outlook[1].doubt = TREES_DOUBT;
+    outlook[1].trust = share[GT_EXPERT_TREES] / models;
+    at = gt_promising(strategy, &a->pool, &a->costs, outlook, 2, &hope);
     if (at == SIZE_MAX)
         return SIZE_MAX;
-    a->calm = gain * a->gauss.room < strategy->option[GAIN] ? a->calm + 1 : 0;
-    if (expert == GT_EXPERT_TREES)
-        at = gt_promising(strategy, &a->pool, &a->costs, &trees, &other);
+    a->calm = hope < strategy->option[GAIN] ? a->calm + 1 : 0;
     note(strategy, a->pool.point[at]);
-    gt_gauss_take_off(&a->gauss, &a->pool, at, gauss.mean[at]);
+    gt_gauss_take_off(&a->gauss, &a->pool, at, outlook[0].mean[at]);
     return a->pool.point[at];
 }
 
@@ -266,23 +264,23 @@ static size_t walk(struct gt_strategy *strategy)
     return point;
 }
 
-/* A point of the expert's whose turn it is. */
+/* A walker's point where the models are to be passed by this time, else what they promise. */
 static size_t ask(struct gt_strategy *strategy)
 {
     struct automatic *a = strategy->state;
-    size_t expert = gt_experts_turn(&a->experts), point = SIZE_MAX;
+    size_t point = SIZE_MAX;
 
     if (gt_gauss_is_stale(&a->gauss, &a->leaders))
         fit(strategy);
-    if (expert == GT_EXPERT_NOBODY &&
+    if (gt_experts_turn(&a->experts) == GT_EXPERT_NOBODY &&
         gt_walkers_next(strategy, &a->walkers, &point) == GT_NEXT_POINT) {
         note(strategy, point);
         return point;
     }
-    point = promising(strategy, expert);
+    point = promising(strategy);
     if (point == SIZE_MAX) { /* the pool is empty */
         fit(strategy);
-        point = promising(strategy, expert);
+        point = promising(strategy);
     }
     return point == SIZE_MAX ? gt_strategy_draw(strategy) : point;
 }

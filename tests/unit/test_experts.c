@@ -5,7 +5,8 @@
 
 #define MOST 5.0 /* logarithm beyond which it does not matter how slow */
 
-/* Tells `count` points: the models are off by so much, one up, one down, what is told varies by 1. */
+/* Tells `count` points: the models are off by so much, one up, one down, what is told varies by 1.
+ */
 static void tell(struct gt_experts *experts, int count, double gauss, double trees)
 {
     for (int i = 0; i < count; i++) {
@@ -48,7 +49,7 @@ static void test_turns_follow_what_holds(void **state)
     count_turns(&experts, turns);
     assert_in_range(turns[GT_EXPERT_GAUSS], 85, 92);
     assert_in_range(turns[GT_EXPERT_TREES], 4, 6); /* never without a chance */
-    tell(&experts, 100, 0.5, 0.02); /* things have changed */
+    tell(&experts, 100, 0.5, 0.02);                /* things have changed */
     count_turns(&experts, turns);
     assert_in_range(turns[GT_EXPERT_TREES], 85, 92);
     tell(&experts, 100, 3, 4); /* worse than what is usual */
