@@ -71,38 +71,73 @@ static const char calibration_sql[] =
     " ON CONFLICT (device, figure) DO UPDATE SET value = excluded.value, at = excluded.at"
     " WHERE excluded.at > calibration.at;";
 
+static const char comparisons_sql[] =
+    "INSERT INTO main.comparison (device, toolchain, kernel, problem, point, warm_l2, us, lo_us,"
+    " hi_us, err_u, baseline_us, copy_gbps, at) SELECT " OURS ", point, warm_l2, us, lo_us, hi_us,"
+    " err_u, baseline_us, copy_gbps, at FROM other.comparison AS t WHERE true"
+    " ON CONFLICT (device, toolchain, kernel, problem, warm_l2, point) DO UPDATE SET"
+    " us = excluded.us, lo_us = excluded.lo_us, hi_us = excluded.hi_us, err_u = excluded.err_u,"
+    " baseline_us = excluded.baseline_us, copy_gbps = excluded.copy_gbps, at = excluded.at"
+    " WHERE excluded.at > comparison.at;";
+
+/* A visit is known by its problem and its end, so that none comes twice. */
+static const char visits_sql[] =
+    "INSERT OR IGNORE INTO main.visit (device, problem, warm_l2, sweep, kernels, strategy, seed,"
+    " known, trials, seconds, race_s, busy_s, us, baseline_us, at) SELECT " OURS_DEVICE
+    ", " OURS_PROBLEM ", warm_l2, " THE_MERGE ", kernels, strategy, seed, known, trials, seconds,"
+    " race_s, busy_s, us, baseline_us, at FROM other.visit AS t;"
+    "INSERT OR IGNORE INTO main.improvement (visit, place, trials, seconds, us) SELECT"
+    " (SELECT v.id FROM main.visit AS v WHERE (v.device, v.problem, v.warm_l2, v.at) ="
+    " (" OURS_DEVICE ", " OURS_PROBLEM ", t.warm_l2, t.at)), i.place, i.trials, i.seconds, i.us"
+    " FROM other.improvement AS i JOIN other.visit AS t ON t.id = i.visit;";
+
+/* Attaches a database under the name `other`. */
+static int attach_uri(struct gt_store *store, const char *uri, struct gt_err *err)
+{
+    sqlite3_stmt *statement;
+    int code = gt_store_prepare(store, &statement, "ATTACH ?1 AS other", err);
+
+    if (code)
+        return code;
+    gt_store_bind(statement, 1, uri);
+    code = gt_store_run(store, statement, "read the other database", err);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+/* The file itself or, of an older version, the copy in memory that was brought forward. */
+static int attach_store(struct gt_store *store, const struct gt_store *other, struct gt_err *err)
+{
+    char *uri;
+    int code;
+
+    if (other->forwarded) {
+        code = attach_uri(store, ":memory:", err);
+        return code ? code : gt_store_fill(store->db, "other", other->db, other->path, err);
+    }
+    uri = gt_store_uri(other->path, other->immutable ? "immutable=1" : "mode=ro");
+    code = uri ? attach_uri(store, uri, err) : gt_err_nomem(err);
+    free(uri);
+    return code;
+}
+
 /* The other database is opened by itself first: all checks of a database, and of an exported copy,
  * apply to it too. */
 static int attach(struct gt_store *store, const char *path, struct gt_err *err)
 {
     struct gt_store *other;
-    sqlite3_stmt *statement = NULL;
     struct stat ours, theirs;
-    char *uri;
     int code = gt_store_open(&other, path, GT_STORE_READ, err);
 
     if (code)
         return code;
     code = gt_store_check_digest(other, err);
-    uri = gt_store_uri(path, other->immutable ? "immutable=1" : "mode=ro");
-    gt_store_close(other);
-    if (!code && !uri)
-        code = gt_err_nomem(err);
-    if (code) {
-        free(uri);
-        return code;
-    }
-    if (stat(store->path, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
-        ours.st_ino == theirs.st_ino)
+    if (!code && stat(store->path, &ours) == 0 && stat(path, &theirs) == 0 &&
+        ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino)
         code = gt_err_set(err, GT_ERANGE, "%s: cannot be merged with itself", path);
     if (!code)
-        code = gt_store_prepare(store, &statement, "ATTACH ?1 AS other", err);
-    if (!code) {
-        gt_store_bind(statement, 1, uri);
-        code = gt_store_run(store, statement, "read the other database", err);
-    }
-    sqlite3_finalize(statement);
-    free(uri);
+        code = attach_store(store, other, err);
+    gt_store_close(other);
     return code;
 }
 
@@ -127,7 +162,11 @@ static int copy(struct gt_store *store, const char *path, int64_t *rows, struct 
     *rows = sqlite3_changes64(store->db);
     if (!code)
         code = gt_store_exec(store, rest_sql, err);
-    return code ? code : gt_store_exec(store, calibration_sql, err);
+    if (!code)
+        code = gt_store_exec(store, calibration_sql, err);
+    if (!code)
+        code = gt_store_exec(store, comparisons_sql, err);
+    return code ? code : gt_store_exec(store, visits_sql, err);
 }
 
 int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)
@@ -135,9 +174,8 @@ int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, stru
     int code = attach(store, path, err);
 
     *rows = 0;
-    if (code)
-        return code;
-    code = gt_store_begin(store, err);
+    if (!code)
+        code = gt_store_begin(store, err);
     if (!code)
         code = gt_store_finish(store, copy(store, path, rows, err), err);
     sqlite3_exec(store->db, "DETACH other", NULL, NULL, NULL);

@@ -92,7 +92,7 @@ int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migrat
 
     if (code || version == to)
         return code;
-    if (version > 0)
+    if (version > 0 && *sqlite3_db_filename(db, "main")) /* "": in memory */
         code = back_up(db, path, (int)version, err);
     /* A table that is made anew goes away for a moment, and what refers to it is left alone. */
     if (!code)
@@ -111,4 +111,17 @@ int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migrat
     if (!code)
         code = run(db, path, "PRAGMA foreign_keys=ON; PRAGMA legacy_alter_table=OFF", err);
     return code;
+}
+
+int gt_store_fill(sqlite3 *to, const char *schema, sqlite3 *from, const char *path,
+                  struct gt_err *err)
+{
+    sqlite3_backup *backup = sqlite3_backup_init(to, schema, from, "main");
+    int result = SQLITE_ERROR;
+
+    if (backup) {
+        sqlite3_backup_step(backup, -1);
+        result = sqlite3_backup_finish(backup);
+    }
+    return result == SQLITE_OK ? GT_OK : gt_store_fail(to, path, "read it into memory", err);
 }

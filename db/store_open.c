@@ -5,6 +5,7 @@
 #include "../src/err.h"
 #include "db/migrate_1_sql.h"
 #include "db/migrate_2_sql.h"
+#include "db/migrate_3_sql.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 
 /* Steps from older schemas. */
 static const struct gt_store_migration migration[] = {
-    {1, gt_migrate_1_sql}, {2, gt_migrate_2_sql}, {0, NULL}};
+    {1, gt_migrate_1_sql}, {2, gt_migrate_2_sql}, {3, gt_migrate_3_sql}, {0, NULL}};
 
 int64_t gt_store_now(void)
 {
@@ -104,20 +105,20 @@ static int set_up(struct gt_store *store, bool write, struct gt_err *err)
     return GT_OK;
 }
 
-/* Whose file it is.  *fresh: it is empty and may become ours. */
-static int check_identity(struct gt_store *store, bool write, bool *fresh, struct gt_err *err)
+/* Whose file it is.  *version: of its schema; *fresh: it is empty and may become ours. */
+static int check_identity(struct gt_store *store, int64_t *version, bool *fresh, struct gt_err *err)
 {
-    int64_t application, version, objects;
+    int64_t application, objects;
     int code = gt_store_integer(store->db, store->path, "PRAGMA application_id", &application, err);
 
     if (!code)
-        code = gt_store_integer(store->db, store->path, "PRAGMA user_version", &version, err);
+        code = gt_store_integer(store->db, store->path, "PRAGMA user_version", version, err);
     if (!code)
         code = gt_store_integer(store->db, store->path, "SELECT count(*) FROM sqlite_schema",
                                 &objects, err);
     if (code)
         return code;
-    *fresh = application == 0 && version == 0 && objects == 0;
+    *fresh = application == 0 && *version == 0 && objects == 0;
     if (*fresh)
         return GT_OK;
     if (application != GT_STORE_APPLICATION)
@@ -125,16 +126,11 @@ static int check_identity(struct gt_store *store, bool write, bool *fresh, struc
             err, GT_ESTALE,
             "%s is another program's database, not gemmtune's; name another with --db",
             store->path);
-    if (version > GT_STORE_VERSION)
+    if (*version > GT_STORE_VERSION)
         return gt_err_set(err, GT_ESTALE,
                           "%s was written by a newer gemmtune (schema version %lld, this program "
                           "knows %d); update gemmtune or name another database with --db",
-                          store->path, (long long)version, GT_STORE_VERSION);
-    if (version < GT_STORE_VERSION && !write)
-        return gt_err_set(err, GT_ESTALE,
-                          "%s was written by an older gemmtune (schema version %lld); tune into it "
-                          "once to bring it forward",
-                          store->path, (long long)version);
+                          store->path, (long long)*version, GT_STORE_VERSION);
     return GT_OK;
 }
 
@@ -243,17 +239,43 @@ static int drop_digest(struct gt_store *store, struct gt_err *err)
     return code ? code : gt_store_finish(store, gt_store_exec(store, "DELETE FROM meta", err), err);
 }
 
+/* An older database, which a reader must not change: it gets a copy in memory, and that is brought
+ * forward. */
+static int read_forwarded(struct gt_store *store, struct gt_err *err)
+{
+    sqlite3 *file = store->db;
+    int code = GT_OK;
+
+    store->db = NULL;
+    if (sqlite3_open_v2(":memory:", &store->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK)
+        code = gt_err_nomem(err);
+    if (!code)
+        code = gt_store_fill(store->db, "main", file, store->path, err);
+    sqlite3_close_v2(file);
+    if (!code)
+        code = set_up(store, false, err);
+    if (!code)
+        code = gt_store_migrate(store->db, store->path, migration, GT_STORE_VERSION, err);
+    store->forwarded = !code;
+    return code;
+}
+
 /* What follows once the file is open. */
 static int check_and_prepare(struct gt_store *store, bool write, struct gt_err *err)
 {
+    int64_t version = 0;
     bool fresh = false;
-    int code = check_identity(store, write, &fresh, err);
+    int code = check_identity(store, &version, &fresh, err);
 
     if (!code && fresh && !write)
         code =
             gt_err_set(err, GT_ESTALE, "%s is empty: nothing was tuned into it yet", store->path);
     if (!code && !fresh)
         code = check_soundness(store, err);
+    if (!code && !write && version < GT_STORE_VERSION)
+        code = read_forwarded(store, err);
     if (!code && write)
         code = set_up(store, true, err);
     if (!code && write)

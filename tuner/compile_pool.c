@@ -6,16 +6,15 @@
 
 #include "compile_job.h"
 #include "compile_slot.h"
+#include "processors.h"
 
 #include "../src/cache.h"
 #include "../src/err.h"
 
-#include <sched.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MAX_JOBS       256
 #define MAX_BAD_STARTS 3 /* in a row, then the pool gives up */
@@ -41,6 +40,7 @@ struct gt_compile_pool {
     } worker[MAX_JOBS];
     int workers, nvrtc, bad_starts;
     struct gt_job *queue, **queue_end;
+    size_t queued;
     struct answer *answer, **answer_end;
     void *failures; /* tsearch tree of struct failure */
     size_t pending;
@@ -142,6 +142,7 @@ static bool try_again(struct gt_compile_pool *pool, struct gt_job *job,
     if (!pool->queue)
         pool->queue_end = &job->next;
     pool->queue = job;
+    pool->queued++;
     return true;
 }
 
@@ -190,6 +191,7 @@ static int feed(struct gt_compile_pool *pool, struct worker *worker, struct gt_e
     if (worker->slot.state == GT_SLOT_EMPTY)
         return gt_slot_start(&worker->slot, &pool->options, err);
     pool->queue = job->next;
+    pool->queued--;
     if (!pool->queue)
         pool->queue_end = &pool->queue;
     job->next = NULL;
@@ -294,6 +296,7 @@ int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
     }
     *pool->queue_end = job;
     pool->queue_end = &job->next;
+    pool->queued++;
     return pump(pool, err);
 }
 
@@ -371,6 +374,11 @@ size_t gt_compile_pool_pending(const struct gt_compile_pool *pool)
     return pool->pending;
 }
 
+size_t gt_compile_pool_queued(const struct gt_compile_pool *pool)
+{
+    return pool->queued;
+}
+
 void gt_compile_pool_drop(struct gt_compile_pool *pool)
 {
     struct gt_compiled ignored;
@@ -382,6 +390,7 @@ void gt_compile_pool_drop(struct gt_compile_pool *pool)
         gt_job_free(job);
     }
     pool->queue_end = &pool->queue;
+    pool->queued = 0;
     while (pop_answer(pool, &ignored))
         continue;
 }
@@ -405,18 +414,6 @@ static int wait_first(struct gt_compile_pool *pool, struct gt_err *err)
     return rc;
 }
 
-/* Processors that this process may run on: a container or taskset may leave fewer than there are.
- */
-static int processors(void)
-{
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    cpu_set_t allowed;
-
-    if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0)
-        return CPU_COUNT(&allowed);
-    return online > 0 ? (int)online : 1;
-}
-
 int gt_compile_pool_open(struct gt_compile_pool **out,
                          const struct gt_compile_pool_options *options, struct gt_err *err)
 {
@@ -426,7 +423,7 @@ int gt_compile_pool_open(struct gt_compile_pool **out,
     if (!pool)
         return gt_err_nomem(err);
     pool->options = *options;
-    pool->workers = options->jobs > 0 ? options->jobs : processors();
+    pool->workers = options->jobs > 0 ? options->jobs : gt_processors();
     if (pool->workers > MAX_JOBS)
         pool->workers = MAX_JOBS;
     if (pool->options.memory <= 0)

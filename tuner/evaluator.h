@@ -21,9 +21,13 @@ struct gt_recording; /* recording.h */
 struct gt_evaluator_events {
     void *context;
     /* About to launch the candidate of this id for the first time: the attempt must be durable when
-     * this returns.  Not called while the trial of an earlier one is to be collected, so that at
-     * most one attempt is open.  A non-zero return stops the sweep. */
+     * this returns.  Called while the one before is on the device, but not while the trial of one
+     * before that is to be collected, so that at most two attempts are open.  A non-zero return
+     * stops the sweep. */
     int (*launching)(void *context, uint64_t id, struct gt_err *err);
+    /* Whether an earlier attempt of this candidate never ended: no other one is open beside its
+     * next. NULL: none is. */
+    bool (*in_doubt)(void *context, uint64_t id);
     /* For the log: a worker died, was respawned, the device is back... */
     void (*notice)(void *context, const char *sentence);
 };
@@ -62,6 +66,9 @@ struct gt_evaluator_ops {
                  const struct gt_problem *problem, struct gt_err *err);
     /* How many more candidates may be submitted now. */
     size_t (*room)(struct gt_evaluator *evaluator);
+    /* Whether the device will have to wait for a compiler; NULL: it never does.  One candidate more
+     * than there is room for is welcome then, if its cubin is at hand. */
+    bool (*hungry)(const struct gt_evaluator *evaluator);
     /* Proves and races (cuda) or estimates (predict); id comes back from collect. */
     int (*submit)(struct gt_evaluator *evaluator, uint64_t id, const struct gt_candidate *candidate,
                   struct gt_err *err);
@@ -83,6 +90,11 @@ struct gt_evaluator_ops {
     /* Best cuBLASLt answer; GT_ENOLIB / GT_ENOTFOUND: there is none, go on. */
     int (*baseline)(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
                     struct gt_err *err);
+    /* What memory alone takes for the problem; NULL where nothing is measured. */
+    int (*move)(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err);
+    /* Lets the GPU worker go: the next problem is opened by a new process, in new memory.  NULL
+     * where nothing is measured. */
+    int (*renew)(struct gt_evaluator *evaluator, struct gt_err *err);
     /* Reference kernel's time, for drift; NULL where nothing is measured. */
     int (*reference)(struct gt_evaluator *evaluator, double *us, struct gt_err *err);
     /* What the device reaches, or only its copy; not while a problem is open.  NULL where nothing

@@ -35,6 +35,7 @@ struct gt_cuda {
     struct gt_gpu_client gpu;
     struct gt_entry_list compiling, ready, done;
     struct gt_entry *running;    /* what the GPU worker is at; NULL: nothing */
+    struct gt_entry *announced;  /* its attempt is durable: sent as soon as the worker is free */
     struct gt_entry *unrecorded; /* in `done`: was on the GPU, nobody knows its trial yet */
     uint64_t tickets;
     size_t capacity;
@@ -50,8 +51,11 @@ double gt_cuda_launch_s(const struct gt_cuda *cuda);
 /* Hands the entry to the compile pool; it belongs in a list before the next pump. */
 int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err);
 
-/* Waits for the compiled entry, which is in no list afterwards. */
+/* Waits for an entry of the list `compiling`: after GT_OK it is in no list. */
 int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err);
+
+/* Takes the entry out of whatever list it is in, if any: it is the caller's. */
+void gt_cuda_take_back(struct gt_cuda *cuda, const struct gt_entry *entry);
 
 /* Waits for the candidate on the GPU, which is done then. */
 int gt_cuda_settle(struct gt_cuda *cuda, struct gt_err *err);
@@ -74,6 +78,7 @@ int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *can
                   struct gt_err *err);
 int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
                      struct gt_err *err);
+int gt_cuda_move(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err);
 int gt_cuda_calibrate(struct gt_evaluator *evaluator, bool only_copy,
                       struct gt_calibration *calibration, struct gt_err *err);
 int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err *err);

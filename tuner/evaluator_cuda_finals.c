@@ -1,5 +1,6 @@
 /* evaluator_cuda_finals.c - the blocking requests of the cuda evaluator: sampling one candidate,
- * the final among several, the cuBLASLt baseline, the reference kernel, what the device reaches.
+ * the final among several, the cuBLASLt baseline, what memory alone takes, the reference kernel,
+ * what the device reaches.
  *
  * A final that fails or kills the worker names no culprit: its candidates are then sampled one by
  * one, those that fail are out, and the final is held again.  If that does not help either, the
@@ -18,6 +19,7 @@
 #define BASELINE_S   120 /* cuBLASLt is loaded and asked for its answers */
 #define BASELINE_RUN 512 /* launches: up to 32 answers, 16 samples each */
 #define REFERENCE_S  30
+#define MOVE_S       60 /* of which most is compiling */
 #define PROOF_RUNS   24
 
 /* A worker is there, idle, with the problem open. */
@@ -40,15 +42,25 @@ static int call(struct gt_cuda *cuda, double deadline_s, struct gt_gpu_reply *re
     return rc;
 }
 
-/* Makes sure that the candidate's image is in the cache: entry->compiled tells. */
-static int image_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
-                    struct gt_entry *entry, struct gt_err *err)
+/* Makes sure that the candidates' images are in the cache, those that are not compiled side by
+ * side: entry->compiled tells. */
+static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
+                     struct gt_entry *entry, size_t count, struct gt_err *err)
 {
-    int rc;
+    size_t asked;
+    int rc = GT_OK;
 
-    *entry = (struct gt_entry){.candidate = *candidate};
-    rc = gt_cuda_compile(cuda, entry, err);
-    return rc ? rc : gt_cuda_wait_compiled(cuda, entry, err);
+    for (asked = 0; asked < count && !rc; asked++) {
+        entry[asked] = (struct gt_entry){.candidate = candidate[asked]};
+        rc = gt_cuda_compile(cuda, &entry[asked], err);
+        if (!rc)
+            gt_entries_push(&cuda->compiling, &entry[asked]);
+    }
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = gt_cuda_wait_compiled(cuda, &entry[i], err);
+    for (size_t i = 0; i < asked && rc; i++)
+        gt_cuda_take_back(cuda, &entry[i]);
+    return rc;
 }
 
 /* Samples an entry whose image is there: a loss or refusal is its trial's status. */
@@ -82,7 +94,7 @@ int gt_cuda_sample(struct gt_evaluator *evaluator, const struct gt_candidate *ca
 {
     struct gt_cuda *cuda = evaluator->state;
     struct gt_entry entry;
-    int rc = image_of(cuda, candidate, &entry, err);
+    int rc = images_of(cuda, candidate, &entry, 1, err);
 
     if (rc)
         return rc;
@@ -250,9 +262,9 @@ int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *can
     if (!baseline)
         baseline = &ignored;
     *baseline = (struct gt_trial){0};
+    rc = images_of(cuda, candidate, entry, count, err);
     for (i = 0; !rc && i < count; i++) {
-        rc = image_of(cuda, &candidate[i], &entry[i], err);
-        if (!rc && entry[i].compiled.status != GT_STATUS_OK)
+        if (entry[i].compiled.status != GT_STATUS_OK)
             gt_cuda_finish_with(&entry[i], entry[i].compiled.status, entry[i].compiled.detail);
     }
     if (!rc)
@@ -284,6 +296,28 @@ int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err 
     }
     return gt_err_set(err, GT_ELOST, "the reference kernel failed %d times, the last: %s",
                       MAX_TRIES, reply.lost ? reply.how : reply.sentence);
+}
+
+int gt_cuda_move(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_gpu_reply reply;
+    int rc = prepare(cuda, err);
+
+    if (rc)
+        return rc;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_MOVE);
+    rc = call(cuda, MOVE_S + BASELINE_RUN * gt_cuda_launch_s(cuda), &reply, err);
+    gt_cuda_update_stats(evaluator);
+    if (rc)
+        return rc;
+    if (reply.lost)
+        return gt_err_set(err, GT_ELOST, "what memory alone takes: %s", reply.how);
+    if (reply.code)
+        return gt_err_set(err, reply.code, "%s", reply.sentence);
+    gt_wire_get_struct(&reply.in, move, sizeof(*move));
+    move->form[sizeof(move->form) - 1] = '\0';
+    return gt_wire_finish(&reply.in, err);
 }
 
 int gt_cuda_calibrate(struct gt_evaluator *evaluator, bool only_copy,

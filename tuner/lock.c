@@ -1,4 +1,7 @@
-/* lock.c - the advisory lock per GPU. */
+/* lock.c - the advisory lock per GPU: an empty file that everybody may open and nobody writes to.
+ *
+ * The folder is everybody's, so what lies under the file's name may be anything: it is opened for
+ * reading only, never followed, and refused unless it is a file with no other name. */
 #include "lock.h"
 
 #include "../src/err.h"
@@ -6,47 +9,86 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
-/* $XDG_RUNTIME_DIR/gemmtune where there is such a folder, else /tmp/gemmtune-<uid>. */
-static void lock_path(char *path, size_t size)
-{
-    const char *runtime = getenv("XDG_RUNTIME_DIR");
+#define TRIES   20       /* to open a file that another process is just making or removing */
+#define WAIT_NS 10000000 /* between them */
 
-    if (runtime && runtime[0] == '/' && !access(runtime, W_OK | X_OK))
-        snprintf(path, size, "%s/gemmtune", runtime);
-    else
-        snprintf(path, size, "/tmp/gemmtune-%lu", (unsigned long)geteuid());
-}
-
-/* Makes the folder and makes sure that nobody else prepared it for us: /tmp is everybody's. */
-static int lock_folder(char *path, size_t size, struct gt_err *err)
+/* Decided by what the machine is like and not by what this user may do there: root, who may write
+ * anywhere, must come to the same place. */
+static bool is_everybodys(const char *folder)
 {
     struct stat st;
 
-    lock_path(path, size);
-    if (mkdir(path, 0700) && errno != EEXIST)
-        return gt_err_set(err, GT_EIO, "%s: cannot make the folder of GPU locks: %s", path,
-                          strerror(errno));
-    if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-        (st.st_mode & 0077) != 0)
-        return gt_err_set(err, GT_EIO,
-                          "%s: the folder of GPU locks must be a folder of yours with mode 0700",
-                          path);
-    return GT_OK;
+    return !lstat(folder, &st) && S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX) &&
+           (st.st_mode & S_IWOTH);
+}
+
+static const char *lock_folder(void)
+{
+    const char *own = getenv("GEMMTUNE_LOCKS");
+
+    if (own && *own)
+        return own;
+    return is_everybodys("/run/lock") ? "/run/lock" : "/tmp";
+}
+
+/* The file, made if it is not there; -1 and errno.  An existing one is not opened with O_CREAT,
+ * which systems forbid for other people's files in such folders. */
+static int open_or_make(const char *path)
+{
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    const struct timespec wait = {.tv_nsec = WAIT_NS};
+    int fd = -1;
+
+    for (int i = 0; fd < 0 && i < TRIES; i++) {
+        if (i)
+            nanosleep(&wait, NULL);
+        fd = open(path, flags);
+        if (fd >= 0 || (errno != ENOENT && errno != EACCES))
+            break;
+        fd = open(path, flags | O_CREAT | O_EXCL, 0444);
+        if (fd >= 0)
+            fchmod(fd, 0444); /* whatever the umask */
+        else if (errno != EEXIST)
+            break;
+    }
+    return fd;
+}
+
+/* The process that holds a lock on the file, as the system lists locks; 0: it does not tell. */
+static long holder_of(const struct stat *file)
+{
+    FILE *locks = fopen("/proc/locks", "re");
+    char line[256];
+    long found = 0;
+
+    while (locks && !found && fgets(line, sizeof(line), locks)) {
+        unsigned major, minor;
+        unsigned long long inode;
+        long pid;
+
+        if (sscanf(line, "%*s FLOCK %*s WRITE %ld %x:%x:%llu", &pid, &major, &minor, &inode) == 4 &&
+            makedev(major, minor) == file->st_dev && inode == file->st_ino)
+            found = pid;
+    }
+    if (locks)
+        fclose(locks);
+    return found;
 }
 
 /* The sentence for a lock that somebody holds. */
-static int busy(int fd, const char *uuid, struct gt_err *err)
+static int busy(const struct stat *file, const char *uuid, struct gt_err *err)
 {
-    char text[32] = "";
-    const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-    const long pid = n > 0 ? strtol(text, NULL, 10) : 0;
+    const long pid = holder_of(file);
 
     if (pid > 0)
         return gt_err_set(err, GT_EBUSY, "GPU %s is in use by another tuner, process %ld", uuid,
@@ -54,33 +96,48 @@ static int busy(int fd, const char *uuid, struct gt_err *err)
     return gt_err_set(err, GT_EBUSY, "GPU %s is in use by another tuner", uuid);
 }
 
-int gt_lock_take(int *out, const char *uuid, struct gt_err *err)
+/* Opens and locks the file of that path; *stale: it was removed meanwhile, so that the lock keeps
+ * nobody away. */
+static int lock_file(int *out, const char *path, const char *uuid, bool *stale, struct gt_err *err)
 {
-    char folder[PATH_MAX - 128], path[PATH_MAX];
-    int fd, length, rc = lock_folder(folder, sizeof(folder), err);
+    struct stat st, now;
+    int fd = open_or_make(path), rc = GT_OK;
 
-    if (rc)
-        return rc;
-    if (!uuid[0] || strlen(uuid) > 64 || strchr(uuid, '/'))
-        return gt_err_set(err, GT_ERANGE, "'%.64s' cannot be the UUID of a GPU", uuid);
-    snprintf(path, sizeof(path), "%s/%s.lock", folder, uuid);
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    *stale = false;
     if (fd < 0)
-        return gt_err_set(err, GT_EIO, "%s: cannot open: %s", path, strerror(errno));
-    if (flock(fd, LOCK_EX | LOCK_NB)) {
+        return gt_err_set(err, GT_EIO, "%s: cannot open the lock of a GPU: %s", path,
+                          strerror(errno));
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink > 1)
+        rc = gt_err_set(err, GT_EIO, "%s: stands in the place of the lock of a GPU and is not one",
+                        path);
+    else if (flock(fd, LOCK_EX | LOCK_NB))
         rc = errno == EWOULDBLOCK
-                 ? busy(fd, uuid, err)
+                 ? busy(&st, uuid, err)
                  : gt_err_set(err, GT_EIO, "%s: cannot lock: %s", path, strerror(errno));
-        goto out;
-    }
-    length = snprintf(folder, sizeof(folder), "%ld\n", (long)getpid());
-    if (ftruncate(fd, 0) || pwrite(fd, folder, (size_t)length, 0) != length)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
-out:
-    if (rc)
+    else
+        *stale = lstat(path, &now) || now.st_ino != st.st_ino || now.st_dev != st.st_dev;
+    if (rc || *stale)
         close(fd);
     else
         *out = fd;
+    return rc;
+}
+
+int gt_lock_take(int *fd, const char *uuid, struct gt_err *err)
+{
+    char path[PATH_MAX];
+    bool stale = true;
+    int rc = GT_OK;
+
+    if (!uuid[0] || strlen(uuid) > 64 || strchr(uuid, '/'))
+        return gt_err_set(err, GT_ERANGE, "'%.64s' cannot be the UUID of a GPU", uuid);
+    if (snprintf(path, sizeof(path), "%s/gemmtune-%s.lock", lock_folder(), uuid) >=
+        (int)sizeof(path))
+        return gt_err_set(err, GT_EIO, "%.200s...: path too long", path);
+    for (int i = 0; !rc && stale && i < TRIES; i++)
+        rc = lock_file(fd, path, uuid, &stale, err);
+    if (!rc && stale)
+        rc = gt_err_set(err, GT_EIO, "%s: disappears each time it is locked", path);
     return rc;
 }
 

@@ -84,6 +84,13 @@ static int on_launching(void *context, uint64_t id, struct gt_err *err)
     return rc;
 }
 
+static bool on_in_doubt(void *context, uint64_t id)
+{
+    const struct gt_flight *flight = find_flight(context, id);
+
+    return flight && flight->what.attempts > 0;
+}
+
 static void on_notice(void *context, const char *sentence)
 {
     gt_sweep_note(context, sentence);
@@ -201,6 +208,26 @@ static int submit_all(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
+/* A device that would wait for the compilers gets what can be had without them, where the clock is
+ * what ends the race: one to work at and one to follow. */
+static int submit_spare(struct gt_race *race, struct gt_err *err)
+{
+    const struct gt_evaluator *evaluator = race->evaluator;
+    const struct gt_budget *budget = &race->options->budget;
+    struct gt_lane *lane;
+    struct gt_retry what;
+    int rc = GT_OK;
+
+    for (int i = 0; !rc && i < 2; i++) {
+        if (!evaluator->ops->hungry || !evaluator->ops->hungry(evaluator) || is_late(race) ||
+            !(budget->seconds > 0) || budget->patience || trials_spent(race) ||
+            !gt_sweep_spare(race, &lane, &what))
+            break;
+        rc = submit(race, lane, what, err);
+    }
+    return rc;
+}
+
 /* A finished trial: recorded, or put back if its status may change at another try. */
 static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *trial,
                   struct gt_err *err)
@@ -247,6 +274,8 @@ static int run_race(struct gt_race *race, struct gt_err *err)
         }
         if (!stopping)
             rc = submit_all(race, err);
+        if (!rc && !stopping)
+            rc = submit_spare(race, err);
         if (rc || !race->flights || !left)
             break;
         got = collect(race, &id, &trial, err);
@@ -308,6 +337,7 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     if (!rc)
         rc = run_race(race, err);
     race->end_s = gt_evaluator_now(evaluator);
+    race->busy_s = evaluator->stats.busy_s;
     if (!rc)
         rc = gt_store_settle(race->options->store, err);
     if (!rc && race->measures)
@@ -339,6 +369,14 @@ static void add_sums(struct gt_store_sweep_stats *sums, const struct gt_sweep_re
     sums->busy_s += visit->busy_s;
     sums->trials += visit->fresh;
     sums->compiled += visit->compiled;
+}
+
+/* What was reached is kept of an interrupted visit too; rc: how it ended. */
+static int end_visit(const struct gt_race *race, int rc, struct gt_err *err)
+{
+    int code = gt_sweep_put_visit(race, rc ? NULL : err);
+
+    return rc ? rc : code;
 }
 
 /* Visits the problems; *sums is what the store is told of the run. */
@@ -377,10 +415,13 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
         };
 
         result[i] = (struct gt_sweep_result){.problem = race.problem};
-        evaluator->options.events = (struct gt_evaluator_events){&race, on_launching, on_notice};
+        evaluator->options.events =
+            (struct gt_evaluator_events){&race, on_launching, on_in_doubt, on_notice};
         evaluator->options.signals = options->signals;
         rc = run_problem(&race, err);
         sum_up(&race, &before);
+        if (!rc || rc == GT_EINTERRUPTED)
+            rc = end_visit(&race, rc, err);
         add_sums(sums, &result[i]);
         gt_shares_note(&shares, i, &race);
         join(&result[i], &earlier);
@@ -389,6 +430,7 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
         gt_sweep_close_lanes(&race);
         free(race.flight);
         free(race.recent);
+        free(race.spare);
         free(race.history);
     }
     evaluator->options.events = (struct gt_evaluator_events){0};

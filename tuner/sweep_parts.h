@@ -1,6 +1,7 @@
 /* sweep_parts.h - what the files of the sweep share: sweep.c (read it first), sweep_lanes.c,
  * sweep_seeds.c, sweep_priors.c, sweep_predict.c, sweep_record.c, sweep_drift.c,
- * sweep_shares.c, sweep_finals.c and sweep_contests.c.  Nobody else includes this. */
+ * sweep_visit.c, sweep_shares.c, sweep_finals.c and sweep_contests.c.  Nobody else includes this.
+ */
 #ifndef GT_SWEEP_PARTS_H
 #define GT_SWEEP_PARTS_H
 
@@ -26,6 +27,7 @@ struct gt_lane {
     struct gt_strategy *strategy;
     struct gt_trial_key key; /* all but the point */
     int64_t tried, flying;   /* trials, those of earlier runs included; in the evaluator */
+    int64_t spared;          /* of both: for want of a cubin, so not on the lane's account */
     double best_us;          /* 0: none yet */
     bool done, waiting;      /* the strategy has nothing more; nothing before it hears */
     struct gt_retry *retry;  /* a stack, the urgent ones on top */
@@ -41,7 +43,7 @@ struct gt_flight {
     bool launched; /* its attempt is in the store */
 };
 
-/* A measurement that counts only if the device does not drift until the next check. */
+/* A trial that is kept in mind. */
 struct gt_recent {
     struct gt_lane *lane;
     size_t point;
@@ -49,6 +51,7 @@ struct gt_recent {
 
 struct gt_best {
     double at_s, us;
+    int64_t trials; /* of this visit by then */
 };
 
 /* The work on one problem. */
@@ -67,6 +70,7 @@ struct gt_race {
     uint64_t *next_id;          /* of the whole sweep */
     double begin_s, deadline_s; /* on the evaluator's clock; deadline 0: none */
     double end_s;               /* of the race, finals follow; 0: there was none */
+    double busy_s;              /* GPU worker at work until then */
     uint64_t seed;              /* of what is drawn in this visit */
     int64_t tried;              /* all lanes, those of earlier runs included */
     int64_t improved_at;        /* `tried` when the best last improved by 0.5 % */
@@ -74,8 +78,10 @@ struct gt_race {
     double resumed_us;          /* the best of earlier visits and runs; 0: none */
     struct gt_best *history;    /* every improvement of this run */
     size_t bests, history_capacity;
-    struct gt_recent *recent;
+    struct gt_recent *recent; /* count only if the device does not drift until the next check */
     size_t recents, recent_capacity;
+    struct gt_recent *spare; /* good ones, of which others may have the cubin */
+    size_t spares, spare_capacity;
     double reference_us, reference_s; /* drift check: its last time, when; 0: none */
 };
 
@@ -177,6 +183,18 @@ int gt_sweep_retry(struct gt_lane *lane, struct gt_retry retry, struct gt_err *e
 
 /* Makes room in an array for one more element of `size` bytes. */
 int gt_sweep_reserve(void **array, size_t count, size_t *capacity, size_t size, struct gt_err *err);
+
+/* sweep_visit.c: stores how this visit of the problem went; nothing unless it was measured. */
+int gt_sweep_put_visit(const struct gt_race *race, struct gt_err *err);
+
+/* sweep_spare.c */
+
+/* Takes note of a trial that went well. */
+int gt_sweep_spare_note(struct gt_race *race, struct gt_lane *lane, size_t point,
+                        struct gt_err *err);
+/* Chooses, for a device that waits for the compilers, a point whose cubin is at hand and takes it
+ * out of the strategy's hands; false: none is worth it. */
+bool gt_sweep_spare(struct gt_race *race, struct gt_lane **lane, struct gt_retry *what);
 
 /* sweep_drift.c */
 

@@ -163,8 +163,8 @@ static int count(struct gt_race *race, struct gt_lane *lane, const struct gt_tri
     rc = gt_sweep_reserve((void **)&race->history, race->bests, &race->history_capacity,
                           sizeof(*race->history), err);
     if (!rc)
-        race->history[race->bests++] =
-            (struct gt_best){gt_evaluator_now(race->evaluator) - race->begin_s, trial->us};
+        race->history[race->bests++] = (struct gt_best){
+            gt_evaluator_now(race->evaluator) - race->begin_s, trial->us, race->result->fresh};
     return rc;
 }
 
@@ -222,6 +222,8 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
         race->evaluator->ops->set_best(race->evaluator, race->best_us);
     if (!rc && ok && race->measures && !what.remeasure)
         rc = gt_sweep_remember(race, lane, what.point, err);
+    if (!rc && ok && race->measures && !what.remeasure)
+        rc = gt_sweep_spare_note(race, lane, what.point, err);
     return rc;
 }
 

@@ -4,7 +4,7 @@ stub=$BUILD/stub
 GEMMTUNE_LIBCUDA=$PWD/none t doctor --calibrate
 export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
 export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export XDG_RUNTIME_DIR=$PWD # the lock of the stub device is this test's own
+export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
 export STUB_MEMORY=$((256 << 20))
 t doctor --calibrate --device predict:sm_90
 t doctor --calibrate

@@ -15,6 +15,6 @@ t doctor --predictor --recording "$replay/predicted-simt_thread1d-512.json.gz"
 stub=$BUILD/stub
 [[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
 export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export XDG_RUNTIME_DIR=$PWD # the lock of the stub device is this test's own
+export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
 t --shape 64x64x64 --kernels simt_thread1d,simt_naive --budget 12 -q >/dev/null
 t doctor --predictor -q

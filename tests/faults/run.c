@@ -46,7 +46,7 @@ static void exec_tune(const struct run_options *options, const char *kernels, co
         _exit(125);
     snprintf(cache, sizeof(cache), "%s/cache", options->folder);
     setenv("GEMMTUNE_CACHE", cache, 1);
-    setenv("XDG_RUNTIME_DIR", options->folder, 1);
+    setenv("GEMMTUNE_LOCKS", options->folder, 1);
     putenv((char *)options->mark);
     setenv("ASAN_OPTIONS", "allocator_may_return_null=1", 1); /* as without a sanitizer */
     for (i = 0; options->stub && i < sizeof(played) / sizeof(played[0]); i++) {

@@ -5,6 +5,7 @@
 #include "../../tuner/process.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -333,6 +334,62 @@ static int kill_a_child(int signo)
     return killed;
 }
 
+/* Whether a child of ours has mapped a file of that name. */
+static bool a_child_maps(const char *name)
+{
+    char path[64], text[512], line[512], *at;
+    FILE *file;
+    int pid;
+    bool found = false;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    file = fopen(path, "r");
+    assert_non_null(file);
+    at = fgets(text, sizeof(text), file);
+    fclose(file);
+    while (at && (pid = (int)strtol(at, &at, 10)) > 0) {
+        snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+        file = fopen(path, "r");
+        assert_non_null(file);
+        while (fgets(line, sizeof(line), file))
+            found = found || strstr(line, name);
+        fclose(file);
+    }
+    return found;
+}
+
+/* NVRTC 13 keeps results in the driver's cache: it would start the driver in each worker, and all
+ * workers of a machine would wait for the lock of that cache. */
+static void compilers_leave_the_driver_alone(void **state)
+{
+    struct fixture *f = *state;
+    const char *build = getenv("BUILD"), *before = getenv("LD_LIBRARY_PATH");
+    char driver[PATH_MAX], stub[PATH_MAX], path[2 * PATH_MAX], *saved = NULL;
+    struct gt_compiled done[1];
+
+    snprintf(path, sizeof(path), "%s/stub/libcuda.so.1", build ? build : "build");
+    if (!realpath(path, stub)) {
+        print_message("# SKIP: no %s, which stands in for the driver\n", path);
+        skip();
+    }
+    snprintf(driver, sizeof(driver), "%s/libcuda.so.1", f->folder);
+    assert_int_equal(symlink(stub, driver), 0);
+    saved = before ? strdup(before) : NULL;
+    snprintf(path, sizeof(path), "%s:%s", f->folder, before ? before : "");
+    setenv("LD_LIBRARY_PATH", path, 1);
+    open_pool(f, 1, 0, 0);
+    submit(f, 0, 0, 0, 1);
+    collect(f, done, 1);
+    if (saved)
+        setenv("LD_LIBRARY_PATH", saved, 1);
+    else
+        unsetenv("LD_LIBRARY_PATH");
+    free(saved);
+    assert_int_equal(done[0].status, GT_STATUS_OK);
+    assert_true(a_child_maps("libnvrtc"));
+    assert_false(a_child_maps("libcuda"));
+}
+
 static void killed_and_stopped_workers(void **state)
 {
     struct fixture *f = *state;
@@ -417,6 +474,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(failures_are_statuses, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(serialized_wgmma_are_a_status, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(memory_and_time_are_limited, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(compilers_leave_the_driver_alone, open_fixture,
+                                        close_fixture),
         cmocka_unit_test_setup_teardown(killed_and_stopped_workers, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(one_worker_for_each_allowed_processor, open_fixture,
                                         close_fixture),

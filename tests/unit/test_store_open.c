@@ -276,15 +276,9 @@ static int collect(void *context, const struct gt_row *row, struct gt_err *err)
     return GT_OK;
 }
 
-/* A database of version 1 keeps its rows, and ends with exactly the tables of a new one. */
-static void test_from_version_1(void **state)
+/* A database as version 1 made it, with two trials, at f->path. */
+static void make_version_1(struct fixture *f)
 {
-    struct gt_strbuf fresh = GT_STRBUF_INIT, text = GT_STRBUF_INIT;
-    struct fixture *f = *state;
-    int64_t value;
-
-    add_schema(&fresh, f->store->db);
-    close_store(f);
     snprintf(f->path, sizeof(f->path), "%s/old.db", f->folder);
     run_file(f->path, "tests/unit/data/schema_v1.sql",
              "INSERT INTO device VALUES (7, 'G', 'GPU-1', 90, 13000, 0, 132, 1, 1, 1);"
@@ -296,6 +290,18 @@ static void test_from_version_1(void **state)
              "0, 0, 0, 0, 0, 0, 0, 0, '', x'', 1), (4, 7, 1, 1, 1, 'P=2', 0, 1, 1, 'ok', 0, 4, 4, "
              "4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', x'', 1);"
              "PRAGMA application_id=1195724109; PRAGMA user_version=1;");
+}
+
+/* A database of version 1 keeps its rows, and ends with exactly the tables of a new one. */
+static void test_from_version_1(void **state)
+{
+    struct gt_strbuf fresh = GT_STRBUF_INIT, text = GT_STRBUF_INIT;
+    struct fixture *f = *state;
+    int64_t value;
+
+    add_schema(&fresh, f->store->db);
+    close_store(f);
+    make_version_1(f);
     OK(f, gt_store_open(&f->store, f->path, GT_STORE_WRITE, &f->err));
     OK(f, gt_store_rows(f->store, &(struct gt_row_filter){0}, collect, &text, &f->err));
     assert_string_equal(text.text, "G P=1 5 measured\nG P=2 4 predicted\n");
@@ -306,6 +312,61 @@ static void test_from_version_1(void **state)
     assert_string_equal(text.text, fresh.text);
     gt_strbuf_release(&text);
     gt_strbuf_release(&fresh);
+}
+
+static void expect_version(const struct fixture *f, int expected)
+{
+    sqlite3 *db;
+    int64_t value = 0;
+
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    OK(f, gt_store_integer(db, f->path, "PRAGMA user_version", &value, NULL));
+    assert_int_equal(value, expected);
+    sqlite3_close(db);
+}
+
+/* Who only reads sees an older database as it would be, and leaves the file as it is. */
+static void test_reading_version_1(void **state)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct fixture *f = *state;
+    char backup[128];
+
+    close_store(f);
+    make_version_1(f);
+    fixture_reopen(f, GT_STORE_READ);
+    OK(f, gt_store_rows(f->store, &(struct gt_row_filter){0}, collect, &text, &f->err));
+    assert_string_equal(text.text, "G P=1 5 measured\nG P=2 4 predicted\n");
+    close_store(f);
+    gt_strbuf_reset(&text);
+    OK(f, gt_store_winners(f->path, collect, &text, &f->err));
+    assert_string_equal(text.text, "G P=1 5 measured\n");
+    expect_version(f, 1);
+    snprintf(backup, sizeof(backup), "%s-v1.backup", f->path);
+    assert_int_not_equal(access(backup, F_OK), 0);
+    gt_strbuf_release(&text);
+}
+
+/* The other database of a merge may be an older one; it is only read. */
+static void test_merging_version_1(void **state)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct fixture *f = *state;
+    char old[128];
+    int64_t rows;
+
+    close_store(f);
+    make_version_1(f);
+    snprintf(old, sizeof(old), "%s", f->path);
+    snprintf(f->path, sizeof(f->path), "%s/new.db", f->folder);
+    fixture_reopen(f, GT_STORE_WRITE);
+    for (int time = 0; time < 2; time++) {
+        OK(f, gt_store_merge(f->store, old, &rows, &f->err));
+        assert_int_equal(rows, time ? 0 : 2);
+    }
+    OK(f, gt_store_rows(f->store, &(struct gt_row_filter){0}, collect, &text, &f->err));
+    assert_string_equal(text.text, "G P=1 5 measured\nG P=2 4 predicted\n");
+    gt_strbuf_release(&text);
 }
 
 /* One made-up step: what happens when one fails. */
@@ -361,6 +422,8 @@ int main(void)
         TEST(test_network_file_systems_by_name),
         TEST(test_a_path_is_only_a_path),
         TEST(test_from_version_1),
+        TEST(test_reading_version_1),
+        TEST(test_merging_version_1),
         TEST(test_migration),
     };
 
