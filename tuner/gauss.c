@@ -124,9 +124,9 @@ float gt_gauss_mean(struct gt_gauss *gauss, size_t point)
     return gt_surrogate_mean(gauss->surrogate, point);
 }
 
-double gt_gauss_expect(struct gt_gauss *gauss, size_t point)
+double gt_gauss_expects(const struct gt_gauss *gauss, float mean)
 {
-    return log(gauss->level * times_of(gauss, (double)gt_gauss_mean(gauss, point)));
+    return log(gauss->level * times_of(gauss, (double)mean));
 }
 
 void gt_gauss_take_off(struct gt_gauss *gauss, const struct gt_pool *pool, size_t at,

@@ -42,9 +42,9 @@ void gt_gauss_fit(struct gt_gauss *gauss, const struct gt_leaders *leaders,
  * how far to trust it is left to the caller. */
 struct gt_outlook gt_gauss_outlook(struct gt_gauss *gauss);
 
-/* Any point: the mean on the scale of the outlook; the logarithm of the time it stands for. */
+/* The mean of any point, on the scale of the outlook; the logarithm of the time a mean stands for. */
 float gt_gauss_mean(struct gt_gauss *gauss, size_t point);
-double gt_gauss_expect(struct gt_gauss *gauss, size_t point);
+double gt_gauss_expects(const struct gt_gauss *gauss, float mean);
 
 /* The point at that place of the pool is given out, of which the outlook expects that mean.  Until
  * told it counts as observed with it; what does not fit in is not known to be in flight. */

@@ -198,16 +198,14 @@ static void fit(struct gt_strategy *strategy)
     gt_grove_ask(&a->grove, &a->pool);
 }
 
-/* A point is given out that the experts are to be judged by. */
-static void note(struct gt_strategy *strategy, size_t point)
+/* A point is given out that the experts are to be judged by; the surrogate's mean of it. */
+static void note(struct gt_strategy *strategy, size_t point, float expected)
 {
     struct automatic *a = strategy->state;
     double mean, sd;
 
-    if (!gt_gauss_is_fitted(&a->gauss))
-        return;
     gt_forest_predict(&a->grove.forest, point, &mean, &sd);
-    gt_experts_note(&a->experts, point, gt_gauss_expect(&a->gauss, point), mean);
+    gt_experts_note(&a->experts, point, gt_gauss_expects(&a->gauss, expected), mean);
 }
 
 /* The candidate that promises most, or SIZE_MAX where none is NEW. */
@@ -231,7 +229,7 @@ static size_t promising(struct gt_strategy *strategy)
     if (at == SIZE_MAX)
         return SIZE_MAX;
     a->calm = hope < strategy->option[GAIN] ? a->calm + 1 : 0;
-    note(strategy, a->pool.point[at]);
+    note(strategy, a->pool.point[at], outlook[0].mean[at]);
     gt_gauss_take_off(&a->gauss, &a->pool, at, outlook[0].mean[at]);
     return a->pool.point[at];
 }
@@ -274,7 +272,7 @@ static size_t ask(struct gt_strategy *strategy)
         fit(strategy);
     if (gt_experts_turn(&a->experts) == GT_EXPERT_NOBODY &&
         gt_walkers_next(strategy, &a->walkers, &point) == GT_NEXT_POINT) {
-        note(strategy, point);
+        note(strategy, point, gt_gauss_mean(&a->gauss, point));
         return point;
     }
     point = promising(strategy);
