@@ -2,13 +2,14 @@
  *
  * Improvements are too rare to tell who earned them, but every time told says which model had
  * expected it, whoever asked for the point.  So each expert's squared error of logarithms of times
- * is followed, with the past forgotten slowly, and their turns are shared out by the likelihoods
- * these make of what was told lately (the exponentially weighted forecaster; Cesa-Bianchi, Lugosi,
- * Prediction, Learning, and Games, 2006, chapter 2).  The last expert expects what is usual:
- * models that know no better than that leave their turns to search without a model. */
+ * is followed, with the past forgotten slowly, and trust goes by the likelihoods these make of what
+ * was told lately (the exponentially weighted forecaster; Cesa-Bianchi, Lugosi, Prediction,
+ * Learning, and Games, 2006, chapter 2).  The last expert expects what is usual: models that know
+ * no better than that are passed by as often, for a search without a model. */
 #ifndef GT_EXPERTS_H
 #define GT_EXPERTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { GT_EXPERT_GAUSS, GT_EXPERT_TREES, GT_EXPERT_NOBODY, GT_EXPERTS };
@@ -26,8 +27,8 @@ struct gt_experts {
     double error[GT_EXPERTS]; /* mean square, the past forgotten */
     double judged;            /* what the memory of these amounts to, in points */
     double usual, told;       /* mean of what was told, the past forgotten; and its memory */
-    double share[GT_EXPERTS]; /* of the turns; they sum up to 1 */
-    double due[GT_EXPERTS];   /* turns an expert is behind with */
+    double share[GT_EXPERTS]; /* of trust; they sum up to 1 */
+    double due;               /* turns that nobody is behind with */
 };
 
 void gt_experts_init(struct gt_experts *experts);
@@ -39,7 +40,8 @@ void gt_experts_note(struct gt_experts *experts, size_t point, double gauss, dou
  * counts as that. */
 void gt_experts_tell(struct gt_experts *experts, size_t point, double y, double most);
 
-/* Whose turn it is: each has as many as its share, at even distances. */
-size_t gt_experts_turn(struct gt_experts *experts);
+/* Whether to look where no model says this time: as often as nobody's share is, at even distances.
+ */
+bool gt_experts_pass(struct gt_experts *experts);
 
 #endif

@@ -41,8 +41,9 @@ static float hint_of(void *context, size_t hint, size_t point)
     return above_floor(gauss, exp((double)gt_hints_of(gauss->hints, hint, point)));
 }
 
-static float worth(const struct gt_gauss *gauss, size_t point)
+float gt_gauss_worth(const void *context, size_t point)
 {
+    const struct gt_gauss *gauss = context;
     double us = (double)gauss->strategy->known[point];
 
     return above_floor(gauss, us > 0 ? us / gauss->level : SLOW);
@@ -97,7 +98,7 @@ void gt_gauss_fit(struct gt_gauss *gauss, const struct gt_leaders *leaders,
     for (size_t i = 1; i <= failed; i++)
         seen[count++] = leaders->failed[(leaders->failures - i) % GT_FAILED_MAX];
     for (size_t i = 0; i < count; i++)
-        y[i] = worth(gauss, seen[i]);
+        y[i] = gt_gauss_worth(gauss, seen[i]);
     for (size_t i = 0; i < gauss->flights; i++) {
         gauss->flight[i].number = count;
         seen[count] = gauss->flight[i].point;
@@ -112,9 +113,8 @@ void gt_gauss_fit(struct gt_gauss *gauss, const struct gt_leaders *leaders,
 
 struct gt_outlook gt_gauss_outlook(struct gt_gauss *gauss)
 {
-    struct gt_outlook outlook = {.unit = gauss->room};
+    struct gt_outlook outlook = {.best = (double)gt_gauss_worth(gauss, gauss->strategy->best)};
 
-    outlook.best = (double)worth(gauss, gauss->strategy->best);
     gt_surrogate_predict(gauss->surrogate, &outlook.mean, &outlook.sd);
     return outlook;
 }
@@ -151,7 +151,7 @@ void gt_gauss_tell(struct gt_gauss *gauss, size_t point)
         if (gauss->flight[i].point == point) {
             if (gauss->flight[i].number != SIZE_MAX && gauss->strategy->best != SIZE_MAX)
                 gt_surrogate_correct(gauss->surrogate, gauss->flight[i].number,
-                                     worth(gauss, point));
+                                     gt_gauss_worth(gauss, point));
             gauss->flight[i] = gauss->flight[--gauss->flights];
             return;
         }

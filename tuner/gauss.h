@@ -38,11 +38,15 @@ bool gt_gauss_is_fitted(const struct gt_gauss *gauss);
 void gt_gauss_fit(struct gt_gauss *gauss, const struct gt_leaders *leaders,
                   const struct gt_pool *pool);
 
-/* Of the pool it was fitted with; valid until something is told or given out.  How bold to be and
- * how far to trust it is left to the caller. */
+/* What a point told counts for: see gauss.c; `gauss` is a struct gt_gauss, fitted once at least. */
+float gt_gauss_worth(const void *gauss, size_t point);
+
+/* Of the pool it was fitted with; valid until something is told or given out.  A little gain on its
+ * scale times `room` is a share of the best time. */
 struct gt_outlook gt_gauss_outlook(struct gt_gauss *gauss);
 
-/* The mean of any point, on the scale of the outlook; the logarithm of the time a mean stands for. */
+/* The mean of any point, on the scale of the outlook; the logarithm of the time a mean stands for.
+ */
 float gt_gauss_mean(struct gt_gauss *gauss, size_t point);
 double gt_gauss_expects(const struct gt_gauss *gauss, float mean);
 

@@ -3,7 +3,6 @@
 
 #include "../src/err.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 int gt_grove_init(struct gt_grove *grove, const struct gt_space *space, size_t room,
@@ -23,19 +22,18 @@ void gt_grove_release(struct gt_grove *grove)
     free(grove->sd);
 }
 
-void gt_grove_grow(struct gt_grove *grove, struct gt_strategy *strategy,
-                   const struct gt_leaders *leaders, float slow)
+void gt_grove_grow(struct gt_grove *grove, struct gt_random *random,
+                   const struct gt_leaders *leaders, gt_grove_worth *worth, const void *context)
 {
     size_t seen[GT_FOREST_SEEN];
     size_t count = gt_leaders_mix(leaders, seen, GT_FOREST_SEEN - GT_FAILED_MAX);
-    float most = logf(strategy->known[strategy->best]) + slow, y[GT_FOREST_SEEN];
+    float y[GT_FOREST_SEEN];
 
     for (size_t i = 0; i < leaders->failures && i < GT_FAILED_MAX; i++)
         seen[count++] = leaders->failed[i];
     for (size_t i = 0; i < count; i++)
-        y[i] = strategy->known[seen[i]] > 0 ? fminf(logf(strategy->known[seen[i]]), most) : most;
-    gt_forest_fit(&grove->forest, &strategy->random, seen, y, count);
-    grove->grown = true;
+        y[i] = worth(context, seen[i]);
+    gt_forest_fit(&grove->forest, random, seen, y, count);
 }
 
 void gt_grove_ask(struct gt_grove *grove, const struct gt_pool *pool)

@@ -8,8 +8,7 @@
 
 struct gt_grove {
     struct gt_forest forest;
-    float *mean, *sd; /* per point of the pool, of logarithms of times */
-    bool grown;
+    float *mean, *sd; /* per point of the pool */
 };
 
 /* room: points of the pool at most. */
@@ -17,10 +16,12 @@ int gt_grove_init(struct gt_grove *grove, const struct gt_space *space, size_t r
                   struct gt_err *err);
 void gt_grove_release(struct gt_grove *grove); /* a zeroed one is accepted */
 
-/* Grows a forest from the times told, of which strategy->best is one; what is e^slow times as slow
- * as the best, or failed, is all the same.  Then asks it about the pool. */
-void gt_grove_grow(struct gt_grove *grove, struct gt_strategy *strategy,
-                   const struct gt_leaders *leaders, float slow);
+/* What a point told counts for: a logarithm of its time, say. */
+typedef float gt_grove_worth(const void *context, size_t point);
+
+/* Grows a forest from what was told, at least one point; then asks it about the pool. */
+void gt_grove_grow(struct gt_grove *grove, struct gt_random *random,
+                   const struct gt_leaders *leaders, gt_grove_worth *worth, const void *context);
 void gt_grove_ask(struct gt_grove *grove, const struct gt_pool *pool);
 
 #endif

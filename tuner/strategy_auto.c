@@ -29,7 +29,7 @@
 #define DESIGN_LEAST 6     /* points of the first design */
 #define LEAST_TOLD   3     /* times before the models are asked */
 #define SLOW         1.39f /* e^this times as slow as the best is as bad as a failure */
-#define TREES_DOUBT  1e-3  /* deviation that trees have where they agree: no time is exact */
+#define TREES_DOUBT  1e-3f /* deviation that trees have where they agree: no time is exact */
 /* Where a fair share of the points can be tried, wonders are soon disproved, and room for them does
  * no harm; in a larger space there are always more places where nobody was. */
 #define SMALL       100000
@@ -63,7 +63,8 @@ struct automatic {
     struct gt_hints hints;
     struct gt_leaders leaders;
     struct gt_pool pool;
-    size_t *start;                /* points of the first design so far */
+    float mean[GT_SURROGATE_POOL], sd[GT_SURROGATE_POOL]; /* of its points, by both models */
+    size_t *start;                                        /* points of the first design so far */
     size_t starts, design, given; /* how many there are, and will be; seeds given out */
     double calm;                  /* points in a row of which nothing was expected */
     size_t asked;
@@ -194,7 +195,7 @@ static void fit(struct gt_strategy *strategy)
 
     fill_pool(strategy);
     gt_gauss_fit(&a->gauss, &a->leaders, &a->pool);
-    gt_grove_grow(&a->grove, strategy, &a->leaders, SLOW);
+    gt_grove_grow(&a->grove, &strategy->random, &a->leaders, gt_gauss_worth, &a->gauss);
     gt_grove_ask(&a->grove, &a->pool);
 }
 
@@ -205,32 +206,41 @@ static void note(struct gt_strategy *strategy, size_t point, float expected)
     double mean, sd;
 
     gt_forest_predict(&a->grove.forest, point, &mean, &sd);
-    gt_experts_note(&a->experts, point, gt_gauss_expects(&a->gauss, expected), mean);
+    gt_experts_note(&a->experts, point, gt_gauss_expects(&a->gauss, expected),
+                    gt_gauss_expects(&a->gauss, (float)mean));
 }
 
-/* The candidate that promises most, or SIZE_MAX where none is NEW. */
+/* What both models say of the pool, each weighed by how far it is trusted. */
+static struct gt_outlook blend(struct automatic *a, const struct gt_outlook *gauss, double bold)
+{
+    const double *share = a->experts.share;
+    double models = share[GT_EXPERT_GAUSS] + share[GT_EXPERT_TREES];
+    float g = (float)(share[GT_EXPERT_GAUSS] / models), t = 1 - g, daring = (float)bold;
+
+    for (size_t c = 0; c < a->pool.count; c++) {
+        float sure = daring * gauss->sd[c], unsure = a->grove.sd[c] + TREES_DOUBT;
+
+        a->mean[c] = g * gauss->mean[c] + t * a->grove.mean[c];
+        a->sd[c] = sqrtf(g * sure * sure + t * unsure * unsure);
+    }
+    return (struct gt_outlook){a->mean, a->sd, gauss->best};
+}
+
+/* The candidate that promises most, or SIZE_MAX where none is NEW.  How calm it is, is the Gaussian
+ * process's to say: trees never agree. */
 static size_t promising(struct gt_strategy *strategy)
 {
     struct automatic *a = strategy->state;
-    const double *share = a->experts.share;
-    double models = share[GT_EXPERT_GAUSS] + share[GT_EXPERT_TREES], hope;
-    struct gt_outlook outlook[] = {
-        gt_gauss_outlook(&a->gauss),
-        {a->grove.mean, a->grove.sd, log((double)strategy->known[strategy->best]), .unit = 1},
-    };
-    size_t at;
+    struct gt_outlook gauss = gt_gauss_outlook(&a->gauss);
+    struct gt_outlook both = blend(a, &gauss, strategy->option[BOLD]);
+    size_t at = gt_promising(strategy, &a->pool, &a->costs, &both);
+    double hope = gt_hope(strategy, &a->pool, &gauss) * a->gauss.room;
 
-    outlook[0].bold = strategy->option[BOLD];
-    outlook[0].trust = share[GT_EXPERT_GAUSS] / models;
-    outlook[1].bold = 1;
-    outlook[1].doubt = TREES_DOUBT;
-    outlook[1].trust = share[GT_EXPERT_TREES] / models;
-    at = gt_promising(strategy, &a->pool, &a->costs, outlook, 2, &hope);
     if (at == SIZE_MAX)
         return SIZE_MAX;
     a->calm = hope < strategy->option[GAIN] ? a->calm + 1 : 0;
-    note(strategy, a->pool.point[at], outlook[0].mean[at]);
-    gt_gauss_take_off(&a->gauss, &a->pool, at, outlook[0].mean[at]);
+    note(strategy, a->pool.point[at], gauss.mean[at]);
+    gt_gauss_take_off(&a->gauss, &a->pool, at, gauss.mean[at]);
     return a->pool.point[at];
 }
 
@@ -270,7 +280,7 @@ static size_t ask(struct gt_strategy *strategy)
 
     if (gt_gauss_is_stale(&a->gauss, &a->leaders))
         fit(strategy);
-    if (gt_experts_turn(&a->experts) == GT_EXPERT_NOBODY &&
+    if (gt_experts_pass(&a->experts) &&
         gt_walkers_next(strategy, &a->walkers, &point) == GT_NEXT_POINT) {
         note(strategy, point, gt_gauss_mean(&a->gauss, point));
         return point;

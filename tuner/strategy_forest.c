@@ -8,6 +8,7 @@
 #include "grove.h"
 #include "leaders.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define POOL 1024
@@ -57,12 +58,21 @@ static void release(struct gt_strategy *strategy)
     free(wood);
 }
 
+/* Logarithm of a time; what is far slower than the best, or failed, is all the same. */
+static float worth(const void *context, size_t point)
+{
+    const struct gt_strategy *strategy = context;
+    float us = strategy->known[point], most = logf(strategy->known[strategy->best]) + SLOW;
+
+    return us > 0 ? fminf(logf(us), most) : most;
+}
+
 /* Grows a forest from what is known, and draws a pool and its bounds. */
 static void plant(struct gt_strategy *strategy)
 {
     struct wood *wood = strategy->state;
 
-    gt_grove_grow(&wood->grove, strategy, &wood->leaders, SLOW);
+    gt_grove_grow(&wood->grove, &strategy->random, &wood->leaders, worth, strategy);
     gt_pool_clear(&wood->pool);
     gt_pool_fill(strategy, &wood->pool, &wood->leaders, false);
     gt_grove_ask(&wood->grove, &wood->pool);

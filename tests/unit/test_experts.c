@@ -1,11 +1,11 @@
-/* test_experts.c - whose turn it is: the turns go to whoever was right of late. */
+/* test_experts.c - which of several models to trust: the one that was right of late. */
 #include "search_fixture.h"
 
 #include "../../tuner/experts.h"
 
 #define MOST 5.0 /* logarithm beyond which it does not matter how slow */
 
-/* Tells `count` points: the models are off by so much, one up, one down, what is told varies by 1.
+/* Tells `count` points: the models are off by so much, one up, one down; what is told varies by 1.
  */
 static void tell(struct gt_experts *experts, int count, double gauss, double trees)
 {
@@ -17,48 +17,34 @@ static void tell(struct gt_experts *experts, int count, double gauss, double tre
     }
 }
 
-/* Turns of each in a hundred. */
-static void count_turns(struct gt_experts *experts, int turns[GT_EXPERTS])
+static void test_nothing_is_learned_unasked(void **state)
 {
-    memset(turns, 0, GT_EXPERTS * sizeof(*turns));
-    for (int i = 0; i < 100; i++)
-        turns[gt_experts_turn(experts)]++;
-}
-
-static void test_all_alike_at_first(void **state)
-{
-    struct gt_experts experts;
-    int turns[GT_EXPERTS];
+    struct gt_experts experts, before;
 
     (void)state;
     gt_experts_init(&experts);
+    before = experts;
     gt_experts_tell(&experts, 3, 1, MOST); /* nobody expected anything of it */
-    count_turns(&experts, turns);
-    for (int e = 0; e < GT_EXPERTS; e++)
-        assert_in_range(turns[e], 33, 34);
+    assert_memory_equal(experts.share, before.share, sizeof(before.share));
 }
 
-static void test_turns_follow_what_holds(void **state)
+static void test_trust_follows_what_holds(void **state)
 {
     struct gt_experts experts;
-    int turns[GT_EXPERTS];
 
     (void)state;
     gt_experts_init(&experts);
     tell(&experts, 40, 0.01, 0.1);
-    count_turns(&experts, turns);
-    assert_in_range(turns[GT_EXPERT_GAUSS], 85, 92);
-    assert_in_range(turns[GT_EXPERT_TREES], 4, 6); /* never without a chance */
-    tell(&experts, 100, 0.5, 0.02);                /* things have changed */
-    count_turns(&experts, turns);
-    assert_in_range(turns[GT_EXPERT_TREES], 85, 92);
+    assert_true(experts.share[GT_EXPERT_GAUSS] > 0.85);
+    assert_true(experts.share[GT_EXPERT_TREES] > 0.01); /* never without a chance */
+    tell(&experts, 100, 0.5, 0.02);                     /* things have changed */
+    assert_true(experts.share[GT_EXPERT_TREES] > 0.85);
     tell(&experts, 100, 3, 4); /* worse than what is usual */
-    count_turns(&experts, turns);
-    assert_in_range(turns[GT_EXPERT_NOBODY], 85, 92);
+    assert_true(experts.share[GT_EXPERT_NOBODY] > 0.85);
     tell(&experts, 300, 0.2, 0.2);
-    count_turns(&experts, turns);
-    assert_in_range(turns[GT_EXPERT_GAUSS], 42, 53);
-    assert_in_range(turns[GT_EXPERT_TREES], 42, 53);
+    assert_true(experts.share[GT_EXPERT_NOBODY] < 0.1);
+    assert_true(experts.share[GT_EXPERT_TREES] > 0.25);
+    assert_true(experts.share[GT_EXPERT_GAUSS] > experts.share[GT_EXPERT_TREES]);
 }
 
 /* How far beyond the limit something is, or was expected, is nobody's fault. */
@@ -87,16 +73,29 @@ static void test_too_many_in_flight(void **state)
     assert_true(experts.judged == 0);
     gt_experts_tell(&experts, 7, 0, MOST);
     assert_true(experts.judged == 1);
-    assert_true(experts.share[GT_EXPERT_GAUSS] > experts.share[GT_EXPERT_TREES]);
+}
+
+static void test_passes_are_as_many_as_nobodys_share(void **state)
+{
+    struct gt_experts experts;
+    int passes = 0;
+
+    (void)state;
+    gt_experts_init(&experts);
+    experts.share[GT_EXPERT_NOBODY] = 0.25;
+    for (int i = 0; i < 100; i++)
+        passes += gt_experts_pass(&experts);
+    assert_int_equal(passes, 25);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_alike_at_first),
-        cmocka_unit_test(test_turns_follow_what_holds),
+        cmocka_unit_test(test_nothing_is_learned_unasked),
+        cmocka_unit_test(test_trust_follows_what_holds),
         cmocka_unit_test(test_too_slow_is_too_slow),
         cmocka_unit_test(test_too_many_in_flight),
+        cmocka_unit_test(test_passes_are_as_many_as_nobodys_share),
     };
 
     return cmocka_run_group_tests_name("experts", tests, NULL, NULL);
