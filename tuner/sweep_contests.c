@@ -15,22 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRIES     GT_SWEEP_SAMPLED
-#define FINALISTS   8      /* of the final */
-#define OVERHEAD_US 300.0  /* of a launch: operands change, events are read */
-#define EQUAL       0.0005 /* of the time: closer paired medians are the same */
+#define ENTRIES   GT_SWEEP_SAMPLED
+#define FINALISTS 8      /* of the final */
+#define EQUAL     0.0005 /* of the time: closer paired medians are the same */
 
-/* How many rounds a contest has: what takes `us`, within bounds.  Times of one launch of 10 to 20
- * us scatter by 4 %, so that the ratio of two medians of 41 rounds is certain to 0.7 %, of 200 to
- * 0.3 % (standard deviations, on an H200); what processes and placements of the operands add is 0.1
- * %. */
-struct rounds {
-    int least, most;
-    double us;
-};
-static const struct rounds semi_final = {7, 41, 1e6};
-static const struct rounds final = {21, 200, 2e6}; /* fewer than 21 tell nothing */
-static const struct rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
+static const struct gt_rounds semi_final = {7, 41, 1e6};
+static const struct gt_rounds final = {21, 200, 2e6}; /* fewer than 21 tell nothing */
+static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
 
 /* What one contest found. */
 struct contest {
@@ -38,25 +29,17 @@ struct contest {
     double ratio[ENTRIES]; /* median of the entry's time / the first entry's, in pairs */
 };
 
-static int rounds_for(const struct rounds *rounds, const struct gt_sweep_result *result,
-                      size_t entries)
-{
-    double round = 0;
-
-    for (size_t i = 0; i < entries; i++)
-        round += result->row[i].trial.us + OVERHEAD_US;
-    return (int)fmax(rounds->least, fmin(rounds->most, rounds->us / round));
-}
-
 /* Holds a contest of the first rows, which stay as they are. */
-static int hold(struct gt_race *race, const struct rounds *rounds, size_t entries, bool baseline,
+static int hold(struct gt_race *race, const struct gt_rounds *rounds, size_t entries, bool baseline,
                 struct contest *contest, struct gt_err *err)
 {
     const struct gt_sweep_result *result = race->result;
     struct gt_candidate candidate[ENTRIES];
+    double round_us = 0;
     int rc = GT_OK;
 
     for (size_t i = 0; i < entries && !rc; i++) {
+        round_us += result->row[i].trial.us;
         candidate[i] = gt_sweep_candidate(race, &result->row[i]);
         contest->trial[i] = result->row[i].trial;
         rc = gt_sweep_attempt(race, gt_sweep_lane_of(race, candidate[i].kernel),
@@ -64,7 +47,7 @@ static int hold(struct gt_race *race, const struct rounds *rounds, size_t entrie
     }
     if (!rc)
         rc = race->evaluator->ops->final(race->evaluator, candidate, entries,
-                                         rounds_for(rounds, result, entries), contest->trial,
+                                         gt_rounds_for(rounds, entries, round_us), contest->trial,
                                          baseline ? &contest->baseline : NULL, err);
     return rc;
 }
@@ -203,7 +186,7 @@ static int store_baseline(struct gt_race *race, const struct gt_trial *trial, st
 
 /* A contest with the baseline, whose times are kept: the first rows are put into its order, those
  * that failed leave *entries. */
-static int hold_and_keep(struct gt_race *race, const struct rounds *rounds, size_t *entries,
+static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, size_t *entries,
                          struct contest *contest, struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
