@@ -144,10 +144,9 @@ static void find_assembler(const struct gt_cli *cli, const struct options *optio
     (void)cli;
     (void)options;
     finding->verdict = gt_assembler_open(&assembler, &err) ? OPTIONAL : OK;
-    snprintf(finding->text, sizeof(finding->text), "%s%s",
-             finding->verdict == OK ? "found" : err.msg,
-             finding->verdict == OK ? ""
-                                    : "; without it the GPU waits while the driver compiles PTX");
+    snprintf(
+        finding->text, sizeof(finding->text), "%s%s", finding->verdict == OK ? "found" : err.msg,
+        finding->verdict == OK ? "" : "; without it the GPU waits while the driver compiles PTX");
 }
 
 static void find_cublas(const struct gt_cli *cli, const struct options *options,
@@ -267,14 +266,9 @@ static const struct {
     const char *name;
     void (*find)(const struct gt_cli *, const struct options *, struct finding *);
 } checks[] = {
-    {"data folder", find_data},
-    {"NVRTC", find_nvrtc},
-    {"nvJitLink", find_assembler},
-    {"GPU", find_gpu},
-    {"cuBLASLt", find_cublas},
-    {"NVML", find_nvml},
-    {"database", find_database},
-    {"cache", find_cache},
+    {"data folder", find_data},  {"NVRTC", find_nvrtc},     {"nvJitLink", find_assembler},
+    {"GPU", find_gpu},           {"cuBLASLt", find_cublas}, {"NVML", find_nvml},
+    {"database", find_database}, {"cache", find_cache},
 };
 
 /* Runs one check in a process of its own: a library that crashes or hangs is a finding too, and
