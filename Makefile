@@ -148,6 +148,10 @@ TUNE_SRC := \
 	tuner/strategy_exhaustive.c \
 	tuner/surrogate.c \
 	tuner/forest.c \
+	tuner/grove.c \
+	tuner/gauss.c \
+	tuner/promise.c \
+	tuner/experts.c \
 	tuner/leaders.c \
 	tuner/hints.c \
 	tuner/climb.c \
@@ -213,6 +217,7 @@ TESTS := \
 	tests/unit/test_strategy.c \
 	tests/unit/test_surrogate.c \
 	tests/unit/test_costs.c \
+	tests/unit/test_experts.c \
 	tests/unit/test_progress.c \
 	tests/unit/test_options.c \
 	tests/unit/test_cmd_csv.c \

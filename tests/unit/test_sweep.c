@@ -98,7 +98,7 @@ static void test_compilers_share_the_cost(void **state)
     size_t odd = 0;
 
     bench.options.strategy = "auto";
-    fake.evaluator.jobs = 16;
+    fake.evaluator.jobs = 64;
     fake.us_of = rugged;
     fake.cost_of = cost_by_parity;
     OK(&s->err, run(&bench, &fake));
