@@ -105,8 +105,7 @@ GT_DEVICE void multiply(const char *piece, const Places &places, Accumulator &su
 }
 
 /* Adds the products of the ring's slots among first .. last-1. */
-GT_DEVICE void sum_slots(const gt_args &args, const gt_maps &maps, char *shared, int first, int last,
-                         Accumulator &sum)
+GT_DEVICE void sum_slots(const gt_maps &maps, char *shared, int first, int last, Accumulator &sum)
 {
     const Ring ring = make_ring(shared);
     const Places places = make_places();
@@ -115,7 +114,7 @@ GT_DEVICE void sum_slots(const gt_args &args, const gt_maps &maps, char *shared,
     unsigned parity = 0;
 
     if (asks)
-        begin(args, maps, ring, first + ring.number, last);
+        begin(maps, ring, first + ring.number, last);
     ring_sync(ring);
 #pragma unroll 1
     for (int index = first + ring.number; index < last; index += WARPS_K) {
@@ -125,7 +124,7 @@ GT_DEVICE void sum_slots(const gt_args &args, const gt_maps &maps, char *shared,
             multiply(ring.slots + slot * SLOT + piece * PIECE_BYTES, places, sum);
         ring_sync(ring); /* all have read the slot */
         if (asks && index + RING * WARPS_K < last)
-            load(args, maps, ring, slot, index + RING * WARPS_K);
+            load(maps, ring, slot, index + RING * WARPS_K);
         slot = slot + 1 < RING ? slot + 1 : 0;
         parity ^= slot == 0;
     }
@@ -134,27 +133,28 @@ GT_DEVICE void sum_slots(const gt_args &args, const gt_maps &maps, char *shared,
 GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
     GT_DYNAMIC_SHARED(char, shared);
-    const long long slots = gt_cdiv(gt_depth(args), SLOT_K), blocks = gridDim.y;
-    const int first = (int)(slots * blockIdx.y / blocks);
-    const int last = (int)(slots * (blockIdx.y + 1) / blocks);
-    Sum *sources = sources_of(shared);
+    /* The block's share of the slots that k is divided into. */
+    const unsigned blocks = SPLIT ? gridDim.y : CLUSTER_K, block = blockIdx.y;
+    const unsigned slots = (unsigned)gt_cdiv(gt_depth(args), SLOT_K), rest = slots % blocks;
+    const int first = (int)(slots / blocks * block + min(block, rest));
+    const int last = first + (int)(slots / blocks + (block < rest));
+    const Sources sources = make_sources(shared);
     Accumulator sum = {};
 
-    if (CLUSTER_K > 1)
+    if (CLUSTER_K > 1) {
+        if (threadIdx.x == THREADS - 1)
+            expect(sources);
         gt_cluster_arrive();
+    }
     if (SPLIT)
         gt_launch_next();
-    sum_slots(args, maps, shared, first, last, sum);
+    sum_slots(maps, shared, first, last, sum);
     if (CLUSTER_K > 1)
         gt_cluster_wait(); /* all have begun */
     else
         gt_sync(); /* sources take the place of the rings */
-    leave(sum, sources);
-    if (CLUSTER_K > 1)
-        gt_cluster_sync();
-    else
-        gt_sync();
-    finish(args, sources);
+    hand_over(sum, sources);
+    finish(args, sources.sums);
 }
 
 #if SPLIT

@@ -38,16 +38,10 @@ typedef GT_ACCUMULATOR Sum;
 static_assert(BOXES * BOX_BYTES == BLOCK_N * SIZE || GT_TRANS_B, "whole boxes");
 static_assert(ROWS % 8 == 0 && BOX_BYTES >= 32, "lines as TMA swizzles them");
 
-/* The block's first row and column of D: blocks that read the same columns of B follow each other.
- */
-GT_DEVICE long long block_row(const gt_args &args)
+/* The block's first column of D. It has all rows. */
+GT_DEVICE int block_column()
 {
-    return blockIdx.x % (unsigned)gt_cdiv(args.m, ROWS) * (long long)ROWS;
-}
-
-GT_DEVICE long long block_column(const gt_args &args)
-{
-    return blockIdx.x / (unsigned)gt_cdiv(args.m, ROWS) * (long long)BLOCK_N;
+    return (int)blockIdx.x * BLOCK_N;
 }
 
 /* ---- to shared memory ---- */
@@ -79,9 +73,9 @@ GT_DEVICE void ring_sync(const Ring &ring)
 
 /* Asks for number `index` of the slots that k is divided into. What lies outside of the operands
  * comes as zeros. */
-GT_DEVICE void load(const gt_args &args, const gt_maps &maps, const Ring &ring, int slot, int index)
+GT_DEVICE void load(const gt_maps &maps, const Ring &ring, int slot, int index)
 {
-    const int row = (int)block_row(args), column = (int)block_column(args);
+    const int column = block_column();
     char *to = ring.slots + slot * SLOT;
     gt_mbarrier *full = ring.full + slot;
     int k = index * SLOT_K;
@@ -95,12 +89,12 @@ GT_DEVICE void load(const gt_args &args, const gt_maps &maps, const Ring &ring, 
             gt_tma_load(to + A_BYTES + i * (PIECE * BOX_BYTES), &maps.map[1], full,
                         GT_TRANS_B ? k : along_n, GT_TRANS_B ? along_n : k, (int)blockIdx.z);
         }
-        gt_tma_load(to, &maps.map[0], full, k, row, (int)blockIdx.z);
+        gt_tma_load(to, &maps.map[0], full, k, 0, (int)blockIdx.z);
     }
 }
 
 /* Makes the ring's barriers and asks for the first of its slots. */
-GT_DEVICE void begin(const gt_args &args, const gt_maps &maps, const Ring &ring, int index, int last)
+GT_DEVICE void begin(const gt_maps &maps, const Ring &ring, int index, int last)
 {
 #pragma unroll
     for (int slot = 0; slot < RING; slot++)
@@ -108,7 +102,7 @@ GT_DEVICE void begin(const gt_args &args, const gt_maps &maps, const Ring &ring,
     gt_mbarrier_publish();
 #pragma unroll 1
     for (int slot = 0; slot < RING && index < last; slot++, index += WARPS_K)
-        load(args, maps, ring, slot, index);
+        load(maps, ring, slot, index);
 }
 
 /* ---- to registers ---- */
