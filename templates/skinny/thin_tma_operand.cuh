@@ -51,11 +51,13 @@ struct Ring {
     char *slots;
     gt_mbarrier *full;
     int number;
+    bool asks; /* the thread that asks for loads */
 };
 
 GT_DEVICE Ring make_ring(char *shared)
 {
     Ring ring;
+    ring.asks = threadIdx.x % (32 * WARPS_N) == 0;
     ring.number = (int)threadIdx.x / (32 * WARPS_N);
     ring.slots = shared + ring.number * (RING * SLOT);
     ring.full = reinterpret_cast<gt_mbarrier *>(shared + WARPS_K * RING * SLOT) + ring.number * RING;
