@@ -1,5 +1,5 @@
-/* thin_tma.cu - products of up to 64 rows on tensor cores of sm_90, types of one and two bytes: bound
- * by the one reading of B, which TMA brings to shared memory as it is stored.
+/* thin_tma.cu - products of up to 64 rows on tensor cores of sm_90, every type they have: bound by the
+ * one reading of B, which TMA brings to shared memory as it is stored.
  *
  *                     BLOCK_N columns
  *                 +----------+----------+
@@ -76,6 +76,8 @@ GT_DEVICE void multiply(Sum (&sum)[4], const Taken &b, const Taken &a)
     mma_m16n8k16_f16_f32(sum, b.word[0], a_pair);
 #elif GT_TYPE == GT_BF16
     mma_m16n8k16_bf16_f32(sum, b.word[0], a_pair);
+#elif GT_TYPE == GT_TF32
+    mma_m16n8k8_tf32_f32(sum, b.word[0], a_pair);
 #else
     mma_m16n8k32_s8_s32(sum, b.word[0], a_pair);
 #endif

@@ -15,7 +15,7 @@ constexpr int SHARE_N = BLOCK_N / CLUSTER_K; /* columns that a block finishes */
 constexpr int SOURCES = CLUSTER_K * WARPS_K;
 constexpr int PITCH = ROWS + 2; /* of columns, so that neighbours lie in other banks */
 
-static_assert(SHARE_N % 16 == 0, "tiles as a whole");
+static_assert(SHARE_N % (16 * MIXED) == 0, "tiles as a whole");
 
 /* Where the block's sources lie: beside the rings if others write there, else in their place; and
  * the barrier of those that are sent. */
@@ -49,7 +49,7 @@ GT_DEVICE void hand_over(const Accumulator &sum, const Sources &sources)
 
 #pragma unroll
     for (int t = 0; t < TILES; t++) {
-        const int column = warp % WARPS_N * WARP_N + t * 16;
+        const int column = warp % WARPS_N * WARP_N + t / MIXED * MIXED * 16;
         const unsigned rank = (unsigned)(column / SHARE_N);
         Sum *own = sources.sums + (source * SHARE_N + column % SHARE_N) * PITCH + lane % 4 * 2;
         const gt_cluster_place to = gt_cluster_place_of(own, rank);
@@ -61,7 +61,7 @@ GT_DEVICE void hand_over(const Accumulator &sum, const Sources &sources)
                 gt_run<Sum, 2> pair;
                 pair.at[0] = sum[x][t][2 * half];
                 pair.at[1] = sum[x][t][2 * half + 1];
-                const int at = column_of(lane / 4, half) * PITCH + x * 8;
+                const int at = column_of(t, lane / 4, half) * PITCH + x * 8;
                 if (CLUSTER_K > 1)
                     gt_cluster_send_pair(to, 4 * at, come, pair.word.x, pair.word.y);
                 else
@@ -90,7 +90,8 @@ GT_DEVICE void touch(const gt_args &args)
 #endif
 }
 
-/* Adds the block's sources, complete, into its columns of D. */
+/* Adds the block's sources, complete, into its columns of D: a thread has two rows of a column at a
+ * time. */
 GT_DEVICE void finish(const gt_args &args, const Sum *sums)
 {
     const gt_typed_output output = gt_typed_output_of(args, blockIdx.z);
@@ -98,31 +99,47 @@ GT_DEVICE void finish(const gt_args &args, const Sum *sums)
     const int first = block_column() + (CLUSTER_K > 1 ? (int)gt_cluster_rank() : 0) * SHARE_N;
 
 #pragma unroll 1 /* little code, which nobody has needed before */
-    for (int e = (int)threadIdx.x; e < rows * SHARE_N; e += THREADS) {
-        const int row = e / SHARE_N, column = e % SHARE_N;
-        Sum total = 0;
+    for (int e = (int)threadIdx.x; e < (rows + 1) / 2 * SHARE_N; e += THREADS) {
+        const int row = e / SHARE_N * 2, column = e % SHARE_N;
+        Sum total[2] = {0, 0};
 #pragma unroll 8
-        for (int source = 0; source < SOURCES; source++)
-            total += sums[(source * SHARE_N + column) * PITCH + row];
-        if (!SPLIT)
-            gt_typed_output_store<1>(output, row, first + column, &total);
-        else if (first + column < args.n)
-            partial(args, blockIdx.y / CLUSTER_K, blockIdx.z, row)[first + column] = total;
+        for (int source = 0; source < SOURCES; source++) {
+            const gt_run<Sum, 2> pair =
+                gt_load_run<Sum, 2>(sums + (source * SHARE_N + column) * PITCH + row);
+            total[0] += pair.at[0];
+            total[1] += pair.at[1];
+        }
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+            if (!SPLIT)
+                gt_typed_output_store<1>(output, row + i, first + column, &total[i]);
+            else if (first + column < args.n && row + i < rows)
+                partial(args, blockIdx.y / CLUSTER_K, blockIdx.z, row + i)[first + column] =
+                    total[i];
     }
 }
 
-/* Adds the parts of k in the workspace into D: 128 columns of a row a block. */
+/* Adds the parts of k in the workspace into D, an element a thread. */
 GT_DEVICE void reduce_parts(const gt_args &args)
 {
-    const long long column = blockIdx.x * 128LL + threadIdx.x, row = blockIdx.y;
+    constexpr int at_once = 16; /* loads in flight */
+    const long long e = blockIdx.x * 128LL + threadIdx.x;
+    const long long row = e / args.n, column = e % args.n, apart = args.batch * args.m * args.n;
+    const Sum *from = partial(args, 0, blockIdx.z, 0) + e;
     Sum total = 0;
 
     gt_launch_wait();
-    if (column >= args.n)
+    if (row >= args.m)
         return;
-#pragma unroll 8
-    for (int part = 0; part < PARTS; part++)
-        total += partial(args, part, blockIdx.z, row)[column];
+    for (int part = 0; part < PARTS; part += at_once) {
+        Sum value[at_once];
+#pragma unroll
+        for (int i = 0; i < at_once; i++)
+            value[i] = part + i < PARTS ? from[(part + i) * apart] : (Sum)0;
+#pragma unroll
+        for (int i = 0; i < at_once; i++)
+            total += value[i];
+    }
     gt_typed_output_store<1>(gt_typed_output_of(args, blockIdx.z), row, column, &total);
 }
 

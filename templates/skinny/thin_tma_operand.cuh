@@ -13,7 +13,9 @@
  * takes 32 bytes of k as stored: a step. Of lines along k that is what ldmatrix gives. Of lines
  * along n it transposes pairs of bytes: that is all for elements of two bytes; of single bytes a
  * lane gets columns 2 * group and the next at the same k, which are put into words of one column
- * each. Which k a lane of ldmatrix reads is chosen so that words hold four neighbours along k. */
+ * each. Which k a lane of ldmatrix reads is chosen so that words hold four neighbours along k.
+ * Elements of four bytes along n are read one by one, and two tiles have their columns mixed, so
+ * that the lanes of a read find all banks, too. */
 #ifndef GT_SKINNY_THIN_TMA_OPERAND_CUH
 #define GT_SKINNY_THIN_TMA_OPERAND_CUH
 
@@ -25,6 +27,10 @@ constexpr int EIGHTS = ROWS / 8;    /* groups of rows of D */
 constexpr int WARP_N = 16 * TILES;  /* columns of a warp */
 constexpr int BLOCK_N = WARPS_N * WARP_N;
 constexpr int THREADS = 32 * WARPS_K * WARPS_N;
+
+/* Tiles that have their columns mixed. */
+constexpr int MIXED = !GT_TRANS_B && SIZE == 4 ? 2 : 1;
+static_assert(TILES % MIXED == 0, "tiles as they are mixed");
 
 /* Boxes of B along n: at most 128 bytes of columns each. */
 constexpr int BOX_BYTES = GT_TRANS_B || BLOCK_N * SIZE > 128 ? 128 : BLOCK_N * SIZE;
@@ -138,6 +144,9 @@ GT_DEVICE Places make_places()
     places.a = line * 128 + (matrix ^ line) * 16;
     if (GT_TRANS_B) {
         places.b = (column + matrix % 2 * 8 + line) * 128 + (matrix / 2 ^ line) * 16;
+    } else if (SIZE == 4) {
+        const int group = lane / 4, k = lane % 4;
+        places.b = column / 32 * (PIECE * 128) + k * 128 + (group / 4 * 4 ^ k) * 16 + group % 4 * 4;
     } else {
         const int k = own_k(matrix, line), pattern = k % 8 / (128 / BOX_BYTES);
         const int chunk = column * SIZE % BOX_BYTES / 16 + (SIZE == 2 ? matrix % 2 : 0);
@@ -156,7 +165,7 @@ template <int words> GT_DEVICE void take(const unsigned *word, Taken &taken)
 #pragma unroll
     for (int i = 0; i < words; i++)
         if (!WIDENED)
-            taken.word[0][i] = word[i];
+            taken.word[0][i] = GT_TYPE == GT_TF32 ? gt_round_tf32(word[i]) : word[i];
         else {
             constexpr int across = words / 2;
             unsigned *half = taken.word[i / across % (1 + WIDENED)];
@@ -180,6 +189,12 @@ GT_DEVICE void load_b(const char *b, const Places &places, int step, int tile, T
 
     if (GT_TRANS_B) {
         ldmatrix_x4(word, b + ((places.b + tile * (16 * 128)) ^ step * 32));
+    } else if (SIZE == 4) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) /* chunk 2 * tile + i % 2 of k, of k + 4 */
+            word[i] = *reinterpret_cast<const unsigned *>(
+                b + tile / 2 * (PIECE * 128) + step * 1024 + i / 2 * 512 +
+                (places.b ^ ((tile % 2 * 2 + i % 2) ^ i / 2 * 4) * 16));
     } else {
         const int bytes = tile * 16 * SIZE;
         ldmatrix_x4_trans(word, b + step * (32 / SIZE * BOX_BYTES) +
@@ -197,9 +212,12 @@ GT_DEVICE void load_b(const char *b, const Places &places, int step, int tile, T
     take<4>(word, to);
 }
 
-/* Column in a tile of a lane's sums: row `group` of the mma, or group + 8. */
-GT_DEVICE int column_of(int group, int half)
+/* Column of a lane's sums in a tile, or in two that are mixed: row `group` of the mma, or group + 8.
+ */
+GT_DEVICE int column_of(int tile, int group, int half)
 {
+    if (MIXED == 2)
+        return group / 4 * 16 + (tile % 2 * 2 + half) * 4 + group % 4;
     return !GT_TRANS_B && SIZE == 1 ? group * 2 + half : half * 8 + group;
 }
 
