@@ -6,7 +6,9 @@
  *   gt_cluster_send_pair(place, 0, come, x, y)    gt_mbarrier_wait(&come, parity)
  *
  * Neither side meets the other, and nobody waits for his writes to be seen, as in a barrier of the
- * cluster that releases them: that is a fence of the whole GPU, and took 1 us on an H200. */
+ * cluster that releases them.  On an H200 words come about one a clock: for a thousand pairs of a
+ * block that is 870 clocks where stores and such a barrier took 1140, for eight thousand it is 8000
+ * where those took 4000. */
 #ifndef GT_CLUSTER_SEND_CUH
 #define GT_CLUSTER_SEND_CUH
 
