@@ -26,6 +26,7 @@
 #define L2_MERGED         0.5    /* of the tiles read: SMs that want the same are served at once */
 #define CLUSTER_WAIT      1.2    /* blocks of a cluster wait for each other at every tile */
 #define L2_PORT           64.0   /* bytes an SM gets from L2 each cycle */
+#define EVEN_US           4.0    /* to pass sums through memory and turnstiles to another block */
 #define LAUNCH_US         2.7    /* empty kernel, where it was not measured */
 #define NEXT_LAUNCH_US    1.8    /* each further launch of the same candidate, likewise */
 #define ATOMIC_SHARE      0.25   /* of the L2 bandwidth that atomic adds reach */
@@ -286,7 +287,7 @@ static double reduction_us(const struct shape *shape, const struct gt_problem *p
                                                                            : device->memory_gbps;
 
     if (shape->even > 0) /* two parts of a tile for each block, of which half is left for another */
-        return workspace / (bandwidth * 1e3);
+        return EVEN_US + workspace / (bandwidth * 1e3);
     if (shape->splits <= 1)
         return 0;
     if (workspace > 0) /* written and read once */
@@ -329,7 +330,7 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
     const struct gt_device *device = candidate->device;
     int64_t slots[GT_MAX_SLOTS];
     struct shape shape;
-    double output, l2_bytes;
+    double output, l2_bytes, merged;
     int rc;
 
     *prediction = (struct gt_prediction){0};
@@ -356,7 +357,9 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
     prediction->compute_us = compute_us(&shape, problem, device);
     l2_bytes = shape.blocks * (shape.tile_m / shape.cluster_n + shape.tile_n / shape.cluster_m) *
                (double)problem->k / shape.splits * (double)gt_dtype_size(problem->type);
-    prediction->l2_us = L2_MERGED * l2_bytes / (device->l2_gbps * 1e3);
+    /* Blocks that are at different k ask for different tiles. */
+    merged = L2_MERGED + (1 - L2_MERGED) * fmin(shape.even / 100, 1);
+    prediction->l2_us = merged * l2_bytes / (device->l2_gbps * 1e3);
     output = (double)problem->m * problem->n * problem->batch * (double)gt_dtype_size(problem->out);
     prediction->memory_us =
         (operand_bytes(&shape, problem, device) + output * (problem->beta != 0 ? 2 : 1)) /
