@@ -95,10 +95,11 @@ template <class element> struct place_swapped {
         const int lane = (int)threadIdx.x % 32;
 #pragma unroll
         for (int i = 0; i < 8; i++) {
-            const int down = row + i / 4 * 8 + lane % 4 * 2 + i % 2;
+            const int down =
+                lane % 4 * 2 + i % 2; /* among eight rows, after which swizzles repeat */
             const int at = (left + i / 2 % 2 * 8 + lane / 4) * (int)sizeof(element);
-            *(element *)(slice + down * SLICE_WIDTH + (at ^ swizzle_of(down))) =
-                pair[i / 2].at[i % 2];
+            unsigned char *const place = slice + down * SLICE_WIDTH + (at ^ swizzle_of(down));
+            *(element *)(place + (row + i / 4 * 8) * SLICE_WIDTH) = pair[i / 2].at[i % 2];
         }
     }
 };
