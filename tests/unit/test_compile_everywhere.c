@@ -1,6 +1,7 @@
 /* test_compile_everywhere.c - test: every kernel compiles with NVRTC for every architecture it
  * serves: the default point, which must not spill, or where it is not valid the nearest that is,
- * and each point of tests/emu/points.txt for one of them.  A register limit must be kept.
+ * and each point of tests/emu/points.txt for one of them; points that once spilled, for theirs.  A
+ * register limit must be kept.
  *
  * Two processes share the work.  Prints TAP; without NVRTC it is skipped. */
 #include <stdio.h>
@@ -117,6 +118,19 @@ static void add_default(struct jobs *jobs, const struct gt_kernel *kernel, const
             add_other_type(jobs, kernel, &point, (enum gt_dtype)other, data_dir);
 }
 
+/* Its producer has four boxes of B to load, and had registers for fewer. */
+static void add_once_spilled(struct jobs *jobs, const struct gt_kernels *kernels,
+                             const char *data_dir)
+{
+    struct gt_point point;
+    struct gt_err err;
+    const struct gt_kernel *kernel = gt_kernels_find(kernels, "hopper", &err);
+
+    if (!kernel || gt_point_parse(&point, kernel, "BM=128,BN=256,CLUSTER_M=2,MMA_PENDING=0", &err))
+        fail("a point that once spilled", &err);
+    add(jobs, kernel, &point, GT_BF16, 0, 90, data_dir, true);
+}
+
 /* The type behind the colon of a listed point ("BM=8:bf16"), which is cut off, or the first. */
 static enum gt_dtype listed_type(const struct gt_kernel *kernel, char *text)
 {
@@ -185,8 +199,7 @@ static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_cand
     job->registers = binary.registers;
     job->ms = binary.ms;
     if (!status && job->standard && !job->moved && binary.spill_bytes)
-        status =
-            gt_err_set(err, GT_ERANGE, "the default point spills %d bytes", binary.spill_bytes);
+        status = gt_err_set(err, GT_ERANGE, "the point spills %d bytes", binary.spill_bytes);
     if (!status && geometry.max_registers && binary.registers > geometry.max_registers)
         status = gt_err_set(err, GT_ERANGE, "the limit of %d registers has no effect",
                             geometry.max_registers);
@@ -301,6 +314,7 @@ int main(void)
         abort();
     for (size_t i = 0; i < kernels.count; i++)
         add_default(&jobs, kernels.kernel[i], data_dir);
+    add_once_spilled(&jobs, &kernels, data_dir);
     add_listed(&jobs, &kernels, data_dir);
     printf("1..%zu\n", jobs.count);
     for (size_t i = 0; i < PROCESSES; i++)
