@@ -11,8 +11,9 @@ struct gt_emu_job {
     const struct gt_kernel *kernel;
     struct gt_point point;
     struct gt_emu_types types;
-    unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)) */
-    bool epilogues;       /* all that are served, not only none */
+    unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)); if the point is valid in none of
+                             them, those it is valid in */
+    unsigned epilogues;   /* bit (1u << GT_EPILOGUE_...); none is always run */
     bool once;            /* each case under one schedule, they alternate; else under both */
     unsigned part, first; /* part > 0: one of so many cases, the first of them this one, another
                              for each build; all where the point is valid for none of those */
@@ -23,6 +24,7 @@ struct gt_emu_job {
 
 struct gt_emu_tally {
     int builds, problems, passed, failed;
+    unsigned layouts; /* that were run */
 };
 
 /* All that the kernel serves of types: each type of A and B with the first type of D that fits it,
