@@ -41,6 +41,7 @@ LIB_SRC := \
 	src/problemset.c \
 	src/digest.c \
 	src/stats.c \
+	src/turns.c \
 	src/trial.c \
 	src/json.c \
 	src/device.c \
@@ -56,6 +57,7 @@ LIB_SRC := \
 	src/render.c \
 	src/predict.c \
 	src/cuda_api.c \
+	src/assemble.c \
 	src/compile.c \
 	src/cache.c \
 	src/gpu.c \
@@ -72,6 +74,7 @@ LIB_SRC := \
 	src/calibration.c \
 	src/bench.c \
 	src/bench_final.c \
+	src/bench_move.c \
 	src/bench_time.c \
 	src/baseline.c \
 	src/throttle.c \
@@ -82,6 +85,8 @@ LIB_SRC := \
 	db/store_lock.c \
 	db/store_migrate.c \
 	db/store_calibration.c \
+	db/store_compared.c \
+	db/store_visits.c \
 	db/store_rows.c \
 	db/store_trials.c \
 	db/store_merge.c \
@@ -101,6 +106,8 @@ TUNE_SRC := \
 	tuner/export_space.c \
 	tuner/export_kernel_tuner.c \
 	tuner/export_t4.c \
+	tuner/export_bench.c \
+	tuner/export_search.c \
 	tuner/sweep.c \
 	tuner/sweep_budget.c \
 	tuner/sweep_shares.c \
@@ -110,6 +117,7 @@ TUNE_SRC := \
 	tuner/sweep_predict.c \
 	tuner/sweep_record.c \
 	tuner/sweep_drift.c \
+	tuner/sweep_visit.c \
 	tuner/sweep_finals.c \
 	tuner/sweep_contests.c \
 	tuner/space.c \
@@ -243,12 +251,14 @@ TESTS := \
 	tests/unit/test_trial.c \
 	tests/unit/test_digest.c \
 	tests/unit/test_stats.c \
+	tests/unit/test_turns.c \
 	tests/unit/test_compile_everywhere.c \
 	tests/unit/test_compile.c \
 	tests/unit/test_cache.c \
 	tests/unit/test_gpu.c \
 	tests/unit/test_verify.c \
 	tests/unit/test_bench.c \
+	tests/unit/test_bench_move.c \
 	tests/unit/test_plan.c \
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
@@ -302,7 +312,8 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
-$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h
+$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h \
+	$(BUILD)/db/migrate_3_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@

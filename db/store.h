@@ -111,6 +111,38 @@ int gt_store_calibrated(struct gt_store *store, int cc, gt_calibrated_visit *vis
 int gt_store_apply_calibration(struct gt_store *store, struct gt_device *device,
                                struct gt_err *err);
 
+/* How a problem's turn in a sweep went, for the table of a search.  The texts of one that is read
+ * belong to the store. */
+struct gt_improvement {
+    double seconds, us; /* since the visit began; as the race timed it */
+    int64_t trials;     /* of the visit by then */
+};
+struct gt_visit {
+    const char *kernels, *strategy; /* "hopper,mma"; as named */
+    uint64_t seed;
+    int64_t known, trials;          /* of earlier runs; of this visit */
+    double seconds, race_s, busy_s; /* all of it; before the finals; GPU worker at work in that */
+    double us, baseline_us;         /* in the final; 0: none */
+    const struct gt_improvement *improvement;
+    size_t improvements;
+    /* filled by gt_store_visits */
+    const char *device, *problem, *date; /* ISO 8601 UTC, of its end */
+    bool warm_l2;
+    double best_us; /* the least that any visit of the same problem, device name and L2 mode saw in
+                       its race; 0: none */
+};
+
+/* Of the key: sweep, device, problem and L2 mode. */
+int gt_store_put_visit(struct gt_store *store, const struct gt_trial_key *key,
+                       const struct gt_visit *visit, struct gt_err *err);
+
+/* Visits by device, problem and kernels, those of one in the order of their ends.  Of the filter
+ * problem and cc count. */
+struct gt_row_filter;
+typedef int gt_visit_visit(void *context, const struct gt_visit *visit, struct gt_err *err);
+int gt_store_visits(struct gt_store *store, const struct gt_row_filter *filter,
+                    gt_visit_visit *visit, void *context, struct gt_err *err);
+
 /* One line of every export and of the winner view. */
 struct gt_row {
     const char *device, *uuid, *dtype, *accuracy, *layout, *problem, *kernel, *signature, *point;
@@ -133,10 +165,31 @@ struct gt_row_filter {
     const char *problem, *kernel; /* NULL: all */
     int cc;                       /* 0: all */
     int limit;                    /* rows of each problem and device, best first; 0: all */
+    /* Only rows of these texts of kernels, whichever was seen last; NULL: winners of a text that no
+     * later one has replaced.  Heeded by gt_store_rows and gt_store_compared. */
+    const struct gt_kernels *kernels;
 };
 typedef int gt_row_visit(void *context, const struct gt_row *row, struct gt_err *err);
 int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt_row_visit *visit,
                   void *context, struct gt_err *err);
+
+/* A winner and cuBLASLt's best answer, timed in turns. */
+struct gt_comparison {
+    double us, lo_us, hi_us, err_u;
+    double baseline_us, copy_gbps; /* of a copy in the same run; 0: there is none, not measured */
+};
+
+/* Takes the place of an earlier one of the same key (the sweep does not count). */
+int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *key,
+                            const struct gt_comparison *comparison, struct gt_err *err);
+
+/* Visits for each problem, device and L2 mode what was measured last beside the vendor library: a
+ * comparison, or the winner of a later final.  copy_gbps: of the comparison, or of the latest on
+ * that device; 0: none.  Of the filter problem, kernel, cc and kernels count. */
+typedef int gt_compared_visit(void *context, const struct gt_row *row, double copy_gbps,
+                              struct gt_err *err);
+int gt_store_compared(struct gt_store *store, const struct gt_row_filter *filter,
+                      gt_compared_visit *visit, void *context, struct gt_err *err);
 
 /* One trial in full, with the names of what it refers to. */
 struct gt_named_trial {
@@ -167,7 +220,8 @@ int gt_store_export(struct gt_store *store, const char *path, struct gt_err *err
 int gt_store_winners(const char *path, gt_row_visit *visit, void *context, struct gt_err *err);
 
 /* Union with another database, in one transaction: of two trials of a key the one that proves a
- * fault wins, else the ok one, the deeper stage, the newer.  rows: trials taken over. */
+ * fault wins, else the ok one, the deeper stage, the newer.  Comparisons and visits come too. rows:
+ * trials taken over. */
 int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sqlite3.h>
 
 #define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
-#define GT_STORE_VERSION     3          /* of schema.sql, at offset 60 of the file */
+#define GT_STORE_VERSION     4          /* of schema.sql, at offset 60 of the file */
 
 /* Statements of the hot path, prepared once (their text stands in store.c). */
 enum gt_store_statement {
@@ -42,6 +42,14 @@ enum gt_store_statement {
     " t.spill_bytes, t.static_shared, t.shared_bytes, t.workspace_bytes, t.clock_mhz," \
     " t.compile_ms, t.prove_ms, t.time_ms, t.varies, t.detail, t.samples"
 #define GT_STORE_RESUME_COLUMN_COUNT 19
+
+/* The columns of `line` that gt_store_read_row reads, in this order. */
+#define GT_STORE_ROW_COLUMNS                                                                 \
+    "device, uuid, dtype, accuracy, layout, problem, kernel, signature, point, cc, driver,"  \
+    " nvrtc, m, n, k, batch, status, provenance, warm_l2, varies, us, lo_us, hi_us,"         \
+    " baseline_us, err_u, clock_mhz, registers, stage, ties, shared_bytes, workspace_bytes," \
+    " baseline, date, detail"
+#define GT_STORE_ROW_COLUMN_COUNT 34
 
 /* Statuses that prove a kernel faulty: such evidence outranks any time. */
 #define GT_STORE_FAULTY "('wrong', 'oob_write', 'nondeterministic', 'fault')"
@@ -91,6 +99,17 @@ int64_t gt_store_now(void);
  * attempt without a trial. */
 int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial *trial,
                         struct gt_err *err);
+
+/* Reads a row that begins with GT_STORE_ROW_COLUMNS. */
+int gt_store_read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *row,
+                      struct gt_err *err);
+
+/* Appends the conditions of a filter on a row of `line`: problem as ?1, kernel as ?2, cc as ?3, and
+ * that its kernel's text is one of filter->kernels or, without those, not replaced.
+ * gt_store_bind_filter binds the parameters. */
+void gt_store_add_filter(struct gt_strbuf *sql, const struct gt_row_filter *filter);
+void gt_store_add_current(struct gt_strbuf *sql, const struct gt_row_filter *filter);
+void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *filter);
 
 /* A step from one schema version to the next. */
 struct gt_store_migration {

@@ -71,6 +71,26 @@ static const char calibration_sql[] =
     " ON CONFLICT (device, figure) DO UPDATE SET value = excluded.value, at = excluded.at"
     " WHERE excluded.at > calibration.at;";
 
+static const char comparisons_sql[] =
+    "INSERT INTO main.comparison (device, toolchain, kernel, problem, point, warm_l2, us, lo_us,"
+    " hi_us, err_u, baseline_us, copy_gbps, at) SELECT " OURS ", point, warm_l2, us, lo_us, hi_us,"
+    " err_u, baseline_us, copy_gbps, at FROM other.comparison AS t WHERE true"
+    " ON CONFLICT (device, toolchain, kernel, problem, warm_l2, point) DO UPDATE SET"
+    " us = excluded.us, lo_us = excluded.lo_us, hi_us = excluded.hi_us, err_u = excluded.err_u,"
+    " baseline_us = excluded.baseline_us, copy_gbps = excluded.copy_gbps, at = excluded.at"
+    " WHERE excluded.at > comparison.at;";
+
+/* A visit is known by its problem and its end, so that none comes twice. */
+static const char visits_sql[] =
+    "INSERT OR IGNORE INTO main.visit (device, problem, warm_l2, sweep, kernels, strategy, seed,"
+    " known, trials, seconds, race_s, busy_s, us, baseline_us, at) SELECT " OURS_DEVICE
+    ", " OURS_PROBLEM ", warm_l2, " THE_MERGE ", kernels, strategy, seed, known, trials, seconds,"
+    " race_s, busy_s, us, baseline_us, at FROM other.visit AS t;"
+    "INSERT OR IGNORE INTO main.improvement (visit, place, trials, seconds, us) SELECT"
+    " (SELECT v.id FROM main.visit AS v WHERE (v.device, v.problem, v.warm_l2, v.at) ="
+    " (" OURS_DEVICE ", " OURS_PROBLEM ", t.warm_l2, t.at)), i.place, i.trials, i.seconds, i.us"
+    " FROM other.improvement AS i JOIN other.visit AS t ON t.id = i.visit;";
+
 /* Attaches a database under the name `other`. */
 static int attach_uri(struct gt_store *store, const char *uri, struct gt_err *err)
 {
@@ -142,7 +162,11 @@ static int copy(struct gt_store *store, const char *path, int64_t *rows, struct 
     *rows = sqlite3_changes64(store->db);
     if (!code)
         code = gt_store_exec(store, rest_sql, err);
-    return code ? code : gt_store_exec(store, calibration_sql, err);
+    if (!code)
+        code = gt_store_exec(store, calibration_sql, err);
+    if (!code)
+        code = gt_store_exec(store, comparisons_sql, err);
+    return code ? code : gt_store_exec(store, visits_sql, err);
 }
 
 int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)

@@ -123,6 +123,5 @@ int gt_store_fill(sqlite3 *to, const char *schema, sqlite3 *from, const char *pa
         sqlite3_backup_step(backup, -1);
         result = sqlite3_backup_finish(backup);
     }
-    return result == SQLITE_OK ? GT_OK
-                               : gt_store_fail(to, path, "read it into memory", err);
+    return result == SQLITE_OK ? GT_OK : gt_store_fail(to, path, "read it into memory", err);
 }

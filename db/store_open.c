@@ -5,6 +5,7 @@
 #include "../src/err.h"
 #include "db/migrate_1_sql.h"
 #include "db/migrate_2_sql.h"
+#include "db/migrate_3_sql.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 
 /* Steps from older schemas. */
 static const struct gt_store_migration migration[] = {
-    {1, gt_migrate_1_sql}, {2, gt_migrate_2_sql}, {0, NULL}};
+    {1, gt_migrate_1_sql}, {2, gt_migrate_2_sql}, {3, gt_migrate_3_sql}, {0, NULL}};
 
 int64_t gt_store_now(void)
 {

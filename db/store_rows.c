@@ -113,6 +113,40 @@ int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key,
     return code;
 }
 
+void gt_store_add_filter(struct gt_strbuf *sql, const struct gt_row_filter *filter)
+{
+    gt_strbuf_add(sql, filter->problem ? " AND problem = ?1" : "");
+    gt_strbuf_add(sql, filter->kernel ? " AND kernel = ?2" : "");
+    gt_strbuf_add(sql, filter->cc ? " AND cc = ?3" : "");
+}
+
+void gt_store_add_current(struct gt_strbuf *sql, const struct gt_row_filter *filter)
+{
+    if (!filter->kernels) {
+        gt_strbuf_add(sql, " AND current");
+        return;
+    }
+    gt_strbuf_add(sql, " AND (kernel, signature) IN (VALUES ('', '')");
+    for (size_t i = 0; i < filter->kernels->count; i++) {
+        const struct gt_kernel *kernel = filter->kernels->kernel[i];
+        char *pair = sqlite3_mprintf(", (%Q, %Q)", kernel->name, kernel->signature);
+
+        gt_strbuf_add(sql, pair ? pair : "("); /* without memory: a statement that is refused */
+        sqlite3_free(pair);
+    }
+    gt_strbuf_add(sql, ")");
+}
+
+void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *filter)
+{
+    if (filter->problem)
+        gt_store_bind(statement, 1, filter->problem);
+    if (filter->kernel)
+        gt_store_bind(statement, 2, filter->kernel);
+    if (filter->cc)
+        sqlite3_bind_int(statement, 3, filter->cc);
+}
+
 /* The filter narrows before rows are ranked, so that "winners of kernel K" are the best of K.
  * The order within a problem is that of the view `winner`, failures last. */
 static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
@@ -121,25 +155,20 @@ static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
     struct gt_strbuf sql = GT_STRBUF_INIT;
     int code;
 
-    gt_strbuf_add(
-        &sql,
-        "SELECT device, uuid, dtype, accuracy, layout, problem, kernel, signature, point, cc,"
-        " driver, nvrtc, m, n, k, batch, status, provenance, warm_l2, varies, us, lo_us, hi_us,"
-        " baseline_us, err_u, clock_mhz, registers, stage, ties, shared_bytes, workspace_bytes,"
-        " baseline, date, detail FROM (SELECT *, row_number() OVER ("
-        "PARTITION BY device, cc, problem, warm_l2, provenance = 'replayed'"
-        " ORDER BY ok AND current DESC, ok DESC, provenance, stage DESC,"
-        " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, point, driver "
-        "DESC, nvrtc DESC, uuid,"
-        " signature) AS place FROM line WHERE true");
-    gt_strbuf_add(&sql, filter->problem ? " AND problem = ?1" : "");
-    gt_strbuf_add(&sql, filter->kernel ? " AND kernel = ?2" : "");
-    gt_strbuf_add(&sql, filter->cc ? " AND cc = ?3" : "");
+    gt_strbuf_add(&sql,
+                  "SELECT " GT_STORE_ROW_COLUMNS " FROM (SELECT *, row_number() OVER ("
+                  "PARTITION BY device, cc, problem, warm_l2, provenance = 'replayed'"
+                  " ORDER BY ok AND current DESC, ok DESC, provenance, stage DESC,"
+                  " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, point,"
+                  " driver DESC, nvrtc DESC, uuid, signature) AS place FROM line WHERE true");
+    gt_store_add_filter(&sql, filter);
     for (int i = 0; filter->provenance && i < GT_PROVENANCE_COUNT; i++)
         if (!(filter->provenance >> i & 1))
             gt_strbuf_addf(&sql, " AND provenance <> '%s'",
                            gt_provenance_name((enum gt_provenance)i));
-    gt_strbuf_add(&sql, filter->winners_only ? " AND ok AND current" : "");
+    gt_strbuf_add(&sql, filter->winners_only ? " AND ok" : "");
+    if (filter->winners_only || filter->kernels)
+        gt_store_add_current(&sql, filter);
     gt_strbuf_add(&sql, ") WHERE place <= ?4 ORDER BY device, cc, dtype, accuracy, layout, m, n, k,"
                         " batch, problem, warm_l2, place");
     code = gt_strbuf_check(&sql, err);
@@ -148,12 +177,7 @@ static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
     gt_strbuf_release(&sql);
     if (code)
         return code;
-    if (filter->problem)
-        gt_store_bind(*statement, 1, filter->problem);
-    if (filter->kernel)
-        gt_store_bind(*statement, 2, filter->kernel);
-    if (filter->cc)
-        sqlite3_bind_int(*statement, 3, filter->cc);
+    gt_store_bind_filter(*statement, filter);
     sqlite3_bind_int(*statement, 4,
                      filter->winners_only ? 1
                      : filter->limit > 0  ? filter->limit
@@ -161,7 +185,8 @@ static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
     return GT_OK;
 }
 
-static int read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *row, struct gt_err *err)
+int gt_store_read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *row,
+                      struct gt_err *err)
 {
     const char **texts[] = {&row->device,   &row->uuid,      &row->dtype,
                             &row->accuracy, &row->layout,    &row->problem,
@@ -210,7 +235,7 @@ int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt
     if (code)
         return code;
     while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
-        code = read_row(store, s, &row, err);
+        code = gt_store_read_row(store, s, &row, err);
         if (!code)
             code = visit(context, &row, err);
     }

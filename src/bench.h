@@ -40,7 +40,7 @@ int gt_bench_trial(struct gt_bench *bench, const struct gt_candidate *candidate,
 int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
                     size_t size, int max_samples, struct gt_trial *trial, struct gt_err *err);
 
-/* Stage 3: entries (and the baseline, if open, as the last one) interleaved in random order,
+/* Stage 3: entries (and the baseline, if open, as the last one) interleaved in balanced order,
  * `rounds` times; sample[e][r] is paired over e.  The first entry is run alone before, until its
  * time rises no more (a power cap that takes hold), at least 0.15 s and at most about 1.2 s.
  * trial[e] gets the samples, statistics and stage 3. */
@@ -65,6 +65,16 @@ struct gt_baseline {
     double err_u; /* its measured error, as for trials */
 };
 int gt_bench_baseline(struct gt_bench *bench, struct gt_baseline *baseline, struct gt_err *err);
+
+/* What memory alone takes: the best of several plain kernels (templates/calibrate/move.cu), given
+ * the same sets of operands as candidates are, that read A, B and (beta not 0) C once and write D
+ * once, and compute nothing.  D is overwritten; whoever proves a result poisons it first. */
+struct gt_move {
+    double us, lo_us, hi_us; /* median of the best one and its 95 % interval */
+    char form[48];           /* "move_loads_8, 2048 blocks" */
+};
+int gt_bench_move(struct gt_bench *bench, struct gt_nvrtc *nvrtc, const char *data_dir,
+                  const char *cache_dir, struct gt_move *move, struct gt_err *err);
 
 /* A fixed kernel of this project: proves after a worker's start that the device still computes
  * (canary), and re-timed every minute shows drift.  us: its median. */

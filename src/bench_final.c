@@ -1,5 +1,5 @@
 /* bench_final.c - stage: finals (stage 3 of bench.h): the device is brought into the state it stays
- * in, then the entries run against each other in rounds of random order. */
+ * in, then the entries run against each other in rounds of balanced order (turns.h). */
 #include "bench_internal.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "stats.h"
 #include "throttle.h"
 #include "trace.h"
+#include "turns.h"
 
 /* The pre-heat goes in slices.  On an H200 the power cap takes hold 45 to 100 ms after the work
  * began and lowers the clock in steps 45 to 70 ms apart, for 200 ms in all. */
@@ -84,20 +85,10 @@ struct final {
     struct gt_runner *runner;
     struct gt_series *series;
     struct gt_trial **trial;
-    int count, *order;
+    int count, order[GT_TURNS_MAX];
 };
 
-static void shuffle(struct gt_random *random, int *order, int count)
-{
-    for (int i = count - 1; i > 0; i--) {
-        int j = (int)gt_random_below(random, (uint64_t)i + 1), kept = order[i];
-
-        order[i] = order[j];
-        order[j] = kept;
-    }
-}
-
-/* Every entry still in the running once, in a new order.  Batches keep the queue bounded. */
+/* Every entry still in the running once, in final->order.  Batches keep the queue bounded. */
 static int run_round(struct gt_bench *bench, struct final *final, int round, struct gt_err *err)
 {
     int rc = GT_OK;
@@ -174,16 +165,19 @@ static int prove_finalist(struct gt_bench *bench, struct final *final, int entry
 
 static int run_final(struct gt_bench *bench, struct final *final, int rounds, struct gt_err *err)
 {
-    struct gt_random random = {bench->options.seed + 0x9e37 * ++bench->finals};
+    struct gt_turns turns;
     double mhz = 0;
     int rc = GT_OK;
 
-    for (int i = 0; i < final->count; i++)
-        final->order[i] = i;
     if (final->count && final->trial[0]->status == GT_STATUS_NONE)
         rc = preheat(bench, &final->runner[0], err);
-    for (int round = -1; round < rounds && !rc; round++) { /* round -1 warms up */
-        shuffle(&random, final->order, final->count);
+    gt_turns_begin(&turns, final->count, bench->options.seed + 0x9e37 * ++bench->finals);
+    for (int i = 0; i < final->count; i++)
+        final->order[i] = i;
+    if (!rc)
+        rc = run_round(bench, final, -1, err); /* warms up */
+    for (int round = 0; round < rounds && !rc; round++) {
+        gt_turns_next(&turns, final->order);
         rc = run_round(bench, final, round, err);
     }
     if (!rc)
@@ -214,12 +208,16 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, s
     struct final final = {.runner = calloc(most, sizeof(*final.runner)),
                           .series = calloc(most, sizeof(*final.series)),
                           .trial = calloc(most, sizeof(*final.trial)),
-                          .order = calloc(most, sizeof(*final.order)),
                           .count = (int)entries};
     int rc = GT_OK;
 
-    if (!final.runner || !final.series || !final.trial || !final.order) {
+    if (!final.runner || !final.series || !final.trial) {
         rc = gt_err_nomem(err);
+        goto out;
+    }
+    if (most > GT_TURNS_MAX) {
+        rc = gt_err_set(err, GT_ERANGE, "a final of %zu entries; at most %d", entries,
+                        GT_TURNS_MAX - 1);
         goto out;
     }
     rounds = rounds < 1 ? 1 : rounds > GT_MAX_SAMPLES ? GT_MAX_SAMPLES : rounds;
@@ -239,7 +237,6 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, s
 out:
     for (size_t i = 0; final.runner && i < entries; i++)
         gt_runner_release(&final.runner[i]);
-    free(final.order);
     free(final.trial);
     free(final.series);
     free(final.runner);

@@ -68,6 +68,8 @@ int gt_cache_key(char key[GT_DIGEST_HEX], const struct gt_kernel *kernel,
     gt_digest_add(&digest, kernel ? kernel->signature : "", kernel ? strlen(kernel->signature) : 0);
     gt_digest_add(&digest, options, strlen(options));
     gt_digest_add(&digest, &nvrtc_version, sizeof(nvrtc_version));
+    if (request->ptx) /* of which a cubin for that device is made */
+        gt_digest_add(&digest, &request->device_cc, sizeof(request->device_cc));
     gt_digest_final(&digest, key);
     return GT_OK;
 }

@@ -10,12 +10,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "assemble.h"
 #include "cuda_api.h"
 #include "err.h"
 
 struct gt_nvrtc {
     struct gt_nvrtc_api api;
     int version;
+    struct gt_assembler *assembler; /* NULL: not sought yet, or there is none */
+    bool sought;
 };
 
 #define MAX_OPTIONS   8
@@ -50,6 +53,8 @@ int gt_nvrtc_open(struct gt_nvrtc **nvrtc, struct gt_err *err)
 
 void gt_nvrtc_close(struct gt_nvrtc *nvrtc)
 {
+    if (nvrtc)
+        gt_assembler_close(nvrtc->assembler);
     free(nvrtc);
 }
 
@@ -68,16 +73,19 @@ __attribute__((format(printf, 2, 3))) static void add_option(struct options *opt
     va_end(args);
 }
 
+/* The suffix opens what only this arch has (wgmma and setmaxnreg on sm_90) and ties the code to it.
+ */
+static bool has_suffix(const struct gt_compile_request *request)
+{
+    return (request->arch == 90 || request->features) &&
+           (!request->ptx || request->device_cc == request->arch);
+}
+
 /* The options that decide what is generated; where the includes lie is not one of them. */
 static void code_options(const struct gt_compile_request *request, struct options *options)
 {
-    /* The suffix opens what only this arch has (wgmma and setmaxnreg on sm_90) and ties the code to
-     * it. */
-    bool suffix = (request->arch == 90 || request->features) &&
-                  (!request->ptx || request->device_cc == request->arch);
-
     add_option(options, "--gpu-architecture=%s_%d%s", request->ptx ? "compute" : "sm",
-               request->arch, suffix ? "a" : "");
+               request->arch, has_suffix(request) ? "a" : "");
     add_option(options, "--std=c++17");
     if (!request->ptx)
         add_option(options, "--ptxas-options=-v");
@@ -196,6 +204,32 @@ static int compile_failed(const struct gt_compile_request *request, const struct
     return gt_err_set(err, GT_ENVRTC, "%.*s", (int)(length < 900 ? length : 900), line);
 }
 
+/* Makes a cubin of the PTX in binary, if that can be done here: else it stays what it is, and the
+ * driver may know better. */
+static int assemble(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
+                    struct gt_binary *binary, struct gt_err *err)
+{
+    struct gt_assembled made;
+    int rc;
+
+    if (!nvrtc->sought && gt_assembler_open(&nvrtc->assembler, NULL) == GT_ENOMEM)
+        return gt_err_nomem(err);
+    nvrtc->sought = true;
+    if (!nvrtc->assembler)
+        return GT_OK;
+    rc = gt_assemble(nvrtc->assembler, binary->image, request->device_cc, has_suffix(request),
+                     &made, NULL);
+    if (rc)
+        return rc == GT_ENOMEM ? gt_err_nomem(err) : GT_OK;
+    free(binary->image);
+    free(binary->log);
+    binary->image = made.image;
+    binary->size = made.size;
+    binary->log = made.log;
+    read_log(binary);
+    return GT_OK;
+}
+
 static double now_ms(void)
 {
     struct timespec now;
@@ -236,6 +270,8 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
         read_log(binary);
         rc = fetch_image(api, program, request->ptx, binary, err);
     }
+    if (!rc && request->ptx)
+        rc = assemble(nvrtc, request, binary, err);
     api->DestroyProgram(&program);
     binary->ms = now_ms() - start;
     return rc;

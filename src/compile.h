@@ -22,13 +22,15 @@ struct gt_compile_request {
     const char *include_dir; /* <data folder>/templates */
     int arch;                /* 86; 90 always means sm_90a (wgmma and setmaxnreg need the suffix) */
     bool features;           /* from 100 on: sm_100a, what only that arch has */
-    int device_cc;           /* where it will run; with ptx the driver compiles for it */
-    bool ptx;                /* deliver PTX of `arch` instead of a cubin */
+    int device_cc;           /* where it will run */
+    bool ptx;                /* by way of PTX of `arch`, which nvJitLink then makes a cubin for
+                                device_cc of; without nvJitLink the PTX is delivered */
     int max_registers;       /* 0: no limit */
 };
 
 struct gt_binary {
-    void *image; /* cubin or NUL-terminated PTX; free with gt_binary_release */
+    void *image; /* cubin or, for the driver to compile, NUL-terminated PTX; free with
+                    gt_binary_release */
     size_t size;
     char *log; /* NVRTC's and ptxas' words, never NULL after a compile */
     int registers, spill_bytes, static_shared; /* the largest over all entries */

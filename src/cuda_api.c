@@ -1,5 +1,6 @@
 /* cuda_api.c - finds and opens the CUDA libraries at run time and fills their function tables.
- * Below compile.c (NVRTC), gpu.c (driver), baseline.c (cuBLASLt) and nvml.c. */
+ * Below compile.c (NVRTC), assemble.c (nvJitLink), gpu.c (driver), baseline.c (cuBLASLt) and
+ * nvml.c. */
 #include "cuda_api.h"
 
 #include <dlfcn.h>
@@ -185,6 +186,20 @@ int gt_nvrtc_api_load(struct gt_nvrtc_api *api, struct gt_err *err)
     static const struct symbol symbols[] = {
 #define SYMBOL(field, name, parameters) {name, offsetof(struct gt_nvrtc_api, field), false},
         GT_NVRTC_MAP(SYMBOL)
+#undef SYMBOL
+    };
+
+    return load(api, &api->library, &library, symbols, COUNT(symbols), err);
+}
+
+int gt_jitlink_api_load(struct gt_jitlink_api *api, struct gt_err *err)
+{
+    static const char *const names[] = {"libnvJitLink.so.13", "libnvJitLink.so.12", NULL};
+    static const struct library library = {"assembler library (nvJitLink)", "GEMMTUNE_LIBNVJITLINK",
+                                           names, "install the CUDA Toolkit", true};
+    static const struct symbol symbols[] = {
+#define SYMBOL(field, name, parameters) {name, offsetof(struct gt_jitlink_api, field), false},
+        GT_JITLINK_MAP(SYMBOL)
 #undef SYMBOL
     };
 

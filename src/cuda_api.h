@@ -1,11 +1,12 @@
-/* cuda_api.h - the CUDA libraries as this project uses them: driver, NVRTC, cuBLASLt and NVML, each
- * a table of functions filled by dlopen.  No CUDA header is needed to build; types are the plain C
- * types of the stable binary interfaces.
+/* cuda_api.h - the CUDA libraries as this project uses them: driver, NVRTC, nvJitLink, cuBLASLt and
+ * NVML, each a table of functions filled by dlopen.  No CUDA header is needed to build; types are
+ * the plain C types of the stable binary interfaces.
  *
  * Where a library is looked for, in this order: the file or folder named by an environment variable
- * (GEMMTUNE_LIBCUDA, GEMMTUNE_LIBNVRTC, GEMMTUNE_LIBCUBLASLT, GEMMTUNE_LIBNVML; if set, nothing
- * else is tried), the loader's path, $CUDA_HOME/lib64, /usr/local/cuda/lib64,
- * /usr/lib/x86_64-linux-gnu, and the pip wheels in a folder .deps beside or above the program. */
+ * (GEMMTUNE_LIBCUDA, GEMMTUNE_LIBNVRTC, GEMMTUNE_LIBNVJITLINK, GEMMTUNE_LIBCUBLASLT,
+ * GEMMTUNE_LIBNVML; if set, nothing else is tried), the loader's path, $CUDA_HOME/lib64,
+ * /usr/local/cuda/lib64, /usr/lib/x86_64-linux-gnu, and the pip wheels in a folder .deps beside or
+ * above the program. */
 #ifndef GT_CUDA_API_H
 #define GT_CUDA_API_H
 
@@ -97,6 +98,18 @@ struct gt_cu_config { /* CUlaunchConfig */
     X(GetPTXSize, "nvrtcGetPTXSize", (void *, size_t *))                                    \
     X(GetPTX, "nvrtcGetPTX", (void *, char *))
 
+#define GT_JITLINK_MAP(X)                                                             \
+    X(Create, "nvJitLinkCreate", (void **, unsigned, const char **))                  \
+    X(Destroy, "nvJitLinkDestroy", (void **))                                         \
+    X(AddData, "nvJitLinkAddData", (void *, int, const void *, size_t, const char *)) \
+    X(Complete, "nvJitLinkComplete", (void *))                                        \
+    X(GetLinkedCubinSize, "nvJitLinkGetLinkedCubinSize", (void *, size_t *))          \
+    X(GetLinkedCubin, "nvJitLinkGetLinkedCubin", (void *, void *))                    \
+    X(GetInfoLogSize, "nvJitLinkGetInfoLogSize", (void *, size_t *))                  \
+    X(GetInfoLog, "nvJitLinkGetInfoLog", (void *, char *))                            \
+    X(GetErrorLogSize, "nvJitLinkGetErrorLogSize", (void *, size_t *))                \
+    X(GetErrorLog, "nvJitLinkGetErrorLog", (void *, char *))
+
 struct gt_lt_algo { /* cublasLtMatmulAlgo_t */
     uint64_t data[8];
 };
@@ -153,6 +166,11 @@ struct gt_nvrtc_api {
     void *library;
 };
 
+struct gt_jitlink_api {
+    GT_JITLINK_MAP(GT_API_FIELD)
+    void *library;
+};
+
 struct gt_cublaslt_api {
     GT_CUBLASLT_MAP(GT_API_FIELD)
     void *library;
@@ -169,6 +187,7 @@ struct gt_nvml_api {
  * opening twice is cheap. */
 int gt_driver_api_load(struct gt_driver_api *api, struct gt_err *err);
 int gt_nvrtc_api_load(struct gt_nvrtc_api *api, struct gt_err *err);
+int gt_jitlink_api_load(struct gt_jitlink_api *api, struct gt_err *err);
 int gt_cublaslt_api_load(struct gt_cublaslt_api *api, struct gt_err *err);
 int gt_nvml_api_load(struct gt_nvml_api *api, struct gt_err *err);
 

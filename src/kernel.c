@@ -82,8 +82,8 @@ void gt_kernel_free(struct gt_kernel *kernel)
             kernel->model.splits, kernel->model.stages, kernel->model.registers, kernel->model.fma,
             kernel->model.issue, kernel->model.shared_words, kernel->model.group, kernel->model.mma,
             kernel->model.mma_type, kernel->model.cluster_m, kernel->model.cluster_n,
-            kernel->model.prepare_read, kernel->model.prepare_write},
-        16);
+            kernel->model.prepare_read, kernel->model.prepare_write, kernel->model.even},
+        17);
     free(kernel->name);
     free(kernel->doc);
     free(kernel->path);

@@ -235,7 +235,7 @@ static int read_model(struct gt_reader *r)
     static const char *const allowed[] = {
         "block_m",   "block_n",   "block_k",      "splits",        "stages", "registers",
         "fma",       "issue",     "group",        "shared_words",  "mma",    "mma_type",
-        "cluster_m", "cluster_n", "prepare_read", "prepare_write", NULL};
+        "cluster_m", "cluster_n", "prepare_read", "prepare_write", "even",   NULL};
     struct gt_model *model = &r->kernel->model;
     const struct {
         const char *key;
@@ -257,6 +257,7 @@ static int read_model(struct gt_reader *r)
         {"cluster_n", &model->cluster_n},
         {"prepare_read", &model->prepare_read},
         {"prepare_write", &model->prepare_write},
+        {"even", &model->even},
     };
     const cJSON *object;
     int rc;

@@ -26,6 +26,7 @@
 #define L2_MERGED         0.5    /* of the tiles read: SMs that want the same are served at once */
 #define CLUSTER_WAIT      1.2    /* blocks of a cluster wait for each other at every tile */
 #define L2_PORT           64.0   /* bytes an SM gets from L2 each cycle */
+#define EVEN_US           4.0    /* to pass sums through memory and turnstiles to another block */
 #define LAUNCH_US         2.7    /* empty kernel, where it was not measured */
 #define NEXT_LAUNCH_US    1.8    /* each further launch of the same candidate, likewise */
 #define ATOMIC_SHARE      0.25   /* of the L2 bandwidth that atomic adds reach */
@@ -37,7 +38,7 @@
 /* A candidate in the model's terms. */
 struct shape {
     double tile_m, tile_n, tile_k, splits, stages, registers, fma, mma, mma_type, cluster_m,
-        cluster_n, issue, shared, group, prepare_read, prepare_write;
+        cluster_n, issue, shared, group, even, prepare_read, prepare_write;
     double blocks, threads, warps, shared_bytes;
     double tiles_m, tiles_n;
     double slices; /* groups of warps of a block that divide the k steps of a tile between them */
@@ -136,6 +137,7 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
         {model->issue, 1 / 256.0, 0, &shape->issue},
         {model->shared_words, 1 / 256.0, 0, &shape->shared},
         {model->group, 1, 1, &shape->group},
+        {model->even, 1, 0, &shape->even},
         {model->mma, 1 / 256.0, 0, &shape->mma},
         {model->mma_type, 1, 0, &shape->mma_type},
         {model->cluster_m, 1, 1, &shape->cluster_m},
@@ -226,14 +228,17 @@ static double block_cycles(const struct shape *shape, const struct gt_problem *p
 static double compute_us(const struct shape *shape, const struct gt_problem *problem,
                          const struct gt_device *device)
 {
-    double blocks = ceil(shape->blocks / device->sms); /* of the busiest SM */
+    double share = shape->blocks / device->sms;
+    double blocks = shape->even > 0 ? share : ceil(share); /* of the busiest SM */
     double full = floor(blocks / shape->resident);
     double rest = blocks - full * shape->resident;
     double cycles = 0;
 
     if (full > 0)
         cycles += full * block_cycles(shape, problem, device, shape->resident);
-    if (rest > 0)
+    if (rest > 0 && shape->even > 0)
+        cycles += rest / ceil(rest) * block_cycles(shape, problem, device, ceil(rest));
+    else if (rest > 0)
         cycles += block_cycles(shape, problem, device, rest);
     return cycles / device->clock_mhz;
 }
@@ -281,6 +286,8 @@ static double reduction_us(const struct shape *shape, const struct gt_problem *p
     double bandwidth = workspace <= L2_RESIDENT * (double)device->l2_bytes ? device->l2_gbps / 2
                                                                            : device->memory_gbps;
 
+    if (shape->even > 0) /* two parts of a tile for each block, of which half is left for another */
+        return EVEN_US + workspace / (bandwidth * 1e3);
     if (shape->splits <= 1)
         return 0;
     if (workspace > 0) /* written and read once */
@@ -323,7 +330,7 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
     const struct gt_device *device = candidate->device;
     int64_t slots[GT_MAX_SLOTS];
     struct shape shape;
-    double output, l2_bytes;
+    double output, l2_bytes, merged;
     int rc;
 
     *prediction = (struct gt_prediction){0};
@@ -350,7 +357,9 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
     prediction->compute_us = compute_us(&shape, problem, device);
     l2_bytes = shape.blocks * (shape.tile_m / shape.cluster_n + shape.tile_n / shape.cluster_m) *
                (double)problem->k / shape.splits * (double)gt_dtype_size(problem->type);
-    prediction->l2_us = L2_MERGED * l2_bytes / (device->l2_gbps * 1e3);
+    /* Blocks that are at different k ask for different tiles. */
+    merged = L2_MERGED + (1 - L2_MERGED) * fmin(shape.even / 100, 1);
+    prediction->l2_us = merged * l2_bytes / (device->l2_gbps * 1e3);
     output = (double)problem->m * problem->n * problem->batch * (double)gt_dtype_size(problem->out);
     prediction->memory_us =
         (operand_bytes(&shape, problem, device) + output * (problem->beta != 0 ? 2 : 1)) /

@@ -213,21 +213,19 @@ int gt_problem_alignment(const struct gt_problem *problem, enum gt_operand opera
     return (int)(offsets & -offsets); /* the lowest bit set in any of them */
 }
 
+double gt_problem_touched(const struct gt_problem *problem, enum gt_operand operand)
+{
+    double matrix =
+        (double)gt_problem_rows(problem, operand) * (double)gt_problem_cols(problem, operand);
+    double times = gt_problem_stride(problem, operand) ? (double)problem->batch : 1;
+
+    return matrix * times * gt_dtype_size(gt_problem_dtype(problem, operand));
+}
+
 double gt_problem_traffic(const struct gt_problem *problem)
 {
-    double bytes = 0;
-
-    for (int i = GT_OPERAND_A; i <= GT_OPERAND_C; i++) {
-        enum gt_operand operand = (enum gt_operand)i;
-        double matrix =
-            (double)gt_problem_rows(problem, operand) * (double)gt_problem_cols(problem, operand);
-        double times = gt_problem_stride(problem, operand) ? (double)problem->batch : 1;
-
-        if (operand == GT_OPERAND_C && problem->beta != 0)
-            times *= 2;
-        bytes += matrix * times * gt_dtype_size(gt_problem_dtype(problem, operand));
-    }
-    return bytes;
+    return gt_problem_touched(problem, GT_OPERAND_A) + gt_problem_touched(problem, GT_OPERAND_B) +
+           gt_problem_touched(problem, GT_OPERAND_C) * (problem->beta != 0 ? 2 : 1);
 }
 
 double gt_problem_flops(const struct gt_problem *problem)

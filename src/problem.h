@@ -59,8 +59,10 @@ int64_t gt_problem_bytes(const struct gt_problem *problem, enum gt_operand opera
 /* Largest of 16, 8, 4, 2, 1 that divides base, row stride and batch stride in bytes. */
 int gt_problem_alignment(const struct gt_problem *problem, enum gt_operand operand);
 
-/* Bytes that any way to compute it moves at least: A, B and, if beta != 0, C once, D
- * once.  Matrices of a stride of 0 are one and the same. */
+/* Bytes of an operand's elements, each once.  Matrices of a stride of 0 are one and the same. */
+double gt_problem_touched(const struct gt_problem *problem, enum gt_operand operand);
+
+/* Bytes that any way to compute it moves at least: A, B and, if beta != 0, C once, D once. */
 double gt_problem_traffic(const struct gt_problem *problem);
 
 /* Floating-point operations: 2 M N K, for all matrices of the batch. */

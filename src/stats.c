@@ -61,15 +61,21 @@ void gt_median_interval(const float *value, int n, double *lo, double *hi)
     *hi = sorted[n - 1 - rank];
 }
 
-int gt_paired_compare(const float *x, const float *y, int n)
+void gt_paired_interval(const float *x, const float *y, int n, double *lo, double *hi)
 {
     float ratio[MAX_VALUES];
-    double lo, hi;
 
     assert(n >= 1 && n <= MAX_VALUES);
     for (int i = 0; i < n; i++)
         ratio[i] = x[i] / y[i];
-    gt_median_interval(ratio, n, &lo, &hi);
+    gt_median_interval(ratio, n, lo, hi);
+}
+
+int gt_paired_compare(const float *x, const float *y, int n)
+{
+    double lo, hi;
+
+    gt_paired_interval(x, y, n, &lo, &hi);
     return hi < 1 ? -1 : lo > 1 ? 1 : 0;
 }
 

@@ -15,8 +15,9 @@ void gt_median_interval(const float *value, int n, double *lo, double *hi);
  * x[i]/y[i] excludes 1.  Returns -1: x faster, 1: y faster, 0: cannot be told apart (a tie). */
 int gt_paired_compare(const float *x, const float *y, int n);
 
-/* Median of x[i]/y[i]. */
+/* Median of x[i]/y[i], and its 95 % interval. */
 double gt_paired_ratio(const float *x, const float *y, int n);
+void gt_paired_interval(const float *x, const float *y, int n, double *lo, double *hi);
 
 /* A small counter-based generator (splitmix64): same seed, same stream, everywhere. */
 struct gt_random {

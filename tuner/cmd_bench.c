@@ -5,6 +5,7 @@
 
 #include "../src/err.h"
 #include "../src/problem.h"
+#include "../src/strbuf.h"
 #include "cmd_bench_report.h"
 #include "commands.h"
 #include "progress.h"
@@ -87,10 +88,10 @@ static int find_winner(struct winner *winner, const struct gt_problem *problem, 
 }
 
 /* Times the winner and cuBLASLt's best answer in alternation; *have: whether there is a baseline.
- */
+ * Before them, what memory alone takes. */
 static int compare(const struct bench *bench, struct winner *winner,
                    const struct gt_problem *problem, struct gt_trial *baseline, bool *have,
-                   struct gt_err *err)
+                   struct gt_move *move, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = bench->session.evaluator;
     const struct gt_candidate candidate = {.kernel = winner->kernel,
@@ -100,6 +101,8 @@ static int compare(const struct bench *bench, struct winner *winner,
     struct gt_baseline best;
     int rc = evaluator->ops->open_problem(evaluator, problem, err);
 
+    if (!rc && !bench->report.warm)
+        rc = evaluator->ops->move(evaluator, move, err);
     if (rc)
         return rc;
     rc = evaluator->ops->baseline(evaluator, &best, err);
@@ -118,6 +121,37 @@ static double bound_us(const struct bench *bench, const struct gt_problem *probl
     return bench->report.copy_gbps > 0 && !bench->report.warm
                ? gt_problem_traffic(problem) / (bench->report.copy_gbps * 1e3)
                : 0;
+}
+
+/* Keeps the figures in the database: `tune export --format bench` makes the same table of it. */
+static int remember(const struct bench *bench, const struct winner *winner,
+                    const struct gt_problem *problem, double baseline_us, struct gt_err *err)
+{
+    const struct gt_session *session = &bench->session;
+    const struct gt_trial *trial = &winner->trial;
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    struct gt_trial_key key = {.warm_l2 = bench->report.warm};
+    int rc = gt_store_device(session->store, &session->evaluator->device, &key.device, err);
+
+    gt_point_format(&point, winner->kernel, &winner->point);
+    key.point = point.text;
+    if (!rc)
+        rc = gt_strbuf_check(&point, err);
+    if (!rc)
+        rc = gt_store_toolchain(session->store, session->evaluator->nvrtc_version, &key.toolchain,
+                                err);
+    if (!rc)
+        rc = gt_store_kernel(session->store, winner->kernel, &key.kernel, err);
+    if (!rc)
+        rc = gt_store_problem(session->store, problem, &key.problem, err);
+    if (!rc)
+        rc = gt_store_put_comparison(session->store, &key,
+                                     &(struct gt_comparison){trial->us, trial->lo_us, trial->hi_us,
+                                                             trial->err_u, baseline_us,
+                                                             bench->report.copy_gbps},
+                                     err);
+    gt_strbuf_release(&point);
+    return rc;
 }
 
 static int tune_problem(struct bench *bench, const struct gt_problem *problem, struct gt_err *err)
@@ -142,6 +176,7 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
 {
     struct winner winner = {.bench = bench};
     struct gt_trial baseline = {0};
+    struct gt_move move = {0};
     char text[GT_PROBLEM_TEXT_MAX];
     struct gt_err why = {0};
     bool have = false;
@@ -159,18 +194,20 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
     }
     if (bench->session.measures) {
         gt_progress_title(bench->session.progress, text);
-        rc = compare(bench, &winner, problem, &baseline, &have, &why);
+        rc = compare(bench, &winner, problem, &baseline, &have, &move, &why);
     }
     if (!rc && winner.trial.status != GT_STATUS_OK) {
         gt_bench_report_nothing(&bench->report, text, "winner failed: %s %s",
                                 gt_status_name(winner.trial.status), winner.trial.detail);
         return GT_OK;
     }
+    if (!rc && bench->session.measures)
+        rc = remember(bench, &winner, problem, have ? baseline.us : 0, &why);
     if (!rc)
         gt_bench_report_row(&bench->report,
                             &(struct gt_bench_row){problem, weight, winner.kernel, &winner.point,
                                                    &winner.trial, have ? baseline.us : 0,
-                                                   bound_us(bench, problem)});
+                                                   bound_us(bench, problem), move.us});
 out:
     if (only_this_problem(rc)) {
         gt_bench_report_nothing(&bench->report, text, "not compared: %s", why.msg);
@@ -261,8 +298,10 @@ const struct gt_command gt_command_bench = {
         "Times the winner of each problem (of FILE, of --shape) and cuBLASLt's best answer in\n"
         "alternation and prints their ratio; above 1 the winner is faster. The column memory is\n"
         "what reading A and B (and C) and writing D takes at the bandwidth of a copy, measured\n"
-        "in the same run, over the winner's time: thin products cannot get far above 1. With\n"
-        "--budget each problem is tuned first. --dtype and --accuracy replace those of FILE's "
+        "in the same run, over the winner's time: thin products cannot get far above 1. A copy\n"
+        "of a few megabytes does not reach that bandwidth, so the column moved has what a kernel\n"
+        "takes that only reads A and B (and C) and writes D, the best of several. With --budget\n"
+        "each problem is tuned first. --dtype and --accuracy replace those of FILE's "
         "problems.\n"
         "\n"
         "  tune bench configs/problems/bench.json --csv h200-f32.csv\n"

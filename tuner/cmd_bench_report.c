@@ -15,7 +15,7 @@
 
 static const char csv_heading[] =
     "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,cublas_us,ratio,err_u,l2,"
-    "driver,nvrtc,date,bound_us,memory";
+    "driver,nvrtc,date,bound_us,memory,move_us,moved";
 
 static void csv_row(const struct gt_bench_report *report, const struct gt_bench_row *row,
                     const char *point)
@@ -54,6 +54,8 @@ static void csv_row(const struct gt_bench_report *report, const struct gt_bench_
     gt_csv_text(csv, date);
     gt_csv_real(csv, row->bound_us, 3, row->bound_us > 0);
     gt_csv_real(csv, row->bound_us / trial->us, 4, row->bound_us > 0);
+    gt_csv_real(csv, row->move_us, 3, row->move_us > 0);
+    gt_csv_real(csv, row->move_us / trial->us, 4, row->move_us > 0);
     gt_csv_end(csv);
 }
 
@@ -81,6 +83,10 @@ static void json_row(const struct gt_bench_report *report, const struct gt_bench
     if (of->bound_us > 0) {
         cJSON_AddNumberToObject(row, "bound_us", of->bound_us);
         cJSON_AddNumberToObject(row, "memory", of->bound_us / trial->us);
+    }
+    if (of->move_us > 0) {
+        cJSON_AddNumberToObject(row, "move_us", of->move_us);
+        cJSON_AddNumberToObject(row, "moved", of->move_us / trial->us);
     }
 }
 
@@ -110,7 +116,7 @@ static void print_line(const struct gt_bench_report *report, const struct gt_ben
     struct gt_strbuf point = GT_STRBUF_INIT;
     FILE *out = report->session->cli->out;
     const double us = row->trial->us;
-    char against[64] = "-", ratio[32] = "-", memory[32] = "-";
+    char against[64] = "-", ratio[32] = "-", memory[32] = "-", moved[32] = "-";
 
     if (row->baseline_us > 0) {
         snprintf(against, sizeof(against), "%.2f", row->baseline_us);
@@ -118,10 +124,12 @@ static void print_line(const struct gt_bench_report *report, const struct gt_ben
     }
     if (row->bound_us > 0)
         snprintf(memory, sizeof(memory), "%.2f", row->bound_us / us);
+    if (row->move_us > 0)
+        snprintf(moved, sizeof(moved), "%.2f", row->move_us / us);
     gt_report_point(&point, row->kernel, row->point);
-    fprintf(out, "%-34s %11.2f %9.2f %11s %8s %6s  %s %s\n", text, us,
-            gt_problem_flops(row->problem) / us * 1e-6, against, ratio, memory, row->kernel->name,
-            point.text);
+    fprintf(out, "%-34s %11.2f %9.2f %11s %8s %6s %6s  %s %s\n", text, us,
+            gt_problem_flops(row->problem) / us * 1e-6, against, ratio, memory, moved,
+            row->kernel->name, point.text);
     fflush(out);
     gt_strbuf_release(&point);
 }
@@ -176,11 +184,13 @@ static void print_heading(const struct gt_bench_report *report)
             session->measures ? "measured, paired with cuBLASLt"
                               : "PREDICTED by a model, nothing was measured");
     if (report->copy_gbps > 0)
-        fprintf(out, "memory: share of the bound by a copy of this run, %.0f GB/s\n",
+        fprintf(out,
+                "memory: share of the bound by a large copy of this run, %.0f GB/s; moved: by a "
+                "kernel that only moves the problem's bytes\n",
                 report->copy_gbps);
-    fprintf(out, "%-34s %11s %9s %11s %8s %6s  winner\n", "problem",
+    fprintf(out, "%-34s %11s %9s %11s %8s %6s %6s  winner\n", "problem",
             session->measures ? "measured us" : "predict. us", "TFLOP/s", "cuBLAS us", "x cuBLAS",
-            "memory");
+            "memory", "moved");
 }
 
 int gt_bench_report_open(struct gt_bench_report *report, const char *csv, struct gt_err *err)

@@ -27,6 +27,7 @@ struct gt_bench_row {
     const struct gt_trial *trial;
     double baseline_us; /* of cuBLASLt; 0: there is none */
     double bound_us;    /* what moving the operands alone takes at copy_gbps; 0: not known */
+    double move_us;     /* what it takes a kernel that does nothing else; 0: not known */
 };
 
 /* Prints the heading and opens the CSV file (NULL: none), GT_ENOGPU if nothing is measured. */

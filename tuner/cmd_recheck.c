@@ -1,6 +1,7 @@
 /* cmd_recheck.c - tune recheck: are the stored winners still the fastest?  Each measured winner and
  * the best others of its problem run against each other anew, in a process that knows nothing of
  * the run that chose it. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,10 @@
 
 #define DEFAULT_LIMIT   50
 #define DEFAULT_RUNNERS 3
-#define DEFAULT_ROUNDS  61
+#define CONTESTS        2
+#define LEAST_ROUNDS    61
+#define CONTEST_US      2e6
+#define OVERHEAD_US     300.0 /* of a launch: operands change, events are read */
 
 struct options {
     struct gt_session_options session;
@@ -32,7 +36,8 @@ static const struct gt_option option_table[] = {
     {"runners-up", 0, GT_OPTION_INTEGER, offsetof(struct options, runners), "N",
      "others timed beside each winner (default: 3)", NULL, 1, GT_RECHECK_RUNNERS},
     {"rounds", 0, GT_OPTION_INTEGER, offsetof(struct options, rounds), "N",
-     "paired rounds (default: 61)", NULL, 5, GT_MAX_SAMPLES},
+     "paired rounds of a contest (default: as many as take about 2 s, 61 to 256)", NULL, 5,
+     GT_MAX_SAMPLES},
     {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
      NULL, 0, 0},
     GT_OPTIONS_END,
@@ -148,41 +153,72 @@ static int find_candidates(const struct recheck *recheck, struct gt_contest *con
 
 /* ---- timing ---- */
 
-static void judge(struct gt_contest *contest)
+/* How many rounds: what takes CONTEST_US, within bounds; as many times each in each place. */
+static int rounds_of(const struct recheck *recheck, const struct gt_contest *contest)
 {
-    const struct gt_trial *trial = contest->trial;
+    const double round = (double)contest->count * (contest->stored_us + OVERHEAD_US);
+    double rounds = fmax(LEAST_ROUNDS, fmin(GT_MAX_SAMPLES, CONTEST_US / round));
 
-    for (size_t i = 1; i < contest->count; i++)
-        if (trial[i].status == GT_STATUS_OK &&
-            (!contest->best || trial[i].us < trial[contest->best].us))
-            contest->best = i;
-    if (trial[0].status != GT_STATUS_OK) {
-        contest->verdict = GT_FAILED;
-    } else if (!contest->best) {
-        contest->verdict = GT_ALONE;
-    } else {
-        int samples = trial[0].samples < trial[contest->best].samples
-                          ? trial[0].samples
-                          : trial[contest->best].samples;
-
-        contest->margin =
-            gt_paired_ratio(trial[contest->best].sample, trial[0].sample, samples) - 1;
-        contest->verdict = contest->margin < -GT_RECHECK_TOLERANCE ? GT_LOST : GT_HELD;
-    }
+    return recheck->options->rounds ? (int)recheck->options->rounds : (int)rounds;
 }
 
-static int hold_contest(struct recheck *recheck, struct gt_contest *contest, struct gt_err *err)
+/* Compares in pairs.  doubtful[i]: whether the i-th candidate may still have beaten the winner; it
+ * stays so if it is faster by more than the tolerance, and certainly faster at all. */
+static void judge(struct gt_contest *contest, bool *doubtful)
+{
+    const struct gt_trial *trial = contest->trial;
+    bool lost = false;
+
+    contest->best = 0;
+    for (size_t i = 1; i < contest->count && trial[0].status == GT_STATUS_OK; i++) {
+        int samples = trial[0].samples < trial[i].samples ? trial[0].samples : trial[i].samples;
+        double ratio, lo, hi;
+
+        if (trial[i].status != GT_STATUS_OK) {
+            doubtful[i] = false;
+            continue;
+        }
+        ratio = gt_paired_ratio(trial[i].sample, trial[0].sample, samples);
+        gt_paired_interval(trial[i].sample, trial[0].sample, samples, &lo, &hi);
+        doubtful[i] = doubtful[i] && ratio < 1 - GT_RECHECK_TOLERANCE && hi < 1;
+        if (contest->best &&
+            (lost > doubtful[i] || (lost == doubtful[i] && ratio - 1 >= contest->margin)))
+            continue;
+        lost = doubtful[i];
+        contest->best = i;
+        contest->margin = ratio - 1;
+        contest->margin_lo = lo - 1;
+        contest->margin_hi = hi - 1;
+    }
+    contest->verdict = trial[0].status != GT_STATUS_OK ? GT_FAILED
+                       : !contest->best                ? GT_ALONE
+                       : lost                          ? GT_LOST
+                                                       : GT_HELD;
+}
+
+/* The best of several that are as fast as the winner will look faster now and then: a winner has
+ * lost only if the same candidate beats it again, in a new process and new memory. */
+static int hold_contests(struct recheck *recheck, struct gt_contest *contest, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = recheck->session.evaluator;
-    int rounds = recheck->options->rounds ? (int)recheck->options->rounds : DEFAULT_ROUNDS;
-    int rc = evaluator->ops->open_problem(evaluator, &contest->problem, err);
+    bool doubtful[1 + GT_RECHECK_RUNNERS];
+    int rc = GT_OK;
 
-    if (!rc)
-        rc = evaluator->ops->final(evaluator, contest->candidate, contest->count, rounds,
-                                   contest->trial, NULL, err);
-    if (!rc)
-        judge(contest);
-    return rc;
+    memset(doubtful, true, sizeof(doubtful));
+    do {
+        if (contest->contests)
+            rc = evaluator->ops->renew(evaluator, err);
+        if (!rc)
+            rc = evaluator->ops->open_problem(evaluator, &contest->problem, err);
+        if (!rc)
+            rc = evaluator->ops->final(evaluator, contest->candidate, contest->count,
+                                       rounds_of(recheck, contest), contest->trial, NULL, err);
+        if (rc)
+            return rc;
+        judge(contest, doubtful);
+        contest->contests++;
+    } while (contest->verdict == GT_LOST && contest->contests < CONTESTS);
+    return GT_OK;
 }
 
 /* ---- the command ---- */
@@ -203,7 +239,7 @@ static int recheck_problem(struct recheck *recheck, const char *text, struct gt_
     if (!rc)
         rc = find_candidates(recheck, contest, err);
     if (!rc)
-        rc = hold_contest(recheck, contest, &why);
+        rc = hold_contests(recheck, contest, &why);
     if (!rc)
         rc = gt_recheck_report_row(&recheck->report, contest, err);
     free(contest);
@@ -287,8 +323,10 @@ const struct gt_command gt_command_recheck = {
     .about =
         "Times each measured winner of this device and the best others of its problem against\n"
         "each other again, and proves them again. The margin is what the best other takes longer\n"
-        "than the winner; a winner has lost where that is below -1 %. The database is not\n"
-        "changed. Exit code 8: a winner has lost or fails.\n"
+        "than the winner, the median over the rounds. Where that is below -1 % and its 95 %\n"
+        "interval below 0, the contest is held once more in a new process: a winner has lost if\n"
+        "the same other beats it so again. The database is not changed. Exit code 8: a winner\n"
+        "has lost or fails.\n"
         "\n"
         "  tune recheck --limit 50 --csv recheck.csv\n"
         "  tune recheck --shape 4096x4096x4096 --runners-up 8\n",

@@ -12,7 +12,7 @@
 
 static const char csv_heading[] =
     "device,problem,verdict,margin,kernel,point,stored_us,us,lo_us,hi_"
-    "us,runner_kernel,runner_point,runner_us,detail";
+    "us,runner_kernel,runner_point,runner_us,detail,margin_lo,margin_hi,contests";
 
 static const char *const verdict_names[GT_VERDICT_COUNT] = {"held", "lost", "failed", "alone"};
 
@@ -61,6 +61,9 @@ static void csv_row(const struct gt_recheck_report *report, const struct gt_cont
     gt_csv_text(csv, contest->best ? runner : "");
     gt_csv_real(csv, next->us, 3, contest->best > 0);
     gt_csv_text(csv, ok ? "" : trial[0].detail);
+    gt_csv_real(csv, contest->margin_lo, 5, contest->verdict <= GT_LOST);
+    gt_csv_real(csv, contest->margin_hi, 5, contest->verdict <= GT_LOST);
+    gt_csv_format(csv, "%d", contest->contests);
     gt_csv_end(csv);
 }
 
@@ -73,8 +76,12 @@ static void json_row(const struct gt_recheck_report *report, const struct gt_con
     cJSON_AddItemToArray(report->rows, row);
     cJSON_AddStringToObject(row, "problem", contest->text);
     cJSON_AddStringToObject(row, "verdict", verdict_names[contest->verdict]);
-    if (contest->verdict <= GT_LOST)
+    if (contest->verdict <= GT_LOST) {
         cJSON_AddNumberToObject(row, "margin", contest->margin);
+        cJSON_AddNumberToObject(row, "margin_lo", contest->margin_lo);
+        cJSON_AddNumberToObject(row, "margin_hi", contest->margin_hi);
+    }
+    cJSON_AddNumberToObject(row, "contests", contest->contests);
     cJSON_AddStringToObject(row, "kernel", contest->candidate[0].kernel->name);
     cJSON_AddStringToObject(row, "point", point);
     cJSON_AddNumberToObject(row, "stored_us", contest->stored_us);

@@ -23,10 +23,12 @@ struct gt_contest {
     struct gt_candidate candidate[1 + GT_RECHECK_RUNNERS];
     struct gt_trial trial[1 + GT_RECHECK_RUNNERS];
     size_t count, wanted;
-    size_t best; /* the fastest of the others; 0: none could be timed */
+    size_t best; /* of the others, the one that did best; 0: none could be timed */
     double stored_us;
-    double
-        margin; /* what that one takes longer than the winner, as a share; only if held or lost */
+    /* What that one takes longer than the winner, as a share: the median of the paired ratios and
+     * its 95 % interval, in the last contest; only if held or lost. */
+    double margin, margin_lo, margin_hi;
+    int contests; /* held: a winner that lost the first gets a second */
     enum gt_verdict verdict;
 };
 

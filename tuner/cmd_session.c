@@ -287,9 +287,9 @@ int gt_session_problem(struct gt_problem *problem, const char *text,
     rc = gt_strbuf_check(&buf, err);
     if (!rc)
         rc = gt_problem_parse(problem, buf.text, err);
-    if (!rc && (!problem->m || !problem->n || !problem->k))
-        rc = gt_err_set(err, GT_ERANGE, "problem \"%s\": a size is 0, so there is nothing to tune",
-                        buf.text);
+    if (!rc && (!problem->m || !problem->n)) /* K may be 0: D is then made of C and bias alone */
+        rc = gt_err_set(err, GT_ERANGE,
+                        "problem \"%s\": D has no elements, so there is nothing to tune", buf.text);
     gt_strbuf_release(&buf);
     return rc;
 }

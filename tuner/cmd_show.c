@@ -192,7 +192,7 @@ static int show_compile(const struct gt_cli *cli, const struct gt_candidate *can
     if (version)
         fprintf(cli->out, "\ncompiler: NVRTC %d.%d for sm_%d\n", version / 1000,
                 version % 1000 / 10, geometry->code_arch);
-    if (rc == GT_OK && !geometry->code_ptx)
+    if (rc == GT_OK && binary.registers)
         show_binary(cli->out, candidate, geometry, &binary);
     if (binary.log && *binary.log && (rc == GT_ENVRTC || cli->verbose))
         fprintf(cli->out, "%s\n", binary.log);

@@ -83,6 +83,11 @@ struct gt_evaluator_ops {
     /* Best cuBLASLt answer; GT_ENOLIB / GT_ENOTFOUND: there is none, go on. */
     int (*baseline)(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
                     struct gt_err *err);
+    /* What memory alone takes for the problem; NULL where nothing is measured. */
+    int (*move)(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err);
+    /* Lets the GPU worker go: the next problem is opened by a new process, in new memory.  NULL
+     * where nothing is measured. */
+    int (*renew)(struct gt_evaluator *evaluator, struct gt_err *err);
     /* Reference kernel's time, for drift; NULL where nothing is measured. */
     int (*reference)(struct gt_evaluator *evaluator, double *us, struct gt_err *err);
     /* What the device reaches, or only its copy; not while a problem is open.  NULL where nothing

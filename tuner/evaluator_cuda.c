@@ -336,6 +336,14 @@ static int cuda_open_problem(struct gt_evaluator *evaluator, const struct gt_pro
     return rc;
 }
 
+static int cuda_renew(struct gt_evaluator *evaluator, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    int rc = gt_cuda_settle(cuda, err);
+
+    return rc ? rc : gt_gpu_client_renew(&cuda->gpu, err);
+}
+
 static void cuda_close(struct gt_evaluator *evaluator)
 {
     struct gt_cuda *cuda = evaluator->state;
@@ -428,6 +436,8 @@ const struct gt_evaluator_ops gt_evaluator_cuda = {
     .sample = gt_cuda_sample,
     .final = gt_cuda_final,
     .baseline = gt_cuda_baseline,
+    .move = gt_cuda_move,
+    .renew = cuda_renew,
     .reference = gt_cuda_reference,
     .calibrate = gt_cuda_calibrate,
     .close = cuda_close,

@@ -77,6 +77,7 @@ int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *can
                   struct gt_err *err);
 int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
                      struct gt_err *err);
+int gt_cuda_move(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err);
 int gt_cuda_calibrate(struct gt_evaluator *evaluator, bool only_copy,
                       struct gt_calibration *calibration, struct gt_err *err);
 int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err *err);

@@ -1,5 +1,6 @@
 /* evaluator_cuda_finals.c - the blocking requests of the cuda evaluator: sampling one candidate,
- * the final among several, the cuBLASLt baseline, the reference kernel, what the device reaches.
+ * the final among several, the cuBLASLt baseline, what memory alone takes, the reference kernel,
+ * what the device reaches.
  *
  * A final that fails or kills the worker names no culprit: its candidates are then sampled one by
  * one, those that fail are out, and the final is held again.  If that does not help either, the
@@ -18,6 +19,7 @@
 #define BASELINE_S   120 /* cuBLASLt is loaded and asked for its answers */
 #define BASELINE_RUN 512 /* launches: up to 32 answers, 16 samples each */
 #define REFERENCE_S  30
+#define MOVE_S       60 /* of which most is compiling */
 #define PROOF_RUNS   24
 
 /* A worker is there, idle, with the problem open. */
@@ -294,6 +296,28 @@ int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err 
     }
     return gt_err_set(err, GT_ELOST, "the reference kernel failed %d times, the last: %s",
                       MAX_TRIES, reply.lost ? reply.how : reply.sentence);
+}
+
+int gt_cuda_move(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_gpu_reply reply;
+    int rc = prepare(cuda, err);
+
+    if (rc)
+        return rc;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_MOVE);
+    rc = call(cuda, MOVE_S + BASELINE_RUN * gt_cuda_launch_s(cuda), &reply, err);
+    gt_cuda_update_stats(evaluator);
+    if (rc)
+        return rc;
+    if (reply.lost)
+        return gt_err_set(err, GT_ELOST, "what memory alone takes: %s", reply.how);
+    if (reply.code)
+        return gt_err_set(err, reply.code, "%s", reply.sentence);
+    gt_wire_get_struct(&reply.in, move, sizeof(*move));
+    move->form[sizeof(move->form) - 1] = '\0';
+    return gt_wire_finish(&reply.in, err);
 }
 
 int gt_cuda_calibrate(struct gt_evaluator *evaluator, bool only_copy,

@@ -3,6 +3,7 @@
 #include "export_format.h"
 
 #include "../src/err.h"
+#include "../src/problem.h"
 #include "../src/table.h"
 #include "../src/trial.h"
 
@@ -21,7 +22,8 @@ static const struct {
 static const struct gt_export_ops *const formats[GT_EXPORT_COUNT] = {
     [GT_EXPORT_CSV] = &gt_export_csv,         [GT_EXPORT_JSON] = &gt_export_json,
     [GT_EXPORT_MD] = &gt_export_md,           [GT_EXPORT_C] = &gt_export_c,
-    [GT_EXPORT_SHIPPED] = &gt_export_shipped, [GT_EXPORT_KT_CACHE] = &gt_export_kernel_tuner,
+    [GT_EXPORT_SHIPPED] = &gt_export_shipped, [GT_EXPORT_BENCH] = &gt_export_bench,
+    [GT_EXPORT_SEARCH] = &gt_export_search,   [GT_EXPORT_KT_CACHE] = &gt_export_kernel_tuner,
     [GT_EXPORT_T4] = &gt_export_t4,           [GT_EXPORT_T4_METADATA] = &gt_export_t4_metadata,
 };
 
@@ -44,7 +46,7 @@ int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_e
         }
     return gt_err_set(err, GT_ENOTFOUND,
                       "there is no export format '%s'; there are csv, json, md, c, shipped, "
-                      "kt-cache, t4, t4-metadata and db",
+                      "bench, search, kt-cache, t4, t4-metadata and db",
                       text);
 }
 
@@ -93,16 +95,12 @@ static bool only_measured_winners(const struct gt_row_filter *filter)
 
 static void csv_begin(struct gt_export_out *out)
 {
-    gt_strbuf_add(out->text, "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,"
-                             "cublas_us,ratio,err_u,l2,driver,nvrtc,date");
+    gt_strbuf_add(out->text, GT_EXPORT_CSV_COLUMNS);
     gt_strbuf_add(out->text, only_measured_winners(out->filter) ? "\n" : ",status\n");
 }
 
-static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
+void gt_export_csv_fields(struct gt_strbuf *text, const struct gt_row *row)
 {
-    struct gt_strbuf *text = out->text;
-
-    (void)err;
     gt_export_field(text, row->device, true);
     gt_strbuf_addf(text, ",%s,%s,%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", row->dtype,
                    row->accuracy, row->layout, row->m, row->n, row->k, row->batch);
@@ -125,9 +123,15 @@ static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct g
     gt_strbuf_add_char(text, ',');
     gt_export_version(text, row->nvrtc);
     gt_strbuf_addf(text, ",%s", row->date);
+}
+
+static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
+{
+    (void)err;
+    gt_export_csv_fields(out->text, row);
     if (!only_measured_winners(out->filter))
-        gt_strbuf_addf(text, ",%s", gt_export_status(row));
-    gt_strbuf_add_char(text, '\n');
+        gt_strbuf_addf(out->text, ",%s", gt_export_status(row));
+    gt_strbuf_add_char(out->text, '\n');
     return GT_OK;
 }
 
@@ -199,30 +203,79 @@ static int add_row(void *context, const struct gt_row *row, struct gt_err *err)
     return code;
 }
 
-static int write_rows(struct pass *pass, struct gt_store *store, struct gt_err *err)
+static int add_compared(void *context, const struct gt_row *row, double copy_gbps,
+                        struct gt_err *err)
 {
-    int code;
+    struct pass *pass = context;
+
+    pass->out.copy_gbps = copy_gbps;
+    return add_row(context, row, err);
+}
+
+static int read_rows(struct pass *pass, struct gt_store *store, const struct gt_row_filter *filter,
+                     struct gt_err *err)
+{
+    return pass->ops->compared ? gt_store_compared(store, filter, add_compared, pass, err)
+                               : gt_store_rows(store, filter, add_row, pass, err);
+}
+
+static int write_rows(struct pass *pass, const struct gt_export_request *request,
+                      struct gt_store *store, struct gt_err *err)
+{
+    struct gt_row_filter filter = *pass->out.filter;
+    char text[GT_PROBLEM_TEXT_MAX];
+    int code = GT_OK;
 
     pass->ops->begin(&pass->out);
-    code = gt_store_rows(store, pass->out.filter, add_row, pass, err);
+    if (!request->problems)
+        code = read_rows(pass, store, &filter, err);
+    for (size_t i = 0; i < request->problems && !code; i++) {
+        gt_problem_format(&request->problem[i], text);
+        filter.problem = text;
+        code = read_rows(pass, store, &filter, err);
+    }
     if (!code)
         code = gt_strbuf_check(pass->out.text, err); /* end may put it into another one */
     return code ? code : pass->ops->end(&pass->out, err);
 }
 
-int gt_export(FILE *file, enum gt_export_format format, struct gt_store *store,
-              const struct gt_row_filter *filter, int64_t *rows, struct gt_err *err)
+/* For a format that is not made of rows one by one. */
+static int write_whole(struct pass *pass, struct gt_row_filter *filter,
+                       const struct gt_export_request *request, struct gt_store *store,
+                       struct gt_err *err)
+{
+    char text[GT_PROBLEM_TEXT_MAX];
+    int code;
+
+    if (request->problems > 1)
+        return gt_err_set(err, GT_ERANGE, "the format %s takes one problem, not %zu",
+                          gt_export_name(request->format), request->problems);
+    if (request->problems) {
+        gt_problem_format(request->problem, text);
+        filter->problem = text;
+    }
+    code = pass->ops->whole(&pass->out, store, err);
+    filter->problem = request->filter.problem;
+    return code;
+}
+
+int gt_export(FILE *file, const struct gt_export_request *request, struct gt_store *store,
+              int64_t *rows, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
-    struct gt_row_filter narrowed = *filter;
-    struct pass pass = {formats[format], {&text, &narrowed, 0}};
+    struct gt_row_filter filter = request->filter;
+    struct pass pass = {formats[request->format],
+                        {.text = &text, .filter = &filter, .keep = request->keep}};
     int code;
 
     if (pass.ops->winners_only)
-        narrowed.winners_only = true;
-    if (pass.ops->deployed && !narrowed.provenance)
-        narrowed.provenance = 1u << GT_MEASURED | 1u << GT_PREDICTED;
-    code = pass.ops->space ? pass.ops->space(&pass.out, store, err) : write_rows(&pass, store, err);
+        filter.winners_only = true;
+    if (pass.ops->measured)
+        filter.provenance = 1u << GT_MEASURED;
+    if (pass.ops->deployed && !filter.provenance)
+        filter.provenance = 1u << GT_MEASURED | 1u << GT_PREDICTED;
+    code = pass.ops->whole ? write_whole(&pass, &filter, request, store, err)
+                           : write_rows(&pass, request, store, err);
     if (!code)
         code = gt_strbuf_check(&text, err);
     errno = 0;

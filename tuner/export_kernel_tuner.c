@@ -77,4 +77,4 @@ static int space(struct gt_export_out *out, struct gt_store *store, struct gt_er
     return gt_export_space(out, store, begin, entry, "\n}\n}\n", err);
 }
 
-const struct gt_export_ops gt_export_kernel_tuner = {.space = space};
+const struct gt_export_ops gt_export_kernel_tuner = {.whole = space};

@@ -72,7 +72,7 @@ static int space(struct gt_export_out *out, struct gt_store *store, struct gt_er
     return gt_export_space(out, store, begin, entry, "\n]}\n", err);
 }
 
-const struct gt_export_ops gt_export_t4 = {.space = space};
+const struct gt_export_ops gt_export_t4 = {.whole = space};
 
 /* ---- the metadata file ---- */
 
@@ -122,4 +122,4 @@ static int metadata(struct gt_export_out *out, struct gt_store *store, struct gt
     return code;
 }
 
-const struct gt_export_ops gt_export_t4_metadata = {.space = metadata};
+const struct gt_export_ops gt_export_t4_metadata = {.whole = metadata};

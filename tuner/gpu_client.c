@@ -234,6 +234,13 @@ int gt_gpu_client_problem(struct gt_gpu_client *client, const struct gt_problem 
     return gt_gpu_client_ready(client, err);
 }
 
+int gt_gpu_client_renew(struct gt_gpu_client *client, struct gt_err *err)
+{
+    char how[128];
+
+    return end_worker(client, GRACE_MS, how, sizeof(how), err);
+}
+
 int gt_gpu_client_calibrate(struct gt_gpu_client *client, bool only_copy,
                             struct gt_calibration *calibration, struct gt_err *err)
 {

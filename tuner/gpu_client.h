@@ -66,6 +66,9 @@ int gt_gpu_client_ready(struct gt_gpu_client *client, struct gt_err *err);
 void gt_gpu_client_put(struct gt_gpu_client *client, const struct gt_candidate *candidate,
                        const char *key);
 
+/* Ends the worker: the next problem is opened by a new one. */
+int gt_gpu_client_renew(struct gt_gpu_client *client, struct gt_err *err);
+
 /* What the device reaches, or only its copy (src/calibrate.h).  Whatever problem was open is not
  * any more. */
 struct gt_calibration;

@@ -308,6 +308,7 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     if (!rc)
         rc = run_race(race, err);
     race->end_s = gt_evaluator_now(evaluator);
+    race->busy_s = evaluator->stats.busy_s;
     if (!rc)
         rc = gt_store_settle(race->options->store, err);
     if (!rc && race->measures)
@@ -339,6 +340,14 @@ static void add_sums(struct gt_store_sweep_stats *sums, const struct gt_sweep_re
     sums->busy_s += visit->busy_s;
     sums->trials += visit->fresh;
     sums->compiled += visit->compiled;
+}
+
+/* What was reached is kept of an interrupted visit too; rc: how it ended. */
+static int end_visit(const struct gt_race *race, int rc, struct gt_err *err)
+{
+    int code = gt_sweep_put_visit(race, rc ? NULL : err);
+
+    return rc ? rc : code;
 }
 
 /* Visits the problems; *sums is what the store is told of the run. */
@@ -381,6 +390,8 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
         evaluator->options.signals = options->signals;
         rc = run_problem(&race, err);
         sum_up(&race, &before);
+        if (!rc || rc == GT_EINTERRUPTED)
+            rc = end_visit(&race, rc, err);
         add_sums(sums, &result[i]);
         gt_shares_note(&shares, i, &race);
         join(&result[i], &earlier);

@@ -1,6 +1,7 @@
 /* sweep_parts.h - what the files of the sweep share: sweep.c (read it first), sweep_lanes.c,
  * sweep_seeds.c, sweep_priors.c, sweep_predict.c, sweep_record.c, sweep_drift.c,
- * sweep_shares.c, sweep_finals.c and sweep_contests.c.  Nobody else includes this. */
+ * sweep_visit.c, sweep_shares.c, sweep_finals.c and sweep_contests.c.  Nobody else includes this.
+ */
 #ifndef GT_SWEEP_PARTS_H
 #define GT_SWEEP_PARTS_H
 
@@ -49,6 +50,7 @@ struct gt_recent {
 
 struct gt_best {
     double at_s, us;
+    int64_t trials; /* of this visit by then */
 };
 
 /* The work on one problem. */
@@ -67,6 +69,7 @@ struct gt_race {
     uint64_t *next_id;          /* of the whole sweep */
     double begin_s, deadline_s; /* on the evaluator's clock; deadline 0: none */
     double end_s;               /* of the race, finals follow; 0: there was none */
+    double busy_s;              /* GPU worker at work until then */
     uint64_t seed;              /* of what is drawn in this visit */
     int64_t tried;              /* all lanes, those of earlier runs included */
     int64_t improved_at;        /* `tried` when the best last improved by 0.5 % */
@@ -177,6 +180,9 @@ int gt_sweep_retry(struct gt_lane *lane, struct gt_retry retry, struct gt_err *e
 
 /* Makes room in an array for one more element of `size` bytes. */
 int gt_sweep_reserve(void **array, size_t count, size_t *capacity, size_t size, struct gt_err *err);
+
+/* sweep_visit.c: stores how this visit of the problem went; nothing unless it was measured. */
+int gt_sweep_put_visit(const struct gt_race *race, struct gt_err *err);
 
 /* sweep_drift.c */
 

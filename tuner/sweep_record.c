@@ -163,8 +163,8 @@ static int count(struct gt_race *race, struct gt_lane *lane, const struct gt_tri
     rc = gt_sweep_reserve((void **)&race->history, race->bests, &race->history_capacity,
                           sizeof(*race->history), err);
     if (!rc)
-        race->history[race->bests++] =
-            (struct gt_best){gt_evaluator_now(race->evaluator) - race->begin_s, trial->us};
+        race->history[race->bests++] = (struct gt_best){
+            gt_evaluator_now(race->evaluator) - race->begin_s, trial->us, race->result->fresh};
     return rc;
 }
 

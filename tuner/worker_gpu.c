@@ -202,6 +202,21 @@ static int baseline(struct worker *self, struct gt_wire_in *in, struct gt_err *e
     return rc;
 }
 
+static int move(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+{
+    struct gt_move found = {0};
+    int rc = gt_wire_finish(in, err);
+
+    if (!rc && !self->bench)
+        rc = gt_err_set(err, GT_ESYNTAX, "no problem is open");
+    if (!rc)
+        rc = gt_bench_move(self->bench, self->nvrtc, self->data_dir, self->cache_dir, &found, err);
+    begin_reply(self, GT_MSG_DONE, rc, err);
+    if (!rc)
+        gt_wire_put_bytes(&self->reply, &found, sizeof(found));
+    return rc;
+}
+
 static int reference(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 {
     double us = 0;
@@ -253,6 +268,8 @@ static int work(struct worker *self, struct gt_wire_in *in)
         return final_round(self, in, &err);
     case GT_MSG_BASELINE:
         return baseline(self, in, &err);
+    case GT_MSG_MOVE:
+        return move(self, in, &err);
     case GT_MSG_REFERENCE:
         return reference(self, in, &err);
     case GT_MSG_CALIBRATE:

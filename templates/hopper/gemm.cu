@@ -22,6 +22,11 @@
  * `reduce` adds them in the order of k. SPLIT 2: those blocks are in one cluster, CLUSTER_M x
  * CLUSTER_N for each part of the depth, and add the sums through its shared memory.
  *
+ * STREAM (stream-K): the stages of the tiles of the last one or two rounds are divided evenly over
+ * all clusters; the sums of parts of a tile meet in the workspace (stream.cuh).
+ *
+ * SWAP_AB: D^T = B^T A^T, for a D of few rows (swapped.cuh).
+ *
  * TMA wants rows at multiples of 16 bytes, wgmma 8-bit types and tf32 along k: other operands are
  * copied into the workspace first (PACK_A, PACK_B). A along k with B along n may do without:
  *
@@ -43,6 +48,7 @@
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
+#include "common/turnstile.cuh"
 #include "common/wgmma.cuh"
 
 #ifndef BM
@@ -87,6 +93,12 @@
 #ifndef SPLIT
 #define SPLIT 0 /* 1: the depth is divided over SPLITS blocks, 2: which are a cluster */
 #endif
+#ifndef STREAM
+#define STREAM 0 /* 1: the last round's tiles are divided over all clusters, 2: the last two rounds' */
+#endif
+#ifndef SWAP_AB
+#define SWAP_AB 0 /* 1: D^T is computed, as B^T A^T: BM columns of D, BN rows */
+#endif
 #ifndef GROUP
 #define GROUP args.launch[0] /* tile rows (columns with ORDER 1) of a raster group */
 #endif
@@ -114,6 +126,8 @@
 #include "hopper/consume.cuh"
 #include "hopper/finish.cuh"
 #include "hopper/reduce.cuh"
+#include "hopper/swapped.cuh"
+#include "hopper/stream.cuh"
 #include "hopper/store.cuh"
 
 #if PACK_A || PACK_B
@@ -121,6 +135,15 @@ GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
 {
     gt_launch_next();
     gt_pack(args);
+}
+#endif
+
+#if STREAM
+/* As many turnstiles as threads: the description rounds their number up. */
+GT_KERNEL_BOUNDS(arm, ARM_THREADS, 1)
+{
+    gt_launch_next();
+    turnstiles(args)[blockIdx.x * ARM_THREADS + threadIdx.x] = 0;
 }
 #endif
 
@@ -155,12 +178,13 @@ GT_DEVICE void await_barriers()
 /* All tiles of the block, by one of its consumers. */
 GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const ring &ring, int consumer)
 {
-    const schedule schedule(args);
+    const auto &product = product_of(args);
+    schedule schedule(product);
     position position;
+    work work;
     int number = 0; /* of the block's tile */
 
-    for (unsigned index = schedule.first; index < schedule.tiles; index += schedule.step) {
-        const work work = schedule.work_of(args, index);
+    while (schedule.next(product, work)) {
         if (PINGPONG && number % CONSUMERS != consumer) {
             position.skip(work.steps);
             number++;
@@ -170,7 +194,10 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const ring 
         if (PINGPONG)
             wait_for_turn(ring, number);
         multiply(ring, position, consumer, work, sum);
-        store(args, maps, ring, consumer, work, sum);
+#if STREAM
+        if (complete(args, ring, schedule, consumer, work, sum))
+#endif
+            store(args, maps, ring, consumer, work, sum);
         number++;
         if (SPLIT == 2) {
             meet();
@@ -199,7 +226,7 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         if (PACK_A || PACK_B)
             gt_launch_wait(); /* for copies of operands */
         if (threadIdx.x == 0)
-            produce_all(args, maps, ring);
+            produce_all(product_of(args), maps, ring);
         if (SPLIT == 2)
             meet();
     } else {

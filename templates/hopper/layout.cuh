@@ -3,6 +3,7 @@
  *
  *   0            STAGES * STAGE_BYTES            + CONSUMERS * STORE * SLICE_BYTES
  *   | A B | A B | ... | slices of consumer 0 | of consumer 1 | full[STAGES] empty[STAGES] turn[2]
+ *                                                                   and, with STREAM, answer[CONSUMERS]
  */
 typedef gt_wgmma_sum<GT_TYPE>::type sum_type;
 typedef gt_element<GT_TYPE>::type in_type;
@@ -19,12 +20,14 @@ typedef stored_as<(SPLIT > 0)>::type stored_type;
 constexpr int PIECE = 128 / (int)sizeof(in_type); /* k of a piece of a stage: a row is 128 bytes */
 constexpr int BK = DEPTH * PIECE;                 /* k of a stage */
 constexpr int K_MMA = PIECE / 4;                  /* k of a wgmma */
-constexpr int A_ALONG_MN = GT_PACKED_TRANS_A, B_ALONG_MN = !GT_PACKED_TRANS_B;
+constexpr int A_ALONG_MN = SWAP_AB ? !GT_TRANS_B : GT_PACKED_TRANS_A;
+constexpr int B_ALONG_MN = SWAP_AB ? GT_TRANS_A : !GT_PACKED_TRANS_B;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N; /* blocks that share operands; SPLIT 2: SPLITS
                                                 * times as many are a cluster */
 /* Places in the list of tensor maps of the description. */
-constexpr int MAP_A = PACK_A ? 4 : 0, MAP_B = PACK_B ? 5 : 1, MAP_D = SPLIT ? 3 : 2;
+constexpr int MAP_A = PACK_A ? 4 : SWAP_AB ? 1 : 0, MAP_B = PACK_B ? 5 : SWAP_AB ? 0 : 1;
+constexpr int MAP_D = SPLIT ? 3 : 2;
 static_assert(STRANDS_A == 1 || (STORE == 0 && SPLIT == 0 && !A_ALONG_MN && B_ALONG_MN),
               "rows of B can begin anywhere, and rows of D lie apart");
 
@@ -74,13 +77,14 @@ constexpr int CONSUMER_REGISTERS =
     at_most((LAUNCH_REGISTERS * (CONSUMERS + 1) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8, 240);
 
 /* SPLIT 2: where a block of the cluster leaves its sums for the others, in the place of the stages:
- * BM rows of BN, a few words apart from each other. */
-constexpr int SUMS_ROW = BN + 8;
-static_assert(SPLIT != 2 || BM * SUMS_ROW * 4 <= STAGES * STAGE_BYTES, "room for the sums");
+ * as D has them, rows a few words apart from each other. */
+constexpr int SUMS_ROW = (SWAP_AB ? BM : BN) + 8;
+static_assert(SPLIT != 2 || (SWAP_AB ? BN : BM) * SUMS_ROW * 4 <= STAGES * STAGE_BYTES, "room for the sums");
 
 struct ring {
     unsigned char *stages, *slices;
     gt_mbarrier *full, *empty, *turn;
+    int *answer;
 
     GT_DEVICE ring(unsigned char *shared)
     {
@@ -89,6 +93,7 @@ struct ring {
         full = (gt_mbarrier *)(slices + CONSUMERS * STORE * SLICE_BYTES);
         empty = full + STAGES;
         turn = empty + STAGES;
+        answer = (int *)(turn + 2);
     }
 };
 

@@ -54,14 +54,14 @@ GT_DEVICE unsigned stage_bytes(const gt_args &args)
 
 GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring &ring)
 {
-    const schedule schedule(args);
+    schedule schedule(args);
     const unsigned with_a = row_ranks(), with_b = column_ranks();
     const int part_a = cluster_column(), part_b = cluster_row();
     const unsigned bytes = stage_bytes(args);
     position position;
+    work work;
 
-    for (unsigned index = schedule.first; index < schedule.tiles; index += schedule.step) {
-        const work work = schedule.work_of(args, index);
+    while (schedule.next(args, work)) {
         const bool further = STRANDS_A > 1 && work.strand > 0;
         const gt_map *map_a = &maps.map[further ? MAP_STRANDS - 1 + work.strand : MAP_A];
         int k = work.k;

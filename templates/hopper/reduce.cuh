@@ -75,9 +75,10 @@ GT_DEVICE void add_part(gt_run<sum_type, 4> *total, const sum_type *const *own, 
 /* The consumers finish the block's rows of the tile. */
 GT_DEVICE void gather(const gt_args &args, const ring &ring, const work &work)
 {
-    constexpr int across = BN / 4, threads = CONSUMERS * 128;
+    constexpr int across = (SWAP_AB ? BM : BN) / 4, threads = CONSUMERS * 128;
     const gt_typed_output output = gt_typed_output_of(args, work.batch);
-    const int all = (int)min((long long)BM, args.m - work.row); /* rows; may be none */
+    const long long top = SWAP_AB ? work.column : work.row, left = SWAP_AB ? work.row : work.column;
+    const int all = (int)min((long long)(SWAP_AB ? BN : BM), args.m - top); /* rows; may be none */
     const int rows = (all + SPLITS - 1) / SPLITS, first = work.split * rows;
     const int count = min(rows, all - first) * across; /* runs of four */
 
@@ -100,8 +101,7 @@ GT_DEVICE void gather(const gt_args &args, const ring &ring, const work &work)
         for (int i = 0; i < TOGETHER; i++) {
             const int e = begin + i * threads;
             if (e < count)
-                store_four(output, (long long)work.row + first + e / across,
-                           (long long)work.column + e % across * 4, total[i].at);
+                store_four(output, top + first + e / across, left + e % across * 4, total[i].at);
         }
     }
 }

@@ -3,9 +3,19 @@
  * Work is numbered by cluster: tiles in the order of raster.cuh, those of the first part of the
  * depth before those of the second, matrix after matrix of the batch. Cluster c takes work c, c +
  * clusters, c + 2 * clusters... With SPLIT 2 a cluster has the same tiles once for each part
- * of the depth. */
+ * of the depth.
+ *
+ * STREAM: where the last round has tiles for some of the clusters only, each gets as many stages
+ * of that round's tiles (2: of the last two rounds' tiles) as every other. These tiles are the
+ * first by number, and their parts come first. */
 #ifndef STRANDS_A /* of templates that have none */
 #define STRANDS_A 1
+#endif
+#ifndef STREAM
+#define STREAM 0
+#endif
+#ifndef SWAP_AB
+#define SWAP_AB 0
 #endif
 
 struct work {
@@ -15,6 +25,7 @@ struct work {
     int batch, split;
     int k;     /* first of the depth; beyond it where there is nothing to multiply */
     int steps; /* stages; at least one, which is all zeros where there is nothing */
+    int stream; /* the tile's number if others have parts of its depth (STREAM), or -1 */
 };
 
 /* The block's place among those that share operands, which follow each other in the cluster. */
@@ -51,6 +62,9 @@ struct schedule {
     unsigned rows, columns, tiles; /* clusters of tiles; work in all */
     unsigned first, step;          /* of the block's work */
     int depth, part;               /* of k; stages of a part of it */
+    unsigned index;                /* of the block's next whole tile */
+    unsigned streamed, share;      /* STREAM: tiles whose stages are divided; stages of a cluster */
+    unsigned at, end;              /* the first of them still to do, and the first of another */
 
     GT_DEVICE schedule(const gt_args &args)
     {
@@ -64,6 +78,19 @@ struct schedule {
         part = (int)parts_of((unsigned)depth, BK);
         if (SPLIT)
             part = (int)parts_of((unsigned)part, (unsigned)SPLITS);
+        index = first;
+        if (STREAM)
+            divide();
+    }
+
+    GT_DEVICE void divide()
+    {
+        part = max(part, 1);
+        streamed = tiles < step ? tiles : tiles % step + (STREAM == 2 ? step : 0);
+        share = parts_of(streamed * (unsigned)part, step);
+        at = first * share;
+        end = min(at + share, streamed * (unsigned)part);
+        index += streamed;
     }
 
     GT_DEVICE void place(const gt_args &args, work &work, unsigned within) const
@@ -95,7 +122,7 @@ struct schedule {
             work.split = (int)plane - work.batch * SPLITS;
         }
         work.k = work.split * part * BK;
-        work.steps = part;
+        work.steps = STREAM && depth == 0 ? 0 : part;
         if (SPLIT && depth - work.k < part * BK)
             work.steps = (depth - work.k + BK - 1) / BK;
         if (STRANDS_A > 1)
@@ -104,6 +131,28 @@ struct schedule {
             work.k = (int)parts_of((unsigned)(args.k + work.shift), BK) * BK;
             work.steps = 1;
         }
+        work.stream = -1;
         return work;
+    }
+
+    /* The block's next work, if there is more. */
+    GT_DEVICE bool next(const gt_args &args, work &work)
+    {
+        if (STREAM && at < end) {
+            const unsigned tile = at / (unsigned)part, from = at - tile * (unsigned)part;
+            work = work_of(args, tile);
+            if (from > 0 || end - at < (unsigned)part) {
+                work.stream = (int)tile;
+                work.k = (int)from * BK;
+                work.steps = (int)min((unsigned)part - from, end - at);
+            }
+            at += (unsigned)work.steps;
+            return true;
+        }
+        if (index >= tiles)
+            return false;
+        work = work_of(args, index);
+        index += step;
+        return true;
     }
 };

@@ -154,6 +154,12 @@ GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2
             consumer * ROWS + r / 2 * 64 + (int)threadIdx.x % 128 / 32 * 16 + lane / 4 + r % 2 * 8;
 #pragma unroll
         for (int column = 0; column < BN; column += 8) {
+            if (SWAP_AB) {
+                for (int i = 0; i < 2; i++)
+                    ((sum_type *)ring.stages)[(column + lane % 4 * 2 + i) * SUMS_ROW + row] =
+                        sum[r / 2][column / 2 + r % 2 * 2 + i];
+                continue;
+            }
             gt_run<sum_type, 2> pair;
             pair.at[0] = sum[r / 2][column / 2 + r % 2 * 2];
             pair.at[1] = sum[r / 2][column / 2 + r % 2 * 2 + 1];
@@ -165,14 +171,19 @@ GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2
 GT_DEVICE void store(const gt_args &args, const gt_maps &maps, const ring &ring, int consumer,
                      const work &work, sum_type (*sum)[BN / 2])
 {
-    const target target = target_of(args, work, PINGPONG ? 0 : consumer * ROWS);
+    const int first_row = PINGPONG ? 0 : consumer * ROWS;
     if (SPLIT == 2)
-        leave_sums(ring, consumer, sum);
-    else if (STORE > 0)
+        return leave_sums(ring, consumer, sum);
+#if SWAP_AB
+    store_swapped(args, work, first_row, sum);
+#else
+    const target target = target_of(args, work, first_row);
+    if (STORE > 0)
         store_by_tma(&maps.map[MAP_D], ring, consumer, target,
                      SPLIT ? work.batch * SPLITS + work.split : work.batch, sum);
     else
         store_by_threads(target, sum);
+#endif
 }
 
 /* Before the block ends: its shared memory must outlive the reading of the stores from it. */

@@ -18,6 +18,7 @@
 
 #include "common/tensor.cuh"
 #include "common/stream.cuh"
+#include "skinny/widen.cuh"
 
 constexpr int SIZE = (int)sizeof(GT_IN);
 constexpr int PIECE = 16 / SIZE;   /* values of k of a member */
@@ -29,14 +30,10 @@ constexpr int WARP_K = CHUNKS * CHUNK;
 constexpr int TILE_K = WARPS_K * WARP_K; /* values of k that a block takes at a time */
 constexpr int THREADS = 32 * WARPS_K * WARPS_N;
 
-/* Operands as tensor cores take them. Eight-bit floats become f16, which has all their values,
- * because most architectures would do the same for each mma anew: A on its way to shared memory, B
- * in registers. */
-#if GT_TYPE == GT_E4M3 || GT_TYPE == GT_E5M2
-#define WIDENED 1
+/* Operands as tensor cores take them: 8-bit floats are widened in registers. */
+#if WIDENED
 typedef gt_f16 Taken;
 #else
-#define WIDENED 0
 typedef GT_IN Taken;
 #endif
 
@@ -201,27 +198,6 @@ GT_DEVICE void words_of(const Piece &piece, int q, unsigned (&word)[RUN])
                                         piece.word[(4 * q + 3) % LINES][i / 4], pick[i % 4]);
             word[i] = __byte_perm(low, high, 0x5410);
         }
-}
-
-/* Four 8-bit floats of a word as two words of f16; other words are taken as they are. */
-GT_DEVICE void widen(unsigned word, unsigned &low, unsigned &high)
-{
-#if GT_TYPE == GT_E5M2
-    low = __byte_perm(word, 0, 0x1404); /* an e5m2 is the upper half of an f16 */
-    high = __byte_perm(word, 0, 0x3424);
-#elif GT_TYPE == GT_E4M3 && !defined(GT_EMULATE) && __CUDA_ARCH__ >= 890
-    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(low) : "h"((unsigned short)word));
-    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(high) : "h"((unsigned short)(word >> 16)));
-#elif GT_TYPE == GT_E4M3
-    low = high = 0;
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-        low |= gt_f16_bits(__float_as_uint(gt_e4m3_value(word >> 8 * i & 0xff))) << 16 * i;
-        high |= gt_f16_bits(__float_as_uint(gt_e4m3_value(word >> (8 * i + 16) & 0xff))) << 16 * i;
-    }
-#else
-    low = high = word;
-#endif
 }
 
 #endif

@@ -25,14 +25,14 @@ struct build {
     void *object; /* of dlopen; NULL before the first case */
 };
 
-void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel)
+void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel, int sms)
 {
     *device = (struct gt_device){
         .name = "emulated",
         .ordinal = -1,
         .profile = true,
         .cc = 90,
-        .sms = 1,
+        .sms = sms,
         .smem_block = 232448,
         .smem_sm = 233472,
         .smem_reserved = 1024,
@@ -255,10 +255,14 @@ static int run_case(struct build *build, const struct gt_emu_case *cases, double
     struct gt_candidate candidate = {job->kernel, &problem, &device, job->point};
     struct gt_geometry geometry;
     char text[GT_PROBLEM_TEXT_MAX];
-    bool found;
+    bool found = false;
+    int status = GT_OK;
 
-    gt_emu_device(&device, job->kernel);
-    int status = fit_case(build, cases, &problem, &candidate, &found, err);
+    for (int sms = 1; sms <= GT_EMU_SEVERAL_SMS && !status && !found;
+         sms += GT_EMU_SEVERAL_SMS - 1) {
+        gt_emu_device(&device, job->kernel, sms);
+        status = fit_case(build, cases, &problem, &candidate, &found, err);
+    }
     if (status || !found || multiply_adds(&problem) > most)
         return status;
     status = gt_candidate_geometry(&candidate, &geometry, err);

@@ -33,8 +33,10 @@ struct gt_emu_tally {
 size_t gt_emu_types_of(struct gt_emu_types *types, const struct gt_kernel *kernel);
 #define GT_EMU_TYPES (2 * GT_DTYPE_COUNT)
 
-/* A GPU with a single SM, so that split and persistent kernels need few blocks. */
-void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel);
+/* A GPU with few SMs, so that split and persistent kernels need few blocks: 1, or
+ * GT_EMU_SEVERAL_SMS for points that are for several. */
+void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel, int sms);
+#define GT_EMU_SEVERAL_SMS 5
 
 /* Runs the job: each case in each layout, as large as the point needs it, under two different
  * schedules.  A wrong result is counted and printed; an error return (nothing served, it does not

@@ -17,13 +17,26 @@ struct origin {
     size_t cases; /* index */
     struct gt_emu_scale scale;
     int layout;
+    int sms;
 };
 
 static const struct origin origins[] = {
-    {3, {4, 4, 1}, 0},  {3, {2, 2, 8}, 3},  {17, {1, 1, 8}, 2}, {7, {1, 2, 32}, 1},
-    {8, {8, 1, 64}, 0}, {1, {4, 4, 1}, 3},  {15, {8, 8, 1}, 1}, {18, {1, 1, 1}, 2},
-    {20, {1, 4, 8}, 0}, {20, {1, 4, 8}, 1}, {19, {1, 8, 8}, 2}, {19, {1, 8, 8}, 3},
-    {21, {1, 4, 4}, 1}, {22, {1, 8, 4}, 0},
+    {3, {4, 4, 1}, 0, 1},
+    {3, {2, 2, 8}, 3, 1},
+    {17, {1, 1, 8}, 2, 1},
+    {7, {1, 2, 32}, 1, 1},
+    {8, {8, 1, 64}, 0, 1},
+    {1, {4, 4, 1}, 3, 1},
+    {15, {8, 8, 1}, 1, 1},
+    {18, {1, 1, 1}, 2, 1},
+    {20, {1, 4, 8}, 0, 1},
+    {20, {1, 4, 8}, 1, 1},
+    {19, {1, 8, 8}, 2, 1},
+    {19, {1, 8, 8}, 3, 1},
+    {21, {1, 4, 4}, 1, 1},
+    {22, {1, 8, 4}, 0, 1},
+    {8, {8, 1, 64}, 0, GT_EMU_SEVERAL_SMS},
+    {21, {1, 4, 1}, 1, GT_EMU_SEVERAL_SMS},
 };
 
 /* The space of an origin for a pair of types. */
@@ -112,7 +125,7 @@ static int find_place(struct place *place, const struct gt_kernel *kernel,
     struct gt_err none_valid;
 
     *place = (struct place){.origin = origin, .types = *types};
-    gt_emu_device(&place->device, kernel);
+    gt_emu_device(&place->device, kernel, origin->sms);
     gt_emu_case_problem(&place->problem, &gt_emu_cases[origin->cases], origin->scale, types,
                         origin->layout / 2, origin->layout % 2, GT_EPILOGUE_NONE);
     if (gt_problem_check(&place->problem, err))

@@ -17,7 +17,8 @@
  * (another device for the lock between tuners), STUB_NO_DEVICE, STUB_ASLEEP (products that run at a
  * quarter of the clock before the device is awake), STUB_HEAT (products after which the device is
  * hot: until then it gets slower, by up to 30 %, each kernel by another share of that), STUB_MOOD
- * (any number: with another one, other kernels are fast). */
+ * (any number: with another one, other kernels are fast), STUB_MOOD_ONCE (a file that is not there:
+ * only the process that creates it has the mood). */
 #include <unistd.h>
 
 #include "stub_device.h"
@@ -229,8 +230,7 @@ int stub_MemFree(uint64_t address)
     return 1;
 }
 
-/* Whether the bytes lie within one allocation. */
-static bool inside(uint64_t address, size_t bytes)
+bool stub_inside(uint64_t address, size_t bytes)
 {
     for (const struct allocation *at = stub_device.allocations; at; at = at->next) {
         uint64_t base = (uint64_t)(uintptr_t)at->base;
@@ -252,7 +252,7 @@ static int wait_for_device(void)
 int stub_MemcpyHtoDAsync(uint64_t to, const void *from, size_t bytes, void *stream)
 {
     (void)stream;
-    if (stub_device.sticky || !inside(to, bytes))
+    if (stub_device.sticky || !stub_inside(to, bytes))
         return stub_device.sticky ? stub_device.sticky : 1;
     memcpy((void *)(uintptr_t)to, from, bytes);
     return 0;
@@ -263,7 +263,7 @@ int stub_MemcpyDtoHAsync(void *to, uint64_t from, size_t bytes, void *stream)
     int result = wait_for_device();
 
     (void)stream;
-    if (result || !inside(from, bytes))
+    if (result || !stub_inside(from, bytes))
         return result ? result : 1;
     memcpy(to, (const void *)(uintptr_t)from, bytes);
     return 0;
@@ -274,7 +274,7 @@ int stub_MemsetD32Async(uint64_t to, unsigned word, size_t words, void *stream)
     unsigned *at = (unsigned *)(uintptr_t)to;
 
     (void)stream;
-    if (stub_device.sticky || !inside(to, 4 * words))
+    if (stub_device.sticky || !stub_inside(to, 4 * words))
         return stub_device.sticky ? stub_device.sticky : 1;
     for (size_t i = 0; i < words; i++)
         at[i] = word;

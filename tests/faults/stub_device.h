@@ -44,6 +44,9 @@ extern struct stub_device {
 
 extern _Thread_local void *stub_current; /* context of the thread */
 
+/* Whether the bytes lie within one allocation. */
+bool stub_inside(uint64_t address, size_t bytes);
+
 /* A number of the environment. */
 long stub_setting(const char *name, long absent);
 

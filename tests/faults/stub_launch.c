@@ -1,9 +1,12 @@
 /* stub_launch.c - part of the stub driver (stub_cuda.c): tensor maps, what a launch computes and
  * how long it takes. */
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "stub_device.h"
+#include "../../templates/calibrate/move_args.h"
 
 void stub_advance(double us);
 int stub_proof_run(const char *entry, const unsigned grid[3], unsigned threads, const void *args);
@@ -74,12 +77,31 @@ static double heat(void)
     return products <= 0 ? 0 : fmin(1, (double)stub_device.heated++ / (double)products);
 }
 
+/* STUB_MOOD; with STUB_MOOD_ONCE only in the process that is the first to create that file. */
+static long mood(void)
+{
+    static bool asked, mine;
+    const char *once = getenv("STUB_MOOD_ONCE");
+
+    if (!once)
+        return stub_setting("STUB_MOOD", 0);
+    if (!asked) {
+        int file = open(once, O_CREAT | O_EXCL | O_WRONLY, 0600);
+
+        asked = true;
+        mine = file >= 0;
+        if (mine)
+            close(file);
+    }
+    return mine ? stub_setting("STUB_MOOD", 0) : 0;
+}
+
 /* Microseconds of a product: between 0.2 and 0.8 of the peak as the hash has it, +- 0.2 %. */
 static double duration(const struct module *module, const struct gt_args *args)
 {
     double peak = 2e-3 * CLOCK_KHZ * 128 * (double)stub_setting("STUB_SMS", 16); /* FLOP per us */
     double work = 2.0 * (double)args->m * (double)args->n * (double)args->k * (double)args->batch;
-    uint64_t seed = module->hash + (uint64_t)stub_setting("STUB_MOOD", 0);
+    uint64_t seed = module->hash + (uint64_t)mood();
     uint64_t hash = stub_hash(args->launch, sizeof(args->launch), seed);
     double share = 0.2 + 0.6 * (double)(hash >> 40) / 16777216.0;
     uint64_t noise = stub_hash(&stub_device.noise, sizeof(stub_device.noise), 0xcbf29ce484222325u);
@@ -139,6 +161,27 @@ static void run_clock(const struct gt_clock_args *args)
     stub_device.now_us += (double)args->nanoseconds * 1e-3;
 }
 
+/* Moves what an entry of templates/calibrate/move.cu would: by loads 1000 bytes a microsecond,
+ * twice as many in bulk. Where there is no such memory the device has a fault. */
+static void run_move(const char *entry, const struct gt_move_args *args)
+{
+    size_t written = 16 * (size_t)args->written, moved = written;
+    bool there = stub_inside((uint64_t)(uintptr_t)args->to, written);
+
+    for (int i = 0; i < GT_MOVE_PARTS; i++) {
+        size_t bytes = 16 * (size_t)args->words[i];
+
+        there = there && (!bytes || stub_inside((uint64_t)(uintptr_t)args->from[i], bytes));
+        moved += bytes;
+    }
+    if (!there) {
+        stub_device.sticky = 700;
+        return;
+    }
+    memset(args->to, 0, written);
+    stub_device.now_us += (double)moved / (strcmp(entry, "move_bulk") == 0 ? 2000 : 1000);
+}
+
 /* The product of the operands that the maps point at. */
 static int run_mapped_gemm(struct module *module, const struct gt_args *args, const void *maps)
 {
@@ -170,6 +213,8 @@ static int run_function(const struct function *function, const unsigned grid[3],
         run_canary(args);
     else if (strcmp(function->entry, "proof_clock") == 0)
         run_clock(args);
+    else if (strncmp(function->entry, "move_", 5) == 0)
+        run_move(function->entry, args);
     else
         stub_proof_run(function->entry, grid, threads, args);
     stub_device.now_us += 2;

@@ -218,6 +218,18 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, s
     return rc;
 }
 
+int gt_bench_move(struct gt_bench *bench, struct gt_nvrtc *nvrtc, const char *data_dir,
+                  const char *cache_dir, struct gt_move *move, struct gt_err *err)
+{
+    (void)bench, (void)nvrtc, (void)data_dir, (void)cache_dir;
+    if (told("move_fails"))
+        return gt_err_set(err, GT_ECONFIG, "planted: nothing moves");
+    if (told("move_dies"))
+        abort();
+    *move = (struct gt_move){.us = 55, .lo_us = 54, .hi_us = 56, .form = "played"};
+    return GT_OK;
+}
+
 int gt_bench_baseline(struct gt_bench *bench, struct gt_baseline *baseline, struct gt_err *err)
 {
     if (told("no-cublas"))

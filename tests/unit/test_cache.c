@@ -161,6 +161,8 @@ static void test_key_depends_on_everything(void **state)
     assert_int_equal(gt_cache_key(key[n++], NULL, &request, 13000, NULL), GT_OK);
     request.ptx = true;
     assert_int_equal(gt_cache_key(key[n++], NULL, &request, 13000, NULL), GT_OK);
+    request.device_cc = 90; /* PTX is made a cubin for it */
+    assert_int_equal(gt_cache_key(key[n++], NULL, &request, 13000, NULL), GT_OK);
     request.max_registers = 128;
     assert_int_equal(gt_cache_key(key[n++], NULL, &request, 13000, NULL), GT_OK);
     for (int i = 0; i < n; i++)

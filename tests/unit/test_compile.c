@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "assemble.h"
 #include "stub_fixture.h"
 
 static const char kernel_text[] = "#line 1 \"templates/x.cu\"\n"
@@ -203,21 +204,71 @@ static void test_errors_have_the_templates_lines(void **state)
     gt_nvrtc_close(nvrtc);
 }
 
+static const struct gt_compile_request ptx_request = {
+    .source = kernel_text, .name = "x", .arch = 86, .device_cc = 90, .ptx = true};
+
+/* Where PTX cannot be assembled, the driver is to do it. */
 static void test_ptx(void **state)
 {
     struct gt_nvrtc *nvrtc = open_real();
-    struct gt_compile_request request = {
-        .source = kernel_text, .name = "x", .arch = 86, .device_cc = 90, .ptx = true};
     struct gt_binary binary;
     struct gt_err err;
 
     (void)state;
-    if (gt_compile(nvrtc, &request, &binary, &err))
+    setenv("GEMMTUNE_LIBNVJITLINK", "/nonexistent/libnvJitLink.so", 1);
+    if (gt_compile(nvrtc, &ptx_request, &binary, &err))
         fail_msg("%s", err.msg);
+    unsetenv("GEMMTUNE_LIBNVJITLINK");
     assert_non_null(strstr(binary.image, ".target sm_86"));
     assert_int_equal(((char *)binary.image)[binary.size - 1], 0);
     gt_binary_release(&binary);
     gt_nvrtc_close(nvrtc);
+}
+
+/* By way of PTX of another arch, a cubin for the device all the same: the driver, which would
+ * compile the PTX while the GPU waits, is spared that. */
+static void test_assembled_ptx(void **state)
+{
+    struct gt_nvrtc *nvrtc = open_real();
+    struct gt_assembler *assembler;
+    struct gt_binary binary;
+    struct gt_err err;
+
+    (void)state;
+    if (gt_assembler_open(&assembler, &err)) {
+        gt_nvrtc_close(nvrtc);
+        print_message("# SKIP: %s\n", err.msg);
+        skip();
+    }
+    gt_assembler_close(assembler);
+    if (gt_compile(nvrtc, &ptx_request, &binary, &err))
+        fail_msg("%s", err.msg);
+    assert_memory_equal(binary.image, "\177ELF", 4);
+    assert_true(binary.registers > 0);
+    assert_non_null(strstr(binary.log, "sm_90"));
+    gt_binary_release(&binary);
+    gt_nvrtc_close(nvrtc);
+}
+
+/* PTX that nvJitLink refuses is an error with its words. */
+static void test_refused_ptx(void **state)
+{
+    struct gt_assembler *assembler;
+    struct gt_assembled made;
+    struct gt_err err;
+
+    (void)state;
+    if (gt_assembler_open(&assembler, &err)) {
+        print_message("# SKIP: %s\n", err.msg);
+        skip();
+    }
+    assert_int_equal(
+        gt_assemble(assembler, ".version 9.0\n.target sm_80\nnonsense\n", 90, false, &made, &err),
+        GT_ENVRTC);
+    assert_non_null(strstr(err.msg, "nvJitLink"));
+    assert_null(made.image);
+    assert_null(made.log);
+    gt_assembler_close(assembler);
 }
 
 static void test_absent_library(void **state)
@@ -282,6 +333,8 @@ int main(void)
         cmocka_unit_test(test_serialized_wgmma),
         cmocka_unit_test(test_errors_have_the_templates_lines),
         cmocka_unit_test(test_ptx),
+        cmocka_unit_test(test_assembled_ptx),
+        cmocka_unit_test(test_refused_ptx),
         cmocka_unit_test(test_absent_library),
         cmocka_unit_test(test_stub_compiler),
     };

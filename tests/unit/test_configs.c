@@ -1,12 +1,13 @@
 /* test_configs.c - every shipped kernel description: it loads, lists the parameters of its
  * template's parameter block and no others, and its default point is valid wherever it serves
- * 4096^3. */
+ * 4096^3; and together they leave no type out where K is 0. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -182,11 +183,50 @@ static void test_default_points(void **state)
     }
 }
 
+static bool has_point(const struct gt_kernel *kernel, const struct gt_problem *problem,
+                      const struct gt_device *device)
+{
+    struct gt_space space = {0};
+    int rc;
+
+    if (!kernel->production || !gt_kernel_serves(kernel, problem, device, NULL))
+        return false;
+    rc = gt_space_init(&space, kernel, problem, device, 16, NULL);
+    gt_space_release(&space);
+    return rc == GT_OK;
+}
+
+/* Where K is 0 D is made of C and bias alone, which some production kernel does for every type on
+ * an H200 (layouts take turns); hopper with its tensor maps is none of them. */
+static void test_no_depth(void **state)
+{
+    const struct gt_kernels *kernels = *state;
+    struct gt_device device;
+
+    assert_int_equal(gt_device_profile(&device, ".", 90, NULL), GT_OK);
+    for (int type = 0; type < GT_DTYPE_COUNT; type++) {
+        char text[64];
+        struct gt_problem problem;
+        bool found = false;
+
+        if (type == GT_S32) /* no type of A and B */
+            continue;
+        snprintf(text, sizeof(text), "1000x520x0:%s:%c%c:beta=1",
+                 gt_dtype_name((enum gt_dtype)type), "nt"[type / 2 % 2], "nt"[type % 2]);
+        assert_int_equal(gt_problem_parse(&problem, text, NULL), GT_OK);
+        for (size_t i = kernels->count; i-- && !found;)
+            found = has_point(kernels->kernel[i], &problem, &device);
+        if (!found)
+            fail_msg("no kernel has a point for %s", text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameter_blocks),
         cmocka_unit_test(test_default_points),
+        cmocka_unit_test(test_no_depth),
     };
 
     return cmocka_run_group_tests_name("configs", tests, set_up, tear_down);

@@ -71,6 +71,27 @@ static void sample_and_final(void **state)
     assert_true(trial[0].varies && !trial[1].varies);
 }
 
+/* What memory alone takes: asked of the worker, whose failure and whose death are told. */
+static void what_memory_takes(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_move move;
+    struct gt_err err = {0};
+
+    open_evaluator(f);
+    assert_int_equal(gt_evaluator_cuda.move(&f->evaluator, &move, &err), GT_OK);
+    assert_true(move.us == 55 && move.lo_us == 54 && move.hi_us == 56);
+    assert_string_equal(move.form, "played");
+    tell(f, "move_fails", true);
+    assert_int_equal(gt_evaluator_cuda.move(&f->evaluator, &move, &err), GT_ECONFIG);
+    assert_string_equal(err.msg, "planted: nothing moves");
+    tell(f, "move_fails", false);
+    tell(f, "move_dies", true);
+    assert_int_equal(gt_evaluator_cuda.move(&f->evaluator, &move, &err), GT_ELOST);
+    tell(f, "move_dies", false); /* a new worker opens the problem again */
+    assert_int_equal(gt_evaluator_cuda.move(&f->evaluator, &move, &err), GT_OK);
+}
+
 static void baselines_that_are_not_there(void **state)
 {
     struct fixture *f = *state;
@@ -209,6 +230,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(sample_and_final),
+        TEST(what_memory_takes),
         TEST(baselines_that_are_not_there),
         TEST(a_lost_image_is_compiled_again),
         TEST(dropped_candidates),

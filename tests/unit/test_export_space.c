@@ -21,7 +21,8 @@ static char *export_text(struct fixture *f, enum gt_export_format format)
     size_t size;
     FILE *file = open_memstream(&text, &size);
 
-    OK(f, gt_export(file, format, f->store, &all, NULL, &f->err));
+    OK(f, gt_export(file, &(struct gt_export_request){.format = format, .filter = all}, f->store,
+                    NULL, &f->err));
     fclose(file);
     return text;
 }
@@ -280,16 +281,24 @@ static void test_several_spaces(void **state)
     FILE *null = fopen("/dev/null", "w");
     int64_t rows;
 
-    assert_int_equal(gt_export(null, GT_EXPORT_T4, f->store, &all, NULL, &f->err), GT_ENOTFOUND);
+    assert_int_equal(gt_export(null,
+                               &(struct gt_export_request){.format = GT_EXPORT_T4, .filter = all},
+                               f->store, NULL, &f->err),
+                     GT_ENOTFOUND);
     assert_string_equal(f->err.msg, "there is no trial to export");
     fixture_put(f, "P=1", &trial);
     trial.provenance = GT_PREDICTED;
     fixture_put(f, "P=1", &trial);
-    assert_int_equal(gt_export(null, GT_EXPORT_KT_CACHE, f->store, &all, NULL, &f->err), GT_ERANGE);
+    assert_int_equal(
+        gt_export(null, &(struct gt_export_request){.format = GT_EXPORT_KT_CACHE, .filter = all},
+                  f->store, NULL, &f->err),
+        GT_ERANGE);
     assert_non_null(strstr(f->err.msg, "measured on NVIDIA Test"));
     assert_non_null(strstr(f->err.msg, "predicted on NVIDIA Test"));
     assert_non_null(strstr(f->err.msg, "--kernel, --problem, --arch or --measured"));
-    OK(f, gt_export(null, GT_EXPORT_KT_CACHE, f->store, &measured, &rows, &f->err));
+    OK(f, gt_export(null,
+                    &(struct gt_export_request){.format = GT_EXPORT_KT_CACHE, .filter = measured},
+                    f->store, &rows, &f->err));
     assert_int_equal(rows, 1);
     fclose(null);
 }

@@ -96,7 +96,7 @@ static bool current(struct world *w, const struct gt_table_row *row)
 }
 
 /* Every strict FP32 winner within a factor of 1.7 of its measured time; of those on tensor cores
- * nine in ten, since the model takes small products of odd sizes to be faster than they are; and
+ * five in six, since the model takes small products of odd sizes to be faster than they are; and
  * the order of all times right. */
 static void test_winners(void **state)
 {
@@ -127,7 +127,7 @@ static void test_winners(void **state)
     }
     print_message("%zu of %zu winners of other accuracies are close\n", close, others);
     assert_in_range(count, 33, MOST);
-    assert_true(others == 0 || 10 * close >= 9 * others);
+    assert_true(others == 0 || 6 * close >= 5 * others);
     coefficient = rank_correlation(measured, predicted, count);
     print_message("rank correlation of %zu winners: %.3f\n", count, coefficient);
     assert_true(coefficient > 0.95);

@@ -82,6 +82,60 @@ static void test_merge_rules(void **state)
     assert_int_equal(rows, 0);
 }
 
+/* A comparison of "deep" and a visit with two improvements. */
+static void fill_tables(struct fixture *other)
+{
+    static const struct gt_improvement improvement[] = {{1, 40, 1}, {2, 30, 5}};
+    const struct gt_visit visit = {.kernels = "simt",
+                                   .strategy = "auto",
+                                   .seed = 3,
+                                   .trials = 9,
+                                   .improvement = improvement,
+                                   .improvements = 2};
+    const struct gt_comparison comparison = {31, 31, 31, 1, 77, 0};
+
+    other->key.point = "deep";
+    OK(other, gt_store_put_comparison(other->store, &other->key, &comparison, &other->err));
+    OK(other, gt_store_put_visit(other->store, &other->key, &visit, &other->err));
+}
+
+static int collect_compared(void *context, const struct gt_row *row, double copy_gbps,
+                            struct gt_err *err)
+{
+    (void)copy_gbps;
+    return collect(context, row, err);
+}
+
+static int collect_visit(void *context, const struct gt_visit *visit, struct gt_err *err)
+{
+    (void)err;
+    gt_strbuf_addf(context, "%s %s %zu %g\n", visit->problem, visit->strategy, visit->improvements,
+                   visit->best_us);
+    return GT_OK;
+}
+
+static void test_merge_of_tables(void **state)
+{
+    const struct gt_comparison older = {50, 50, 50, 1, 80, 0};
+    const struct gt_row_filter everything = {0};
+    struct fixture *f = *state;
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    char path[128];
+    int64_t rows;
+
+    f->key.point = "deep";
+    OK(f, gt_store_put_comparison(f->store, &f->key, &older, &f->err));
+    usleep(3000);
+    make_other(f, path, fill_tables);
+    for (int time = 0; time < 2; time++)
+        OK(f, gt_store_merge(f->store, path, &rows, &f->err));
+    OK(f, gt_store_compared(f->store, &everything, collect_compared, &text, &f->err));
+    OK(f, gt_store_visits(f->store, &everything, collect_visit, &text, &f->err));
+    assert_string_equal(text.text,
+                        "256x128x64:f32:nn deep ok 31 77\n256x128x64:f32:nn auto 2 30\n");
+    gt_strbuf_release(&text);
+}
+
 static void test_merge_refusals(void **state)
 {
     struct fixture *f = *state;
@@ -187,6 +241,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_merge_rules),
+        TEST(test_merge_of_tables),
         TEST(test_merge_refusals),
         TEST(test_a_changed_export_is_not_merged),
         TEST(test_export_holds_the_winners),

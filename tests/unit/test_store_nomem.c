@@ -63,7 +63,10 @@ static int do_exports(struct gt_err *err)
     for (int format = 0; !code && format < GT_EXPORT_COUNT; format++) {
         FILE *file = fopen("/dev/null", "w");
 
-        code = gt_export(file, (enum gt_export_format)format, at.f->store, &filter, NULL, err);
+        code = gt_export(
+            file,
+            &(struct gt_export_request){.format = (enum gt_export_format)format, .filter = filter},
+            at.f->store, NULL, err);
         fclose(file);
     }
     return code;
@@ -133,7 +136,9 @@ static int setup(void **state)
     assert_int_equal(system(command), 0);
     fixture_put(f, "BM=64", &trial);
     file = fopen(at.text, "w");
-    OK(f, gt_export(file, GT_EXPORT_SHIPPED, f->store, &winners, NULL, &f->err));
+    OK(f,
+       gt_export(file, &(struct gt_export_request){.format = GT_EXPORT_SHIPPED, .filter = winners},
+                 f->store, NULL, &f->err));
     fclose(file);
     return 0;
 }

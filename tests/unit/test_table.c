@@ -67,7 +67,9 @@ static char *export_text(struct fixture *f)
     size_t size;
     FILE *file = open_memstream(&text, &size);
 
-    OK(f, gt_export(file, GT_EXPORT_SHIPPED, f->store, &winners, NULL, &f->err));
+    OK(f,
+       gt_export(file, &(struct gt_export_request){.format = GT_EXPORT_SHIPPED, .filter = winners},
+                 f->store, NULL, &f->err));
     fclose(file);
     return text;
 }

@@ -1,0 +1,165 @@
+/* thin_tma.cu - products of up to 64 rows on tensor cores of sm_90, types of one and two bytes: bound
+ * by the one reading of B, which TMA brings to shared memory as it is stored.
+ *
+ *                     BLOCK_N columns
+ *                 +----------+----------+
+ *   k, 128 bytes  |  ring 0, slot 0     |   Ring r has the slots number r, r + WARPS_K, ... of the
+ *   of it a piece +----------+----------+   block's k. WARPS_N warps side by side multiply what
+ *   (DEPTH: of a  |  ring 1, slot 0     |   comes to it, 16 TILES columns each: warp 0 of them
+ *   slot)         +----------+----------+   asks for it too, RING slots ahead. No ring waits for
+ *                 |  ring 0, slot 1     |   another before its sums are complete.
+ *                 +----------+----------+
+ *
+ * The product is the transposed one, as in thin_mma.cu: columns of D are the 16 rows of an mma, rows
+ * of D its 8 columns. What TMA has brought goes to registers by ldmatrix (thin_tma_operand.cuh),
+ * the same way round whether B lies along k or along n. Sums meet as thin_tma_finish.cuh says. */
+#ifndef ROWS
+#define ROWS 16 /* rows of D per block: a multiple of 8 */
+#endif
+#ifndef TILES
+#define TILES 2 /* tiles of 16 columns per warp */
+#endif
+#ifndef WARPS_N
+#define WARPS_N 1 /* warps side by side along the columns of D */
+#endif
+#ifndef WARPS_K
+#define WARPS_K 8 /* rings, which share k */
+#endif
+#ifndef RING
+#define RING 4 /* slots of a ring */
+#endif
+#ifndef DEPTH
+#define DEPTH 1 /* pieces of 128 bytes of k in a slot */
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
+#endif
+#ifndef CLUSTER_K
+#define CLUSTER_K 1 /* blocks of a cluster, which share k */
+#endif
+#ifndef SPLIT
+#define SPLIT 0 /* 1: k is divided over PARTS clusters, which leave their sums in the workspace */
+#endif
+#ifndef PARTS
+#define PARTS args.launch[0]
+#endif
+#ifndef GT_TYPE
+#define GT_TYPE 2 /* f16: there is no tensor core for the usual default */
+#endif
+#define GT_MAPS 2
+
+#include "common/tensor.cuh"
+#include "common/maps.cuh"
+#include "common/hopper.cuh"
+#include "common/mma.cuh"
+#include "skinny/widen.cuh"
+#include "skinny/thin_tma_operand.cuh"
+
+typedef Sum Accumulator[EIGHTS][TILES][4];
+
+#include "skinny/thin_tma_finish.cuh"
+
+/* Adds the products of a step, 32 bytes of k as stored, of a tile and an eight. */
+GT_DEVICE void multiply(Sum (&sum)[4], const Taken &b, const Taken &a)
+{
+#if WIDENED
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const unsigned b_half[4] = {b.word[half][0], b.word[half][1], b.word[half][2],
+                                    b.word[half][3]};
+        const unsigned a_half[2] = {a.word[half][0], a.word[half][1]};
+        mma_m16n8k16_f16_f32(sum, b_half, a_half);
+    }
+#else
+    const unsigned a_pair[2] = {a.word[0][0], a.word[0][1]};
+#if GT_TYPE == GT_F16
+    mma_m16n8k16_f16_f32(sum, b.word[0], a_pair);
+#elif GT_TYPE == GT_BF16
+    mma_m16n8k16_bf16_f32(sum, b.word[0], a_pair);
+#else
+    mma_m16n8k32_s8_s32(sum, b.word[0], a_pair);
+#endif
+#endif
+}
+
+/* Adds the products of a piece. */
+GT_DEVICE void multiply(const char *piece, const Places &places, Accumulator &sum)
+{
+#pragma unroll
+    for (int pair = 0; pair < STEPS / 2; pair++) {
+        Taken a[EIGHTS][2];
+#pragma unroll
+        for (int x = 0; x < EIGHTS; x++)
+            load_a(piece, places, x, pair, a[x]);
+#pragma unroll
+        for (int s = 0; s < 2; s++)
+#pragma unroll
+            for (int t = 0; t < TILES; t++) {
+                Taken b;
+                load_b(piece + A_BYTES, places, 2 * pair + s, t, b);
+#pragma unroll
+                for (int x = 0; x < EIGHTS; x++)
+                    multiply(sum[x][t], b, a[x][s]);
+            }
+    }
+}
+
+/* Adds the products of the ring's slots among first .. last-1. */
+GT_DEVICE void sum_slots(const gt_args &args, const gt_maps &maps, char *shared, int first, int last,
+                         Accumulator &sum)
+{
+    const Ring ring = make_ring(shared);
+    const Places places = make_places();
+    const bool asks = threadIdx.x % (32 * WARPS_N) == 0;
+    int slot = 0;
+    unsigned parity = 0;
+
+    if (asks)
+        begin(args, maps, ring, first + ring.number, last);
+    ring_sync(ring);
+#pragma unroll 1
+    for (int index = first + ring.number; index < last; index += WARPS_K) {
+        gt_mbarrier_wait(ring.full + slot, parity);
+#pragma unroll
+        for (int piece = 0; piece < DEPTH; piece++)
+            multiply(ring.slots + slot * SLOT + piece * PIECE_BYTES, places, sum);
+        ring_sync(ring); /* all have read the slot */
+        if (asks && index + RING * WARPS_K < last)
+            load(args, maps, ring, slot, index + RING * WARPS_K);
+        slot = slot + 1 < RING ? slot + 1 : 0;
+        parity ^= slot == 0;
+    }
+}
+
+GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
+{
+    GT_DYNAMIC_SHARED(char, shared);
+    const long long slots = gt_cdiv(gt_depth(args), SLOT_K), blocks = gridDim.y;
+    const int first = (int)(slots * blockIdx.y / blocks);
+    const int last = (int)(slots * (blockIdx.y + 1) / blocks);
+    Sum *sources = sources_of(shared);
+    Accumulator sum = {};
+
+    if (CLUSTER_K > 1)
+        gt_cluster_arrive();
+    if (SPLIT)
+        gt_launch_next();
+    sum_slots(args, maps, shared, first, last, sum);
+    if (CLUSTER_K > 1)
+        gt_cluster_wait(); /* all have begun */
+    else
+        gt_sync(); /* sources take the place of the rings */
+    leave(sum, sources);
+    if (CLUSTER_K > 1)
+        gt_cluster_sync();
+    else
+        gt_sync();
+    finish(args, sources);
+}
+
+#if SPLIT
+GT_KERNEL_BOUNDS(reduce, 128, 1)
+{
+    reduce_parts(args);
+}
+#endif

@@ -1,0 +1,210 @@
+/* thin_tma_operand.cuh - part of thin_tma.cu, whose parameters it uses: operands from memory to
+ * shared memory by TMA, and from there to the registers of tensor cores.
+ *
+ * A piece of both operands is 128 bytes along k of ROWS rows of A, and of the block's columns of B:
+ *
+ *    A         128 bytes of k        B along k   128 bytes of k      B along n     box of columns
+ *      row 0   +-------------+         column 0  +-------------+         k 0       +-----+-----+
+ *      row 1   +-------------+         column 1  +-------------+         k 1       +-----+-----+
+ *       ...                             ...                              ...  128 / SIZE of them
+ *
+ * TMA exchanges the 16-byte chunks of a line by a pattern that repeats every eight lines, so that
+ * ldmatrix finds all banks when the eight lines that it reads at a time differ modulo 8. An mma
+ * takes 32 bytes of k as stored: a step. Of lines along k that is what ldmatrix gives. Of lines
+ * along n it transposes pairs of bytes: that is all for elements of two bytes; of single bytes a
+ * lane gets columns 2 * group and the next at the same k, which are put into words of one column
+ * each. Which k a lane of ldmatrix reads is chosen so that words hold four neighbours along k. */
+#ifndef GT_SKINNY_THIN_TMA_OPERAND_CUH
+#define GT_SKINNY_THIN_TMA_OPERAND_CUH
+
+constexpr int SIZE = (int)sizeof(GT_IN);
+constexpr int PIECE = 128 / SIZE;   /* values of k of a piece */
+constexpr int STEPS = 4;            /* of a piece */
+constexpr int SLOT_K = DEPTH * PIECE;
+constexpr int EIGHTS = ROWS / 8;    /* groups of rows of D */
+constexpr int WARP_N = 16 * TILES;  /* columns of a warp */
+constexpr int BLOCK_N = WARPS_N * WARP_N;
+constexpr int THREADS = 32 * WARPS_K * WARPS_N;
+
+/* Boxes of B along n: at most 128 bytes of columns each. */
+constexpr int BOX_BYTES = GT_TRANS_B || BLOCK_N * SIZE > 128 ? 128 : BLOCK_N * SIZE;
+constexpr int BOXES = GT_TRANS_B ? 1 : BLOCK_N * SIZE / BOX_BYTES;
+
+constexpr int A_BYTES = ROWS * 128, B_BYTES = BLOCK_N * 128;
+constexpr int PIECE_BYTES = A_BYTES + B_BYTES, SLOT = DEPTH * PIECE_BYTES;
+
+typedef GT_ACCUMULATOR Sum;
+
+static_assert(BOXES * BOX_BYTES == BLOCK_N * SIZE || GT_TRANS_B, "whole boxes");
+static_assert(ROWS % 8 == 0 && BOX_BYTES >= 32, "lines as TMA swizzles them");
+
+/* The block's first row and column of D: blocks that read the same columns of B follow each other.
+ */
+GT_DEVICE long long block_row(const gt_args &args)
+{
+    return blockIdx.x % (unsigned)gt_cdiv(args.m, ROWS) * (long long)ROWS;
+}
+
+GT_DEVICE long long block_column(const gt_args &args)
+{
+    return blockIdx.x / (unsigned)gt_cdiv(args.m, ROWS) * (long long)BLOCK_N;
+}
+
+/* ---- to shared memory ---- */
+
+/* The slots of WARPS_N warps side by side, and the barriers that tell which have come. */
+struct Ring {
+    char *slots;
+    gt_mbarrier *full;
+    int number;
+};
+
+GT_DEVICE Ring make_ring(char *shared)
+{
+    Ring ring;
+    ring.number = (int)threadIdx.x / (32 * WARPS_N);
+    ring.slots = shared + ring.number * (RING * SLOT);
+    ring.full = reinterpret_cast<gt_mbarrier *>(shared + WARPS_K * RING * SLOT) + ring.number * RING;
+    return ring;
+}
+
+/* Barrier of the warps of a ring. */
+GT_DEVICE void ring_sync(const Ring &ring)
+{
+    if (WARPS_N > 1)
+        gt_part_sync(1 + ring.number, 32 * WARPS_N);
+    else
+        __syncwarp();
+}
+
+/* Asks for number `index` of the slots that k is divided into. What lies outside of the operands
+ * comes as zeros. */
+GT_DEVICE void load(const gt_args &args, const gt_maps &maps, const Ring &ring, int slot, int index)
+{
+    const int row = (int)block_row(args), column = (int)block_column(args);
+    char *to = ring.slots + slot * SLOT;
+    gt_mbarrier *full = ring.full + slot;
+    int k = index * SLOT_K;
+
+    gt_mbarrier_expect(full, SLOT);
+#pragma unroll
+    for (int piece = 0; piece < DEPTH; piece++, to += PIECE_BYTES, k += PIECE) {
+#pragma unroll
+        for (int i = 0; i < BOXES; i++) {
+            const int along_n = column + i * (BOX_BYTES / SIZE);
+            gt_tma_load(to + A_BYTES + i * (PIECE * BOX_BYTES), &maps.map[1], full,
+                        GT_TRANS_B ? k : along_n, GT_TRANS_B ? along_n : k, (int)blockIdx.z);
+        }
+        gt_tma_load(to, &maps.map[0], full, k, row, (int)blockIdx.z);
+    }
+}
+
+/* Makes the ring's barriers and asks for the first of its slots. */
+GT_DEVICE void begin(const gt_args &args, const gt_maps &maps, const Ring &ring, int index, int last)
+{
+#pragma unroll
+    for (int slot = 0; slot < RING; slot++)
+        gt_mbarrier_init(ring.full + slot, 1);
+    gt_mbarrier_publish();
+#pragma unroll 1
+    for (int slot = 0; slot < RING && index < last; slot++, index += WARPS_K)
+        load(args, maps, ring, slot, index);
+}
+
+/* ---- to registers ---- */
+
+/* What an mma takes of an operand in a step; of a widened one, two of them. */
+struct Taken {
+    unsigned word[1 + WIDENED][4];
+};
+
+/* Where a lane reads: in the first step of a piece, of eight 0 of A, of the warp's tile 0 of B. */
+struct Places {
+    int a, b;
+    unsigned even, odd; /* how bytes of two columns become words of one */
+};
+
+/* Of a line along n at k that a lane names to ldmatrix: the lanes of matrix i, the first or second
+ * of two that end in the same words, name for each member two of the four k that it is to have. */
+GT_DEVICE int own_k(int matrix, int line)
+{
+    if (SIZE == 2)
+        return matrix / 2 * 8 + line;
+    return matrix / 2 * 16 + line / 2 * 4 + ((line / 4 ^ matrix) & 1) * 2 + line % 2;
+}
+
+GT_DEVICE Places make_places()
+{
+    const int lane = (int)threadIdx.x % 32, matrix = lane / 8, line = lane % 8;
+    const int column = (int)threadIdx.x / 32 % WARPS_N * WARP_N;
+    Places places;
+
+    places.a = line * 128 + (matrix ^ line) * 16;
+    if (GT_TRANS_B) {
+        places.b = (column + matrix % 2 * 8 + line) * 128 + (matrix / 2 ^ line) * 16;
+    } else {
+        const int k = own_k(matrix, line), pattern = k % 8 / (128 / BOX_BYTES);
+        const int chunk = column * SIZE % BOX_BYTES / 16 + (SIZE == 2 ? matrix % 2 : 0);
+        places.b = column * SIZE / BOX_BYTES * (PIECE * BOX_BYTES) + k * BOX_BYTES +
+                   (chunk ^ pattern) * 16;
+    }
+    places.even = lane % 4 < 2 ? 0x6420 : 0x2064;
+    places.odd = lane % 4 < 2 ? 0x7531 : 0x3175;
+    return places;
+}
+
+/* Words of a step as an mma takes them; of a widened one the first half has the lower two of four
+ * neighbours along k in the place of the lower half of k, for both operands. */
+template <int words> GT_DEVICE void take(const unsigned *word, Taken &taken)
+{
+#pragma unroll
+    for (int i = 0; i < words; i++)
+        if (!WIDENED)
+            taken.word[0][i] = word[i];
+        else {
+            constexpr int across = words / 2;
+            unsigned *half = taken.word[i / across % (1 + WIDENED)];
+            widen(word[i], half[i % across], half[across + i % across]);
+        }
+}
+
+/* Steps 2 * pair and the next of an eight of A. */
+GT_DEVICE void load_a(const char *piece, const Places &places, int eight, int pair, Taken (&to)[2])
+{
+    unsigned word[4];
+    ldmatrix_x4(word, piece + ((places.a + eight * 1024) ^ pair * 64));
+    take<2>(word, to[0]);
+    take<2>(word + 2, to[1]);
+}
+
+/* A step of a tile of B. */
+GT_DEVICE void load_b(const char *b, const Places &places, int step, int tile, Taken &to)
+{
+    unsigned word[4];
+
+    if (GT_TRANS_B) {
+        ldmatrix_x4(word, b + ((places.b + tile * (16 * 128)) ^ step * 32));
+    } else {
+        const int bytes = tile * 16 * SIZE;
+        ldmatrix_x4_trans(word, b + step * (32 / SIZE * BOX_BYTES) +
+                                    bytes / BOX_BYTES * (PIECE * BOX_BYTES) +
+                                    (places.b ^ bytes % BOX_BYTES));
+    }
+    if (!GT_TRANS_B && SIZE == 1) {
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const unsigned first = word[2 * half], second = word[2 * half + 1];
+            word[2 * half] = gt_pick_bytes(first, second, places.even);
+            word[2 * half + 1] = gt_pick_bytes(first, second, places.odd);
+        }
+    }
+    take<4>(word, to);
+}
+
+/* Column in a tile of a lane's sums: row `group` of the mma, or group + 8. */
+GT_DEVICE int column_of(int group, int half)
+{
+    return !GT_TRANS_B && SIZE == 1 ? group * 2 + half : half * 8 + group;
+}
+
+#endif

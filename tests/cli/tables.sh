@@ -1,0 +1,28 @@
+# The tables of measurements out of databases, on the stub driver: what tune bench printed, how
+# searches went, a table to ship; also from the union of two databases.
+stub=$BUILD/stub
+[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
+export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
+export XDG_RUNTIME_DIR=$PWD # the lock of the stub device is this test's own
+printf '96x80x64\n64x64x64\n32x32x32\n' > set.txt
+t bench --shape 96x80x64 --shape 64x64x64 --kernels simt_thread1d --budget 6 --db one.db --csv bench.csv -q > /dev/null
+t --shape 96x80x64 --kernels simt_thread1d --strategy random --seed 5 --budget 9 --db two.db -q > /dev/null
+# The same rows as the file that tune bench wrote itself, but for the second in which they were written.
+without_date() { sed -E 's/20[0-9-]*T[0-9:]*Z/DATE/' "$1"; }
+t export --db one.db --format bench --shapes set.txt -o table.csv
+diff <(without_date bench.csv) <(without_date table.csv) && echo "the same table"
+# A union, twice the same: of the problem that was tuned last, the final is the latest.
+t merge one.db two.db --db all.db -q
+t merge one.db two.db --db all.db -q
+t export --db all.db --format search -q | cut -d, -f2-6,8
+t export --db all.db --format bench -q | cut -d, -f5-7,9
+# Rows of a shipped table that no database knows stay, unless their kernel has changed since.
+t export --db one.db --format shipped --measured -o old.csv -q
+t export --db two.db --format shipped --measured --current --keep old.csv -o new.csv
+cut -d, -f4,5 new.csv | tail -n +3
+t lookup 64x64x64 --arch sm_90 --db two.db --system-db new.csv | sed -n 2,3p
+cp -r "$ROOT/templates" "$ROOT/configs" .
+echo 'static __device__ int another_text;' >> templates/simt/thread1d.cu
+GEMMTUNE_DATA=$PWD t export --db two.db --format shipped --measured --current --keep old.csv -o none.csv
+t export --db two.db --keep old.csv
