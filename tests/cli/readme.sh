@@ -1,0 +1,35 @@
+# The README files: links lead somewhere, `tune` and `make` have the commands, options and targets that they name.
+cd "$ROOT" || exit
+mapfile -t pages < <(git ls-files '*README.md')
+for page in "${pages[@]}"; do
+    grep -oE '\]\([^) ]+\)' "$page" | sed 's/^](//; s/)$//' | while read -r link; do
+        path=${link%%#*} anchor=
+        [[ $link == *"#"* ]] && anchor=${link#*#}
+        [[ $path == *:* ]] && continue
+        path=${path:+$(dirname "$page")/$path}
+        path=${path:-$page}
+        [[ -e $path ]] || echo "$page: $link: there is no such file"
+        [[ -z $anchor ]] || sed -n 's/^#* //p' "$path" | tr 'A-Z ' 'a-z-' | tr -d '`.,:()' | grep -qxF -- "$anchor" ||
+            echo "$page: $link: there is no such heading"
+    done
+done
+# A command is a line of a block or a piece in backquotes that begins with the program.
+commands=$(for page in "${pages[@]}"; do
+    awk '/^```/ { inside = !inside; next } inside' "$page"
+    awk '/^```/ { inside = !inside; next } !inside' "$page" | tr '\n' ' ' | grep -oE '`[^`]+`' | tr -d '`'
+done | sed -n -E 's/^(\$ )?(build\/)?(tune|make) /\3 /p' | sed 's/ #.*//; s/   .*//; s/ | .*//' | sort -u)
+while read -r program words; do
+    first=${words%% *}
+    if [[ $program == make ]]; then
+        [[ $first == *=* || -z $first ]] ||
+            make help | grep -qE "^ *$first " || echo "make $words: there is no such target"
+        continue
+    fi
+    [[ $first == COMMAND ]] && continue
+    [[ $first == -* ]] && first=
+    help=$("$TUNE" $first --help 2>&1) || echo "tune $words: there is no such command"
+    for option in $(grep -oE -- '(^| )--?[a-z][a-z0-9-]*' <<<"$words"); do
+        grep -qE -- "(^|[^a-z-])$option([^a-z-]|$)" <<<"$help" || echo "tune $words: $option is no option of it"
+    done
+done <<<"$commands"
+wc -l <<<"$commands" | awk '{ print ($1 > 40 ? "more than 40" : $1) " commands were looked at" }'
