@@ -23,6 +23,7 @@
 #include "execute.h"
 #include "problem.h"
 #include "sample.h"
+#include "served.h"
 
 #define LEAST_PROBLEMS 12 /* that a kernel must have run, over all its points */
 #define PROCESSES      2

@@ -4,13 +4,14 @@
 
 #include <string.h>
 
-#include "execute.h"
 #include "operands.h"
 #include "problem.h"
+#include "served.h"
 
 #include "../../tuner/space.h"
 
-#define KEPT 3000 /* points of a space that are looked at */
+#define KEPT         3000 /* points of a space that are looked at */
+#define ORIGIN_TYPES 3    /* pairs of types that an origin is looked at for; they take turns */
 
 /* A problem whose space is looked at. */
 struct origin {
@@ -26,17 +27,27 @@ static const struct origin origins[] = {
     {17, {1, 1, 8}, 2, 1},
     {7, {1, 2, 32}, 1, 1},
     {8, {8, 1, 64}, 0, 1},
-    {1, {4, 4, 1}, 3, 1},
+    {1, {5, 5, 1}, 3, 1},
     {15, {8, 8, 1}, 1, 1},
     {18, {1, 1, 1}, 2, 1},
     {20, {1, 4, 8}, 0, 1},
     {20, {1, 4, 8}, 1, 1},
     {19, {1, 8, 8}, 2, 1},
-    {19, {1, 8, 8}, 3, 1},
+    {19, {1, 7, 9}, 3, 1},
     {21, {1, 4, 4}, 1, 1},
     {22, {1, 8, 4}, 0, 1},
     {8, {8, 1, 64}, 0, GT_EMU_SEVERAL_SMS},
     {21, {1, 4, 1}, 1, GT_EMU_SEVERAL_SMS},
+    /* rows of each count that a kernel for few rows is made for */
+    {7, {2, 4, 32}, 0, 1},
+    {7, {6, 4, 32}, 1, 1},
+    {7, {12, 4, 32}, 2, 1},
+    {15, {1, 5, 9}, 0, 1},
+    {20, {3, 4, 4}, 0, 1},
+    {20, {4, 4, 4}, 1, 1},
+    {20, {5, 4, 4}, 2, 1},
+    {20, {6, 4, 4}, 3, 1},
+    {20, {8, 4, 4}, 0, 1},
 };
 
 /* The space of an origin for a pair of types. */
@@ -86,6 +97,8 @@ static void take(struct cover *cover, struct place *place, size_t i, struct gt_e
     for (size_t p = 0; p < params; p++)
         cover->value[p] |= (uint64_t)1 << space->index[i * params + p];
     gt_space_point(space, i, &sample->point);
+    sample->problem = place->problem;
+    sample->device = place->device;
     sample->types = place->types;
     sample->layouts = 1u << place->origin->layout;
     sample->scale = place->origin->scale;
@@ -145,14 +158,15 @@ static int find_place(struct place *place, const struct gt_kernel *kernel,
 int gt_emu_sample(struct gt_emu_sample *sample, size_t *count, const struct gt_kernel *kernel,
                   int times, struct gt_err *err)
 {
-    static struct place place[GT_EMU_TYPES * sizeof origins / sizeof *origins];
+    static struct place place[ORIGIN_TYPES * sizeof origins / sizeof *origins];
     struct gt_emu_types types[GT_EMU_TYPES];
     size_t pairs = gt_emu_types_of(types, kernel), places = 0;
     int status = GT_OK;
 
     for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
-        for (size_t j = 0; j < pairs && !status; j++)
-            status = find_place(&place[places++], kernel, &origins[i], &types[j], err);
+        for (size_t j = 0; j < pairs && j < ORIGIN_TYPES && !status; j++)
+            status =
+                find_place(&place[places++], kernel, &origins[i], &types[(i + j) % pairs], err);
     for (*count = 0; times > 0 && !status; times--)
         cover_once(place, places, sample, count);
     for (size_t i = 0; i < places; i++)

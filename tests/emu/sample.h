@@ -10,8 +10,10 @@
 
 struct gt_emu_sample {
     struct gt_point point;
-    struct gt_emu_types types; /* of the problem it was found valid for */
-    unsigned layouts;          /* the layout it was found valid in */
+    struct gt_problem problem; /* for which it was found valid, */
+    struct gt_device device;   /* and where */
+    struct gt_emu_types types; /* of the problem */
+    unsigned layouts;          /* the layout of the problem */
     struct gt_emu_scale scale; /* and how large some case was */
 };
 
