@@ -116,6 +116,7 @@ TUNE_SRC := \
 	tuner/sweep_priors.c \
 	tuner/sweep_predict.c \
 	tuner/sweep_record.c \
+	tuner/sweep_spare.c \
 	tuner/sweep_drift.c \
 	tuner/sweep_visit.c \
 	tuner/sweep_finals.c \
@@ -147,6 +148,10 @@ TUNE_SRC := \
 	tuner/strategy_exhaustive.c \
 	tuner/surrogate.c \
 	tuner/forest.c \
+	tuner/grove.c \
+	tuner/gauss.c \
+	tuner/promise.c \
+	tuner/experts.c \
 	tuner/leaders.c \
 	tuner/hints.c \
 	tuner/climb.c \
@@ -212,6 +217,7 @@ TESTS := \
 	tests/unit/test_strategy.c \
 	tests/unit/test_surrogate.c \
 	tests/unit/test_costs.c \
+	tests/unit/test_experts.c \
 	tests/unit/test_progress.c \
 	tests/unit/test_options.c \
 	tests/unit/test_cmd_csv.c \
@@ -313,7 +319,7 @@ $(BUILD)/%.o: %.c | $(SETUP)
 
 $(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
 $(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h \
-	$(BUILD)/db/migrate_3_sql.h
+	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@

@@ -1,4 +1,4 @@
--- schema.sql - the tuning database, schema version 4; embedded into the program by tools/embed.
+-- schema.sql - the tuning database, schema version 5; embedded into the program by tools/embed.
 --
 -- A trial is keyed by everything it depends on: device (with its driver), toolchain, kernel (by
 -- signature), problem, point and L2 mode.  Measured, predicted and replayed rows have different
@@ -171,6 +171,7 @@ CREATE TABLE comparison (
     err_u REAL NOT NULL CHECK (err_u >= 0),
     baseline_us REAL NOT NULL CHECK (baseline_us >= 0), -- of the same rounds; 0: there is none
     copy_gbps REAL NOT NULL CHECK (copy_gbps >= 0),   -- of a copy in the same run; 0: not measured
+    move_us REAL NOT NULL CHECK (move_us >= 0),       -- of a kernel that only reads A, B (and C) and writes D; 0: likewise
     at INTEGER NOT NULL,
     PRIMARY KEY (device, toolchain, kernel, problem, warm_l2, point)
 ) STRICT, WITHOUT ROWID;

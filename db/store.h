@@ -176,7 +176,9 @@ int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt
 /* A winner and cuBLASLt's best answer, timed in turns. */
 struct gt_comparison {
     double us, lo_us, hi_us, err_u;
-    double baseline_us, copy_gbps; /* of a copy in the same run; 0: there is none, not measured */
+    double baseline_us;        /* 0: there is none */
+    double copy_gbps, move_us; /* of a copy in the same run, of a kernel that only moves the
+                                  operands; 0: not measured */
 };
 
 /* Takes the place of an earlier one of the same key (the sweep does not count). */
@@ -184,10 +186,11 @@ int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *k
                             const struct gt_comparison *comparison, struct gt_err *err);
 
 /* Visits for each problem, device and L2 mode what was measured last beside the vendor library: a
- * comparison, or the winner of a later final.  copy_gbps: of the comparison, or of the latest on
- * that device; 0: none.  Of the filter problem, kernel, cc and kernels count. */
+ * comparison, or the winner of a later final.  copy_gbps and move_us: of the comparison, or of the
+ * latest on that device and of the problem; 0: none.  Of the filter problem, kernel, cc and kernels
+ * count. */
 typedef int gt_compared_visit(void *context, const struct gt_row *row, double copy_gbps,
-                              struct gt_err *err);
+                              double move_us, struct gt_err *err);
 int gt_store_compared(struct gt_store *store, const struct gt_row_filter *filter,
                       gt_compared_visit *visit, void *context, struct gt_err *err);
 

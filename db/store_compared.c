@@ -12,8 +12,8 @@ int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *k
     int code = gt_store_prepare(
         store, &s,
         "INSERT OR REPLACE INTO comparison (device, toolchain, kernel, problem, point, warm_l2, us,"
-        " lo_us, hi_us, err_u, baseline_us, copy_gbps, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
-        " ?9, ?10, ?11, ?12, ?13) RETURNING device",
+        " lo_us, hi_us, err_u, baseline_us, copy_gbps, move_us, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6,"
+        " ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) RETURNING device",
         err);
 
     if (code)
@@ -25,7 +25,8 @@ int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *k
     sqlite3_bind_double(s, 10, comparison->err_u);
     sqlite3_bind_double(s, 11, comparison->baseline_us);
     sqlite3_bind_double(s, 12, comparison->copy_gbps);
-    sqlite3_bind_int64(s, 13, gt_store_now());
+    sqlite3_bind_double(s, 13, comparison->move_us);
+    sqlite3_bind_int64(s, 14, gt_store_now());
     return gt_store_insert(store, s, &id, "write a comparison", err);
 }
 
@@ -41,7 +42,8 @@ static const char compared_sql[] =
     " 0 AS registers, 3 AS stage, 0 AS ties, 0 AS shared_bytes, 0 AS workspace_bytes,"
     " '' AS baseline, strftime('%Y-%m-%dT%H:%M:%SZ', x.at / 1000, 'unixepoch') AS date,"
     " '' AS detail, NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name"
-    " AND (later.seen, later.id) > (k.seen, k.id)) AS current, x.copy_gbps AS copy_gbps"
+    " AND (later.seen, later.id) > (k.seen, k.id)) AS current, x.copy_gbps AS copy_gbps,"
+    " x.move_us AS move_us"
     " FROM comparison AS x JOIN device AS d ON d.id = x.device"
     " JOIN toolchain AS c ON c.id = x.toolchain JOIN kernel AS k ON k.id = x.kernel"
     " JOIN problem AS p ON p.id = x.problem)";
@@ -54,12 +56,14 @@ static const char finals_sql[] =
 
 static const char both_sql[] =
     ", both AS (SELECT 1 AS final, " GT_STORE_ROW_COLUMNS ", coalesce((SELECT copy_gbps FROM bench"
-    " WHERE bench.device = final.device ORDER BY bench.date DESC LIMIT 1), 0) AS copy_gbps"
-    " FROM final WHERE place = 1 UNION ALL SELECT 0, " GT_STORE_ROW_COLUMNS ", copy_gbps FROM bench"
-    " WHERE true";
+    " WHERE bench.device = final.device ORDER BY bench.date DESC LIMIT 1), 0) AS copy_gbps,"
+    " coalesce((SELECT move_us FROM bench WHERE bench.device = final.device"
+    " AND bench.problem = final.problem AND bench.warm_l2 = final.warm_l2"
+    " ORDER BY bench.date DESC LIMIT 1), 0) AS move_us FROM final WHERE place = 1"
+    " UNION ALL SELECT 0, " GT_STORE_ROW_COLUMNS ", copy_gbps, move_us FROM bench WHERE true";
 
 static const char latest_sql[] =
-    ") SELECT " GT_STORE_ROW_COLUMNS ", copy_gbps FROM (SELECT *, row_number() OVER ("
+    ") SELECT " GT_STORE_ROW_COLUMNS ", copy_gbps, move_us FROM (SELECT *, row_number() OVER ("
     "PARTITION BY device, cc, problem, warm_l2 ORDER BY date DESC, final, uuid, driver DESC,"
     " nvrtc DESC, kernel, point, signature) AS place FROM both) WHERE place = 1"
     " ORDER BY device, cc, dtype, accuracy, layout, m, n, k, batch, problem, warm_l2";
@@ -100,7 +104,8 @@ int gt_store_compared(struct gt_store *store, const struct gt_row_filter *filter
     while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
         code = gt_store_read_row(store, s, &row, err);
         if (!code)
-            code = visit(context, &row, sqlite3_column_double(s, GT_STORE_ROW_COLUMN_COUNT), err);
+            code = visit(context, &row, sqlite3_column_double(s, GT_STORE_ROW_COLUMN_COUNT),
+                         sqlite3_column_double(s, GT_STORE_ROW_COLUMN_COUNT + 1), err);
     }
     if (!code && result != SQLITE_DONE)
         code = gt_store_fail(store->db, store->path, "read comparisons", err);

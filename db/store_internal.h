@@ -7,7 +7,7 @@
 #include <sqlite3.h>
 
 #define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
-#define GT_STORE_VERSION     4          /* of schema.sql, at offset 60 of the file */
+#define GT_STORE_VERSION     5          /* of schema.sql, at offset 60 of the file */
 
 /* Statements of the hot path, prepared once (their text stands in store.c). */
 enum gt_store_statement {

@@ -73,11 +73,13 @@ static const char calibration_sql[] =
 
 static const char comparisons_sql[] =
     "INSERT INTO main.comparison (device, toolchain, kernel, problem, point, warm_l2, us, lo_us,"
-    " hi_us, err_u, baseline_us, copy_gbps, at) SELECT " OURS ", point, warm_l2, us, lo_us, hi_us,"
-    " err_u, baseline_us, copy_gbps, at FROM other.comparison AS t WHERE true"
+    " hi_us, err_u, baseline_us, copy_gbps, move_us, at) SELECT " OURS
+    ", point, warm_l2, us, lo_us,"
+    " hi_us, err_u, baseline_us, copy_gbps, move_us, at FROM other.comparison AS t WHERE true"
     " ON CONFLICT (device, toolchain, kernel, problem, warm_l2, point) DO UPDATE SET"
     " us = excluded.us, lo_us = excluded.lo_us, hi_us = excluded.hi_us, err_u = excluded.err_u,"
-    " baseline_us = excluded.baseline_us, copy_gbps = excluded.copy_gbps, at = excluded.at"
+    " baseline_us = excluded.baseline_us, copy_gbps = excluded.copy_gbps,"
+    " move_us = excluded.move_us, at = excluded.at"
     " WHERE excluded.at > comparison.at;";
 
 /* A visit is known by its problem and its end, so that none comes twice. */

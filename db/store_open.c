@@ -6,6 +6,7 @@
 #include "db/migrate_1_sql.h"
 #include "db/migrate_2_sql.h"
 #include "db/migrate_3_sql.h"
+#include "db/migrate_4_sql.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +17,11 @@
 #include <unistd.h>
 
 /* Steps from older schemas. */
-static const struct gt_store_migration migration[] = {
-    {1, gt_migrate_1_sql}, {2, gt_migrate_2_sql}, {3, gt_migrate_3_sql}, {0, NULL}};
+static const struct gt_store_migration migration[] = {{1, gt_migrate_1_sql},
+                                                      {2, gt_migrate_2_sql},
+                                                      {3, gt_migrate_3_sql},
+                                                      {4, gt_migrate_4_sql},
+                                                      {0, NULL}};
 
 int64_t gt_store_now(void)
 {

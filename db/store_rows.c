@@ -120,6 +120,17 @@ void gt_store_add_filter(struct gt_strbuf *sql, const struct gt_row_filter *filt
     gt_strbuf_add(sql, filter->cc ? " AND cc = ?3" : "");
 }
 
+static void add_quoted(struct gt_strbuf *sql, const char *text)
+{
+    gt_strbuf_add_char(sql, '\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            gt_strbuf_add_char(sql, '\'');
+        gt_strbuf_add_char(sql, *text);
+    }
+    gt_strbuf_add_char(sql, '\'');
+}
+
 void gt_store_add_current(struct gt_strbuf *sql, const struct gt_row_filter *filter)
 {
     if (!filter->kernels) {
@@ -129,10 +140,11 @@ void gt_store_add_current(struct gt_strbuf *sql, const struct gt_row_filter *fil
     gt_strbuf_add(sql, " AND (kernel, signature) IN (VALUES ('', '')");
     for (size_t i = 0; i < filter->kernels->count; i++) {
         const struct gt_kernel *kernel = filter->kernels->kernel[i];
-        char *pair = sqlite3_mprintf(", (%Q, %Q)", kernel->name, kernel->signature);
-
-        gt_strbuf_add(sql, pair ? pair : "("); /* without memory: a statement that is refused */
-        sqlite3_free(pair);
+        gt_strbuf_add(sql, ", (");
+        add_quoted(sql, kernel->name);
+        gt_strbuf_add(sql, ", ");
+        add_quoted(sql, kernel->signature);
+        gt_strbuf_add(sql, ")");
     }
     gt_strbuf_add(sql, ")");
 }

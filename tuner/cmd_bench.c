@@ -10,7 +10,7 @@
 #include "commands.h"
 #include "progress.h"
 
-#define DEFAULT_ROUNDS 41
+static const struct gt_rounds default_rounds = {41, 200, 2e6};
 
 struct options {
     struct gt_session_options session;
@@ -28,7 +28,8 @@ static const struct gt_option option_table[] = {
      "tune each problem first, for that long or that many trials: 60s, 500 (default: not at all)",
      NULL, 0, 0},
     {"rounds", 0, GT_OPTION_INTEGER, offsetof(struct options, rounds), "N",
-     "paired rounds of winner and cuBLAS (default: 41)", NULL, 5, GT_MAX_SAMPLES},
+     "paired rounds of winner and cuBLAS (default: as many as take about 2 s, 41 to 200)", NULL, 5,
+     GT_MAX_SAMPLES},
     {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
      NULL, 0, 0},
     GT_OPTIONS_END,
@@ -42,7 +43,7 @@ struct bench {
     struct gt_bench_report report;
     struct gt_budget budget;
     bool tune;
-    int rounds;
+    int rounds; /* 0: default_rounds */
 };
 
 /* The stored winner of a problem on this device. */
@@ -99,7 +100,7 @@ static int compare(const struct bench *bench, struct winner *winner,
                                            .device = &evaluator->device,
                                            .point = winner->point};
     struct gt_baseline best;
-    int rc = evaluator->ops->open_problem(evaluator, problem, err);
+    int rounds, rc = evaluator->ops->open_problem(evaluator, problem, err);
 
     if (!rc && !bench->report.warm)
         rc = evaluator->ops->move(evaluator, move, err);
@@ -111,8 +112,9 @@ static int compare(const struct bench *bench, struct winner *winner,
         return rc;
     if (rc && err)
         gt_progress_note(bench->session.progress, err->msg); /* no baseline, and why */
-    return evaluator->ops->final(evaluator, &candidate, 1, bench->rounds, &winner->trial, baseline,
-                                 err);
+    rounds =
+        bench->rounds ? bench->rounds : gt_rounds_for(&default_rounds, 2, 2 * winner->trial.us);
+    return evaluator->ops->final(evaluator, &candidate, 1, rounds, &winner->trial, baseline, err);
 }
 
 /* Bytes that must move at the bandwidth of a copy, where operands come from memory at all. */
@@ -125,7 +127,8 @@ static double bound_us(const struct bench *bench, const struct gt_problem *probl
 
 /* Keeps the figures in the database: `tune export --format bench` makes the same table of it. */
 static int remember(const struct bench *bench, const struct winner *winner,
-                    const struct gt_problem *problem, double baseline_us, struct gt_err *err)
+                    const struct gt_problem *problem, double baseline_us, double move_us,
+                    struct gt_err *err)
 {
     const struct gt_session *session = &bench->session;
     const struct gt_trial *trial = &winner->trial;
@@ -148,7 +151,7 @@ static int remember(const struct bench *bench, const struct winner *winner,
         rc = gt_store_put_comparison(session->store, &key,
                                      &(struct gt_comparison){trial->us, trial->lo_us, trial->hi_us,
                                                              trial->err_u, baseline_us,
-                                                             bench->report.copy_gbps},
+                                                             bench->report.copy_gbps, move_us},
                                      err);
     gt_strbuf_release(&point);
     return rc;
@@ -202,7 +205,7 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
         return GT_OK;
     }
     if (!rc && bench->session.measures)
-        rc = remember(bench, &winner, problem, have ? baseline.us : 0, &why);
+        rc = remember(bench, &winner, problem, have ? baseline.us : 0, move.us, &why);
     if (!rc)
         gt_bench_report_row(&bench->report,
                             &(struct gt_bench_row){problem, weight, winner.kernel, &winner.point,
@@ -251,7 +254,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     struct gt_problem_options asked = options->problem;
     struct gt_problem *problem = NULL;
     struct bench bench = {
-        .rounds = options->rounds ? (int)options->rounds : DEFAULT_ROUNDS,
+        .rounds = (int)options->rounds,
         .tune = options->session.budget != NULL,
     };
     double *weight = NULL;

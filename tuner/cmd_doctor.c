@@ -14,6 +14,7 @@
 #include <cjson/cJSON.h>
 
 #include "../db/store.h"
+#include "../src/assemble.h"
 #include "../src/cache.h"
 #include "../src/compile.h"
 #include "../src/cuda_api.h"
@@ -134,6 +135,20 @@ static void find_gpu(const struct gt_cli *cli, const struct options *options,
     }
 }
 
+static void find_assembler(const struct gt_cli *cli, const struct options *options,
+                           struct finding *finding)
+{
+    struct gt_assembler *assembler;
+    struct gt_err err;
+
+    (void)cli;
+    (void)options;
+    finding->verdict = gt_assembler_open(&assembler, &err) ? OPTIONAL : OK;
+    snprintf(
+        finding->text, sizeof(finding->text), "%s%s", finding->verdict == OK ? "found" : err.msg,
+        finding->verdict == OK ? "" : "; without it the GPU waits while the driver compiles PTX");
+}
+
 static void find_cublas(const struct gt_cli *cli, const struct options *options,
                         struct finding *finding)
 {
@@ -251,9 +266,9 @@ static const struct {
     const char *name;
     void (*find)(const struct gt_cli *, const struct options *, struct finding *);
 } checks[] = {
-    {"data folder", find_data}, {"NVRTC", find_nvrtc}, {"GPU", find_gpu},
-    {"cuBLASLt", find_cublas},  {"NVML", find_nvml},   {"database", find_database},
-    {"cache", find_cache},
+    {"data folder", find_data},  {"NVRTC", find_nvrtc},     {"nvJitLink", find_assembler},
+    {"GPU", find_gpu},           {"cuBLASLt", find_cublas}, {"NVML", find_nvml},
+    {"database", find_database}, {"cache", find_cache},
 };
 
 /* Runs one check in a process of its own: a library that crashes or hangs is a finding too, and

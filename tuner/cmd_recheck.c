@@ -1,7 +1,6 @@
 /* cmd_recheck.c - tune recheck: are the stored winners still the fastest?  Each measured winner and
  * the best others of its problem run against each other anew, in a process that knows nothing of
  * the run that chose it. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +16,6 @@
 #define DEFAULT_LIMIT   50
 #define DEFAULT_RUNNERS 3
 #define CONTESTS        2
-#define LEAST_ROUNDS    61
-#define CONTEST_US      2e6
-#define OVERHEAD_US     300.0 /* of a launch: operands change, events are read */
 
 struct options {
     struct gt_session_options session;
@@ -42,6 +38,8 @@ static const struct gt_option option_table[] = {
      NULL, 0, 0},
     GT_OPTIONS_END,
 };
+
+static const struct gt_rounds default_rounds = {61, GT_MAX_SAMPLES, 2e6};
 
 struct recheck {
     struct gt_session session;
@@ -153,15 +151,6 @@ static int find_candidates(const struct recheck *recheck, struct gt_contest *con
 
 /* ---- timing ---- */
 
-/* How many rounds: what takes CONTEST_US, within bounds; as many times each in each place. */
-static int rounds_of(const struct recheck *recheck, const struct gt_contest *contest)
-{
-    const double round = (double)contest->count * (contest->stored_us + OVERHEAD_US);
-    double rounds = fmax(LEAST_ROUNDS, fmin(GT_MAX_SAMPLES, CONTEST_US / round));
-
-    return recheck->options->rounds ? (int)recheck->options->rounds : (int)rounds;
-}
-
 /* Compares in pairs.  doubtful[i]: whether the i-th candidate may still have beaten the winner; it
  * stays so if it is faster by more than the tolerance, and certainly faster at all. */
 static void judge(struct gt_contest *contest, bool *doubtful)
@@ -202,6 +191,10 @@ static int hold_contests(struct recheck *recheck, struct gt_contest *contest, st
 {
     struct gt_evaluator *evaluator = recheck->session.evaluator;
     bool doubtful[1 + GT_RECHECK_RUNNERS];
+    int rounds = recheck->options->rounds
+                     ? (int)recheck->options->rounds
+                     : gt_rounds_for(&default_rounds, contest->count,
+                                     (double)contest->count * contest->stored_us);
     int rc = GT_OK;
 
     memset(doubtful, true, sizeof(doubtful));
@@ -211,8 +204,8 @@ static int hold_contests(struct recheck *recheck, struct gt_contest *contest, st
         if (!rc)
             rc = evaluator->ops->open_problem(evaluator, &contest->problem, err);
         if (!rc)
-            rc = evaluator->ops->final(evaluator, contest->candidate, contest->count,
-                                       rounds_of(recheck, contest), contest->trial, NULL, err);
+            rc = evaluator->ops->final(evaluator, contest->candidate, contest->count, rounds,
+                                       contest->trial, NULL, err);
         if (rc)
             return rc;
         judge(contest, doubtful);

@@ -40,6 +40,7 @@ struct gt_compile_pool {
     } worker[MAX_JOBS];
     int workers, nvrtc, bad_starts;
     struct gt_job *queue, **queue_end;
+    size_t queued;
     struct answer *answer, **answer_end;
     void *failures; /* tsearch tree of struct failure */
     size_t pending;
@@ -141,6 +142,7 @@ static bool try_again(struct gt_compile_pool *pool, struct gt_job *job,
     if (!pool->queue)
         pool->queue_end = &job->next;
     pool->queue = job;
+    pool->queued++;
     return true;
 }
 
@@ -189,6 +191,7 @@ static int feed(struct gt_compile_pool *pool, struct worker *worker, struct gt_e
     if (worker->slot.state == GT_SLOT_EMPTY)
         return gt_slot_start(&worker->slot, &pool->options, err);
     pool->queue = job->next;
+    pool->queued--;
     if (!pool->queue)
         pool->queue_end = &pool->queue;
     job->next = NULL;
@@ -293,6 +296,7 @@ int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
     }
     *pool->queue_end = job;
     pool->queue_end = &job->next;
+    pool->queued++;
     return pump(pool, err);
 }
 
@@ -370,6 +374,11 @@ size_t gt_compile_pool_pending(const struct gt_compile_pool *pool)
     return pool->pending;
 }
 
+size_t gt_compile_pool_queued(const struct gt_compile_pool *pool)
+{
+    return pool->queued;
+}
+
 void gt_compile_pool_drop(struct gt_compile_pool *pool)
 {
     struct gt_compiled ignored;
@@ -381,6 +390,7 @@ void gt_compile_pool_drop(struct gt_compile_pool *pool)
         gt_job_free(job);
     }
     pool->queue_end = &pool->queue;
+    pool->queued = 0;
     while (pop_answer(pool, &ignored))
         continue;
 }

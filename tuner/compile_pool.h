@@ -67,6 +67,9 @@ int gt_compile_pool_collect(struct gt_compile_pool *pool, int timeout_ms,
 /* Candidates submitted and not collected. */
 size_t gt_compile_pool_pending(const struct gt_compile_pool *pool);
 
+/* Cubins that no worker has begun. */
+size_t gt_compile_pool_queued(const struct gt_compile_pool *pool);
+
 /* Forgets what no worker has begun; its ids never come back. */
 void gt_compile_pool_drop(struct gt_compile_pool *pool);
 

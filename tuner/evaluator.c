@@ -3,9 +3,12 @@
 
 #include "../src/err.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#define OVERHEAD_US 300.0 /* of a launch in a contest: operands change, events are read */
 
 extern const struct gt_evaluator_ops gt_evaluator_cuda, gt_evaluator_predict, gt_evaluator_replay;
 
@@ -57,6 +60,13 @@ int gt_evaluator_open(struct gt_evaluator **out, const char *device,
     else
         *out = evaluator;
     return rc;
+}
+
+int gt_rounds_for(const struct gt_rounds *rounds, size_t entries, double round_us)
+{
+    const double round = round_us + OVERHEAD_US * (double)entries;
+
+    return (int)fmax(rounds->least, fmin(rounds->most, rounds->us / round));
 }
 
 double gt_evaluator_now(const struct gt_evaluator *evaluator)

@@ -1,9 +1,8 @@
 /* evaluator_cuda.c - proves and times candidates on a GPU: compile workers ahead, one GPU worker.
  *
- * A candidate goes through the lists compiling -> ready -> (the GPU) -> done.  The GPU worker takes
- * the next ready one as soon as the caller has its answer; so many candidates may be under way that
- * it does not wait for a compiler.  What kills the worker is charged to the candidate it was
- * working on. */
+ * A candidate goes through the lists compiling -> ready -> announced -> (the GPU) -> done.  While
+ * the GPU is at one, the attempt of the next is made durable, so that it is sent the moment the
+ * worker has answered.  What kills the worker is charged to the candidate it was working on. */
 #include "evaluator_cuda.h"
 
 #include "../src/err.h"
@@ -15,6 +14,7 @@
 #include <string.h>
 
 #define MAX_POLL 260 /* descriptors: all compile workers and the GPU's */
+#define WAITING  2   /* candidates before a worker that is free at any moment, at least */
 
 /* Deadlines.  A launch of a kernel that nobody would want takes flops / SLOW_FLOPS + bytes /
  * SLOW_BYTES seconds; once a best time is known, PATIENCE times that one is enough. */
@@ -90,7 +90,27 @@ static int take_reply(struct gt_entry *entry, struct gt_gpu_reply *reply, bool *
     return GT_OK;
 }
 
-/* Takes the running candidate's answer if there is one. */
+/* Sends the announced candidate to the GPU worker, if that is free. */
+static int send_announced(struct gt_cuda *cuda, struct gt_err *err)
+{
+    struct gt_entry *entry = cuda->announced;
+    int rc;
+
+    if (cuda->running || !entry)
+        return GT_OK;
+    rc = gt_gpu_client_ready(&cuda->gpu, err);
+    if (rc)
+        return rc;
+    cuda->announced = NULL;
+    cuda->running = entry;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_TRIAL);
+    gt_wire_put_real(&cuda->gpu.frame, cuda->best_us);
+    gt_gpu_client_put(&cuda->gpu, &entry->candidate, entry->compiled.key);
+    gt_gpu_client_send(&cuda->gpu, cuda->floor_s + TRIAL_RUNS * gt_cuda_launch_s(cuda));
+    return GT_OK;
+}
+
+/* Takes the running candidate's answer if there is one; the announced one takes its place. */
 static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
 {
     struct gt_entry *entry = cuda->running;
@@ -99,7 +119,7 @@ static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
     int rc;
 
     if (!entry)
-        return GT_OK;
+        return send_announced(cuda, err);
     rc = gt_gpu_client_poll(&cuda->gpu, timeout_ms, &reply, err);
     if (rc <= 0)
         return rc;
@@ -120,38 +140,52 @@ static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
         gt_entries_push_first(&cuda->done, entry);
         cuda->unrecorded = entry;
     }
-    return rc;
+    /* Replacing a dead worker takes a while: the caller hears of the trial first. */
+    return rc || !cuda->gpu.ready ? rc : send_announced(cuda, err);
 }
 
-/* Hands the next ready candidate to an idle GPU worker, its attempt made durable just before; not
- * while the caller still has to record the one before it, so that never more than one candidate is
- * in doubt. */
+/* Whether the attempt of the first ready candidate may be announced now.  Never more than two
+ * candidates are in doubt: not while the caller still has to record the one before the one on the
+ * GPU.  One that was in doubt before is alone with the GPU, so that nobody shares its blame again.
+ */
+static bool may_announce(struct gt_evaluator *evaluator)
+{
+    const struct gt_evaluator_events *events = &evaluator->options.events;
+    const struct gt_cuda *cuda = evaluator->state;
+    const struct gt_entry *next = cuda->ready.first;
+
+    if (cuda->announced || cuda->unrecorded || !next)
+        return false;
+    if (!cuda->running || !events->in_doubt)
+        return true;
+    return !events->in_doubt(events->context, next->id) &&
+           !events->in_doubt(events->context, cuda->running->id);
+}
+
+/* Announces the next ready candidate and sends it to an idle GPU worker. */
 static int feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err)
 {
     const struct gt_evaluator_events *events = &evaluator->options.events;
     struct gt_cuda *cuda = evaluator->state;
     struct gt_entry *entry;
-    int rc;
+    int rc = GT_OK;
 
-    if (cuda->running || cuda->unrecorded || !cuda->ready.first)
-        return GT_OK;
-    rc = gt_gpu_client_ready(&cuda->gpu, err);
-    if (rc)
-        return rc;
-    entry = gt_entries_pop(&cuda->ready);
-    if (events->launching && !entry->launched)
-        rc = events->launching(events->context, entry->id, err);
-    if (rc) {
-        free(entry);
-        return rc;
+    if (may_announce(evaluator)) {
+        if (!cuda->running)
+            rc = gt_gpu_client_ready(&cuda->gpu, err);
+        if (rc)
+            return rc;
+        entry = gt_entries_pop(&cuda->ready);
+        if (events->launching && !entry->launched)
+            rc = events->launching(events->context, entry->id, err);
+        if (rc) {
+            free(entry);
+            return rc;
+        }
+        entry->launched = true;
+        cuda->announced = entry;
     }
-    entry->launched = true;
-    cuda->running = entry;
-    gt_wire_begin(&cuda->gpu.frame, GT_MSG_TRIAL);
-    gt_wire_put_real(&cuda->gpu.frame, cuda->best_us);
-    gt_gpu_client_put(&cuda->gpu, &entry->candidate, entry->compiled.key);
-    gt_gpu_client_send(&cuda->gpu, cuda->floor_s + TRIAL_RUNS * gt_cuda_launch_s(cuda));
-    return GT_OK;
+    return cuda->unrecorded && !cuda->gpu.ready ? GT_OK : send_announced(cuda, err);
 }
 
 static int pump(struct gt_evaluator *evaluator, struct gt_err *err)
@@ -188,7 +222,7 @@ int gt_cuda_settle(struct gt_cuda *cuda, struct gt_err *err)
 {
     int rc = GT_OK;
 
-    while (!rc && cuda->running)
+    while (!rc && (cuda->running || cuda->announced))
         rc = pump_gpu(cuda, 1000, err);
     return rc;
 }
@@ -237,15 +271,29 @@ void gt_cuda_update_stats(struct gt_evaluator *evaluator)
 
 static size_t outstanding(const struct gt_cuda *cuda)
 {
-    return cuda->compiling.count + cuda->ready.count + cuda->done.count + (cuda->running != NULL);
+    return cuda->compiling.count + cuda->ready.count + cuda->done.count +
+           (cuda->announced != NULL) + (cuda->running != NULL);
 }
 
+/* As many as keep the compilers busy, and no more: what is chosen later is chosen better. */
 static size_t cuda_room(struct gt_evaluator *evaluator)
 {
     const struct gt_cuda *cuda = evaluator->state;
+    const size_t queued = gt_compile_pool_queued(cuda->pool), jobs = (size_t)evaluator->jobs;
+    const size_t ahead = WAITING + jobs / 4;
     const size_t used = outstanding(cuda);
 
-    return used < cuda->capacity ? cuda->capacity - used : 0;
+    if (queued >= ahead || cuda->ready.count >= WAITING + jobs || used >= cuda->capacity)
+        return 0;
+    return ahead - queued < cuda->capacity - used ? ahead - queued : cuda->capacity - used;
+}
+
+/* Nothing is ready to follow what the GPU is at. */
+static bool cuda_hungry(const struct gt_evaluator *evaluator)
+{
+    const struct gt_cuda *cuda = evaluator->state;
+
+    return cuda->gpu.ready && !cuda->announced && !cuda->ready.first;
 }
 
 static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
@@ -265,8 +313,9 @@ static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
         return rc;
     }
     gt_entries_push(&cuda->compiling, entry);
+    rc = pump_pool(cuda, err); /* its cubin may be at hand */
     /* The GPU need not wait for the next collect; replacing a dead worker may. */
-    return cuda->gpu.ready ? feed_gpu(evaluator, err) : GT_OK;
+    return !rc && cuda->gpu.ready ? feed_gpu(evaluator, err) : rc;
 }
 
 static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
@@ -353,6 +402,7 @@ static void cuda_close(struct gt_evaluator *evaluator)
     gt_entries_clear(&cuda->compiling);
     gt_entries_clear(&cuda->ready);
     gt_entries_clear(&cuda->done);
+    free(cuda->announced);
     free(cuda->running);
     free(cuda);
 }
@@ -429,6 +479,7 @@ const struct gt_evaluator_ops gt_evaluator_cuda = {
     .open = cuda_open,
     .open_problem = cuda_open_problem,
     .room = cuda_room,
+    .hungry = cuda_hungry,
     .submit = cuda_submit,
     .collect = cuda_collect,
     .drop = cuda_drop,

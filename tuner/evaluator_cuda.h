@@ -35,6 +35,7 @@ struct gt_cuda {
     struct gt_gpu_client gpu;
     struct gt_entry_list compiling, ready, done;
     struct gt_entry *running;    /* what the GPU worker is at; NULL: nothing */
+    struct gt_entry *announced;  /* its attempt is durable: sent as soon as the worker is free */
     struct gt_entry *unrecorded; /* in `done`: was on the GPU, nobody knows its trial yet */
     uint64_t tickets;
     size_t capacity;

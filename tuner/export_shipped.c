@@ -38,7 +38,10 @@ static int add_digest(struct gt_strbuf *text, struct gt_err *err)
 {
     struct gt_strbuf all = GT_STRBUF_INIT;
     char digest[GT_DIGEST_HEX];
+    int rc = gt_strbuf_check(text, err);
 
+    if (rc)
+        return rc;
     gt_digest_bytes(text->text, text->length, digest);
     gt_strbuf_addf(&all, GT_TABLE_MAGIC "%s\n", digest);
     gt_strbuf_add_bytes(&all, text->text, text->length);

@@ -1,46 +1,45 @@
-/* strategy_auto.c - strategy: Bayesian search with a Gaussian process, the default.
+/* strategy_auto.c - strategy: Bayesian search by several experts, the default.
  *
  * Starts from the seeds, or, without any, from the middle of the space and points spread around it
- * (extreme values are seldom fast, and slow points cost the most time).  Then it fits a surrogate
- * to the logarithms of the times told, draws a pool of candidates around the leaders and elsewhere,
- * and gives out the one with the greatest expected improvement (Jones, Schonlau, Welch, Journal of
- * Global Optimization 13, 1998).  A point given out counts as observed with the mean it was
- * expected to have until it is told, so that any number may be in flight.
+ * (extreme values are seldom fast, and slow points cost the most time).  Then a Gaussian process
+ * (gauss.h) and a forest of trees (grove.h) are fitted to the times told, and a pool of candidates
+ * is drawn around the leaders and elsewhere.  Whose turn it is gives out the candidate with the
+ * greatest expected improvement for its cost (promise.h); nobody's turn is a step of greedy walkers
+ * from the first points (walkers.h).  The turns go to whoever has been right of late (experts.h):
+ * no one of them is the best in every space.
  *
  * What a model expects of a point, and times of the same points in other circumstances, enter the
- * surrogate as hints (hints.h).  Gain is weighed against what a point costs (costs.h).  In a space
- * too large for a surrogate to know its far ends, it looks only around the leaders, and takes turns
- * with greedy walkers from the seeds (walkers.h), whose next steps it orders.  It is done once the
- * expected improvement has been negligible for a while. */
+ * Gaussian process as hints (hints.h).  In a space too large for a surrogate to know its far ends,
+ * candidates are only around the leaders, and the walkers have turns of their own.  It is done once
+ * the expected improvement has been negligible for a while. */
 #include "../src/err.h"
 #include "costs.h"
 #include "design.h"
+#include "experts.h"
+#include "gauss.h"
+#include "grove.h"
 #include "hints.h"
 #include "leaders.h"
-#include "surrogate.h"
+#include "promise.h"
 #include "walkers.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define DESIGN_LEAST 6   /* points of the first design */
-#define LEAST_TOLD   3   /* times before the surrogate is asked */
-#define OBSERVED     144 /* points told that a fit takes, at most; the rest is for those below */
-#define FAILED       16  /* of the points that failed */
-#define FLYING       48  /* of those in flight */
-#define SLOW         4.0 /* times as slow as the best is as bad as a failure */
-#define FIT_EVERY    8   /* points told between fits at most; fewer while little is known */
+#define DESIGN_LEAST 6     /* points of the first design */
+#define LEAST_TOLD   3     /* times before the models are asked */
+#define SLOW         1.39f /* e^this times as slow as the best is as bad as a failure */
+#define TREES_DOUBT  1e-3f /* deviation that trees have where they agree: no time is exact */
 /* Where a fair share of the points can be tried, wonders are soon disproved, and room for them does
  * no harm; in a larger space there are always more places where nobody was. */
-#define SMALL        100000
-#define ROOM_SMALL   1.0
-#define ROOM_LARGE   0.1
-#define QUIET        50 /* points in a row without hope, and the surrogate is in doubt */
-#define KICK         4  /* parameters changed at most to leave the best point */
-#define WALKERS      6  /* as in `local`, the same two */
-#define RANDOM_EACH  4
-#define THRIFT       0.1 /* of a walker: a logarithm of time for one of cost */
-#define LEARN_GROWTH 8   /* learn again when 1/8 more is known */
+#define SMALL       100000
+#define ROOM_SMALL  1.0
+#define ROOM_LARGE  0.1
+#define QUIET       50 /* points in a row without hope, and the surrogate is in doubt */
+#define KICK        4  /* parameters changed at most to leave the best point */
+#define WALKERS     6  /* as in `local`, the same two */
+#define RANDOM_EACH 4
+#define THRIFT      0.1 /* of a walker: a logarithm of time for one of cost */
 
 enum { START, SEEDED, GAIN, CALM, LOCAL, BOLD, ROOM, WALK };
 
@@ -57,24 +56,16 @@ static const struct gt_strategy_option options[] = {
     {NULL},
 };
 
-struct flight {
-    size_t point, number; /* observation of the surrogate, SIZE_MAX: none */
-    float expected;
-};
-
 struct automatic {
-    struct gt_surrogate *surrogate;
+    struct gt_gauss gauss;
+    struct gt_grove grove;
+    struct gt_experts experts;
     struct gt_hints hints;
     struct gt_leaders leaders;
     struct gt_pool pool;
-    struct flight flight[FLYING];
-    size_t flights;
-    size_t *start;                /* points of the first design so far */
+    float mean[GT_SURROGATE_POOL], sd[GT_SURROGATE_POOL]; /* of its points, by both models */
+    size_t *start;                                        /* points of the first design so far */
     size_t starts, design, given; /* how many there are, and will be; seeds given out */
-    size_t fit_at, learn_at;      /* leaders.told when to fit, to learn next */
-    size_t fit_best;              /* the best point when it was fitted; SIZE_MAX: not yet */
-    double room;                  /* the option, or what stands for it */
-    double level;                 /* the best time when it was fitted */
     double calm;                  /* points in a row of which nothing was expected */
     size_t asked;
     struct gt_costs costs;
@@ -82,36 +73,14 @@ struct automatic {
     size_t turn; /* points asked for where walkers take part */
 };
 
-/* What so many times the best time counts for: the logarithm of how far it is above a floor a
- * little below the best.  Times have a floor, the hardware's, that a model of plain logarithms does
- * not know: it would go on expecting wonders of places where nobody was yet.  Nothing is learned
- * from how slow a slow point is. */
-static float above_floor(const struct gt_strategy *strategy, double times)
-{
-    double room = ((const struct automatic *)strategy->state)->room;
-
-    if (times < 1) /* where the level was not the best: goes on as steeply */
-        return (float)(log(room) + log(times) / room);
-    return (float)log(fmin(times, SLOW) - 1 + room);
-}
-
-static float hint_of(void *context, size_t hint, size_t point)
-{
-    const struct gt_strategy *strategy = context;
-    const struct automatic *a = strategy->state;
-
-    return above_floor(strategy, exp((double)gt_hints_of(&a->hints, hint, point)));
-}
-
 /* Which of a walker's neighbours come first: those thought to be fast, and cheap to try. */
 static float order(struct gt_strategy *strategy, size_t point)
 {
-    const struct automatic *a = strategy->state;
+    struct automatic *a = strategy->state;
 
-    if (!gt_surrogate_count(a->surrogate))
+    if (!gt_gauss_is_fitted(&a->gauss))
         return 0;
-    return gt_surrogate_mean(a->surrogate, point) +
-           (float)(THRIFT * log(gt_costs_of(&a->costs, point)));
+    return gt_gauss_mean(&a->gauss, point) + (float)(THRIFT * log(gt_costs_of(&a->costs, point)));
 }
 
 static bool is_large(const struct gt_strategy *strategy)
@@ -134,15 +103,15 @@ static size_t design_size(const struct gt_strategy *strategy)
 static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
     struct automatic *a = calloc(1, sizeof(*a));
+    double room = strategy->option[ROOM];
     int rc;
 
     if (!a)
         return gt_err_nomem(err);
     strategy->state = a;
-    a->fit_best = SIZE_MAX;
-    a->room = strategy->option[ROOM];
-    if (!(a->room > 0))
-        a->room = is_large(strategy) ? ROOM_LARGE : ROOM_SMALL;
+    if (!(room > 0))
+        room = is_large(strategy) ? ROOM_LARGE : ROOM_SMALL;
+    gt_experts_init(&a->experts);
     a->design = design_size(strategy);
     a->start = calloc(a->design, sizeof(*a->start));
     if (!a->start)
@@ -156,8 +125,9 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     if (!rc)
         rc = gt_pool_init(&a->pool, strategy->space, GT_SURROGATE_POOL, err);
     if (!rc)
-        rc = gt_surrogate_new(&a->surrogate, strategy->space, a->hints.count, hint_of, strategy,
-                              err);
+        rc = gt_gauss_init(&a->gauss, strategy, &a->hints, room, err);
+    if (!rc)
+        rc = gt_grove_init(&a->grove, strategy->space, GT_SURROGATE_POOL, err);
     return rc;
 }
 
@@ -167,7 +137,8 @@ static void release(struct gt_strategy *strategy)
 
     if (!a)
         return;
-    gt_surrogate_free(a->surrogate);
+    gt_gauss_release(&a->gauss);
+    gt_grove_release(&a->grove);
     gt_pool_release(&a->pool);
     gt_hints_release(&a->hints);
     gt_walkers_release(&a->walkers);
@@ -205,15 +176,7 @@ static size_t first(struct gt_strategy *strategy)
     return point;
 }
 
-/* ---- the surrogate ---- */
-
-static float worth(const struct gt_strategy *strategy, size_t point)
-{
-    const struct automatic *a = strategy->state;
-    double us = (double)strategy->known[point];
-
-    return above_floor(strategy, us > 0 ? us / a->level : SLOW);
-}
+/* ---- the models ---- */
 
 static void fill_pool(struct gt_strategy *strategy)
 {
@@ -226,94 +189,59 @@ static void fill_pool(struct gt_strategy *strategy)
     gt_pool_fill(strategy, &a->pool, &a->leaders, is_large(strategy));
 }
 
-/* Fits the surrogate to a choice of what is known, and to what is in flight as it was expected. */
 static void fit(struct gt_strategy *strategy)
 {
     struct automatic *a = strategy->state;
-    size_t seen[GT_SURROGATE_SEEN], count = gt_leaders_mix(&a->leaders, seen, OBSERVED);
-    size_t failed = a->leaders.failures < FAILED ? a->leaders.failures : FAILED;
-    bool learn = a->leaders.told >= a->learn_at;
-    float y[GT_SURROGATE_SEEN];
 
-    /* What was expected of those in flight is about the level of the fit before this one. */
-    for (size_t i = 0; i < a->flights; i++) {
-        double times = fmax(exp((double)a->flight[i].expected) + 1 - a->room, 0.5);
-
-        a->flight[i].expected =
-            above_floor(strategy, times * a->level / (double)strategy->known[strategy->best]);
-    }
-    a->level = (double)strategy->known[strategy->best];
-    for (size_t i = 0; i < count; i++)
-        y[i] = worth(strategy, seen[i]);
-    for (size_t i = 1; i <= failed; i++) {
-        size_t point = a->leaders.failed[(a->leaders.failures - i) % GT_FAILED_MAX];
-
-        seen[count] = point;
-        y[count++] = worth(strategy, point);
-    }
-    for (size_t i = 0; i < a->flights; i++) {
-        a->flight[i].number = count;
-        seen[count] = a->flight[i].point;
-        y[count++] = a->flight[i].expected;
-    }
     fill_pool(strategy);
-    gt_surrogate_fit(a->surrogate, a->pool.point, a->pool.count, seen, y, count, learn);
-    if (learn)
-        a->learn_at = a->leaders.told + 1 + a->leaders.told / LEARN_GROWTH;
-    a->fit_at = a->leaders.told + (a->leaders.told < LEARN_GROWTH * FIT_EVERY
-                                       ? 1 + a->leaders.told / LEARN_GROWTH
-                                       : FIT_EVERY);
-    a->fit_best = strategy->best;
+    gt_gauss_fit(&a->gauss, &a->leaders, &a->pool);
+    gt_grove_grow(&a->grove, &strategy->random, &a->leaders, gt_gauss_worth, &a->gauss);
+    gt_grove_ask(&a->grove, &a->pool);
 }
 
-/* Of a gain below `best`, a logarithm, at a point of that mean and deviation. */
-static double improvement(double best, double mean, double sd)
-{
-    double z = (best - mean) / sd;
-
-    return sd * (z * 0.5 * erfc(-z * M_SQRT1_2) + exp(-0.5 * z * z) / sqrt(2 * M_PI));
-}
-
-/* The point of the pool that promises most for what it costs, or SIZE_MAX where none is NEW. */
-static size_t promising(struct gt_strategy *strategy, double *gain, float *expected)
+/* A point is given out that the experts are to be judged by; the surrogate's mean of it. */
+static void note(struct gt_strategy *strategy, size_t point, float expected)
 {
     struct automatic *a = strategy->state;
-    double best = (double)worth(strategy, strategy->best);
-    const float *mean, *sd;
-    size_t found = SIZE_MAX;
-    double most = -1;
+    double mean, sd;
 
-    gt_surrogate_predict(a->surrogate, &mean, &sd);
-    for (size_t c = 0; c < a->pool.count; c++) {
-        double g, worth;
-
-        if (strategy->known[a->pool.point[c]] != GT_POINT_NEW)
-            continue;
-        g = improvement(best, (double)mean[c], strategy->option[BOLD] * (double)sd[c]);
-        worth = g / gt_costs_of(&a->costs, a->pool.point[c]);
-        if (worth > most) {
-            most = worth;
-            *gain = g * a->room; /* as a share of the best time, where it is small */
-            found = c;
-        }
-    }
-    if (found != SIZE_MAX)
-        *expected = mean[found];
-    return found;
+    gt_forest_predict(&a->grove.forest, point, &mean, &sd);
+    gt_experts_note(&a->experts, point, gt_gauss_expects(&a->gauss, expected),
+                    gt_gauss_expects(&a->gauss, (float)mean));
 }
 
-/* Takes note that a point is given out; what does not fit in is not known to be in flight. */
-static void take_off(struct automatic *a, size_t at, float expected)
+/* What both models say of the pool, each weighed by how far it is trusted. */
+static struct gt_outlook blend(struct automatic *a, const struct gt_outlook *gauss, double bold)
 {
-    size_t number = gt_surrogate_count(a->surrogate);
+    const double *share = a->experts.share;
+    double models = share[GT_EXPERT_GAUSS] + share[GT_EXPERT_TREES];
+    float g = (float)(share[GT_EXPERT_GAUSS] / models), t = 1 - g, daring = (float)bold;
 
-    if (a->flights == FLYING)
-        return;
-    if (!gt_surrogate_add(a->surrogate, at, expected)) {
-        a->fit_at = 0;
-        number = SIZE_MAX;
+    for (size_t c = 0; c < a->pool.count; c++) {
+        float sure = daring * gauss->sd[c], unsure = a->grove.sd[c] + TREES_DOUBT;
+
+        a->mean[c] = g * gauss->mean[c] + t * a->grove.mean[c];
+        a->sd[c] = sqrtf(g * sure * sure + t * unsure * unsure);
     }
-    a->flight[a->flights++] = (struct flight){a->pool.point[at], number, expected};
+    return (struct gt_outlook){a->mean, a->sd, gauss->best};
+}
+
+/* The candidate that promises most, or SIZE_MAX where none is NEW.  How calm it is, is the Gaussian
+ * process's to say: trees never agree. */
+static size_t promising(struct gt_strategy *strategy)
+{
+    struct automatic *a = strategy->state;
+    struct gt_outlook gauss = gt_gauss_outlook(&a->gauss);
+    struct gt_outlook both = blend(a, &gauss, strategy->option[BOLD]);
+    size_t at = gt_promising(strategy, &a->pool, &a->costs, &both);
+    double hope = gt_hope(strategy, &a->pool, &gauss) * a->gauss.room;
+
+    if (at == SIZE_MAX)
+        return SIZE_MAX;
+    a->calm = hope < strategy->option[GAIN] ? a->calm + 1 : 0;
+    note(strategy, a->pool.point[at], gauss.mean[at]);
+    gt_gauss_take_off(&a->gauss, &a->pool, at, gauss.mean[at]);
+    return a->pool.point[at];
 }
 
 /* Now and then a neighbour of the best, whatever the surrogate thinks of it; once that expects
@@ -344,12 +272,30 @@ static size_t walk(struct gt_strategy *strategy)
     return point;
 }
 
+/* A walker's point where the models are to be passed by this time, else what they promise. */
+static size_t ask(struct gt_strategy *strategy)
+{
+    struct automatic *a = strategy->state;
+    size_t point = SIZE_MAX;
+
+    if (gt_gauss_is_stale(&a->gauss, &a->leaders))
+        fit(strategy);
+    if (gt_experts_pass(&a->experts) &&
+        gt_walkers_next(strategy, &a->walkers, &point) == GT_NEXT_POINT) {
+        note(strategy, point, gt_gauss_mean(&a->gauss, point));
+        return point;
+    }
+    point = promising(strategy);
+    if (point == SIZE_MAX) { /* the pool is empty */
+        fit(strategy);
+        point = promising(strategy);
+    }
+    return point == SIZE_MAX ? gt_strategy_draw(strategy) : point;
+}
+
 static enum gt_next next(struct gt_strategy *strategy, size_t *point)
 {
     struct automatic *a = strategy->state;
-    float expected = 0;
-    double gain = 0;
-    size_t at = SIZE_MAX;
 
     if (a->calm >= strategy->option[CALM])
         return strategy->flying ? GT_NEXT_WAIT : GT_NEXT_DONE;
@@ -360,22 +306,10 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
         *point = walk(strategy);
     if (*point == SIZE_MAX)
         *point = beside_best(strategy);
-    if (*point != SIZE_MAX) {
+    if (*point == SIZE_MAX)
+        *point = ask(strategy);
+    else
         a->calm += a->calm > 0;
-        return GT_NEXT_POINT;
-    }
-    for (int tries = 0; tries < 2 && at == SIZE_MAX; tries++) {
-        if (tries || a->leaders.told >= a->fit_at || a->fit_best != strategy->best)
-            fit(strategy);
-        at = promising(strategy, &gain, &expected);
-    }
-    if (at == SIZE_MAX) {
-        *point = gt_strategy_draw(strategy);
-        return GT_NEXT_POINT;
-    }
-    a->calm = gain < strategy->option[GAIN] ? a->calm + 1 : 0;
-    *point = a->pool.point[at];
-    take_off(a, at, expected);
     return GT_NEXT_POINT;
 }
 
@@ -385,18 +319,18 @@ static void tell(struct gt_strategy *strategy, size_t point)
 
     gt_leaders_tell(strategy, &a->leaders, point);
     gt_walkers_tell(strategy, &a->walkers, point);
-    for (size_t i = 0; i < a->flights; i++)
-        if (a->flight[i].point == point) {
-            if (a->flight[i].number != SIZE_MAX && strategy->best != SIZE_MAX)
-                gt_surrogate_correct(a->surrogate, a->flight[i].number, worth(strategy, point));
-            a->flight[i] = a->flight[--a->flights];
-            return;
-        }
+    gt_gauss_tell(&a->gauss, point);
+    if (strategy->best != SIZE_MAX) {
+        double most = log((double)strategy->known[strategy->best]) + (double)SLOW;
+        float us = strategy->known[point];
+
+        gt_experts_tell(&a->experts, point, us > 0 ? log((double)us) : most, most);
+    }
 }
 
 const struct gt_strategy_ops gt_strategy_auto = {
     .name = "auto",
-    .doc = "Bayesian search with a Gaussian process, from seeds and what is known elsewhere",
+    .doc = "Bayesian search with a Gaussian process, trees and walkers, from what is known",
     .option = options,
     .own_seeds = true,
     .init = init,

@@ -5,7 +5,7 @@
  * candidates around the leaders and elsewhere those with the lowest confidence bound are given out,
  * a batch from each forest. */
 #include "../src/err.h"
-#include "forest.h"
+#include "grove.h"
 #include "leaders.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static const struct gt_strategy_option options[] = {
 };
 
 struct wood {
-    struct gt_forest forest;
+    struct gt_grove grove;
     struct gt_leaders leaders;
     struct gt_pool pool;
     double bound[POOL]; /* of each candidate */
@@ -44,7 +44,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     strategy->state = wood;
     wood->start = strategy->seeds < start ? start - strategy->seeds : 0;
     rc = gt_pool_init(&wood->pool, strategy->space, POOL, err);
-    return rc ? rc : gt_forest_init(&wood->forest, strategy->space, err);
+    return rc ? rc : gt_grove_init(&wood->grove, strategy->space, POOL, err);
 }
 
 static void release(struct gt_strategy *strategy)
@@ -54,33 +54,33 @@ static void release(struct gt_strategy *strategy)
     if (!wood)
         return;
     gt_pool_release(&wood->pool);
-    gt_forest_release(&wood->forest);
+    gt_grove_release(&wood->grove);
     free(wood);
+}
+
+/* Logarithm of a time; what is far slower than the best, or failed, is all the same. */
+static float worth(const void *context, size_t point)
+{
+    const struct gt_strategy *strategy = context;
+    float us = strategy->known[point], most = logf(strategy->known[strategy->best]) + SLOW;
+
+    return us > 0 ? fminf(logf(us), most) : most;
 }
 
 /* Grows a forest from what is known, and draws a pool and its bounds. */
 static void plant(struct gt_strategy *strategy)
 {
     struct wood *wood = strategy->state;
-    size_t seen[GT_FOREST_SEEN];
-    size_t count = gt_leaders_mix(&wood->leaders, seen, GT_FOREST_SEEN - GT_FAILED_MAX);
-    float most = logf(strategy->known[strategy->best]) + SLOW, y[GT_FOREST_SEEN];
 
-    for (size_t i = 0; i < wood->leaders.failures && i < GT_FAILED_MAX; i++)
-        seen[count++] = wood->leaders.failed[i];
-    for (size_t i = 0; i < count; i++)
-        y[i] = strategy->known[seen[i]] > 0 ? fminf(logf(strategy->known[seen[i]]), most) : most;
-    gt_forest_fit(&wood->forest, &strategy->random, seen, y, count);
+    gt_grove_grow(&wood->grove, &strategy->random, &wood->leaders, worth, strategy);
     gt_pool_clear(&wood->pool);
     gt_pool_fill(strategy, &wood->pool, &wood->leaders, false);
-    for (size_t i = 0; i < wood->pool.count; i++) {
-        double mean, sd;
-
-        gt_forest_predict(&wood->forest, wood->pool.point[i], &mean, &sd);
-        /* A grain of chance among equals, or the order of the pool would choose. */
-        wood->bound[i] =
-            mean - strategy->option[BOLD] * sd + 1e-6 * gt_random_unit(&strategy->random);
-    }
+    gt_grove_ask(&wood->grove, &wood->pool);
+    /* A grain of chance among equals, or the order of the pool would choose. */
+    for (size_t i = 0; i < wood->pool.count; i++)
+        wood->bound[i] = (double)wood->grove.mean[i] -
+                         strategy->option[BOLD] * (double)wood->grove.sd[i] +
+                         1e-6 * gt_random_unit(&strategy->random);
     wood->left = (size_t)strategy->option[BATCH];
 }
 

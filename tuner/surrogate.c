@@ -310,6 +310,7 @@ static void take(struct gt_surrogate *s, size_t point, float y)
     note_hints(s, point, s->seen_hint + s->count * s->hints);
     s->y[s->count] = (double)y - expected(s, s->seen_hint + s->count * s->hints);
     s->count++;
+    s->weighed = false;
 }
 
 void gt_surrogate_fit(struct gt_surrogate *s, const size_t *pool, size_t pools, const size_t *seen,
@@ -357,6 +358,7 @@ bool gt_surrogate_add(struct gt_surrogate *s, size_t at, float y)
 void gt_surrogate_correct(struct gt_surrogate *s, size_t number, float y)
 {
     s->y[number] = (double)y - expected(s, s->seen_hint + number * s->hints);
+    s->weighed = false;
     for (size_t i = number; i < s->count; i++) {
         const double *row = s->triangular + i * SEEN;
         double z = s->y[i];

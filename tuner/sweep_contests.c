@@ -15,22 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRIES     GT_SWEEP_SAMPLED
-#define FINALISTS   8      /* of the final */
-#define OVERHEAD_US 300.0  /* of a launch: operands change, events are read */
-#define EQUAL       0.0005 /* of the time: closer paired medians are the same */
+#define ENTRIES   GT_SWEEP_SAMPLED
+#define FINALISTS 8      /* of the final */
+#define EQUAL     0.0005 /* of the time: closer paired medians are the same */
 
-/* How many rounds a contest has: what takes `us`, within bounds.  Times of one launch of 10 to 20
- * us scatter by 4 %, so that the ratio of two medians of 41 rounds is certain to 0.7 %, of 200 to
- * 0.3 % (standard deviations, on an H200); what processes and placements of the operands add is 0.1
- * %. */
-struct rounds {
-    int least, most;
-    double us;
-};
-static const struct rounds semi_final = {7, 41, 1e6};
-static const struct rounds final = {21, 200, 2e6}; /* fewer than 21 tell nothing */
-static const struct rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
+static const struct gt_rounds semi_final = {7, 41, 1e6};
+static const struct gt_rounds final = {21, 200, 2e6}; /* fewer than 21 tell nothing */
+static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
 
 /* What one contest found. */
 struct contest {
@@ -38,25 +29,17 @@ struct contest {
     double ratio[ENTRIES]; /* median of the entry's time / the first entry's, in pairs */
 };
 
-static int rounds_for(const struct rounds *rounds, const struct gt_sweep_result *result,
-                      size_t entries)
-{
-    double round = 0;
-
-    for (size_t i = 0; i < entries; i++)
-        round += result->row[i].trial.us + OVERHEAD_US;
-    return (int)fmax(rounds->least, fmin(rounds->most, rounds->us / round));
-}
-
 /* Holds a contest of the first rows, which stay as they are. */
-static int hold(struct gt_race *race, const struct rounds *rounds, size_t entries, bool baseline,
+static int hold(struct gt_race *race, const struct gt_rounds *rounds, size_t entries, bool baseline,
                 struct contest *contest, struct gt_err *err)
 {
     const struct gt_sweep_result *result = race->result;
     struct gt_candidate candidate[ENTRIES];
+    double round_us = 0;
     int rc = GT_OK;
 
     for (size_t i = 0; i < entries && !rc; i++) {
+        round_us += result->row[i].trial.us;
         candidate[i] = gt_sweep_candidate(race, &result->row[i]);
         contest->trial[i] = result->row[i].trial;
         rc = gt_sweep_attempt(race, gt_sweep_lane_of(race, candidate[i].kernel),
@@ -64,7 +47,7 @@ static int hold(struct gt_race *race, const struct rounds *rounds, size_t entrie
     }
     if (!rc)
         rc = race->evaluator->ops->final(race->evaluator, candidate, entries,
-                                         rounds_for(rounds, result, entries), contest->trial,
+                                         gt_rounds_for(rounds, entries, round_us), contest->trial,
                                          baseline ? &contest->baseline : NULL, err);
     return rc;
 }
@@ -116,19 +99,16 @@ static size_t place(struct gt_sweep_result *result, struct contest *contest, siz
     return left;
 }
 
-/* Stores what the contest found of the entries: their times or, only_failed, just that they failed.
- */
 static int store_trials(struct gt_race *race, const struct contest *contest, size_t entries,
-                        bool only_failed, struct gt_err *err)
+                        struct gt_err *err)
 {
     int rc = GT_OK;
 
     for (size_t i = 0; i < entries && !rc; i++) {
         const struct gt_sweep_row *row = &race->result->row[i];
-        bool failed = contest->trial[i].status != GT_STATUS_OK;
 
         rc = gt_sweep_store(race, gt_sweep_lane_of(race, row->kernel), &row->point,
-                            only_failed && !failed ? &row->trial : &contest->trial[i], false, err);
+                            &contest->trial[i], false, err);
     }
     return rc;
 }
@@ -178,7 +158,7 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
             contest->trial[i].stage = before > 2 ? before : 2;
     }
     if (!rc)
-        rc = store_trials(race, contest, entries, false, err);
+        rc = store_trials(race, contest, entries, err);
     if (rc)
         return rc;
     entries = place(result, contest, entries);
@@ -204,22 +184,22 @@ static int store_baseline(struct gt_race *race, const struct gt_trial *trial, st
     return gt_store_baseline(race->options->store, &race->lane[0].key, baseline, err);
 }
 
-static int hold_final(struct gt_race *race, struct contest *contest, size_t *finalists,
-                      struct gt_err *err)
+/* A contest with the baseline, whose times are kept: the first rows are put into its order, those
+ * that failed leave *entries. */
+static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, size_t *entries,
+                         struct contest *contest, struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
-    int rc;
+    int rc = hold(race, rounds, *entries, result->have_baseline, contest, err);
 
-    gt_sweep_show(race, "final", true);
-    rc = hold(race, &final, *finalists, result->have_baseline, contest, err);
     if (!rc)
-        rc = store_trials(race, contest, *finalists, false, err);
+        rc = store_trials(race, contest, *entries, err);
     if (!rc && result->have_baseline)
         rc = store_baseline(race, &contest->baseline, err);
     if (rc)
         return rc;
-    *finalists = place(result, contest, *finalists);
-    for (size_t i = 0; i < *finalists; i++)
+    *entries = place(result, contest, *entries);
+    for (size_t i = 0; i < *entries; i++)
         result->row[i].trial = contest->trial[i];
     return GT_OK;
 }
@@ -313,23 +293,18 @@ static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
     return rc;
 }
 
-/* Of those that the final cannot tell apart, which the play-off can?  Their times stay the
- * final's, which those of the other finalists can be compared with. */
+/* Of those that the final cannot tell apart, which can more rounds?  Their times take the place of
+ * the final's: the least of several times that cannot be told apart is the luckiest one. */
 static int hold_play_off(struct gt_race *race, struct contest *contest, size_t *ties,
                          struct gt_err *err)
 {
     int rc;
 
     gt_sweep_show(race, "play-off", true);
-    rc = hold(race, &play_off, *ties, false, contest, err);
-    if (!rc)
-        rc = store_trials(race, contest, *ties, true, err);
-    if (rc)
-        return rc;
-    *ties = place(race->result, contest, *ties);
-    if (*ties)
+    rc = hold_and_keep(race, &play_off, ties, contest, err);
+    if (!rc && *ties)
         *ties = find_ties(race->result, contest, *ties);
-    return GT_OK;
+    return rc;
 }
 
 int gt_sweep_contests(struct gt_race *race, struct gt_err *err)
@@ -338,8 +313,10 @@ int gt_sweep_contests(struct gt_race *race, struct gt_err *err)
     size_t finalists = 0, ties = 0;
     int rc = contest ? hold_semi_final(race, contest, &finalists, err) : gt_err_nomem(err);
 
-    if (!rc && finalists)
-        rc = hold_final(race, contest, &finalists, err);
+    if (!rc && finalists) {
+        gt_sweep_show(race, "final", true);
+        rc = hold_and_keep(race, &final, &finalists, contest, err);
+    }
     if (!rc && finalists)
         ties = find_ties(race->result, contest, finalists);
     if (!rc && ties > 1)

@@ -138,7 +138,7 @@ struct gt_lane *gt_sweep_choose_lane(struct gt_race *race)
             continue;
         if (race->best_us > 0 && lane->best_us > 0)
             weight = fmax(WEIGHT_LEAST, pow(race->best_us / lane->best_us, 4));
-        share = (double)(lane->tried + lane->flying) / weight;
+        share = (double)(lane->tried + lane->flying - lane->spared) / weight;
         if (!chosen || share < least) {
             chosen = lane;
             least = share;

@@ -27,6 +27,7 @@ struct gt_lane {
     struct gt_strategy *strategy;
     struct gt_trial_key key; /* all but the point */
     int64_t tried, flying;   /* trials, those of earlier runs included; in the evaluator */
+    int64_t spared;          /* of both: for want of a cubin, so not on the lane's account */
     double best_us;          /* 0: none yet */
     bool done, waiting;      /* the strategy has nothing more; nothing before it hears */
     struct gt_retry *retry;  /* a stack, the urgent ones on top */
@@ -42,7 +43,7 @@ struct gt_flight {
     bool launched; /* its attempt is in the store */
 };
 
-/* A measurement that counts only if the device does not drift until the next check. */
+/* A trial that is kept in mind. */
 struct gt_recent {
     struct gt_lane *lane;
     size_t point;
@@ -77,8 +78,10 @@ struct gt_race {
     double resumed_us;          /* the best of earlier visits and runs; 0: none */
     struct gt_best *history;    /* every improvement of this run */
     size_t bests, history_capacity;
-    struct gt_recent *recent;
+    struct gt_recent *recent; /* count only if the device does not drift until the next check */
     size_t recents, recent_capacity;
+    struct gt_recent *spare; /* good ones, of which others may have the cubin */
+    size_t spares, spare_capacity;
     double reference_us, reference_s; /* drift check: its last time, when; 0: none */
 };
 
@@ -183,6 +186,15 @@ int gt_sweep_reserve(void **array, size_t count, size_t *capacity, size_t size, 
 
 /* sweep_visit.c: stores how this visit of the problem went; nothing unless it was measured. */
 int gt_sweep_put_visit(const struct gt_race *race, struct gt_err *err);
+
+/* sweep_spare.c */
+
+/* Takes note of a trial that went well. */
+int gt_sweep_spare_note(struct gt_race *race, struct gt_lane *lane, size_t point,
+                        struct gt_err *err);
+/* Chooses, for a device that waits for the compilers, a point whose cubin is at hand and takes it
+ * out of the strategy's hands; false: none is worth it. */
+bool gt_sweep_spare(struct gt_race *race, struct gt_lane **lane, struct gt_retry *what);
 
 /* sweep_drift.c */
 

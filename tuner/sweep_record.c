@@ -222,6 +222,8 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
         race->evaluator->ops->set_best(race->evaluator, race->best_us);
     if (!rc && ok && race->measures && !what.remeasure)
         rc = gt_sweep_remember(race, lane, what.point, err);
+    if (!rc && ok && race->measures && !what.remeasure)
+        rc = gt_sweep_spare_note(race, lane, what.point, err);
     return rc;
 }
 

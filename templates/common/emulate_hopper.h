@@ -81,17 +81,22 @@ template <int count> inline void gt_registers_take()
     static_assert(count % 8 == 0 && count >= 24 && count <= 256, "counts of setmaxnreg");
 }
 
-/* Each lane writes its own words where the lanes that own their rows say. */
-inline void gt_emu_stmatrix_x4(void *row, const unsigned *word, const char *file, int line)
+/* Each lane writes its own words, or their halves, where the lanes that own their rows say. */
+inline void gt_emu_stmatrix_x4(void *row, const unsigned *word, bool turned, const char *file,
+                               int line)
 {
     gt_emu_check_shared(row, 16, file, line);
     const void *rows = gt_emu_gather(&row, sizeof row, file, line);
-    for (int i = 0; i < 4; i++) {
-        char *to = *(char *const *)gt_emu_of_lane<char>(rows, i * 8 + (int)GT_EMU_LANE / 4);
-        __builtin_memcpy(to + GT_EMU_LANE % 4 * 4, &word[i], 4);
-    }
+    const int high = (int)GT_EMU_LANE / 4, low = (int)GT_EMU_LANE % 4 * 2;
+    for (int i = 0; i < 4; i++)
+        for (int half = 0; half < 2; half++) {
+            const int to_row = turned ? low + half : high, at = turned ? high : low + half;
+            char *to = *(char *const *)gt_emu_of_lane<char>(rows, i * 8 + to_row);
+            __builtin_memcpy(to + at * 2, (const char *)&word[i] + half * 2, 2);
+        }
 }
-#define gt_stmatrix_x4(row, word) gt_emu_stmatrix_x4(row, word, GT_EMU_HERE)
+#define gt_stmatrix_x4(row, word)        gt_emu_stmatrix_x4(row, word, false, GT_EMU_HERE)
+#define gt_stmatrix_turned_x4(row, word) gt_emu_stmatrix_x4(row, word, true, GT_EMU_HERE)
 
 inline void gt_launch_wait()
 {

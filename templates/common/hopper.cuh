@@ -207,6 +207,17 @@ GT_DEVICE void gt_stmatrix_x4(void *row, const unsigned *word)
                  : "memory");
 }
 
+/* The same, turned: what a lane's word i holds are the elements of row l / 4 and columns 2 * (l % 4)
+ * and the next, and a row in memory is one of those columns. */
+GT_DEVICE void gt_stmatrix_turned_x4(void *row, const unsigned *word)
+{
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+            gt_shared_address(row)),
+        "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3])
+        : "memory");
+}
+
 /* ---- launches that overlap ---- */
 
 /* Waits until the launch before has ended and its writes are visible. */

@@ -126,9 +126,9 @@
 #include "hopper/consume.cuh"
 #include "hopper/finish.cuh"
 #include "hopper/reduce.cuh"
-#include "hopper/swapped.cuh"
 #include "hopper/stream.cuh"
 #include "hopper/store.cuh"
+#include "hopper/swapped.cuh"
 
 #if PACK_A || PACK_B
 GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)

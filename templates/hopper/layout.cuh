@@ -3,7 +3,8 @@
  *
  *   0            STAGES * STAGE_BYTES            + CONSUMERS * STORE * SLICE_BYTES
  *   | A B | A B | ... | slices of consumer 0 | of consumer 1 | full[STAGES] empty[STAGES] turn[2]
- *                                                                   and, with STREAM, answer[CONSUMERS]
+ *                                                                   and, with STREAM,
+ * answer[CONSUMERS]
  */
 typedef gt_wgmma_sum<GT_TYPE>::type sum_type;
 typedef gt_element<GT_TYPE>::type in_type;
@@ -52,16 +53,17 @@ GT_DEVICE constexpr int box_width(int extent)
 constexpr int A_BYTES = BM * 128, B_BYTES = BN * 128;
 constexpr int PIECE_BYTES = A_BYTES + B_BYTES, STAGE_BYTES = DEPTH * PIECE_BYTES;
 
-/* A slice: SLICE_WIDTH bytes of each of a consumer's rows, swizzled by as much. They are as wide as
- * fits: the last one overlaps the one before it where that is no divisor. Where C is read it is
- * one, because C may be D and what the slice before stored must not be read again. */
-constexpr int TILE_ROW = BN * (int)sizeof(stored_type);
+/* A slice: SLICE_WIDTH bytes of each of a consumer's rows of D, swizzled by as much. They are as
+ * wide as fits: the last one overlaps the one before it where that is no divisor. Where C is read
+ * it is one, because C may be D and what the slice before stored must not be read again. */
+constexpr int SLICE_ROWS = SWAP_AB ? BN : ROWS, TILE_COLUMNS = SWAP_AB ? ROWS : BN;
+constexpr int TILE_ROW = TILE_COLUMNS * (int)sizeof(stored_type);
 constexpr int SLICE_WIDTH = TILE_ROW % 128 == 0 || (TILE_ROW > 128 && !READ_C) ? 128
                             : TILE_ROW % 64 == 0 || (TILE_ROW > 64 && !READ_C) ? 64
-                                                                              : 32;
+                                                                               : 32;
 constexpr int SLICE_COLUMNS = SLICE_WIDTH / (int)sizeof(stored_type);
-constexpr int SLICE_BYTES = ROWS * SLICE_WIDTH;
-constexpr int SLICES = (BN + SLICE_COLUMNS - 1) / SLICE_COLUMNS;
+constexpr int SLICE_BYTES = SLICE_ROWS * SLICE_WIDTH;
+constexpr int SLICES = (TILE_COLUMNS + SLICE_COLUMNS - 1) / SLICE_COLUMNS;
 constexpr int BUFFERS = STORE > 0 ? STORE : 1; /* of slices, in use with STORE > 0 */
 static_assert(TILE_ROW % 32 == 0, "slices are at least 32 bytes wide");
 
@@ -79,7 +81,8 @@ constexpr int CONSUMER_REGISTERS =
 /* SPLIT 2: where a block of the cluster leaves its sums for the others, in the place of the stages:
  * as D has them, rows a few words apart from each other. */
 constexpr int SUMS_ROW = (SWAP_AB ? BM : BN) + 8;
-static_assert(SPLIT != 2 || (SWAP_AB ? BN : BM) * SUMS_ROW * 4 <= STAGES * STAGE_BYTES, "room for the sums");
+static_assert(SPLIT != 2 || (SWAP_AB ? BN : BM) * SUMS_ROW * 4 <= STAGES * STAGE_BYTES,
+              "room for the sums");
 
 struct ring {
     unsigned char *stages, *slices;

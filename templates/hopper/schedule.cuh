@@ -6,8 +6,8 @@
  * of the depth.
  *
  * STREAM: where the last round has tiles for some of the clusters only, each gets as many stages
- * of that round's tiles (2: of the last two rounds' tiles) as every other. These tiles are the
- * first by number, and their parts come first. */
+ * of that round's tiles (2: of the last two rounds' tiles) as every other. They come behind whole
+ * tiles, which the clusters take side by side, at one k, so that the L2 cache reads for several. */
 #ifndef STRANDS_A /* of templates that have none */
 #define STRANDS_A 1
 #endif
@@ -23,15 +23,17 @@ struct work {
     int strand, shift; /* of A; elements that its rows begin late: `row` counts its rows, k from as
                         * far before them */
     int batch, split;
-    int k;     /* first of the depth; beyond it where there is nothing to multiply */
-    int steps; /* stages; at least one, which is all zeros where there is nothing */
+    int k;      /* first of the depth; beyond it where there is nothing to multiply */
+    int steps;  /* stages; at least one, which is all zeros where there is nothing */
     int stream; /* the tile's number if others have parts of its depth (STREAM), or -1 */
 };
 
 /* The block's place among those that share operands, which follow each other in the cluster. */
 GT_DEVICE int cluster_place()
 {
-    return CLUSTER == 1 ? 0 : SPLIT == 2 ? (int)gt_cluster_rank() % CLUSTER : (int)gt_cluster_rank();
+    return CLUSTER == 1 ? 0
+           : SPLIT == 2 ? (int)gt_cluster_rank() % CLUSTER
+                        : (int)gt_cluster_rank();
 }
 
 GT_DEVICE int cluster_row()
@@ -90,7 +92,6 @@ struct schedule {
         share = parts_of(streamed * (unsigned)part, step);
         at = first * share;
         end = min(at + share, streamed * (unsigned)part);
-        index += streamed;
     }
 
     GT_DEVICE void place(const gt_args &args, work &work, unsigned within) const
@@ -138,21 +139,21 @@ struct schedule {
     /* The block's next work, if there is more. */
     GT_DEVICE bool next(const gt_args &args, work &work)
     {
-        if (STREAM && at < end) {
-            const unsigned tile = at / (unsigned)part, from = at - tile * (unsigned)part;
-            work = work_of(args, tile);
-            if (from > 0 || end - at < (unsigned)part) {
-                work.stream = (int)tile;
-                work.k = (int)from * BK;
-                work.steps = (int)min((unsigned)part - from, end - at);
-            }
-            at += (unsigned)work.steps;
+        if (index < tiles - (STREAM ? streamed : 0)) {
+            work = work_of(args, index);
+            index += step;
             return true;
         }
-        if (index >= tiles)
+        if (!STREAM || at >= end)
             return false;
-        work = work_of(args, index);
-        index += step;
+        const unsigned tile = at / (unsigned)part, from = at - tile * (unsigned)part;
+        work = work_of(args, tiles - streamed + tile);
+        if (from > 0 || end - at < (unsigned)part) {
+            work.stream = (int)tile;
+            work.k = (int)from * BK;
+            work.steps = (int)min((unsigned)part - from, end - at);
+        }
+        at += (unsigned)work.steps;
         return true;
     }
 };

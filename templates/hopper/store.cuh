@@ -1,8 +1,9 @@
 /* store.cuh - of hopper/gemm.cu: a consumer's sums to D or, with SPLIT, to the workspace.
  *
  * Through shared memory: the sums go slice by slice, SLICE_COLUMNS columns of all the consumer's
- * rows (the last ones, some of them twice), into one of STORE buffers, from where TMA takes them while the consumer goes on; a buffer
- * is written again when TMA has read it. Or by the threads: pairs, as wgmma leaves them. */
+ * rows (the last ones, some of them twice), into one of STORE buffers, from where TMA takes them
+ * while the consumer goes on; a buffer is written again when TMA has read it. Or by the threads:
+ * pairs, as wgmma leaves them. */
 
 /* Rows of a slice that are less than 128 bytes share a line of them: which of its 16 bytes come
  * first in `row`, as a distance to be combined by exclusive or. */
@@ -141,7 +142,8 @@ GT_DEVICE void store_by_threads(const target &target, sum_type (*sum)[BN / 2])
     }
 }
 
-/* SPLIT 2: the sums to shared memory for the cluster, where the stages were, when all consumers have read them. */
+/* SPLIT 2: the sums to shared memory for the cluster, where the stages were, when all consumers
+ * have read them. */
 GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2])
 {
     const int lane = (int)threadIdx.x % 32;
@@ -168,23 +170,20 @@ GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2
     }
 }
 
+#if !SWAP_AB
 GT_DEVICE void store(const gt_args &args, const gt_maps &maps, const ring &ring, int consumer,
                      const work &work, sum_type (*sum)[BN / 2])
 {
-    const int first_row = PINGPONG ? 0 : consumer * ROWS;
+    const target target = target_of(args, work, PINGPONG ? 0 : consumer * ROWS);
     if (SPLIT == 2)
-        return leave_sums(ring, consumer, sum);
-#if SWAP_AB
-    store_swapped(args, work, first_row, sum);
-#else
-    const target target = target_of(args, work, first_row);
-    if (STORE > 0)
+        leave_sums(ring, consumer, sum);
+    else if (STORE > 0)
         store_by_tma(&maps.map[MAP_D], ring, consumer, target,
                      SPLIT ? work.batch * SPLITS + work.split : work.batch, sum);
     else
         store_by_threads(target, sum);
-#endif
 }
+#endif
 
 /* Before the block ends: its shared memory must outlive the reading of the stores from it. */
 GT_DEVICE void store_finish()

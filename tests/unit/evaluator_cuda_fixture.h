@@ -39,10 +39,9 @@ struct fixture {
     struct gt_evaluator evaluator;
     bool open;
     int launched[64], notices;
-    uint64_t in_doubt; /* announced and not collected yet */
+    bool open_attempt[64]; /* announced and not collected yet */
+    bool suspect[64];      /* an earlier attempt of it never ended */
 };
-
-#define NOBODY UINT64_MAX
 
 static inline void tell(const struct fixture *f, const char *name, bool set)
 {
@@ -70,15 +69,29 @@ static inline void write_file(const char *folder, const char *name, const char *
     assert_int_equal(fclose(file), 0);
 }
 
-/* Never while another one is announced and not collected: only one may be in doubt. */
+static inline bool in_doubt(void *context, uint64_t id)
+{
+    const struct fixture *f = context;
+
+    assert_true(id < 64);
+    return f->suspect[id];
+}
+
+/* Never more than two are announced and not collected, and one that was in doubt before is alone.
+ */
 static inline int launching(void *context, uint64_t id, struct gt_err *err)
 {
     struct fixture *f = context;
+    int others = 0;
 
     (void)err;
     assert_true(id < 64);
-    assert_true(f->in_doubt == NOBODY);
-    f->in_doubt = id;
+    for (int i = 0; i < 64; i++) {
+        others += f->open_attempt[i];
+        assert_false(f->open_attempt[i] && (f->suspect[i] || f->suspect[id]));
+    }
+    assert_true(others < 2);
+    f->open_attempt[id] = true;
     f->launched[id]++;
     return GT_OK;
 }
@@ -116,7 +129,6 @@ static inline int open_fixture(void **state)
     if (gt_kernel_load(&f->kernel, f->folder, path, &err))
         fail_msg("%s", err.msg);
     gt_problem_init(&f->problem, 64, 64, 64);
-    f->in_doubt = NOBODY;
     snprintf(f->cache, sizeof(f->cache), "%s/cache", f->folder);
     *state = f;
     return 0;
@@ -146,7 +158,7 @@ static inline int try_open(struct fixture *f, struct gt_evaluator *evaluator, co
                 .cache_dir = f->cache,
                 .jobs = 2,
                 .launch_deadline_s = 0.5,
-                .events = {f, launching, notice},
+                .events = {f, launching, in_doubt, notice},
             },
     };
     return gt_evaluator_cuda.open(evaluator, spec, err);
@@ -184,7 +196,6 @@ static inline void submit(struct fixture *f, uint64_t id, int fault, int wide)
     const struct gt_candidate candidate = candidate_of(f, fault, wide);
     struct gt_err err = {0};
 
-    assert_true(gt_evaluator_cuda.room(&f->evaluator) > 0);
     if (gt_evaluator_cuda.submit(&f->evaluator, id, &candidate, &err))
         fail_msg("%s", err.msg);
 }
@@ -195,8 +206,8 @@ static inline int take(struct fixture *f, int timeout_ms, uint64_t *id, struct g
 {
     int rc = gt_evaluator_cuda.collect(&f->evaluator, timeout_ms, id, trial, err);
 
-    if (rc == 1 && *id == f->in_doubt)
-        f->in_doubt = NOBODY;
+    if (rc == 1)
+        f->open_attempt[*id] = false;
     return rc;
 }
 

@@ -28,6 +28,7 @@ struct fake {
     double (*us_of)(const struct gt_candidate *candidate);
     void (*cost_of)(const struct gt_candidate *candidate, struct gt_trial *trial); /* or NULL */
     double (*final_us_of)(const struct gt_candidate *candidate);                   /* NULL: us_of */
+    double spread;       /* of the samples around a time; 0: 1 % */
     size_t signal_after; /* trials until SIGINT; 0: never */
     size_t drift_at;     /* number of the reference run from which on it is 10 % slower; 0: never */
     double compile_s;    /* of every candidate, all at once, on a clock that waiting moves on */
@@ -36,7 +37,8 @@ struct fake {
     double clock_s;
     struct fake_flight flying[ROOM];
     size_t flights, trials, sampled, references, problems;
-    size_t finals;         /* those with the baseline: neither semi-finals nor play-offs */
+    size_t contests;       /* semi-finals, finals, play-offs */
+    size_t finals;         /* those with the baseline: finals, play-offs */
     int seen[SIDE * SIDE]; /* launches per point */
     double best_us;        /* last told */
     size_t first;          /* number of the first point submitted */
@@ -81,7 +83,7 @@ static inline int fake_submit(struct gt_evaluator *evaluator, uint64_t id,
     return GT_OK;
 }
 
-/* A trial of a good candidate: samples spread by 1 % around its time. */
+/* A trial of a good candidate: samples spread around its time. */
 static inline void make_trial(const struct fake *fake, const struct gt_candidate *candidate,
                               int stage, int samples, struct gt_trial *trial)
 {
@@ -95,7 +97,8 @@ static inline void make_trial(const struct fake *fake, const struct gt_candidate
     for (int i = 0; i < samples; i++) {
         struct gt_random random = {(uint64_t)i * SIDE * SIDE + number_of(candidate)};
 
-        trial->sample[i] = (float)(us * (0.995 + 0.01 * gt_random_unit(&random)));
+        trial->sample[i] = (float)(us * (1 + (fake->spread ? fake->spread : 0.01) *
+                                                 (gt_random_unit(&random) - 0.5)));
     }
 }
 
@@ -165,6 +168,7 @@ static inline int fake_final(struct gt_evaluator *evaluator, const struct gt_can
     struct fake *fake = fake_of(evaluator);
 
     assert_true(rounds >= 7);
+    fake->contests++;
     fake->finals += baseline != NULL;
     if (fake->finals_lost) {
         fake->finals_lost--;

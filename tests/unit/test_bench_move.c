@@ -1,5 +1,6 @@
-/* test_bench_move.c - what memory alone takes for a problem, on the stub driver, which moves 1000 bytes
- * a microsecond by loads and 2000 in bulk, and has a fault where a kernel leaves its operands. */
+/* test_bench_move.c - what memory alone takes for a problem, on the stub driver, which moves 1000
+ * bytes a microsecond by loads and 2000 in bulk, and has a fault where a kernel leaves its
+ * operands. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,8 +31,7 @@ static void measure(const struct stub_fixture *f, const char *text, struct gt_pr
     gt_bench_close(bench);
 }
 
-static void check(const struct stub_fixture *f, const char *text, double bytes_us,
-                  const char *form)
+static void check(const struct stub_fixture *f, const char *text, double bytes_us, const char *form)
 {
     struct gt_problem problem;
     struct gt_move move;
@@ -44,7 +44,8 @@ static void check(const struct stub_fixture *f, const char *text, double bytes_u
     assert_int_equal(strncmp(move.form, form, strlen(form)), 0);
 }
 
-/* Every byte of the operands once, those of C only if they are asked for; of the forms the fastest. */
+/* Every byte of the operands once, those of C only if they are asked for; of the forms the fastest.
+ */
 static void test_all_bytes_once(void **state)
 {
     check(*state, "128x128x64", 2000, "move_bulk, ");

@@ -154,6 +154,59 @@ static void dropped_candidates(void **state)
     assert_int_equal(take(f, 300, &id, &trial, NULL), 0);
 }
 
+/* The attempt of the next one is durable before the GPU has done with the one before. */
+static void the_next_is_announced_ahead(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial[2];
+    uint64_t id;
+
+    open_evaluator(f);
+    assert_true(gt_evaluator_cuda.hungry(&f->evaluator));
+    submit(f, 0, ENDLESS, 0);
+    submit(f, 1, GOOD, 0);
+    while (!f->launched[1])
+        assert_int_equal(take(f, 10, &id, &trial[0], NULL), 0);
+    assert_false(gt_evaluator_cuda.hungry(&f->evaluator));
+    collect(f, trial, 2);
+    assert_int_equal(trial[0].status, GT_STATUS_TIMEOUT);
+    assert_int_equal(trial[1].status, GT_STATUS_OK);
+    assert_true(gt_evaluator_cuda.hungry(&f->evaluator));
+}
+
+/* Candidates that were in doubt before do not share the GPU's queue: `launching` would see it. */
+static void suspects_are_alone(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial[6];
+
+    open_evaluator(f);
+    f->suspect[1] = f->suspect[2] = f->suspect[4] = true;
+    for (int i = 0; i < 6; i++)
+        submit(f, (uint64_t)i, i == 2 ? ENDLESS : GOOD, i);
+    collect(f, trial, 6);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(f->launched[i], 1);
+}
+
+/* There is room for what the compilers can begin with and a little more, and again when they have.
+ */
+static void room_is_what_keeps_compilers_busy(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial[64];
+    int i = 0;
+
+    open_evaluator(f);
+    while (gt_evaluator_cuda.room(&f->evaluator) && i < 64) {
+        submit(f, (uint64_t)i, i % 8 == 7 ? WRONG : GOOD, i % 8);
+        i++;
+    }
+    assert_true(i >= 3 && i <= 8); /* at work, or about to be, and two more */
+    collect(f, trial, (size_t)i);
+    assert_true(gt_evaluator_cuda.room(&f->evaluator) > 0);
+}
+
 static void ignore_alarm(int number)
 {
     (void)number;
@@ -234,6 +287,9 @@ int main(int argc, char **argv)
         TEST(baselines_that_are_not_there),
         TEST(a_lost_image_is_compiled_again),
         TEST(dropped_candidates),
+        TEST(the_next_is_announced_ahead),
+        TEST(suspects_are_alone),
+        TEST(room_is_what_keeps_compilers_busy),
         TEST(signals_are_noticed),
         TEST(the_supervisor_idles),
         TEST(devices_that_cannot_be_opened),

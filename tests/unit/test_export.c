@@ -280,7 +280,7 @@ static void test_names(void **state)
 
 static void put_comparison(struct fixture *f, const char *point, double us)
 {
-    const struct gt_comparison comparison = {us, us, us, 2, 100, 1};
+    const struct gt_comparison comparison = {us, us, us, 2, 100, 1, 19};
 
     f->key.point = point;
     OK(f, gt_store_put_comparison(f->store, &f->key, &comparison, &f->err));
@@ -317,11 +317,11 @@ static void test_bench_has_what_was_measured_last(void **state)
     put_comparison(f, "BM=64", 95);
     text = export_text(f, GT_EXPORT_BENCH, &winners);
     /* A, B and D, 256x64, 64x128 and 256x128 of 4 bytes, at 1 GB/s */
-    assert_string_equal(text,
-                        "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,"
-                        "cublas_us,ratio,err_u,l2,driver,nvrtc,date,bound_us,memory\n"
-                        "NVIDIA Test,f32,strict,nn,256,128,64,1,simt,BM=64,95.000,95.000,"
-                        "95.000,100.000,1.0526,2,cold,13.0,13.0,DATE,229.376,2.4145\n");
+    assert_string_equal(
+        text, "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,"
+              "cublas_us,ratio,err_u,l2,driver,nvrtc,date,bound_us,memory,move_us,moved\n"
+              "NVIDIA Test,f32,strict,nn,256,128,64,1,simt,BM=64,95.000,95.000,"
+              "95.000,100.000,1.0526,2,cold,13.0,13.0,DATE,229.376,2.4145,19.000,0.2000\n");
     free(text);
     grow_older(f);
     trial = fixture_trial(80, 3);

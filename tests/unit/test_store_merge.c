@@ -92,7 +92,7 @@ static void fill_tables(struct fixture *other)
                                    .trials = 9,
                                    .improvement = improvement,
                                    .improvements = 2};
-    const struct gt_comparison comparison = {31, 31, 31, 1, 77, 0};
+    const struct gt_comparison comparison = {31, 31, 31, 1, 77, 0, 0};
 
     other->key.point = "deep";
     OK(other, gt_store_put_comparison(other->store, &other->key, &comparison, &other->err));
@@ -100,9 +100,10 @@ static void fill_tables(struct fixture *other)
 }
 
 static int collect_compared(void *context, const struct gt_row *row, double copy_gbps,
-                            struct gt_err *err)
+                            double move_us, struct gt_err *err)
 {
     (void)copy_gbps;
+    (void)move_us;
     return collect(context, row, err);
 }
 
@@ -116,7 +117,7 @@ static int collect_visit(void *context, const struct gt_visit *visit, struct gt_
 
 static void test_merge_of_tables(void **state)
 {
-    const struct gt_comparison older = {50, 50, 50, 1, 80, 0};
+    const struct gt_comparison older = {50, 50, 50, 1, 80, 0, 0};
     const struct gt_row_filter everything = {0};
     struct fixture *f = *state;
     struct gt_strbuf text = GT_STRBUF_INIT;

@@ -28,6 +28,10 @@ static int do_open(struct gt_err *err)
 static int do_write(struct gt_err *err)
 {
     struct gt_kernel kernel = fixture_kernel((char *)"simt", "aaaa");
+    const struct gt_comparison comparison = {50, 49, 51, 1, 60, 4000, 20};
+    const struct gt_improvement improvement = {1, 50, 1};
+    const struct gt_visit visit = {
+        .kernels = "simt", .strategy = "auto", .improvement = &improvement, .improvements = 1};
     struct gt_trial trial = fixture_trial(50, 1);
     struct gt_store *store = at.f->store;
     int64_t id;
@@ -37,7 +41,11 @@ static int do_write(struct gt_err *err)
     code = gt_store_kernel(store, &kernel, &id, err);
     if (!code)
         code = gt_store_attempt(store, &at.f->key, err);
-    return code ? code : gt_store_trial(store, &at.f->key, &trial, err);
+    if (!code)
+        code = gt_store_trial(store, &at.f->key, &trial, err);
+    if (!code)
+        code = gt_store_put_comparison(store, &at.f->key, &comparison, err);
+    return code ? code : gt_store_put_visit(store, &at.f->key, &visit, err);
 }
 
 static int do_merge(struct gt_err *err)
@@ -57,16 +65,19 @@ static int do_copy(struct gt_err *err)
 
 static int do_exports(struct gt_err *err)
 {
-    const struct gt_row_filter filter = {.winners_only = true};
+    struct gt_kernel kernel = fixture_kernel((char *)"simt", "aaaa"), *list[] = {&kernel};
+    const struct gt_kernels kernels = {list, 1};
+    const struct gt_row_filter filter = {.winners_only = true, .kernels = &kernels};
     int code = GT_OK;
 
     for (int format = 0; !code && format < GT_EXPORT_COUNT; format++) {
         FILE *file = fopen("/dev/null", "w");
 
-        code = gt_export(
-            file,
-            &(struct gt_export_request){.format = (enum gt_export_format)format, .filter = filter},
-            at.f->store, NULL, err);
+        code = gt_export(file,
+                         &(struct gt_export_request){.format = (enum gt_export_format)format,
+                                                     .filter = filter,
+                                                     .keep = at.text},
+                         at.f->store, NULL, err);
         fclose(file);
     }
     return code;

@@ -128,10 +128,14 @@ static void test_one_by_one_is_all_at_once(void **state)
     memcpy(mean_before, mean, sizeof(mean_before));
     memcpy(sd_before, sd, sizeof(sd_before));
     gt_surrogate_fit(surrogate, world->pool, POOL, world->seen, world->y, 30, false);
-    for (size_t i = 0; i < 10; i++)
+    for (size_t i = 0; i < 10; i++) {
+        assert_true(isfinite(gt_surrogate_mean(surrogate, world->pool[i])));
         assert_true(gt_surrogate_add(surrogate, 17 * i, 9));
-    for (size_t i = 0; i < 10; i++)
+    }
+    for (size_t i = 0; i < 10; i++) {
+        assert_true(isfinite(gt_surrogate_mean(surrogate, world->pool[i])));
         gt_surrogate_correct(surrogate, 30 + i, world->y[30 + i]);
+    }
     assert_int_equal(gt_surrogate_count(surrogate), 40);
     gt_surrogate_predict(surrogate, &mean, &sd);
     for (size_t i = 0; i < POOL; i++) {

@@ -98,7 +98,7 @@ static void test_compilers_share_the_cost(void **state)
     size_t odd = 0;
 
     bench.options.strategy = "auto";
-    fake.evaluator.jobs = 16;
+    fake.evaluator.jobs = 64;
     fake.us_of = rugged;
     fake.cost_of = cost_by_parity;
     OK(&s->err, run(&bench, &fake));
@@ -184,6 +184,59 @@ static void test_shipped_winners_come_first(void **state)
     close_bench(&bench);
 }
 
+static bool hungry(const struct gt_evaluator *evaluator)
+{
+    return ((const struct fake *)evaluator)->flights < ROOM;
+}
+
+static size_t small_room(struct gt_evaluator *evaluator)
+{
+    return fake_of(evaluator)->flights ? 0 : 1;
+}
+
+/* Points P, Q of a kernel whose Q is a launch parameter, so that P alone makes the cubin; runs a
+ * sweep whose device waits for compilers or does not, and returns how many Q of the best P were
+ * tried. */
+static int tried_of_the_best(struct search *s, const struct gt_budget *budget, bool waits)
+{
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    char values[512] = "0", rest[2048];
+    int tried = 0;
+
+    gt_kernel_free(bench.kernel[0]);
+    for (int i = 1; i < SIDE; i++)
+        snprintf(values + strlen(values), sizeof(values) - strlen(values), ", %d", i);
+    snprintf(rest, sizeof(rest),
+             "\"params\": [{\"name\": \"P\", \"values\": [%s], \"default\": 0, \"kind\": "
+             "\"compile\", \"doc\": \"-\"}, {\"name\": \"Q\", \"values\": [%s], \"default\": 0, "
+             "\"kind\": \"launch\", \"doc\": \"-\"}], %s",
+             values, values, LAUNCH);
+    bench.kernel[0] = search_kernel(s, waits ? "waits" : "does_not", "+ P + Q", rest);
+    fake.ops.room = small_room;
+    fake.ops.hungry = waits ? hungry : NULL;
+    bench.options.budget = *budget;
+    bench.options.strategy = "random";
+    OK(&s->err, run(&bench, &fake));
+    launches(&fake, 1);
+    for (int q = 0; q < SIDE; q++)
+        tried += fake.seen[10 * SIDE + q];
+    close_bench(&bench);
+    return tried;
+}
+
+/* While the compilers lag, the device tries what it has the cubins of; not where that would take
+ * trials from the strategy. */
+static void test_a_hungry_device_tries_what_is_at_hand(void **state)
+{
+    const struct gt_budget clock = {.seconds = 60, .trials = 100}, trials = {.trials = 100};
+    struct search *s = *state;
+
+    assert_int_equal(tried_of_the_best(s, &clock, true), SIDE);
+    assert_true(tried_of_the_best(s, &clock, false) < SIDE);
+    assert_true(tried_of_the_best(s, &trials, true) < SIDE);
+}
+
 static void test_budgets(void **state)
 {
     static const char *wrong[] = {"", "x", "0", "-5", "5x", "1.5", "30m,", "patience=3s", "1e300"};
@@ -210,10 +263,15 @@ static void test_budgets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FOLDER(test_finds_and_stores_the_winner), WITH_FOLDER(test_a_spent_budget_stays_spent),
-        WITH_FOLDER(test_patience_and_time),           WITH_FOLDER(test_compilers_share_the_cost),
-        WITH_FOLDER(test_an_interrupt_loses_nothing),  WITH_FOLDER(test_predicted_beside_measured),
-        WITH_FOLDER(test_shipped_winners_come_first),  cmocka_unit_test(test_budgets),
+        WITH_FOLDER(test_finds_and_stores_the_winner),
+        WITH_FOLDER(test_a_spent_budget_stays_spent),
+        WITH_FOLDER(test_patience_and_time),
+        WITH_FOLDER(test_compilers_share_the_cost),
+        WITH_FOLDER(test_an_interrupt_loses_nothing),
+        WITH_FOLDER(test_predicted_beside_measured),
+        WITH_FOLDER(test_shipped_winners_come_first),
+        WITH_FOLDER(test_a_hungry_device_tries_what_is_at_hand),
+        cmocka_unit_test(test_budgets),
     };
 
     return cmocka_run_group_tests_name("sweep", tests, NULL, NULL);

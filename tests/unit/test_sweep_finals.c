@@ -124,6 +124,34 @@ static void test_the_paired_median_breaks_ties(void **state)
     close_bench(&bench);
 }
 
+/* Samples scatter by 20 %.  In the final Q = 11 has luck, which does not tell it from Q = 9; in the
+ * play-off, the third contest, it shows what it is. */
+static const struct fake *lucky_fake;
+
+static double lucky(const struct gt_candidate *candidate)
+{
+    if (is_point(candidate, 10, 11))
+        return lucky_fake->contests == 3 ? 103 : 96.9;
+    return is_point(candidate, 10, 9) ? 98 : 120;
+}
+
+static void test_luck_in_the_final_is_not_stored(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    fake.final_us_of = lucky;
+    fake.spread = 0.4;
+    lucky_fake = &fake;
+    bench.options.budget.trials = SIDE * SIDE;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.contests, 3);
+    assert_true(is_point(&(struct gt_candidate){.point = bench.result.row[0].point}, 10, 9));
+    assert_string_equal(stored_winner(&bench, true).point, "P=10,Q=9");
+    close_bench(&bench);
+}
+
 static double nearly_flat(const struct gt_candidate *candidate)
 {
     return 100 + bowl(candidate) / 100;
@@ -156,6 +184,7 @@ int main(void)
         WITH_FOLDER(test_ties),
         WITH_FOLDER(test_the_winner_is_that_of_the_steady_state),
         WITH_FOLDER(test_the_paired_median_breaks_ties),
+        WITH_FOLDER(test_luck_in_the_final_is_not_stored),
         WITH_FOLDER(test_drift_is_measured_again),
     };
 
