@@ -33,7 +33,7 @@ enum gt_status {
 };
 
 #define GT_MAX_ATTEMPTS 3   /* of a candidate whose status is not final */
-#define GT_MAX_SAMPLES  256 /* kept of one trial */
+#define GT_MAX_SAMPLES  512 /* kept of one trial */
 
 /* Where a time comes from; replayed: out of a recording, so it says nothing of a device that is
  * here (tuner/evaluator_replay.c). */

@@ -32,7 +32,7 @@ static const struct gt_option option_table[] = {
     {"runners-up", 0, GT_OPTION_INTEGER, offsetof(struct options, runners), "N",
      "others timed beside each winner (default: 3)", NULL, 1, GT_RECHECK_RUNNERS},
     {"rounds", 0, GT_OPTION_INTEGER, offsetof(struct options, rounds), "N",
-     "paired rounds of a contest (default: as many as take about 2 s, 61 to 256)", NULL, 5,
+     "paired rounds of a contest (default: as many as take about 2 s, 61 to 512)", NULL, 5,
      GT_MAX_SAMPLES},
     {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
      NULL, 0, 0},

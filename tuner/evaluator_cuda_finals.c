@@ -15,7 +15,7 @@
 
 #define MAX_FINAL    64 /* candidates, as in worker_gpu.c */
 #define MAX_TRIES    3
-#define MAX_SAMPLES  GT_MAX_SAMPLES
+#define MAX_SAMPLES  256 /* of stage 2 */
 #define BASELINE_S   120 /* cuBLASLt is loaded and asked for its answers */
 #define BASELINE_RUN 512 /* launches: up to 32 answers, 16 samples each */
 #define REFERENCE_S  30

@@ -5,7 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#define HOPEFUL 1.1 /* times the best: launch parameters do not make up for more */
+/* Times the best: launch parameters do not make up for more.  On an H200 they changed one cubin in
+ * ten by 0.5 % (simt, 4096^3), 8 to 13 % (hopper), 19 to 39 % (simt, 2048^3) and more. */
+#define HOPEFUL 1.2
 
 int gt_sweep_spare_note(struct gt_race *race, struct gt_lane *lane, size_t point,
                         struct gt_err *err)

@@ -81,6 +81,9 @@
 #ifndef STORE
 #define STORE 4 /* slices of a consumer's sums in shared memory for TMA; 0: stores by threads */
 #endif
+#ifndef STORE_ROWS
+#define STORE_ROWS 0 /* 1: slices go to D by threads, row by row, because TMA cannot write them */
+#endif
 #ifndef VEC_C
 #define VEC_C 1 /* elements that a thread's own store to D may have */
 #endif
@@ -128,6 +131,7 @@
 #include "hopper/reduce.cuh"
 #include "hopper/stream.cuh"
 #include "hopper/store.cuh"
+#include "hopper/store_rows.cuh"
 #include "hopper/swapped.cuh"
 
 #if PACK_A || PACK_B

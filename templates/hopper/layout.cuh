@@ -29,7 +29,8 @@ constexpr int CLUSTER = CLUSTER_M * CLUSTER_N; /* blocks that share operands; SP
 /* Places in the list of tensor maps of the description. */
 constexpr int MAP_A = PACK_A ? 4 : SWAP_AB ? 1 : 0, MAP_B = PACK_B ? 5 : SWAP_AB ? 0 : 1;
 constexpr int MAP_D = SPLIT ? 3 : 2;
-static_assert(STRANDS_A == 1 || (STORE == 0 && SPLIT == 0 && !A_ALONG_MN && B_ALONG_MN),
+constexpr int MAP_STRANDS = 6; /* A's strands from the second on */
+static_assert(STRANDS_A == 1 || ((STORE > 0) == STORE_ROWS && SPLIT == 0 && !A_ALONG_MN && B_ALONG_MN),
               "rows of B can begin anywhere, and rows of D lie apart");
 
 /* Whether of a tile of A only the rows that D has are loaded: the description's LOADED_M. */

@@ -1,6 +1,5 @@
 /* produce.cuh - of hopper/gemm.cu: the producer thread, which fills the ring. */
 
-constexpr int MAP_STRANDS = 6; /* place in the list of maps: A's strands from the second on */
 static_assert(STRANDS_A == 1 || (MAP_STRANDS + STRANDS_A - 1) * sizeof(gt_map) <= sizeof(gt_maps),
               "the argument has a map for every strand");
 

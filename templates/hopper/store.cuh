@@ -106,6 +106,10 @@ GT_DEVICE void store_by_tma(const gt_map *map, const ring &ring, int consumer, c
     }
 }
 
+/* The same where TMA cannot write D: store_rows.cuh. */
+GT_DEVICE void store_by_rows(const ring &ring, int consumer, const target &target,
+                             sum_type (*sum)[BN / 2]);
+
 /* A pair at its place, as far as it exists. */
 GT_DEVICE void store_pair(stored_type *to, int columns, pair_type pair)
 {
@@ -177,6 +181,8 @@ GT_DEVICE void store(const gt_args &args, const gt_maps &maps, const ring &ring,
     const target target = target_of(args, work, PINGPONG ? 0 : consumer * ROWS);
     if (SPLIT == 2)
         leave_sums(ring, consumer, sum);
+    else if (STORE_ROWS)
+        store_by_rows(ring, consumer, target, sum);
     else if (STORE > 0)
         store_by_tma(&maps.map[MAP_D], ring, consumer, target,
                      SPLIT ? work.batch * SPLITS + work.split : work.batch, sum);

@@ -85,9 +85,23 @@ GT_DEVICE void ask(sum_type (*sum)[WIDTH / 2], const fragment &turned, unsigned 
     gt_wgmma_commit();
 }
 
-/* Sums of the consumer's rows of D' over `steps` stages of the ring.  While products run, the
+/* Makes zeros of the first `count` elements, fewer than 16 bytes have, of all rows of the other
+ * operand in a stage: all consumers together, so that wgmma finds them. */
+GT_DEVICE void clear_front(unsigned char *stage, int consumer, int count)
+{
+    const int thread = consumer * 128 + (int)threadIdx.x % 128;
+    for (int row = thread; row < WIDTH; row += CONSUMERS * 128) {
+        in_type *const at = (in_type *)(stage + OTHER_AT + row * 128 + row % 8 * 16);
+        for (int i = 0; i < count; i++)
+            at[i] = 0;
+    }
+    gt_tma_fence();
+    gt_part_sync(1, CONSUMERS * 128);
+}
+
+/* Sums of the consumer's rows of D' over the stages of the ring that are its tile's.  While products run, the
  * turned operand of the next ones is read. */
-GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int steps,
+GT_DEVICE void multiply(const ring &ring, position &position, int consumer, const work &work,
                         sum_type (*sum)[WIDTH / 2])
 {
     const unsigned long long other = gt_wgmma_operand(ring.stages + OTHER_AT, 16, 1024, 128);
@@ -96,9 +110,11 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, int 
     fragment fragment[2];
     int before = 0;
 
-    for (int i = 0; i < steps; i++) {
+    for (int i = 0; i < work.steps; i++) {
         const unsigned at = position.stage * STAGE_BYTES;
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
+        if (STRANDS_A > 1 && i == 0 && work.shift > 0)
+            clear_front(ring.stages + at, consumer, work.shift);
         fragment[0].load(ring.stages + at, place);
 #pragma unroll
         for (int k = 0; k < 4 * DEPTH; k += STEP) {

@@ -21,7 +21,13 @@
  * adds the sums through its shared memory.
  *
  * Where both operands lie the wrong way one of them is copied into the workspace first, and so are
- * operands whose rows TMA cannot read (PACK_A, PACK_B). */
+ * operands whose rows TMA cannot read (PACK_A, PACK_B).  A along k may do without, by strands of its
+ * rows (STRANDS_A) as in hopper/gemm.cu. */
+#if STRANDS_A > 1
+#define GT_MAPS (3 + STRANDS_A)
+#else
+#define GT_MAPS 4
+#endif
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
@@ -78,6 +84,9 @@
 #ifndef PACK_B
 #define PACK_B 0 /* the same for B */
 #endif
+#ifndef STRANDS_A
+#define STRANDS_A 1 /* strands of rows of A */
+#endif
 
 constexpr int RUN = 2 * BLOCKS; /* neighbours along the turned operand that a thread has */
 
@@ -132,7 +141,7 @@ GT_DEVICE void consume_all(const gt_args &args, const ring &ring, int consumer)
     for (unsigned index = schedule.first; index < schedule.tiles; index += schedule.step) {
         const work work = schedule.work_of(args, index);
         sum_type sum[BLOCKS][WIDTH / 2];
-        multiply(ring, position, consumer, work.steps, sum);
+        multiply(ring, position, consumer, work, sum);
         store(args, ring, consumer, work, sum);
         if (SPLIT == 2) {
             meet();

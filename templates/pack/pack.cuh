@@ -294,42 +294,74 @@ typedef gt_pack_way<gt_pack_element, PACK_B> gt_pack_way_b;
 
 /* ---- the launch ---- */
 
-/* Copies part `block` of every matrix of the batch; `stride` in elements, as stored. */
+/* What is copied to where; rows, cols, ld and stride as stored, in elements. */
+struct gt_pack_job {
+    const void *operand;
+    long long rows, cols, ld, stride;
+    char *to;
+    gt_packed_place place;
+};
+
+GT_DEVICE gt_pack_job gt_pack_job_a(const gt_args &args)
+{
+    const gt_pack_job job = {args.a,
+                             GT_TRANS_A ? args.k : args.m,
+                             GT_TRANS_A ? args.m : args.k,
+                             args.lda,
+                             args.stride_a,
+                             static_cast<char *>(args.workspace),
+                             gt_packed_a(args)};
+    return job;
+}
+
+GT_DEVICE gt_pack_job gt_pack_job_b(const gt_args &args)
+{
+    const gt_pack_job job = {args.b,
+                             GT_TRANS_B ? args.n : args.k,
+                             GT_TRANS_B ? args.k : args.n,
+                             args.ldb,
+                             args.stride_b,
+                             static_cast<char *>(args.workspace) + gt_packed_a(args).bytes,
+                             gt_packed_b(args)};
+    return job;
+}
+
+/* Copies part `block` of every matrix of the batch. */
 template <class way>
-GT_DEVICE void gt_pack_operand(const void *operand, long long rows, long long cols, long long ld,
-                               long long stride, char *to, const gt_packed_place &place,
-                               long long batch, unsigned block)
+GT_DEVICE void gt_pack_operand(const gt_pack_job &job, long long batch, unsigned block)
 {
     constexpr int size = (int)sizeof(gt_pack_element);
-    const char *first = static_cast<const char *>(operand);
-    const long long span = ((rows - 1) * ld + cols) * size;
+    const char *first = static_cast<const char *>(job.operand);
+    const long long span = ((job.rows - 1) * job.ld + job.cols) * size;
 
-    if (block >= way::blocks(place)) /* the one block of operands without elements */
+    if (block >= way::blocks(job.place)) /* the one block of operands without elements */
         return;
     for (long long matrix = blockIdx.y; matrix < batch; matrix += gridDim.y) {
-        const char *stored = first + matrix * stride * size;
-        const gt_pack_source from = {stored, stored + span, rows, cols * size, ld * size};
-        way::move(from, to + matrix * place.stride * size, place, block);
+        const char *stored = first + matrix * job.stride * size;
+        const gt_pack_source from = {stored, stored + span, job.rows, job.cols * size,
+                                     job.ld * size};
+        way::move(from, job.to + matrix * job.place.stride * size, job.place, block);
     }
 }
 
-/* What the entry does; every thread of its blocks takes part. */
+/* What the entry does; every thread of its blocks takes part.  Two operands that are copied in the
+ * same way are by the same code, because a launch that is over after 4 us waits for its code as
+ * much as for data. */
 GT_DEVICE void gt_pack(const gt_args &args)
 {
-    const gt_packed_place a = gt_packed_a(args), b = gt_packed_b(args);
-    const unsigned blocks_a = PACK_A ? gt_pack_way_a::blocks(a) : 0;
-    char *const to = static_cast<char *>(args.workspace);
+    const unsigned blocks_a = PACK_A ? gt_pack_way_a::blocks(gt_packed_a(args)) : 0;
+    const bool is_a = blockIdx.x < blocks_a;
+    const unsigned block = is_a ? blockIdx.x : blockIdx.x - blocks_a;
 
     if (args.alpha == 0.0f)
         return;
-    if (PACK_A && blockIdx.x < blocks_a)
-        gt_pack_operand<gt_pack_way_a>(args.a, GT_TRANS_A ? args.k : args.m,
-                                       GT_TRANS_A ? args.m : args.k, args.lda, args.stride_a, to, a,
-                                       args.batch, blockIdx.x);
+    if (PACK_A == PACK_B)
+        gt_pack_operand<gt_pack_way_a>(is_a ? gt_pack_job_a(args) : gt_pack_job_b(args), args.batch,
+                                       block);
+    else if (PACK_A && is_a)
+        gt_pack_operand<gt_pack_way_a>(gt_pack_job_a(args), args.batch, block);
     else if (PACK_B)
-        gt_pack_operand<gt_pack_way_b>(args.b, GT_TRANS_B ? args.n : args.k,
-                                       GT_TRANS_B ? args.k : args.n, args.ldb, args.stride_b,
-                                       to + a.bytes, b, args.batch, blockIdx.x - blocks_a);
+        gt_pack_operand<gt_pack_way_b>(gt_pack_job_b(args), args.batch, block);
 }
 
 #endif

@@ -43,18 +43,29 @@ GT_DEVICE Sum cluster_sum(const Sum *own, unsigned rank)
     return either.sum;
 }
 
+constexpr int ASKED = 4; /* sums that a thread asks another block for at a time */
+
 /* Adds what the blocks of the cluster have in slice 0, each block a share of it, into D. */
 GT_DEVICE void finish_cluster(const gt_args &args, const gt_typed_output &output, const Sum *slices)
 {
     const long long row = block_row(args), column = block_column(args);
+    const int step = SPLIT_K * THREADS;
 
     gt_cluster_sync();
-    for (int e = (int)(blockIdx.y * THREADS + threadIdx.x); e < ROWS * BLOCK_N;
-         e += SPLIT_K * THREADS) {
-        Sum total = 0;
+    for (int first = (int)(blockIdx.y * THREADS + threadIdx.x); first < ROWS * BLOCK_N;
+         first += ASKED * step) {
+        Sum total[ASKED] = {};
         for (unsigned rank = 0; rank < (unsigned)SPLIT_K; rank++)
-            total += cluster_sum(slices + e, rank);
-        gt_typed_output_store<1>(output, row + e / BLOCK_N, column + e % BLOCK_N, &total);
+#pragma unroll
+            for (int i = 0; i < ASKED; i++)
+                total[i] += cluster_sum(slices + min(first + i * step, ROWS * BLOCK_N - 1), rank);
+#pragma unroll
+        for (int i = 0; i < ASKED; i++) {
+            const int e = first + i * step;
+            if (e < ROWS * BLOCK_N)
+                gt_typed_output_store<1>(output, row + e / BLOCK_N, column + e % BLOCK_N,
+                                         &total[i]);
+        }
     }
     gt_cluster_sync(); /* nobody reads this block's shared memory any more */
 }

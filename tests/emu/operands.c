@@ -46,7 +46,11 @@ const struct gt_emu_case gt_emu_cases[] = {
     {75, 37, 139, 1, 0, 0, 0, 1, 1, 1, 16, false, false},
     {132, 40, 200, 4, 2, 4, 0, 2, 0.5, 0, 16, false, false},
     {68, 50, 133, 4, 1, 1, 1, 1, 1, 0, 16, false, false},
+    {12, 300, 72, 4, 0, 2, 0, 1, 1, 1, 16, false, false},
+    {37, 75, 139, 1, 0, 0, 0, 1, 1, 1, 16, true, false},
+    {40, 100, 136, 4, 1, 1, 1, 2, 0.5, 0, 16, false, false},
     /* infinities and NaN, few rows */
+    {23, 75, 80, 1, 0, 2, 0, 1, 1, 0, 16, false, true},
     {8, 136, 300, 4, 0, 4, 0, 1, 1, 0, 16, false, true},
 };
 const size_t gt_emu_case_count = sizeof gt_emu_cases / sizeof *gt_emu_cases;

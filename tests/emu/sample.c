@@ -36,6 +36,9 @@ static const struct origin origins[] = {
     {19, {1, 7, 9}, 3, 1},
     {21, {1, 4, 4}, 1, 1},
     {22, {1, 8, 4}, 0, 1},
+    {29, {1, 2, 8}, 0, 1},
+    {30, {1, 8, 8}, 0, 1},
+    {31, {1, 4, 4}, 2, 1},
     {8, {8, 1, 64}, 0, GT_EMU_SEVERAL_SMS},
     {21, {1, 4, 1}, 1, GT_EMU_SEVERAL_SMS},
     /* rows of each count that a kernel for few rows is made for */

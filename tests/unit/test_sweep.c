@@ -195,7 +195,7 @@ static size_t small_room(struct gt_evaluator *evaluator)
 }
 
 /* Points P, Q of a kernel whose Q is a launch parameter, so that P alone makes the cubin; runs a
- * sweep whose device waits for compilers or does not, and returns how many Q of the best P were
+ * sweep whose device waits for compilers or does not, and returns how many Q of the winner's P were
  * tried. */
 static int tried_of_the_best(struct search *s, const struct gt_budget *budget, bool waits)
 {
@@ -220,7 +220,7 @@ static int tried_of_the_best(struct search *s, const struct gt_budget *budget, b
     OK(&s->err, run(&bench, &fake));
     launches(&fake, 1);
     for (int q = 0; q < SIDE; q++)
-        tried += fake.seen[10 * SIDE + q];
+        tried += fake.seen[bench.result.row[0].point.value[0] * SIDE + q];
     close_bench(&bench);
     return tried;
 }

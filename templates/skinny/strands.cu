@@ -1,0 +1,280 @@
+/* strands.cu - products of up to 64 rows on Hopper's tensor cores (f16, bf16, tf32) where B lies
+ * along n, its rows beginning anywhere modulo 16 bytes: bound by the one reading of B, by TMA.
+ *
+ *   k      memory, 16 bytes a cell                Of every STRANDS rows of B each belongs to another
+ *   0  |aaaa|aaaa|aaaa|aaaa|                      strand, whose rows begin alike modulo 16 bytes
+ *   1  |.bbb|bbbb|bbbb|bbbb|b...                  and have a map of their own, which begins with
+ *   2  |..cc|cccc|cccc|cccc|cc..                  the 16 bytes that the first one begins in.  So
+ *   3  |...d|dddd|dddd|dddd|ddd.                  what TMA brings of a strand lies `shift`
+ *   4  |aaaa| ...                                 elements too far right.
+ *
+ * A stage holds WIDTH columns of TILE_K rows, strand by strand; an mma multiplies rows of one
+ * strand, and the warp turns its columns back by `shift` on their way to it (strands_lines.cuh). The
+ * last columns of a stage lack their neighbours for that: blocks overlap by 16 bytes.  A goes
+ * through registers to shared memory, strand by strand too (strands_rows.cuh).
+ *
+ *                  warps along n: 16 TILES columns each
+ *              +----------+----------+
+ *      warps   | warp 0   | warp 1   |    The transposed product: columns of D are the 16 of an mma,
+ *      along k +----------+----------+    rows of D its 8.  Sums of warps along k meet as
+ *              | warp 2   | warp 3   |    skinny_finish.cuh says.
+ *              +----------+----------+
+ *
+ * STAGES - 1 stages of B are on their way while one is multiplied. */
+#ifndef ROWS
+#define ROWS 64 /* rows of D per block: a multiple of 8 */
+#endif
+#ifndef STRANDS
+#define STRANDS 1 /* rows of B after which they begin alike modulo 16 bytes */
+#endif
+#ifndef TILES
+#define TILES 4 /* tiles of 16 columns per warp */
+#endif
+#ifndef GROUPS
+#define GROUPS 4 /* of a strand in a stage: as many rows of B as an mma has k */
+#endif
+#ifndef WARPS_K
+#define WARPS_K 2 /* warps that share k */
+#endif
+#ifndef WARPS_N
+#define WARPS_N 4 /* warps side by side along the columns of D */
+#endif
+#ifndef STAGES
+#define STAGES 3 /* of B in shared memory */
+#endif
+#ifndef MIN_BLOCKS
+#define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
+#endif
+#ifndef SPLIT_MODE
+#define SPLIT_MODE 0 /* split of k over blocks: 0 none, 1 through the workspace, 2 in a cluster */
+#endif
+#ifndef SPLIT_K
+#define SPLIT_K 1 /* blocks that share k */
+#endif
+#ifndef GT_TYPE
+#define GT_TYPE 2 /* f16: there is no tensor core for the usual default */
+#endif
+#define GT_MAPS STRANDS
+
+#include "common/tensor.cuh"
+#include "common/maps.cuh"
+#include "common/hopper.cuh"
+#include "common/mma.cuh"
+
+constexpr int SIZE = (int)sizeof(GT_IN);
+constexpr int DEEP = 32 / SIZE;  /* k of an mma */
+constexpr int RUN = 16 / SIZE;   /* elements of 16 bytes */
+constexpr int BOX = 128 / SIZE;  /* columns of a box */
+constexpr int LINES = DEEP * GROUPS; /* rows of a box: of a strand in a stage */
+constexpr int TILE_K = STRANDS * LINES;
+constexpr int UNITS = STRANDS * GROUPS; /* of k of a stage: rows of a strand for an mma */
+constexpr int WARP_N = 16 * TILES, WIDTH = WARPS_N * WARP_N;
+constexpr int BLOCK_N = STRANDS == 1 ? WIDTH : WIDTH - RUN; /* columns of D of a block */
+constexpr int THREADS = 32 * WARPS_K * WARPS_N;
+constexpr int EIGHTS = ROWS / 8;
+
+constexpr int BOX_BYTES = LINES * 128, BOXES = WIDTH / BOX; /* of a strand */
+constexpr int STAGE_BYTES = BOXES * STRANDS * BOX_BYTES;
+constexpr int ROWS_BYTES = ROWS * TILE_K * SIZE; /* of A's part of a stage */
+static_assert(WIDTH % BOX == 0 && UNITS % WARPS_K == 0, "whole boxes, the same work for all warps");
+
+#include "skinny/skinny_finish.cuh"
+#include "skinny/strands_rows.cuh"
+#include "skinny/strands_lines.cuh"
+
+typedef Sum Accumulator[EIGHTS][TILES][4];
+
+/* Shared memory: stages of B, two of A, in their place sums of the warps at the end; barriers. */
+struct Ring {
+    unsigned char *stages, *rows;
+    gt_mbarrier *full;
+
+    GT_DEVICE Ring(unsigned char *shared)
+    {
+        constexpr int sums = 4 * WARPS_K * ROWS * BLOCK_N;
+        constexpr int tiles = STAGES * STAGE_BYTES + 2 * ROWS_BYTES;
+        stages = shared;
+        rows = stages + STAGES * STAGE_BYTES;
+        full = (gt_mbarrier *)(shared + (sums > tiles ? (sums + 7) / 8 * 8 : tiles));
+    }
+};
+
+/* Elements by which what is loaded of a strand lies too far right. */
+GT_DEVICE int shift_of(const gt_args &args, int strand)
+{
+    return (int)((unsigned)strand * (unsigned)args.ldb * SIZE & 15) / SIZE;
+}
+
+/* Starts the warp's share of the loads of a tile of B. */
+GT_DEVICE void load_tile(const gt_args &args, const gt_maps &maps, const Ring &ring, int slot,
+                         long long tile, long long batch)
+{
+    constexpr int warps = THREADS / 32, share = (BOXES * STRANDS + warps - 1) / warps;
+    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+    const int box = lane * warps + warp;
+    if (threadIdx.x == 0)
+        gt_mbarrier_expect(ring.full + slot, STAGE_BYTES);
+    if (lane < share && box < BOXES * STRANDS)
+        gt_tma_load(ring.stages + slot * STAGE_BYTES + box * BOX_BYTES, &maps.map[box % STRANDS],
+                    ring.full + slot, (int)block_column(args) + box / STRANDS * BOX,
+                    (int)tile * LINES, (int)batch);
+}
+
+/* The products of a mma: b has columns of B, a rows of A. */
+GT_DEVICE void multiply(Sum (&sum)[4], const unsigned (&b)[4], const unsigned (&a)[2])
+{
+#if GT_TYPE == GT_F16
+    mma_m16n8k16_f16_f32(sum, b, a);
+#elif GT_TYPE == GT_BF16
+    mma_m16n8k16_bf16_f32(sum, b, a);
+#elif GT_TYPE == GT_TF32
+    mma_m16n8k8_tf32_f32(sum, b, a);
+#endif
+}
+
+/* Adds the products of the warp's units of a stage. */
+GT_DEVICE void accumulate(const gt_args &args, const unsigned char *stage,
+                          const unsigned char *rows, Accumulator &sum)
+{
+    constexpr int step = WARPS_K > STRANDS ? WARPS_K / STRANDS : 1; /* warps that share a strand */
+    const int warp = (int)threadIdx.x / 32, number = warp / WARPS_N;
+#pragma unroll 1
+    for (int strand = number % STRANDS; strand < STRANDS; strand += WARPS_K) {
+        Lines lines(warp % WARPS_N, strand, shift_of(args, strand));
+#pragma unroll 1
+        for (int group = number / STRANDS; group < GROUPS; group += step) {
+            unsigned a[EIGHTS][2];
+            read_rows(rows, group * STRANDS + strand, a);
+            lines.load(stage + group * DEEP * 128);
+#pragma unroll
+            for (int t = 0; t < TILES; t++) {
+                unsigned b[4];
+                lines.get(t, b);
+#pragma unroll
+                for (int x = 0; x < EIGHTS; x++)
+                    multiply(sum[x][t], b, a[x]);
+            }
+        }
+    }
+}
+
+/* Where the loads of a block are: `loaded` tiles have been asked for since it began. */
+struct Progress {
+    unsigned loaded, read;
+};
+
+/* Adds the products of tiles first .. last-1. */
+GT_DEVICE void sum_tiles(const gt_args &args, const gt_maps &maps, const Ring &ring,
+                         Progress &progress, long long batch, long long first, long long last,
+                         Accumulator &sum)
+{
+    Rows now, next; /* A's part of a tile, loaded two tiles ahead */
+    for (long long tile = first; tile < last && tile < first + STAGES - 1; tile++)
+        load_tile(args, maps, ring, (int)(progress.loaded++ % STAGES), tile, batch);
+    now.load(args, batch, first);
+    next.load(args, batch, first + 1);
+#pragma unroll 1
+    for (long long tile = first; tile < last; tile++, progress.read++) {
+        unsigned char *const rows = ring.rows + progress.read % 2 * ROWS_BYTES;
+        now.store(rows);
+        now = next;
+        next.load(args, batch, tile + 2);
+        gt_sync(); /* A is there; all have read the tiles before this one */
+        if (tile + STAGES - 1 < last)
+            load_tile(args, maps, ring, (int)(progress.loaded++ % STAGES), tile + STAGES - 1, batch);
+        gt_mbarrier_wait(ring.full + progress.read % STAGES, progress.read / STAGES & 1);
+        accumulate(args, ring.stages + progress.read % STAGES * STAGE_BYTES, rows, sum);
+    }
+    gt_sync(); /* the sums take the place of the tiles */
+}
+
+/* Puts the sums of lanes where `finish` takes them. */
+GT_DEVICE void gather(const Accumulator &sum, Sum *slices)
+{
+    const int warp = (int)threadIdx.x / 32, group = (int)threadIdx.x % 32 / 4;
+    Sum *slice = slices + warp / WARPS_N * ROWS * BLOCK_N;
+
+#pragma unroll
+    for (int x = 0; x < EIGHTS; x++)
+#pragma unroll
+        for (int t = 0; t < TILES; t++)
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                const int row = x * 8 + (int)threadIdx.x % 4 * 2 + e % 2;
+                const int column = warp % WARPS_N * WARP_N + t * 16 + e / 2 * 8 + group;
+                if (column < BLOCK_N)
+                    slice[row * BLOCK_N + column] = sum[x][t][e];
+            }
+    gt_sync();
+}
+
+/* Adds the slices of all blocks of the cluster into D, in the order of finish: those of a block,
+ * then the blocks'; each block some rows, each thread four neighbours at a time. */
+GT_DEVICE void finish_together(const gt_args &args, long long batch, const Sum *slices)
+{
+    constexpr int across = BLOCK_N / 4;
+    const gt_typed_output output = gt_typed_output_of(args, batch);
+    const int exist = (int)min(args.m - block_row(args), (long long)ROWS);
+
+    gt_cluster_sync();
+#pragma unroll 1
+    for (int e = (int)(blockIdx.y * THREADS + threadIdx.x); e < exist * across;
+         e += SPLIT_K * THREADS) {
+        const int row = e / across, column = e % across * 4;
+        Sum total[4] = {};
+#pragma unroll 4
+        for (unsigned rank = 0; rank < (unsigned)SPLIT_K; rank++) {
+            Sum part[WARPS_K][4];
+#pragma unroll
+            for (int w = 0; w < WARPS_K; w++)
+                gt_cluster_load<4>(part[w], slices + (w * ROWS + row) * BLOCK_N + column, rank);
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                Sum block = 0;
+#pragma unroll
+                for (int w = 0; w < WARPS_K; w++)
+                    block += part[w][i];
+                total[i] += block;
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            gt_typed_output_store<1>(output, block_row(args) + row,
+                                     block_column(args) + column + i, &total[i]);
+    }
+    gt_cluster_sync(); /* nobody reads this block's shared memory any more */
+}
+
+GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
+{
+    GT_DYNAMIC_SHARED(unsigned char, shared);
+    const Ring ring(shared);
+    const long long tiles = gt_cdiv(gt_depth(args), TILE_K);
+    const long long first = tiles * blockIdx.y / SPLIT_K, last = tiles * (blockIdx.y + 1) / SPLIT_K;
+    Progress progress = {};
+
+    if (threadIdx.x >= 32 && threadIdx.x < 32 + STRANDS)
+        gt_tma_prefetch(&maps.map[threadIdx.x - 32]);
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; s++)
+            gt_mbarrier_init(ring.full + s, 1);
+        gt_mbarrier_publish();
+    }
+    gt_sync();
+    for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
+        Accumulator sum = {};
+        sum_tiles(args, maps, ring, progress, batch, first, last, sum);
+        gather(sum, (Sum *)shared);
+        if (SPLIT_MODE == 2)
+            finish_together(args, batch, (Sum *)shared);
+        else
+            finish(args, batch, (Sum *)shared);
+        gt_tma_fence(); /* the next tiles take the place of the sums */
+        gt_sync();
+    }
+}
+
+GT_KERNEL_BOUNDS(reduce, 128, 1)
+{
+    reduce_splits(args);
+}

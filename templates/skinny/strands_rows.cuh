@@ -1,0 +1,126 @@
+/* strands_rows.cuh - of strands.cu: A from memory, any layout and alignment, by registers to shared
+ * memory in the order of k of the strands, and from there to the registers of tensor cores.
+ *
+ * In shared memory each unit of a stage has ROWS rows of 32 bytes: of k = STRANDS * line + strand
+ * the unit's DEEP lines.  16-bit types lie there in the order of lines, pairs of them a word.  tf32,
+ * whose words of an mma are lines 2 * member and 2 * member + 1 of a lane (strands_lines.cuh), has
+ * the even lines first.  The halves of every other four rows are exchanged, so that eight rows are
+ * read from different banks. */
+#ifndef GT_SKINNY_STRANDS_ROWS_CUH
+#define GT_SKINNY_STRANDS_ROWS_CUH
+
+/* The 16 bytes of row `row` that begin at half `half` of the rows of a unit. */
+GT_DEVICE int place_of_half(int row, int half)
+{
+    return row * 32 + ((half ^ row / 4) & 1) * 16;
+}
+
+/* RUN values along k, element by element; zeros beyond the `valid` that exist, which may be more. By
+ * words, each of which moves the others on: short code, because it is seldom run. */
+GT_DEVICE uint4 edge_of_rows(const GT_IN *from, long long step, long long valid)
+{
+    gt_run<unsigned, 4> line = {};
+#pragma unroll 1
+    for (int w = 0; w < 4; w++) {
+        gt_run<GT_IN, 4 / SIZE> word;
+        word.word = 0;
+#pragma unroll
+        for (int i = 0; i < 4 / SIZE; i++, from += step)
+            if (w * (4 / SIZE) + i < valid)
+                word.at[i] = *from;
+#pragma unroll
+        for (int i = 0; i < 3; i++)
+            line.at[i] = line.at[i + 1];
+        line.at[3] = word.word;
+    }
+    return line.word;
+}
+
+/* What a thread has of A's part of a stage: pieces of 32 bytes along k. */
+struct Rows {
+    static constexpr int ACROSS = TILE_K / DEEP; /* pieces of a row */
+    static constexpr int PIECES = (ROWS * ACROSS + THREADS - 1) / THREADS;
+    static_assert(THREADS % ACROSS == 0, "a thread's pieces lie below each other");
+    uint4 piece[PIECES][2];
+
+    static GT_DEVICE int number(int i)
+    {
+        return i * THREADS + (int)threadIdx.x;
+    }
+
+    /* Rows beyond the matrix are taken from one that exists, and never stored. */
+    GT_DEVICE void load(const gt_args &args, long long batch, long long tile)
+    {
+        const GT_IN *const a = gt_typed_a(args, batch);
+        const long long k = tile * TILE_K + number(0) % ACROSS * DEEP;
+        const bool whole = !GT_TRANS_A && reinterpret_cast<unsigned long long>(a) % 16 == 0 &&
+                           args.lda % RUN == 0 && (tile + 1) * TILE_K <= gt_depth(args);
+#pragma unroll
+        for (int i = 0; i < PIECES; i++) {
+            const int row = (int)min(block_row(args) + number(i) / ACROSS, args.m - 1);
+            const GT_IN *const from = a + gt_offset_a(args, row, k);
+            if (whole) {
+                piece[i][0] = gt_load_run_global<GT_IN, RUN>(from).word;
+                piece[i][1] = gt_load_run_global<GT_IN, RUN>(from + RUN).word;
+            } else {
+                const long long left = gt_depth(args) - k, step = GT_TRANS_A ? args.lda : 1;
+                piece[i][0] = edge_of_rows(from, step, left);
+                piece[i][1] = edge_of_rows(from + RUN * step, step, left - RUN);
+            }
+        }
+    }
+
+    /* Word `w` of piece i as shared memory has it, of 8: of strand w % STRANDS. */
+    GT_DEVICE unsigned word(int i, int w) const
+    {
+        const unsigned in[8] = {piece[i][0].x, piece[i][0].y, piece[i][0].z, piece[i][0].w,
+                                piece[i][1].x, piece[i][1].y, piece[i][1].z, piece[i][1].w};
+        if constexpr (SIZE == 4)
+            return gt_round_tf32(in[w]);
+        if constexpr (STRANDS == 1)
+            return in[w];
+        const int first = w / STRANDS * 2 * STRANDS + w % STRANDS; /* of its two elements */
+        return __byte_perm(in[first / 2], in[(first + STRANDS) / 2 % 8],
+                           first % 2 ? 0x7632 : 0x5410);
+    }
+
+    GT_DEVICE void store(unsigned char *rows) const
+    {
+#pragma unroll
+        for (int i = 0; i < PIECES; i++) {
+            const int row = number(i) / ACROSS;
+            if (row >= ROWS)
+                continue;
+#pragma unroll
+            for (int w = 0; w < 8; w++) {
+                const int line = number(i) % ACROSS * (DEEP / STRANDS) +
+                                 w / STRANDS * (4 / SIZE); /* of the word's first element */
+                const int unit = line / DEEP * STRANDS + w % STRANDS, within = line % DEEP;
+                const int at = SIZE == 4 ? within % 2 * 4 + within / 2 : within / 2;
+                *(unsigned *)(rows + unit * ROWS * 32 + place_of_half(row, at / 4) + at % 4 * 4) =
+                    word(i, w);
+            }
+        }
+    }
+};
+
+/* A lane's part of a unit: of each eight rows two words, as mma takes them. */
+GT_DEVICE void read_rows(const unsigned char *rows, int unit, unsigned (&a)[EIGHTS][2])
+{
+    const int lane = (int)threadIdx.x % 32;
+    const unsigned char *const from = rows + unit * ROWS * 32;
+#pragma unroll
+    for (int x = 0; x + 1 < EIGHTS; x += 2) {
+        unsigned word[4];
+        ldmatrix_x4(word, from + place_of_half(x * 8 + lane / 16 * 8 + lane % 8, lane / 8 % 2));
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            a[x][h] = word[h];
+            a[x + 1][h] = word[2 + h];
+        }
+    }
+    if (EIGHTS % 2)
+        ldmatrix_x2(a[EIGHTS - 1], from + place_of_half(ROWS - 8 + lane % 8, lane / 8 % 2));
+}
+
+#endif
