@@ -26,7 +26,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define DESIGN_LEAST 6     /* points of the first design */
+#define DESIGN_LEAST 6     /* points of the first design ... */
+#define DESIGN_MOST  10    /* ... however many parameters vary: more tell no more than models ask */
 #define LEAST_TOLD   3     /* times before the models are asked */
 #define SLOW         1.39f /* e^this times as slow as the best is as bad as a failure */
 #define TREES_DOUBT  1e-3f /* deviation that trees have where they agree: no time is exact */
@@ -45,7 +46,7 @@ enum { START, SEEDED, GAIN, CALM, LOCAL, BOLD, ROOM, WALK };
 
 static const struct gt_strategy_option options[] = {
     {"start", 0, 0, 1000,
-     "points of the first design, if no seeds (0: as many as parameters vary)"},
+     "points of the first design, if no seeds (0: as many as parameters vary, 6 to 10)"},
     {"seeded", 16, 0, 1e6, "seeds given out first; the others compete with all points"},
     {"gain", 0.0002, 0, 1, "done when no improvement above this share is expected (0: never) ..."},
     {"calm", 1000, 1, 1e9, "... of as many points in a row"},
@@ -97,7 +98,9 @@ static size_t design_size(const struct gt_strategy *strategy)
         vary += kernel->param[p].count > 1;
     if (strategy->option[START] > 0)
         return (size_t)strategy->option[START];
-    return vary > DESIGN_LEAST ? vary : DESIGN_LEAST;
+    if (vary < DESIGN_LEAST)
+        return DESIGN_LEAST;
+    return vary < DESIGN_MOST ? vary : DESIGN_MOST;
 }
 
 static int init(struct gt_strategy *strategy, struct gt_err *err)

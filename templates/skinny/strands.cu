@@ -172,13 +172,15 @@ GT_DEVICE void sum_tiles(const gt_args &args, const gt_maps &maps, const Ring &r
     for (long long tile = first; tile < last && tile < first + STAGES - 1; tile++)
         load_tile(args, maps, ring, (int)(progress.loaded++ % STAGES), tile, batch);
     now.load(args, batch, first);
-    next.load(args, batch, first + 1);
+    if (first + 1 < last)
+        next.load(args, batch, first + 1);
 #pragma unroll 1
     for (long long tile = first; tile < last; tile++, progress.read++) {
         unsigned char *const rows = ring.rows + progress.read % 2 * ROWS_BYTES;
         now.store(rows);
         now = next;
-        next.load(args, batch, tile + 2);
+        if (tile + 2 < last)
+            next.load(args, batch, tile + 2);
         gt_sync(); /* A is there; all have read the tiles before this one */
         if (tile + STAGES - 1 < last)
             load_tile(args, maps, ring, (int)(progress.loaded++ % STAGES), tile + STAGES - 1, batch);

@@ -1,5 +1,5 @@
-/* thin_tma.cu - products of up to 64 rows on tensor cores of sm_90, types of one and two bytes: bound
- * by the one reading of B, which TMA brings to shared memory as it is stored.
+/* thin_tma.cu - products of up to 64 rows on tensor cores of sm_90, every type they have: bound by the
+ * one reading of B, which TMA brings to shared memory as it is stored.
  *
  *                     BLOCK_N columns
  *                 +----------+----------+
@@ -76,6 +76,8 @@ GT_DEVICE void multiply(Sum (&sum)[4], const Taken &b, const Taken &a)
     mma_m16n8k16_f16_f32(sum, b.word[0], a_pair);
 #elif GT_TYPE == GT_BF16
     mma_m16n8k16_bf16_f32(sum, b.word[0], a_pair);
+#elif GT_TYPE == GT_TF32
+    mma_m16n8k8_tf32_f32(sum, b.word[0], a_pair);
 #else
     mma_m16n8k32_s8_s32(sum, b.word[0], a_pair);
 #endif
@@ -104,57 +106,60 @@ GT_DEVICE void multiply(const char *piece, const Places &places, Accumulator &su
     }
 }
 
-/* Adds the products of the ring's slots among first .. last-1. */
-GT_DEVICE void sum_slots(const gt_args &args, const gt_maps &maps, char *shared, int first, int last,
+/* Adds the products of the ring's slots among those before `last` that come to it. */
+GT_DEVICE void sum_slots(const gt_maps &maps, const Ring &ring, int first, int last,
                          Accumulator &sum)
 {
-    const Ring ring = make_ring(shared);
     const Places places = make_places();
-    const bool asks = threadIdx.x % (32 * WARPS_N) == 0;
     int slot = 0;
     unsigned parity = 0;
 
-    if (asks)
-        begin(args, maps, ring, first + ring.number, last);
-    ring_sync(ring);
 #pragma unroll 1
-    for (int index = first + ring.number; index < last; index += WARPS_K) {
+    for (int index = first; index < last; index += WARPS_K) {
         gt_mbarrier_wait(ring.full + slot, parity);
 #pragma unroll
         for (int piece = 0; piece < DEPTH; piece++)
             multiply(ring.slots + slot * SLOT + piece * PIECE_BYTES, places, sum);
         ring_sync(ring); /* all have read the slot */
-        if (asks && index + RING * WARPS_K < last)
-            load(args, maps, ring, slot, index + RING * WARPS_K);
+        if (ring.asks && index + RING * WARPS_K < last)
+            load(maps, ring, slot, index + RING * WARPS_K);
         slot = slot + 1 < RING ? slot + 1 : 0;
         parity ^= slot == 0;
     }
 }
 
+/* The first loads stand in front of everything else, because a block's code comes to it slowly:
+ * in the time of half of the loads. */
 GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
     GT_DYNAMIC_SHARED(char, shared);
-    const long long slots = gt_cdiv(gt_depth(args), SLOT_K), blocks = gridDim.y;
-    const int first = (int)(slots * blockIdx.y / blocks);
-    const int last = (int)(slots * (blockIdx.y + 1) / blocks);
-    Sum *sources = sources_of(shared);
+    const Ring ring = make_ring(shared);
+    const Sources sources = make_sources(shared);
+    /* The block's share of the slots that k is divided into. */
+    const unsigned blocks = SPLIT ? gridDim.y : CLUSTER_K, block = blockIdx.y;
+    const unsigned slots = (unsigned)gt_cdiv(gt_depth(args), SLOT_K), rest = slots % blocks;
+    const int first = (int)(slots / blocks * block + min(block, rest)) + ring.number;
+    const int last = (int)(slots / blocks * (block + 1) + min(block + 1, rest));
     Accumulator sum = {};
 
-    if (CLUSTER_K > 1)
+    if (ring.asks)
+        begin(maps, ring, first, last);
+    if (CLUSTER_K > 1) {
+        if (threadIdx.x == THREADS - 1)
+            expect(sources);
         gt_cluster_arrive();
+    }
     if (SPLIT)
         gt_launch_next();
-    sum_slots(args, maps, shared, first, last, sum);
+    touch(args);
+    ring_sync(ring);
+    sum_slots(maps, ring, first, last, sum);
     if (CLUSTER_K > 1)
         gt_cluster_wait(); /* all have begun */
     else
         gt_sync(); /* sources take the place of the rings */
-    leave(sum, sources);
-    if (CLUSTER_K > 1)
-        gt_cluster_sync();
-    else
-        gt_sync();
-    finish(args, sources);
+    hand_over(sum, sources);
+    finish(args, sources.sums);
 }
 
 #if SPLIT

@@ -1,56 +1,77 @@
 /* thin_tma_finish.cuh - part of thin_tma.cu, whose parameters it uses: from the sums of lanes to D.
  *
  * A source is the sums of one ring. Each of the CLUSTER_K blocks that share k finishes BLOCK_N /
- * CLUSTER_K columns: every warp writes its sums at once to the shared memory of the block that has
- * the column, whose rings may still be at work, so that the blocks meet only once; then the sources
- * are added in their order, so that the bits are the same every time. With SPLIT the result is a
- * part of the sum, which goes to the workspace and is added to the others by a second launch. */
+ * CLUSTER_K columns: every warp sends its sums at once to the shared memory of the block that has
+ * the column, whose rings may still be at work and whose barrier `come` counts what arrives. Then
+ * the sources are added in their order, so that the bits are the same every time. With SPLIT the
+ * result is a part of the sum, which goes to the workspace and is added to the others by a second
+ * launch. */
 #ifndef GT_SKINNY_THIN_TMA_FINISH_CUH
 #define GT_SKINNY_THIN_TMA_FINISH_CUH
 
-#include "common/cluster_store.cuh"
+#include "common/cluster_send.cuh"
 
 constexpr int SHARE_N = BLOCK_N / CLUSTER_K; /* columns that a block finishes */
 constexpr int SOURCES = CLUSTER_K * WARPS_K;
 constexpr int PITCH = ROWS + 2; /* of columns, so that neighbours lie in other banks */
 
-static_assert(SHARE_N % 16 == 0, "tiles as a whole");
+static_assert(SHARE_N % (16 * MIXED) == 0, "tiles as a whole");
 
-/* Where the block's sources lie: beside the rings if others write there, else in their place. */
-GT_DEVICE Sum *sources_of(char *shared)
+/* Where the block's sources lie: beside the rings if others write there, else in their place; and
+ * the barrier of those that are sent. */
+struct Sources {
+    Sum *sums;
+    gt_mbarrier *come;
+};
+
+GT_DEVICE Sources make_sources(char *shared)
 {
-    constexpr int beside = WARPS_K * RING * (SLOT + (int)sizeof(gt_mbarrier));
-    return reinterpret_cast<Sum *>(shared + (CLUSTER_K > 1 ? beside : 0));
+    constexpr int beside = WARPS_K * RING * (SLOT + (int)sizeof(gt_mbarrier)) + 16;
+    Sources sources;
+    sources.sums = reinterpret_cast<Sum *>(shared + (CLUSTER_K > 1 ? beside : 0));
+    sources.come = reinterpret_cast<gt_mbarrier *>(shared + beside - 16);
+    return sources;
 }
 
-GT_DEVICE unsigned bits_of(float sum)
+/* By one thread, before the cluster has met: what is to come to the block. */
+GT_DEVICE void expect(const Sources &sources)
 {
-    return __float_as_uint(sum);
+    gt_mbarrier_init(sources.come, 1);
+    gt_mbarrier_publish();
+    gt_mbarrier_expect(sources.come, SOURCES * SHARE_N * ROWS * (int)sizeof(Sum));
 }
 
-GT_DEVICE unsigned bits_of(int sum)
-{
-    return (unsigned)sum;
-}
-
-/* Writes a lane's sums to where they are finished. */
-GT_DEVICE void leave(const Accumulator &sum, Sum *sources)
+/* Hands a lane's sums to where they are finished, and waits until the block has all of its own. */
+GT_DEVICE void hand_over(const Accumulator &sum, const Sources &sources)
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const int source = (CLUSTER_K > 1 ? (int)gt_cluster_rank() : 0) * WARPS_K + warp / WARPS_N;
 
 #pragma unroll
     for (int t = 0; t < TILES; t++) {
-        const int column = warp % WARPS_N * WARP_N + t * 16;
-        Sum *own = sources + (source * SHARE_N + column % SHARE_N) * PITCH + lane % 4 * 2;
-        const gt_cluster_place place = gt_cluster_place_of(own, (unsigned)(column / SHARE_N));
+        const int column = warp % WARPS_N * WARP_N + t / MIXED * MIXED * 16;
+        const unsigned rank = (unsigned)(column / SHARE_N);
+        Sum *own = sources.sums + (source * SHARE_N + column % SHARE_N) * PITCH + lane % 4 * 2;
+        const gt_cluster_place to = gt_cluster_place_of(own, rank);
+        const gt_cluster_place come = gt_cluster_place_of(sources.come, rank);
 #pragma unroll
         for (int x = 0; x < EIGHTS; x++)
 #pragma unroll
-            for (int half = 0; half < 2; half++)
-                gt_cluster_store_pair(place, 4 * (column_of(lane / 4, half) * PITCH + x * 8),
-                                      bits_of(sum[x][t][2 * half]), bits_of(sum[x][t][2 * half + 1]));
+            for (int half = 0; half < 2; half++) {
+                gt_run<Sum, 2> pair;
+                pair.at[0] = sum[x][t][2 * half];
+                pair.at[1] = sum[x][t][2 * half + 1];
+                const int at = column_of(t, lane / 4, half) * PITCH + x * 8;
+                if (CLUSTER_K > 1)
+                    gt_cluster_send_pair(to, 4 * at, come, pair.word.x, pair.word.y);
+                else
+                    gt_store_run<Sum, 2>(own + at, pair);
+            }
     }
+    if (CLUSTER_K > 1)
+        gt_mbarrier_wait(sources.come, 0);
+    else
+        gt_sync();
 }
 
 /* A row of sums in the workspace, of one of the parts of k. */
@@ -60,41 +81,65 @@ GT_DEVICE Sum *partial(const gt_args &args, long long part, long long batch, lon
            ((part * args.batch + batch) * args.m + row) * args.n;
 }
 
-/* Adds the block's sources, complete, into its columns of D. */
-GT_DEVICE void finish(const gt_args &args, const Sum *sources)
+/* Brings what `finish` needs of the arguments near, while everybody waits for the first load. */
+GT_DEVICE void touch(const gt_args &args)
+{
+#ifndef GT_EMULATE
+    asm volatile("" ::"l"(args.d), "l"(args.m), "l"(args.n), "l"(args.ldc), "l"(args.batch),
+                 "f"(args.alpha), "f"(args.beta));
+#endif
+}
+
+/* Adds the block's sources, complete, into its columns of D: a thread has two rows of a column at a
+ * time. */
+GT_DEVICE void finish(const gt_args &args, const Sum *sums)
 {
     const gt_typed_output output = gt_typed_output_of(args, blockIdx.z);
-    const long long first_row = block_row(args), left = args.m - first_row;
-    const int rows = left < ROWS ? (int)left : ROWS;
-    const long long first_column =
-        block_column(args) + (CLUSTER_K > 1 ? (int)gt_cluster_rank() : 0) * SHARE_N;
+    const int rows = args.m < ROWS ? (int)args.m : ROWS;
+    const int first = block_column() + (CLUSTER_K > 1 ? (int)gt_cluster_rank() : 0) * SHARE_N;
 
-    for (int e = (int)threadIdx.x; e < rows * SHARE_N; e += THREADS) {
-        const int row = e / SHARE_N, column = e % SHARE_N;
-        Sum total = 0;
+#pragma unroll 1 /* little code, which nobody has needed before */
+    for (int e = (int)threadIdx.x; e < (rows + 1) / 2 * SHARE_N; e += THREADS) {
+        const int row = e / SHARE_N * 2, column = e % SHARE_N;
+        Sum total[2] = {0, 0};
 #pragma unroll 8
-        for (int source = 0; source < SOURCES; source++)
-            total += sources[(source * SHARE_N + column) * PITCH + row];
-        if (!SPLIT)
-            gt_typed_output_store<1>(output, first_row + row, first_column + column, &total);
-        else if (first_column + column < args.n)
-            partial(args, blockIdx.y / CLUSTER_K, blockIdx.z,
-                    first_row + row)[first_column + column] = total;
+        for (int source = 0; source < SOURCES; source++) {
+            const gt_run<Sum, 2> pair =
+                gt_load_run<Sum, 2>(sums + (source * SHARE_N + column) * PITCH + row);
+            total[0] += pair.at[0];
+            total[1] += pair.at[1];
+        }
+#pragma unroll
+        for (int i = 0; i < 2; i++)
+            if (!SPLIT)
+                gt_typed_output_store<1>(output, row + i, first + column, &total[i]);
+            else if (first + column < args.n && row + i < rows)
+                partial(args, blockIdx.y / CLUSTER_K, blockIdx.z, row + i)[first + column] =
+                    total[i];
     }
 }
 
-/* Adds the parts of k in the workspace into D: 128 columns of a row a block. */
+/* Adds the parts of k in the workspace into D, an element a thread. */
 GT_DEVICE void reduce_parts(const gt_args &args)
 {
-    const long long column = blockIdx.x * 128LL + threadIdx.x, row = blockIdx.y;
+    constexpr int at_once = 16; /* loads in flight */
+    const long long e = blockIdx.x * 128LL + threadIdx.x;
+    const long long row = e / args.n, column = e % args.n, apart = args.batch * args.m * args.n;
+    const Sum *from = partial(args, 0, blockIdx.z, 0) + e;
     Sum total = 0;
 
     gt_launch_wait();
-    if (column >= args.n)
+    if (row >= args.m)
         return;
-#pragma unroll 8
-    for (int part = 0; part < PARTS; part++)
-        total += partial(args, part, blockIdx.z, row)[column];
+    for (int part = 0; part < PARTS; part += at_once) {
+        Sum value[at_once];
+#pragma unroll
+        for (int i = 0; i < at_once; i++)
+            value[i] = part + i < PARTS ? from[(part + i) * apart] : (Sum)0;
+#pragma unroll
+        for (int i = 0; i < at_once; i++)
+            total += value[i];
+    }
     gt_typed_output_store<1>(gt_typed_output_of(args, blockIdx.z), row, column, &total);
 }
 

@@ -13,7 +13,9 @@
  * takes 32 bytes of k as stored: a step. Of lines along k that is what ldmatrix gives. Of lines
  * along n it transposes pairs of bytes: that is all for elements of two bytes; of single bytes a
  * lane gets columns 2 * group and the next at the same k, which are put into words of one column
- * each. Which k a lane of ldmatrix reads is chosen so that words hold four neighbours along k. */
+ * each. Which k a lane of ldmatrix reads is chosen so that words hold four neighbours along k.
+ * Elements of four bytes along n are read one by one, and two tiles have their columns mixed, so
+ * that the lanes of a read find all banks, too. */
 #ifndef GT_SKINNY_THIN_TMA_OPERAND_CUH
 #define GT_SKINNY_THIN_TMA_OPERAND_CUH
 
@@ -25,6 +27,10 @@ constexpr int EIGHTS = ROWS / 8;    /* groups of rows of D */
 constexpr int WARP_N = 16 * TILES;  /* columns of a warp */
 constexpr int BLOCK_N = WARPS_N * WARP_N;
 constexpr int THREADS = 32 * WARPS_K * WARPS_N;
+
+/* Tiles that have their columns mixed. */
+constexpr int MIXED = !GT_TRANS_B && SIZE == 4 ? 2 : 1;
+static_assert(TILES % MIXED == 0, "tiles as they are mixed");
 
 /* Boxes of B along n: at most 128 bytes of columns each. */
 constexpr int BOX_BYTES = GT_TRANS_B || BLOCK_N * SIZE > 128 ? 128 : BLOCK_N * SIZE;
@@ -38,16 +44,10 @@ typedef GT_ACCUMULATOR Sum;
 static_assert(BOXES * BOX_BYTES == BLOCK_N * SIZE || GT_TRANS_B, "whole boxes");
 static_assert(ROWS % 8 == 0 && BOX_BYTES >= 32, "lines as TMA swizzles them");
 
-/* The block's first row and column of D: blocks that read the same columns of B follow each other.
- */
-GT_DEVICE long long block_row(const gt_args &args)
+/* The block's first column of D. It has all rows. */
+GT_DEVICE int block_column()
 {
-    return blockIdx.x % (unsigned)gt_cdiv(args.m, ROWS) * (long long)ROWS;
-}
-
-GT_DEVICE long long block_column(const gt_args &args)
-{
-    return blockIdx.x / (unsigned)gt_cdiv(args.m, ROWS) * (long long)BLOCK_N;
+    return (int)blockIdx.x * BLOCK_N;
 }
 
 /* ---- to shared memory ---- */
@@ -57,11 +57,13 @@ struct Ring {
     char *slots;
     gt_mbarrier *full;
     int number;
+    bool asks; /* the thread that asks for loads */
 };
 
 GT_DEVICE Ring make_ring(char *shared)
 {
     Ring ring;
+    ring.asks = threadIdx.x % (32 * WARPS_N) == 0;
     ring.number = (int)threadIdx.x / (32 * WARPS_N);
     ring.slots = shared + ring.number * (RING * SLOT);
     ring.full = reinterpret_cast<gt_mbarrier *>(shared + WARPS_K * RING * SLOT) + ring.number * RING;
@@ -79,9 +81,9 @@ GT_DEVICE void ring_sync(const Ring &ring)
 
 /* Asks for number `index` of the slots that k is divided into. What lies outside of the operands
  * comes as zeros. */
-GT_DEVICE void load(const gt_args &args, const gt_maps &maps, const Ring &ring, int slot, int index)
+GT_DEVICE void load(const gt_maps &maps, const Ring &ring, int slot, int index)
 {
-    const int row = (int)block_row(args), column = (int)block_column(args);
+    const int column = block_column();
     char *to = ring.slots + slot * SLOT;
     gt_mbarrier *full = ring.full + slot;
     int k = index * SLOT_K;
@@ -95,12 +97,12 @@ GT_DEVICE void load(const gt_args &args, const gt_maps &maps, const Ring &ring, 
             gt_tma_load(to + A_BYTES + i * (PIECE * BOX_BYTES), &maps.map[1], full,
                         GT_TRANS_B ? k : along_n, GT_TRANS_B ? along_n : k, (int)blockIdx.z);
         }
-        gt_tma_load(to, &maps.map[0], full, k, row, (int)blockIdx.z);
+        gt_tma_load(to, &maps.map[0], full, k, 0, (int)blockIdx.z);
     }
 }
 
 /* Makes the ring's barriers and asks for the first of its slots. */
-GT_DEVICE void begin(const gt_args &args, const gt_maps &maps, const Ring &ring, int index, int last)
+GT_DEVICE void begin(const gt_maps &maps, const Ring &ring, int index, int last)
 {
 #pragma unroll
     for (int slot = 0; slot < RING; slot++)
@@ -108,7 +110,7 @@ GT_DEVICE void begin(const gt_args &args, const gt_maps &maps, const Ring &ring,
     gt_mbarrier_publish();
 #pragma unroll 1
     for (int slot = 0; slot < RING && index < last; slot++, index += WARPS_K)
-        load(args, maps, ring, slot, index);
+        load(maps, ring, slot, index);
 }
 
 /* ---- to registers ---- */
@@ -142,6 +144,9 @@ GT_DEVICE Places make_places()
     places.a = line * 128 + (matrix ^ line) * 16;
     if (GT_TRANS_B) {
         places.b = (column + matrix % 2 * 8 + line) * 128 + (matrix / 2 ^ line) * 16;
+    } else if (SIZE == 4) {
+        const int group = lane / 4, k = lane % 4;
+        places.b = column / 32 * (PIECE * 128) + k * 128 + (group / 4 * 4 ^ k) * 16 + group % 4 * 4;
     } else {
         const int k = own_k(matrix, line), pattern = k % 8 / (128 / BOX_BYTES);
         const int chunk = column * SIZE % BOX_BYTES / 16 + (SIZE == 2 ? matrix % 2 : 0);
@@ -160,7 +165,7 @@ template <int words> GT_DEVICE void take(const unsigned *word, Taken &taken)
 #pragma unroll
     for (int i = 0; i < words; i++)
         if (!WIDENED)
-            taken.word[0][i] = word[i];
+            taken.word[0][i] = GT_TYPE == GT_TF32 ? gt_round_tf32(word[i]) : word[i];
         else {
             constexpr int across = words / 2;
             unsigned *half = taken.word[i / across % (1 + WIDENED)];
@@ -184,6 +189,12 @@ GT_DEVICE void load_b(const char *b, const Places &places, int step, int tile, T
 
     if (GT_TRANS_B) {
         ldmatrix_x4(word, b + ((places.b + tile * (16 * 128)) ^ step * 32));
+    } else if (SIZE == 4) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) /* chunk 2 * tile + i % 2 of k, of k + 4 */
+            word[i] = *reinterpret_cast<const unsigned *>(
+                b + tile / 2 * (PIECE * 128) + step * 1024 + i / 2 * 512 +
+                (places.b ^ ((tile % 2 * 2 + i % 2) ^ i / 2 * 4) * 16));
     } else {
         const int bytes = tile * 16 * SIZE;
         ldmatrix_x4_trans(word, b + step * (32 / SIZE * BOX_BYTES) +
@@ -201,9 +212,12 @@ GT_DEVICE void load_b(const char *b, const Places &places, int step, int tile, T
     take<4>(word, to);
 }
 
-/* Column in a tile of a lane's sums: row `group` of the mma, or group + 8. */
-GT_DEVICE int column_of(int group, int half)
+/* Column of a lane's sums in a tile, or in two that are mixed: row `group` of the mma, or group + 8.
+ */
+GT_DEVICE int column_of(int tile, int group, int half)
 {
+    if (MIXED == 2)
+        return group / 4 * 16 + (tile % 2 * 2 + half) * 4 + group % 4;
     return !GT_TRANS_B && SIZE == 1 ? group * 2 + half : half * 8 + group;
 }
 

@@ -45,6 +45,8 @@ void gt_emu_mbarrier_expect(void *barrier, unsigned bytes, const char *file, int
 void gt_emu_mbarrier_wait(void *barrier, unsigned parity, const char *file, int line);
 void gt_emu_tma_load(void *shared, const struct gt_map *map, void *barrier, const int *at,
                      unsigned ranks, const char *file, int line);
+void gt_emu_cluster_send(void *to, void *barrier, unsigned rank, const unsigned *word, int words,
+                         const char *file, int line);
 void gt_emu_tma_fence(void);
 void gt_emu_tma_store(const struct gt_map *map, const void *shared, const int *at, const char *file,
                       int line);
@@ -284,6 +286,20 @@ void gt_emu_tma_load(void *shared, const struct gt_map *map, void *barrier, cons
         };
         start_load(rank, &load);
     }
+}
+
+/* Words to block `rank`: `to` and `barrier` are what it is to find there, as addresses of this
+ * block. */
+void gt_emu_cluster_send(void *to, void *barrier, unsigned rank, const unsigned *word, int words,
+                         const char *file, int line)
+{
+    void *there = at_rank(to, rank, file, line), *counter = at_rank(barrier, rank, file, line);
+    size_t bytes = 4 * (size_t)words;
+    struct mbarrier *of = barrier_at(rank, counter, file, line);
+    gt_machine_check_dynamic(rank, there, bytes, (unsigned)bytes, "what is sent", file, line);
+    memcpy(there, word, bytes);
+    of->bytes -= (int)bytes;
+    complete(of);
 }
 
 bool gt_async_progress(void)
