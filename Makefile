@@ -369,7 +369,8 @@ $(BUILD)/stub/stub_proof.o: tests/faults/stub_proof.cc $(wildcard templates/proo
 	$(Q)$(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fPIC -O2 -Itemplates -c $< -o $@
 
 SOAK := $(BUILD)/tests/faults/soak
-$(SOAK): $(addprefix tests/faults/,soak.c run.c results.c) $(wildcard tests/faults/r*.h) | $(SETUP)
+$(SOAK): $(addprefix tests/faults/,soak.c soak_checks.c run.c results.c) \
+		$(wildcard tests/faults/[rs]*.h) | $(SETUP)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $@")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(filter %.c,$^) -o $@ $(LDFLAGS) -lsqlite3
