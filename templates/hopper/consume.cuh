@@ -57,7 +57,16 @@ GT_DEVICE void clear_front(unsigned char *stage, int consumer, int count)
     gt_part_sync(1 + consumer, 128);
 }
 
-/* Sums of the consumer's rows over the stages of the ring that are its tile's. */
+/* Waits for the products of the ring's next stage, and lets it be filled again. */
+GT_DEVICE void finish_stage(const ring &ring, position &position)
+{
+    gt_wgmma_wait<0>();
+    release(ring, position.stage);
+    position.advance();
+}
+
+/* Sums of the consumer's rows over the stages of the ring that are its tile's. Without MMA_PENDING
+ * the last stage is left to the caller's finish_stage, who has time until then. */
 GT_DEVICE void multiply(const ring &ring, position &position, int consumer, const work &work,
                         sum_type (*sum)[BN / 2])
 {
@@ -67,7 +76,12 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, cons
     constexpr unsigned rows_64 = A_ALONG_MN ? PIECE * 128 : 64 * 128;
     int before = 0;
 
+#if MMA_PENDING == 0 /* nothing hides the fetching of further copies */
+#pragma unroll 1
+#endif
     for (int i = 0; i < work.steps; i++) {
+        if (MMA_PENDING == 0 && i > 0)
+            finish_stage(ring, position);
         const unsigned at = position.stage * STAGE_BYTES;
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
         if (STRANDS_A > 1 && i == 0 && work.shift > 0)
@@ -84,17 +98,18 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, cons
                     gt_wgmma_advance(b, to + k % 4 * k_distance<BN, B_ALONG_MN>()), i | k);
             }
         gt_wgmma_commit();
-        gt_wgmma_wait<MMA_PENDING>();
         if (MMA_PENDING == 0)
-            release(ring, position.stage);
-        else if (i > 0)
+            continue;
+        gt_wgmma_wait<MMA_PENDING>();
+        if (i > 0)
             release(ring, before);
         before = position.stage;
         position.advance();
     }
     if (PINGPONG && threadIdx.x % 128 == 0)
         gt_mbarrier_arrive(ring.turn + !consumer);
-    gt_wgmma_wait<0>();
-    if (MMA_PENDING > 0)
+    if (MMA_PENDING > 0) {
+        gt_wgmma_wait<0>();
         release(ring, before);
+    }
 }

@@ -179,30 +179,35 @@ GT_DEVICE void await_barriers()
         gt_part_arrive(5, warps * 32);
 }
 
-/* All tiles of the block, by one of its consumers. */
+/* All tiles of the block, by one of its consumers. While the last products of a tile run (without
+ * MMA_PENDING) the next one is found out, and the room for this one's sums is waited for. */
 GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const ring &ring, int consumer)
 {
     const auto &product = product_of(args);
     schedule schedule(product);
     position position;
-    work work;
+    work work, next;
     int number = 0; /* of the block's tile */
 
-    while (schedule.next(product, work)) {
-        if (PINGPONG && number % CONSUMERS != consumer) {
+    for (bool more = schedule.next(product, work); more; work = next) {
+        if (PINGPONG && number++ % CONSUMERS != consumer) {
             position.skip(work.steps);
-            number++;
+            more = schedule.next(product, next);
             continue;
         }
         sum_type sum[BLOCKS_64][BN / 2];
         if (PINGPONG)
-            wait_for_turn(ring, number);
+            wait_for_turn(ring, number - 1);
         multiply(ring, position, consumer, work, sum);
+        more = schedule.next(product, next);
+        if (STORE > 0 && !STORE_ROWS)
+            await_slices(consumer);
+        if (MMA_PENDING == 0)
+            finish_stage(ring, position);
 #if STREAM
         if (complete(args, ring, schedule, consumer, work, sum))
 #endif
             store(args, maps, ring, consumer, work, sum);
-        number++;
         if (SPLIT == 2) {
             meet();
             gather(args, ring, work);

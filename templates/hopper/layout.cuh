@@ -69,15 +69,17 @@ constexpr int BUFFERS = STORE > 0 ? STORE : 1; /* of slices, in use with STORE >
 static_assert(TILE_ROW % 32 == 0, "slices are at least 32 bytes wide");
 
 /* The block starts with LAUNCH_REGISTERS for each thread, as __launch_bounds__ makes the compiler
- * choose; the producer needs few. */
+ * choose. The producer needs few; it has what consumers leave, because 32 do not hold its
+ * coordinates where it loads parts of a tile in several boxes. */
 GT_DEVICE constexpr int at_most(int a, int b)
 {
     return a < b ? a : b;
 }
 constexpr int LAUNCH_REGISTERS = at_most(65536 / (THREADS * MIN_BLOCKS) / 8 * 8, 240);
-constexpr int PRODUCER_REGISTERS = 32;
 constexpr int CONSUMER_REGISTERS =
-    at_most((LAUNCH_REGISTERS * (CONSUMERS + 1) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8, 240);
+    at_most((LAUNCH_REGISTERS * (CONSUMERS + 1) - 32) / CONSUMERS / 8 * 8, 240);
+constexpr int PRODUCER_REGISTERS =
+    at_most(LAUNCH_REGISTERS * (CONSUMERS + 1) - CONSUMER_REGISTERS * CONSUMERS, 64);
 
 /* SPLIT 2: where a block of the cluster leaves its sums for the others, in the place of the stages:
  * as D has them, rows a few words apart from each other. */

@@ -1,9 +1,9 @@
 /* store.cuh - of hopper/gemm.cu: a consumer's sums to D or, with SPLIT, to the workspace.
  *
- * Through shared memory: the sums go slice by slice, SLICE_COLUMNS columns of all the consumer's
- * rows (the last ones, some of them twice), into one of STORE buffers, from where TMA takes them
- * while the consumer goes on; a buffer is written again when TMA has read it. Or by the threads:
- * pairs, as wgmma leaves them. */
+ * Through shared memory: the sums go by slices, SLICE_COLUMNS columns of all the consumer's rows
+ * (the last ones, some of them twice), into the STORE buffers, from where TMA takes them while the
+ * consumer goes on; the buffers are filled again when TMA has read them. Or by the threads: pairs,
+ * as wgmma leaves them. */
 
 /* Rows of a slice that are less than 128 bytes share a line of them: which of its 16 bytes come
  * first in `row`, as a distance to be combined by exclusive or. */
@@ -79,31 +79,57 @@ GT_DEVICE void fill_slice(unsigned char *slice, int own_place, const target &tar
         }
 }
 
-static_assert(STORE == 0 || SLICES % BUFFERS == 0,
-              "a tile ends with the last buffer, so that the next begins with the oldest");
+static_assert(STORE == 0 || SLICES % BUFFERS == 0, "all buffers are filled each time");
 
-/* The consumer's tile through its buffers. */
+/* First column of a slice. */
+GT_DEVICE constexpr int column_of_slice(int s)
+{
+    return s < SLICES - 1 ? s * SLICE_COLUMNS : TILE_COLUMNS - SLICE_COLUMNS;
+}
+
+/* Until the consumer's buffers have been read. */
+GT_DEVICE void await_slices(int consumer)
+{
+    if (threadIdx.x % 128 == 0)
+        gt_tma_store_wait_read<0>();
+    gt_part_sync(1 + consumer, 128);
+}
+
+/* The consumer's tile, whose corner in D is (row, left), through its buffers, which are free;
+ * fill(slice, s) puts slice number s where it is told.  All buffers are filled before TMA takes
+ * them: a fence and a barrier take longer than filling one. */
+template <class Fill>
+GT_DEVICE void store_slices(const gt_map *map, const ring &ring, int consumer, int left, int row,
+                            int z, Fill fill)
+{
+    unsigned char *const slices = ring.slices + consumer * STORE * SLICE_BYTES;
+
+#pragma unroll
+    for (int s = 0; s < SLICES; s += BUFFERS) {
+        if (s > 0)
+            await_slices(consumer);
+#pragma unroll
+        for (int i = 0; i < BUFFERS; i++)
+            fill(slices + i * SLICE_BYTES, s + i);
+        gt_tma_fence();
+        gt_part_sync(1 + consumer, 128);
+        if (threadIdx.x % 128 == 0) {
+#pragma unroll
+            for (int i = 0; i < BUFFERS; i++)
+                gt_tma_store(map, slices + i * SLICE_BYTES, left + column_of_slice(s + i), row, z);
+            gt_tma_store_commit();
+        }
+    }
+}
+
 GT_DEVICE void store_by_tma(const gt_map *map, const ring &ring, int consumer, const target &target,
                             int z, sum_type (*sum)[BN / 2])
 {
     const int thread = (int)threadIdx.x % 128, own_place = place::of(thread / 32, thread % 32);
-    unsigned char *const slices = ring.slices + consumer * STORE * SLICE_BYTES;
-
-#pragma unroll
-    for (int s = 0; s < SLICES; s++) {
-        const int column = s < SLICES - 1 ? s * SLICE_COLUMNS : BN - SLICE_COLUMNS;
-        unsigned char *slice = slices + s % BUFFERS * SLICE_BYTES;
-        if (thread == 0)
-            gt_tma_store_wait_read<BUFFERS - 1>();
-        gt_part_sync(1 + consumer, 128);
-        fill_slice(slice, own_place, target, column, sum);
-        gt_tma_fence();
-        gt_part_sync(1 + consumer, 128);
-        if (thread == 0) {
-            gt_tma_store(map, slice, target.column + column, target.row, z);
-            gt_tma_store_commit();
-        }
-    }
+    store_slices(map, ring, consumer, target.column, target.row, z,
+                 [&](unsigned char *slice, int s) {
+                     fill_slice(slice, own_place, target, column_of_slice(s), sum);
+                 });
 }
 
 /* The same where TMA cannot write D: store_rows.cuh. */
@@ -175,10 +201,26 @@ GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2
 }
 
 #if !SWAP_AB
+
+/* The sums times alpha, here because it mostly is 1, and each tile would wait for the products. */
+GT_DEVICE void scale(target &target, sum_type (*sum)[BN / 2])
+{
+#if !SPLIT && GT_TYPE != GT_S8
+    if (target.output.alpha != 1.0f)
+#pragma unroll
+        for (int r = 0; r < BLOCKS_64; r++)
+#pragma unroll
+            for (int i = 0; i < BN / 2; i++)
+                sum[r][i] *= target.output.alpha;
+    target.output.alpha = 1.0f; /* for finish_pair */
+#endif
+}
+
 GT_DEVICE void store(const gt_args &args, const gt_maps &maps, const ring &ring, int consumer,
                      const work &work, sum_type (*sum)[BN / 2])
 {
-    const target target = target_of(args, work, PINGPONG ? 0 : consumer * ROWS);
+    target target = target_of(args, work, PINGPONG ? 0 : consumer * ROWS);
+    scale(target, sum);
     if (SPLIT == 2)
         leave_sums(ring, consumer, sum);
     else if (STORE_ROWS)

@@ -72,12 +72,6 @@ GT_DEVICE void copy_rows(const unsigned char *slice, const target &target, int c
     }
 }
 
-/* First column of a slice. */
-GT_DEVICE int column_of_slice(int slice)
-{
-    return slice < SLICES - 1 ? slice * SLICE_COLUMNS : BN - SLICE_COLUMNS;
-}
-
 GT_DEVICE void store_by_rows(const ring &ring, int consumer, const target &target,
                              sum_type (*sum)[BN / 2])
 {

@@ -145,23 +145,8 @@ GT_DEVICE void store_swapped_by_tma(const gt_map *map, const ring &ring, int con
                                     const work &work, const swapped &swapped,
                                     sum_type (*sum)[BN / 2])
 {
-    const bool first = threadIdx.x % 128 == 0;
-    unsigned char *const slices = ring.slices + consumer * STORE * SLICE_BYTES;
-
-#pragma unroll
-    for (int s = 0; s < SLICES; s++) {
-        unsigned char *slice = slices + s % BUFFERS * SLICE_BYTES;
-        if (first)
-            gt_tma_store_wait_read<BUFFERS - 1>();
-        gt_part_sync(1 + consumer, 128);
-        fill_swapped(slice, s, swapped, sum);
-        gt_tma_fence();
-        gt_part_sync(1 + consumer, 128);
-        if (first) {
-            gt_tma_store(map, slice, swapped.left + s * SLICE_COLUMNS, work.column, work.batch);
-            gt_tma_store_commit();
-        }
-    }
+    store_slices(map, ring, consumer, swapped.left, work.column, work.batch,
+                 [&](unsigned char *slice, int s) { fill_swapped(slice, s, swapped, sum); });
 }
 
 #endif

@@ -1,6 +1,8 @@
 /* test_compile_everywhere.c - test: every kernel compiles with NVRTC for every architecture it
- * serves: the default point, which must not spill, or where it is not valid the nearest that is,
- * and each point of tests/emu/points.txt for one of them.  A register limit must be kept.
+ * serves: the default point, which must not spill, or where it is not valid the nearest that is;
+ * each point of tests/emu/points.txt for one of them; and the points that the emulator draws
+ * (tests/emu/sample.h) for sm_90, because a host compiler takes what NVRTC does not (an array of no
+ * elements, say): most of these as PTX, which is half as long.  A register limit must be kept.
  *
  * Two processes share the work.  Prints TAP; without NVRTC it is skipped. */
 #include <stdio.h>
@@ -17,9 +19,11 @@
 #include "render.h"
 
 #include "../../tuner/space.h"
+#include "../emu/sample.h"
 
-#define PROCESSES 2
-#define MAX_JOBS  2000
+#define PROCESSES  2
+#define MAX_JOBS   2000
+#define CUBIN_PART 4 /* one of so many drawn points goes through ptxas */
 
 static const int arches[] = {75, 80, 86, 89, 90, 100, 120};
 #define ARCHES (sizeof arches / sizeof *arches)
@@ -30,6 +34,7 @@ struct job {
     struct gt_problem problem;
     struct gt_device device;
     bool standard; /* the default point, or one in its place: some point must be valid */
+    bool ptx;      /* only as far as PTX */
     /* filled in by a process */
     bool done, ok, skipped;
     bool moved; /* the default is not valid there */
@@ -162,6 +167,27 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
     fclose(file);
 }
 
+/* The points that the emulator draws out of large spaces, for the problems it runs them for. */
+static void add_drawn(struct jobs *jobs, const struct gt_kernel *kernel)
+{
+    struct gt_emu_sample *sample = calloc(GT_EMU_SAMPLES, sizeof *sample);
+    struct gt_err err;
+    size_t count;
+
+    if (!sample || gt_emu_sample(sample, &count, kernel, 1, &err))
+        fail(kernel->name, &err);
+    for (size_t i = 0; i < count; i++) {
+        if (jobs->count == MAX_JOBS)
+            abort();
+        jobs->job[jobs->count++] = (struct job){.kernel = kernel,
+                                                .point = sample[i].point,
+                                                .problem = sample[i].problem,
+                                                .device = sample[i].device,
+                                                .ptx = i % CUBIN_PART != 0};
+    }
+    free(sample);
+}
+
 static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_candidate *candidate,
                    struct gt_err *err)
 {
@@ -178,7 +204,7 @@ static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_cand
                                              .arch = geometry.code_arch,
                                              .device_cc = job->device.cc,
                                              .features = geometry.arch_features,
-                                             .ptx = geometry.code_ptx,
+                                             .ptx = job->ptx || geometry.code_ptx,
                                              .max_registers = geometry.max_registers};
         status = gt_compile(nvrtc, &request, &binary, err);
     }
@@ -302,6 +328,9 @@ int main(void)
     for (size_t i = 0; i < kernels.count; i++)
         add_default(&jobs, kernels.kernel[i], data_dir);
     add_listed(&jobs, &kernels, data_dir);
+    for (size_t i = 0; i < kernels.count; i++)
+        if (kernels.kernel[i]->production)
+            add_drawn(&jobs, kernels.kernel[i]);
     printf("1..%zu\n", jobs.count);
     for (size_t i = 0; i < PROCESSES; i++)
         pid[i] = start(&jobs, i);
