@@ -369,7 +369,8 @@ $(BUILD)/stub/stub_proof.o: tests/faults/stub_proof.cc $(wildcard templates/proo
 	$(Q)$(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fPIC -O2 -Itemplates -c $< -o $@
 
 SOAK := $(BUILD)/tests/faults/soak
-$(SOAK): $(addprefix tests/faults/,soak.c run.c results.c) $(wildcard tests/faults/r*.h) | $(SETUP)
+$(SOAK): $(addprefix tests/faults/,soak.c soak_checks.c run.c results.c) \
+		$(wildcard tests/faults/[rs]*.h) | $(SETUP)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $@")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(filter %.c,$^) -o $@ $(LDFLAGS) -lsqlite3
@@ -398,8 +399,10 @@ tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
-EMU_SRC  := $(addprefix tests/emu/,build.c fiber.c machine.c machine_calls.c machine_async.c machine_wgmma.c numbers.c operands.c tensor_maps.c \
-             execute.c sample.c)
+# EMU_DRAW: what draws points and problems, and runs nothing.
+EMU_DRAW := $(addprefix tests/emu/,sample.c served.c operands.c numbers.c)
+EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c machine.c machine_calls.c \
+             machine_async.c machine_wgmma.c tensor_maps.c execute.c)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
@@ -407,6 +410,13 @@ $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
 		-fno-sanitize-recover=all -Wno-psabi -rdynamic $< $(EMU_SRC) $(BUILD)/libtuner.a -o $@ $(LDLIBS)
+
+$(BUILD)/tests/unit/test_compile_everywhere: tests/unit/test_compile_everywhere.c $(EMU_DRAW) \
+		$(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(filter %.c %.a,$^) -o $@ \
+		$(LDFLAGS) $(LDLIBS)
 
 ## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
 .PHONY: bench-host

@@ -127,15 +127,27 @@ void gt_store_bind(sqlite3_stmt *statement, int i, const char *value)
     sqlite3_bind_text(statement, i, value ? value : "", -1, SQLITE_TRANSIENT);
 }
 
-/* Parameters 1 to 8, the same in every statement about a candidate. */
+void gt_store_bind_place(sqlite3_stmt *statement, const struct gt_trial_key *key)
+{
+    sqlite3_bind_int64(statement, 1, key->device);
+    sqlite3_bind_int64(statement, 2, key->problem);
+    sqlite3_bind_int(statement, 3, key->warm_l2);
+}
+
+void gt_store_bind_candidate(sqlite3_stmt *statement, const struct gt_trial_key *key)
+{
+    sqlite3_bind_int64(statement, 1, key->device);
+    sqlite3_bind_int64(statement, 2, key->toolchain);
+    sqlite3_bind_int64(statement, 3, key->kernel);
+    sqlite3_bind_int64(statement, 4, key->problem);
+    gt_store_bind(statement, 5, key->point);
+    sqlite3_bind_int(statement, 6, key->warm_l2);
+}
+
+/* Parameters 1 to 8, the same in every statement that writes about a candidate. */
 static void bind_key(sqlite3_stmt *s, const struct gt_trial_key *key)
 {
-    sqlite3_bind_int64(s, 1, key->device);
-    sqlite3_bind_int64(s, 2, key->toolchain);
-    sqlite3_bind_int64(s, 3, key->kernel);
-    sqlite3_bind_int64(s, 4, key->problem);
-    gt_store_bind(s, 5, key->point);
-    sqlite3_bind_int(s, 6, key->warm_l2);
+    gt_store_bind_candidate(s, key);
     if (sqlite3_bind_parameter_count(s) < 8)
         return;
     sqlite3_bind_int64(s, 7, key->sweep);
@@ -275,9 +287,7 @@ int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
 
     if (code)
         return code;
-    sqlite3_bind_int64(s, 1, key->device);
-    sqlite3_bind_int64(s, 2, key->problem);
-    sqlite3_bind_int(s, 3, key->warm_l2);
+    gt_store_bind_place(s, key);
     sqlite3_bind_int64(s, 4, key->sweep);
     gt_store_bind(s, 5, baseline->name);
     sqlite3_bind_int(s, 6, baseline->answers);
@@ -296,9 +306,7 @@ int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
 static int add_tie(struct gt_store *store, sqlite3_stmt *s, const struct gt_trial_key *key,
                    const char *kernel, const char *point, struct gt_err *err)
 {
-    sqlite3_bind_int64(s, 1, key->device);
-    sqlite3_bind_int64(s, 2, key->problem);
-    sqlite3_bind_int(s, 3, key->warm_l2);
+    gt_store_bind_place(s, key);
     if (kernel)
         gt_store_bind(s, 4, kernel);
     sqlite3_bind_int64(s, 5, key->kernel);
@@ -315,9 +323,7 @@ static int clear_ties(struct gt_store *store, const struct gt_trial_key *key, st
 
     if (code)
         return code;
-    sqlite3_bind_int64(s, 1, key->device);
-    sqlite3_bind_int64(s, 2, key->problem);
-    sqlite3_bind_int(s, 3, key->warm_l2);
+    gt_store_bind_place(s, key);
     code = gt_store_run(store, s, "clear the ties", err);
     sqlite3_finalize(s);
     return code;

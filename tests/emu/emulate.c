@@ -4,10 +4,12 @@
  *   emulate [--all | KERNEL]
  *
  * Of each kernel it runs the default point for all types it serves (gt_emu_types_of) and the points
- * of tests/emu/points.txt, of a production kernel also points that vary each of its parameters,
- * over which the types take turns (sample.h).  Without arguments, as a part of `make check`, of
- * production kernels only a part of that: every fifth of the sample, and every fifth case, another
- * one for each point and layout.  A point runs in a process of its own, two at a time; one that
+ * of tests/emu/points.txt, of a production kernel also points that take every value of each of its
+ * parameters, three times, over which the types take turns (sample.h).  Without arguments, as a
+ * part of `make check`, they take every value once, and each of all these points is run for every
+ * fifth case only, another one for each point, layout and epilogue; listed points, and the default
+ * for types after the first, in two of the layouts. Each kernel must have run in every layout that
+ * it serves, and for LEAST_PROBLEMS.  A point runs in a process of its own, two at a time; one that
  * dies has failed.  Sources, objects and a log per point are left in $BUILD/emu.  Prints TAP. */
 #include <errno.h>
 #include <stdio.h>
@@ -21,11 +23,12 @@
 #include "execute.h"
 #include "problem.h"
 #include "sample.h"
+#include "served.h"
 
 #define LEAST_PROBLEMS 12 /* that a kernel must have run, over all its points */
 #define PROCESSES      2
-#define SAMPLE_PART    5 /* one of so many sampled points, and ... */
-#define CASES_PART     5 /* ... of so many cases is run where not all are asked for */
+#define SAMPLE_TIMES   3 /* that a value is in the sample where all is asked for, else once */
+#define CASES_PART     5 /* one of so many cases is run where not all are asked for */
 
 struct job {
     struct gt_emu_job emu;
@@ -45,7 +48,7 @@ struct jobs {
 
 struct place {
     const char *data_dir, *folder;
-    bool all; /* not only a part of what there is to run of production kernels */
+    bool all; /* not only a part of what there is to run */
 };
 
 static struct job *add_job(struct jobs *jobs, const struct gt_kernel *kernel,
@@ -64,7 +67,7 @@ static struct job *add_job(struct jobs *jobs, const struct gt_kernel *kernel,
                                 .types = *types,
                                 .layouts = ~0u,
                                 .data_dir = place->data_dir}};
-    if (kernel->production && !place->all) {
+    if (!place->all) {
         job->emu.part = CASES_PART;
         job->emu.first = (unsigned)jobs->count;
     }
@@ -76,6 +79,25 @@ static struct job *add_job(struct jobs *jobs, const struct gt_kernel *kernel,
     return job;
 }
 
+/* Each operand the one way in one of them and the other way in the other. */
+static unsigned two_layouts(size_t turn)
+{
+    const unsigned nn = 1, nt = 2, tn = 4, tt = 8;
+    return turn % 2 ? nt | tn : nn | tt;
+}
+
+/* The epilogues to run for the i-th of the types. */
+static unsigned epilogues_of(const struct gt_emu_types *types, size_t i, bool all)
+{
+    bool met = types[i].out == GT_S32; /* which takes none */
+    for (size_t j = 0; j < i; j++)
+        met |= types[j].out == types[i].out; /* rounding is all that differs */
+    if (met)
+        return 0;
+    return i == 0 || all ? ~0u
+                         : 1u << (GT_EPILOGUE_BIAS | GT_EPILOGUE_RELU) | 1u << GT_EPILOGUE_GELU;
+}
+
 static void add_default(struct jobs *jobs, const struct gt_kernel *kernel,
                         const struct place *place)
 {
@@ -85,10 +107,10 @@ static void add_default(struct jobs *jobs, const struct gt_kernel *kernel,
     gt_point_default(&point, kernel);
     for (size_t i = 0; i < pairs; i++) {
         struct job *job = add_job(jobs, kernel, &point, &types[i], place);
-        job->emu.epilogues = types[i].out != GT_S32; /* which takes none */
-        for (size_t j = 0; j < i; j++)
-            job->emu.epilogues &= types[j].out != types[i].out; /* rounding is all that differs */
+        job->emu.epilogues = epilogues_of(types, i, place->all);
         job->emu.once = i > 0;
+        if (i > 0 && !place->all)
+            job->emu.layouts = two_layouts(i);
     }
 }
 
@@ -99,14 +121,15 @@ static void add_sample(struct jobs *jobs, const struct gt_kernel *kernel, const 
     struct gt_err err;
     size_t count;
 
-    if (!sample || gt_emu_sample(sample, &count, kernel, &err)) {
+    if (!sample || gt_emu_sample(sample, &count, kernel, place->all ? SAMPLE_TIMES : 1, &err)) {
         fprintf(stderr, "tests/emu: kernel %s: %s\n", kernel->name, sample ? err.msg : "no memory");
         exit(1);
     }
-    for (size_t i = 0; i < count; i += place->all ? 1 : SAMPLE_PART) {
+    for (size_t i = 0; i < count; i++) {
         struct job *job = add_job(jobs, kernel, &sample[i].point, &sample[i].types, place);
         job->emu.layouts = sample[i].layouts;
         job->emu.scale = sample[i].scale;
+        job->emu.once = !place->all;
     }
     free(sample);
 }
@@ -158,11 +181,15 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
         }
         struct job *job = add_job(jobs, kernel, &point, &types, place);
         job->emu.once = true;
-        char *remark = words > 2 ? strstr(expected, "  ") : NULL;
-        if (remark)
-            *remark = '\0';
-        if (words > 2)
+        if (words > 2) { /* a fault: every case may be the one that shows it */
+            char *remark = strstr(expected, "  ");
+            if (remark)
+                *remark = '\0';
             job->expected = strdup(expected);
+            job->emu.part = 0;
+        } else if (!place->all) {
+            job->emu.layouts = two_layouts(jobs->count);
+        }
     }
     fclose(file);
 }
@@ -253,23 +280,27 @@ static void run_all(struct jobs *jobs)
         for (size_t i = 0; i < started; i++)
             if (jobs->job[i].pid == pid) {
                 finish(&jobs->job[i], status, ++finished);
+                jobs->job[i].pid = 0; /* a later process may be given the number */
             }
     }
 }
 
-/* 1, with a line, if the kernel ran too few problems. */
-static int enough_problems(const struct jobs *jobs, const struct gt_kernel *kernel)
+/* 1, with a line, if the kernel ran too few problems or left out a layout that it serves. */
+static int too_little(const struct jobs *jobs, const struct gt_kernel *kernel)
 {
+    unsigned layouts = 0;
     int problems = 0;
     bool wanted = false;
     for (size_t i = 0; i < jobs->count; i++)
         if (jobs->job[i].emu.kernel == kernel && !jobs->job[i].expected) {
             wanted = true;
             problems += jobs->job[i].tally.problems;
+            layouts |= jobs->job[i].tally.layouts;
         }
-    if (!wanted || problems >= LEAST_PROBLEMS)
+    if (!wanted || (problems >= LEAST_PROBLEMS && layouts == kernel->layouts))
         return 0;
-    printf("not ok - %s: only %d problems were run\n", kernel->name, problems);
+    printf("not ok - %s: only %d problems were run, in layouts 0x%x of 0x%x\n", kernel->name,
+           problems, layouts, (unsigned)kernel->layouts);
     return 1;
 }
 
@@ -281,7 +312,7 @@ static int report(const struct jobs *jobs, const struct gt_kernels *kernels)
         failed += !jobs->job[i].ok;
     }
     for (size_t i = 0; i < kernels->count; i++)
-        failed += enough_problems(jobs, kernels->kernel[i]);
+        failed += too_little(jobs, kernels->kernel[i]);
     printf("# %d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

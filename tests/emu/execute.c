@@ -14,6 +14,7 @@
 #include "operands.h"
 #include "problem.h"
 #include "render.h"
+#include "served.h"
 #include "tensor_maps.h"
 
 /* One compiled source: a layout and an epilogue of the job's point. */
@@ -24,73 +25,6 @@ struct build {
     struct gt_strbuf source;
     void *object; /* of dlopen; NULL before the first case */
 };
-
-void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel, int sms)
-{
-    *device = (struct gt_device){
-        .name = "emulated",
-        .ordinal = -1,
-        .profile = true,
-        .cc = 90,
-        .sms = sms,
-        .smem_block = 232448,
-        .smem_sm = 233472,
-        .smem_reserved = 1024,
-        .regs_sm = 65536,
-        .max_threads_sm = 2048,
-        .max_blocks_sm = 32,
-        .l2_bytes = 1 << 20,
-        .memory_bytes = (int64_t)1 << 32,
-        .clock_mhz = 1000,
-        .memory_gbps = 100,
-        .l2_gbps = 200,
-        .fma_lanes = 128,
-    };
-    if (device->cc < kernel->min_cc)
-        device->cc = kernel->min_cc;
-    if (device->cc > kernel->max_cc)
-        device->cc = kernel->max_cc;
-}
-
-/* Whether there is a D of type `out` for operands of `type`: s32 holds sums of 8-bit integers. */
-static bool fits(enum gt_dtype type, enum gt_dtype out)
-{
-    if (out == GT_S32)
-        return type == GT_S8;
-    return out != GT_TF32;
-}
-
-static bool has_type(const struct gt_emu_types *types, size_t count, bool of_d, int wanted)
-{
-    for (size_t i = 0; i < count; i++)
-        if ((of_d ? types[i].out : types[i].type) == (enum gt_dtype)wanted)
-            return true;
-    return false;
-}
-
-/* Adds the pair if the kernel serves it and one side of it is new; the default pairs come first. */
-static void add_types(struct gt_emu_types *types, size_t *count, const struct gt_kernel *kernel,
-                      int type, int out)
-{
-    enum gt_accuracy least = gt_dtype_default_accuracy((enum gt_dtype)type);
-    if (!(kernel->types >> type & 1) || !(kernel->outs >> out & 1) ||
-        !fits((enum gt_dtype)type, (enum gt_dtype)out) ||
-        (has_type(types, *count, false, type) && has_type(types, *count, true, out)))
-        return;
-    types[(*count)++] = (struct gt_emu_types){(enum gt_dtype)type, (enum gt_dtype)out,
-                                              kernel->accuracy > least ? kernel->accuracy : least};
-}
-
-size_t gt_emu_types_of(struct gt_emu_types *types, const struct gt_kernel *kernel)
-{
-    size_t count = 0;
-    for (int type = 0; type < GT_DTYPE_COUNT; type++)
-        add_types(types, &count, kernel, type, (int)gt_dtype_default_out((enum gt_dtype)type));
-    for (int type = 0; type < GT_DTYPE_COUNT; type++)
-        for (int out = 0; out < GT_DTYPE_COUNT; out++)
-            add_types(types, &count, kernel, type, out);
-    return count;
-}
 
 static int write_file(const char *path, const struct gt_strbuf *text, struct gt_err *err)
 {
@@ -212,6 +146,10 @@ static int run_once(const struct build *build, const struct gt_candidate *candid
     return status;
 }
 
+/* Multiply-adds: where only a part of the cases is asked for, a larger problem is run only if the
+ * point is valid for no smaller one. */
+#define LARGE 4e6
+
 /* Makes the case a problem that the candidate's point is valid for, as small as possible; *found:
  * whether there is one. */
 static int fit_case(const struct build *build, const struct gt_emu_case *cases,
@@ -236,7 +174,13 @@ static int fit_case(const struct build *build, const struct gt_emu_case *cases,
     return GT_OK;
 }
 
-static int run_case(struct build *build, const struct gt_emu_case *cases,
+static double multiply_adds(const struct gt_problem *problem)
+{
+    return (double)problem->m * (double)problem->n * (double)problem->k * (double)problem->batch;
+}
+
+/* Runs the case, if it is one for the point and has no more multiply-adds than `most`. */
+static int run_case(struct build *build, const struct gt_emu_case *cases, double most,
                     struct gt_emu_tally *tally, struct gt_err *err)
 {
     const struct gt_emu_job *job = build->job;
@@ -253,7 +197,7 @@ static int run_case(struct build *build, const struct gt_emu_case *cases,
         gt_emu_device(&device, job->kernel, sms);
         status = fit_case(build, cases, &problem, &candidate, &found, err);
     }
-    if (status || !found)
+    if (status || !found || multiply_adds(&problem) > most)
         return status;
     status = gt_candidate_geometry(&candidate, &geometry, err);
     if (!status)
@@ -279,6 +223,26 @@ static int run_case(struct build *build, const struct gt_emu_case *cases,
     return GT_OK;
 }
 
+/* Every part-th case, the first of them case turn % part. */
+static int run_cases(struct build *build, unsigned part, unsigned turn, double most,
+                     struct gt_emu_tally *tally, struct gt_err *err)
+{
+    int status = GT_OK;
+    for (size_t i = turn % part; i < gt_emu_case_count && !status; i += part)
+        status = run_case(build, &gt_emu_cases[i], most, tally, err);
+    return status;
+}
+
+/* The first case that the point is valid for. */
+static int run_one_case(struct build *build, double most, struct gt_emu_tally *tally,
+                        struct gt_err *err)
+{
+    int status = GT_OK;
+    for (size_t i = 0; i < gt_emu_case_count && !status && !build->object; i++)
+        status = run_case(build, &gt_emu_cases[i], most, tally, err);
+    return status;
+}
+
 static int run_build(const struct gt_emu_job *job, unsigned layout, unsigned epilogue,
                      struct gt_emu_tally *tally, struct gt_err *err)
 {
@@ -288,31 +252,42 @@ static int run_build(const struct gt_emu_job *job, unsigned layout, unsigned epi
                           .epilogue = epilogue,
                           .source = GT_STRBUF_INIT};
     int status = GT_OK;
-    const unsigned part = job->part ? job->part : 1, turn = job->first + layout + epilogue;
-    for (size_t i = 0; i < gt_emu_case_count && !status; i++)
-        if (i % part == turn % part)
-            status = run_case(&build, &gt_emu_cases[i], tally, err);
-    for (size_t i = 0; i < gt_emu_case_count && !status && !build.object; i++)
-        if (i % part != turn % part)
-            status = run_case(&build, &gt_emu_cases[i], tally, err);
+    if (!job->part)
+        status = run_cases(&build, 1, 0, INFINITY, tally, err);
+    else
+        status = run_cases(&build, job->part, job->first + layout + epilogue, LARGE, tally, err);
+    if (!status && !build.object)
+        status = run_one_case(&build, LARGE, tally, err);
+    if (!status && !build.object)
+        status = run_one_case(&build, INFINITY, tally, err);
     if (build.object) {
         tally->builds++;
+        tally->layouts |= 1u << layout;
         dlclose(build.object);
     }
     gt_strbuf_release(&build.source);
     return status;
 }
 
+static int run_layouts(const struct gt_emu_job *job, unsigned layouts, struct gt_emu_tally *tally,
+                       struct gt_err *err)
+{
+    int status = GT_OK;
+    for (unsigned layout = 0; layout < 4 && !status; layout++)
+        if (job->kernel->layouts & layouts & (1u << layout))
+            status = run_build(job, layout, GT_EPILOGUE_NONE, tally, err);
+    return status;
+}
+
 int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, struct gt_err *err)
 {
-    unsigned epilogues = GT_EPILOGUE_BIAS | GT_EPILOGUE_RELU | GT_EPILOGUE_GELU;
-    int status = GT_OK;
+    const unsigned epilogues = job->kernel->epilogues & job->epilogues;
+    int status = run_layouts(job, job->layouts, tally, err);
 
-    for (unsigned layout = 0; layout < 4 && !status; layout++)
-        if (job->kernel->layouts & job->layouts & (1u << layout))
-            status = run_build(job, layout, GT_EPILOGUE_NONE, tally, err);
-    for (unsigned epilogue = 1; epilogue <= epilogues && !status && job->epilogues; epilogue++)
-        if (job->kernel->epilogues & (1u << epilogue))
+    if (!status && tally->builds == 0)
+        status = run_layouts(job, ~job->layouts, tally, err);
+    for (unsigned epilogue = 1; epilogues >> epilogue && !status; epilogue++)
+        if (epilogues >> epilogue & 1)
             status = run_build(job, 0, epilogue, tally, err);
     if (!status && tally->builds == 0)
         return gt_err_set(err, GT_ECONFIG, "the point is valid for no case");

@@ -11,8 +11,9 @@ struct gt_emu_job {
     const struct gt_kernel *kernel;
     struct gt_point point;
     struct gt_emu_types types;
-    unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)) */
-    bool epilogues;       /* all that are served, not only none */
+    unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)); if the point is valid in none of
+                             them, those it is valid in */
+    unsigned epilogues;   /* bit (1u << GT_EPILOGUE_...); none is always run */
     bool once;            /* each case under one schedule, they alternate; else under both */
     unsigned part, first; /* part > 0: one of so many cases, the first of them this one, another
                              for each build; all where the point is valid for none of those */
@@ -23,18 +24,8 @@ struct gt_emu_job {
 
 struct gt_emu_tally {
     int builds, problems, passed, failed;
+    unsigned layouts; /* that were run */
 };
-
-/* All that the kernel serves of types: each type of A and B with the first type of D that fits it,
- * then each type of D not yet among them with the first of A and B that fits.  Fills types[0 ..
- * return value), at most GT_EMU_TYPES. */
-size_t gt_emu_types_of(struct gt_emu_types *types, const struct gt_kernel *kernel);
-#define GT_EMU_TYPES (2 * GT_DTYPE_COUNT)
-
-/* A GPU with few SMs, so that split and persistent kernels need few blocks: 1, or
- * GT_EMU_SEVERAL_SMS for points that are for several. */
-void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel, int sms);
-#define GT_EMU_SEVERAL_SMS 5
 
 /* Runs the job: each case in each layout, as large as the point needs it, under two different
  * schedules.  A wrong result is counted and printed; an error return (nothing served, it does not

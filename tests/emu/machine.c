@@ -40,6 +40,11 @@ static void resume(unsigned number)
     gt_fiber_switch(&machine.scheduler, &machine.running->fiber);
 }
 
+static bool same_file(const struct thread *one, const struct thread *other)
+{
+    return one->file == other->file || strcmp(one->file, other->file) == 0;
+}
+
 /* Whether threads first..last-1 all wait for the same thing. */
 static bool together(unsigned first, unsigned last, enum wait wait)
 {
@@ -48,7 +53,7 @@ static bool together(unsigned first, unsigned last, enum wait wait)
         const struct thread *each = &machine.thread[i];
         if (each->wait != wait)
             return false;
-        if (wait != RETURNED && (each->line != one->line || strcmp(each->file, one->file) != 0))
+        if (wait != RETURNED && (each->line != one->line || !same_file(each, one)))
             return false;
     }
     return true;
@@ -95,7 +100,7 @@ static bool said(unsigned number)
         if (machine.thread[i].wait == machine.thread[number].wait &&
             (machine.thread[i].wait == RETURNED ||
              (machine.thread[i].line == machine.thread[number].line &&
-              strcmp(machine.thread[i].file, machine.thread[number].file) == 0)))
+              same_file(&machine.thread[i], &machine.thread[number]))))
             return true;
     return false;
 }

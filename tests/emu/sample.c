@@ -1,16 +1,17 @@
-/* sample.c - test: a cover of a kernel's parameter values by few points (sample.h): over several
- * problems, the point that brings the most new values is taken until none brings any. */
+/* sample.c - test: a cover of a kernel's parameter values by few points (sample.h): of the points
+ * of several problems, the one that brings the most new values is taken until none brings any. */
 #include "sample.h"
 
 #include <string.h>
 
-#include "execute.h"
 #include "operands.h"
 #include "problem.h"
+#include "served.h"
 
 #include "../../tuner/space.h"
 
-#define KEPT 3000 /* points of a space that are looked at */
+#define KEPT         3000 /* points of a space that are looked at */
+#define ORIGIN_TYPES 3    /* pairs of types that an origin is looked at for; they take turns */
 
 /* A problem whose space is looked at. */
 struct origin {
@@ -26,13 +27,13 @@ static const struct origin origins[] = {
     {17, {1, 1, 8}, 2, 1},
     {7, {1, 2, 32}, 1, 1},
     {8, {8, 1, 64}, 0, 1},
-    {1, {4, 4, 1}, 3, 1},
+    {1, {5, 5, 1}, 3, 1},
     {15, {8, 8, 1}, 1, 1},
     {18, {1, 1, 1}, 2, 1},
     {20, {1, 4, 8}, 0, 1},
     {20, {1, 4, 8}, 1, 1},
     {19, {1, 8, 8}, 2, 1},
-    {19, {1, 8, 8}, 3, 1},
+    {19, {1, 7, 9}, 3, 1},
     {21, {1, 4, 4}, 1, 1},
     {22, {1, 8, 4}, 0, 1},
     {29, {1, 2, 8}, 0, 1},
@@ -40,11 +41,31 @@ static const struct origin origins[] = {
     {31, {1, 4, 4}, 2, 1},
     {8, {8, 1, 64}, 0, GT_EMU_SEVERAL_SMS},
     {21, {1, 4, 1}, 1, GT_EMU_SEVERAL_SMS},
+    /* rows of each count that a kernel for few rows is made for */
+    {7, {2, 4, 32}, 0, 1},
+    {7, {6, 4, 32}, 1, 1},
+    {7, {12, 4, 32}, 2, 1},
+    {15, {1, 5, 9}, 0, 1},
+    {20, {3, 4, 4}, 0, 1},
+    {20, {4, 4, 4}, 1, 1},
+    {20, {5, 4, 4}, 2, 1},
+    {20, {6, 4, 4}, 3, 1},
+    {20, {8, 4, 4}, 0, 1},
 };
 
-/* Values taken so far: bit v of taken[p] for value v of parameter p. */
+/* The space of an origin for a pair of types. */
+struct place {
+    const struct origin *origin;
+    struct gt_emu_types types;
+    struct gt_problem problem;
+    struct gt_device device;
+    struct gt_space space;
+    size_t taken; /* points */
+};
+
+/* Values taken so far: bit v of value[p] for value v of parameter p. */
 struct cover {
-    uint64_t taken[GT_MAX_PARAMS];
+    uint64_t value[GT_MAX_PARAMS];
 };
 
 static int gain(const struct cover *cover, const struct gt_space *space, size_t i)
@@ -52,63 +73,83 @@ static int gain(const struct cover *cover, const struct gt_space *space, size_t 
     size_t params = space->kernel->params;
     int fresh = 0;
     for (size_t p = 0; p < params; p++)
-        fresh += !(cover->taken[p] >> space->index[i * params + p] & 1);
+        fresh += !(cover->value[p] >> space->index[i * params + p] & 1);
     return fresh;
 }
 
-static void take(struct cover *cover, const struct gt_space *space, size_t i)
+/* The point that brings the most: *most values. */
+static size_t best_of(const struct cover *cover, const struct gt_space *space, int *most)
 {
-    size_t params = space->kernel->params;
-    for (size_t p = 0; p < params; p++)
-        cover->taken[p] |= (uint64_t)1 << space->index[i * params + p];
+    size_t best = 0;
+    *most = 0;
+    for (size_t i = 0; i < space->count; i++) {
+        int fresh = gain(cover, space, i);
+        if (fresh > *most) {
+            *most = fresh;
+            best = i;
+        }
+    }
+    return best;
 }
 
-/* Takes points of one space while they bring something new. */
-static void cover_space(struct cover *cover, const struct gt_space *space,
-                        const struct origin *origin, const struct gt_emu_types *types,
-                        struct gt_emu_sample *sample, size_t *count)
+/* Takes point i of a place. */
+static void take(struct cover *cover, struct place *place, size_t i, struct gt_emu_sample *sample)
 {
+    const struct gt_space *space = &place->space;
+    size_t params = space->kernel->params;
+    for (size_t p = 0; p < params; p++)
+        cover->value[p] |= (uint64_t)1 << space->index[i * params + p];
+    gt_space_point(space, i, &sample->point);
+    sample->problem = place->problem;
+    sample->device = place->device;
+    sample->types = place->types;
+    sample->layouts = 1u << place->origin->layout;
+    sample->scale = place->origin->scale;
+    place->taken++;
+}
+
+/* Takes the best point of all places until none brings anything; of equals, from the place that has
+ * given fewest, so that types and layouts take turns. */
+static void cover_once(struct place *place, size_t places, struct gt_emu_sample *sample,
+                       size_t *count)
+{
+    struct cover cover = {{0}};
     while (*count < GT_EMU_SAMPLES) {
-        size_t best = 0;
+        size_t from = 0, best = 0;
         int most = 0;
-        for (size_t i = 0; i < space->count; i++) {
-            int fresh = gain(cover, space, i);
-            if (fresh > most) {
+        for (size_t i = 0; i < places; i++) {
+            int fresh;
+            size_t point = best_of(&cover, &place[i].space, &fresh);
+            if (fresh > most || (fresh == most && fresh && place[i].taken < place[from].taken)) {
                 most = fresh;
-                best = i;
+                best = point;
+                from = i;
             }
         }
         if (most == 0)
             return;
-        take(cover, space, best);
-        gt_space_point(space, best, &sample[*count].point);
-        sample[*count].types = *types;
-        sample[*count].layouts = 1u << origin->layout;
-        sample[(*count)++].scale = origin->scale;
+        take(&cover, &place[from], best, &sample[(*count)++]);
     }
 }
 
-/* Takes points that are valid for the origin as a problem of these types. */
-static int sample_origin(struct cover *cover, const struct gt_kernel *kernel,
-                         const struct origin *origin, const struct gt_emu_types *types,
-                         struct gt_emu_sample *sample, size_t *count, struct gt_err *err)
+/* Enumerates what is valid for the origin as a problem of these types: place->space, which is left
+ * empty where there is nothing. */
+static int find_place(struct place *place, const struct gt_kernel *kernel,
+                      const struct origin *origin, const struct gt_emu_types *types,
+                      struct gt_err *err)
 {
-    struct gt_space space = {0};
-    struct gt_device device;
-    struct gt_problem problem;
     struct gt_err none_valid;
 
-    gt_emu_device(&device, kernel, origin->sms);
-    gt_emu_case_problem(&problem, &gt_emu_cases[origin->cases], origin->scale, types,
+    *place = (struct place){.origin = origin, .types = *types};
+    gt_emu_device(&place->device, kernel, origin->sms);
+    gt_emu_case_problem(&place->problem, &gt_emu_cases[origin->cases], origin->scale, types,
                         origin->layout / 2, origin->layout % 2, GT_EPILOGUE_NONE);
-    if (gt_problem_check(&problem, err))
+    if (gt_problem_check(&place->problem, err))
         return GT_ERANGE;
-    if (!gt_kernel_serves(kernel, &problem, &device, NULL))
+    if (!gt_kernel_serves(kernel, &place->problem, &place->device, NULL))
         return GT_OK;
-    int status = gt_space_init(&space, kernel, &problem, &device, KEPT, &none_valid);
-    if (status == GT_OK)
-        cover_space(cover, &space, origin, types, sample, count);
-    gt_space_release(&space);
+    int status =
+        gt_space_init(&place->space, kernel, &place->problem, &place->device, KEPT, &none_valid);
     if (status && status != GT_ERANGE) {
         if (err)
             *err = none_valid;
@@ -118,18 +159,20 @@ static int sample_origin(struct cover *cover, const struct gt_kernel *kernel,
 }
 
 int gt_emu_sample(struct gt_emu_sample *sample, size_t *count, const struct gt_kernel *kernel,
-                  struct gt_err *err)
+                  int times, struct gt_err *err)
 {
-    struct cover cover = {{0}};
+    static struct place place[ORIGIN_TYPES * sizeof origins / sizeof *origins];
     struct gt_emu_types types[GT_EMU_TYPES];
-    size_t pairs = gt_emu_types_of(types, kernel), origin_count = sizeof origins / sizeof *origins;
+    size_t pairs = gt_emu_types_of(types, kernel), places = 0;
     int status = GT_OK;
 
-    *count = 0;
-    /* The types take turns at being first, so that each of them has a share of the points. */
-    for (size_t turn = 0; turn < pairs && !status; turn++)
-        for (size_t i = 0; i < origin_count && !status; i++)
-            status = sample_origin(&cover, kernel, &origins[i], &types[(i + turn) % pairs], sample,
-                                   count, err);
+    for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
+        for (size_t j = 0; j < pairs && j < ORIGIN_TYPES && !status; j++)
+            status =
+                find_place(&place[places++], kernel, &origins[i], &types[(i + j) % pairs], err);
+    for (*count = 0; times > 0 && !status; times--)
+        cover_once(place, places, sample, count);
+    for (size_t i = 0; i < places; i++)
+        gt_space_release(&place[i].space);
     return status;
 }

@@ -1,5 +1,5 @@
 /* sample.h - test: valid points of a large space that together take every value of every parameter
- * that any valid point takes. */
+ * that any valid point takes, each at least so many times. */
 #ifndef GT_EMU_SAMPLE_H
 #define GT_EMU_SAMPLE_H
 
@@ -10,13 +10,15 @@
 
 struct gt_emu_sample {
     struct gt_point point;
-    struct gt_emu_types types; /* of the problem it was found valid for */
-    unsigned layouts;          /* the layout it was found valid in */
+    struct gt_problem problem; /* for which it was found valid, */
+    struct gt_device device;   /* and where */
+    struct gt_emu_types types; /* of the problem */
+    unsigned layouts;          /* the layout of the problem */
     struct gt_emu_scale scale; /* and how large some case was */
 };
 
 /* Fills sample[0 .. *count), *count <= GT_EMU_SAMPLES; always the same for the same description. */
 int gt_emu_sample(struct gt_emu_sample *sample, size_t *count, const struct gt_kernel *kernel,
-                  struct gt_err *err);
+                  int times, struct gt_err *err);
 
 #endif

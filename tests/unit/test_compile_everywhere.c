@@ -1,6 +1,8 @@
 /* test_compile_everywhere.c - test: every kernel compiles with NVRTC for every architecture it
- * serves: the default point, which must not spill, or where it is not valid the nearest that is,
- * and each point of tests/emu/points.txt for one of them; points that once spilled, for theirs.  A
+ * serves: the default point, which must not spill, or where it is valid for no rows the nearest
+ * that is; each point of tests/emu/points.txt for one of them; the points that the emulator draws
+ * (tests/emu/sample.h) for sm_90, because a host compiler takes what NVRTC does not (an array of no
+ * elements, say): most of these as PTX, which is half as long; and points that once spilled.  A
  * register limit must be kept.
  *
  * Two processes share the work.  Prints TAP; without NVRTC it is skipped. */
@@ -18,9 +20,11 @@
 #include "render.h"
 
 #include "../../tuner/space.h"
+#include "../emu/sample.h"
 
-#define PROCESSES 2
-#define MAX_JOBS  2000
+#define PROCESSES  2
+#define MAX_JOBS   2000
+#define CUBIN_PART 4 /* one of so many drawn points goes through ptxas */
 
 static const int arches[] = {75, 80, 86, 89, 90, 100, 120};
 #define ARCHES (sizeof arches / sizeof *arches)
@@ -31,6 +35,7 @@ struct job {
     struct gt_problem problem;
     struct gt_device device;
     bool standard; /* the default point, or one in its place: some point must be valid */
+    bool ptx;      /* only as far as PTX */
     /* filled in by a process */
     bool done, ok, skipped;
     bool moved; /* the default is not valid there */
@@ -65,6 +70,20 @@ static void make_problem(struct gt_problem *problem, const struct gt_kernel *ker
     problem->accuracy = kernel->accuracy > least ? kernel->accuracy : least;
 }
 
+/* Fewer rows, until the point is valid: a kernel for few is made for so many and no more.  As they
+ * were if it is valid for none. */
+static void fit_rows(struct job *job)
+{
+    const struct gt_candidate candidate = {job->kernel, &job->problem, &job->device, job->point};
+    const int64_t rows = job->problem.m;
+    int failed = 0;
+
+    for (; job->problem.m > 0; job->problem.m /= 2)
+        if (gt_candidate_valid(&candidate, &failed, NULL) == GT_OK && failed < 0)
+            return;
+    job->problem.m = rows;
+}
+
 static void add(struct jobs *jobs, const struct gt_kernel *kernel, const struct gt_point *point,
                 enum gt_dtype type, int layout, int cc, const char *data_dir, bool standard)
 {
@@ -79,8 +98,11 @@ static void add(struct jobs *jobs, const struct gt_kernel *kernel, const struct 
     job->problem.trans_b = (unsigned char)(layout % 2);
     if (gt_device_profile(&job->device, data_dir, cc, &err))
         fail("device", &err);
-    if (gt_kernel_serves(kernel, &job->problem, &job->device, NULL))
-        jobs->count++;
+    if (!gt_kernel_serves(kernel, &job->problem, &job->device, NULL))
+        return;
+    if (standard && kernel->max_m < 4096)
+        fit_rows(job);
+    jobs->count++;
 }
 
 /* In one layout that is served, another one for each type, for the oldest arch that has all types
@@ -176,6 +198,27 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
     fclose(file);
 }
 
+/* The points that the emulator draws out of large spaces, for the problems it runs them for. */
+static void add_drawn(struct jobs *jobs, const struct gt_kernel *kernel)
+{
+    struct gt_emu_sample *sample = calloc(GT_EMU_SAMPLES, sizeof *sample);
+    struct gt_err err;
+    size_t count;
+
+    if (!sample || gt_emu_sample(sample, &count, kernel, 1, &err))
+        fail(kernel->name, &err);
+    for (size_t i = 0; i < count; i++) {
+        if (jobs->count == MAX_JOBS)
+            abort();
+        jobs->job[jobs->count++] = (struct job){.kernel = kernel,
+                                                .point = sample[i].point,
+                                                .problem = sample[i].problem,
+                                                .device = sample[i].device,
+                                                .ptx = i % CUBIN_PART != 0};
+    }
+    free(sample);
+}
+
 static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_candidate *candidate,
                    struct gt_err *err)
 {
@@ -192,7 +235,7 @@ static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_cand
                                              .arch = geometry.code_arch,
                                              .device_cc = job->device.cc,
                                              .features = geometry.arch_features,
-                                             .ptx = geometry.code_ptx,
+                                             .ptx = job->ptx || geometry.code_ptx,
                                              .max_registers = geometry.max_registers};
         status = gt_compile(nvrtc, &request, &binary, err);
     }
@@ -306,6 +349,7 @@ int main(void)
         return 0;
     }
     gt_nvrtc_close(nvrtc);
+    setenv("GEMMTUNE_LIBNVJITLINK", "/nowhere", 1); /* what is asked for as PTX stays PTX */
     if (gt_data_dir(&data_dir, &err) || gt_kernels_load(&kernels, data_dir, NULL, &err))
         fail("kernels", &err);
     struct jobs jobs = {.job = mmap(NULL, MAX_JOBS * sizeof(struct job), PROT_READ | PROT_WRITE,
@@ -316,6 +360,9 @@ int main(void)
         add_default(&jobs, kernels.kernel[i], data_dir);
     add_once_spilled(&jobs, &kernels, data_dir);
     add_listed(&jobs, &kernels, data_dir);
+    for (size_t i = 0; i < kernels.count; i++)
+        if (kernels.kernel[i]->production)
+            add_drawn(&jobs, kernels.kernel[i]);
     printf("1..%zu\n", jobs.count);
     for (size_t i = 0; i < PROCESSES; i++)
         pid[i] = start(&jobs, i);
