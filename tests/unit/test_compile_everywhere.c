@@ -1,9 +1,9 @@
 /* test_compile_everywhere.c - test: every kernel compiles with NVRTC for every architecture it
  * serves: the default point, which must not spill, or where it is valid for no rows the nearest
- * that is; each point of tests/emu/points.txt for one of them; the points that the emulator draws
- * (tests/emu/sample.h) for sm_90, because a host compiler takes what NVRTC does not (an array of no
- * elements, say): most of these as PTX, which is half as long; and points that once spilled.  A
- * register limit must be kept.
+ * that is; each point of tests/emu/points.txt for one of them; and a third of the points that the
+ * emulator draws (tests/emu/sample.h) for sm_90, because a host compiler takes what NVRTC does not
+ * (an array of no elements, say): most of these as PTX, which is half as long.  A register limit
+ * must be kept.
  *
  * Two processes share the work.  Prints TAP; without NVRTC it is skipped. */
 #include <stdio.h>
