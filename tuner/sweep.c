@@ -208,6 +208,16 @@ static int submit_all(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
+/* Whether something that a strategy asked for is under way.  Were spare points to keep each other
+ * company, a strategy that is done would never hear that all is told. */
+static bool strategies_wait(const struct gt_race *race)
+{
+    for (size_t i = 0; i < race->flights; i++)
+        if (!race->flight[i].spare)
+            return true;
+    return false;
+}
+
 /* A device that would wait for the compilers gets what can be had without them, where the clock is
  * what ends the race: one to work at and one to follow. */
 static int submit_spare(struct gt_race *race, struct gt_err *err)
@@ -218,12 +228,14 @@ static int submit_spare(struct gt_race *race, struct gt_err *err)
     struct gt_retry what;
     int rc = GT_OK;
 
-    for (int i = 0; !rc && i < 2; i++) {
+    for (int i = 0; !rc && i < 2 && strategies_wait(race); i++) {
         if (!evaluator->ops->hungry || !evaluator->ops->hungry(evaluator) || is_late(race) ||
             !(budget->seconds > 0) || budget->patience || trials_spent(race) ||
             !gt_sweep_spare(race, &lane, &what))
             break;
         rc = submit(race, lane, what, err);
+        if (!rc)
+            race->flight[race->flights - 1].spare = true;
     }
     return rc;
 }

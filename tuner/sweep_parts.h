@@ -41,6 +41,7 @@ struct gt_flight {
     struct gt_retry what;
     struct gt_candidate candidate;
     bool launched; /* its attempt is in the store */
+    bool spare;    /* no strategy asked for it */
 };
 
 /* A trial that is kept in mind. */

@@ -194,15 +194,11 @@ static size_t small_room(struct gt_evaluator *evaluator)
     return fake_of(evaluator)->flights ? 0 : 1;
 }
 
-/* Points P, Q of a kernel whose Q is a launch parameter, so that P alone makes the cubin; runs a
- * sweep whose device waits for compilers or does not, and returns how many Q of the winner's P were
- * tried. */
-static int tried_of_the_best(struct search *s, const struct gt_budget *budget, bool waits)
+/* Points P, Q of a kernel whose Q is a launch parameter, so that P alone makes the cubin. */
+static struct bench open_launch_bench(struct search *s, const char *name)
 {
-    struct fake fake = new_fake(s, true);
     struct bench bench = open_bench(s);
     char values[512] = "0", rest[2048];
-    int tried = 0;
 
     gt_kernel_free(bench.kernel[0]);
     for (int i = 1; i < SIDE; i++)
@@ -212,12 +208,25 @@ static int tried_of_the_best(struct search *s, const struct gt_budget *budget, b
              "\"compile\", \"doc\": \"-\"}, {\"name\": \"Q\", \"values\": [%s], \"default\": 0, "
              "\"kind\": \"launch\", \"doc\": \"-\"}], %s",
              values, values, LAUNCH);
-    bench.kernel[0] = search_kernel(s, waits ? "waits" : "does_not", "+ P + Q", rest);
+    bench.kernel[0] = search_kernel(s, name, "+ P + Q", rest);
+    return bench;
+}
+
+/* Runs a sweep whose device waits for compilers or does not, and returns how many Q of the winner's
+ * P were tried.  name: of the kernel, another one each time, because trials are resumed. */
+static int tried_of_the_best(struct search *s, const char *name, const struct gt_budget *budget,
+                             bool waits)
+{
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_launch_bench(s, name);
+    int tried = 0;
+
     fake.ops.room = small_room;
     fake.ops.hungry = waits ? hungry : NULL;
     bench.options.budget = *budget;
     bench.options.strategy = "random";
     OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.fresh, 100);
     launches(&fake, 1);
     for (int q = 0; q < SIDE; q++)
         tried += fake.seen[bench.result.row[0].point.value[0] * SIDE + q];
@@ -232,9 +241,24 @@ static void test_a_hungry_device_tries_what_is_at_hand(void **state)
     const struct gt_budget clock = {.seconds = 60, .trials = 100}, trials = {.trials = 100};
     struct search *s = *state;
 
-    assert_int_equal(tried_of_the_best(s, &clock, true), SIDE);
-    assert_true(tried_of_the_best(s, &clock, false) < SIDE);
-    assert_true(tried_of_the_best(s, &trials, true) < SIDE);
+    assert_int_equal(tried_of_the_best(s, "waits", &clock, true), SIDE);
+    assert_true(tried_of_the_best(s, "does_not", &clock, false) < SIDE);
+    assert_true(tried_of_the_best(s, "counts", &trials, true) < SIDE);
+}
+
+/* Once the strategy is done nothing is compiled, so that nobody waits: the race is over. */
+static void test_a_hungry_device_does_not_prolong_the_race(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_launch_bench(s, "done");
+
+    fake.ops.hungry = hungry;
+    bench.options.budget = (struct gt_budget){.seconds = 60};
+    bench.options.strategy = "auto:calm=1,gain=1";
+    OK(&s->err, run(&bench, &fake));
+    assert_in_range(bench.result.fresh, 1, 40);
+    close_bench(&bench);
 }
 
 static void test_budgets(void **state)
@@ -271,6 +295,7 @@ int main(void)
         WITH_FOLDER(test_predicted_beside_measured),
         WITH_FOLDER(test_shipped_winners_come_first),
         WITH_FOLDER(test_a_hungry_device_tries_what_is_at_hand),
+        WITH_FOLDER(test_a_hungry_device_does_not_prolong_the_race),
         cmocka_unit_test(test_budgets),
     };
 
