@@ -139,7 +139,7 @@ struct gt_kernel {
     struct gt_expr *max_registers; /* 0: no limit */
     struct gt_expr *code_arch;     /* arch to compile for, e.g. 86; usually CC */
     struct gt_expr *arch_features; /* 1: with what only that arch has (sm_100a); sm_90: always */
-    struct gt_expr *code_ptx;      /* 1: hand PTX to the driver instead of a cubin */
+    struct gt_expr *code_ptx;      /* 1: by way of PTX, see compile.h */
     struct gt_model model;
     struct gt_names names; /* slots: problem and device facts, parameters, derived */
     size_t first_param;    /* slot of param[0]; derived follow the parameters */

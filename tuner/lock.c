@@ -47,19 +47,22 @@ static int open_or_make(const char *path)
 {
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     const struct timespec wait = {.tv_nsec = WAIT_NS};
-    int fd = -1;
+    int fd = -1, reason;
 
     for (int i = 0; fd < 0 && i < TRIES; i++) {
         if (i)
             nanosleep(&wait, NULL);
         fd = open(path, flags);
-        if (fd >= 0 || (errno != ENOENT && errno != EACCES))
+        reason = errno;
+        if (fd >= 0 || (reason != ENOENT && reason != EACCES))
             break;
         fd = open(path, flags | O_CREAT | O_EXCL, 0444);
         if (fd >= 0)
             fchmod(fd, 0444); /* whatever the umask */
         else if (errno != EEXIST)
             break;
+        else
+            errno = reason; /* that it is there is not why it cannot be opened */
     }
     return fd;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads what a file says of a quota: its first two numbers; *quota < 0 or "max": no limit. */
+/* Reads the first two numbers of a file, the second if there is one; false: it begins with none. */
 static bool read_numbers(const char *folder, const char *name, double *first, double *second)
 {
     char path[PATH_MAX];

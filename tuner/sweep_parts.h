@@ -1,7 +1,7 @@
 /* sweep_parts.h - what the files of the sweep share: sweep.c (read it first), sweep_lanes.c,
  * sweep_seeds.c, sweep_priors.c, sweep_predict.c, sweep_record.c, sweep_drift.c,
- * sweep_visit.c, sweep_shares.c, sweep_finals.c and sweep_contests.c.  Nobody else includes this.
- */
+ * sweep_spare.c, sweep_visit.c, sweep_shares.c, sweep_finals.c and sweep_contests.c.  Nobody else
+ * includes this. */
 #ifndef GT_SWEEP_PARTS_H
 #define GT_SWEEP_PARTS_H
 

@@ -1,4 +1,4 @@
-/* thin_tma.cu - products of up to 64 rows on tensor cores of sm_90, every type they have: bound by the
+/* thin_tma.cu - products of up to 64 rows on tensor cores of sm_90 and later, every type: bound by the
  * one reading of B, which TMA brings to shared memory as it is stored.
  *
  *                     BLOCK_N columns

@@ -111,6 +111,8 @@ static void add_default(struct jobs *jobs, const struct gt_kernel *kernel,
         job->emu.once = i > 0;
         if (i > 0 && !place->all)
             job->emu.layouts = two_layouts(i);
+        else if (!(kernel->layouts & (kernel->layouts - 1)))
+            job->emu.part = 0; /* no other layout runs the other cases */
     }
 }
 

@@ -2,6 +2,8 @@
 #include "../../src/gemmtune.h"
 #include "../../tuner/lock.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -139,6 +141,31 @@ static void a_file_that_was_removed_locks_again(void **state)
     gt_lock_release(second);
 }
 
+/* Of a file that may not be opened the reason is told, to whoever may not; root may open any. */
+static void a_lock_that_is_closed_says_so(void **state)
+{
+    struct gt_err err = {0};
+    char path[160];
+    int status = 0, fd;
+    pid_t pid;
+
+    snprintf(path, sizeof(path), "%s/gemmtune-" GPU ".lock", (char *)*state);
+    fd = creat(path, 0);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(chmod(*state, 0755), 0);
+    pid = fork();
+    if (pid == 0) {
+        if (!geteuid() && setresuid(65534, 65534, 65534))
+            _exit(2);
+        _exit(gt_lock_take(&fd, GPU, &err) != GT_EIO || !strstr(err.msg, path) ||
+              !strstr(err.msg, strerror(EACCES)));
+    }
+    waitpid(pid, &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* In a folder that is everybody's, what lies under the name may be anything, and is never written
  * to. */
 static void what_is_no_lock_file_is_refused(void **state)
@@ -183,6 +210,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_place_for_everybody, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_file_that_was_removed_locks_again, make_folder,
                                         remove_folder),
+        cmocka_unit_test_setup_teardown(a_lock_that_is_closed_says_so, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(what_is_no_lock_file_is_refused, make_folder,
                                         remove_folder),
     };
