@@ -240,11 +240,21 @@ static int submit_spare(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
+/* The time of a visit runs from its first trial: before that the compilers start. */
+static void start_clock(struct gt_race *race)
+{
+    race->first_s = gt_evaluator_now(race->evaluator);
+    if (race->deadline_s > 0)
+        race->deadline_s = fmin(race->deadline_s, race->first_s + race->search_s);
+}
+
 /* A finished trial: recorded, or put back if its status may change at another try. */
 static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *trial,
                   struct gt_err *err)
 {
     struct gt_flight *found = find_flight(race, id), flight;
+    bool first = !race->result->fresh;
+    int rc;
 
     if (!found)
         return gt_err_set(err, GT_ERANGE, "the evaluator answered for the unknown candidate %llu",
@@ -252,7 +262,10 @@ static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *tria
     flight = *found;
     *found = race->flight[--race->flights];
     flight.lane->flying--;
-    return gt_sweep_record(race, &flight, trial, err);
+    rc = gt_sweep_record(race, &flight, trial, err);
+    if (first && race->result->fresh)
+        start_clock(race);
+    return rc;
 }
 
 /* Waits for a trial; what is recorded and not yet durable is made so while the GPU works. */
@@ -400,7 +413,7 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
     struct gt_shares shares;
     int64_t device, toolchain;
     uint64_t next_id = 0;
-    double deadline_s;
+    double search_s, deadline_s;
     size_t i;
     int rc = gt_shares_init(&shares, options, err);
 
@@ -408,7 +421,7 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
         rc = gt_store_device(options->store, &evaluator->device, &device, err);
     if (!rc)
         rc = gt_store_toolchain(options->store, evaluator->nvrtc_version, &toolchain, err);
-    while (!rc && gt_shares_next(&shares, &i, &deadline_s)) {
+    while (!rc && gt_shares_next(&shares, &i, &search_s, &deadline_s)) {
         struct gt_evaluator_stats before = evaluator->stats;
         struct gt_sweep_result earlier = result[i];
         struct gt_race race = {
@@ -424,6 +437,7 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
             .next_id = &next_id,
             .begin_s = gt_evaluator_now(evaluator),
             .deadline_s = deadline_s,
+            .search_s = search_s,
         };
 
         result[i] = (struct gt_sweep_result){.problem = race.problem};

@@ -70,6 +70,8 @@ struct gt_race {
     size_t flights, flight_capacity;
     uint64_t *next_id;          /* of the whole sweep */
     double begin_s, deadline_s; /* on the evaluator's clock; deadline 0: none */
+    double search_s;            /* of that, from the first trial on */
+    double first_s;             /* the end of the first trial of this visit, if it has one */
     double end_s;               /* of the race, finals follow; 0: there was none */
     double busy_s;              /* GPU worker at work until then */
     uint64_t seed;              /* of what is drawn in this visit */
@@ -98,15 +100,18 @@ struct gt_share; /* a problem's */
 struct gt_shares {
     const struct gt_sweep_options *options;
     struct gt_share *share; /* of each problem */
-    double begin_s, tail_s; /* of the sweep; what finals take, estimated */
+    double begin_s;         /* of the sweep */
+    double head_s, tail_s;  /* what a visit's first trial and its finals take, estimated */
     size_t visits;          /* noted so far */
 };
 
 int gt_shares_init(struct gt_shares *shares, const struct gt_sweep_options *options,
                    struct gt_err *err);
 void gt_shares_release(struct gt_shares *shares);
-/* The problem to visit next, and when its race is to end (0: no deadline); false: no more. */
-bool gt_shares_next(struct gt_shares *shares, size_t *problem, double *deadline_s);
+/* The problem to visit next, for how long after its first trial, and when its race is to end at the
+ * latest (0: no deadline); false: no more. */
+bool gt_shares_next(struct gt_shares *shares, size_t *problem, double *search_s,
+                    double *deadline_s);
 /* After a visit. */
 void gt_shares_note(struct gt_shares *shares, size_t problem, const struct gt_race *race);
 

@@ -3,9 +3,11 @@
  * A budget of time is spent in two parts.  First every problem has a visit, those of most weight
  * first and longest; each starts from what its neighbours have left.  One in which nothing was
  * timed is made good by a second before any other problem has one.  Then one problem at a time has
- * one more, the one that promises most for its time: by its weight, by what it still gained in
- * the second half of its last visit, and by a hope that fades with each.  Finals belong to a visit,
- * and what they took so far is set aside.  Without a budget of time every problem has one visit. */
+ * one more: those hardly tried first, of which nothing can be told yet; then the one that promises
+ * most for its time: by its weight, by what it still gained in the second half of its last visit,
+ * and by a hope that fades with each.  Finals belong to a visit, and so does the wait for its first
+ * trial, while the compilers start; what both took so far is set aside, and a visit's time runs
+ * from that trial.  Without a budget of time every problem has one visit. */
 #include "../src/err.h"
 #include "sweep_parts.h"
 
@@ -20,11 +22,13 @@
 #define VISIT_LEAST  0.5   /* of a problem's first visit; a shorter one is not worth it */
 #define HOPE         0.005 /* logarithm of time that a second visit is expected to gain anyway */
 #define UNTOLD       0.05  /* the same of one in whose first half nothing was timed */
-#define TAIL_STEP    0.3   /* of the estimate towards what finals took, by each visit */
+#define FOLLOW       0.3   /* of an estimate towards what a visit's wait or finals took */
 
 struct gt_share {
     size_t visits;
-    double seconds; /* of its first visit's race, or the one that made it good */
+    int64_t tried;  /* trials, those of earlier runs included */
+    size_t params;  /* of the kernel that has most */
+    double seconds; /* of its first visit's search, or the one that made it good */
     double late;    /* logarithm: what the second half of its last visit gained */
     bool spent;     /* another visit would find nothing to try */
     bool timed;     /* it has a time, be it of an earlier run */
@@ -83,7 +87,13 @@ static size_t due_visit(const struct gt_shares *shares, double *part)
     return next;
 }
 
-/* Seconds for the race of a visit that is due. */
+/* Seconds that a visit takes besides its search. */
+static double aside(const struct gt_shares *shares)
+{
+    return shares->head_s + shares->tail_s;
+}
+
+/* Seconds for the search of a visit that is due. */
 static double due_seconds(const struct gt_shares *shares, double part, double left)
 {
     double total = shares->options->budget.seconds, visit;
@@ -91,10 +101,29 @@ static double due_seconds(const struct gt_shares *shares, double part, double le
     if (shares->options->problems == 1)
         return left;
     visit = part * fmax(FIRST_LATER * left, left - (1 - FIRST) * total);
-    return fmax(visit - shares->tail_s, RACE_LEAST * visit);
+    return fmax(visit - aside(shares), RACE_LEAST * visit);
 }
 
-/* The problem that promises most for the time of one more visit, or SIZE_MAX. */
+/* Whether nothing can be told from its trials: they are fewer than the unknowns of the simplest
+ * model, an effect of each parameter and a constant. */
+static bool hardly_tried(const struct gt_share *share)
+{
+    return share->tried <= (int64_t)share->params;
+}
+
+/* What one more visit promises for its time; more than any gain where hardly anything was tried. */
+static double promise_of(const struct gt_shares *shares, size_t i)
+{
+    const struct gt_share *share = &shares->share[i];
+    double gain = share->late + HOPE / (double)share->visits;
+
+    if (hardly_tried(share))
+        return INFINITY;
+    return gain * weight_of(shares->options, i) / (share->seconds + aside(shares));
+}
+
+/* The problem that promises most for the time of one more visit, of equals the one with fewest
+ * trials; SIZE_MAX: there is time for none. */
 static size_t next_visit(const struct gt_shares *shares, double left)
 {
     size_t next = SIZE_MAX;
@@ -102,12 +131,12 @@ static size_t next_visit(const struct gt_shares *shares, double left)
 
     for (size_t i = 0; i < shares->options->problems; i++) {
         const struct gt_share *share = &shares->share[i];
-        double promise = share->late + HOPE / (double)share->visits;
+        double promise = promise_of(shares, i);
 
-        promise *= weight_of(shares->options, i) / (share->seconds + shares->tail_s);
-        if (share->spent || VISIT_LEAST * share->seconds + shares->tail_s > left)
+        if (share->spent || VISIT_LEAST * share->seconds + aside(shares) > left)
             continue;
-        if (next == SIZE_MAX || promise > most) {
+        if (next == SIZE_MAX || promise > most ||
+            (promise == most && share->tried < shares->share[next].tried)) {
             most = promise;
             next = i;
         }
@@ -115,9 +144,9 @@ static size_t next_visit(const struct gt_shares *shares, double left)
     return next;
 }
 
-bool gt_shares_next(struct gt_shares *shares, size_t *problem, double *deadline_s)
+bool gt_shares_next(struct gt_shares *shares, size_t *problem, double *search_s, double *deadline_s)
 {
-    double now = gt_evaluator_now(shares->options->evaluator), part = 0, seconds;
+    double now = gt_evaluator_now(shares->options->evaluator), part = 0, latest;
     double left = fmax(0, shares->begin_s + shares->options->budget.seconds - now);
     bool timed = shares->options->budget.seconds > 0;
 
@@ -125,23 +154,24 @@ bool gt_shares_next(struct gt_shares *shares, size_t *problem, double *deadline_
     if (!(left > 0) && (*problem == SIZE_MAX || shares->share[*problem].visits))
         return false; /* the time is over, or there is no budget of time */
     if (*problem != SIZE_MAX) {
-        seconds = due_seconds(shares, part, left);
-        shares->share[*problem].seconds = seconds;
+        shares->share[*problem].seconds = due_seconds(shares, part, left);
+        latest = left;
     } else {
         *problem = next_visit(shares, left);
         if (*problem == SIZE_MAX)
             return false;
-        seconds = fmin(shares->share[*problem].seconds, left - shares->tail_s);
+        latest = left - shares->tail_s;
     }
-    *deadline_s = timed ? now + seconds : 0;
+    *search_s = shares->share[*problem].seconds;
+    *deadline_s = timed ? now + latest : 0;
     shares->share[*problem].visits++;
     return true;
 }
 
-/* The logarithm of what the second half of the race gained. */
+/* The logarithm of what the second half of the race gained, from its first trial on. */
 static double late_gain(const struct gt_race *race)
 {
-    double half = (race->end_s - race->begin_s) / 2, then = race->resumed_us;
+    double half = (race->first_s + race->end_s) / 2 - race->begin_s, then = race->resumed_us;
 
     for (size_t i = 0; i < race->bests && race->history[i].at_s <= half; i++)
         then = race->history[i].us;
@@ -154,11 +184,20 @@ void gt_shares_note(struct gt_shares *shares, size_t problem, const struct gt_ra
 {
     struct gt_share *share = &shares->share[problem];
     double tail = gt_evaluator_now(race->evaluator) - race->end_s;
+    double step = shares->visits ? FOLLOW : 1;
 
     share->timed = race->best_us > 0;
-    share->spent = !race->result->fresh || race->end_s < race->deadline_s;
+    share->tried = race->tried;
+    for (size_t i = 0; i < race->lanes; i++)
+        if (race->lane[i].kernel->params > share->params)
+            share->params = race->lane[i].kernel->params;
+    share->spent = race->end_s < race->deadline_s;
     if (!(race->end_s > 0))
         return;
-    share->late = late_gain(race);
-    shares->tail_s += (shares->visits++ ? TAIL_STEP : 1) * (tail - shares->tail_s);
+    if (race->result->fresh) {
+        share->late = late_gain(race);
+        shares->head_s += step * (race->first_s - race->begin_s - shares->head_s);
+    }
+    shares->tail_s += step * (tail - shares->tail_s);
+    shares->visits++;
 }

@@ -271,6 +271,7 @@ static void test_a_problem_without_a_time_comes_before_gains(void **state)
     struct gt_problem problem[3];
     struct gt_sweep_result result[3];
 
+    visited = 0;
     fake.ops.now = trial_clock;
     fake.ops.open_problem = note_visit;
     fake.status_of = first_is_hard;
@@ -282,6 +283,91 @@ static void test_a_problem_without_a_time_comes_before_gains(void **state)
         assert_int_equal(visit_of[i], 100 * (i % 3 + 1));
     assert_true(visited > 4);
     assert_true(result[0].rows > 0);
+    for (size_t i = 0; i < 3; i++)
+        gt_sweep_result_release(&result[i]);
+    close_bench(&bench);
+}
+
+/* A clock on which compiling takes time, and a trial ten milliseconds. */
+static double full_clock(const struct gt_evaluator *evaluator)
+{
+    return compile_clock(evaluator) + 10 * trial_clock(evaluator);
+}
+
+static int64_t trials_before[64];
+
+static int note_trials(struct gt_evaluator *evaluator, const struct gt_problem *problem,
+                       struct gt_err *err)
+{
+    trials_before[visited] = (int64_t)fake_of(evaluator)->trials;
+    return note_visit(evaluator, problem, err);
+}
+
+#define SLOW 16
+
+/* Compilers take longer to start than a visit's share: none ends before it has tried anything. */
+static void test_waiting_is_not_searching(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem problem[SLOW];
+    struct gt_sweep_result result[SLOW];
+
+    visited = 0;
+    fake.ops.now = full_clock;
+    fake.ops.open_problem = note_trials;
+    fake.compile_s = 10;
+    bench.options.budget = (struct gt_budget){.seconds = 260};
+    run_many(&bench, &fake, problem, result, SLOW);
+    assert_true(visited > SLOW);
+    for (size_t i = 0; i < visited; i++)
+        assert_true((i + 1 < visited ? trials_before[i + 1] : (int64_t)fake.trials) >
+                    trials_before[i] + 2);
+    assert_true(full_clock(&fake.evaluator) < 261);
+    for (size_t i = 0; i < SLOW; i++)
+        gt_sweep_result_release(&result[i]);
+    close_bench(&bench);
+}
+
+/* The first problem's compilers are slower and slower, until its second visit. */
+static int first_is_slow(struct gt_evaluator *evaluator, uint64_t id,
+                         const struct gt_candidate *candidate, struct gt_err *err)
+{
+    struct fake *fake = fake_of(evaluator);
+
+    fake->compile_s = visited > 1 ? 0 : fake->compile_s + 1 + 10 * (double)fake->flights;
+    return fake_submit(evaluator, id, candidate, err);
+}
+
+/* Of one problem all points are alike, of the others whatever is tried next is much faster. */
+static double others_go_on(const struct gt_candidate *candidate)
+{
+    static double faster = 1000;
+
+    return candidate->problem->m == 100 ? 100 : (faster *= 0.99);
+}
+
+static void test_a_problem_hardly_tried_comes_before_gains(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem problem[3];
+    struct gt_sweep_result result[3];
+
+    visited = 0;
+    fake.ops.now = full_clock;
+    fake.ops.open_problem = note_trials;
+    fake.ops.submit = first_is_slow;
+    fake.us_of = others_go_on;
+    bench.options.strategy = "exhaustive";
+    bench.options.budget = (struct gt_budget){.seconds = 10};
+    run_many(&bench, &fake, problem, result, 3);
+    assert_true(visited > 3);
+    assert_int_equal(trials_before[1], 1);
+    assert_int_equal(visit_of[3], 100);
+    assert_true(result[0].fresh > 10);
     for (size_t i = 0; i < 3; i++)
         gt_sweep_result_release(&result[i]);
     close_bench(&bench);
@@ -331,6 +417,8 @@ int main(void)
         WITH_FOLDER(test_a_slow_compiler_leaves_no_problem_out),
         WITH_FOLDER(test_beyond_its_time_a_visit_ends),
         WITH_FOLDER(test_a_problem_without_a_time_comes_before_gains),
+        WITH_FOLDER(test_waiting_is_not_searching),
+        WITH_FOLDER(test_a_problem_hardly_tried_comes_before_gains),
         WITH_FOLDER(test_problems_without_an_answer),
     };
 
