@@ -78,17 +78,18 @@ static int fetch(const struct gt_jitlink_api *api, void *link, struct gt_assembl
 }
 
 int gt_assemble(const struct gt_assembler *assembler, const char *ptx, int cc, bool features,
-                struct gt_assembled *assembled, struct gt_err *err)
+                int max_registers, struct gt_assembled *assembled, struct gt_err *err)
 {
     const struct gt_jitlink_api *api = &assembler->api;
-    char arch[32];
-    const char *option[] = {arch, "-Xptxas=-v"};
+    char arch[32], bound[32];
+    const char *option[] = {arch, "-Xptxas=-v", bound};
     void *link = NULL;
     int result, rc;
 
     *assembled = (struct gt_assembled){0};
     snprintf(arch, sizeof(arch), "-arch=sm_%d%s", cc, features ? "a" : "");
-    result = api->Create(&link, 2, option);
+    snprintf(bound, sizeof(bound), "-maxrregcount=%d", max_registers);
+    result = api->Create(&link, max_registers > 0 ? 3 : 2, option);
     if (result)
         return gt_err_set(err, GT_ENVRTC, "nvJitLinkCreate for sm_%d failed with result %d", cc,
                           result);

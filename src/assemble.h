@@ -21,9 +21,11 @@ struct gt_assembled {
     char *log; /* ptxas' words, malloc'ed */
 };
 
-/* For a device of that compute capability (90; features: sm_90a).  GT_ENVRTC with the assembler's
- * first complaint, for example of PTX that is newer than it; nothing is to be freed then. */
+/* For a device of that compute capability (90; features: sm_90a), with at most max_registers for a
+ * thread (0: as many as there are; PTX does not say how many NVRTC was told).  GT_ENVRTC with the
+ * assembler's first complaint, for example of PTX that is newer than it; nothing is to be freed
+ * then. */
 int gt_assemble(const struct gt_assembler *assembler, const char *ptx, int cc, bool features,
-                struct gt_assembled *assembled, struct gt_err *err);
+                int max_registers, struct gt_assembled *assembled, struct gt_err *err);
 
 #endif

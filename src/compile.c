@@ -218,7 +218,7 @@ static int assemble(struct gt_nvrtc *nvrtc, const struct gt_compile_request *req
     if (!nvrtc->assembler)
         return GT_OK;
     rc = gt_assemble(nvrtc->assembler, binary->image, request->device_cc, has_suffix(request),
-                     &made, NULL);
+                     request->max_registers, &made, NULL);
     if (rc)
         return rc == GT_ENOMEM ? gt_err_nomem(err) : GT_OK;
     free(binary->image);
