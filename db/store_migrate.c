@@ -87,12 +87,13 @@ static int check_references(sqlite3 *db, const char *path, struct gt_err *err)
 int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migration *list, int to,
                      struct gt_err *err)
 {
+    const char *file = sqlite3_db_filename(db, "main");
     int64_t version;
     int code = gt_store_integer(db, path, "PRAGMA user_version", &version, err);
 
     if (code || version == to)
         return code;
-    if (version > 0 && *sqlite3_db_filename(db, "main")) /* "": in memory */
+    if (version > 0 && file && *file) /* NULL or "": in memory */
         code = back_up(db, path, (int)version, err);
     /* A table that is made anew goes away for a moment, and what refers to it is left alone. */
     if (!code)
