@@ -225,22 +225,30 @@ static void test_ptx(void **state)
     gt_nvrtc_close(nvrtc);
 }
 
-/* By way of PTX of another arch, a cubin for the device all the same: the driver, which would
- * compile the PTX while the GPU waits, is spared that. */
-static void test_assembled_ptx(void **state)
+/* Skips the test, and closes what it has opened, where nvJitLink is not installed. */
+static void need_assembler(struct gt_nvrtc *nvrtc)
 {
-    struct gt_nvrtc *nvrtc = open_real();
     struct gt_assembler *assembler;
-    struct gt_binary binary;
     struct gt_err err;
 
-    (void)state;
     if (gt_assembler_open(&assembler, &err)) {
         gt_nvrtc_close(nvrtc);
         print_message("# SKIP: %s\n", err.msg);
         skip();
     }
     gt_assembler_close(assembler);
+}
+
+/* By way of PTX of another arch, a cubin for the device all the same: the driver, which would
+ * compile the PTX while the GPU waits, is spared that. */
+static void test_assembled_ptx(void **state)
+{
+    struct gt_nvrtc *nvrtc = open_real();
+    struct gt_binary binary;
+    struct gt_err err;
+
+    (void)state;
+    need_assembler(nvrtc);
     if (gt_compile(nvrtc, &ptx_request, &binary, &err))
         fail_msg("%s", err.msg);
     assert_memory_equal(binary.image, "\177ELF", 4);
@@ -267,17 +275,11 @@ static void test_assembled_bound(void **state)
                                "}\n";
     struct gt_compile_request request = ptx_request;
     struct gt_nvrtc *nvrtc = open_real();
-    struct gt_assembler *assembler;
     struct gt_binary binary;
     struct gt_err err;
 
     (void)state;
-    if (gt_assembler_open(&assembler, &err)) {
-        gt_nvrtc_close(nvrtc);
-        print_message("# SKIP: %s\n", err.msg);
-        skip();
-    }
-    gt_assembler_close(assembler);
+    need_assembler(nvrtc);
     request.source = text;
     for (request.max_registers = 0; request.max_registers <= 40; request.max_registers += 40) {
         if (gt_compile(nvrtc, &request, &binary, &err))
