@@ -1,7 +1,7 @@
 /* thin_row_phases.cu - products of up to 64 rows on Hopper's tensor cores (f16, bf16, tf32) where B lies
  * along n, its rows beginning anywhere modulo 16 bytes: bound by the one reading of B, by TMA.
  *
- *   k      memory, 16 bytes a cell                Of every PHASES rows of B each belongs to another
+ *   k      memory, 16 bytes a cell                Of every ROW_PHASES rows of B each belongs to another
  *   0  |aaaa|aaaa|aaaa|aaaa|                      phase, whose rows begin alike modulo 16 bytes
  *   1  |.bbb|bbbb|bbbb|bbbb|b...                  and have a map of their own, which begins with
  *   2  |..cc|cccc|cccc|cccc|cc..                  the 16 bytes that the first one begins in.  So
@@ -24,8 +24,8 @@
 #ifndef ROWS
 #define ROWS 64 /* rows of D per block: a multiple of 8 */
 #endif
-#ifndef PHASES
-#define PHASES 1 /* rows of B after which they begin alike modulo 16 bytes */
+#ifndef ROW_PHASES
+#define ROW_PHASES 1 /* rows of B after which they begin alike modulo 16 bytes */
 #endif
 #ifndef TILES
 #define TILES 4 /* tiles of 16 columns per warp */
@@ -54,7 +54,7 @@
 #ifndef GT_TYPE
 #define GT_TYPE 2 /* f16: there is no tensor core for the usual default */
 #endif
-#define GT_MAPS PHASES
+#define GT_MAPS ROW_PHASES
 
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
@@ -66,15 +66,15 @@ constexpr int DEEP = 32 / SIZE;  /* k of an mma */
 constexpr int RUN = 16 / SIZE;   /* elements of 16 bytes */
 constexpr int BOX = 128 / SIZE;  /* columns of a box */
 constexpr int LINES = DEEP * GROUPS; /* rows of a box: of a phase in a stage */
-constexpr int TILE_K = PHASES * LINES;
-constexpr int UNITS = PHASES * GROUPS; /* of k of a stage: rows of a phase for an mma */
+constexpr int TILE_K = ROW_PHASES * LINES;
+constexpr int UNITS = ROW_PHASES * GROUPS; /* of k of a stage: rows of a phase for an mma */
 constexpr int WARP_N = 16 * TILES, WIDTH = WARPS_N * WARP_N;
-constexpr int BLOCK_N = PHASES == 1 ? WIDTH : WIDTH - RUN; /* columns of D of a block */
+constexpr int BLOCK_N = ROW_PHASES == 1 ? WIDTH : WIDTH - RUN; /* columns of D of a block */
 constexpr int THREADS = 32 * WARPS_K * WARPS_N;
 constexpr int EIGHTS = ROWS / 8;
 
 constexpr int BOX_BYTES = LINES * 128, BOXES = WIDTH / BOX; /* of a phase */
-constexpr int STAGE_BYTES = BOXES * PHASES * BOX_BYTES;
+constexpr int STAGE_BYTES = BOXES * ROW_PHASES * BOX_BYTES;
 constexpr int ROWS_BYTES = ROWS * TILE_K * SIZE; /* of A's part of a stage */
 static_assert(WIDTH % BOX == 0 && UNITS % WARPS_K == 0, "whole boxes, the same work for all warps");
 
@@ -109,14 +109,14 @@ GT_DEVICE int shift_of(const gt_args &args, int phase)
 GT_DEVICE void load_tile(const gt_args &args, const gt_maps &maps, const Ring &ring, int slot,
                          long long tile, long long batch)
 {
-    constexpr int warps = THREADS / 32, share = (BOXES * PHASES + warps - 1) / warps;
+    constexpr int warps = THREADS / 32, share = (BOXES * ROW_PHASES + warps - 1) / warps;
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const int box = lane * warps + warp;
     if (threadIdx.x == 0)
         gt_mbarrier_expect(ring.full + slot, STAGE_BYTES);
-    if (lane < share && box < BOXES * PHASES)
-        gt_tma_load(ring.stages + slot * STAGE_BYTES + box * BOX_BYTES, &maps.map[box % PHASES],
-                    ring.full + slot, (int)block_column(args) + box / PHASES * BOX,
+    if (lane < share && box < BOXES * ROW_PHASES)
+        gt_tma_load(ring.stages + slot * STAGE_BYTES + box * BOX_BYTES, &maps.map[box % ROW_PHASES],
+                    ring.full + slot, (int)block_column(args) + box / ROW_PHASES * BOX,
                     (int)tile * LINES, (int)batch);
 }
 
@@ -136,15 +136,15 @@ GT_DEVICE void multiply(Sum (&sum)[4], const unsigned (&b)[4], const unsigned (&
 GT_DEVICE void accumulate(const gt_args &args, const unsigned char *stage,
                           const unsigned char *rows, Accumulator &sum)
 {
-    constexpr int step = WARPS_K > PHASES ? WARPS_K / PHASES : 1; /* warps that share a phase */
+    constexpr int step = WARPS_K > ROW_PHASES ? WARPS_K / ROW_PHASES : 1; /* warps that share a phase */
     const int warp = (int)threadIdx.x / 32, number = warp / WARPS_N;
 #pragma unroll 1
-    for (int phase = number % PHASES; phase < PHASES; phase += WARPS_K) {
+    for (int phase = number % ROW_PHASES; phase < ROW_PHASES; phase += WARPS_K) {
         Lines lines(warp % WARPS_N, phase, shift_of(args, phase));
 #pragma unroll 1
-        for (int group = number / PHASES; group < GROUPS; group += step) {
+        for (int group = number / ROW_PHASES; group < GROUPS; group += step) {
             unsigned a[EIGHTS][2];
-            read_rows(rows, group * PHASES + phase, a);
+            read_rows(rows, group * ROW_PHASES + phase, a);
             lines.load(stage + group * DEEP * 128);
 #pragma unroll
             for (int t = 0; t < TILES; t++) {
@@ -255,7 +255,7 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     const long long first = tiles * blockIdx.y / SPLIT_K, last = tiles * (blockIdx.y + 1) / SPLIT_K;
     Progress progress = {};
 
-    if (threadIdx.x >= 32 && threadIdx.x < 32 + PHASES)
+    if (threadIdx.x >= 32 && threadIdx.x < 32 + ROW_PHASES)
         gt_tma_prefetch(&maps.map[threadIdx.x - 32]);
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; s++)

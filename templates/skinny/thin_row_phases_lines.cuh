@@ -14,13 +14,13 @@
 /* Byte of 16 bytes of columns, the chunk-th of the stage, of a line of a phase. */
 GT_DEVICE int place_of_chunk(int chunk, int phase, int line)
 {
-    return (chunk / 8 * PHASES + phase) * BOX_BYTES + line * 128 + ((chunk ^ line) & 7) * 16;
+    return (chunk / 8 * ROW_PHASES + phase) * BOX_BYTES + line * 128 + ((chunk ^ line) & 7) * 16;
 }
 
 template <int size> struct LinesOf;
 
 template <> struct LinesOf<2> {
-    static constexpr int LOADS = TILES + (PHASES > 1);
+    static constexpr int LOADS = TILES + (ROW_PHASES > 1);
     int place[LOADS]; /* of what the lane names in the first group of lines */
     int shift;
     unsigned loaded[LOADS][4]; /* tiles as they lie there; of the last, what comes behind the warp's */
@@ -53,7 +53,7 @@ template <> struct LinesOf<2> {
         const int lane = (int)threadIdx.x % 32, from = (lane + 4 * shift) % 32;
         const bool later = lane / 4 < shift; /* the lane's columns are of the next eight */
         const unsigned(&now)[4] = loaded[tile], (&next)[4] = loaded[(tile + 1) % LOADS];
-        if (PHASES == 1) {
+        if (ROW_PHASES == 1) {
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 b[i] = now[i];
