@@ -82,11 +82,13 @@ struct gt_strategy_ops {
 
 /* Every strategy, in the order in which they are listed; the first is the default.  A new one is
  * its file, which defines gt_strategy_NAME, and its name here. */
-#define GT_STRATEGY_NAMES(X)                                                                  \
-    X(auto)                                                                                   \
-    X(forest)                                                                                 \
-    X(local) X(adjacent) X(iterated) X(basin) X(annealing) X(dual) X(genetic) X(differential) \
-        X(swarm) X(random) X(exhaustive)
+#define GT_STRATEGY_NAMES(X) \
+    X(auto)                  \
+    X(forest)                \
+    X(local)                 \
+    X(adjacent)              \
+    X(iterated)              \
+    X(basin) X(annealing) X(dual) X(genetic) X(differential) X(swarm) X(random) X(exhaustive)
 
 #define GT_STRATEGY_DECLARE(name) extern const struct gt_strategy_ops gt_strategy_##name;
 GT_STRATEGY_NAMES(GT_STRATEGY_DECLARE)

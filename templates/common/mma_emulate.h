@@ -157,10 +157,10 @@ gt_emu_mma_add(D *d, const void *gathered, int lane)
         D sum = 0;
         for (int half = 0; half < IN_B; half++)
             for (int k = 0; k < HALF; k++)
-                sum +=
-                    reinterpret_cast<const part *>(of_row + k / E * APART)
-                        ->a[(half * (rows / 8) + lower) * E + k % E] *
-                    reinterpret_cast<const part *>(of_column + k / E * APART)->b[half * E + k % E];
+                sum += reinterpret_cast<const part *>(of_row + k / E * APART)
+                           ->a[(half * (rows / 8) + lower) * E + k % E] *
+                       reinterpret_cast<const part *>(of_column + k / E * APART)
+                           ->b[half * E + k % E];
         d[i] += sum;
     }
 }
