@@ -40,7 +40,7 @@ struct gt_strategy_option {
     double standard, least, most;
     const char *doc; /* one line */
 };
-#define GT_STRATEGY_OPTIONS 24 /* of one strategy at most */
+#define GT_STRATEGY_OPTIONS 8 /* of one strategy at most */
 
 /* What is known of a point, kept for every strategy by strategy.c. */
 #define GT_POINT_NEW    0.0f  /* neither given out nor told */
@@ -88,7 +88,14 @@ struct gt_strategy_ops {
     X(local)                 \
     X(adjacent)              \
     X(iterated)              \
-    X(basin) X(annealing) X(dual) X(genetic) X(differential) X(swarm) X(random) X(exhaustive)
+    X(basin)                 \
+    X(annealing)             \
+    X(dual)                  \
+    X(genetic)               \
+    X(differential)          \
+    X(swarm)                 \
+    X(random)                \
+    X(exhaustive)
 
 #define GT_STRATEGY_DECLARE(name) extern const struct gt_strategy_ops gt_strategy_##name;
 GT_STRATEGY_NAMES(GT_STRATEGY_DECLARE)

@@ -42,29 +42,7 @@
 #define RANDOM_EACH 4
 #define THRIFT      0.1 /* of a walker: a logarithm of time for one of cost */
 
-enum {
-    START,
-    SEEDED,
-    GAIN,
-    CALM,
-    LOCAL,
-    BOLD,
-    ROOM,
-    WALK,
-    WEIGHTS,
-    COST,
-    KICKS,
-    ELITES,
-    CLIMB,
-    TREES,
-    GP,
-    DESIGN,
-    LEARN,
-    LIAR,
-    PRIOR_FIRST,
-    PRIOR_POOL,
-    PRIOR_MEAN,
-};
+enum { START, SEEDED, GAIN, CALM, LOCAL, BOLD, ROOM, WALK };
 
 static const struct gt_strategy_option options[] = {
     {"start", 0, 0, 1000,
@@ -76,19 +54,6 @@ static const struct gt_strategy_option options[] = {
     {"bold", 0.8, 0.01, 10, "deviations that count as one; less stays nearer to what is known"},
     {"room", 0, 0, 1, "share by which the best may be beaten, at most (0: by the space's size)"},
     {"walk", 2, 0, 1e9, "in a large space every so many points one of greedy search (0: never)"},
-    {"weights", 1, 0, 1, "learn how far each model is trusted (0: fixed weights)"},
-    {"cost", 1, 0, 1, "divide by the expected cost (0: all cost the same)"},
-    {"kicks", 1, 0, 1, "points farther from the best once nothing is expected"},
-    {"elites", 1, 0, 1, "a pool around the fastest points (0: drawn at random)"},
-    {"climb", 1, 0, 1, "turns of hill climbing where no model knows better"},
-    {"trees", 1, 0, 1, "the forest takes part"},
-    {"gp", 1, 0, 1, "the Gaussian process takes part"},
-    {"design", 1, 0, 1, "a first design around the middle (0: random points)"},
-    {"learn", 1, 0, 1, "learn the covariance's parameters (0: the prior's medians)"},
-    {"liar", 1, 0, 1, "points in flight count as observed"},
-    {"prior_first", 1, 0, 1, "start from points that were fast elsewhere"},
-    {"prior_pool", 1, 0, 1, "they are in the pool"},
-    {"prior_mean", 1, 0, 1, "times elsewhere enter the Gaussian process"},
     {NULL},
 };
 
@@ -142,7 +107,6 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
     struct automatic *a = strategy->state;
     double room = strategy->option[ROOM];
-    static const struct gt_hints none;
     int rc;
 
     if (!(room > 0))
@@ -161,8 +125,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     if (!rc)
         rc = gt_pool_init(&a->pool, strategy->space, GT_SURROGATE_POOL, err);
     if (!rc)
-        rc = gt_gauss_init(&a->gauss, strategy,
-                           strategy->option[PRIOR_MEAN] > 0 ? &a->hints : &none, room, err);
+        rc = gt_gauss_init(&a->gauss, strategy, &a->hints, room, err);
     if (!rc)
         rc = gt_grove_init(&a->grove, strategy->space, GT_SURROGATE_POOL, err);
     return rc;
@@ -185,8 +148,7 @@ static void cost(struct gt_strategy *strategy, size_t point, double run_s, doubl
 {
     struct automatic *a = strategy->state;
 
-    if (strategy->option[COST] > 0)
-        gt_costs_tell(&a->costs, point, run_s, compile_s);
+    gt_costs_tell(&a->costs, point, run_s, compile_s);
 }
 
 /* A point of the first design, or SIZE_MAX once it is complete. */
@@ -199,15 +161,14 @@ static size_t first(struct gt_strategy *strategy)
     if (!ready || (double)a->given < strategy->option[SEEDED])
         point = gt_strategy_seed(strategy);
     if (point == SIZE_MAX && (!ready || (double)a->given < strategy->option[SEEDED]))
-        point = strategy->option[PRIOR_FIRST] > 0 ? gt_hints_best(&a->hints, strategy) : SIZE_MAX;
+        point = gt_hints_best(&a->hints, strategy);
     if (point != SIZE_MAX) {
         a->given++;
         return point;
     }
     if (a->given || a->starts >= a->design)
         return ready ? SIZE_MAX : gt_strategy_draw(strategy);
-    point = strategy->option[DESIGN] > 0 ? gt_spread(strategy, a->start, a->starts)
-                                         : gt_strategy_draw(strategy);
+    point = gt_spread(strategy, a->start, a->starts);
     a->start[a->starts++] = point;
     return point;
 }
@@ -221,10 +182,7 @@ static void fill_pool(struct gt_strategy *strategy)
     gt_pool_clear(&a->pool);
     for (size_t i = 0; i < strategy->seeds && i < GT_SURROGATE_POOL / 8; i++)
         gt_pool_add(strategy, &a->pool, strategy->seed[i]);
-    if (strategy->option[PRIOR_POOL] > 0)
-        gt_hints_fill(&a->hints, strategy, &a->pool, GT_SURROGATE_POOL / 4);
-    for (size_t i = 0; !(strategy->option[ELITES] > 0) && i < 2 * GT_SURROGATE_POOL; i++)
-        gt_pool_add(strategy, &a->pool, gt_random_below(&strategy->random, strategy->space->count));
+    gt_hints_fill(&a->hints, strategy, &a->pool, GT_SURROGATE_POOL / 4);
     gt_pool_fill(strategy, &a->pool, &a->leaders, is_large(strategy));
 }
 
@@ -233,8 +191,6 @@ static void fit(struct gt_strategy *strategy)
     struct automatic *a = strategy->state;
 
     fill_pool(strategy);
-    if (!(strategy->option[LEARN] > 0))
-        a->gauss.learn_at = SIZE_MAX;
     gt_gauss_fit(&a->gauss, &a->leaders, &a->pool);
     gt_grove_grow(&a->grove, &strategy->random, &a->leaders, gt_gauss_worth, &a->gauss);
     gt_grove_ask(&a->grove, &a->pool);
@@ -252,18 +208,12 @@ static void note(struct gt_strategy *strategy, size_t point, float expected)
 }
 
 /* What both models say of the pool, each weighed by how far it is trusted. */
-static struct gt_outlook blend(struct gt_strategy *strategy, const struct gt_outlook *gauss)
+static struct gt_outlook blend(struct automatic *a, const struct gt_outlook *gauss, double bold)
 {
-    struct automatic *a = strategy->state;
     const double *share = a->experts.share;
     double models = share[GT_EXPERT_GAUSS] + share[GT_EXPERT_TREES];
-    float g = (float)(share[GT_EXPERT_GAUSS] / models), t, daring = (float)strategy->option[BOLD];
+    float g = (float)(share[GT_EXPERT_GAUSS] / models), t = 1 - g, daring = (float)bold;
 
-    if (!(strategy->option[TREES] > 0))
-        g = 1;
-    if (!(strategy->option[GP] > 0))
-        g = 0;
-    t = 1 - g;
     for (size_t c = 0; c < a->pool.count; c++) {
         float sure = daring * gauss->sd[c], unsure = a->grove.sd[c] + TREES_DOUBT;
 
@@ -279,7 +229,7 @@ static size_t promising(struct gt_strategy *strategy)
 {
     struct automatic *a = strategy->state;
     struct gt_outlook gauss = gt_gauss_outlook(&a->gauss);
-    struct gt_outlook both = blend(strategy, &gauss);
+    struct gt_outlook both = blend(a, &gauss, strategy->option[BOLD]);
     size_t at = gt_promising(strategy, &a->pool, &a->costs, &both);
     double hope = gt_hope(strategy, &a->pool, &gauss) * a->gauss.room;
 
@@ -287,8 +237,7 @@ static size_t promising(struct gt_strategy *strategy)
         return SIZE_MAX;
     a->calm = hope < strategy->option[GAIN] ? a->calm + 1 : 0;
     note(strategy, a->pool.point[at], gauss.mean[at]);
-    if (strategy->option[LIAR] > 0)
-        gt_gauss_take_off(&a->gauss, &a->pool, at, gauss.mean[at]);
+    gt_gauss_take_off(&a->gauss, &a->pool, at, gauss.mean[at]);
     return a->pool.point[at];
 }
 
@@ -299,7 +248,7 @@ static size_t beside_best(struct gt_strategy *strategy)
     struct automatic *a = strategy->state;
 
     a->asked++;
-    if (strategy->option[KICKS] > 0 && a->calm >= QUIET && a->asked % 2)
+    if (a->calm >= QUIET && a->asked % 2)
         return gt_strategy_kick(strategy, strategy->best, KICK);
     if (!(strategy->option[LOCAL] > 0) || a->asked % (size_t)strategy->option[LOCAL])
         return SIZE_MAX;
@@ -328,7 +277,7 @@ static size_t ask(struct gt_strategy *strategy)
 
     if (gt_gauss_is_stale(&a->gauss, &a->leaders))
         fit(strategy);
-    if (strategy->option[CLIMB] > 0 && gt_experts_pass(&a->experts) &&
+    if (gt_experts_pass(&a->experts) &&
         gt_walkers_next(strategy, &a->walkers, &point) == GT_NEXT_POINT) {
         note(strategy, point, gt_gauss_mean(&a->gauss, point));
         return point;
@@ -372,8 +321,7 @@ static void tell(struct gt_strategy *strategy, size_t point)
         double most = log((double)strategy->known[strategy->best]) + (double)SLOW;
         float us = strategy->known[point];
 
-        if (strategy->option[WEIGHTS] > 0)
-            gt_experts_tell(&a->experts, point, us > 0 ? log((double)us) : most, most);
+        gt_experts_tell(&a->experts, point, us > 0 ? log((double)us) : most, most);
     }
 }
 
