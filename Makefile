@@ -49,7 +49,9 @@ LIB_SRC := \
 	src/kernel_reader.c \
 	src/kernel_json.c \
 	src/kernel_serves.c \
+	src/kernel_tokens.c \
 	src/kernel_template.c \
+	src/kernel_signature.c \
 	src/kernel_point.c \
 	src/kernel_geometry.c \
 	src/kernel_maps.c \
