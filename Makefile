@@ -71,7 +71,7 @@ LIB_SRC := \
 	src/verify_bound.c \
 	src/sources.c \
 	src/calibrate.c \
-	src/calibration.c \
+	src/measured.c \
 	src/bench.c \
 	src/bench_final.c \
 	src/bench_move.c \

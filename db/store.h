@@ -6,10 +6,9 @@
 #ifndef GT_STORE_H
 #define GT_STORE_H
 
-#include "../src/bench.h"
-#include "../src/calibrate.h"
 #include "../src/device.h"
 #include "../src/kernel.h"
+#include "../src/measured.h"
 #include "../src/trial.h"
 
 struct gt_store;

@@ -7,6 +7,7 @@
 
 #include "gpu.h"
 #include "kernel.h"
+#include "measured.h"
 #include "trial.h"
 
 struct gt_nvrtc;
@@ -56,23 +57,11 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, s
 /* cuBLASLt: asks for all heuristic answers, times each, keeps the best for gt_bench_final.
  * GT_ENOLIB if libcublasLt is absent (optional: the sweep goes on without), GT_ENOTFOUND if it
  * serves no answer. */
-struct gt_baseline {
-    char name[96];                     /* "cublasLt 13.1.0, answer 3 of 8" */
-    int answers, best;                 /* heuristic answers timed; index of the fastest */
-    double us, lo_us, hi_us, first_us; /* the best answer's; the first answer's median */
-    float sample[GT_MAX_SAMPLES];
-    int samples;
-    double err_u; /* its measured error, as for trials */
-};
 int gt_bench_baseline(struct gt_bench *bench, struct gt_baseline *baseline, struct gt_err *err);
 
 /* What memory alone takes: the best of several plain kernels (templates/calibrate/move.cu), given
  * the same sets of operands as candidates are, that read A, B and (beta not 0) C once and write D
  * once, and compute nothing.  D is overwritten; whoever proves a result poisons it first. */
-struct gt_move {
-    double us, lo_us, hi_us; /* median of the best one and its 95 % interval */
-    char form[48];           /* "move_loads_8, 2048 blocks" */
-};
 int gt_bench_move(struct gt_bench *bench, struct gt_nvrtc *nvrtc, const char *data_dir,
                   const char *cache_dir, struct gt_move *move, struct gt_err *err);
 

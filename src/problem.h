@@ -68,4 +68,10 @@ double gt_problem_traffic(const struct gt_problem *problem);
 /* Floating-point operations: 2 M N K, for all matrices of the batch. */
 double gt_problem_flops(const struct gt_problem *problem);
 
+/* Elements of D that the product defines. */
+static inline int64_t gt_problem_results(const struct gt_problem *problem)
+{
+    return problem->m * problem->n * problem->batch;
+}
+
 #endif

@@ -91,10 +91,4 @@ int64_t gt_case_exact_words(const struct gt_case *item);
 void gt_matrix_place(struct gt_matrix *matrix, gt_devptr base);
 size_t gt_case_inputs(struct gt_case *item, struct gt_matrix **list);
 
-/* Elements of D that the product defines. */
-static inline int64_t gt_problem_results(const struct gt_problem *problem)
-{
-    return problem->m * problem->n * problem->batch;
-}
-
 #endif

@@ -1,5 +1,5 @@
-/* calibration.c - vocabulary: the names of what calibrate.c measures, and its use. */
-#include "calibrate.h"
+/* measured.c - vocabulary: the names of a device's measured figures, and their use. */
+#include "measured.h"
 
 #include <math.h>
 
