@@ -32,6 +32,7 @@ endif
 # The runtime library: vocabulary, stages, look-up.  One file a line.
 LIB_SRC := \
 	src/err.c \
+	src/clock.c \
 	src/strbuf.c \
 	src/near.c \
 	src/expr.c \

@@ -2,6 +2,7 @@
  * what they refer to is in store_names.c, opening in store_open.c, reading in store_rows.c. */
 #include "store_internal.h"
 
+#include "../src/clock.h"
 #include "../src/err.h"
 
 #include <float.h>
@@ -151,7 +152,7 @@ static void bind_key(sqlite3_stmt *s, const struct gt_trial_key *key)
     if (sqlite3_bind_parameter_count(s) < 8)
         return;
     sqlite3_bind_int64(s, 7, key->sweep);
-    sqlite3_bind_int64(s, 8, gt_store_now());
+    sqlite3_bind_int64(s, 8, gt_clock_date_ms());
 }
 
 int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err)
@@ -298,7 +299,7 @@ int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
     sqlite3_bind_double(s, 11, number(baseline->first_us));
     sqlite3_bind_double(s, 12, error_u(baseline->err_u));
     bind_samples(s, 13, baseline->sample, baseline->samples);
-    sqlite3_bind_int64(s, 14, gt_store_now());
+    sqlite3_bind_int64(s, 14, gt_clock_date_ms());
     return gt_store_insert(store, s, &id, "write the baseline", err);
 }
 

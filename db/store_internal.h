@@ -98,9 +98,6 @@ int gt_store_exec(struct gt_store *store, const char *sql, struct gt_err *err);
 int gt_store_begin(struct gt_store *store, struct gt_err *err);
 int gt_store_finish(struct gt_store *store, int code, struct gt_err *err);
 
-/* Milliseconds since 1970-01-01 UTC. */
-int64_t gt_store_now(void);
-
 /* Reads a row that begins with point, count and GT_STORE_RESUME_COLUMNS; a NULL status is an
  * attempt without a trial. */
 int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial *trial,

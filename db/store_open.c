@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Steps from older schemas. */
@@ -22,14 +21,6 @@ static const struct gt_store_migration migration[] = {{1, gt_migrate_1_sql},
                                                       {3, gt_migrate_3_sql},
                                                       {4, gt_migrate_4_sql},
                                                       {0, NULL}};
-
-int64_t gt_store_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 int gt_store_fail(sqlite3 *db, const char *path, const char *doing, struct gt_err *err)
 {

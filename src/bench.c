@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "err.h"
 #include "throttle.h"
 #include "stats.h"
@@ -19,14 +19,6 @@
 #define CLOCK_NS      30000
 #define LOW_CLOCK     0.6 /* of the rated clock: the device had gone to sleep */
 #define TIMINGS       4   /* attempts to find it awake */
-
-double gt_bench_now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
 
 /* ---- open and close ---- */
 
@@ -371,7 +363,7 @@ static int attempt_once(struct gt_bench *bench, const struct gt_candidate *candi
                         const void *image, size_t size, double best_us, struct gt_trial *trial,
                         struct gt_err *err)
 {
-    double start = gt_bench_now_ms(), proved;
+    double start = 1e3 * gt_clock_s(), proved;
     struct gt_runner runner;
     float first_us = 0;
     int rc;
@@ -384,11 +376,11 @@ static int attempt_once(struct gt_bench *bench, const struct gt_candidate *candi
     }
     if (!rc)
         check_slow(trial, bench, first_us, best_us);
-    proved = gt_bench_now_ms();
+    proved = 1e3 * gt_clock_s();
     trial->prove_ms = proved - start;
     if (!rc && trial->status == GT_STATUS_NONE) {
         rc = race(bench, &runner, trial, err);
-        trial->time_ms = gt_bench_now_ms() - proved;
+        trial->time_ms = 1e3 * gt_clock_s() - proved;
     }
     gt_runner_release(&runner);
     return rc;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "clock.h"
 #include "err.h"
 #include "stats.h"
 #include "throttle.h"
@@ -44,7 +45,7 @@ static bool is_steady(const struct heating *heating, bool held_down)
 static int heat(struct gt_bench *bench, const struct gt_runner *runner, double *us,
                 struct gt_err *err)
 {
-    double begin_ms = gt_bench_now_ms();
+    double begin_ms = 1e3 * gt_clock_s();
     float sample[GT_BENCH_BATCH];
     int rc;
 
@@ -54,7 +55,7 @@ static int heat(struct gt_bench *bench, const struct gt_runner *runner, double *
         rc = gt_bench_run_batch(bench, runner, count, sample, err);
         if (!rc)
             *us = gt_median(sample, count);
-    } while (!rc && gt_bench_now_ms() - begin_ms < SLICE_MS);
+    } while (!rc && 1e3 * gt_clock_s() - begin_ms < SLICE_MS);
     return rc;
 }
 
@@ -62,7 +63,7 @@ static int heat(struct gt_bench *bench, const struct gt_runner *runner, double *
  * cool outruns its power cap for a moment, and candidates differ in how much of it they need. */
 static int preheat(struct gt_bench *bench, const struct gt_runner *runner, struct gt_err *err)
 {
-    double begin_ms = gt_bench_now_ms(), us = 0;
+    double begin_ms = 1e3 * gt_clock_s(), us = 0;
     struct heating heating = {.slices = 0};
     char reasons[128];
     int rc;
@@ -70,12 +71,12 @@ static int preheat(struct gt_bench *bench, const struct gt_runner *runner, struc
     do {
         rc = heat(bench, runner, &us, err);
         heating.us[heating.slices] = us;
-        heating.ms[heating.slices++] = gt_bench_now_ms() - begin_ms;
+        heating.ms[heating.slices++] = 1e3 * gt_clock_s() - begin_ms;
         gt_throttle_reasons(bench->throttle, reasons, sizeof(reasons));
-        gt_trace("bench", "pre-heat, %.0f ms: %.2f us %s", gt_bench_now_ms() - begin_ms, us,
+        gt_trace("bench", "pre-heat, %.0f ms: %.2f us %s", 1e3 * gt_clock_s() - begin_ms, us,
                  reasons);
     } while (!rc && !is_steady(&heating, *reasons) && heating.slices < SLICES_MOST &&
-             gt_bench_now_ms() - begin_ms < HEAT_MS);
+             1e3 * gt_clock_s() - begin_ms < HEAT_MS);
     return rc;
 }
 

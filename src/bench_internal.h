@@ -92,8 +92,6 @@ int gt_bench_poison(struct gt_bench *bench, const struct gt_runner *runner, stru
 int gt_bench_judge(struct gt_bench *bench, const struct gt_runner *runner, int results,
                    struct gt_trial *trial, struct gt_err *err);
 
-double gt_bench_now_ms(void);
-
 /* cuBLASLt: the runner of its best answer, if the baseline was measured. */
 bool gt_baseline_runner(struct gt_bench *bench, struct gt_runner *runner);
 void gt_baseline_close(struct gt_lt *lt); /* NULL accepted */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "err.h"
 #include "throttle.h"
 #include "stats.h"
@@ -135,7 +136,7 @@ void gt_trial_take_series(struct gt_trial *trial, const struct gt_bench *bench,
 int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
                     size_t size, int max_samples, struct gt_trial *trial, struct gt_err *err)
 {
-    double start = gt_bench_now_ms();
+    double start = 1e3 * gt_clock_s();
     struct gt_err local = {0};
     struct gt_series series;
     struct gt_runner runner;
@@ -154,7 +155,7 @@ int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate
     if (!rc && trial->status == GT_STATUS_NONE)
         gt_trial_take_series(trial, bench, &series, 2);
     gt_runner_release(&runner);
-    trial->time_ms = gt_bench_now_ms() - start;
+    trial->time_ms = 1e3 * gt_clock_s() - start;
     rc = gt_trial_settle(trial, bench, rc, &local);
     if (rc && err)
         *err = local;

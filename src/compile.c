@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "assemble.h"
+#include "clock.h"
 #include "cuda_api.h"
 #include "err.h"
 
@@ -230,21 +230,13 @@ static int assemble(struct gt_nvrtc *nvrtc, const struct gt_compile_request *req
     return GT_OK;
 }
 
-static double now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
-
 int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
                struct gt_binary *binary, struct gt_err *err)
 {
     const struct gt_nvrtc_api *api = &nvrtc->api;
     struct options options = {.count = 0};
     const char *list[MAX_OPTIONS];
-    double start = now_ms();
+    double start = gt_clock_s();
     void *program = NULL;
     int result, rc;
 
@@ -273,7 +265,7 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
     if (!rc && request->ptx)
         rc = assemble(nvrtc, request, binary, err);
     api->DestroyProgram(&program);
-    binary->ms = now_ms() - start;
+    binary->ms = 1e3 * (gt_clock_s() - start);
     return rc;
 }
 

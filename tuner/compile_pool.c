@@ -9,6 +9,7 @@
 #include "processors.h"
 
 #include "../src/cache.h"
+#include "../src/clock.h"
 #include "../src/err.h"
 
 #include <search.h>

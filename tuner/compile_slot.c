@@ -3,6 +3,7 @@
  * Whatever ends a worker in the middle of a job becomes that job's status, with the reason. */
 #include "compile_slot.h"
 
+#include "../src/clock.h"
 #include "../src/err.h"
 
 #include <signal.h>

@@ -1,12 +1,12 @@
 /* evaluator.c - the table of evaluators and the choice among them by --device. */
 #include "evaluator.h"
 
+#include "../src/clock.h"
 #include "../src/err.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define OVERHEAD_US 300.0 /* of a launch in a contest: operands change, events are read */
 
@@ -71,12 +71,7 @@ int gt_rounds_for(const struct gt_rounds *rounds, size_t entries, double round_u
 
 double gt_evaluator_now(const struct gt_evaluator *evaluator)
 {
-    struct timespec time;
-
-    if (evaluator->ops->now)
-        return evaluator->ops->now(evaluator);
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+    return evaluator->ops->now ? evaluator->ops->now(evaluator) : gt_clock_s();
 }
 
 void gt_evaluator_close(struct gt_evaluator *evaluator)

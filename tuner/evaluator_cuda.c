@@ -5,6 +5,7 @@
  * worker has answered.  What kills the worker is charged to the candidate it was working on. */
 #include "evaluator_cuda.h"
 
+#include "../src/clock.h"
 #include "../src/err.h"
 #include "../src/problem.h"
 

@@ -3,6 +3,7 @@
  * The compile workers build each candidate for the arch asked for; the registers and spills that
  * the compiler reports go into the analytic model (src/predict.h).  Nothing is run: every trial is
  * marked as predicted, and there are no timing stages. */
+#include "../src/clock.h"
 #include "../src/compile.h"
 #include "../src/err.h"
 #include "../src/predict.h"
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define AHEAD 4 /* candidates per compile worker that may be under way */
 
@@ -26,7 +26,7 @@ struct predictor {
     struct gt_compile_pool *pool;
     struct estimate *waiting; /* submitted, not collected */
     size_t count, capacity;
-    struct timespec opened;
+    double opened_s;
 };
 
 static void on_notice(void *context, const char *sentence)
@@ -115,7 +115,7 @@ static int open_problem(struct gt_evaluator *evaluator, const struct gt_problem 
         return rc;
     gt_compile_pool_drop(predictor->pool);
     predictor->count = 0;
-    clock_gettime(CLOCK_MONOTONIC, &predictor->opened);
+    predictor->opened_s = gt_clock_s();
     return GT_OK;
 }
 
@@ -190,13 +190,10 @@ static void update_stats(struct gt_evaluator *evaluator)
 {
     const struct predictor *predictor = evaluator->state;
     struct gt_compile_stats stats;
-    struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
     gt_compile_pool_stats(predictor->pool, &stats);
     evaluator->stats = (struct gt_evaluator_stats){
-        .wall_s = (double)(now.tv_sec - predictor->opened.tv_sec) +
-                  (double)(now.tv_nsec - predictor->opened.tv_nsec) * 1e-9,
+        .wall_s = gt_clock_s() - predictor->opened_s,
         .compiled = stats.compiled,
         .cache_hits = stats.cache_hits,
         .respawns = stats.respawns,

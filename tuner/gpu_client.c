@@ -2,6 +2,7 @@
 #include "gpu_client.h"
 
 #include "../src/calibrate.h"
+#include "../src/clock.h"
 #include "../src/err.h"
 #include "lock.h"
 

@@ -1,6 +1,7 @@
 /* process.c - starts, ends and describes worker processes. */
 #include "process.h"
 
+#include "../src/clock.h"
 #include "../src/err.h"
 #include "wire.h"
 

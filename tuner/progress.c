@@ -1,13 +1,13 @@
 /* progress.c - the program's sign of life while a sweep runs; see progress.h. */
 #include "progress.h"
 
+#include "../src/clock.h"
 #include "../src/err.h"
 #include "../src/strbuf.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TERMINAL_INTERVAL 0.1  /* seconds between two states shown */
@@ -21,14 +21,6 @@ struct gt_progress {
     double last_show; /* seconds, monotonic */
 };
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
 int gt_progress_new(struct gt_progress **progress, FILE *stream, bool terminal, bool color,
                     struct gt_err *err)
 {
@@ -38,7 +30,7 @@ int gt_progress_new(struct gt_progress **progress, FILE *stream, bool terminal, 
     (*progress)->stream = stream;
     (*progress)->terminal = terminal;
     (*progress)->color = color;
-    (*progress)->last_show = now();
+    (*progress)->last_show = gt_clock_s();
     return GT_OK;
 }
 
@@ -74,7 +66,7 @@ void gt_progress_title(struct gt_progress *progress, const char *title)
     clear_line(progress);
     fprintf(progress->stream, progress->color ? "\033[1m%s\033[0m\n" : "%s\n", title);
     fflush(progress->stream);
-    progress->last_show = now();
+    progress->last_show = gt_clock_s();
 }
 
 void gt_progress_note(struct gt_progress *progress, const char *sentence)
@@ -174,7 +166,7 @@ void gt_progress_show(struct gt_progress *progress, const struct gt_progress_sta
                       bool force)
 {
     char text[LINE_MAX_BYTES];
-    double time = now();
+    double time = gt_clock_s();
     size_t width;
 
     if (!progress)

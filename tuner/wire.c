@@ -1,6 +1,7 @@
 /* wire.c - framed messages between the supervisor and its workers. */
 #include "wire.h"
 
+#include "../src/clock.h"
 #include "../src/err.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 struct header {
     uint32_t length; /* of the frame after this field */
@@ -17,14 +17,6 @@ struct header {
 
 #define LENGTH_SIZE sizeof(uint32_t)
 #define FRAME_MIN   (sizeof(struct header) - LENGTH_SIZE)
-
-int64_t gt_clock_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 void gt_wire_begin(struct gt_strbuf *frame, enum gt_message type)
 {

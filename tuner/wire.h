@@ -78,7 +78,4 @@ void gt_wire_release(struct gt_wire *wire); /* does not close fd; a zeroed wire 
 int gt_wire_receive(struct gt_wire *wire, struct gt_wire_in *in, int timeout_ms,
                     struct gt_err *err);
 
-/* Milliseconds of the monotonic clock, for deadlines. */
-int64_t gt_clock_ms(void);
-
 #endif
