@@ -83,6 +83,9 @@ LIB_SRC := \
 	db/store.c \
 	db/store_names.c \
 	db/store_open.c \
+	db/store_statement.c \
+	db/store_winners.c \
+	db/store_write.c \
 	db/store_lock.c \
 	db/store_migrate.c \
 	db/store_calibration.c \
@@ -318,8 +321,7 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
-$(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
-$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h \
+$(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h \
 	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
