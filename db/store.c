@@ -1,9 +1,9 @@
 /* store.c - writes what became of candidates: attempts, trials, baselines, ties.  See store.h;
  * what they refer to is in store_names.c, opening in store_open.c, reading in store_rows.c. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/clock.h"
-#include "../src/err.h"
+#include "base/clock.h"
+#include "base/err.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* store_calibration.c - remembers what devices reach.  Part of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/clock.h"
-#include "../src/err.h"
+#include "base/clock.h"
+#include "base/err.h"
 
 #include <stdio.h>
 #include <string.h>

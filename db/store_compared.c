@@ -1,9 +1,9 @@
 /* store_compared.c - remembers winners that `tune bench` timed beside the vendor library, and reads
  * for each problem what was measured last.  Part of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/clock.h"
-#include "../src/err.h"
+#include "base/clock.h"
+#include "base/err.h"
 
 int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *key,
                             const struct gt_comparison *comparison, struct gt_err *err)

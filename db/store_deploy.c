@@ -1,8 +1,8 @@
 /* store_deploy.c - copies of a database to hand out, sealed with a digest (store_winners.c).  Part
  * of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/err.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #ifndef GT_STORE_INTERNAL_H
 #define GT_STORE_INTERNAL_H
 
-#include "store.h"
+#include "db/store.h"
 
-#include "../src/digest.h"
+#include "base/digest.h"
 
 #include <sqlite3.h>
 

@@ -2,9 +2,9 @@
  *
  * A change of db/schema.sql raises GT_STORE_VERSION and adds one row to the list in this file:
  * the statements that lead from the version before.  Part of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/err.h"
 #include "db/migrate_1_sql.h"
 #include "db/migrate_2_sql.h"
 #include "db/migrate_3_sql.h"

@@ -1,10 +1,10 @@
 /* store_names.c - writes what trials refer to: devices, toolchains, kernels, problems, sweeps.
  * Part of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/clock.h"
-#include "../src/err.h"
-#include "../src/problem.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "problem/problem.h"
 
 int gt_store_device(struct gt_store *store, const struct gt_device *device, int64_t *id,
                     struct gt_err *err)

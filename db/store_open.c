@@ -1,8 +1,8 @@
 /* store_open.c - opens a tuning database for reading: whose file it is, whether it is sound, its
  * settings; the sentences for what SQLite reports.  Opening for writing: store_write.c. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/err.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* store_statement.c - prepares, binds and runs one SQL statement, with a sentence when it fails.
  * Readers and the writer share it.  Part of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
 int gt_store_prepare(struct gt_store *store, sqlite3_stmt **statement, const char *sql,
                      struct gt_err *err)

@@ -1,9 +1,9 @@
 /* store_visits.c - remembers how each problem's turn in a sweep went.  Part of the store: see
  * store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/clock.h"
-#include "../src/err.h"
+#include "base/clock.h"
+#include "base/err.h"
 
 #include <stdlib.h>
 

@@ -4,9 +4,9 @@
  * So an exported copy holds a digest over its winners exactly as a reader receives them; whatever a
  * damaged byte does, either the winners are the same or the digest is not.  Part of the store: see
  * store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/err.h"
 
 #include <inttypes.h>
 #include <stdio.h>

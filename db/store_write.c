@@ -1,8 +1,8 @@
 /* store_write.c - opens a tuning database for its one writer: the lock, the schema, what a database
  * that is written to must not keep.  Part of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/err.h"
 
 #include <stdio.h>
 #include <stdlib.h>

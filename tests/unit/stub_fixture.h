@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
-#include "compile.h"
-#include "render.h"
+#include "timing/bench.h"
+#include "cuda/compile.h"
+#include "kernel/render.h"
 
 #define STUB_KERNEL "configs/kernels/simt_naive.json"
 
