@@ -36,7 +36,7 @@ static inline void stub_environment(void)
 
     if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
         return;
-    dirname(dirname(dirname(self))); /* build/tests/unit/test_x */
+    dirname(dirname(dirname(dirname(self)))); /* build/tests/unit/room/test_x */
     for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
         snprintf(path, sizeof(path), "%s/stub/%s", self, libraries[i].file);
         setenv(libraries[i].variable, path, 1);
