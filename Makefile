@@ -54,7 +54,9 @@ LIB_SRC := \
 	src/kernel/kernel_point.c \
 	src/kernel/kernel_reader.c \
 	src/kernel/kernel_serves.c \
+	src/kernel/kernel_signature.c \
 	src/kernel/kernel_template.c \
+	src/kernel/kernel_tokens.c \
 	src/kernel/render.c \
 	src/cuda/assemble.c \
 	src/cuda/cache.c \

@@ -97,7 +97,7 @@ int gt_kernel_load(struct gt_kernel **out, const char *data_dir, const char *pat
                    struct gt_err *err)
 {
     struct gt_kernel *kernel = calloc(1, sizeof(*kernel));
-    struct gt_strbuf text = GT_STRBUF_INIT, essence = GT_STRBUF_INIT;
+    struct gt_strbuf text = GT_STRBUF_INIT;
     int rc;
 
     *out = NULL;
@@ -106,11 +106,10 @@ int gt_kernel_load(struct gt_kernel **out, const char *data_dir, const char *pat
     kernel->path = strdup(path);
     rc = kernel->path ? gt_strbuf_add_file(&text, path, err) : gt_err_nomem(err);
     if (!rc)
-        rc = gt_kernel_read_description(kernel, text.text, text.length, &essence, err);
+        rc = gt_kernel_read_description(kernel, text.text, text.length, err);
     if (!rc)
-        rc = gt_kernel_read_template(kernel, data_dir, essence.text, err);
+        rc = gt_kernel_read_template(kernel, data_dir, err);
     gt_strbuf_release(&text);
-    gt_strbuf_release(&essence);
     if (rc)
         gt_kernel_free(kernel);
     else

@@ -27,6 +27,7 @@ struct gt_param {
 
 struct gt_constraint {
     struct gt_expr *expr; /* the point is valid where this is not 0 */
+    bool bet;             /* kind "bet": rules out what is thought slow, not what is wrong */
     char *why;
 };
 
@@ -107,7 +108,7 @@ struct gt_kernel {
     char *template_path; /* relative to the data folder: "templates/simt/gemm.cu" */
     char *text;          /* of the template */
     char *include_dir;   /* <data folder>/templates */
-    char signature[33];  /* hex digest of template, includes and description, without remarks */
+    char signature[33];  /* hex digest of what decides a candidate: kernel_signature.c */
     bool production;     /* false: a rung of the ladder, for `tune ladder` and by name */
     int rung;            /* place in the ladder; 0: none */
     struct gt_reported *reported;

@@ -50,10 +50,23 @@ _Static_assert(GT_FACT_COUNT + GT_MAX_PARAMS + GT_MAX_DERIVED <= GT_MAX_SLOTS,
 bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr *expr,
                             uint64_t derived);
 
-/* kernel_json.c: fills a zeroed kernel from its description's text; kernel->path is set.  Appends
- * the description without what is only for people: its part of the signature. */
+/* X(member, what it is where the description does not say): the single expressions of a launch, of
+ * a tensor map, of "compile" and of the top object that decide a candidate. */
+#define GT_LAUNCH_EXPRS(X) X(when, "1") X(shared, "0") X(carveout, "-1") X(pdl, "0")
+#define GT_MAP_EXPRS(X)    X(when, "1") X(offset, "0") X(swizzle, "0") X(promotion, "0")
+#define GT_COMPILE_EXPRS(X) \
+    X(max_registers, "0")   \
+    X(code_arch, "CC")      \
+    X(arch_features, "0")   \
+    X(code_ptx, "0")
+#define GT_CANDIDATE_EXPRS(X) X(workspace, "0") X(deterministic, "1")
+
+/* "a", "b", "c", "d", "workspace" by enum gt_map_operand. */
+extern const char *const gt_map_operand_names[GT_MAP_WORKSPACE + 1];
+
+/* kernel_json.c: fills a zeroed kernel from its description's text; kernel->path is set. */
 int gt_kernel_read_description(struct gt_kernel *kernel, const char *text, size_t length,
-                               struct gt_strbuf *essence, struct gt_err *err);
+                               struct gt_err *err);
 
 /* An expression's place in a description, for sentences: "launches[2].grid", or only the key where
  * list is NULL. */
@@ -77,9 +90,19 @@ int gt_geometry_eval(struct gt_evaluation *e, const struct gt_expr *expr, struct
 /* kernel_maps.c: all maps of the candidate; workspace: its bytes. */
 int gt_geometry_maps(struct gt_evaluation *e, int64_t workspace, struct gt_geometry *geometry);
 
-/* kernel_template.c: reads the template, checks that the parameters are used, and computes the
- * signature over template, includes and the description's essence. */
-int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir, const char *essence,
-                            struct gt_err *err);
+/* kernel_template.c: reads the template of a kernel whose description is read, checks that the
+ * parameters are used, and signs the kernel. */
+int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir, struct gt_err *err);
+
+/* kernel_tokens.c: appends the preprocessing tokens of a text, a blank in front of each. */
+void gt_tokens_add(struct gt_strbuf *to, const char *text);
+
+/* Appends the canonical text of kernel->text, which was read from `path`, and of what it includes;
+ * a missing include is GT_ECONFIG with file and line. */
+int gt_tokens_add_template(struct gt_strbuf *to, const struct gt_kernel *kernel, const char *path,
+                           struct gt_err *err);
+
+/* kernel_signature.c: fills kernel->signature; code: the template's canonical text. */
+int gt_kernel_sign(struct gt_kernel *kernel, const char *code, struct gt_err *err);
 
 #endif

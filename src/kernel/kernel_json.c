@@ -146,7 +146,8 @@ static int read_derived(struct gt_reader *r, const cJSON *object, size_t index)
 
 static int read_constraint(struct gt_reader *r, const cJSON *object, size_t index)
 {
-    static const char *const allowed[] = {"if", "why", NULL};
+    static const char *const allowed[] = {"if", "kind", "why", NULL};
+    const char *kind = "must";
     struct gt_constraint *constraint = &r->kernel->constraint[index];
     int rc;
 
@@ -157,6 +158,12 @@ static int read_constraint(struct gt_reader *r, const cJSON *object, size_t inde
     rc = gt_json_keys(object, r->where, allowed, r->err);
     if (!rc)
         rc = gt_reader_string(r, &constraint->why, object, "why", GT_REQUIRED);
+    if (!rc)
+        rc = gt_json_string(&kind, object, r->where, "kind", GT_OPTIONAL, r->err);
+    if (!rc && strcmp(kind, "must") && strcmp(kind, "bet"))
+        rc = gt_err_set(r->err, GT_ECONFIG, "%s: \"kind\" is \"%.32s\"; it must be must or bet",
+                        r->where, kind);
+    constraint->bet = !rc && !strcmp(kind, "bet");
     if (!rc && !cJSON_GetObjectItemCaseSensitive(object, "if"))
         rc = gt_err_set(r->err, GT_ECONFIG, "%s: key \"if\" is missing", r->where);
     return rc ? rc : gt_reader_expr(r, &constraint->expr, object, "if", NULL);
@@ -432,32 +439,8 @@ static int read_top(struct gt_reader *r)
     return rc ? rc : read_model(r);
 }
 
-/* Removes the keys that are only for people, at every level. */
-static void strip_remarks(cJSON *item)
-{
-    static const char *const remarks[] = {"doc", "why", "reported", "seeds"};
-    cJSON *child;
-
-    for (size_t i = 0; cJSON_IsObject(item) && i < sizeof(remarks) / sizeof(*remarks); i++)
-        cJSON_DeleteItemFromObjectCaseSensitive(item, remarks[i]);
-    cJSON_ArrayForEach(child, item) strip_remarks(child);
-}
-
-static int add_essence(struct gt_strbuf *essence, cJSON *root, struct gt_err *err)
-{
-    char *text;
-
-    strip_remarks(root);
-    text = cJSON_PrintUnformatted(root);
-    if (!text)
-        return gt_err_nomem(err);
-    gt_strbuf_add(essence, text);
-    cJSON_free(text);
-    return gt_strbuf_check(essence, err);
-}
-
 int gt_kernel_read_description(struct gt_kernel *kernel, const char *text, size_t length,
-                               struct gt_strbuf *essence, struct gt_err *err)
+                               struct gt_err *err)
 {
     struct gt_reader reader = {.kernel = kernel, .err = err};
     cJSON *root;
@@ -466,8 +449,6 @@ int gt_kernel_read_description(struct gt_kernel *kernel, const char *text, size_
     reader.root = root;
     if (!rc)
         rc = read_top(&reader);
-    if (!rc)
-        rc = add_essence(essence, root, err);
     cJSON_Delete(root);
     return rc;
 }

@@ -18,9 +18,9 @@
 #define MAP_ALIGN  16                 /* bytes: of bases, strides and rows of a box */
 #define LEAST_CC   90
 
-static const char *const operand_names[] = {"a", "b", "c", "d", "workspace"};
+const char *const gt_map_operand_names[] = {"a", "b", "c", "d", "workspace"};
 
-#define OPERANDS (sizeof(operand_names) / sizeof(*operand_names))
+#define OPERANDS (sizeof(gt_map_operand_names) / sizeof(*gt_map_operand_names))
 
 /* ---- reading ---- */
 
@@ -30,7 +30,7 @@ static int read_operand(struct gt_reader *r, struct gt_tensor_map *map, const cJ
     int rc = gt_json_string(&text, object, r->where, "operand", GT_REQUIRED, r->err);
 
     for (size_t i = 0; !rc && i < OPERANDS; i++)
-        if (!strcmp(operand_names[i], text)) {
+        if (!strcmp(gt_map_operand_names[i], text)) {
             map->operand = (enum gt_map_operand)i;
             return GT_OK;
         }
@@ -264,7 +264,7 @@ static int check_reach(struct map_evaluation *m)
             bytes = INT64_MAX;
     if (!m->empty && bytes > m->operand_bytes)
         return refuse(m, "it reaches to byte %lld of %s, which has %lld", (long long)bytes,
-                      operand_names[to->operand], (long long)m->operand_bytes);
+                      gt_map_operand_names[to->operand], (long long)m->operand_bytes);
     return GT_OK;
 }
 

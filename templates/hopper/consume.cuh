@@ -84,7 +84,7 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, cons
             finish_stage(ring, position);
         const unsigned at = position.stage * STAGE_BYTES;
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
-        if (STRANDS_A > 1 && i == 0 && work.shift > 0)
+        if (ROW_PHASES > 1 && i == 0 && work.shift > 0)
             clear_front(ring.stages + at, consumer, work.shift);
         gt_wgmma_begin();
 #pragma unroll

@@ -57,11 +57,11 @@ GT_DEVICE target target_of(const gt_args &args, const work &work, int first_row)
     target.output = gt_typed_output_of(args, work.batch);
     target.row = work.row + first_row;
     target.column = work.column;
-    target.ld = args.ldc * STRANDS_A;
-    const long long place = work.strand * args.ldc + target.row * target.ld + target.column;
+    target.ld = args.ldc * ROW_PHASES;
+    const long long place = work.phase * args.ldc + target.row * target.ld + target.column;
     target.first = target.output.d + place;
     target.c = target.output.c + place;
-    target.rows = ((int)args.m - work.strand + STRANDS_A - 1) / STRANDS_A - target.row;
+    target.rows = ((int)args.m - work.phase + ROW_PHASES - 1) / ROW_PHASES - target.row;
     target.columns = (int)args.n - target.column;
     return target;
 }

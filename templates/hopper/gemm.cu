@@ -30,13 +30,13 @@
  * TMA wants rows at multiples of 16 bytes, wgmma 8-bit types and tf32 along k: other operands are
  * copied into the workspace first (PACK_A, PACK_B). A along k with B along n may do without:
  *
- *      0 |  a a a a a      Of every STRANDS_A rows of A each belongs to another strand, whose rows
+ *      0 |  a a a a a      Of every ROW_PHASES rows of A each belongs to another strand, whose rows
  *      1 | . b b b b b     begin alike modulo 16 bytes and have a map of their own. A tile has rows
  *      2 |  a a a a a      of one strand; where these begin some elements late, so do the rows of B
  *      3 | . b b b b b     for that tile. What lies before the first column of A becomes zeros. */
 
 /* Of the maps of the description, as many as may be used. */
-#if STRANDS_A > 1
+#if ROW_PHASES > 1
 #define GT_MAPS GT_MAX_MAPS
 #elif PACK_A || PACK_B
 #define GT_MAPS 6
@@ -118,8 +118,8 @@
 #ifndef PACK_B
 #define PACK_B 0 /* the same for B */
 #endif
-#ifndef STRANDS_A
-#define STRANDS_A 1 /* strands of rows of A */
+#ifndef ROW_PHASES
+#define ROW_PHASES 1 /* strands of rows of A */
 #endif
 
 #include "pack/pack.cuh"

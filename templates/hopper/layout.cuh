@@ -29,12 +29,12 @@ constexpr int CLUSTER = CLUSTER_M * CLUSTER_N; /* blocks that share operands; SP
 /* Places in the list of tensor maps of the description. */
 constexpr int MAP_A = PACK_A ? 4 : SWAP_AB ? 1 : 0, MAP_B = PACK_B ? 5 : SWAP_AB ? 0 : 1;
 constexpr int MAP_D = SPLIT ? 3 : 2;
-constexpr int MAP_STRANDS = 6; /* A's strands from the second on */
-static_assert(STRANDS_A == 1 || ((STORE > 0) == STORE_ROWS && SPLIT == 0 && !A_ALONG_MN && B_ALONG_MN),
+constexpr int MAP_ROW_PHASES = 6; /* A's strands from the second on */
+static_assert(ROW_PHASES == 1 || ((STORE > 0) == STORE_ROWS && SPLIT == 0 && !A_ALONG_MN && B_ALONG_MN),
               "rows of B can begin anywhere, and rows of D lie apart");
 
 /* Whether of a tile of A only the rows that D has are loaded: the description's LOADED_M. */
-constexpr int A_ENDS_WITH_D = !A_ALONG_MN && CLUSTER_N == 1 && STRANDS_A == 1;
+constexpr int A_ENDS_WITH_D = !A_ALONG_MN && CLUSTER_N == 1 && ROW_PHASES == 1;
 
 /* Rows of a tile that a consumer computes, 64 by 64. */
 constexpr int ROWS = PINGPONG ? BM : BM / CONSUMERS;

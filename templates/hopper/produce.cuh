@@ -1,6 +1,6 @@
 /* produce.cuh - of hopper/gemm.cu: the producer thread, which fills the ring. */
 
-static_assert(STRANDS_A == 1 || (MAP_STRANDS + STRANDS_A - 1) * sizeof(gt_map) <= sizeof(gt_maps),
+static_assert(ROW_PHASES == 1 || (MAP_ROW_PHASES + ROW_PHASES - 1) * sizeof(gt_map) <= sizeof(gt_maps),
               "the argument has a map for every strand");
 
 /* Loads the block's part of a tile of an operand, `extent` long along m or n, for the `sharers`
@@ -61,8 +61,8 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring 
     work work;
 
     while (schedule.next(args, work)) {
-        const bool further = STRANDS_A > 1 && work.strand > 0;
-        const gt_map *map_a = &maps.map[further ? MAP_STRANDS - 1 + work.strand : MAP_A];
+        const bool further = ROW_PHASES > 1 && work.phase > 0;
+        const gt_map *map_a = &maps.map[further ? MAP_ROW_PHASES - 1 + work.phase : MAP_A];
         int k = work.k;
 #pragma unroll 1 /* few registers */
         for (int i = 0; i < work.steps; i++, k += BK) {

@@ -8,8 +8,8 @@
  * STREAM: where the last round has tiles for some of the clusters only, each gets as many stages
  * of that round's tiles (2: of the last two rounds' tiles) as every other. They come behind whole
  * tiles, which the clusters take side by side, at one k, so that the L2 cache reads for several. */
-#ifndef STRANDS_A /* of templates that have none */
-#define STRANDS_A 1
+#ifndef ROW_PHASES /* of templates that have none */
+#define ROW_PHASES 1
 #endif
 #ifndef STREAM
 #define STREAM 0
@@ -20,7 +20,7 @@
 
 struct work {
     int row, column;   /* first of the block's tile, in elements; may lie outside of D */
-    int strand, shift; /* of A; elements that its rows begin late: `row` counts its rows, k from as
+    int phase, shift; /* row phase of A; elements that its rows begin late: `row` counts its rows, k from as
                         * far before them */
     int batch, split;
     int k;      /* first of the depth; beyond it where there is nothing to multiply */
@@ -71,7 +71,7 @@ struct schedule {
     GT_DEVICE schedule(const gt_args &args)
     {
         const unsigned cluster = SPLIT == 2 ? (unsigned)SPLITS * CLUSTER : CLUSTER;
-        rows = STRANDS_A * parts_of(parts_of((unsigned)args.m, STRANDS_A), BM * CLUSTER_M);
+        rows = ROW_PHASES * parts_of(parts_of((unsigned)args.m, ROW_PHASES), BM * CLUSTER_M);
         columns = parts_of((unsigned)args.n, BN * CLUSTER_N);
         tiles = rows * columns * (unsigned)args.batch * (SPLIT == 1 ? (unsigned)SPLITS : 1u);
         first = blockIdx.x / cluster;
@@ -103,9 +103,9 @@ struct schedule {
         const int down = (int)(ORDER ? tile.column : tile.row);
         const int across = (int)(ORDER ? tile.row : tile.column);
         constexpr int size = (int)sizeof(in_type);
-        work.strand = down % STRANDS_A;
-        work.shift = STRANDS_A == 1 ? 0 : (int)(work.strand * args.lda * size & 15) / size;
-        work.row = (down / STRANDS_A * CLUSTER_M + cluster_row()) * BM;
+        work.phase = down % ROW_PHASES;
+        work.shift = ROW_PHASES == 1 ? 0 : (int)(work.phase * args.lda * size & 15) / size;
+        work.row = (down / ROW_PHASES * CLUSTER_M + cluster_row()) * BM;
         work.column = (across * CLUSTER_N + cluster_column()) * BN;
     }
 
@@ -126,7 +126,7 @@ struct schedule {
         work.steps = STREAM && depth == 0 ? 0 : part;
         if (SPLIT && depth - work.k < part * BK)
             work.steps = (depth - work.k + BK - 1) / BK;
-        if (STRANDS_A > 1)
+        if (ROW_PHASES > 1)
             work.steps = depth ? (depth + work.shift + BK - 1) / BK : 0;
         if (work.steps <= 0) { /* TMA loads zeros without reading anything */
             work.k = (int)parts_of((unsigned)(args.k + work.shift), BK) * BK;

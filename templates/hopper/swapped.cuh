@@ -8,7 +8,7 @@
  */
 #if SWAP_AB
 
-static_assert(PACK_A == 0 && PACK_B == 0 && STRANDS_A == 1, "operands as they are");
+static_assert(PACK_A == 0 && PACK_B == 0 && ROW_PHASES == 1, "operands as they are");
 static_assert(SPLIT == 0 || STORE == 0, "the sums of parts go to the workspace by threads");
 
 GT_DEVICE gt_args product_of(const gt_args &args)

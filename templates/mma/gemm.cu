@@ -110,7 +110,7 @@ static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two ste
 
 /* A block at the edge computes elements of its neighbour once more, rather than ones outside of D,
  * where operands and D can be read and written from any such place: its copies are whole then. */
-template <class OPERAND> GT_DEVICE long long laid_back(long long first, int extent, long long end)
+template <class OPERAND> GT_DEVICE long long shifted(long long first, int extent, long long end)
 {
     bool aligned = OPERAND::ALONG_K || end * SIZE % OPERAND::WIDTH == 0;
     return first + extent > end && end >= extent && aligned ? end - extent : first;
@@ -126,14 +126,14 @@ GT_DEVICE Work work_of(const gt_args &args)
     if (ORDER == 0) {
         tile = gt_raster(blockIdx.x, tile_rows, tile_columns, GROUP_M);
     } else {
-        gt_tile turned = gt_raster(blockIdx.x, tile_columns, tile_rows, GROUP_M);
-        tile.row = turned.column;
-        tile.column = turned.row;
+        gt_tile transposed = gt_raster(blockIdx.x, tile_columns, tile_rows, GROUP_M);
+        tile.row = transposed.column;
+        tile.column = transposed.row;
     }
-    work.row = laid_back<X>(tile.row * BM, BM, args.m);
+    work.row = shifted<X>(tile.row * BM, BM, args.m);
     work.column = tile.column * BN;
     if (args.n % OUT_RUN == 0)
-        work.column = laid_back<Y>(work.column, BN, args.n);
+        work.column = shifted<Y>(work.column, BN, args.n);
     work.skip_rows = (int)(tile.row * BM - work.row);
     work.skip_columns = (int)(tile.column * BN - work.column);
     long long depth = gt_depth(args);

@@ -186,7 +186,7 @@ struct Slab {
     }
 };
 
-GT_DEVICE void store_turned(const Target &target, const Work &work, char *shared,
+GT_DEVICE void store_by_rows(const Target &target, const Work &work, char *shared,
                             const Position &p, const Accumulator &acc)
 {
     Sum *slab = reinterpret_cast<Sum *>(shared) + threadIdx.x / 32 * (16 * Slab::PITCH);
@@ -207,7 +207,7 @@ GT_DEVICE void store_tile(const gt_args &args, const Work &work, long long batch
     bool whole = work.row + BM <= args.m && work.column + BN <= args.n && work.skip_rows == 0 &&
                  work.skip_columns == 0;
     if (STORE == 1 || !whole)
-        store_turned(target, work, shared, p, acc);
+        store_by_rows(target, work, shared, p, acc);
     else if (SPLIT_MODE == 0 && args.beta != 0.0f)
         store_direct<true>(target, work, p, acc);
     else

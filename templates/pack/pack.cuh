@@ -165,25 +165,25 @@ template <class E> struct gt_pack_copy {
 };
 
 /* Turns as many words, each of another row, as a word has elements: each is then of a column. */
-template <int size> struct gt_pack_square;
+template <int size> struct gt_pack_transpose;
 
-template <> struct gt_pack_square<4> {
-    static GT_DEVICE void turn(unsigned *to, const unsigned *from)
+template <> struct gt_pack_transpose<4> {
+    static GT_DEVICE void words(unsigned *to, const unsigned *from)
     {
         to[0] = from[0];
     }
 };
 
-template <> struct gt_pack_square<2> {
-    static GT_DEVICE void turn(unsigned *to, const unsigned *from)
+template <> struct gt_pack_transpose<2> {
+    static GT_DEVICE void words(unsigned *to, const unsigned *from)
     {
         to[0] = __byte_perm(from[0], from[1], 0x5410);
         to[1] = __byte_perm(from[0], from[1], 0x7632);
     }
 };
 
-template <> struct gt_pack_square<1> {
-    static GT_DEVICE void turn(unsigned *to, const unsigned *from)
+template <> struct gt_pack_transpose<1> {
+    static GT_DEVICE void words(unsigned *to, const unsigned *from)
     {
         const unsigned low_01 = __byte_perm(from[0], from[1], 0x5140);
         const unsigned low_23 = __byte_perm(from[2], from[3], 0x5140);
@@ -235,7 +235,7 @@ template <class E> struct gt_pack_turn {
 #pragma unroll
                 for (int j = 0; j < per_word; j++)
                     in[j] = line[i * per_word + j].at[w];
-                gt_pack_square<size>::turn(out, in);
+                gt_pack_transpose<size>::words(out, in);
 #pragma unroll
                 for (int j = 0; j < per_word; j++)
                     column[j].at[i] = out[j];

@@ -58,7 +58,7 @@ template <class E> struct gt_pack_tile {
     }
 
     /* `count` elements below each other. */
-    template <int count> GT_DEVICE gt_run<E, count> get_turned(const E *from) const
+    template <int count> GT_DEVICE gt_run<E, count> get_transposed(const E *from) const
     {
         gt_run<E, count> run;
 #pragma unroll

@@ -12,7 +12,7 @@
  * A's tile is m x k in shared memory: the lanes of a warp need the same element of it, which is
  * read once for all of them.  The steps, each a point: nothing in shared memory (SHARED 0); tiles
  * in it; C added at the end (INIT_C 0) instead of loaded first; the depth BK; COPY_VEC; SHARED_VEC;
- * A turned round; two buffers; SHARED_FACTOR, more shared memory than is used, so that fewer blocks
+ * A transposed; two buffers; SHARED_FACTOR, more shared memory than is used, so that fewer blocks
  * share an SM; the grouping of rows; the register limit; the arch that the code is made for.
  */
 #ifndef TM
@@ -36,8 +36,8 @@
 #ifndef SHARED_VEC
 #define SHARED_VEC 4 /* elements per load from shared memory: 1, 4 */
 #endif
-#ifndef TURN_A
-#define TURN_A 0 /* 1: A's tile is k x m in shared memory */
+#ifndef TRANSPOSE_A
+#define TRANSPOSE_A 0 /* 1: A's tile is k x m in shared memory */
 #endif
 #ifndef BUFFERS
 #define BUFFERS 1 /* 2: the next tile is fetched while this one is multiplied */
@@ -66,11 +66,11 @@
 #define THREADS 128
 #define BM      (4 * TM)
 #define BN      (32 * TN)
-#define SKEW_A  (TURN_A ? (GT_TRANS_A ? 0 : 4) : (GT_TRANS_A ? 4 : 0))
+#define SKEW_A  (TRANSPOSE_A ? (GT_TRANS_A ? 0 : 4) : (GT_TRANS_A ? 4 : 0))
 #define SKEW_B  (GT_TRANS_B ? 4 : 0)
-#define X_A     (TURN_A ? 1 : BK + SKEW_A) /* distance of rows of A in shared memory */
-#define K_A     (TURN_A ? BM + SKEW_A : 1) /* and of neighbours along k */
-#define SIZE_A  (TURN_A ? BK * (BM + SKEW_A) : BM * (BK + SKEW_A))
+#define X_A     (TRANSPOSE_A ? 1 : BK + SKEW_A) /* distance of rows of A in shared memory */
+#define K_A     (TRANSPOSE_A ? BM + SKEW_A : 1) /* and of neighbours along k */
+#define SIZE_A  (TRANSPOSE_A ? BK * (BM + SKEW_A) : BM * (BK + SKEW_A))
 #define LD_B    (BN + SKEW_B)
 #define SIZE_B  (BK * LD_B)
 
@@ -125,7 +125,7 @@ GT_DEVICE void multiply_tile(accumulator &acc, const float *tile_a, const float 
 }
 
 /* A as k x m: groups of 4 rows are one load. */
-GT_DEVICE void multiply_turned(accumulator &acc, const float *tile_a, const float *tile_b)
+GT_DEVICE void multiply_transposed(accumulator &acc, const float *tile_a, const float *tile_b)
 {
     constexpr int ROWS = GROUP_ROWS ? SHARED_VEC : 1;
 #pragma unroll
@@ -212,8 +212,8 @@ GT_DEVICE void multiply_shared(accumulator &acc, const gt_args &args, long long 
             gt_sync();
         }
         const float *tile_a = shared + buffer, *tile_b = tile_a + SIZE_A;
-        if (TURN_A)
-            multiply_turned(acc, tile_a, tile_b);
+        if (TRANSPOSE_A)
+            multiply_transposed(acc, tile_a, tile_b);
         else
             multiply_tile(acc, tile_a, tile_b);
         if (BUFFERS == 2) {

@@ -141,9 +141,9 @@ GT_DEVICE Work work_of(const gt_args &args)
     if (ORDER == 0) {
         tile = gt_raster(blockIdx.x, tile_rows, tile_columns, GROUP_M);
     } else {
-        gt_tile turned = gt_raster(blockIdx.x, tile_columns, tile_rows, GROUP_M);
-        tile.row = turned.column;
-        tile.column = turned.row;
+        gt_tile transposed = gt_raster(blockIdx.x, tile_columns, tile_rows, GROUP_M);
+        tile.row = transposed.column;
+        tile.column = transposed.row;
     }
     work.row = tile.row * BM;
     work.column = tile.column * BN;

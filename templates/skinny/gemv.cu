@@ -88,7 +88,7 @@ GT_DEVICE void accumulate(const Tile &tile, Sum (*sum)[SUMS])
 #else
 
 /* Byte i of each of four words become the four bytes of word i. */
-GT_DEVICE void turn(unsigned (&word)[4])
+GT_DEVICE void transpose_bytes(unsigned (&word)[4])
 {
     unsigned even01 = __byte_perm(word[0], word[1], 0x5140); /* bytes 0 and 1 of both */
     unsigned even23 = __byte_perm(word[2], word[3], 0x5140);
@@ -108,7 +108,7 @@ GT_DEVICE void accumulate(const Tile &tile, Sum (*sum)[SUMS])
         for (int v = 0; v < V; v += 4) {
             unsigned word[4] = {quad(tile.b[i], v), quad(tile.b[i + 1], v), quad(tile.b[i + 2], v),
                                 quad(tile.b[i + 3], v)};
-            turn(word);
+            transpose_bytes(word);
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
 #pragma unroll

@@ -45,7 +45,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gt_kernel *kernel = calloc(1, sizeof(*kernel));
     char *text = malloc(size + 1);
-    struct gt_strbuf essence = GT_STRBUF_INIT;
     struct gt_err err = {0};
     int rc;
 
@@ -57,15 +56,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     kernel->path = strdup(DATA "/configs/kernels/tiny.json");
     if (!kernel->path)
         goto out;
-    rc = gt_kernel_read_description(kernel, text, size, &essence, &err);
+    rc = gt_kernel_read_description(kernel, text, size, &err);
     if (!rc)
-        rc = gt_kernel_read_template(kernel, DATA, essence.text, &err);
+        rc = gt_kernel_read_template(kernel, DATA, &err);
     if (!rc)
         use(kernel);
     else if ((rc != GT_ECONFIG && rc != GT_EIO) || strncmp(err.msg, DATA, strlen(DATA)))
         abort();
 out:
-    gt_strbuf_release(&essence);
     gt_kernel_free(kernel);
     free(text);
     return 0;

@@ -27,8 +27,9 @@ static size_t idle(struct gt_agents *agents)
     return SIZE_MAX;
 }
 
-enum gt_next gt_agents_next(struct gt_strategy *strategy, struct gt_agents *agents, size_t *point)
+enum gt_next gt_agents_next(struct gt_strategy *strategy, size_t *point)
 {
+    struct gt_agents *agents = strategy->state;
     size_t agent = idle(agents);
 
     if (agent == SIZE_MAX)
@@ -50,8 +51,9 @@ enum gt_next gt_agents_next(struct gt_strategy *strategy, struct gt_agents *agen
     return GT_NEXT_POINT;
 }
 
-void gt_agents_tell(struct gt_strategy *strategy, struct gt_agents *agents, size_t point)
+void gt_agents_tell(struct gt_strategy *strategy, size_t point)
 {
+    struct gt_agents *agents = strategy->state;
     bool mine = false;
 
     for (size_t i = 0; i < agents->count; i++)

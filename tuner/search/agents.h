@@ -21,10 +21,9 @@ struct gt_agents {
 
 void gt_agents_init(struct gt_agents *agents, size_t count, bool turns);
 
-/* The next point; proposals that are known already are absorbed at once, at no cost.  WAIT: all
- * agents wait. */
-enum gt_next gt_agents_next(struct gt_strategy *strategy, struct gt_agents *agents, size_t *point);
-
-void gt_agents_tell(struct gt_strategy *strategy, struct gt_agents *agents, size_t point);
+/* `next` and `tell` of a strategy whose state begins with a struct gt_agents.  Proposals that are
+ * known already are absorbed at once, at no cost.  WAIT: all agents wait. */
+enum gt_next gt_agents_next(struct gt_strategy *strategy, size_t *point);
+void gt_agents_tell(struct gt_strategy *strategy, size_t point);
 
 #endif

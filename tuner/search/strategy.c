@@ -7,20 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct gt_strategy_ops gt_strategy_auto, gt_strategy_forest, gt_strategy_local,
-    gt_strategy_adjacent, gt_strategy_iterated, gt_strategy_basin, gt_strategy_annealing,
-    gt_strategy_dual, gt_strategy_genetic, gt_strategy_differential, gt_strategy_swarm,
-    gt_strategy_random, gt_strategy_exhaustive;
+#define ADDRESS(name) &gt_strategy_##name,
 
-const struct gt_strategy_ops *const gt_strategies[] = {
-    &gt_strategy_auto,       &gt_strategy_forest,
-    &gt_strategy_local,      &gt_strategy_adjacent,
-    &gt_strategy_iterated,   &gt_strategy_basin,
-    &gt_strategy_annealing,  &gt_strategy_dual,
-    &gt_strategy_genetic,    &gt_strategy_differential,
-    &gt_strategy_swarm,      &gt_strategy_random,
-    &gt_strategy_exhaustive, NULL,
-};
+const struct gt_strategy_ops *const gt_strategies[] = {GT_STRATEGY_NAMES(ADDRESS) NULL};
 
 /* Keeps the seeds that are points of the space, each once. */
 static void copy_seeds(struct gt_strategy *strategy, const struct gt_seeds *seeds)
@@ -54,7 +43,8 @@ int gt_strategy_new(struct gt_strategy **strategy, const char *text, const struc
     new->best = SIZE_MAX;
     new->known = calloc(space->count + 1, sizeof(*new->known));
     new->seed = calloc((seeds ? seeds->count : 0) + 1, sizeof(*new->seed));
-    if (!new->known || !new->seed) {
+    new->state = calloc(1, new->ops->state_size + 1);
+    if (!new->known || !new->seed || !new->state) {
         gt_strategy_free(new);
         return gt_err_nomem(err);
     }
@@ -76,8 +66,9 @@ void gt_strategy_free(struct gt_strategy *strategy)
 {
     if (!strategy)
         return;
-    if (strategy->ops->release)
+    if (strategy->state && strategy->ops->release)
         strategy->ops->release(strategy);
+    free(strategy->state);
     free(strategy->known);
     free(strategy->seed);
     free(strategy);
@@ -137,7 +128,7 @@ void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us)
         strategy->fresh--;
     if (*known == GT_POINT_ASKED)
         strategy->flying--;
-    *known = us > 0 ? (float)us : GT_POINT_NOGOOD;
+    *known = us > 0 ? (float)us : GT_POINT_FAILED;
     if (point == strategy->best)
         find_best(strategy); /* it may have become slower */
     else if (*known > 0 && (strategy->best == SIZE_MAX || *known < strategy->known[strategy->best]))

@@ -45,7 +45,7 @@ struct gt_strategy_option {
 /* What is known of a point, kept for every strategy by strategy.c. */
 #define GT_POINT_NEW    0.0f  /* neither given out nor told */
 #define GT_POINT_ASKED  -1.0f /* given out, not told yet */
-#define GT_POINT_NOGOOD -2.0f /* told: it has no time; greater than 0: its time */
+#define GT_POINT_FAILED -2.0f /* told: it has no time; greater than 0: its time */
 
 struct gt_strategy {
     const struct gt_strategy_ops *ops;
@@ -67,19 +67,40 @@ struct gt_strategy_ops {
     const char *name;
     const char *doc;                         /* one line, for `tune list strategies` */
     const struct gt_strategy_option *option; /* ends with a NULL name; NULL: none */
-    bool own_seeds; /* it calls gt_strategy_seed itself; else all seeds come before its points */
-    int (*init)(struct gt_strategy *strategy, struct gt_err *err); /* NULL: no state */
+    bool own_seeds;    /* it calls gt_strategy_seed itself; else all seeds come before its points */
+    size_t state_size; /* of strategy->state, which is zeroed before init and freed after release */
+    int (*init)(struct gt_strategy *strategy, struct gt_err *err); /* NULL: nothing to do */
     /* Called once the seeds are given out and while NEW points are left; answers one of those. */
     enum gt_next (*next)(struct gt_strategy *strategy, size_t *point);
     /* Seconds that trying a point cost, see gt_strategy_cost; NULL: does not care. */
     void (*cost)(struct gt_strategy *strategy, size_t point, double run_s, double compile_s);
     /* After known[point] was set; NULL: does not care. */
     void (*tell)(struct gt_strategy *strategy, size_t point);
-    void (*release)(struct gt_strategy *strategy); /* NULL: nothing to release */
+    /* What the state owns; also after an init that failed.  NULL: nothing. */
+    void (*release)(struct gt_strategy *strategy);
 };
 
-/* The table, NULL-terminated. */
-extern const struct gt_strategy_ops *const gt_strategies[];
+/* Every strategy, in the order in which they are listed; the first is the default.  A new one is
+ * its file, which defines gt_strategy_NAME, and its name here. */
+#define GT_STRATEGY_NAMES(X) \
+    X(auto)                  \
+    X(forest)                \
+    X(local)                 \
+    X(adjacent)              \
+    X(iterated)              \
+    X(basin)                 \
+    X(annealing)             \
+    X(dual)                  \
+    X(genetic)               \
+    X(differential)          \
+    X(swarm)                 \
+    X(random)                \
+    X(exhaustive)
+
+#define GT_STRATEGY_DECLARE(name) extern const struct gt_strategy_ops gt_strategy_##name;
+GT_STRATEGY_NAMES(GT_STRATEGY_DECLARE)
+
+extern const struct gt_strategy_ops *const gt_strategies[]; /* ends with NULL */
 
 /* text: "NAME" or "NAME:OPTION=VALUE,..." -> the strategy and its options, those not named at their
  * standard values.  GT_ENOTFOUND for a name there is not, GT_ERANGE for a value that is no number

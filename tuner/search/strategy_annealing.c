@@ -5,7 +5,6 @@
  * slower it is and the colder the chain has become.  A cold chain is heated again, at the best
  * point.
  */
-#include "base/err.h"
 #include "search/agents.h"
 
 #include <math.h>
@@ -69,11 +68,9 @@ static void absorb(struct gt_strategy *strategy, size_t agent, size_t point)
 
 static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
-    struct annealing *annealing = calloc(1, sizeof(*annealing));
+    struct annealing *annealing = strategy->state;
 
-    if (!annealing)
-        return gt_err_nomem(err);
-    strategy->state = annealing;
+    (void)err;
     gt_agents_init(&annealing->agents, (size_t)strategy->option[CHAINS], false);
     annealing->agents.propose = propose;
     annealing->agents.absorb = absorb;
@@ -84,27 +81,12 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     return GT_OK;
 }
 
-static enum gt_next next(struct gt_strategy *strategy, size_t *point)
-{
-    return gt_agents_next(strategy, &((struct annealing *)strategy->state)->agents, point);
-}
-
-static void tell(struct gt_strategy *strategy, size_t point)
-{
-    gt_agents_tell(strategy, &((struct annealing *)strategy->state)->agents, point);
-}
-
-static void release(struct gt_strategy *strategy)
-{
-    free(strategy->state);
-}
-
 const struct gt_strategy_ops gt_strategy_annealing = {
     .name = "annealing",
     .doc = "simulated annealing: also to slower neighbours, less and less often",
     .option = options,
+    .state_size = sizeof(struct annealing),
     .init = init,
-    .next = next,
-    .tell = tell,
-    .release = release,
+    .next = gt_agents_next,
+    .tell = gt_agents_tell,
 };

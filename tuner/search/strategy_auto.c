@@ -105,13 +105,10 @@ static size_t design_size(const struct gt_strategy *strategy)
 
 static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
-    struct automatic *a = calloc(1, sizeof(*a));
+    struct automatic *a = strategy->state;
     double room = strategy->option[ROOM];
     int rc;
 
-    if (!a)
-        return gt_err_nomem(err);
-    strategy->state = a;
     if (!(room > 0))
         room = is_large(strategy) ? ROOM_LARGE : ROOM_SMALL;
     gt_experts_init(&a->experts);
@@ -138,8 +135,6 @@ static void release(struct gt_strategy *strategy)
 {
     struct automatic *a = strategy->state;
 
-    if (!a)
-        return;
     gt_gauss_release(&a->gauss);
     gt_grove_release(&a->grove);
     gt_pool_release(&a->pool);
@@ -147,7 +142,6 @@ static void release(struct gt_strategy *strategy)
     gt_walkers_release(&a->walkers);
     gt_costs_release(&a->costs);
     free(a->start);
-    free(a);
 }
 
 static void cost(struct gt_strategy *strategy, size_t point, double run_s, double compile_s)
@@ -336,6 +330,7 @@ const struct gt_strategy_ops gt_strategy_auto = {
     .doc = "Bayesian search with a Gaussian process, trees and walkers, from what is known",
     .option = options,
     .own_seeds = true,
+    .state_size = sizeof(struct automatic),
     .init = init,
     .next = next,
     .cost = cost,

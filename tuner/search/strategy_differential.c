@@ -3,7 +3,6 @@
  *
  * Each member of the population in turn is moved towards the best one and along the difference of
  * two others, in some of its parameters, and gives way to the result if that is faster. */
-#include "base/err.h"
 #include "search/agents.h"
 
 #include <math.h>
@@ -86,11 +85,9 @@ static void absorb(struct gt_strategy *strategy, size_t agent, size_t point)
 
 static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
-    struct differential *differential = calloc(1, sizeof(*differential));
+    struct differential *differential = strategy->state;
 
-    if (!differential)
-        return gt_err_nomem(err);
-    strategy->state = differential;
+    (void)err;
     gt_agents_init(&differential->agents, (size_t)strategy->option[POPULATION], true);
     differential->agents.propose = propose;
     differential->agents.absorb = absorb;
@@ -99,27 +96,12 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     return GT_OK;
 }
 
-static enum gt_next next(struct gt_strategy *strategy, size_t *point)
-{
-    return gt_agents_next(strategy, &((struct differential *)strategy->state)->agents, point);
-}
-
-static void tell(struct gt_strategy *strategy, size_t point)
-{
-    gt_agents_tell(strategy, &((struct differential *)strategy->state)->agents, point);
-}
-
-static void release(struct gt_strategy *strategy)
-{
-    free(strategy->state);
-}
-
 const struct gt_strategy_ops gt_strategy_differential = {
     .name = "differential",
     .doc = "differential evolution: members moved along differences of others",
     .option = options,
+    .state_size = sizeof(struct differential),
     .init = init,
-    .next = next,
-    .tell = tell,
-    .release = release,
+    .next = gt_agents_next,
+    .tell = gt_agents_tell,
 };

@@ -4,11 +4,9 @@
  * The chain jumps by steps of heavy-tailed length that shrink as it cools; from every place that is
  * faster than all before it, and every few jumps from where it is, a greedy climb goes on to the
  * local optimum. */
-#include "base/err.h"
 #include "search/climb.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { HOT, COLD, COOL, SHARE, EVERY };
@@ -31,11 +29,8 @@ struct dual {
 
 static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
-    struct dual *dual = calloc(1, sizeof(*dual));
+    struct dual *dual = strategy->state;
 
-    if (!dual)
-        return gt_err_nomem(err);
-    strategy->state = dual;
     dual->place = dual->climbed = SIZE_MAX;
     dual->heat = strategy->option[HOT];
     return gt_climb_init(&dual->climb, false, NULL, err);
@@ -43,11 +38,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
 
 static void release(struct gt_strategy *strategy)
 {
-    struct dual *dual = strategy->state;
-
-    if (dual)
-        gt_climb_release(&dual->climb);
-    free(dual);
+    gt_climb_release(&((struct dual *)strategy->state)->climb);
 }
 
 /* A place drawn around the chain's: each parameter changed by a step from Cauchy's distribution, as
@@ -137,6 +128,7 @@ const struct gt_strategy_ops gt_strategy_dual = {
     .name = "dual",
     .doc = "dual annealing: long jumps that shrink, and a climb from each new best",
     .option = options,
+    .state_size = sizeof(struct dual),
     .init = init,
     .next = next,
     .tell = tell,

@@ -4,12 +4,10 @@
  * After some random points a forest is grown again and again from all that was told; of a pool of
  * candidates around the leaders and elsewhere those with the lowest confidence bound are given out,
  * a batch from each forest. */
-#include "base/err.h"
 #include "search/auto/grove.h"
 #include "search/auto/leaders.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define POOL 1024
 #define SLOW 2.0f /* logarithm of how much slower than the best is as bad as a failure */
@@ -35,13 +33,10 @@ struct wood {
 
 static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
-    struct wood *wood = calloc(1, sizeof(*wood));
+    struct wood *wood = strategy->state;
     size_t start = (size_t)strategy->option[START];
     int rc;
 
-    if (!wood)
-        return gt_err_nomem(err);
-    strategy->state = wood;
     wood->start = strategy->seeds < start ? start - strategy->seeds : 0;
     rc = gt_pool_init(&wood->pool, strategy->space, POOL, err);
     return rc ? rc : gt_grove_init(&wood->grove, strategy->space, POOL, err);
@@ -51,11 +46,8 @@ static void release(struct gt_strategy *strategy)
 {
     struct wood *wood = strategy->state;
 
-    if (!wood)
-        return;
     gt_pool_release(&wood->pool);
     gt_grove_release(&wood->grove);
-    free(wood);
 }
 
 /* Logarithm of a time; what is far slower than the best, or failed, is all the same. */
@@ -115,6 +107,7 @@ const struct gt_strategy_ops gt_strategy_forest = {
     .name = "forest",
     .doc = "Bayesian search with extremely randomised trees",
     .option = options,
+    .state_size = sizeof(struct wood),
     .init = init,
     .next = next,
     .tell = tell,

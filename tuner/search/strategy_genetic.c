@@ -4,7 +4,6 @@
  * A child of two parents, each the faster of two members drawn at random, takes every parameter
  * from one or the other, mutates a little, and replaces the slowest member if it is faster.  There
  * is nothing to wait for: many children grow at once. */
-#include "base/err.h"
 #include "search/agents.h"
 
 #include <stdlib.h>
@@ -85,12 +84,10 @@ static void absorb(struct gt_strategy *strategy, size_t agent, size_t point)
 
 static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
-    struct genetic *genetic = calloc(1, sizeof(*genetic));
+    struct genetic *genetic = strategy->state;
     size_t population = (size_t)strategy->option[POPULATION];
 
-    if (!genetic)
-        return gt_err_nomem(err);
-    strategy->state = genetic;
+    (void)err;
     gt_agents_init(&genetic->agents, CHILDREN, false);
     genetic->agents.propose = propose;
     genetic->agents.absorb = absorb;
@@ -98,27 +95,12 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     return GT_OK;
 }
 
-static enum gt_next next(struct gt_strategy *strategy, size_t *point)
-{
-    return gt_agents_next(strategy, &((struct genetic *)strategy->state)->agents, point);
-}
-
-static void tell(struct gt_strategy *strategy, size_t point)
-{
-    gt_agents_tell(strategy, &((struct genetic *)strategy->state)->agents, point);
-}
-
-static void release(struct gt_strategy *strategy)
-{
-    free(strategy->state);
-}
-
 const struct gt_strategy_ops gt_strategy_genetic = {
     .name = "genetic",
     .doc = "genetic algorithm: children of fast points, mutated a little",
     .option = options,
+    .state_size = sizeof(struct genetic),
     .init = init,
-    .next = next,
-    .tell = tell,
-    .release = release,
+    .next = gt_agents_next,
+    .tell = gt_agents_tell,
 };

@@ -3,11 +3,9 @@
  * Each of a few searchers climbs from its home, a local optimum, kicked away from it, to another
  * optimum, which becomes its home if it is faster; basin hopping also takes a slower one, the less
  * likely the slower it is.  A searcher whose home does not change for long starts anew. */
-#include "base/err.h"
 #include "search/climb.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define SEARCHERS 4 /* the first one that can answer does; the others only keep compilers busy */
 
@@ -34,11 +32,8 @@ struct searcher {
 
 static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
-    struct searcher *searcher = calloc(SEARCHERS, sizeof(*searcher));
+    struct searcher *searcher = strategy->state;
 
-    if (!searcher)
-        return gt_err_nomem(err);
-    strategy->state = searcher;
     for (size_t i = 0; i < SEARCHERS; i++) {
         int rc = gt_climb_init(&searcher[i].climb, false, NULL, err);
 
@@ -53,9 +48,8 @@ static void release(struct gt_strategy *strategy)
 {
     struct searcher *searcher = strategy->state;
 
-    for (size_t i = 0; searcher && i < SEARCHERS; i++)
+    for (size_t i = 0; i < SEARCHERS; i++)
         gt_climb_release(&searcher[i].climb);
-    free(searcher);
 }
 
 /* Whether to move from home to the optimum reached. */
@@ -124,6 +118,7 @@ const struct gt_strategy_ops gt_strategy_iterated = {
     .name = "iterated",
     .doc = "iterated local search: kicks a local optimum, climbs, keeps the faster",
     .option = iterated_options,
+    .state_size = SEARCHERS * sizeof(struct searcher),
     .init = init,
     .next = next,
     .tell = tell,
@@ -134,6 +129,7 @@ const struct gt_strategy_ops gt_strategy_basin = {
     .name = "basin",
     .doc = "basin hopping: the same, now and then content with a slower optimum",
     .option = basin_options,
+    .state_size = SEARCHERS * sizeof(struct searcher),
     .init = init,
     .next = next,
     .tell = tell,

@@ -3,10 +3,7 @@
  * The list of starts are the seeds; random points take the place of missing ones.  While all
  * walkers wait and little is in flight, the best point with a few parameters changed at random is
  * given out: a machine with many compilers would idle otherwise. */
-#include "base/err.h"
 #include "search/walkers.h"
-
-#include <stdlib.h>
 
 #define BUSY 48 /* points in flight that keep many compilers and the GPU at work */
 #define KICK 4  /* parameters changed at most to leave the best point */
@@ -27,13 +24,10 @@ struct local {
 
 static int init(struct gt_strategy *strategy, bool adjacent, struct gt_err *err)
 {
-    struct local *local = calloc(1, sizeof(*local));
+    struct local *local = strategy->state;
     size_t explore = (size_t)strategy->option[EXPLORE];
     int rc;
 
-    if (!local)
-        return gt_err_nomem(err);
-    strategy->state = local;
     rc = gt_walkers_init(&local->walkers, (size_t)strategy->option[WALKERS], adjacent,
                          strategy->seeds + explore, NULL, err);
     if (rc)
@@ -57,12 +51,7 @@ static int init_adjacent(struct gt_strategy *strategy, struct gt_err *err)
 
 static void release(struct gt_strategy *strategy)
 {
-    struct local *local = strategy->state;
-
-    if (!local)
-        return;
-    gt_walkers_release(&local->walkers);
-    free(local);
+    gt_walkers_release(&((struct local *)strategy->state)->walkers);
 }
 
 static enum gt_next next(struct gt_strategy *strategy, size_t *point)
@@ -94,6 +83,7 @@ const struct gt_strategy_ops gt_strategy_local = {
     .name = "local",
     .option = options,
     .doc = "greedy local search from many starts; neighbours differ in one parameter",
+    .state_size = sizeof(struct local),
     .init = init_hamming,
     .next = next,
     .tell = tell,
@@ -104,6 +94,7 @@ const struct gt_strategy_ops gt_strategy_adjacent = {
     .name = "adjacent",
     .option = options,
     .doc = "the same; neighbours differ by one step of one parameter",
+    .state_size = sizeof(struct local),
     .init = init_adjacent,
     .next = next,
     .tell = tell,

@@ -4,7 +4,6 @@
  *
  * A particle flies through the space of indices, drawn to the best place it has seen and to the
  * best anyone has; the point nearest to where it is gets tried. */
-#include "base/err.h"
 #include "search/agents.h"
 
 #include <math.h>
@@ -110,11 +109,9 @@ static void absorb(struct gt_strategy *strategy, size_t agent, size_t point)
 
 static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
-    struct swarm *swarm = calloc(1, sizeof(*swarm));
+    struct swarm *swarm = strategy->state;
 
-    if (!swarm)
-        return gt_err_nomem(err);
-    strategy->state = swarm;
+    (void)err;
     gt_agents_init(&swarm->agents, (size_t)strategy->option[PARTICLES], true);
     swarm->agents.propose = propose;
     swarm->agents.absorb = absorb;
@@ -123,27 +120,12 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     return GT_OK;
 }
 
-static enum gt_next next(struct gt_strategy *strategy, size_t *point)
-{
-    return gt_agents_next(strategy, &((struct swarm *)strategy->state)->agents, point);
-}
-
-static void tell(struct gt_strategy *strategy, size_t point)
-{
-    gt_agents_tell(strategy, &((struct swarm *)strategy->state)->agents, point);
-}
-
-static void release(struct gt_strategy *strategy)
-{
-    free(strategy->state);
-}
-
 const struct gt_strategy_ops gt_strategy_swarm = {
     .name = "swarm",
     .doc = "particle swarm: particles drawn to their own best place and that of all",
     .option = options,
+    .state_size = sizeof(struct swarm),
     .init = init,
-    .next = next,
-    .tell = tell,
-    .release = release,
+    .next = gt_agents_next,
+    .tell = gt_agents_tell,
 };

@@ -1,4 +1,4 @@
-/* store.cuh - of hopper_turned/gemm.cu: a consumer's sums to D or, with SPLIT, to the workspace, by
+/* store.cuh - of hopper_transposed/gemm.cu: a consumer's sums to D or, with SPLIT, to the workspace, by
  * its threads.
  *
  * A thread has RUN neighbours along the turned side for each pair of the other side.  B turned:

@@ -22,9 +22,9 @@
  *
  * Where both operands lie the wrong way one of them is copied into the workspace first, and so are
  * operands whose rows TMA cannot read (PACK_A, PACK_B).  A along k may do without, by strands of its
- * rows (STRANDS_A) as in hopper/gemm.cu. */
-#if STRANDS_A > 1
-#define GT_MAPS (3 + STRANDS_A)
+ * rows (ROW_PHASES) as in hopper/gemm.cu. */
+#if ROW_PHASES > 1
+#define GT_MAPS (3 + ROW_PHASES)
 #else
 #define GT_MAPS 4
 #endif
@@ -84,20 +84,20 @@
 #ifndef PACK_B
 #define PACK_B 0 /* the same for B */
 #endif
-#ifndef STRANDS_A
-#define STRANDS_A 1 /* strands of rows of A */
+#ifndef ROW_PHASES
+#define ROW_PHASES 1 /* strands of rows of A */
 #endif
 
 constexpr int RUN = 2 * BLOCKS; /* neighbours along the turned operand that a thread has */
 
 #include "pack/pack.cuh"
-#include "hopper_turned/layout.cuh"
+#include "hopper_transposed/layout.cuh"
 #include "hopper/schedule.cuh"
 #include "hopper/produce.cuh"
 #include "hopper/finish.cuh"
 #include "hopper/reduce.cuh"
-#include "hopper_turned/consume.cuh"
-#include "hopper_turned/store.cuh"
+#include "hopper_transposed/consume.cuh"
+#include "hopper_transposed/store.cuh"
 
 #if PACK_A || PACK_B
 GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)

@@ -1,13 +1,13 @@
-/* strands_rows.cuh - of strands.cu: A from memory, any layout and alignment, by registers to shared
- * memory in the order of k of the strands, and from there to the registers of tensor cores.
+/* thin_row_phases_rows.cuh - of thin_row_phases.cu: A from memory, any layout and alignment, by registers to shared
+ * memory in the order of k of the phases, and from there to the registers of tensor cores.
  *
- * In shared memory each unit of a stage has ROWS rows of 32 bytes: of k = STRANDS * line + strand
+ * In shared memory each unit of a stage has ROWS rows of 32 bytes: of k = ROW_PHASES * line + phase
  * the unit's DEEP lines.  16-bit types lie there in the order of lines, pairs of them a word.  tf32,
- * whose words of an mma are lines 2 * member and 2 * member + 1 of a lane (strands_lines.cuh), has
+ * whose words of an mma are lines 2 * member and 2 * member + 1 of a lane (thin_row_phases_lines.cuh), has
  * the even lines first.  The halves of every other four rows are exchanged, so that eight rows are
  * read from different banks. */
-#ifndef GT_SKINNY_STRANDS_ROWS_CUH
-#define GT_SKINNY_STRANDS_ROWS_CUH
+#ifndef GT_SKINNY_THIN_ROW_PHASES_ROWS_CUH
+#define GT_SKINNY_THIN_ROW_PHASES_ROWS_CUH
 
 /* The 16 bytes of row `row` that begin at half `half` of the rows of a unit. */
 GT_DEVICE int place_of_half(int row, int half)
@@ -70,17 +70,17 @@ struct Rows {
         }
     }
 
-    /* Word `w` of piece i as shared memory has it, of 8: of strand w % STRANDS. */
+    /* Word `w` of piece i as shared memory has it, of 8: of phase w % ROW_PHASES. */
     GT_DEVICE unsigned word(int i, int w) const
     {
         const unsigned in[8] = {piece[i][0].x, piece[i][0].y, piece[i][0].z, piece[i][0].w,
                                 piece[i][1].x, piece[i][1].y, piece[i][1].z, piece[i][1].w};
         if constexpr (SIZE == 4)
             return gt_round_tf32(in[w]);
-        if constexpr (STRANDS == 1)
+        if constexpr (ROW_PHASES == 1)
             return in[w];
-        const int first = w / STRANDS * 2 * STRANDS + w % STRANDS; /* of its two elements */
-        return __byte_perm(in[first / 2], in[(first + STRANDS) / 2 % 8],
+        const int first = w / ROW_PHASES * 2 * ROW_PHASES + w % ROW_PHASES; /* of its two elements */
+        return __byte_perm(in[first / 2], in[(first + ROW_PHASES) / 2 % 8],
                            first % 2 ? 0x7632 : 0x5410);
     }
 
@@ -93,9 +93,9 @@ struct Rows {
                 continue;
 #pragma unroll
             for (int w = 0; w < 8; w++) {
-                const int line = number(i) % ACROSS * (DEEP / STRANDS) +
-                                 w / STRANDS * (4 / SIZE); /* of the word's first element */
-                const int unit = line / DEEP * STRANDS + w % STRANDS, within = line % DEEP;
+                const int line = number(i) % ACROSS * (DEEP / ROW_PHASES) +
+                                 w / ROW_PHASES * (4 / SIZE); /* of the word's first element */
+                const int unit = line / DEEP * ROW_PHASES + w % ROW_PHASES, within = line % DEEP;
                 const int at = SIZE == 4 ? within % 2 * 4 + within / 2 : within / 2;
                 *(unsigned *)(rows + unit * ROWS * 32 + place_of_half(row, at / 4) + at % 4 * 4) =
                     word(i, w);

@@ -1,4 +1,4 @@
-/* consume.cuh - of hopper_turned/gemm.cu: a consumer's products.
+/* consume.cuh - of hopper_transposed/gemm.cu: a consumer's products.
  *
  * The turned operand lies in boxes of 32 rows of D' (D or its transpose, see gemm.cu), one line of
  * 128 bytes for each k, whose 16-byte chunks TMA has exchanged: chunk c of line k lies at c ^ k % 8.
@@ -113,7 +113,7 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, cons
     for (int i = 0; i < work.steps; i++) {
         const unsigned at = position.stage * STAGE_BYTES;
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
-        if (STRANDS_A > 1 && i == 0 && work.shift > 0)
+        if (ROW_PHASES > 1 && i == 0 && work.shift > 0)
             clear_front(ring.stages + at, consumer, work.shift);
         fragment[0].load(ring.stages + at, place);
 #pragma unroll

@@ -1,32 +1,32 @@
-/* strands_lines.cuh - of strands.cu: a strand's rows of B, which TMA left in shared memory `shift`
+/* thin_row_phases_lines.cuh - of thin_row_phases.cu: a phase's rows of B, which TMA left in shared memory `shift`
  * columns too far right, to the registers of tensor cores.
  *
- * A stage has boxes of 128 bytes of each row, beside each other; in each, strand after strand, the
- * strand's LINES rows, whose 16-byte chunks TMA has exchanged: chunk c of line l lies at c ^ l % 8.
+ * A stage has boxes of 128 bytes of each row, beside each other; in each, phase after phase, the
+ * phase's LINES rows, whose 16-byte chunks TMA has exchanged: chunk c of line l lies at c ^ l % 8.
  *
  *   16 bits   ldmatrix turns 8 lines of 16 bytes into 8 columns along k; lane 4 * group + member has
  *             column `group` of each 8.  Its place is then another lane's: `shift` groups lower.
  *   tf32      a lane reads the words that it needs, column `group` + shift: of lines 2 * member and
  *             the next, so that four members find their words in different banks */
-#ifndef GT_SKINNY_STRANDS_LINES_CUH
-#define GT_SKINNY_STRANDS_LINES_CUH
+#ifndef GT_SKINNY_THIN_ROW_PHASES_LINES_CUH
+#define GT_SKINNY_THIN_ROW_PHASES_LINES_CUH
 
-/* Byte of 16 bytes of columns, the chunk-th of the stage, of a line of a strand. */
-GT_DEVICE int place_of_chunk(int chunk, int strand, int line)
+/* Byte of 16 bytes of columns, the chunk-th of the stage, of a line of a phase. */
+GT_DEVICE int place_of_chunk(int chunk, int phase, int line)
 {
-    return (chunk / 8 * STRANDS + strand) * BOX_BYTES + line * 128 + ((chunk ^ line) & 7) * 16;
+    return (chunk / 8 * ROW_PHASES + phase) * BOX_BYTES + line * 128 + ((chunk ^ line) & 7) * 16;
 }
 
 template <int size> struct LinesOf;
 
 template <> struct LinesOf<2> {
-    static constexpr int LOADS = TILES + (STRANDS > 1);
+    static constexpr int LOADS = TILES + (ROW_PHASES > 1);
     int place[LOADS]; /* of what the lane names in the first group of lines */
     int shift;
     unsigned loaded[LOADS][4]; /* tiles as they lie there; of the last, what comes behind the warp's */
 
     /* Behind the stage's last columns come these again: no column of D depends on them. */
-    GT_DEVICE LinesOf(int warp, int strand, int by)
+    GT_DEVICE LinesOf(int warp, int phase, int by)
     {
         const int lane = (int)threadIdx.x % 32;
         shift = by;
@@ -35,7 +35,7 @@ template <> struct LinesOf<2> {
             int chunk = (warp * TILES + t) * 2 + lane % 16 / 8;
             if (t == TILES)
                 chunk = min(chunk, WIDTH / 8 - 1);
-            place[t] = place_of_chunk(chunk, strand, lane / 16 * 8 + lane % 8);
+            place[t] = place_of_chunk(chunk, phase, lane / 16 * 8 + lane % 8);
         }
     }
 
@@ -53,7 +53,7 @@ template <> struct LinesOf<2> {
         const int lane = (int)threadIdx.x % 32, from = (lane + 4 * shift) % 32;
         const bool later = lane / 4 < shift; /* the lane's columns are of the next eight */
         const unsigned(&now)[4] = loaded[tile], (&next)[4] = loaded[(tile + 1) % LOADS];
-        if (STRANDS == 1) {
+        if (ROW_PHASES == 1) {
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 b[i] = now[i];
@@ -70,7 +70,7 @@ template <> struct LinesOf<4> {
     int place[TILES * 2]; /* of the lane's word of every eight columns, first line */
     unsigned word[TILES][4];
 
-    GT_DEVICE LinesOf(int warp, int strand, int shift)
+    GT_DEVICE LinesOf(int warp, int phase, int shift)
     {
         const int lane = (int)threadIdx.x % 32, first = lane / 4 + shift;
 #pragma unroll
@@ -78,7 +78,7 @@ template <> struct LinesOf<4> {
             int chunk = warp * TILES * 4 + first / 4 + i * 2;
             if (i == TILES * 2 - 1) /* behind the stage's last columns there are none */
                 chunk = min(chunk, WIDTH / 4 - 1);
-            place[i] = place_of_chunk(chunk, strand, lane % 4 * 2) + first % 4 * 4;
+            place[i] = place_of_chunk(chunk, phase, lane % 4 * 2) + first % 4 * 4;
         }
     }
 

@@ -1,17 +1,17 @@
-/* strands.cu - products of up to 64 rows on Hopper's tensor cores (f16, bf16, tf32) where B lies
+/* thin_row_phases.cu - products of up to 64 rows on Hopper's tensor cores (f16, bf16, tf32) where B lies
  * along n, its rows beginning anywhere modulo 16 bytes: bound by the one reading of B, by TMA.
  *
- *   k      memory, 16 bytes a cell                Of every STRANDS rows of B each belongs to another
- *   0  |aaaa|aaaa|aaaa|aaaa|                      strand, whose rows begin alike modulo 16 bytes
+ *   k      memory, 16 bytes a cell                Of every ROW_PHASES rows of B each belongs to another
+ *   0  |aaaa|aaaa|aaaa|aaaa|                      phase, whose rows begin alike modulo 16 bytes
  *   1  |.bbb|bbbb|bbbb|bbbb|b...                  and have a map of their own, which begins with
  *   2  |..cc|cccc|cccc|cccc|cc..                  the 16 bytes that the first one begins in.  So
- *   3  |...d|dddd|dddd|dddd|ddd.                  what TMA brings of a strand lies `shift`
+ *   3  |...d|dddd|dddd|dddd|ddd.                  what TMA brings of a phase lies `shift`
  *   4  |aaaa| ...                                 elements too far right.
  *
- * A stage holds WIDTH columns of TILE_K rows, strand by strand; an mma multiplies rows of one
- * strand, and the warp turns its columns back by `shift` on their way to it (strands_lines.cuh). The
+ * A stage holds WIDTH columns of TILE_K rows, phase by phase; an mma multiplies rows of one
+ * phase, and the warp turns its columns back by `shift` on their way to it (thin_row_phases_lines.cuh). The
  * last columns of a stage lack their neighbours for that: blocks overlap by 16 bytes.  A goes
- * through registers to shared memory, strand by strand too (strands_rows.cuh).
+ * through registers to shared memory, phase by phase too (thin_row_phases_rows.cuh).
  *
  *                  warps along n: 16 TILES columns each
  *              +----------+----------+
@@ -24,14 +24,14 @@
 #ifndef ROWS
 #define ROWS 64 /* rows of D per block: a multiple of 8 */
 #endif
-#ifndef STRANDS
-#define STRANDS 1 /* rows of B after which they begin alike modulo 16 bytes */
+#ifndef ROW_PHASES
+#define ROW_PHASES 1 /* rows of B after which they begin alike modulo 16 bytes */
 #endif
 #ifndef TILES
 #define TILES 4 /* tiles of 16 columns per warp */
 #endif
 #ifndef GROUPS
-#define GROUPS 4 /* of a strand in a stage: as many rows of B as an mma has k */
+#define GROUPS 4 /* of a phase in a stage: as many rows of B as an mma has k */
 #endif
 #ifndef WARPS_K
 #define WARPS_K 2 /* warps that share k */
@@ -54,7 +54,7 @@
 #ifndef GT_TYPE
 #define GT_TYPE 2 /* f16: there is no tensor core for the usual default */
 #endif
-#define GT_MAPS STRANDS
+#define GT_MAPS ROW_PHASES
 
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
@@ -65,22 +65,22 @@ constexpr int SIZE = (int)sizeof(GT_IN);
 constexpr int DEEP = 32 / SIZE;  /* k of an mma */
 constexpr int RUN = 16 / SIZE;   /* elements of 16 bytes */
 constexpr int BOX = 128 / SIZE;  /* columns of a box */
-constexpr int LINES = DEEP * GROUPS; /* rows of a box: of a strand in a stage */
-constexpr int TILE_K = STRANDS * LINES;
-constexpr int UNITS = STRANDS * GROUPS; /* of k of a stage: rows of a strand for an mma */
+constexpr int LINES = DEEP * GROUPS; /* rows of a box: of a phase in a stage */
+constexpr int TILE_K = ROW_PHASES * LINES;
+constexpr int UNITS = ROW_PHASES * GROUPS; /* of k of a stage: rows of a phase for an mma */
 constexpr int WARP_N = 16 * TILES, WIDTH = WARPS_N * WARP_N;
-constexpr int BLOCK_N = STRANDS == 1 ? WIDTH : WIDTH - RUN; /* columns of D of a block */
+constexpr int BLOCK_N = ROW_PHASES == 1 ? WIDTH : WIDTH - RUN; /* columns of D of a block */
 constexpr int THREADS = 32 * WARPS_K * WARPS_N;
 constexpr int EIGHTS = ROWS / 8;
 
-constexpr int BOX_BYTES = LINES * 128, BOXES = WIDTH / BOX; /* of a strand */
-constexpr int STAGE_BYTES = BOXES * STRANDS * BOX_BYTES;
+constexpr int BOX_BYTES = LINES * 128, BOXES = WIDTH / BOX; /* of a phase */
+constexpr int STAGE_BYTES = BOXES * ROW_PHASES * BOX_BYTES;
 constexpr int ROWS_BYTES = ROWS * TILE_K * SIZE; /* of A's part of a stage */
 static_assert(WIDTH % BOX == 0 && UNITS % WARPS_K == 0, "whole boxes, the same work for all warps");
 
 #include "skinny/skinny_finish.cuh"
-#include "skinny/strands_rows.cuh"
-#include "skinny/strands_lines.cuh"
+#include "skinny/thin_row_phases_rows.cuh"
+#include "skinny/thin_row_phases_lines.cuh"
 
 typedef Sum Accumulator[EIGHTS][TILES][4];
 
@@ -99,24 +99,24 @@ struct Ring {
     }
 };
 
-/* Elements by which what is loaded of a strand lies too far right. */
-GT_DEVICE int shift_of(const gt_args &args, int strand)
+/* Elements by which what is loaded of a phase lies too far right. */
+GT_DEVICE int shift_of(const gt_args &args, int phase)
 {
-    return (int)((unsigned)strand * (unsigned)args.ldb * SIZE & 15) / SIZE;
+    return (int)((unsigned)phase * (unsigned)args.ldb * SIZE & 15) / SIZE;
 }
 
 /* Starts the warp's share of the loads of a tile of B. */
 GT_DEVICE void load_tile(const gt_args &args, const gt_maps &maps, const Ring &ring, int slot,
                          long long tile, long long batch)
 {
-    constexpr int warps = THREADS / 32, share = (BOXES * STRANDS + warps - 1) / warps;
+    constexpr int warps = THREADS / 32, share = (BOXES * ROW_PHASES + warps - 1) / warps;
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const int box = lane * warps + warp;
     if (threadIdx.x == 0)
         gt_mbarrier_expect(ring.full + slot, STAGE_BYTES);
-    if (lane < share && box < BOXES * STRANDS)
-        gt_tma_load(ring.stages + slot * STAGE_BYTES + box * BOX_BYTES, &maps.map[box % STRANDS],
-                    ring.full + slot, (int)block_column(args) + box / STRANDS * BOX,
+    if (lane < share && box < BOXES * ROW_PHASES)
+        gt_tma_load(ring.stages + slot * STAGE_BYTES + box * BOX_BYTES, &maps.map[box % ROW_PHASES],
+                    ring.full + slot, (int)block_column(args) + box / ROW_PHASES * BOX,
                     (int)tile * LINES, (int)batch);
 }
 
@@ -136,15 +136,15 @@ GT_DEVICE void multiply(Sum (&sum)[4], const unsigned (&b)[4], const unsigned (&
 GT_DEVICE void accumulate(const gt_args &args, const unsigned char *stage,
                           const unsigned char *rows, Accumulator &sum)
 {
-    constexpr int step = WARPS_K > STRANDS ? WARPS_K / STRANDS : 1; /* warps that share a strand */
+    constexpr int step = WARPS_K > ROW_PHASES ? WARPS_K / ROW_PHASES : 1; /* warps that share a phase */
     const int warp = (int)threadIdx.x / 32, number = warp / WARPS_N;
 #pragma unroll 1
-    for (int strand = number % STRANDS; strand < STRANDS; strand += WARPS_K) {
-        Lines lines(warp % WARPS_N, strand, shift_of(args, strand));
+    for (int phase = number % ROW_PHASES; phase < ROW_PHASES; phase += WARPS_K) {
+        Lines lines(warp % WARPS_N, phase, shift_of(args, phase));
 #pragma unroll 1
-        for (int group = number / STRANDS; group < GROUPS; group += step) {
+        for (int group = number / ROW_PHASES; group < GROUPS; group += step) {
             unsigned a[EIGHTS][2];
-            read_rows(rows, group * STRANDS + strand, a);
+            read_rows(rows, group * ROW_PHASES + phase, a);
             lines.load(stage + group * DEEP * 128);
 #pragma unroll
             for (int t = 0; t < TILES; t++) {
@@ -255,7 +255,7 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     const long long first = tiles * blockIdx.y / SPLIT_K, last = tiles * (blockIdx.y + 1) / SPLIT_K;
     Progress progress = {};
 
-    if (threadIdx.x >= 32 && threadIdx.x < 32 + STRANDS)
+    if (threadIdx.x >= 32 && threadIdx.x < 32 + ROW_PHASES)
         gt_tma_prefetch(&maps.map[threadIdx.x - 32]);
     if (threadIdx.x == 0) {
         for (int s = 0; s < STAGES; s++)

@@ -1,4 +1,4 @@
-/* layout.cuh - of hopper_turned/gemm.cu: sizes that follow from its parameters, and where things
+/* layout.cuh - of hopper_transposed/gemm.cu: sizes that follow from its parameters, and where things
  * lie in shared memory.
  *
  *   0            STAGES * STAGE_BYTES
@@ -27,8 +27,8 @@ constexpr int THREADS = 128 * (CONSUMERS + 1);
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
 /* Places in the list of tensor maps of the description. */
 constexpr int MAP_A = PACK_A ? 2 : 0, MAP_B = PACK_B ? 3 : 1;
-constexpr int MAP_STRANDS = 4; /* A's strands from the second on */
-static_assert(STRANDS_A == 1 || (SPLIT == 0 && !A_ALONG_MN), "rows of B can begin anywhere");
+constexpr int MAP_ROW_PHASES = 4; /* A's strands from the second on */
+static_assert(ROW_PHASES == 1 || (SPLIT == 0 && !A_ALONG_MN), "rows of B can begin anywhere");
 
 constexpr int A_ENDS_WITH_D = 0; /* tiles of A are loaded as a whole */
 
