@@ -26,7 +26,7 @@
 #define L2_MERGED         0.5    /* of the tiles read: SMs that want the same are served at once */
 #define CLUSTER_WAIT      1.2    /* blocks of a cluster wait for each other at every tile */
 #define L2_PORT           64.0   /* bytes an SM gets from L2 each cycle */
-#define EVEN_US           4.0    /* to pass sums through memory and turnstiles to another block */
+#define EVEN_US           4.0    /* to pass sums through memory and counters to another block */
 #define LAUNCH_US         2.7    /* empty kernel, where it was not measured */
 #define NEXT_LAUNCH_US    1.8    /* each further launch of the same candidate, likewise */
 #define ATOMIC_SHARE      0.25   /* of the L2 bandwidth that atomic adds reach */

@@ -10,7 +10,7 @@ void gt_emu_mbarrier_init(void *barrier, unsigned arrivals, const char *file, in
 void gt_emu_mbarrier_publish(void);
 void gt_emu_mbarrier_arrive(void *barrier, const char *file, int line);
 void gt_emu_mbarrier_arrive_at(void *barrier, unsigned rank, const char *file, int line);
-void gt_emu_mbarrier_expect(void *barrier, unsigned bytes, const char *file, int line);
+void gt_emu_mbarrier_arrive_expect_tx(void *barrier, unsigned bytes, const char *file, int line);
 void gt_emu_mbarrier_wait(void *barrier, unsigned parity, const char *file, int line);
 void gt_emu_tma_load(void *shared, const gt_map *map, void *barrier, const int *at, unsigned ranks,
                      const char *file, int line);
@@ -21,10 +21,10 @@ void gt_emu_tma_store_commit(void);
 void gt_emu_tma_store_wait(int pending);
 unsigned gt_emu_shared_address(const void *pointer, const char *file, int line);
 void gt_emu_wgmma(int type, int n, int a_along_mn, int b_along_mn, void *sums, unsigned long long a,
-                  unsigned long long b, int keep, const char *file, int line);
-void gt_emu_wgmma_turned(int n, void *sums, const unsigned *a, unsigned long long b, int keep,
-                         const char *file, int line);
-void gt_emu_wgmma_begin(void);
+                  unsigned long long b, int scale_d, const char *file, int line);
+void gt_emu_wgmma_rs(int n, void *sums, const unsigned *a, unsigned long long b, int scale_d,
+                     const char *file, int line);
+void gt_emu_wgmma_fence(void);
 void gt_emu_wgmma_commit(void);
 void gt_emu_wgmma_wait(int pending, const char *file, int line);
 }
@@ -36,8 +36,9 @@ void gt_emu_wgmma_wait(int pending, const char *file, int line);
 #define gt_mbarrier_publish()                gt_emu_mbarrier_publish()
 #define gt_mbarrier_arrive(barrier)          gt_emu_mbarrier_arrive(barrier, GT_EMU_HERE)
 #define gt_mbarrier_arrive_at(barrier, rank) gt_emu_mbarrier_arrive_at(barrier, rank, GT_EMU_HERE)
-#define gt_mbarrier_expect(barrier, bytes)   gt_emu_mbarrier_expect(barrier, bytes, GT_EMU_HERE)
-#define gt_mbarrier_wait(barrier, parity)    gt_emu_mbarrier_wait(barrier, parity, GT_EMU_HERE)
+#define gt_mbarrier_arrive_expect_tx(barrier, bytes) \
+    gt_emu_mbarrier_arrive_expect_tx(barrier, bytes, GT_EMU_HERE)
+#define gt_mbarrier_wait(barrier, parity) gt_emu_mbarrier_wait(barrier, parity, GT_EMU_HERE)
 
 #define gt_tma_prefetch(map) ((void)(map))
 #define gt_tma_load_multicast(shared, map, barrier, x, y, z, ranks)           \
@@ -66,17 +67,17 @@ inline unsigned gt_cluster_rank()
 }
 
 /* Those who may only arrive wait all the same. */
-#define gt_cluster_meet() gt_emu_cluster_barrier(GT_EMU_HERE)
+#define gt_cluster_sync_relaxed() gt_emu_cluster_barrier(GT_EMU_HERE)
 #define gt_cluster_arrive()
 #define gt_cluster_wait() gt_emu_cluster_barrier(GT_EMU_HERE)
 
 /* Whether a block has the registers is for the compiler to say. */
-template <int count> inline void gt_registers_give()
+template <int count> inline void gt_setmaxnreg_dec()
 {
     static_assert(count % 8 == 0 && count >= 24 && count <= 256, "counts of setmaxnreg");
 }
 
-template <int count> inline void gt_registers_take()
+template <int count> inline void gt_setmaxnreg_inc()
 {
     static_assert(count % 8 == 0 && count >= 24 && count <= 256, "counts of setmaxnreg");
 }
@@ -95,14 +96,14 @@ inline void gt_emu_stmatrix_x4(void *row, const unsigned *word, bool turned, con
             __builtin_memcpy(to + at * 2, (const char *)&word[i] + half * 2, 2);
         }
 }
-#define gt_stmatrix_x4(row, word)        gt_emu_stmatrix_x4(row, word, false, GT_EMU_HERE)
-#define gt_stmatrix_turned_x4(row, word) gt_emu_stmatrix_x4(row, word, true, GT_EMU_HERE)
+#define gt_stmatrix_x4(row, word)       gt_emu_stmatrix_x4(row, word, false, GT_EMU_HERE)
+#define gt_stmatrix_x4_trans(row, word) gt_emu_stmatrix_x4(row, word, true, GT_EMU_HERE)
 
-inline void gt_launch_wait()
+inline void gt_pdl_wait()
 {
 }
 
-inline void gt_launch_next()
+inline void gt_pdl_trigger()
 {
 }
 

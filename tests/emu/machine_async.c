@@ -41,7 +41,7 @@ void gt_emu_mbarrier_init(void *barrier, unsigned arrivals, const char *file, in
 void gt_emu_mbarrier_publish(void);
 void gt_emu_mbarrier_arrive(void *barrier, const char *file, int line);
 void gt_emu_mbarrier_arrive_at(void *barrier, unsigned rank, const char *file, int line);
-void gt_emu_mbarrier_expect(void *barrier, unsigned bytes, const char *file, int line);
+void gt_emu_mbarrier_arrive_expect_tx(void *barrier, unsigned bytes, const char *file, int line);
 void gt_emu_mbarrier_wait(void *barrier, unsigned parity, const char *file, int line);
 void gt_emu_tma_load(void *shared, const struct gt_map *map, void *barrier, const int *at,
                      unsigned ranks, const char *file, int line);
@@ -131,7 +131,7 @@ void gt_emu_mbarrier_arrive_at(void *barrier, unsigned rank, const char *file, i
     arrive(barrier_at(rank, there, file, line), file, line);
 }
 
-void gt_emu_mbarrier_expect(void *barrier, unsigned bytes, const char *file, int line)
+void gt_emu_mbarrier_arrive_expect_tx(void *barrier, unsigned bytes, const char *file, int line)
 {
     struct mbarrier *own = barrier_at(gt_emu_now.rank, barrier, file, line);
     own->bytes += (int)bytes;

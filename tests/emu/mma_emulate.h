@@ -46,12 +46,12 @@ inline void gt_emu_ldmatrix(unsigned (&to)[count], const void *row, const char *
     {                                                               \
         gt_emu_ldmatrix<count, trans>(to, row, __FILE__, __LINE__); \
     }
-GT_EMU_LDMATRIX(ldmatrix_x1, 1, false)
-GT_EMU_LDMATRIX(ldmatrix_x1_trans, 1, true)
-GT_EMU_LDMATRIX(ldmatrix_x2, 2, false)
-GT_EMU_LDMATRIX(ldmatrix_x2_trans, 2, true)
-GT_EMU_LDMATRIX(ldmatrix_x4, 4, false)
-GT_EMU_LDMATRIX(ldmatrix_x4_trans, 4, true)
+GT_EMU_LDMATRIX(gt_ldmatrix_x1, 1, false)
+GT_EMU_LDMATRIX(gt_ldmatrix_x1_trans, 1, true)
+GT_EMU_LDMATRIX(gt_ldmatrix_x2, 2, false)
+GT_EMU_LDMATRIX(gt_ldmatrix_x2_trans, 2, true)
+GT_EMU_LDMATRIX(gt_ldmatrix_x4, 4, false)
+GT_EMU_LDMATRIX(gt_ldmatrix_x4_trans, 4, true)
 
 /* The value of a binary floating-point number of 1 + exponent + fraction bits.  Only IEEE formats
  * have infinities; e4m3 has NaN where all bits are set. */
@@ -196,19 +196,19 @@ inline void gt_emu_mma(D *d, const unsigned *a, const unsigned *b, const char *f
         for (int i = 0; i < 2; i++)                                                           \
             d[i] = gt_emu_encode_f16(wide[2 * i]) | gt_emu_encode_f16(wide[2 * i + 1]) << 16; \
     }
-GT_EMU_MMA(mma_m16n8k8_f16_f32, gt_emu_f16, 16, 2, 1, float)
-GT_EMU_MMA_F16(mma_m16n8k8_f16_f16, 2, 1)
-GT_EMU_MMA(mma_m8n8k16_s8, gt_emu_s8, 8, 1, 1, int)
-GT_EMU_MMA(mma_m16n8k16_f16_f32, gt_emu_f16, 16, 4, 2, float)
-GT_EMU_MMA_F16(mma_m16n8k16_f16_f16, 4, 2)
-GT_EMU_MMA(mma_m16n8k8_bf16_f32, gt_emu_bf16, 16, 2, 1, float)
-GT_EMU_MMA(mma_m16n8k16_bf16_f32, gt_emu_bf16, 16, 4, 2, float)
-GT_EMU_MMA(mma_m16n8k4_tf32_f32, gt_emu_tf32, 16, 2, 1, float)
-GT_EMU_MMA(mma_m16n8k8_tf32_f32, gt_emu_tf32, 16, 4, 2, float)
-GT_EMU_MMA(mma_m16n8k16_s8_s32, gt_emu_s8, 16, 2, 1, int)
-GT_EMU_MMA(mma_m16n8k32_s8_s32, gt_emu_s8, 16, 4, 2, int)
-GT_EMU_MMA(mma_m16n8k32_e4m3_f32, gt_emu_e4m3, 16, 4, 2, float)
-GT_EMU_MMA(mma_m16n8k32_e5m2_f32, gt_emu_e5m2, 16, 4, 2, float)
+GT_EMU_MMA(gt_mma_m16n8k8_f16_f32, gt_emu_f16, 16, 2, 1, float)
+GT_EMU_MMA_F16(gt_mma_m16n8k8_f16_f16, 2, 1)
+GT_EMU_MMA(gt_mma_m8n8k16_s8, gt_emu_s8, 8, 1, 1, int)
+GT_EMU_MMA(gt_mma_m16n8k16_f16_f32, gt_emu_f16, 16, 4, 2, float)
+GT_EMU_MMA_F16(gt_mma_m16n8k16_f16_f16, 4, 2)
+GT_EMU_MMA(gt_mma_m16n8k8_bf16_f32, gt_emu_bf16, 16, 2, 1, float)
+GT_EMU_MMA(gt_mma_m16n8k16_bf16_f32, gt_emu_bf16, 16, 4, 2, float)
+GT_EMU_MMA(gt_mma_m16n8k4_tf32_f32, gt_emu_tf32, 16, 2, 1, float)
+GT_EMU_MMA(gt_mma_m16n8k8_tf32_f32, gt_emu_tf32, 16, 4, 2, float)
+GT_EMU_MMA(gt_mma_m16n8k16_s8_s32, gt_emu_s8, 16, 2, 1, int)
+GT_EMU_MMA(gt_mma_m16n8k32_s8_s32, gt_emu_s8, 16, 4, 2, int)
+GT_EMU_MMA(gt_mma_m16n8k32_e4m3_f32, gt_emu_e4m3, 16, 4, 2, float)
+GT_EMU_MMA(gt_mma_m16n8k32_e5m2_f32, gt_emu_e5m2, 16, 4, 2, float)
 #undef GT_EMU_LDMATRIX
 #undef GT_EMU_MMA
 #undef GT_EMU_MMA_F16

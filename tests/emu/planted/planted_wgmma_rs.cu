@@ -1,4 +1,4 @@
-/* planted_turned.cu - test: a product whose operand A comes from registers, with one fault at a
+/* planted_wgmma_rs.cu - test: a product whose operand A comes from registers, with one fault at a
  * time, which the emulator must find.
  *
  * A block of 128 threads computes 64 x 64 of D in one stage, A stored along m, B along k; thread 0
@@ -11,14 +11,14 @@
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
-#include "common/wgmma_registers.cuh"
+#include "common/wgmma_rs.cuh"
 
 constexpr int STAGE_A = 2 * 32 * 128, STAGE = STAGE_A + 64 * 128;
 
 GT_DEVICE void load(const gt_maps &maps, unsigned char *stage, gt_mbarrier *full, int k)
 {
     const int row = (int)blockIdx.y * 64;
-    gt_mbarrier_expect(full, STAGE);
+    gt_mbarrier_arrive_expect_tx(full, STAGE);
     gt_tma_load(stage, &maps.map[0], full, row, k, (int)blockIdx.z);
     gt_tma_load(stage + STAGE_A / 2, &maps.map[0], full, row + 32, k, (int)blockIdx.z);
     gt_tma_load(stage + STAGE_A, &maps.map[1], full, k, (int)blockIdx.x * 64, (int)blockIdx.z);
@@ -39,14 +39,14 @@ GT_DEVICE void read(unsigned *fragment, const unsigned char *stage, int first)
 
 GT_DEVICE void multiply(const unsigned char *stage, float *sum, int step)
 {
-    const unsigned long long b = gt_wgmma_operand(stage + STAGE_A, 16, 1024, 128);
+    const unsigned long long b = gt_smem_descriptor(stage + STAGE_A, 16, 1024, 128);
     unsigned fragment[2][4];
     for (int k = 0; k < 4; k++) {
         unsigned *own = fragment[FAULT == 1 ? 0 : k % 2];
         read(own, stage, k * 8);
         if (FAULT != 3)
-            gt_wgmma_begin();
-        gt_wgmma_turned<64>(sum, own, gt_wgmma_advance(b, k * 32),
+            gt_wgmma_fence();
+        gt_wgmma_rs<64>(sum, own, gt_smem_descriptor_advance(b, k * 32),
                             FAULT == 4 ? (int)threadIdx.x : step + k);
         gt_wgmma_commit();
         gt_wgmma_wait<1>();
