@@ -1,4 +1,4 @@
-/* calibrate.cu - kernels that do one thing only, as fast as the device can: what src/calibrate.c
+/* calibrate.cu - kernels that do one thing only, as fast as the device can: what tuner/timing/calibrate.c
  * finds bandwidths and rates with.
  *
  *   entry               a block of 256 threads does, in each step,          limit that shows

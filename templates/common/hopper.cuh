@@ -22,7 +22,7 @@
 typedef unsigned long long gt_mbarrier;
 
 #ifdef GT_EMULATE
-#include "common/emulate_hopper.h"
+#include "emulate_hopper.h"
 #else
 
 /* ---- mbarriers ---- */

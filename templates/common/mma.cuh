@@ -22,7 +22,7 @@
 #define GT_MMA_CUH
 
 #ifdef GT_EMULATE
-#include "common/mma_emulate.h"
+#include "mma_emulate.h"
 #else
 
 /* Loads `count` matrices of 8 rows of 16 bytes from shared memory: lane i names the first byte, a

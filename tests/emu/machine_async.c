@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "machine_internal.h"
-#include "../../templates/common/maps.h"
+#include "templates/common/maps.h"
 
 #define MADE 0x2a /* marks a barrier that gt_mbarrier_init has made */
 

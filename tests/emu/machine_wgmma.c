@@ -11,7 +11,7 @@
 
 #include "machine_internal.h"
 #include "numbers.h"
-#include "problem.h"
+#include "problem/problem.h"
 
 #define SHARED_BASE 1024 /* shared address of the first byte of dynamic shared memory */
 #define MOST_K      32   /* of a product, elements */
