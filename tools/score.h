@@ -3,8 +3,8 @@
 #ifndef GT_SCORE_H
 #define GT_SCORE_H
 
-#include "../tuner/recording.h"
-#include "../tuner/strategy.h"
+#include "exchange/recording.h"
+#include "search/strategy.h"
 
 #define GT_SCORE_TIMES 500 /* points of time at which a curve is known */
 #define GT_SCORE_EVALS 400 /* evaluations a run is followed for, at least */

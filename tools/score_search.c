@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/err.h"
+#include "base/err.h"
 #include "score.h"
 
 #define SPACES_MAX     64

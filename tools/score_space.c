@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../src/err.h"
+#include "base/err.h"
 #include "score.h"
 
 #define FLYING_MAX 256
