@@ -178,6 +178,9 @@ TUNE_SRC := \
 	tuner/cmd_list.c \
 	tuner/cmd_lookup.c \
 	tuner/cmd_merge.c \
+	tuner/cmd_adopt.c \
+	tuner/cmd_adopt_report.c \
+	tuner/cmd_adopt_take.c \
 	tuner/cmd_recheck.c \
 	tuner/cmd_recheck_report.c \
 	tuner/cmd_report.c \
