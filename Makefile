@@ -22,255 +22,263 @@ Q := $(if $(filter 1,$(V)),,@)
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wwrite-strings -Wvla -Wstrict-prototypes -Wmissing-prototypes \
             -Wno-format-truncation -Werror
-GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -Isrc -I$(BUILD) $(CFLAGS)
+GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -ffunction-sections -fdata-sections \
+             -I. -Isrc -Ituner -I$(BUILD) $(CFLAGS)
 LDLIBS   := -lsqlite3 -lcjson -lz -lm -ldl -lpthread
 ifneq ($(SAN),)
 GT_CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
 LDFLAGS   += -fsanitize=$(SAN)
 endif
 
-# The runtime library: vocabulary, stages, look-up.  One file a line.
+# The runtime library: src/ and the reading side of db/.  One file a line.
 LIB_SRC := \
-	src/err.c \
-	src/strbuf.c \
-	src/near.c \
-	src/expr.c \
-	src/expr_parse.c \
-	src/problem.c \
-	src/problem_text.c \
-	src/problemset.c \
-	src/digest.c \
-	src/stats.c \
-	src/turns.c \
-	src/trial.c \
-	src/json.c \
-	src/device.c \
-	src/kernel.c \
-	src/kernel_reader.c \
-	src/kernel_json.c \
-	src/kernel_serves.c \
-	src/kernel_tokens.c \
-	src/kernel_template.c \
-	src/kernel_signature.c \
-	src/kernel_point.c \
-	src/kernel_geometry.c \
-	src/kernel_maps.c \
-	src/data_dir.c \
-	src/render.c \
-	src/predict.c \
-	src/cuda_api.c \
-	src/assemble.c \
-	src/compile.c \
-	src/cache.c \
-	src/gpu.c \
-	src/module.c \
-	src/module_maps.c \
-	src/proof.c \
-	src/cases.c \
-	src/resident.c \
-	src/resident_fill.c \
-	src/verify.c \
-	src/verify_bound.c \
-	src/sources.c \
-	src/calibrate.c \
-	src/calibration.c \
-	src/bench.c \
-	src/bench_final.c \
-	src/bench_move.c \
-	src/bench_time.c \
-	src/baseline.c \
-	src/throttle.c \
-	src/plan.c \
-	db/store.c \
-	db/store_names.c \
-	db/store_open.c \
-	db/store_lock.c \
+	src/base/clock.c \
+	src/base/digest.c \
+	src/base/err.c \
+	src/base/json.c \
+	src/base/near.c \
+	src/base/stats.c \
+	src/base/strbuf.c \
+	src/problem/device.c \
+	src/problem/measured.c \
+	src/problem/problem.c \
+	src/problem/problem_text.c \
+	src/problem/trial.c \
+	src/kernel/data_dir.c \
+	src/kernel/expr.c \
+	src/kernel/expr_parse.c \
+	src/kernel/kernel.c \
+	src/kernel/kernel_geometry.c \
+	src/kernel/kernel_json.c \
+	src/kernel/kernel_maps.c \
+	src/kernel/kernel_point.c \
+	src/kernel/kernel_reader.c \
+	src/kernel/kernel_serves.c \
+	src/kernel/kernel_signature.c \
+	src/kernel/kernel_template.c \
+	src/kernel/kernel_tokens.c \
+	src/kernel/render.c \
+	src/cuda/assemble.c \
+	src/cuda/cache.c \
+	src/cuda/compile.c \
+	src/cuda/cuda_api.c \
+	src/cuda/gpu.c \
+	src/cuda/module.c \
+	src/cuda/module_maps.c \
 	db/store_migrate.c \
-	db/store_calibration.c \
-	db/store_compared.c \
-	db/store_visits.c \
+	db/store_open.c \
 	db/store_rows.c \
-	db/store_trials.c \
-	db/store_merge.c \
-	db/store_deploy.c \
-	src/table.c \
-	src/lookup.c \
-	src/lookup_tiers.c \
-	src/lookup_mend.c \
+	db/store_statement.c \
+	db/store_winners.c \
+	src/lookup/lookup.c \
+	src/lookup/lookup_mend.c \
+	src/lookup/lookup_tiers.c \
+	src/lookup/plan.c \
+	src/lookup/predict.c \
+	src/lookup/table.c \
 
-# The program.
+
+# The program: the writing side of db/ and tuner/.
 TUNE_SRC := \
 	tuner/main.c \
-	tuner/export.c \
-	tuner/export_json.c \
-	tuner/export_c.c \
-	tuner/export_shipped.c \
-	tuner/export_space.c \
-	tuner/export_kernel_tuner.c \
-	tuner/export_t4.c \
-	tuner/export_bench.c \
-	tuner/export_search.c \
-	tuner/sweep.c \
-	tuner/sweep_budget.c \
-	tuner/sweep_shares.c \
-	tuner/sweep_lanes.c \
-	tuner/sweep_seeds.c \
-	tuner/sweep_priors.c \
-	tuner/sweep_predict.c \
-	tuner/sweep_record.c \
-	tuner/sweep_spare.c \
-	tuner/sweep_drift.c \
-	tuner/sweep_visit.c \
-	tuner/sweep_finals.c \
-	tuner/sweep_contests.c \
-	tuner/space.c \
-	tuner/space_walk.c \
-	tuner/space_order.c \
-	tuner/narrow.c \
-	tuner/recording.c \
-	tuner/recording_read.c \
-	tuner/recording_entry.c \
-	tuner/recording_params.c \
-	tuner/recording_t1.c \
-	tuner/t1.c \
-	tuner/python_parse.c \
-	tuner/python_eval.c \
-	tuner/strategy.c \
-	tuner/strategy_options.c \
-	tuner/strategy_auto.c \
-	tuner/strategy_forest.c \
-	tuner/strategy_local.c \
-	tuner/strategy_iterated.c \
-	tuner/strategy_annealing.c \
-	tuner/strategy_dual.c \
-	tuner/strategy_genetic.c \
-	tuner/strategy_differential.c \
-	tuner/strategy_swarm.c \
-	tuner/strategy_random.c \
-	tuner/strategy_exhaustive.c \
-	tuner/surrogate.c \
-	tuner/forest.c \
-	tuner/grove.c \
-	tuner/gauss.c \
-	tuner/promise.c \
-	tuner/experts.c \
-	tuner/leaders.c \
-	tuner/hints.c \
-	tuner/climb.c \
-	tuner/costs.c \
-	tuner/design.c \
-	tuner/walkers.c \
-	tuner/agents.c \
-	tuner/progress.c \
-	tuner/evaluator_predict.c \
-	tuner/evaluator_replay.c \
-	tuner/options.c \
-	tuner/cmd_bench.c \
-	tuner/cmd_bench_report.c \
-	tuner/cmd_csv.c \
-	tuner/cmd_doctor.c \
-	tuner/cmd_calibrate.c \
-	tuner/cmd_predictor.c \
-	tuner/quality.c \
-	tuner/cmd_export.c \
-	tuner/cmd_json.c \
-	tuner/cmd_ladder.c \
-	tuner/cmd_list.c \
-	tuner/cmd_lookup.c \
-	tuner/cmd_merge.c \
-	tuner/cmd_adopt.c \
-	tuner/cmd_adopt_report.c \
-	tuner/cmd_adopt_take.c \
-	tuner/cmd_recheck.c \
-	tuner/cmd_recheck_report.c \
-	tuner/cmd_report.c \
-	tuner/cmd_report_json.c \
-	tuner/cmd_session.c \
-	tuner/cmd_show.c \
-	tuner/cmd_show_json.c \
-	tuner/cmd_tune.c \
-	tuner/wire.c \
-	tuner/process.c \
-	tuner/lock.c \
-	tuner/processors.c \
-	tuner/compile_slot.c \
-	tuner/compile_pool.c \
-	tuner/compile_job.c \
-	tuner/worker_compile.c \
-	tuner/evaluator_cuda_finals.c \
-	tuner/evaluator_cuda.c \
-	tuner/evaluator_cuda_entry.c \
-	tuner/evaluator.c \
-	tuner/worker_gpu.c \
-	tuner/gpu_client.c \
+	db/store.c \
+	db/store_calibration.c \
+	db/store_compared.c \
+	db/store_deploy.c \
+	db/store_lock.c \
+	db/store_merge.c \
+	db/store_names.c \
+	db/store_trials.c \
+	db/store_visits.c \
+	db/store_write.c \
+	tuner/proof/cases.c \
+	tuner/proof/proof.c \
+	tuner/proof/resident.c \
+	tuner/proof/resident_fill.c \
+	tuner/proof/sources.c \
+	tuner/proof/verify.c \
+	tuner/proof/verify_bound.c \
+	tuner/timing/baseline.c \
+	tuner/timing/bench.c \
+	tuner/timing/bench_final.c \
+	tuner/timing/bench_move.c \
+	tuner/timing/bench_time.c \
+	tuner/timing/calibrate.c \
+	tuner/timing/throttle.c \
+	tuner/timing/turns.c \
+	tuner/search/agents.c \
+	tuner/search/climb.c \
+	tuner/search/narrow.c \
+	tuner/search/space.c \
+	tuner/search/space_order.c \
+	tuner/search/space_walk.c \
+	tuner/search/strategy.c \
+	tuner/search/strategy_annealing.c \
+	tuner/search/strategy_auto.c \
+	tuner/search/strategy_differential.c \
+	tuner/search/strategy_dual.c \
+	tuner/search/strategy_exhaustive.c \
+	tuner/search/strategy_forest.c \
+	tuner/search/strategy_genetic.c \
+	tuner/search/strategy_iterated.c \
+	tuner/search/strategy_local.c \
+	tuner/search/strategy_options.c \
+	tuner/search/strategy_random.c \
+	tuner/search/strategy_swarm.c \
+	tuner/search/walkers.c \
+	tuner/search/auto/costs.c \
+	tuner/search/auto/design.c \
+	tuner/search/auto/experts.c \
+	tuner/search/auto/forest.c \
+	tuner/search/auto/gauss.c \
+	tuner/search/auto/grove.c \
+	tuner/search/auto/hints.c \
+	tuner/search/auto/leaders.c \
+	tuner/search/auto/promise.c \
+	tuner/search/auto/surrogate.c \
+	tuner/workers/compile_job.c \
+	tuner/workers/compile_pool.c \
+	tuner/workers/compile_slot.c \
+	tuner/workers/gpu_client.c \
+	tuner/workers/lock.c \
+	tuner/workers/process.c \
+	tuner/workers/processors.c \
+	tuner/workers/wire.c \
+	tuner/workers/worker_compile.c \
+	tuner/workers/worker_gpu.c \
+	tuner/exchange/export.c \
+	tuner/exchange/export_bench.c \
+	tuner/exchange/export_c.c \
+	tuner/exchange/export_json.c \
+	tuner/exchange/export_kernel_tuner.c \
+	tuner/exchange/export_search.c \
+	tuner/exchange/export_shipped.c \
+	tuner/exchange/export_space.c \
+	tuner/exchange/export_t4.c \
+	tuner/exchange/python_eval.c \
+	tuner/exchange/python_parse.c \
+	tuner/exchange/recording.c \
+	tuner/exchange/recording_entry.c \
+	tuner/exchange/recording_params.c \
+	tuner/exchange/recording_read.c \
+	tuner/exchange/recording_t1.c \
+	tuner/exchange/t1.c \
+	tuner/evaluate/evaluator.c \
+	tuner/evaluate/evaluator_cuda.c \
+	tuner/evaluate/evaluator_cuda_entry.c \
+	tuner/evaluate/evaluator_cuda_finals.c \
+	tuner/evaluate/evaluator_predict.c \
+	tuner/evaluate/evaluator_replay.c \
+	tuner/sweep/budget.c \
+	tuner/sweep/contests.c \
+	tuner/sweep/drift.c \
+	tuner/sweep/finals.c \
+	tuner/sweep/lanes.c \
+	tuner/sweep/priors.c \
+	tuner/sweep/progress.c \
+	tuner/sweep/ranking.c \
+	tuner/sweep/record.c \
+	tuner/sweep/seeds.c \
+	tuner/sweep/shares.c \
+	tuner/sweep/spare.c \
+	tuner/sweep/sweep.c \
+	tuner/sweep/visit.c \
+	tuner/commands/cmd_adopt.c \
+	tuner/commands/cmd_adopt_report.c \
+	tuner/commands/cmd_adopt_take.c \
+	tuner/commands/cmd_bench.c \
+	tuner/commands/cmd_bench_report.c \
+	tuner/commands/cmd_calibrate.c \
+	tuner/commands/cmd_csv.c \
+	tuner/commands/cmd_doctor.c \
+	tuner/commands/cmd_export.c \
+	tuner/commands/cmd_json.c \
+	tuner/commands/cmd_ladder.c \
+	tuner/commands/cmd_list.c \
+	tuner/commands/cmd_lookup.c \
+	tuner/commands/cmd_merge.c \
+	tuner/commands/cmd_predictor.c \
+	tuner/commands/cmd_recheck.c \
+	tuner/commands/cmd_recheck_report.c \
+	tuner/commands/cmd_report.c \
+	tuner/commands/cmd_report_json.c \
+	tuner/commands/cmd_session.c \
+	tuner/commands/cmd_show.c \
+	tuner/commands/cmd_show_json.c \
+	tuner/commands/cmd_tune.c \
+	tuner/commands/options.c \
+	tuner/commands/problemset.c \
+	tuner/commands/quality.c \
 
-# Unit tests: one program a file, tests/unit/test_<module>.c, run by `make check`.
+
+# Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`.
 TESTS := \
-	tests/unit/test_search_nomem.c \
-	tests/unit/test_evaluator_predict.c \
-	tests/unit/test_evaluator_replay.c \
-	tests/unit/test_sweep.c \
-	tests/unit/test_sweep_faults.c \
-	tests/unit/test_sweep_finals.c \
-	tests/unit/test_sweep_problems.c \
-	tests/unit/test_predict.c \
-	tests/unit/test_predict_h200.c \
-	tests/unit/test_space.c \
-	tests/unit/test_narrow.c \
-	tests/unit/test_recording.c \
-	tests/unit/test_t1.c \
-	tests/unit/test_strategy.c \
-	tests/unit/test_surrogate.c \
-	tests/unit/test_costs.c \
-	tests/unit/test_experts.c \
-	tests/unit/test_progress.c \
-	tests/unit/test_options.c \
-	tests/unit/test_cmd_csv.c \
-	tests/unit/test_wire.c \
-	tests/unit/test_process.c \
-	tests/unit/test_lock.c \
-	tests/unit/test_processors.c \
-	tests/unit/test_compile_pool.c \
-	tests/unit/test_evaluator_cuda.c \
-	tests/unit/test_evaluator_cuda_faults.c \
-	tests/unit/test_store.c \
-	tests/unit/test_store_open.c \
-	tests/unit/test_store_merge.c \
-	tests/unit/test_calibration.c \
-	tests/unit/test_quality.c \
-	tests/unit/test_store_faults.c \
-	tests/unit/test_store_nomem.c \
-	tests/unit/test_table.c \
-	tests/unit/test_export.c \
-	tests/unit/test_export_space.c \
-	tests/unit/test_lookup.c \
-	tests/unit/test_lookup_h200.c \
-	tests/unit/test_expr.c \
-	tests/unit/test_expr_random.c \
-	tests/unit/test_problem.c \
-	tests/unit/test_kernel.c \
-	tests/unit/test_kernel_geometry.c \
-	tests/unit/test_nomem.c \
-	tests/unit/test_kernel_json.c \
-	tests/unit/test_kernel_maps.c \
-	tests/unit/test_render.c \
-	tests/unit/test_signature.c \
-	tests/unit/test_configs.c \
-	tests/unit/test_problemset.c \
-	tests/unit/test_device.c \
-	tests/unit/test_near.c \
-	tests/unit/test_trial.c \
-	tests/unit/test_digest.c \
-	tests/unit/test_stats.c \
-	tests/unit/test_turns.c \
-	tests/unit/test_compile_everywhere.c \
-	tests/unit/test_compile.c \
-	tests/unit/test_cache.c \
-	tests/unit/test_gpu.c \
-	tests/unit/test_verify.c \
-	tests/unit/test_bench.c \
-	tests/unit/test_bench_move.c \
-	tests/unit/test_plan.c \
+	tests/unit/sweep/test_sweep.c \
+	tests/unit/sweep/test_sweep_faults.c \
+	tests/unit/sweep/test_sweep_finals.c \
+	tests/unit/sweep/test_sweep_problems.c \
+	tests/unit/sweep/test_progress.c \
+	tests/unit/search/test_search_nomem.c \
+	tests/unit/search/test_space.c \
+	tests/unit/search/test_narrow.c \
+	tests/unit/search/test_strategy.c \
+	tests/unit/search/test_surrogate.c \
+	tests/unit/search/test_costs.c \
+	tests/unit/search/test_experts.c \
+	tests/unit/evaluate/test_evaluator_predict.c \
+	tests/unit/evaluate/test_evaluator_replay.c \
+	tests/unit/evaluate/test_evaluator_cuda.c \
+	tests/unit/evaluate/test_evaluator_cuda_faults.c \
+	tests/unit/workers/test_wire.c \
+	tests/unit/workers/test_process.c \
+	tests/unit/workers/test_lock.c \
+	tests/unit/workers/test_processors.c \
+	tests/unit/workers/test_compile_pool.c \
+	tests/unit/exchange/test_recording.c \
+	tests/unit/exchange/test_t1.c \
+	tests/unit/exchange/test_export.c \
+	tests/unit/exchange/test_export_space.c \
+	tests/unit/commands/test_options.c \
+	tests/unit/commands/test_cmd_csv.c \
+	tests/unit/commands/test_quality.c \
+	tests/unit/commands/test_problemset.c \
+	tests/unit/proof/test_verify.c \
+	tests/unit/timing/test_turns.c \
+	tests/unit/timing/test_bench.c \
+	tests/unit/timing/test_bench_move.c \
+	tests/unit/db/test_store.c \
+	tests/unit/db/test_store_open.c \
+	tests/unit/db/test_store_merge.c \
+	tests/unit/db/test_calibration.c \
+	tests/unit/db/test_store_faults.c \
+	tests/unit/db/test_store_nomem.c \
+	tests/unit/lookup/test_predict.c \
+	tests/unit/lookup/test_predict_h200.c \
+	tests/unit/lookup/test_table.c \
+	tests/unit/lookup/test_lookup.c \
+	tests/unit/lookup/test_lookup_h200.c \
+	tests/unit/lookup/test_plan.c \
+	tests/unit/cuda/test_compile_everywhere.c \
+	tests/unit/cuda/test_compile.c \
+	tests/unit/cuda/test_cache.c \
+	tests/unit/cuda/test_gpu.c \
+	tests/unit/kernel/test_expr.c \
+	tests/unit/kernel/test_expr_random.c \
+	tests/unit/kernel/test_kernel.c \
+	tests/unit/kernel/test_kernel_geometry.c \
+	tests/unit/kernel/test_kernel_json.c \
+	tests/unit/kernel/test_kernel_maps.c \
+	tests/unit/kernel/test_render.c \
+	tests/unit/kernel/test_signature.c \
+	tests/unit/kernel/test_configs.c \
+	tests/unit/problem/test_problem.c \
+	tests/unit/problem/test_device.c \
+	tests/unit/problem/test_trial.c \
+	tests/unit/base/test_nomem.c \
+	tests/unit/base/test_near.c \
+	tests/unit/base/test_digest.c \
+	tests/unit/base/test_stats.c \
+
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
 FUZZ := \
@@ -322,20 +330,20 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
-$(BUILD)/db/store_migrate.o $(BUILD)/db/store_deploy.o: $(BUILD)/db/schema_sql.h
-$(BUILD)/db/store_open.o: $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h \
+$(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h \
 	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
 
-$(BUILD)/src/data_dir.o: CPPFLAGS += -DGT_DATADIR='"$(PREFIX)/share/gemmtune"'
+$(BUILD)/src/kernel/data_dir.o: CPPFLAGS += -DGT_DATADIR='"$(PREFIX)/share/gemmtune"'
 
 $(BUILD)/libgemmtune.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/libgemmtune.so.$(SOVERSION): $(LIB_OBJ) src/gemmtune.map
-	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/gemmtune.map -Wl,--as-needed $(LDFLAGS) \
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/gemmtune.map -Wl,--as-needed \
+		-Wl,--gc-sections $(LDFLAGS) \
 		$(LIB_OBJ) -o $@ $(LDLIBS)
 	$(Q)ln -sf $(@F) $(BUILD)/libgemmtune.so
 
@@ -350,7 +358,7 @@ $(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
-	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
+	$(Q)$(CC) $(GT_CFLAGS) -Itests/unit $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
 
 $(BUILD)/tests/gpu/%: tests/gpu/%.c tests/gpu/gpu_fixture.h $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
@@ -365,13 +373,13 @@ $(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_launch.c 
 $(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
 $(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c
 $(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_nvml.c
-$(STUBS): $(wildcard tests/faults/stub_*.h) src/cuda_api.h | $(SETUP)
+$(STUBS): $(wildcard tests/faults/stub_*.h) src/cuda/cuda_api.h | $(SETUP)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $@")
 	$(Q)$(CC) $(STUB_CFLAGS) $(filter %.c %.o,$^) -o $@ $(LDFLAGS) -ldl -lm
 $(BUILD)/stub/stub_proof.o: tests/faults/stub_proof.cc $(wildcard templates/proof/*) | $(SETUP)
 	@mkdir -p $(@D)
-	$(Q)$(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fPIC -O2 -Itemplates -c $< -o $@
+	$(Q)$(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fPIC -O2 -Itemplates -Itests/emu -c $< -o $@
 
 SOAK := $(BUILD)/tests/faults/soak
 $(SOAK): $(addprefix tests/faults/,soak.c soak_checks.c run.c results.c) \
@@ -388,7 +396,8 @@ soak: all $(SOAK) $(STUBS)
 
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
-NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,test_nomem test_store_nomem test_search_nomem)
+NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
+               search/test_search_nomem)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
@@ -416,7 +425,7 @@ $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
 		-fno-sanitize-recover=all -Wno-psabi -rdynamic $< $(EMU_SRC) $(BUILD)/libtuner.a -o $@ $(LDLIBS)
 
-$(BUILD)/tests/unit/test_compile_everywhere: tests/unit/test_compile_everywhere.c $(EMU_DRAW) \
+$(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_everywhere.c $(EMU_DRAW) \
 		$(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
@@ -436,7 +445,7 @@ $(BUILD)/score-search: $(SCORE_SRC) tools/score.h $(BUILD)/libtuner.a
 		-o $@ $(LDFLAGS) $(LDLIBS)
 
 # The inner loops of the regression are for vector units.
-$(BUILD)/tuner/surrogate.o: GT_CFLAGS += -O3
+$(BUILD)/tuner/search/auto/surrogate.o: GT_CFLAGS += -O3
 
 $(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)

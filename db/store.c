@@ -1,8 +1,9 @@
 /* store.c - writes what became of candidates: attempts, trials, baselines, ties.  See store.h;
  * what they refer to is in store_names.c, opening in store_open.c, reading in store_rows.c. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/clock.h"
+#include "base/err.h"
 
 #include <float.h>
 #include <math.h>
@@ -35,22 +36,6 @@ static const char *const text[GT_STORE_STATEMENTS] = {
                                " AND problem = ?4 AND point = ?5 AND warm_l2 = ?6",
 };
 
-int gt_store_prepare(struct gt_store *store, sqlite3_stmt **statement, const char *sql,
-                     struct gt_err *err)
-{
-    if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL) !=
-        SQLITE_OK)
-        return gt_store_fail(store->db, store->path, "use it", err);
-    return GT_OK;
-}
-
-int gt_store_exec(struct gt_store *store, const char *sql, struct gt_err *err)
-{
-    if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        return gt_store_fail(store->db, store->path, "write to it", err);
-    return GT_OK;
-}
-
 /* The cached statement, prepared at its first use. */
 static int cached(struct gt_store *store, enum gt_store_statement which, sqlite3_stmt **statement,
                   struct gt_err *err)
@@ -60,21 +45,6 @@ static int cached(struct gt_store *store, enum gt_store_statement which, sqlite3
     if (!store->statement[which])
         code = gt_store_prepare(store, &store->statement[which], text[which], err);
     *statement = store->statement[which];
-    return code;
-}
-
-int gt_store_run(struct gt_store *store, sqlite3_stmt *statement, const char *doing,
-                 struct gt_err *err)
-{
-    int result, code = GT_OK;
-
-    do
-        result = sqlite3_step(statement);
-    while (result == SQLITE_ROW);
-    if (result != SQLITE_DONE)
-        code = gt_store_fail(store->db, store->path, doing, err);
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
     return code;
 }
 
@@ -122,11 +92,6 @@ int gt_store_insert(struct gt_store *store, sqlite3_stmt *statement, int64_t *id
     return code;
 }
 
-void gt_store_bind(sqlite3_stmt *statement, int i, const char *value)
-{
-    sqlite3_bind_text(statement, i, value ? value : "", -1, SQLITE_TRANSIENT);
-}
-
 void gt_store_bind_place(sqlite3_stmt *statement, const struct gt_trial_key *key)
 {
     sqlite3_bind_int64(statement, 1, key->device);
@@ -151,7 +116,7 @@ static void bind_key(sqlite3_stmt *s, const struct gt_trial_key *key)
     if (sqlite3_bind_parameter_count(s) < 8)
         return;
     sqlite3_bind_int64(s, 7, key->sweep);
-    sqlite3_bind_int64(s, 8, gt_store_now());
+    sqlite3_bind_int64(s, 8, gt_clock_date_ms());
 }
 
 int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err)
@@ -298,7 +263,7 @@ int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
     sqlite3_bind_double(s, 11, number(baseline->first_us));
     sqlite3_bind_double(s, 12, error_u(baseline->err_u));
     bind_samples(s, 13, baseline->sample, baseline->samples);
-    sqlite3_bind_int64(s, 14, gt_store_now());
+    sqlite3_bind_int64(s, 14, gt_clock_date_ms());
     return gt_store_insert(store, s, &id, "write the baseline", err);
 }
 

@@ -6,11 +6,10 @@
 #ifndef GT_STORE_H
 #define GT_STORE_H
 
-#include "../src/bench.h"
-#include "../src/calibrate.h"
-#include "../src/device.h"
-#include "../src/kernel.h"
-#include "../src/trial.h"
+#include "problem/device.h"
+#include "kernel/kernel.h"
+#include "problem/measured.h"
+#include "problem/trial.h"
 
 struct gt_store;
 

@@ -1,7 +1,8 @@
 /* store_calibration.c - remembers what devices reach.  Part of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/clock.h"
+#include "base/err.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static int put_figures(struct gt_store *store, int64_t device,
         sqlite3_bind_int64(s, 1, device);
         gt_store_bind(s, 2, gt_calibration_rows[i].name);
         sqlite3_bind_double(s, 3, calibration->value[i]);
-        sqlite3_bind_int64(s, 4, gt_store_now());
+        sqlite3_bind_int64(s, 4, gt_clock_date_ms());
         code = gt_store_run(store, s, "write a calibration", err);
     }
     sqlite3_finalize(s);

@@ -1,8 +1,9 @@
 /* store_compared.c - remembers winners that `tune bench` timed beside the vendor library, and reads
  * for each problem what was measured last.  Part of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/clock.h"
+#include "base/err.h"
 
 int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *key,
                             const struct gt_comparison *comparison, struct gt_err *err)
@@ -26,7 +27,7 @@ int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *k
     sqlite3_bind_double(s, 11, comparison->baseline_us);
     sqlite3_bind_double(s, 12, comparison->copy_gbps);
     sqlite3_bind_double(s, 13, comparison->move_us);
-    sqlite3_bind_int64(s, 14, gt_store_now());
+    sqlite3_bind_int64(s, 14, gt_clock_date_ms());
     return gt_store_insert(store, s, &id, "write a comparison", err);
 }
 

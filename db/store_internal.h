@@ -2,7 +2,9 @@
 #ifndef GT_STORE_INTERNAL_H
 #define GT_STORE_INTERNAL_H
 
-#include "store.h"
+#include "db/store.h"
+
+#include "base/digest.h"
 
 #include <sqlite3.h>
 
@@ -98,9 +100,6 @@ int gt_store_exec(struct gt_store *store, const char *sql, struct gt_err *err);
 int gt_store_begin(struct gt_store *store, struct gt_err *err);
 int gt_store_finish(struct gt_store *store, int code, struct gt_err *err);
 
-/* Milliseconds since 1970-01-01 UTC. */
-int64_t gt_store_now(void);
-
 /* Reads a row that begins with point, count and GT_STORE_RESUME_COLUMNS; a NULL status is an
  * attempt without a trial. */
 int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial *trial,
@@ -123,6 +122,10 @@ struct gt_store_migration {
     const char *sql; /* NULL ends the list */
 };
 
+/* The steps from older schemas to GT_STORE_VERSION, and the text of db/schema.sql. */
+extern const struct gt_store_migration gt_store_migrations[];
+const char *gt_store_schema(void);
+
 /* Brings a database from its user_version to `to`, all steps in one transaction, after a backup to
  * "<path>-v<from>.backup" unless it is in memory.  A new, empty database gets the schema. */
 int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migration *list, int to,
@@ -134,6 +137,19 @@ int gt_store_fill(sqlite3 *to, const char *schema, sqlite3 *from, const char *pa
 
 /* "file:PATH?QUERY" with what is special in PATH escaped; malloc'ed, NULL without memory. */
 char *gt_store_uri(const char *path, const char *query);
+
+/* Steps of opening, for store_open.c (readers) and store_write.c (the writer).  gt_store_new
+ * allocates a handle without a database and refuses what is no file; gt_store_check finds out whose
+ * file it is (*fresh: it is empty and may become ours; *version: of its schema) and whether it is
+ * sound. */
+int gt_store_new(struct gt_store **store, const char *path, struct gt_err *err);
+int gt_store_open_file(struct gt_store *store, bool write, struct gt_err *err);
+int gt_store_set_up(struct gt_store *store, bool write, struct gt_err *err);
+int gt_store_check(struct gt_store *store, bool *fresh, int64_t *version, struct gt_err *err);
+int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err *err);
+
+/* The digest of the winners, exactly as a reader receives them. */
+int gt_store_winners_digest(struct gt_store *store, char hex[GT_DIGEST_HEX], struct gt_err *err);
 
 /* Whether an exported copy still holds the winners that its digest is of: GT_EDB if not.  A live
  * database has no digest and passes. */

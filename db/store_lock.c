@@ -2,9 +2,9 @@
  *
  * WAL allows one writer at a time anyway, and two tuners on one database would repeat each other's
  * work.  Part of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/err.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* store_merge.c - the union of two tuning databases.  Part of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/clock.h"
+#include "base/err.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -153,7 +154,7 @@ static int copy(struct gt_store *store, const char *path, int64_t *rows, struct 
 
     if (!code) {
         gt_store_bind(sweep, 1, path);
-        sqlite3_bind_int64(sweep, 2, gt_store_now());
+        sqlite3_bind_int64(sweep, 2, gt_clock_date_ms());
         code = gt_store_run(store, sweep, "begin the merge", err);
     }
     sqlite3_finalize(sweep);

@@ -1,15 +1,31 @@
 /* store_migrate.c - gives a new database its schema and takes an older one forward.
  *
- * A change of db/schema.sql raises GT_STORE_VERSION and adds one row to the list in store_open.c:
+ * A change of db/schema.sql raises GT_STORE_VERSION and adds one row to the list in this file:
  * the statements that lead from the version before.  Part of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/err.h"
+#include "db/migrate_1_sql.h"
+#include "db/migrate_2_sql.h"
+#include "db/migrate_3_sql.h"
+#include "db/migrate_4_sql.h"
 #include "db/schema_sql.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+/* Steps from older schemas. */
+const struct gt_store_migration gt_store_migrations[] = {{1, gt_migrate_1_sql},
+                                                         {2, gt_migrate_2_sql},
+                                                         {3, gt_migrate_3_sql},
+                                                         {4, gt_migrate_4_sql},
+                                                         {0, NULL}};
+
+const char *gt_store_schema(void)
+{
+    return gt_schema_sql;
+}
 
 /* A copy beside the database, kept: a migration cannot be undone. */
 static int back_up(sqlite3 *db, const char *path, int version, struct gt_err *err)

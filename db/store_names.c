@@ -1,9 +1,10 @@
 /* store_names.c - writes what trials refer to: devices, toolchains, kernels, problems, sweeps.
  * Part of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
-#include "../src/problem.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "problem/problem.h"
 
 int gt_store_device(struct gt_store *store, const struct gt_device *device, int64_t *id,
                     struct gt_err *err)
@@ -63,7 +64,7 @@ int gt_store_kernel(struct gt_store *store, const struct gt_kernel *kernel, int6
         gt_store_bind(s, 2, kernel->signature);
         gt_store_bind(s, 3, description.text);
         gt_store_bind(s, 4, kernel->text);
-        sqlite3_bind_int64(s, 5, gt_store_now());
+        sqlite3_bind_int64(s, 5, gt_clock_date_ms());
         code = gt_store_insert(store, s, id, "write the kernel", err);
     }
     gt_strbuf_release(&description);
@@ -106,7 +107,7 @@ int gt_store_sweep_begin(struct gt_store *store, const char *command, int64_t *s
     if (code)
         return code;
     gt_store_bind(s, 1, command);
-    sqlite3_bind_int64(s, 2, gt_store_now());
+    sqlite3_bind_int64(s, 2, gt_clock_date_ms());
     return gt_store_insert(store, s, sweep, "begin a sweep", err);
 }
 
@@ -125,7 +126,7 @@ int gt_store_sweep_end(struct gt_store *store, int64_t sweep, const char *outcom
         return code;
     sqlite3_bind_int64(s, 1, sweep);
     gt_store_bind(s, 2, outcome);
-    sqlite3_bind_int64(s, 3, gt_store_now());
+    sqlite3_bind_int64(s, 3, gt_clock_date_ms());
     sqlite3_bind_double(s, 4, stats->wall_s);
     sqlite3_bind_double(s, 5, stats->busy_s);
     sqlite3_bind_int64(s, 6, stats->trials);

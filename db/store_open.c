@@ -1,35 +1,15 @@
-/* store_open.c - opens a tuning database: whose file it is, whether it is sound, its settings; the
- * sentences for what SQLite reports.  Part of the store: see store.h. */
-#include "store_internal.h"
+/* store_open.c - opens a tuning database for reading: whose file it is, whether it is sound, its
+ * settings; the sentences for what SQLite reports.  Opening for writing: store_write.c. */
+#include "db/store_internal.h"
 
-#include "../src/err.h"
-#include "db/migrate_1_sql.h"
-#include "db/migrate_2_sql.h"
-#include "db/migrate_3_sql.h"
-#include "db/migrate_4_sql.h"
+#include "base/err.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-/* Steps from older schemas. */
-static const struct gt_store_migration migration[] = {{1, gt_migrate_1_sql},
-                                                      {2, gt_migrate_2_sql},
-                                                      {3, gt_migrate_3_sql},
-                                                      {4, gt_migrate_4_sql},
-                                                      {0, NULL}};
-
-int64_t gt_store_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 int gt_store_fail(sqlite3 *db, const char *path, const char *doing, struct gt_err *err)
 {
@@ -92,7 +72,7 @@ int gt_store_integer(sqlite3 *db, const char *path, const char *sql, int64_t *va
     return code;
 }
 
-static int set_up(struct gt_store *store, bool write, struct gt_err *err)
+int gt_store_set_up(struct gt_store *store, bool write, struct gt_err *err)
 {
     sqlite3 *db = store->db;
 
@@ -194,11 +174,11 @@ static int open_immutable(struct gt_store *store, struct gt_err *err)
     result = sqlite3_open_v2(uri, &store->db,
                              SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
     free(uri);
-    return result == SQLITE_OK ? set_up(store, false, err)
+    return result == SQLITE_OK ? gt_store_set_up(store, false, err)
                                : gt_store_fail(store->db, store->path, "open it", err);
 }
 
-static int open_file(struct gt_store *store, bool write, struct gt_err *err)
+int gt_store_open_file(struct gt_store *store, bool write, struct gt_err *err)
 {
     int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
     sqlite3_stmt *probe;
@@ -220,7 +200,7 @@ static int open_file(struct gt_store *store, bool write, struct gt_err *err)
     if (write && sqlite3_db_readonly(store->db, "main") == 1)
         return gt_err_set(err, GT_EDB, "%s is read-only; name a writable database with --db",
                           store->path);
-    code = set_up(store, false, err);
+    code = gt_store_set_up(store, false, err);
     if (code || write)
         return code;
     result = sqlite3_prepare_v2(store->db, "SELECT count(*) FROM sqlite_schema", -1, &probe, NULL);
@@ -229,18 +209,6 @@ static int open_file(struct gt_store *store, bool write, struct gt_err *err)
     sqlite3_finalize(probe);
     return result == SQLITE_CANTOPEN || result == SQLITE_READONLY ? open_immutable(store, err)
                                                                   : GT_OK;
-}
-
-/* An exported copy that is written to is a live database again. */
-static int drop_digest(struct gt_store *store, struct gt_err *err)
-{
-    int64_t entries;
-    int code = gt_store_integer(store->db, store->path, "SELECT count(*) FROM meta", &entries, err);
-
-    if (code || entries == 0)
-        return code;
-    code = gt_store_begin(store, err);
-    return code ? code : gt_store_finish(store, gt_store_exec(store, "DELETE FROM meta", err), err);
 }
 
 /* An older database, which a reader must not change: it gets a copy in memory, and that is brought
@@ -259,52 +227,18 @@ static int read_forwarded(struct gt_store *store, struct gt_err *err)
         code = gt_store_fill(store->db, "main", file, store->path, err);
     sqlite3_close_v2(file);
     if (!code)
-        code = set_up(store, false, err);
+        code = gt_store_set_up(store, false, err);
     if (!code)
-        code = gt_store_migrate(store->db, store->path, migration, GT_STORE_VERSION, err);
+        code = gt_store_migrate(store->db, store->path, gt_store_migrations, GT_STORE_VERSION, err);
     store->forwarded = !code;
     return code;
 }
 
-/* What follows once the file is open. */
-static int check_and_prepare(struct gt_store *store, bool write, struct gt_err *err)
+int gt_store_check(struct gt_store *store, bool *fresh, int64_t *version, struct gt_err *err)
 {
-    int64_t version = 0;
-    bool fresh = false;
-    int code = check_identity(store, &version, &fresh, err);
+    int code = check_identity(store, version, fresh, err);
 
-    if (!code && fresh && !write)
-        code =
-            gt_err_set(err, GT_ESTALE, "%s is empty: nothing was tuned into it yet", store->path);
-    if (!code && !fresh)
-        code = check_soundness(store, err);
-    if (!code && !write && version < GT_STORE_VERSION)
-        code = read_forwarded(store, err);
-    if (!code && write)
-        code = set_up(store, true, err);
-    if (!code && write)
-        code = gt_store_migrate(store->db, store->path, migration, GT_STORE_VERSION, err);
-    if (!code && write)
-        code = drop_digest(store, err);
-    return code;
-}
-
-/* The lock lies beside the database itself, so that two links to it are not two databases. */
-static int name_lock(struct gt_store *store, struct gt_err *err)
-{
-    struct stat status;
-    bool linked = lstat(store->path, &status) == 0 && S_ISLNK(status.st_mode);
-    char *target = linked ? realpath(store->path, NULL) : NULL; /* NULL: to nothing yet */
-    int code = GT_OK;
-
-    if (asprintf(&store->lock_path, "%s-lock", target ? target : store->path) < 0) {
-        store->lock_path = NULL;
-        code = gt_err_nomem(err);
-    }
-    if (!code)
-        code = gt_store_check_place(target ? target : store->path, err);
-    free(target);
-    return code;
+    return code || *fresh ? code : check_soundness(store, err);
 }
 
 /* SQLite would wait for ever on a pipe, and blame the disk for a folder. */
@@ -318,30 +252,41 @@ static int check_kind(const char *path, struct gt_err *err)
                       S_ISDIR(status.st_mode) ? "a folder" : "a device or a pipe");
 }
 
-int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,
-                  struct gt_err *err)
+int gt_store_new(struct gt_store **store, const char *path, struct gt_err *err)
 {
-    bool write = mode == GT_STORE_WRITE;
-    struct gt_store *opened = calloc(1, sizeof(*opened));
+    struct gt_store *made = calloc(1, sizeof(*made));
     int code = GT_OK;
 
     *store = NULL;
-    if (!opened)
+    if (!made)
         return gt_err_nomem(err);
-    opened->lock = -1;
-    opened->path = strdup(path);
-    if (!opened->path)
-        code = gt_err_nomem(err);
+    made->lock = -1;
+    made->path = strdup(path);
+    code = made->path ? check_kind(path, err) : gt_err_nomem(err);
+    if (code)
+        gt_store_close(made);
+    else
+        *store = made;
+    return code;
+}
+
+int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err *err)
+{
+    struct gt_store *opened;
+    int64_t version = 0;
+    bool fresh = false;
+    int code = gt_store_new(&opened, path, err);
+
+    *store = NULL;
+    if (code)
+        return code;
+    code = gt_store_open_file(opened, false, err);
     if (!code)
-        code = check_kind(path, err);
-    if (!code && write)
-        code = name_lock(opened, err);
-    if (!code && write)
-        code = gt_store_lock(opened, err);
-    if (!code)
-        code = open_file(opened, write, err);
-    if (!code)
-        code = check_and_prepare(opened, write, err);
+        code = gt_store_check(opened, &fresh, &version, err);
+    if (!code && fresh)
+        code = gt_err_set(err, GT_ESTALE, "%s is empty: nothing was tuned into it yet", path);
+    if (!code && version < GT_STORE_VERSION)
+        code = read_forwarded(opened, err);
     if (code)
         gt_store_close(opened);
     else
@@ -353,8 +298,8 @@ void gt_store_close(struct gt_store *store)
 {
     if (!store)
         return;
-    if (store->db)
-        gt_store_settle(store, NULL);
+    if (store->db && !sqlite3_get_autocommit(store->db)) /* trials are pending */
+        sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
     for (size_t i = 0; i < GT_STORE_STATEMENTS; i++)
         sqlite3_finalize(store->statement[i]);
     sqlite3_close_v2(store->db);

@@ -1,8 +1,8 @@
 /* store_rows.c - reads what is remembered: what a sweep may resume from, and the rows of every
  * export.  Part of the store: see store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/err.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* store_trials.c - reads trials in full, samples and costs included: what a recording of a space is
  * made from; and whether a final was the last that was measured.  Part of the store: see store.h.
  */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/err.h"
 
 #include <string.h>
 

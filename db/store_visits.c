@@ -1,8 +1,9 @@
 /* store_visits.c - remembers how each problem's turn in a sweep went.  Part of the store: see
  * store.h. */
-#include "store_internal.h"
+#include "db/store_internal.h"
 
-#include "../src/err.h"
+#include "base/clock.h"
+#include "base/err.h"
 
 #include <stdlib.h>
 
@@ -56,7 +57,7 @@ static int put(struct gt_store *store, const struct gt_trial_key *key, const str
     sqlite3_bind_double(s, 12, visit->busy_s);
     sqlite3_bind_double(s, 13, visit->us);
     sqlite3_bind_double(s, 14, visit->baseline_us);
-    sqlite3_bind_int64(s, 15, gt_store_now());
+    sqlite3_bind_int64(s, 15, gt_clock_date_ms());
     code = gt_store_run(store, s, "write a visit", err);
     sqlite3_finalize(s);
     return code ? code : put_improvements(store, sqlite3_last_insert_rowid(store->db), visit, err);

@@ -164,8 +164,8 @@ struct gt_answer {
                               0: not known */
     double expected_loss;  /* slowdown to expect against a tuned kernel: 0.05 = 5 %; 0 for a row
                               measured exactly.  A rule of thumb from the distance between the
-                              problems (src/lookup_tiers.c), not a measurement or a bound: good for
-                              deciding what to tune next */
+                              problems (src/lookup/lookup_tiers.c), not a measurement or a bound:
+                              good for  deciding what to tune next */
     unsigned grid[3], block[3], shared_bytes;
     size_t workspace_bytes;
 };

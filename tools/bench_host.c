@@ -1,13 +1,13 @@
 /* bench_host.c - figures of the host side: enumeration, expressions, predictions, commits,
  * look-ups, rendering and compiling.  `make bench-host` prints them; they depend on the machine and
  * on what else it does, so no test is made of them. */
-#include "../db/store.h"
-#include "../src/compile.h"
-#include "../src/err.h"
-#include "../src/predict.h"
-#include "../src/problem.h"
-#include "../src/render.h"
-#include "../tuner/space.h"
+#include "db/store.h"
+#include "cuda/compile.h"
+#include "base/err.h"
+#include "lookup/predict.h"
+#include "problem/problem.h"
+#include "kernel/render.h"
+#include "search/space.h"
 
 #include <stdio.h>
 #include <stdlib.h>

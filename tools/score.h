@@ -3,8 +3,8 @@
 #ifndef GT_SCORE_H
 #define GT_SCORE_H
 
-#include "../tuner/recording.h"
-#include "../tuner/strategy.h"
+#include "exchange/recording.h"
+#include "search/strategy.h"
 
 #define GT_SCORE_TIMES 500 /* points of time at which a curve is known */
 #define GT_SCORE_EVALS 400 /* evaluations a run is followed for, at least */
@@ -45,8 +45,8 @@ struct gt_score {
     double share[GT_SCORE_EVALS]; /* optimum / fastest after 1, 2... evaluations that had a time */
     double performance[GT_SCORE_TIMES]; /* 0: random search, 1: the optimum */
     double score, by_rank;              /* mean performance; the same from mean ranks */
-    double done;                        /* runs that ended by themselves */
-    double asked, seconds;              /* suggestions; the strategy's own time */
+    double error, squares; /* standard error of the score over runs; squares of their scores */
+    double asked, seconds; /* suggestions; the strategy's own time */
 };
 
 int gt_score_open(struct gt_score_space *space, const char *path, struct gt_err *err);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/err.h"
+#include "base/err.h"
 #include "score.h"
 
 #define SPACES_MAX     64
@@ -97,17 +97,17 @@ static void print_heads(const struct command *command)
     printf("   score  +-     ranks   @20   @100  @200  @400  us/point\n");
     if (command->table)
         fprintf(command->table, "strategy,space,seeds,score,by_rank,share_20,share_100,share_200,"
-                                "share_400,us_per_point\n");
+                                "share_400,us_per_point,standard_error\n");
 }
 
 static void write_row(const struct command *command, const char *strategy, const char *space,
                       const struct gt_score *score)
 {
     if (command->table)
-        fprintf(command->table, "\"%s\",%s,%d,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.1f\n", strategy,
+        fprintf(command->table, "\"%s\",%s,%d,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.1f,%.4f\n", strategy,
                 space, command->options.seeds, score->score, score->by_rank, score->share[19],
                 score->share[99], score->share[199], score->share[399],
-                1e6 * score->seconds / score->asked);
+                1e6 * score->seconds / score->asked, score->error);
 }
 
 static void add(struct gt_score *sum, const struct gt_score *score, double weight)
@@ -116,20 +116,11 @@ static void add(struct gt_score *sum, const struct gt_score *score, double weigh
     sum->by_rank += score->by_rank * weight;
     sum->seconds += score->seconds;
     sum->asked += score->asked;
+    sum->squares += score->error * score->error * weight * weight;
     for (size_t i = 0; i < GT_SCORE_EVALS; i++)
         sum->share[i] += score->share[i] * weight;
     for (size_t i = 0; i < GT_SCORE_TIMES; i++)
         sum->performance[i] += score->performance[i] * weight;
-}
-
-/* Deviation of the mean performance over time, which the methodology calls its error. */
-static double error(const struct gt_score *score)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < GT_SCORE_TIMES; i++)
-        sum += (score->performance[i] - score->score) * (score->performance[i] - score->score);
-    return sqrt(sum / GT_SCORE_TIMES);
 }
 
 static int score_strategy(struct command *command, const char *strategy, struct gt_score_line *line,
@@ -148,7 +139,8 @@ static int score_strategy(struct command *command, const char *strategy, struct 
         write_row(command, strategy, command->space[i].name, &score);
         add(&mean, &score, 1 / (double)command->spaces);
     }
-    printf("  %6.3f %6.3f %6.3f %6.3f %5.3f %5.3f %5.3f %7.1f\n", mean.score, error(&mean),
+    mean.error = sqrt(mean.squares);
+    printf("  %6.3f %6.3f %6.3f %6.3f %5.3f %5.3f %5.3f %7.1f\n", mean.score, mean.error,
            mean.by_rank, mean.share[19], mean.share[99], mean.share[199], mean.share[399],
            1e6 * mean.seconds / mean.asked);
     write_row(command, strategy, "mean", &mean);

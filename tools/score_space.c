@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../src/err.h"
+#include "base/err.h"
 #include "score.h"
 
 #define FLYING_MAX 256
@@ -172,6 +172,7 @@ struct run {
     double now, best; /* ms; microseconds, of the fastest point so far */
     size_t next_time; /* of the curve */
     size_t evals;     /* that had a time */
+    double score_sum; /* of the curve so far */
 };
 
 static double rank_of(const struct gt_score_space *space, double us)
@@ -189,11 +190,20 @@ static double rank_of(const struct gt_score_space *space, double us)
     return (double)low;
 }
 
+/* How far a time lies from random search (0) towards the optimum (1), at one point of the curve. */
+static double performance(const struct gt_score_space *space, size_t i, double us)
+{
+    double gap = space->baseline[i] - space->optimum;
+
+    return gap > 0 ? (space->baseline[i] - us) / gap : 1;
+}
+
 /* The curve up to a time, at the best so far. */
 static void advance(struct run *run, double ms)
 {
     while (run->next_time < GT_SCORE_TIMES && time_at(run->space, run->next_time) < ms) {
         run->score->best[run->next_time] += run->best;
+        run->score_sum += performance(run->space, run->next_time, run->best);
         run->score->rank[run->next_time++] += rank_of(run->space, run->best);
     }
     run->now = ms;
@@ -222,19 +232,18 @@ static void drive(struct run *run, struct gt_strategy *strategy,
     size_t queue[FLYING_MAX], flying = 0;
     clock_t begin = clock();
 
-    while (run->now < run->space->end || run->evals < GT_SCORE_EVALS) {
-        enum gt_next answer = GT_NEXT_POINT;
+    /* What follows the optimum cannot change the score. */
+    while (run->best > run->space->optimum &&
+           (run->now < run->space->end || run->evals < GT_SCORE_EVALS)) {
         const struct gt_recorded *recorded;
 
         while (flying < (size_t)options->flying &&
-               (answer = gt_strategy_next(strategy, &queue[flying])) == GT_NEXT_POINT) {
+               gt_strategy_next(strategy, &queue[flying]) == GT_NEXT_POINT) {
             flying++;
             run->score->asked++;
         }
-        if (!flying) {
-            run->score->done += answer == GT_NEXT_DONE;
+        if (!flying)
             break;
-        }
         recorded = &run->space->recording.point[queue[0]];
         gt_strategy_cost(strategy, queue[0], 1e-3 * (cost(recorded) - recorded->compile_ms),
                          1e-3 * recorded->compile_ms);
@@ -253,14 +262,16 @@ static void conclude(struct gt_score *score, const struct gt_score_space *space,
     for (size_t i = 0; i < GT_SCORE_EVALS; i++)
         score->share[i] /= runs;
     for (size_t i = 0; i < GT_SCORE_TIMES; i++) {
-        double gap = space->baseline[i] - space->optimum;
         double ranked = (double)space->sorted[(size_t)rint(score->rank[i] / runs)];
 
         score->best[i] /= runs;
-        score->performance[i] = gap > 0 ? (space->baseline[i] - score->best[i]) / gap : 1;
+        score->performance[i] = performance(space, i, score->best[i]);
         score->score += score->performance[i] / GT_SCORE_TIMES;
-        score->by_rank += (gap > 0 ? (space->baseline[i] - ranked) / gap : 1) / GT_SCORE_TIMES;
+        score->by_rank += performance(space, i, ranked) / GT_SCORE_TIMES;
     }
+    if (runs > 1)
+        score->error =
+            sqrt(fmax(score->squares / runs - score->score * score->score, 0) / (runs - 1));
 }
 
 int gt_score_run(struct gt_score *score, const char *strategy, const struct gt_score_space *space,
@@ -283,6 +294,7 @@ int gt_score_run(struct gt_score *score, const char *strategy, const struct gt_s
             return rc;
         drive(&run, made, options);
         gt_strategy_free(made);
+        score->squares += run.score_sum * run.score_sum / GT_SCORE_TIMES / GT_SCORE_TIMES;
     }
     conclude(score, space, options->seeds);
     return GT_OK;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../src/err.h"
+#include "base/err.h"
 #include "score.h"
 
 #define LEFT              60

@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../src/err.h"
-#include "../src/kernel.h"
-#include "../src/near.h"
-#include "commands.h"
-#include "options.h"
-#include "process.h"
+#include "base/err.h"
+#include "kernel/kernel.h"
+#include "base/near.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+#include "workers/process.h"
 
 static const struct gt_command *const commands[] = {
     &gt_command_tune,   &gt_command_show,   &gt_command_ladder, &gt_command_bench,

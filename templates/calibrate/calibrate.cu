@@ -1,4 +1,4 @@
-/* calibrate.cu - kernels that do one thing only, as fast as the device can: what src/calibrate.c
+/* calibrate.cu - kernels that do one thing only, as fast as the device can: what tuner/timing/calibrate.c
  * finds bandwidths and rates with.
  *
  *   entry               a block of 256 threads does, in each step,          limit that shows
@@ -138,18 +138,18 @@ CALIBRATE(calibrate_fma)
     }
 
 #if __CUDA_ARCH__ >= 800
-CALIBRATE_MMA(calibrate_mma_f16, float, 4, 2, 1, 0, mma_m16n8k16_f16_f32)
-CALIBRATE_MMA(calibrate_mma_bf16, float, 4, 2, 1, 0, mma_m16n8k16_bf16_f32)
-CALIBRATE_MMA(calibrate_mma_tf32, float, 4, 2, 1, 0, mma_m16n8k8_tf32_f32)
-CALIBRATE_MMA(calibrate_mma_s8, int, 4, 2, 1, 0, mma_m16n8k32_s8_s32)
+CALIBRATE_MMA(calibrate_mma_f16, float, 4, 2, 1, 0, gt_mma_m16n8k16_f16_f32)
+CALIBRATE_MMA(calibrate_mma_bf16, float, 4, 2, 1, 0, gt_mma_m16n8k16_bf16_f32)
+CALIBRATE_MMA(calibrate_mma_tf32, float, 4, 2, 1, 0, gt_mma_m16n8k8_tf32_f32)
+CALIBRATE_MMA(calibrate_mma_s8, int, 4, 2, 1, 0, gt_mma_m16n8k32_s8_s32)
 #else
-CALIBRATE_MMA(calibrate_mma_f16, float, 2, 1, 2, 0, mma_m16n8k8_f16_f32)
+CALIBRATE_MMA(calibrate_mma_f16, float, 2, 1, 2, 0, gt_mma_m16n8k8_f16_f32)
 CALIBRATE_NONE(calibrate_mma_bf16)
 CALIBRATE_NONE(calibrate_mma_tf32)
 CALIBRATE_NONE(calibrate_mma_s8)
 #endif
 #if __CUDA_ARCH__ >= 890
-CALIBRATE_MMA(calibrate_mma_f8, float, 4, 2, 1, __CUDA_ARCH__ == 900, mma_m16n8k32_e4m3_f32)
+CALIBRATE_MMA(calibrate_mma_f8, float, 4, 2, 1, __CUDA_ARCH__ == 900, gt_mma_m16n8k32_e4m3_f32)
 #else
 CALIBRATE_NONE(calibrate_mma_f8)
 #endif

@@ -1,4 +1,4 @@
-/* move.cu - kernels that move what a product must and compute nothing: what src/bench_move.c takes as
+/* move.cu - kernels that move what a product must and compute nothing: what tuner/timing/bench_move.c takes as
  * the bound of problems that memory holds up.
  *
  *   entry                 how it reads A, B and C

@@ -1,4 +1,4 @@
-/* wgmma.cu - the tensor cores of sm_90a by warpgroup, as fast as they can: what src/calibrate.c finds
+/* wgmma.cu - the tensor cores of sm_90a by warpgroup, as fast as they can: what tuner/timing/calibrate.c finds
  * their rates with.  In each step each of a block's two warpgroups does four products.
  *
  *            256 columns of B                A and B lie in shared memory, in rows of 128 bytes of
@@ -27,14 +27,14 @@ template <int code> GT_DEVICE void products(const gt_calibrate_args &args)
         tile[i] = make_uint4(0, 0, 0, 0);
     asm volatile("fence.proxy.async;" ::: "memory");
     __syncthreads();
-    a = gt_wgmma_operand(tile, 16, 1024, 128);
-    b = gt_wgmma_operand(tile + ROWS_A * 8, 16, 1024, 128);
+    a = gt_smem_descriptor(tile, 16, 1024, 128);
+    b = gt_smem_descriptor(tile + ROWS_A * 8, 16, 1024, 128);
     for (int step = 0; step < args.steps; step++) {
-        gt_wgmma_begin();
+        gt_wgmma_fence();
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            gt_wgmma<code, ROWS_B, 0, 0>(d, gt_wgmma_advance(a, 32 * k),
-                                         gt_wgmma_advance(b, 32 * k), 1);
+            gt_wgmma<code, ROWS_B, 0, 0>(d, gt_smem_descriptor_advance(a, 32 * k),
+                                         gt_smem_descriptor_advance(b, 32 * k), 1);
         gt_wgmma_commit();
         gt_wgmma_wait<1>(); /* the next ones are queued while these run */
     }

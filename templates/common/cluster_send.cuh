@@ -2,7 +2,7 @@
  * their bytes as they come (sm_90 and later; hopper.cuh has mbarriers).
  *
  *   sender                                        receiver
- *   gt_cluster_wait()   (all have begun)          gt_mbarrier_expect(&come, all bytes)
+ *   gt_cluster_wait()   (all have begun)          gt_mbarrier_arrive_expect_tx(&come, all bytes)
  *   gt_cluster_send_pair(place, 0, come, x, y)    gt_mbarrier_wait(&come, parity)
  *
  * Neither side meets the other, and nobody waits for his writes to be seen, as in a barrier of the
@@ -17,14 +17,14 @@
 extern "C" void gt_emu_cluster_send(void *to, void *barrier, unsigned rank, const unsigned *word,
                                     int words, const char *file, int line);
 
-struct gt_cluster_place {
+struct gt_cluster_address {
     char *own;
     unsigned rank;
 };
 
-inline gt_cluster_place gt_cluster_place_of(void *own, unsigned rank)
+inline gt_cluster_address gt_cluster_address_of(void *own, unsigned rank)
 {
-    return gt_cluster_place{(char *)own, rank};
+    return gt_cluster_address{(char *)own, rank};
 }
 
 #define gt_cluster_send_pair(to, bytes, barrier, x, y)                                       \
@@ -36,12 +36,12 @@ inline gt_cluster_place gt_cluster_place_of(void *own, unsigned rank)
 
 #else
 
-typedef unsigned gt_cluster_place;
+typedef unsigned gt_cluster_address;
 
 /* Where block `rank` of the cluster has what `own`, in dynamic shared memory, points to here. */
-GT_DEVICE gt_cluster_place gt_cluster_place_of(void *own, unsigned rank)
+GT_DEVICE gt_cluster_address gt_cluster_address_of(void *own, unsigned rank)
 {
-    gt_cluster_place place;
+    gt_cluster_address place;
     asm("mapa.shared::cluster.u32 %0, %1, %2;"
         : "=r"(place)
         : "r"(gt_shared_address(own)), "r"(rank));
@@ -49,7 +49,7 @@ GT_DEVICE gt_cluster_place gt_cluster_place_of(void *own, unsigned rank)
 }
 
 /* Sends two words to `bytes`, a multiple of 8, behind a place; `barrier` is of the same block. */
-GT_DEVICE void gt_cluster_send_pair(gt_cluster_place to, int bytes, gt_cluster_place barrier,
+GT_DEVICE void gt_cluster_send_pair(gt_cluster_address to, int bytes, gt_cluster_address barrier,
                                     unsigned x, unsigned y)
 {
     asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%2, %3}, "

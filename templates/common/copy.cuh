@@ -1,7 +1,7 @@
 /* copy.cuh - asynchronous copies from global to shared memory (cp.async, sm_80 and later; a plain
  * load and store on older devices).
  *
- * A copy is complete for the thread that issued it after cp_async_wait, for the others after a
+ * A copy is complete for the thread that issued it after gt_cp_async_wait, for the others after a
  * barrier that follows.  Both addresses are multiples of the copy's size; where nothing is valid
  * zeros are written and the global address, though not read, should be one inside the operand. */
 #ifndef GT_COPY_CUH
@@ -9,22 +9,22 @@
 
 #ifdef GT_EMULATE
 
-template <int size> GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
+template <int size> GT_DEVICE void gt_cp_async(void *shared, const void *global, int valid_bytes)
 {
     gt_emu_copy(shared, global, size, valid_bytes);
 }
 
-template <int size> GT_DEVICE void cp_async_whole(void *shared, const void *global)
+template <int size> GT_DEVICE void gt_cp_async_whole(void *shared, const void *global)
 {
-    cp_async<size>(shared, global, size);
+    gt_cp_async<size>(shared, global, size);
 }
 
-GT_DEVICE void cp_async_commit()
+GT_DEVICE void gt_cp_async_commit()
 {
     gt_emu_copy_commit();
 }
 
-template <int pending> GT_DEVICE void cp_async_wait()
+template <int pending> GT_DEVICE void gt_cp_async_wait()
 {
     gt_emu_copy_wait(pending);
 }
@@ -44,7 +44,7 @@ GT_DEVICE unsigned gt_shared_address(const void *pointer)
         asm volatile("cp.async.ca.shared.global " operands __VA_ARGS__ : "memory")
 
 /* `size` (4, 8 or 16) bytes, of which the first valid_bytes are read and the rest are zeros. */
-template <int size> GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
+template <int size> GT_DEVICE void gt_cp_async(void *shared, const void *global, int valid_bytes)
 {
     static_assert(size == 4 || size == 8 || size == 16, "sizes of cp.async");
     GT_CP_ASYNC("[%0], [%1], %2, %3;", ::"r"(gt_shared_address(shared)), "l"(global), "n"(size),
@@ -52,7 +52,7 @@ template <int size> GT_DEVICE void cp_async(void *shared, const void *global, in
 }
 
 /* The same with nothing left out: one register and one instruction less. */
-template <int size> GT_DEVICE void cp_async_whole(void *shared, const void *global)
+template <int size> GT_DEVICE void gt_cp_async_whole(void *shared, const void *global)
 {
     static_assert(size == 4 || size == 8 || size == 16, "sizes of cp.async");
     GT_CP_ASYNC("[%0], [%1], %2;", ::"r"(gt_shared_address(shared)), "l"(global), "n"(size));
@@ -61,22 +61,22 @@ template <int size> GT_DEVICE void cp_async_whole(void *shared, const void *glob
 #undef GT_CP_ASYNC
 
 /* Makes one group of the thread's copies issued since the last commit. */
-GT_DEVICE void cp_async_commit()
+GT_DEVICE void gt_cp_async_commit()
 {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
 /* Waits until at most the pending youngest groups of the thread are incomplete. */
-template <int pending> GT_DEVICE void cp_async_wait()
+template <int pending> GT_DEVICE void gt_cp_async_wait()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
 #else
 
-template <int size> GT_DEVICE void cp_async(void *shared, const void *global, int valid_bytes)
+template <int size> GT_DEVICE void gt_cp_async(void *shared, const void *global, int valid_bytes)
 {
-    typedef typename gt_vector<size / 4>::type word;
+    typedef typename gt_float_vector<size / 4>::type word;
     if (valid_bytes == size) {
         *static_cast<word *>(shared) = __ldg(static_cast<const word *>(global));
         return;
@@ -85,35 +85,35 @@ template <int size> GT_DEVICE void cp_async(void *shared, const void *global, in
         static_cast<char *>(shared)[i] = i < valid_bytes ? static_cast<const char *>(global)[i] : 0;
 }
 
-template <int size> GT_DEVICE void cp_async_whole(void *shared, const void *global)
+template <int size> GT_DEVICE void gt_cp_async_whole(void *shared, const void *global)
 {
-    cp_async<size>(shared, global, size);
+    gt_cp_async<size>(shared, global, size);
 }
 
-GT_DEVICE void cp_async_commit()
+GT_DEVICE void gt_cp_async_commit()
 {
 }
 
-template <int pending> GT_DEVICE void cp_async_wait()
+template <int pending> GT_DEVICE void gt_cp_async_wait()
 {
 }
 
 #endif
 
 /* The sizes by name: all of it, or zeros. */
-GT_DEVICE void cp_async_4(void *shared, const void *global, bool valid)
+GT_DEVICE void gt_cp_async_4(void *shared, const void *global, bool valid)
 {
-    cp_async<4>(shared, global, valid ? 4 : 0);
+    gt_cp_async<4>(shared, global, valid ? 4 : 0);
 }
 
-GT_DEVICE void cp_async_8(void *shared, const void *global, bool valid)
+GT_DEVICE void gt_cp_async_8(void *shared, const void *global, bool valid)
 {
-    cp_async<8>(shared, global, valid ? 8 : 0);
+    gt_cp_async<8>(shared, global, valid ? 8 : 0);
 }
 
-GT_DEVICE void cp_async_16(void *shared, const void *global, bool valid)
+GT_DEVICE void gt_cp_async_16(void *shared, const void *global, bool valid)
 {
-    cp_async<16>(shared, global, valid ? 16 : 0);
+    gt_cp_async<16>(shared, global, valid ? 16 : 0);
 }
 
 #endif

@@ -4,7 +4,7 @@
  *
  *   producer thread                          consumer threads
  *   gt_mbarrier_wait(&empty[s], parity)      gt_mbarrier_wait(&full[s], parity)
- *   gt_mbarrier_expect(&full[s], bytes)      ... read the stage ...
+ *   gt_mbarrier_arrive_expect_tx(&full[s], bytes)      ... read the stage ...
  *   gt_tma_load(stage, map, &full[s], ...)   gt_mbarrier_arrive(&empty[s])
  *
  * Every tensor map of the project has rank 3: x counts elements along the contiguous dimension, y
@@ -15,14 +15,14 @@
 #define GT_HOPPER_CUH
 
 #include "common/cluster.cuh"
-#include "common/part.cuh"
+#include "common/named_barrier.cuh"
 
 /* A barrier in shared memory.  It completes a phase when as many threads as it was made for have
  * arrived and as many bytes as they announced have come.  The first phase has parity 0. */
 typedef unsigned long long gt_mbarrier;
 
 #ifdef GT_EMULATE
-#include "common/emulate_hopper.h"
+#include "emulate_hopper.h"
 #else
 
 /* ---- mbarriers ---- */
@@ -62,7 +62,7 @@ GT_DEVICE void gt_mbarrier_arrive_at(gt_mbarrier *barrier, unsigned rank)
 }
 
 /* Arrives, and announces that `bytes` more will come before the phase is complete. */
-GT_DEVICE void gt_mbarrier_expect(gt_mbarrier *barrier, unsigned bytes)
+GT_DEVICE void gt_mbarrier_arrive_expect_tx(gt_mbarrier *barrier, unsigned bytes)
 {
     asm volatile(
         "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(gt_shared_address(barrier)),
@@ -162,7 +162,7 @@ GT_DEVICE unsigned gt_cluster_rank()
 /* Barrier of all threads of the cluster's blocks, for mbarriers that have been published and for
  * staying until the others are done: what was written before it need not be visible behind it,
  * which saves gt_cluster_sync's fence of the whole GPU. */
-GT_DEVICE void gt_cluster_meet()
+GT_DEVICE void gt_cluster_sync_relaxed()
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\n"
                  "barrier.cluster.wait.aligned;" ::
@@ -180,16 +180,16 @@ GT_DEVICE void gt_cluster_wait()
     asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
 }
 
-/* ---- parts of a block (and part.cuh) ---- */
+/* ---- parts of a block (and named_barrier.cuh) ---- */
 
 /* A warpgroup changes its registers per thread to `count`, a multiple of 8 in 24..256: first some
  * give, then others take.  All registers together are those the block was launched with. */
-template <int count> GT_DEVICE void gt_registers_give()
+template <int count> GT_DEVICE void gt_setmaxnreg_dec()
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
 }
 
-template <int count> GT_DEVICE void gt_registers_take()
+template <int count> GT_DEVICE void gt_setmaxnreg_inc()
 {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
 }
@@ -209,7 +209,7 @@ GT_DEVICE void gt_stmatrix_x4(void *row, const unsigned *word)
 
 /* The same, turned: what a lane's word i holds are the elements of row l / 4 and columns 2 * (l % 4)
  * and the next, and a row in memory is one of those columns. */
-GT_DEVICE void gt_stmatrix_turned_x4(void *row, const unsigned *word)
+GT_DEVICE void gt_stmatrix_x4_trans(void *row, const unsigned *word)
 {
     asm volatile(
         "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
@@ -221,13 +221,13 @@ GT_DEVICE void gt_stmatrix_turned_x4(void *row, const unsigned *word)
 /* ---- launches that overlap ---- */
 
 /* Waits until the launch before has ended and its writes are visible. */
-GT_DEVICE void gt_launch_wait()
+GT_DEVICE void gt_pdl_wait()
 {
     asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
 /* The launch after this one may begin. */
-GT_DEVICE void gt_launch_next()
+GT_DEVICE void gt_pdl_trigger()
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }

@@ -22,7 +22,7 @@
 #define GT_MMA_CUH
 
 #ifdef GT_EMULATE
-#include "common/mma_emulate.h"
+#include "mma_emulate.h"
 #else
 
 /* Loads `count` matrices of 8 rows of 16 bytes from shared memory: lane i names the first byte, a
@@ -36,14 +36,14 @@
                      : "r"(static_cast<unsigned>(__cvta_generic_to_shared(row))) : "memory"); \
     }
 #define GT_COMMA ,
-GT_LDMATRIX(ldmatrix_x1, 1, "1.shared.b16 {%0}, [%1];", "=r"(to[0]))
-GT_LDMATRIX(ldmatrix_x1_trans, 1, "1.trans.shared.b16 {%0}, [%1];", "=r"(to[0]))
-GT_LDMATRIX(ldmatrix_x2, 2, "2.shared.b16 {%0, %1}, [%2];", "=r"(to[0]) GT_COMMA "=r"(to[1]))
-GT_LDMATRIX(ldmatrix_x2_trans, 2, "2.trans.shared.b16 {%0, %1}, [%2];",
+GT_LDMATRIX(gt_ldmatrix_x1, 1, "1.shared.b16 {%0}, [%1];", "=r"(to[0]))
+GT_LDMATRIX(gt_ldmatrix_x1_trans, 1, "1.trans.shared.b16 {%0}, [%1];", "=r"(to[0]))
+GT_LDMATRIX(gt_ldmatrix_x2, 2, "2.shared.b16 {%0, %1}, [%2];", "=r"(to[0]) GT_COMMA "=r"(to[1]))
+GT_LDMATRIX(gt_ldmatrix_x2_trans, 2, "2.trans.shared.b16 {%0, %1}, [%2];",
             "=r"(to[0]) GT_COMMA "=r"(to[1]))
-GT_LDMATRIX(ldmatrix_x4, 4, "4.shared.b16 {%0, %1, %2, %3}, [%4];",
+GT_LDMATRIX(gt_ldmatrix_x4, 4, "4.shared.b16 {%0, %1, %2, %3}, [%4];",
             "=r"(to[0]) GT_COMMA "=r"(to[1]) GT_COMMA "=r"(to[2]) GT_COMMA "=r"(to[3]))
-GT_LDMATRIX(ldmatrix_x4_trans, 4, "4.trans.shared.b16 {%0, %1, %2, %3}, [%4];",
+GT_LDMATRIX(gt_ldmatrix_x4_trans, 4, "4.trans.shared.b16 {%0, %1, %2, %3}, [%4];",
             "=r"(to[0]) GT_COMMA "=r"(to[1]) GT_COMMA "=r"(to[2]) GT_COMMA "=r"(to[3]))
 #undef GT_COMMA
 #undef GT_LDMATRIX
@@ -81,11 +81,11 @@ GT_LDMATRIX(ldmatrix_x4_trans, 4, "4.trans.shared.b16 {%0, %1, %2, %3}, [%4];",
     }
 
 /* sm_75 */
-GT_MMA_4_2_1(mma_m16n8k8_f16_f32, "m16n8k8.row.col.f32.f16.f16.f32", float, "f")
-GT_MMA_2_2_1(mma_m16n8k8_f16_f16, "m16n8k8.row.col.f16.f16.f16.f16")
+GT_MMA_4_2_1(gt_mma_m16n8k8_f16_f32, "m16n8k8.row.col.f32.f16.f16.f32", float, "f")
+GT_MMA_2_2_1(gt_mma_m16n8k8_f16_f16, "m16n8k8.row.col.f16.f16.f16.f16")
 
 /* Bytes, 8 x 8 x 16: a lane has row `group` of A, column `group` of B, two elements of D. */
-GT_DEVICE void mma_m8n8k16_s8(int (&d)[2], const unsigned (&a)[1], const unsigned (&b)[1])
+GT_DEVICE void gt_mma_m8n8k16_s8(int (&d)[2], const unsigned (&a)[1], const unsigned (&b)[1])
 {
     asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
                  : "+r"(d[0]), "+r"(d[1])
@@ -93,18 +93,18 @@ GT_DEVICE void mma_m8n8k16_s8(int (&d)[2], const unsigned (&a)[1], const unsigne
 }
 
 /* sm_80 */
-GT_MMA_4_4_2(mma_m16n8k16_f16_f32, "m16n8k16.row.col.f32.f16.f16.f32", float, "f")
-GT_MMA_2_4_2(mma_m16n8k16_f16_f16, "m16n8k16.row.col.f16.f16.f16.f16")
-GT_MMA_4_2_1(mma_m16n8k8_bf16_f32, "m16n8k8.row.col.f32.bf16.bf16.f32", float, "f")
-GT_MMA_4_4_2(mma_m16n8k16_bf16_f32, "m16n8k16.row.col.f32.bf16.bf16.f32", float, "f")
-GT_MMA_4_2_1(mma_m16n8k4_tf32_f32, "m16n8k4.row.col.f32.tf32.tf32.f32", float, "f")
-GT_MMA_4_4_2(mma_m16n8k8_tf32_f32, "m16n8k8.row.col.f32.tf32.tf32.f32", float, "f")
-GT_MMA_4_2_1(mma_m16n8k16_s8_s32, "m16n8k16.row.col.s32.s8.s8.s32", int, "r")
-GT_MMA_4_4_2(mma_m16n8k32_s8_s32, "m16n8k32.row.col.s32.s8.s8.s32", int, "r")
+GT_MMA_4_4_2(gt_mma_m16n8k16_f16_f32, "m16n8k16.row.col.f32.f16.f16.f32", float, "f")
+GT_MMA_2_4_2(gt_mma_m16n8k16_f16_f16, "m16n8k16.row.col.f16.f16.f16.f16")
+GT_MMA_4_2_1(gt_mma_m16n8k8_bf16_f32, "m16n8k8.row.col.f32.bf16.bf16.f32", float, "f")
+GT_MMA_4_4_2(gt_mma_m16n8k16_bf16_f32, "m16n8k16.row.col.f32.bf16.bf16.f32", float, "f")
+GT_MMA_4_2_1(gt_mma_m16n8k4_tf32_f32, "m16n8k4.row.col.f32.tf32.tf32.f32", float, "f")
+GT_MMA_4_4_2(gt_mma_m16n8k8_tf32_f32, "m16n8k8.row.col.f32.tf32.tf32.f32", float, "f")
+GT_MMA_4_2_1(gt_mma_m16n8k16_s8_s32, "m16n8k16.row.col.s32.s8.s8.s32", int, "r")
+GT_MMA_4_4_2(gt_mma_m16n8k32_s8_s32, "m16n8k32.row.col.s32.s8.s8.s32", int, "r")
 
 /* sm_89 */
-GT_MMA_4_4_2(mma_m16n8k32_e4m3_f32, "m16n8k32.row.col.f32.e4m3.e4m3.f32", float, "f")
-GT_MMA_4_4_2(mma_m16n8k32_e5m2_f32, "m16n8k32.row.col.f32.e5m2.e5m2.f32", float, "f")
+GT_MMA_4_4_2(gt_mma_m16n8k32_e4m3_f32, "m16n8k32.row.col.f32.e4m3.e4m3.f32", float, "f")
+GT_MMA_4_4_2(gt_mma_m16n8k32_e5m2_f32, "m16n8k32.row.col.f32.e5m2.e5m2.f32", float, "f")
 
 #undef GT_MMA_4_4_2
 #undef GT_MMA_4_2_1

@@ -37,7 +37,7 @@ GT_DEVICE float gt_typed_activate(const gt_typed_output &output, float value, lo
 {
     if (GT_EPILOGUE & 1)
         value += gt_to_float<GT_OUT>(
-            gt_load_run_global<gt_element<GT_OUT>::type, 1>(output.bias + column).at[0]);
+            gt_load_vec_global<gt_element<GT_OUT>::type, 1>(output.bias + column).at[0]);
     if (GT_EPILOGUE & 2)
         value = value < 0.0f ? 0.0f : value; /* NaN stays NaN */
     if (GT_EPILOGUE & 4)
@@ -80,15 +80,15 @@ GT_DEVICE void gt_typed_output_store(const gt_typed_output &output, long long ro
         return;
 #pragma unroll
     for (int first = 0; first < count; first += part) {
-        gt_run<element, part> c, d;
-        c.word = typename gt_run<element, part>::word_type();
+        gt_vec<element, part> c, d;
+        c.word = typename gt_vec<element, part>::word_type();
         if (column + first + part <= output.n) {
             if (output.beta != 0.0f)
-                c = gt_load_run<element, part>(output.c + at + first);
+                c = gt_load_vec<element, part>(output.c + at + first);
 #pragma unroll
             for (int i = 0; i < part; i++)
                 d.at[i] = gt_typed_finish(output, sum[first + i], c.at[i], column + first + i);
-            gt_store_run<element, part>(output.d + at + first, d);
+            gt_store_vec<element, part>(output.d + at + first, d);
             continue;
         }
 #pragma unroll

@@ -40,7 +40,7 @@
 
 /* The thread's index, read anew: what is computed from it on a rare path is computed there, instead
  * of before a loop and kept in registers through it. */
-GT_DEVICE int gt_thread_anew()
+GT_DEVICE int gt_reload_thread_index()
 {
 #ifdef GT_EMULATE
     return (int)threadIdx.x;

@@ -4,9 +4,9 @@
 
 #ifdef GT_EMULATE
 
-template <class E, int count> GT_DEVICE gt_run<E, count> gt_stream_run(const E *from)
+template <class E, int count> GT_DEVICE gt_vec<E, count> gt_stream_vec(const E *from)
 {
-    return gt_load_run_global<E, count>(from);
+    return gt_load_vec_global<E, count>(from);
 }
 
 #else
@@ -46,9 +46,9 @@ GT_DEVICE void gt_stream_word(unsigned char &to, const void *from)
 
 /* A run of global memory that no thread writes during the launch; its address is a multiple of its
  * size.  Volatile: loads stay where they are written, all of a round in flight together. */
-template <class E, int count> GT_DEVICE gt_run<E, count> gt_stream_run(const E *from)
+template <class E, int count> GT_DEVICE gt_vec<E, count> gt_stream_vec(const E *from)
 {
-    gt_run<E, count> run;
+    gt_vec<E, count> run;
     gt_stream_word(run.word, from);
     return run;
 }

@@ -17,7 +17,7 @@
 #include "common/args.h"
 
 #ifdef GT_EMULATE
-#include "common/emulate.h"
+#include "emulate.h"
 #endif
 
 #include "common/platform.cuh"

@@ -283,47 +283,48 @@ template <> struct gt_word<16> {
 };
 
 /* count elements of type E in registers; together 1, 2, 4, 8 or 16 bytes. */
-template <class E, int count> union gt_run {
+template <class E, int count> union gt_vec {
     typedef typename gt_word<(int)sizeof(E) * count>::type word_type;
     word_type word;
     E at[count];
 };
 
 /* A run from shared or global memory; the address is a multiple of the run's size. */
-template <class E, int count> GT_DEVICE gt_run<E, count> gt_load_run(const E *from)
+template <class E, int count> GT_DEVICE gt_vec<E, count> gt_load_vec(const E *from)
 {
-    gt_run<E, count> run;
-    run.word = *reinterpret_cast<const typename gt_run<E, count>::word_type *>(from);
+    gt_vec<E, count> run;
+    run.word = *reinterpret_cast<const typename gt_vec<E, count>::word_type *>(from);
     return run;
 }
 
 /* The same through the read-only path: global memory that no thread writes during the launch. */
-template <class E, int count> GT_DEVICE gt_run<E, count> gt_load_run_global(const E *from)
+template <class E, int count> GT_DEVICE gt_vec<E, count> gt_load_vec_global(const E *from)
 {
-    gt_run<E, count> run;
-    run.word = __ldg(reinterpret_cast<const typename gt_run<E, count>::word_type *>(from));
+    gt_vec<E, count> run;
+    run.word = __ldg(reinterpret_cast<const typename gt_vec<E, count>::word_type *>(from));
     return run;
 }
 
 /* The first `valid` elements (any number: all of them from count on, none below 1) of a run of
  * global memory, zeros for the rest.  Only a whole run needs its address aligned. */
 template <class E, int count>
-GT_DEVICE gt_run<E, count> gt_load_run_masked(const E *from, long long valid)
+GT_DEVICE gt_vec<E, count> gt_load_vec_masked(const E *from, long long valid)
 {
-    gt_run<E, count> run;
+    gt_vec<E, count> run;
     if (valid >= count)
-        return gt_load_run_global<E, count>(from);
-    run.word = typename gt_run<E, count>::word_type();
+        return gt_load_vec_global<E, count>(from);
+    run.word = typename gt_vec<E, count>::word_type();
 #pragma unroll
     for (int i = 0; i < count; i++)
         if (i < valid)
-            run.at[i] = gt_load_run_global<E, 1>(from + i).at[0];
+            run.at[i] = gt_load_vec_global<E, 1>(from + i).at[0];
     return run;
 }
 
 /* All elements of a run as floats; eight-bit floats go in pairs where there is an instruction. */
 template <int code, int count>
-GT_DEVICE void gt_run_floats(float *to, const gt_run<typename gt_element<code>::type, count> &run)
+GT_DEVICE void gt_vec_to_floats(float *to,
+                                const gt_vec<typename gt_element<code>::type, count> &run)
 {
 #if !defined(GT_EMULATE) && __CUDA_ARCH__ >= 890
     if constexpr (code == GT_E4M3 && count % 2 == 0) {
@@ -344,9 +345,9 @@ GT_DEVICE void gt_run_floats(float *to, const gt_run<typename gt_element<code>::
 }
 
 /* A run to shared or global memory; the address is a multiple of the run's size. */
-template <class E, int count> GT_DEVICE void gt_store_run(E *to, const gt_run<E, count> &run)
+template <class E, int count> GT_DEVICE void gt_store_vec(E *to, const gt_vec<E, count> &run)
 {
-    *reinterpret_cast<typename gt_run<E, count>::word_type *>(to) = run.word;
+    *reinterpret_cast<typename gt_vec<E, count>::word_type *>(to) = run.word;
 }
 
 #endif

@@ -3,14 +3,14 @@
 #ifndef GT_VECTOR_CUH
 #define GT_VECTOR_CUH
 
-template <int n> struct gt_vector;
-template <> struct gt_vector<1> {
+template <int n> struct gt_float_vector;
+template <> struct gt_float_vector<1> {
     typedef float type;
 };
-template <> struct gt_vector<2> {
+template <> struct gt_float_vector<2> {
     typedef float2 type;
 };
-template <> struct gt_vector<4> {
+template <> struct gt_float_vector<4> {
     typedef float4 type;
 };
 
@@ -51,19 +51,19 @@ GT_DEVICE void gt_pack(float4 *to, const float *from)
 /* n floats from shared or global memory to registers. */
 template <int n> GT_DEVICE void gt_load(float *to, const float *from)
 {
-    gt_unpack(to, *reinterpret_cast<const typename gt_vector<n>::type *>(from));
+    gt_unpack(to, *reinterpret_cast<const typename gt_float_vector<n>::type *>(from));
 }
 
 /* The same through the read-only path: global memory that no thread writes during the launch. */
 template <int n> GT_DEVICE void gt_load_global(float *to, const float *from)
 {
-    gt_unpack(to, __ldg(reinterpret_cast<const typename gt_vector<n>::type *>(from)));
+    gt_unpack(to, __ldg(reinterpret_cast<const typename gt_float_vector<n>::type *>(from)));
 }
 
 /* n floats from registers to shared or global memory. */
 template <int n> GT_DEVICE void gt_store(float *to, const float *from)
 {
-    gt_pack(reinterpret_cast<typename gt_vector<n>::type *>(to), from);
+    gt_pack(reinterpret_cast<typename gt_float_vector<n>::type *>(to), from);
 }
 
 /* count floats, a multiple of n, by count / n instructions. */

@@ -16,7 +16,7 @@
  *           swizzled by W.  Eight rows are 8 * W bytes; the next 16 k begin 16 * W bytes further
  *           on, the next box of m (or n) a box further on.
  *
- * Order of calls: gt_wgmma_begin; gt_wgmma, any number; gt_wgmma_commit; gt_wgmma_wait.  Between
+ * Order of calls: gt_wgmma_fence; gt_wgmma, any number; gt_wgmma_commit; gt_wgmma_wait.  Between
  * begin and wait nothing else touches the sums, and the operands must stay as they are. */
 #ifndef GT_WGMMA_CUH
 #define GT_WGMMA_CUH
@@ -26,7 +26,7 @@
  * 64 or 128.  The operand's first byte is not moved by the swizzle: its box is aligned to 8 *
  * swizzle bytes and the begin is one of the box's first row or of a row whose number is a multiple
  * of 8, at most the swizzle's width along it. */
-GT_DEVICE unsigned long long gt_wgmma_operand(const void *shared, unsigned apart, unsigned next,
+GT_DEVICE unsigned long long gt_smem_descriptor(const void *shared, unsigned apart, unsigned next,
                                               int swizzle)
 {
     unsigned long long pattern = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
@@ -35,7 +35,7 @@ GT_DEVICE unsigned long long gt_wgmma_operand(const void *shared, unsigned apart
 }
 
 /* The operand `bytes` (a multiple of 16) further on. */
-GT_DEVICE unsigned long long gt_wgmma_advance(unsigned long long operand, unsigned bytes)
+GT_DEVICE unsigned long long gt_smem_descriptor_advance(unsigned long long operand, unsigned bytes)
 {
     return operand + (bytes >> 4);
 }
@@ -52,14 +52,14 @@ template <> struct gt_wgmma_sum<GT_S8> {
 
 template <int code, int n, int a_along_mn, int b_along_mn>
 GT_DEVICE void gt_wgmma(typename gt_wgmma_sum<code>::type *d, unsigned long long a,
-                        unsigned long long b, int keep)
+                        unsigned long long b, int scale_d)
 {
-    gt_emu_wgmma(code, n, a_along_mn, b_along_mn, d, a, b, keep, __FILE__, __LINE__);
+    gt_emu_wgmma(code, n, a_along_mn, b_along_mn, d, a, b, scale_d, __FILE__, __LINE__);
 }
 
-GT_DEVICE void gt_wgmma_begin()
+GT_DEVICE void gt_wgmma_fence()
 {
-    gt_emu_wgmma_begin();
+    gt_emu_wgmma_fence();
 }
 
 GT_DEVICE void gt_wgmma_commit()
@@ -75,7 +75,7 @@ template <int pending> GT_DEVICE void gt_wgmma_wait()
 #else
 
 /* Orders the thread's earlier writes of the sums before the products that follow. */
-GT_DEVICE void gt_wgmma_begin()
+GT_DEVICE void gt_wgmma_fence()
 {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
@@ -139,13 +139,13 @@ template <int code, int n> struct gt_wgmma_instruction;
     template <> struct gt_wgmma_instruction<code, n> {                                         \
         template <int a_along_mn, int b_along_mn>                                              \
         static GT_DEVICE void run(gt_wgmma_sum<code>::type *d, unsigned long long operand_a,   \
-                                  unsigned long long operand_b, int keep)                      \
+                                  unsigned long long operand_b, int scale_d)                      \
         {                                                                                      \
-            asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, " p ", 0;\n"                  \
+            asm volatile("{\n.reg .pred scale_d;\nsetp.ne.b32 scale_d, " p ", 0;\n"                  \
                          "wgmma.mma_async.sync.aligned.m64n" #n shape " {" words "}, " a ", " b \
-                         ", keep" tail(ta, tb) ";\n}"                                          \
+                         ", scale_d" tail(ta, tb) ";\n}"                                          \
                          : sums(c)                                                             \
-                         : "r"(keep), "l"(operand_a), "l"(operand_b), "n"(a_along_mn),         \
+                         : "r"(scale_d), "l"(operand_a), "l"(operand_b), "n"(a_along_mn),         \
                            "n"(b_along_mn));                                                   \
         }                                                                                      \
     };
@@ -180,15 +180,15 @@ GT_WGMMA_TYPE(GT_E5M2, "k32.f32.e5m2.e5m2", "+f", GT_TAIL_NARROW)
 GT_WGMMA_TYPE(GT_S8, "k32.s32.s8.s8", "+r", GT_TAIL_INTEGER)
 
 /* Adds the product of 64 x 32 bytes of a and 32 bytes x n of b to d[0 .. n / 2), which is indexed
- * by constants only; with keep 0 the sums start from this product.  n is a multiple of 16 up to
+ * by constants only; with scale_d 0 the sums start from this product.  n is a multiple of 16 up to
  * 256. */
 template <int code, int n, int a_along_mn, int b_along_mn>
 GT_DEVICE void gt_wgmma(typename gt_wgmma_sum<code>::type *d, unsigned long long a,
-                        unsigned long long b, int keep)
+                        unsigned long long b, int scale_d)
 {
     static_assert(code == GT_F16 || code == GT_BF16 || (!a_along_mn && !b_along_mn),
                   "only 16-bit operands may lie along m and n");
-    gt_wgmma_instruction<code, n>::template run<a_along_mn, b_along_mn>(d, a, b, keep);
+    gt_wgmma_instruction<code, n>::template run<a_along_mn, b_along_mn>(d, a, b, scale_d);
 }
 
 #endif

@@ -33,7 +33,7 @@ struct gt_wmma_sum {
 
 #ifdef GT_EMULATE
 
-#include "common/mma_emulate.h"
+#include "mma_emulate.h"
 
 /* Place of element e of a lane in a matrix of `columns` columns. */
 inline int gt_emu_wmma_row(int e, int each, int columns)

@@ -94,11 +94,11 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         ring.make_barriers();
     gt_sync();
     if (threadIdx.x < 128) {
-        gt_registers_give<PRODUCER_REGISTERS>();
+        gt_setmaxnreg_dec<PRODUCER_REGISTERS>();
         if (threadIdx.x == 0)
             produce_all(args, maps, ring);
     } else {
-        gt_registers_take<CONSUMER_REGISTERS>();
+        gt_setmaxnreg_inc<CONSUMER_REGISTERS>();
         consume_all(args, ring, (int)threadIdx.x / 128 - 1);
     }
 }

@@ -11,18 +11,18 @@ constexpr int PRODUCTS = 6;
 GT_DEVICE void multiply_stage(const unsigned char *stage, int consumer, bool first, float *acc)
 {
     const unsigned long long a =
-        gt_wgmma_operand(stage + consumer * 64 * ROW_BYTES, 16, 8 * ROW_BYTES, ROW_BYTES);
+        gt_smem_descriptor(stage + consumer * 64 * ROW_BYTES, 16, 8 * ROW_BYTES, ROW_BYTES);
     const unsigned long long b =
-        gt_wgmma_operand(stage + PARTS * A_PART, 16, 8 * ROW_BYTES, ROW_BYTES);
+        gt_smem_descriptor(stage + PARTS * A_PART, 16, 8 * ROW_BYTES, ROW_BYTES);
 
 #pragma unroll
     for (int p = 0; p < PRODUCTS; p++)
 #pragma unroll
         for (int k = 0; k < BK / 16; k++)
-            gt_wgmma<GT_BF16, BN, 0, 0>(acc,
-                                        gt_wgmma_advance(a, (A_OF >> 4 * p & 15) * A_PART + k * 32),
-                                        gt_wgmma_advance(b, (B_OF >> 4 * p & 15) * B_PART + k * 32),
-                                        !first || p > 0 || k > 0);
+            gt_wgmma<GT_BF16, BN, 0, 0>(
+                acc, gt_smem_descriptor_advance(a, (A_OF >> 4 * p & 15) * A_PART + k * 32),
+                gt_smem_descriptor_advance(b, (B_OF >> 4 * p & 15) * B_PART + k * 32),
+                !first || p > 0 || k > 0);
 }
 
 /* Sums of the consumer's 64 rows over `windows` windows of the ring. */
@@ -40,7 +40,7 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, int 
 #pragma unroll
         for (int i = 0; i < WINDOW; i++) {
             gt_mbarrier_wait(ring.full + position.stage, position.parity);
-            gt_wgmma_begin();
+            gt_wgmma_fence();
             multiply_stage(ring.stages + position.stage * STAGE_BYTES, consumer, i == 0, acc);
             gt_wgmma_commit();
             if (i > 0) {

@@ -42,11 +42,11 @@ struct Target {
             if (!SPLIT) {
                 gt_typed_output_store<part>(output, row, column + first, sum + first);
             } else if (row < output.m && column + first < output.n) {
-                gt_run<float, part> run;
+                gt_vec<float, part> run;
 #pragma unroll
                 for (int i = 0; i < part; i++)
                     run.at[i] = sum[first + i];
-                gt_store_run<float, part>(partial + row * row_length + column + first, run);
+                gt_store_vec<float, part>(partial + row * row_length + column + first, run);
             }
         }
     }
@@ -75,10 +75,10 @@ GT_DEVICE void reduce_sums(const gt_args &args)
 
     const long long batch = row / args.m;
     const float *from = partial_sums(args, batch, 0) + row % args.m * partial_row(args) + column;
-    gt_run<float, 4> total = gt_load_run_global<float, 4>(from);
+    gt_vec<float, 4> total = gt_load_vec_global<float, 4>(from);
     for (int split = 1; split < SPLITS; split++) {
         from += args.m * partial_row(args);
-        const gt_run<float, 4> more = gt_load_run_global<float, 4>(from);
+        const gt_vec<float, 4> more = gt_load_vec_global<float, 4>(from);
 #pragma unroll
         for (int i = 0; i < 4; i++)
             total.at[i] += more.at[i];

@@ -121,7 +121,7 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const Ring 
             const int k = work.k + i * BK, part = work.batch * PARTS;
 
             gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
-            gt_mbarrier_expect(full, STAGE_BYTES);
+            gt_mbarrier_arrive_expect_tx(full, STAGE_BYTES);
             gt_tma_load(stage, &maps.map[MAP_A], full, k, work.row, part);
             gt_tma_load(stage + PARTS * A_PART, &maps.map[MAP_B], full, k, work.column, part);
             position.advance();

@@ -95,9 +95,9 @@ GT_DEVICE void load_eight(float (&to)[8], const gt_pack_tile<unsigned> &tile,
 #pragma unroll
     for (int j = 0; j < 8; j += 4) {
         const unsigned *at = from.first + (row + tile_row) * from.ld + k + tile_k + j;
-        gt_run<unsigned, 4> run;
+        gt_vec<unsigned, 4> run;
         if (way == STRAIGHT)
-            run = gt_load_run_global<unsigned, 4>(at);
+            run = gt_load_vec_global<unsigned, 4>(at);
 #pragma unroll
         for (int u = 0; u < 4; u++)
             to[j + u] =
@@ -120,7 +120,7 @@ GT_DEVICE bool split_store(const gt_pack_tile<unsigned> &tile, const gt_stored<u
 #pragma unroll 1 /* registers for more blocks are worth more */
     for (int i = 0; i < piece_type::rounds; i++) {
         const piece_type piece(i, thread);
-        gt_run<unsigned, 4> part[PARTS];
+        gt_vec<unsigned, 4> part[PARTS];
         float x[8];
         load_eight<way>(x, tile, from, row, k, piece.row, piece.column);
 #pragma unroll
@@ -135,7 +135,7 @@ GT_DEVICE bool split_store(const gt_pack_tile<unsigned> &tile, const gt_stored<u
         if (row + piece.row < x_rows && k + piece.column < ld)
 #pragma unroll
             for (int p = 0; p < PARTS; p++)
-                gt_store_run<unsigned, 4>(
+                gt_store_vec<unsigned, 4>(
                     reinterpret_cast<unsigned *>(to + (p * x_rows + row + piece.row) * ld + k +
                                                  piece.column),
                     part[p]);

@@ -72,10 +72,10 @@ template <int EXTENT, bool K_CONTIGUOUS, int VEC> struct Operand {
             }
             const int valid = line < lines ? length - at : 0;
             if (COPIES % THREADS == 0 || line < LINES)
-                cp_async<4 * VEC>(tile + place(line, at), valid > 0 ? from : first,
-                                  valid >= VEC ? 4 * VEC
-                                  : valid > 0  ? 4 * valid
-                                               : 0);
+                gt_cp_async<4 * VEC>(tile + place(line, at), valid > 0 ? from : first,
+                                     valid >= VEC ? 4 * VEC
+                                     : valid > 0  ? 4 * valid
+                                                  : 0);
             line += STEP;
             from += STEP * ld;
         }

@@ -45,7 +45,7 @@ struct Sums {
                     const unsigned left[4] = {a[2 * i].part[x][0], a[2 * i + 1].part[x][0],
                                               a[2 * i].part[x][1], a[2 * i + 1].part[x][1]};
                     const unsigned right[2] = {b[j].part[y][0], b[j].part[y][1]};
-                    mma_m16n8k16_bf16_f32(step[i][j], left, right);
+                    gt_mma_m16n8k16_bf16_f32(step[i][j], left, right);
                 }
         }
 #pragma unroll
@@ -131,7 +131,7 @@ GT_DEVICE void multiply(const gt_args &args, const Work &work, long long batch, 
             b += step_b;
             k_left -= BK;
         }
-        cp_async_commit();
+        gt_cp_async_commit();
         filled = filled + 1 == STAGES ? 0 : filled + 1;
     };
 
@@ -141,13 +141,13 @@ GT_DEVICE void multiply(const gt_args &args, const Work &work, long long batch, 
     int use = 0;
 #pragma unroll 1
     for (int tile = 0; tile < tiles; tile++) {
-        cp_async_wait<STAGES - 2>();
+        gt_cp_async_wait<STAGES - 2>();
         gt_sync(); /* the tile has arrived, and the one before has been read */
         fill_next(tile + STAGES - 1);
         sums.add_tile(shared + use * STAGE);
         use = use + 1 == STAGES ? 0 : use + 1;
     }
-    cp_async_wait<0>();
+    gt_cp_async_wait<0>();
 }
 
 /* The warp's tile from A and B themselves. */

@@ -6,8 +6,8 @@ GT_DEVICE unsigned long long operand_of(const unsigned char *tile, int first)
 {
     constexpr int width = box_width(extent), row = width * (int)sizeof(in_type);
     if (along_mn)
-        return gt_wgmma_operand(tile + first / width * PIECE * row, PIECE * row, 8 * row, row);
-    return gt_wgmma_operand(tile + first * 128, 16, 1024, 128);
+        return gt_smem_descriptor(tile + first / width * PIECE * row, PIECE * row, 8 * row, row);
+    return gt_smem_descriptor(tile + first * 128, 16, 1024, 128);
 }
 
 /* Bytes from one wgmma's part of an operand to the next one's along k. */
@@ -46,15 +46,15 @@ GT_DEVICE void clear_front(unsigned char *stage, int consumer, int count)
     const int first = PINGPONG ? 0 : consumer * ROWS;
     for (int row = first + (int)threadIdx.x % 128; row < first + ROWS; row += 128) {
         in_type *const at = (in_type *)(stage + row * 128 + row % 8 * 16);
-        gt_run<in_type, run> front = gt_load_run<in_type, run>(at);
+        gt_vec<in_type, run> front = gt_load_vec<in_type, run>(at);
 #pragma unroll
         for (int i = 0; i < run; i++)
             if (i < count)
                 front.at[i] = in_type();
-        gt_store_run<in_type, run>(at, front);
+        gt_store_vec<in_type, run>(at, front);
     }
     gt_tma_fence();
-    gt_part_sync(1 + consumer, 128);
+    gt_named_barrier_sync(1 + consumer, 128);
 }
 
 /* Waits for the products of the ring's next stage, and lets it be filled again. */
@@ -86,7 +86,7 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, cons
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
         if (ROW_PHASES > 1 && i == 0 && work.shift > 0)
             clear_front(ring.stages + at, consumer, work.shift);
-        gt_wgmma_begin();
+        gt_wgmma_fence();
 #pragma unroll
         for (int k = 0; k < 4 * DEPTH; k++)
 #pragma unroll
@@ -94,8 +94,10 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, cons
                 const unsigned to = at + k / 4 * PIECE_BYTES;
                 gt_wgmma<GT_TYPE, BN, A_ALONG_MN, B_ALONG_MN>(
                     sum[r],
-                    gt_wgmma_advance(a, to + r * rows_64 + k % 4 * k_distance<BM, A_ALONG_MN>()),
-                    gt_wgmma_advance(b, to + k % 4 * k_distance<BN, B_ALONG_MN>()), i | k);
+                    gt_smem_descriptor_advance(a, to + r * rows_64 +
+                                                      k % 4 * k_distance<BM, A_ALONG_MN>()),
+                    gt_smem_descriptor_advance(b, to + k % 4 * k_distance<BN, B_ALONG_MN>()),
+                    i | k);
             }
         gt_wgmma_commit();
         if (MMA_PENDING == 0)

@@ -1,6 +1,6 @@
 /* finish.cuh - of hopper/gemm.cu: from sums to what is stored, two neighbours of a row at a time:
  * elements of D or, with SPLIT, the sums of a part of the depth as they are. */
-typedef gt_run<stored_type, 2> pair_type;
+typedef gt_vec<stored_type, 2> pair_type;
 
 /* Behind copies of operands the workspace holds, for each matrix of the batch and each part of the
  * depth, sums of m rows that are this long. */
@@ -67,9 +67,9 @@ GT_DEVICE target target_of(const gt_args &args, const work &work, int first_row)
 }
 
 template <int code>
-GT_DEVICE gt_run<typename gt_element<code>::type, 2> round_pair(float x, float y)
+GT_DEVICE gt_vec<typename gt_element<code>::type, 2> round_pair(float x, float y)
 {
-    gt_run<typename gt_element<code>::type, 2> pair;
+    gt_vec<typename gt_element<code>::type, 2> pair;
     pair.at[0] = gt_from_float<code>(x);
     pair.at[1] = gt_from_float<code>(y);
     return pair;
@@ -77,16 +77,16 @@ GT_DEVICE gt_run<typename gt_element<code>::type, 2> round_pair(float x, float y
 
 #ifndef GT_EMULATE
 /* One instruction for both. */
-template <> GT_DEVICE gt_run<gt_f16, 2> round_pair<GT_F16>(float x, float y)
+template <> GT_DEVICE gt_vec<gt_f16, 2> round_pair<GT_F16>(float x, float y)
 {
-    gt_run<gt_f16, 2> pair;
+    gt_vec<gt_f16, 2> pair;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair.word) : "f"(y), "f"(x));
     return pair;
 }
 
-template <> GT_DEVICE gt_run<gt_bf16, 2> round_pair<GT_BF16>(float x, float y)
+template <> GT_DEVICE gt_vec<gt_bf16, 2> round_pair<GT_BF16>(float x, float y)
 {
-    gt_run<gt_bf16, 2> pair;
+    gt_vec<gt_bf16, 2> pair;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair.word) : "f"(y), "f"(x));
     return pair;
 }

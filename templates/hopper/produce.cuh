@@ -70,7 +70,7 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring 
             gt_mbarrier *full = ring.full + position.stage;
 
             gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
-            gt_mbarrier_expect(full, bytes);
+            gt_mbarrier_arrive_expect_tx(full, bytes);
 #pragma unroll
             for (int piece = 0; piece < DEPTH; piece++, stage += PIECE_BYTES) {
                 const int first = k + piece * PIECE;

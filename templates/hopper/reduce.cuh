@@ -20,7 +20,7 @@ GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)
     const long long across = gt_cdiv(args.n, 4);
     const long long index = blockIdx.x * (long long)REDUCE_THREADS + threadIdx.x;
     const long long row = index / across, column = index % across * 4;
-    gt_launch_wait();
+    gt_pdl_wait();
     if (row >= args.m * args.batch)
         return;
 
@@ -29,12 +29,12 @@ GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)
     const long long part = args.m * partial_row(args);
     sum_type total[4] = {};
     for (int split = 0; split < SPLITS; split += REDUCE_LOADS, from += REDUCE_LOADS * part) {
-        gt_run<sum_type, 4> more[REDUCE_LOADS] = {};
+        gt_vec<sum_type, 4> more[REDUCE_LOADS] = {};
 #pragma unroll
         for (int i = 0; i < REDUCE_LOADS; i++)
             if (split + i < SPLITS) /* not through the read-only path, where loads may move up
                                      * before the wait: the launch before may still write then */
-                more[i] = gt_load_run<sum_type, 4>(from + i * part);
+                more[i] = gt_load_vec<sum_type, 4>(from + i * part);
 #pragma unroll
         for (int i = 0; i < REDUCE_LOADS; i++)
 #pragma unroll
@@ -57,7 +57,7 @@ GT_DEVICE void meet()
 constexpr int TOGETHER = 4; /* runs of four sums that a thread adds up at a time: loads in flight */
 
 /* Adds what block `rank` of the cluster left at `own`. */
-GT_DEVICE void add_part(gt_run<sum_type, 4> *total, const sum_type *const *own, unsigned rank)
+GT_DEVICE void add_part(gt_vec<sum_type, 4> *total, const sum_type *const *own, unsigned rank)
 {
     float there[TOGETHER][4];
 #pragma unroll
@@ -67,8 +67,8 @@ GT_DEVICE void add_part(gt_run<sum_type, 4> *total, const sum_type *const *own, 
     for (int i = 0; i < TOGETHER; i++)
 #pragma unroll
         for (int j = 0; j < 4; j++) {
-            const gt_run<float, 1> bits = {__float_as_uint(there[i][j])};
-            total[i].at[j] += ((const gt_run<sum_type, 1> &)bits).at[0];
+            const gt_vec<float, 1> bits = {__float_as_uint(there[i][j])};
+            total[i].at[j] += ((const gt_vec<sum_type, 1> &)bits).at[0];
         }
 }
 
@@ -84,13 +84,13 @@ GT_DEVICE void gather(const gt_args &args, const ring &ring, const work &work)
 
     for (int begin = (int)threadIdx.x - 128; begin < count; begin += TOGETHER * threads) {
         const sum_type *own[TOGETHER];
-        gt_run<sum_type, 4> total[TOGETHER];
+        gt_vec<sum_type, 4> total[TOGETHER];
 #pragma unroll
         for (int i = 0; i < TOGETHER; i++) {
             const int e = min(begin + i * threads, count - 1); /* no branch between the loads */
             const int row = first + e / across, column = e % across * 4;
             own[i] = (const sum_type *)ring.stages + row * SUMS_ROW + column;
-            total[i] = gt_load_run<sum_type, 4>(own[i]);
+            total[i] = gt_load_vec<sum_type, 4>(own[i]);
         }
         /* The other parts from the next one on, so that each block is read by one at a time. */
         for (int ahead = 1, split = work.split; ahead < SPLITS; ahead++) {

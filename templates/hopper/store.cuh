@@ -21,14 +21,14 @@ template <class element> struct place_in_slice {
         return row * SLICE_WIDTH + (at ^ swizzle_of(row));
     }
     static GT_DEVICE void store(unsigned char *slice, int place, int column,
-                                const gt_run<element, 2> *pair)
+                                const gt_vec<element, 2> *pair)
     {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int first = column * (int)sizeof(element),
                       next = i / 2 * 8 * (int)sizeof(element);
             const int at = next < 16 ? (place ^ first) + next : place ^ (first + next);
-            gt_store_run<element, 2>((element *)(slice + at + i % 2 * 8 * SLICE_WIDTH), pair[i]);
+            gt_store_vec<element, 2>((element *)(slice + at + i % 2 * 8 * SLICE_WIDTH), pair[i]);
         }
     }
 };
@@ -92,7 +92,7 @@ GT_DEVICE void await_slices(int consumer)
 {
     if (threadIdx.x % 128 == 0)
         gt_tma_store_wait_read<0>();
-    gt_part_sync(1 + consumer, 128);
+    gt_named_barrier_sync(1 + consumer, 128);
 }
 
 /* The consumer's tile, whose corner in D is (row, left), through its buffers, which are free;
@@ -112,7 +112,7 @@ GT_DEVICE void store_slices(const gt_map *map, const ring &ring, int consumer, i
         for (int i = 0; i < BUFFERS; i++)
             fill(slices + i * SLICE_BYTES, s + i);
         gt_tma_fence();
-        gt_part_sync(1 + consumer, 128);
+        gt_named_barrier_sync(1 + consumer, 128);
         if (threadIdx.x % 128 == 0) {
 #pragma unroll
             for (int i = 0; i < BUFFERS; i++)
@@ -140,7 +140,7 @@ GT_DEVICE void store_by_rows(const ring &ring, int consumer, const target &targe
 GT_DEVICE void store_pair(stored_type *to, int columns, pair_type pair)
 {
     if (SPLIT || (VEC_C > 1 && columns > 1)) {
-        gt_store_run<stored_type, 2>(to, pair);
+        gt_store_vec<stored_type, 2>(to, pair);
     } else {
         to[0] = pair.at[0];
         if (columns > 1)
@@ -179,7 +179,7 @@ GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2
     const int lane = (int)threadIdx.x % 32;
     sum_type *const sums = (sum_type *)ring.stages + lane % 4 * 2;
 
-    gt_part_sync(4, CONSUMERS * 128);
+    gt_named_barrier_sync(4, CONSUMERS * 128);
 #pragma unroll
     for (int r = 0; r < BLOCKS_64 * 2; r++) {
         const int row =
@@ -192,10 +192,10 @@ GT_DEVICE void leave_sums(const ring &ring, int consumer, sum_type (*sum)[BN / 2
                         sum[r / 2][column / 2 + r % 2 * 2 + i];
                 continue;
             }
-            gt_run<sum_type, 2> pair;
+            gt_vec<sum_type, 2> pair;
             pair.at[0] = sum[r / 2][column / 2 + r % 2 * 2];
             pair.at[1] = sum[r / 2][column / 2 + r % 2 * 2 + 1];
-            gt_store_run<sum_type, 2>(sums + row * SUMS_ROW + column, pair);
+            gt_store_vec<sum_type, 2>(sums + row * SUMS_ROW + column, pair);
         }
     }
 }

@@ -13,8 +13,8 @@
 GT_DEVICE void store_part(char *to, unsigned word, int first, int bytes)
 {
     constexpr int size = (int)sizeof(stored_type);
-    gt_run<stored_type, 4 / size> run;
-    run.word = typename gt_run<stored_type, 4 / size>::word_type(word);
+    gt_vec<stored_type, 4 / size> run;
+    run.word = typename gt_vec<stored_type, 4 / size>::word_type(word);
 #pragma unroll
     for (int i = 0; i < 4 / size; i++)
         if (i * size >= first && i * size < first + bytes)

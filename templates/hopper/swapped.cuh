@@ -90,7 +90,7 @@ GT_DEVICE pair_type finish_swapped(const swapped &swapped, int row, int column, 
  * `row` on, to their places, which are their own words' halves: rows lie across the pairs. */
 template <class element> struct place_swapped {
     static GT_DEVICE void store(unsigned char *slice, int row, int left,
-                                const gt_run<element, 2> *pair)
+                                const gt_vec<element, 2> *pair)
     {
         const int lane = (int)threadIdx.x % 32;
 #pragma unroll
@@ -110,7 +110,7 @@ struct place_swapped_words {
     {
         const int lane = (int)threadIdx.x % 32, down = row + lane / 16 * 8 + lane % 8;
         const unsigned word[4] = {pair[0].word, pair[1].word, pair[2].word, pair[3].word};
-        gt_stmatrix_turned_x4(
+        gt_stmatrix_x4_trans(
             slice + down * SLICE_WIDTH + ((left + lane / 8 % 2 * 8) * 2 ^ swizzle_of(down)), word);
     }
 };

@@ -31,7 +31,7 @@ GT_DEVICE int own_place(int consumer)
     return TURNED_AT + row / 32 * PIECE * 128 + k * 128 + ((row % 32 / 4 ^ k) * 16) + row % 4 * 4;
 }
 
-/* A thread's part of STEP times eight of k of the turned operand, as gt_wgmma_turned wants it. */
+/* A thread's part of STEP times eight of k of the turned operand, as gt_wgmma_rs wants it. */
 struct fragment {
     unsigned at[STEP][BLOCKS][4];
 
@@ -40,8 +40,8 @@ struct fragment {
 #pragma unroll
         for (int half = 0; half < 2 * STEP; half++) {
             const int from = (half % 2 ? (place ^ 64) + 512 : place) + half / 2 * 1024;
-            const gt_run<unsigned, RUN> run =
-                gt_load_run<unsigned, RUN>((const unsigned *)(piece + from));
+            const gt_vec<unsigned, RUN> run =
+                gt_load_vec<unsigned, RUN>((const unsigned *)(piece + from));
 #pragma unroll
             for (int i = 0; i < RUN; i++)
                 at[half / 2][i / 2][half % 2 * 2 + i % 2] = run.at[i];
@@ -69,19 +69,19 @@ GT_DEVICE void release(const ring &ring, int stage, bool tells)
     }
 }
 
-/* Products of STEP times eight of k from number `k` of the stage at `at` on; keep: of the first. */
+/* Products of STEP times eight of k from number `k` of the stage at `at` on; scale_d: of the first. */
 GT_DEVICE void ask(sum_type (*sum)[WIDTH / 2], const fragment &turned, unsigned long long other,
-                   unsigned at, int k, int keep)
+                   unsigned at, int k, int scale_d)
 {
-    gt_wgmma_begin();
+    gt_wgmma_fence();
 #pragma unroll
     for (int i = 0; i < STEP; i++)
 #pragma unroll
         for (int b = 0; b < BLOCKS; b++)
-            gt_wgmma_turned<WIDTH>(
+            gt_wgmma_rs<WIDTH>(
                 sum[b], turned.at[i][b],
-                gt_wgmma_advance(other, at + (k + i) / 4 * PIECE_BYTES + (k + i) % 4 * 32),
-                keep | i);
+                gt_smem_descriptor_advance(other, at + (k + i) / 4 * PIECE_BYTES + (k + i) % 4 * 32),
+                scale_d | i);
     gt_wgmma_commit();
 }
 
@@ -96,7 +96,7 @@ GT_DEVICE void clear_front(unsigned char *stage, int consumer, int count)
             at[i] = 0;
     }
     gt_tma_fence();
-    gt_part_sync(1, CONSUMERS * 128);
+    gt_named_barrier_sync(1, CONSUMERS * 128);
 }
 
 /* Sums of the consumer's rows of D' over the stages of the ring that are its tile's.  While products run, the
@@ -104,7 +104,7 @@ GT_DEVICE void clear_front(unsigned char *stage, int consumer, int count)
 GT_DEVICE void multiply(const ring &ring, position &position, int consumer, const work &work,
                         sum_type (*sum)[WIDTH / 2])
 {
-    const unsigned long long other = gt_wgmma_operand(ring.stages + OTHER_AT, 16, 1024, 128);
+    const unsigned long long other = gt_smem_descriptor(ring.stages + OTHER_AT, 16, 1024, 128);
     const int place = own_place(consumer);
     const bool telling = tells();
     fragment fragment[2];

@@ -31,7 +31,7 @@
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
-#include "common/wgmma_registers.cuh"
+#include "common/wgmma_rs.cuh"
 
 #ifndef CONSUMERS
 #define CONSUMERS 2 /* warpgroups that multiply; one more loads */
@@ -102,7 +102,7 @@ constexpr int RUN = 2 * BLOCKS; /* neighbours along the turned operand that a th
 #if PACK_A || PACK_B
 GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
 {
-    gt_launch_next();
+    gt_pdl_trigger();
     gt_pack(args);
 }
 #endif
@@ -127,9 +127,9 @@ GT_DEVICE void await_barriers()
     if (CLUSTER > 1)
         gt_cluster_wait();
     else if (threadIdx.x >= 128)
-        gt_part_sync(5, warps * 32);
+        gt_named_barrier_sync(5, warps * 32);
     else if (threadIdx.x < 32)
-        gt_part_arrive(5, warps * 32);
+        gt_named_barrier_arrive(5, warps * 32);
 }
 
 /* All tiles of the block, by one of its consumers. */
@@ -164,21 +164,21 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     if (CLUSTER > 1)
         gt_cluster_arrive();
     if (threadIdx.x < 128) {
-        gt_registers_give<PRODUCER_REGISTERS>();
+        gt_setmaxnreg_dec<PRODUCER_REGISTERS>();
         await_barriers();
         if (PACK_A || PACK_B)
-            gt_launch_wait(); /* for the copies of operands */
+            gt_pdl_wait(); /* for the copies of operands */
         if (threadIdx.x == 0)
             produce_all(args, maps, ring);
         if (SPLIT == 2)
             meet();
     } else {
-        gt_registers_take<CONSUMER_REGISTERS>();
+        gt_setmaxnreg_inc<CONSUMER_REGISTERS>();
         await_barriers();
         if (PACK_A || PACK_B)
-            gt_launch_wait();
+            gt_pdl_wait();
         consume_all(args, ring, (int)threadIdx.x / 128 - 1);
     }
     if (CLUSTER > 1 || SPLIT == 2) /* a block's memory is its neighbours' until they are done */
-        gt_cluster_meet();
+        gt_cluster_sync_relaxed();
 }

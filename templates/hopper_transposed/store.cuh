@@ -10,12 +10,12 @@ template <int pairs>
 GT_DEVICE void store_pairs(stored_type *to, int columns, const pair_type *pair)
 {
     constexpr int count = 2 * pairs;
-    gt_run<stored_type, count> run;
+    gt_vec<stored_type, count> run;
 #pragma unroll
     for (int i = 0; i < count; i++)
         run.at[i] = pair[i / 2].at[i % 2];
     if ((SPLIT || VEC_C >= count) && columns >= count) {
-        gt_store_run<stored_type, count>(to, run);
+        gt_store_vec<stored_type, count>(to, run);
         return;
     }
 #pragma unroll
@@ -81,13 +81,13 @@ GT_DEVICE void leave_sums(const ring &ring, int first, sum_type (*sum)[WIDTH / 2
 {
     sum_type *const sums = (sum_type *)ring.stages;
 
-    gt_part_sync(1, CONSUMERS * 128);
+    gt_named_barrier_sync(1, CONSUMERS * 128);
 #pragma unroll
     for (int i = 0; i < WIDTH / 8; i++)
 #pragma unroll
         for (int j = 0; j < 2; j++) {
             const int along = i * 8 + (int)threadIdx.x % 4 * 2 + j;
-            gt_run<sum_type, RUN> run;
+            gt_vec<sum_type, RUN> run;
 #pragma unroll
             for (int r = 0; r < RUN; r++) {
                 run.at[r] = sum[r / 2][i * 4 + r % 2 * 2 + j];
@@ -95,7 +95,7 @@ GT_DEVICE void leave_sums(const ring &ring, int first, sum_type (*sum)[WIDTH / 2
                     sums[(first + r) * SUMS_ROW + along] = run.at[r];
             }
             if (!A_ALONG_MN)
-                gt_store_run<sum_type, RUN>(sums + along * SUMS_ROW + first, run);
+                gt_store_vec<sum_type, RUN>(sums + along * SUMS_ROW + first, run);
         }
 }
 

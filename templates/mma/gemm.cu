@@ -165,7 +165,7 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 #else
         accumulate(args, work, batch, shared, p, acc);
 #endif
-        cp_async_wait<0>();
+        gt_cp_async_wait<0>();
         gt_sync(); /* the last tile has been read */
         if (WARPS_K > 1) {
             add_slices(shared, p, acc);
@@ -193,7 +193,7 @@ GT_KERNEL(reduce)
             const Sum *from = partial + s * stride + row * ld + column;
 #pragma unroll
             for (int u = 0; u < OUT_RUN; u += SUM_RUN) {
-                gt_run<Sum, SUM_RUN> value = gt_load_run<Sum, SUM_RUN>(from + u);
+                gt_vec<Sum, SUM_RUN> value = gt_load_vec<Sum, SUM_RUN>(from + u);
 #pragma unroll
                 for (int v = 0; v < SUM_RUN; v++)
                     sum[u + v] += value.at[v];

@@ -34,11 +34,11 @@ GT_DEVICE void multiply_piece(SumRegister (&d)[SUM_REGISTERS], const unsigned (&
     const unsigned left[2] = {a[0], a[1]}, right[2] = {a[2], a[3]}, upper[1] = {b[0]},
                    lower[1] = {b[1]};
 #if GT_ACC == GT_F16
-    mma_m16n8k8_f16_f16(d, left, upper);
-    mma_m16n8k8_f16_f16(d, right, lower);
+    gt_mma_m16n8k8_f16_f16(d, left, upper);
+    gt_mma_m16n8k8_f16_f16(d, right, lower);
 #else
-    mma_m16n8k8_f16_f32(d, left, upper);
-    mma_m16n8k8_f16_f32(d, right, lower);
+    gt_mma_m16n8k8_f16_f32(d, left, upper);
+    gt_mma_m16n8k8_f16_f32(d, right, lower);
 #endif
 #elif SMALL_MMA && GT_TYPE == GT_S8
 #pragma unroll
@@ -47,25 +47,25 @@ GT_DEVICE void multiply_piece(SumRegister (&d)[SUM_REGISTERS], const unsigned (&
 #pragma unroll
         for (int k = 0; k < 2; k++) {
             const unsigned rows[1] = {a[2 * k + half]}, columns[1] = {b[k]};
-            mma_m8n8k16_s8(sum, rows, columns);
+            gt_mma_m8n8k16_s8(sum, rows, columns);
         }
         d[2 * half] = sum[0];
         d[2 * half + 1] = sum[1];
     }
 #elif GT_TYPE == GT_F16 && GT_ACC == GT_F16
-    mma_m16n8k16_f16_f16(d, a, b);
+    gt_mma_m16n8k16_f16_f16(d, a, b);
 #elif GT_TYPE == GT_F16
-    mma_m16n8k16_f16_f32(d, a, b);
+    gt_mma_m16n8k16_f16_f32(d, a, b);
 #elif GT_TYPE == GT_BF16
-    mma_m16n8k16_bf16_f32(d, a, b);
+    gt_mma_m16n8k16_bf16_f32(d, a, b);
 #elif GT_TYPE == GT_TF32
-    mma_m16n8k8_tf32_f32(d, a, b);
+    gt_mma_m16n8k8_tf32_f32(d, a, b);
 #elif GT_TYPE == GT_S8
-    mma_m16n8k32_s8_s32(d, a, b);
+    gt_mma_m16n8k32_s8_s32(d, a, b);
 #elif GT_TYPE == GT_E4M3
-    mma_m16n8k32_e4m3_f32(d, a, b);
+    gt_mma_m16n8k32_e4m3_f32(d, a, b);
 #elif GT_TYPE == GT_E5M2
-    mma_m16n8k32_e5m2_f32(d, a, b);
+    gt_mma_m16n8k32_e5m2_f32(d, a, b);
 #endif
 }
 
@@ -146,14 +146,14 @@ template <class OPERAND, int EXTENT, bool LEFT> struct Fragment {
         offset = SWIZZLE ? offset ^ step * 32 : offset + step * 32;
 #pragma unroll
         for (int i = 0; i < PIECES; i++)
-            ldmatrix_x4(to[i], stage + offset + i * 16 * PITCH);
+            gt_ldmatrix_x4(to[i], stage + offset + i * 16 * PITCH);
     }
     static GT_DEVICE void load_across(unsigned (&to)[PIECES][4], const char *stage, int chunk,
                                       int line)
     {
 #pragma unroll
         for (int i = 0; i < PIECES; i++)
-            ldmatrix_x4_trans(to[i],
+            gt_ldmatrix_x4_trans(to[i],
                               stage + line * PITCH + OPERAND::swizzled(line, chunk + i * 2) * 16);
     }
     static GT_DEVICE void load_words(unsigned (&to)[PIECES][4], const char *stage, int origin,
@@ -178,7 +178,7 @@ template <class OPERAND, int EXTENT, bool LEFT> struct Fragment {
     {
         if constexpr (SIZE == 4) {
             line += member;
-            const gt_run<unsigned, 4> run = gt_load_run<unsigned, 4>(
+            const gt_vec<unsigned, 4> run = gt_load_vec<unsigned, 4>(
                 reinterpret_cast<const unsigned *>(
                     stage + line * PITCH + OPERAND::swizzled(line, first / 4 + group) * 16));
 #pragma unroll
@@ -350,10 +350,10 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
             ring.begin_edge(args, work, batch, tile);
             ring.end(tile);
         }
-        cp_async_commit();
+        gt_cp_async_commit();
         ring.fill = Ring::next(ring.fill);
     }
-    cp_async_wait<STAGES - 2>();
+    gt_cp_async_wait<STAGES - 2>();
     gt_sync();
     if (REG_DOUBLE && tiles > 0)
         acc.load(shared, p, 0);
@@ -372,12 +372,12 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
             if (step < PARTS && coming < tiles)
                 ring.begin(args, coming, step, PARTS);
             if (step == PARTS - 1)
-                cp_async_commit();
+                gt_cp_async_commit();
             if (step == STEPS - 1) {
                 if (!REG_DOUBLE)
                     acc.multiply(step);
                 ring.end(coming);
-                cp_async_wait<STAGES - 2>();
+                gt_cp_async_wait<STAGES - 2>();
                 gt_sync();
                 ring.fill = Ring::next(ring.fill);
                 ring.use = Ring::next(ring.use);

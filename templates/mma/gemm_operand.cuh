@@ -35,8 +35,8 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
     static constexpr int LINES_PER_PASS = REGULAR && !LONG ? THREADS / PER_LINE : 1;
     static constexpr int SOURCES = REGULAR ? 1 : COUNT;
 
-    typedef gt_run<Element, WIDTH / SIZE> Run;
-    typedef gt_run<unsigned, 4> Words;
+    typedef gt_vec<Element, WIDTH / SIZE> Run;
+    typedef gt_vec<unsigned, 4> Words;
 
     const char *source[SOURCES]; /* of the thread's first copy, or of each */
     Run staged[STAGED && !SHIFTED ? COUNT : 1];
@@ -129,13 +129,13 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
         if constexpr (SHIFTED) {
             shift[i] = static_cast<unsigned>(reinterpret_cast<unsigned long long>(from)) % 16;
             const unsigned *first = reinterpret_cast<const unsigned *>(from - shift[i]);
-            aligned[i][0] = gt_load_run_global<unsigned, 4>(first);
-            aligned[i][1] = gt_load_run_global<unsigned, 4>(first + 4);
+            aligned[i][0] = gt_load_vec_global<unsigned, 4>(first);
+            aligned[i][1] = gt_load_vec_global<unsigned, 4>(first + 4);
         } else if constexpr (STAGED) {
             staged[i] =
-                gt_load_run_global<Element, COPY / SIZE>(reinterpret_cast<const Element *>(from));
+                gt_load_vec_global<Element, COPY / SIZE>(reinterpret_cast<const Element *>(from));
         } else {
-            cp_async_whole<COPY>(stage + target(i, threadIdx.x), from);
+            gt_cp_async_whole<COPY>(stage + target(i, threadIdx.x), from);
         }
     }
     /* The chunk that lies `bytes` behind the first of two aligned ones. */
@@ -185,7 +185,7 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
     GT_DEVICE void begin_edge(char *stage, const Element *matrix, long long ld, long long first,
                               long long k, long long mn_left, long long k_left)
     {
-        const int thread = gt_thread_anew();
+        const int thread = gt_reload_thread_index();
         int lines = (int)min(ALONG_K ? mn_left : k_left, (long long)LINES);
         int length = (int)min((ALONG_K ? k_left : mn_left) * SIZE, (long long)LENGTH);
 #pragma unroll 1
@@ -200,13 +200,13 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
                 const char *from =
                     address(matrix, ld, first, k, inside ? at_line : 0, inside ? at : 0);
                 if constexpr (STAGED)
-                    gt_store_run<Element, COPY / SIZE>(
+                    gt_store_vec<Element, COPY / SIZE>(
                         reinterpret_cast<Element *>(stage + to + u),
-                        gt_load_run_masked<Element, COPY / SIZE>(
+                        gt_load_vec_masked<Element, COPY / SIZE>(
                             reinterpret_cast<const Element *>(from),
                             inside ? (length - at) / SIZE : 0));
                 else
-                    cp_async<COPY>(stage + to + u, from, inside ? min(length - at, COPY) : 0);
+                    gt_cp_async<COPY>(stage + to + u, from, inside ? min(length - at, COPY) : 0);
             }
         }
     }
@@ -221,10 +221,10 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
                 if (!mine(i))
                     continue;
                 if constexpr (SHIFTED)
-                    gt_store_run<unsigned, 4>(reinterpret_cast<unsigned *>(to),
+                    gt_store_vec<unsigned, 4>(reinterpret_cast<unsigned *>(to),
                                               shifted(aligned[i], shift[i]));
                 else
-                    gt_store_run<Element, COPY / SIZE>(reinterpret_cast<Element *>(to), staged[i]);
+                    gt_store_vec<Element, COPY / SIZE>(reinterpret_cast<Element *>(to), staged[i]);
             }
         }
     }

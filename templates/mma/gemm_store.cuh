@@ -54,25 +54,25 @@ struct Target {
     GT_DEVICE void put_whole(long long row, long long column, const Sum *sum) const
     {
 #if SPLIT_MODE == 1
-        gt_run<Sum, count> run;
+        gt_vec<Sum, count> run;
 #pragma unroll
         for (int u = 0; u < count; u++)
             run.at[u] = sum[u];
-        gt_store_run<Sum, count>(partial + row * ld + column, run);
+        gt_store_vec<Sum, count>(partial + row * ld + column, run);
 #elif SPLIT_MODE == 2
 #pragma unroll
         for (int u = 0; u < count; u++)
             add(output.d + row * output.ldc + column + u, sum[u]);
 #else
-        gt_run<Result, count> c, d;
+        gt_vec<Result, count> c, d;
         if (READ_C)
-            c = gt_load_run<Result, count>(output.c + row * output.ldc + column);
+            c = gt_load_vec<Result, count>(output.c + row * output.ldc + column);
         else
-            c.word = typename gt_run<Result, count>::word_type();
+            c.word = typename gt_vec<Result, count>::word_type();
 #pragma unroll
         for (int u = 0; u < count; u++)
             d.at[u] = gt_typed_finish(output, sum[u], c.at[u], column + u);
-        gt_store_run<Result, count>(output.d + row * output.ldc + column, d);
+        gt_store_vec<Result, count>(output.d + row * output.ldc + column, d);
 #endif
     }
     GT_DEVICE void add(float *to, float sum) const
@@ -140,11 +140,11 @@ struct Slab {
         for (int half = 0; half < 2; half++)
 #pragma unroll
             for (int run = 0; run < Lane::RUNS; run++) {
-                gt_run<Sum, Lane::RUN> sums;
+                gt_vec<Sum, Lane::RUN> sums;
 #pragma unroll
                 for (int u = 0; u < Lane::RUN; u++)
                     sums.at[u] = Lane::get(acc, i, half, run, u);
-                gt_store_run<Sum, Lane::RUN>(
+                gt_store_vec<Sum, Lane::RUN>(
                     slab + (half * 8 + p.group) * PITCH + Lane::column(p, run), sums);
             }
     }
@@ -175,8 +175,8 @@ struct Slab {
                 break;
 #pragma unroll
             for (int u = 0; u < OUT_RUN; u += SUM_RUN) {
-                gt_run<Sum, SUM_RUN> run =
-                    gt_load_run<Sum, SUM_RUN>(slab + row * PITCH + column + u);
+                gt_vec<Sum, SUM_RUN> run =
+                    gt_load_vec<Sum, SUM_RUN>(slab + row * PITCH + column + u);
 #pragma unroll
                 for (int v = 0; v < SUM_RUN; v++)
                     sum[u + v] = run.at[v];

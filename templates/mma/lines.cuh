@@ -17,7 +17,7 @@ template <int LINES, int LENGTH, int PITCH, int WIDTH, int THREADS> struct Lines
 
     /* Starts the copies of the tile whose first element is at `from`; `lines` and `length` elements
      * of the operand remain from there on (any number, also none). `inside`: an address that may be
-     * named where nothing is read. Complete after cp_async_wait and a barrier. */
+     * named where nothing is read. Complete after gt_cp_async_wait and a barrier. */
     static GT_DEVICE void fill(char *tile, const Element *from, long long ld, long long lines,
                                long long length, const void *inside)
     {
@@ -40,15 +40,15 @@ template <int LINES, int LENGTH, int PITCH, int WIDTH, int THREADS> struct Lines
     static GT_DEVICE void copy(char *to, const char *from, int valid, const void *inside)
     {
         if constexpr (WIDTH >= 4) {
-            cp_async<WIDTH>(to, valid > 0 ? from : inside,
+            gt_cp_async<WIDTH>(to, valid > 0 ? from : inside,
                            valid >= WIDTH ? WIDTH
                            : valid > 0   ? valid
                                          : 0);
         } else {
             constexpr int COUNT = WIDTH / (int)sizeof(Element);
-            gt_store_run<Element, COUNT>(
+            gt_store_vec<Element, COUNT>(
                 reinterpret_cast<Element *>(to),
-                gt_load_run_masked<Element, COUNT>(
+                gt_load_vec_masked<Element, COUNT>(
                     static_cast<const Element *>(valid > 0 ? (const void *)from : inside),
                     valid / (int)sizeof(Element)));
         }

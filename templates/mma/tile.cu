@@ -76,7 +76,7 @@ GT_KERNEL_BOUNDS(gemm, THREADS, 1)
             TileB::fill(stage + TileA::BYTES, b + gt_offset_b(args, k, first_column), args.ldb,
                         ALONG_B ? left_n : left, ALONG_B ? left : left_n, b);
         }
-        cp_async_commit();
+        gt_cp_async_commit();
     };
 
     product.clear();
@@ -84,13 +84,13 @@ GT_KERNEL_BOUNDS(gemm, THREADS, 1)
         load(tile);
     for (long long tile = 0; tile < tiles; tile++) {
         load(tile + STAGES - 1);
-        cp_async_wait<STAGES - 1>();
+        gt_cp_async_wait<STAGES - 1>();
         gt_sync();
         const char *stage = shared + tile % STAGES * STAGE;
         product.add(reinterpret_cast<const Element *>(stage),
                     reinterpret_cast<const Element *>(stage + TileA::BYTES));
         gt_sync();
     }
-    cp_async_wait<0>();
+    gt_cp_async_wait<0>();
     product.store(gt_typed_output_of(args, blockIdx.z), first_row, first_column, shared);
 }

@@ -111,8 +111,8 @@ GT_KERNEL_BOUNDS(gemm, THREADS, 1)
                     ALONG_A ? left : left_m, a);
         TileB::fill(shared + TileA::BYTES, b + gt_offset_b(args, k, first_column), args.ldb,
                     ALONG_B ? left_n : left, ALONG_B ? left : left_n, b);
-        cp_async_commit();
-        cp_async_wait<0>();
+        gt_cp_async_commit();
+        gt_cp_async_wait<0>();
         gt_sync();
         multiply(sum, tile_a, tile_b, row, column);
         gt_sync();

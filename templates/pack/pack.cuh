@@ -159,7 +159,7 @@ template <class E> struct gt_pack_copy {
                 continue;
             if (at + 16 > from.bytes)
                 gt_pack_clear(line, (int)(from.bytes - at));
-            gt_store_run<unsigned, 4>(reinterpret_cast<unsigned *>(to), line);
+            gt_store_vec<unsigned, 4>(reinterpret_cast<unsigned *>(to), line);
         }
     }
 };
@@ -228,7 +228,7 @@ template <class E> struct gt_pack_turn {
             line[i] = piece.get(i);
 #pragma unroll
         for (int w = 0; w < 4; w++) {
-            gt_run<unsigned, size> column[per_word];
+            gt_vec<unsigned, size> column[per_word];
 #pragma unroll
             for (int i = 0; i < size; i++) {
                 unsigned in[per_word], out[per_word];
@@ -242,7 +242,7 @@ template <class E> struct gt_pack_turn {
             }
 #pragma unroll
             for (int j = 0; j < per_word; j++)
-                gt_store_run<unsigned, size>(to + (w * per_word + j) * words, column[j]);
+                gt_store_vec<unsigned, size>(to + (w * per_word + j) * words, column[j]);
         }
     }
 
@@ -257,9 +257,9 @@ template <class E> struct gt_pack_turn {
             const int number = i * GT_PACK_BLOCK + (int)threadIdx.x;
             const int r = number / across, c = number % across;
             const gt_pack_line line =
-                gt_load_run<unsigned, 4>(tile + r * words + (c ^ r / count) * 4);
+                gt_load_vec<unsigned, 4>(tile + r * words + (c ^ r / count) * 4);
             if (row + r < place.rows && column + c * count < place.ld)
-                gt_store_run<unsigned, 4>(
+                gt_store_vec<unsigned, 4>(
                     reinterpret_cast<unsigned *>(to + r * place.ld * size + c * 16), line);
         }
     }

@@ -12,7 +12,7 @@
 #ifndef GT_PACK_PIECE_CUH
 #define GT_PACK_PIECE_CUH
 
-typedef gt_run<unsigned, 4> gt_pack_line;
+typedef gt_vec<unsigned, 4> gt_pack_line;
 
 /* Rows of `bytes` bytes, `ld` bytes apart.  `end`: behind the last byte of the last row. */
 struct gt_pack_source {
@@ -32,7 +32,7 @@ GT_DEVICE gt_pack_line gt_pack_load(const char *from)
                  : "=r"(line.at[0]), "=r"(line.at[1]), "=r"(line.at[2]), "=r"(line.at[3])
                  : "l"(from), "l"(policy));
 #else
-    line = gt_load_run_global<unsigned, 4>(reinterpret_cast<const unsigned *>(from));
+    line = gt_load_vec_global<unsigned, 4>(reinterpret_cast<const unsigned *>(from));
 #endif
     return line;
 }
@@ -48,7 +48,7 @@ GT_DEVICE gt_pack_line gt_pack_load_edge(const gt_pack_source &from, const char 
     gt_pack_line line = {};
 #pragma unroll 1
     for (int w = 0; w < 4; w++, at += 4) {
-        gt_run<E, 4 / size> word;
+        gt_vec<E, 4 / size> word;
         word.word = 0;
 #pragma unroll
         for (int i = 0; i < 4 / size; i++)

@@ -23,8 +23,8 @@ template <class E> struct gt_stored {
 
 /* A run as smaller ones. */
 template <class E, int count, int part> union gt_pack_words {
-    gt_run<E, count> run;
-    gt_run<E, part> word[count / part];
+    gt_vec<E, count> run;
+    gt_vec<E, part> word[count / part];
 };
 
 template <class E> struct gt_pack_tile {
@@ -36,31 +36,31 @@ template <class E> struct gt_pack_tile {
     E at[PACK_TILE * pitch];
 
     /* A run of `count` elements, by words: rows of the tile begin on multiples of 4 bytes only. */
-    template <int count> GT_DEVICE void put(E *to, const gt_run<E, count> &run)
+    template <int count> GT_DEVICE void put(E *to, const gt_vec<E, count> &run)
     {
         constexpr int part = count * size < 4 ? count : 4 / size;
         gt_pack_words<E, count, part> words;
         words.run = run;
 #pragma unroll
         for (int i = 0; i < count / part; i++)
-            gt_store_run<E, part>(to + i * part, words.word[i]);
+            gt_store_vec<E, part>(to + i * part, words.word[i]);
     }
 
     /* The same way back. */
-    template <int count> GT_DEVICE gt_run<E, count> get(const E *from) const
+    template <int count> GT_DEVICE gt_vec<E, count> get(const E *from) const
     {
         constexpr int part = count * size < 4 ? count : 4 / size;
         gt_pack_words<E, count, part> words;
 #pragma unroll
         for (int i = 0; i < count / part; i++)
-            words.word[i] = gt_load_run<E, part>(from + i * part);
+            words.word[i] = gt_load_vec<E, part>(from + i * part);
         return words.run;
     }
 
     /* `count` elements below each other. */
-    template <int count> GT_DEVICE gt_run<E, count> get_transposed(const E *from) const
+    template <int count> GT_DEVICE gt_vec<E, count> get_transposed(const E *from) const
     {
-        gt_run<E, count> run;
+        gt_vec<E, count> run;
 #pragma unroll
         for (int j = 0; j < count; j++)
             run.at[j] = from[j * pitch];
@@ -85,13 +85,13 @@ template <class E> struct gt_pack_tile {
 
 #pragma unroll 1
         for (int base = 0; base < loads; base += flight) {
-            gt_run<E, count> run[flight];
+            gt_vec<E, count> run[flight];
 #pragma unroll
             for (int i = 0; i < flight; i++) {
                 if (!whole && row + r + (base + i) * step >= from.rows)
                     left = 0;
-                run[i] = whole ? gt_load_run_global<E, count>(next)
-                               : gt_load_run_masked<E, count>(next, left);
+                run[i] = whole ? gt_load_vec_global<E, count>(next)
+                               : gt_load_vec_masked<E, count>(next, left);
                 next += step * from.ld;
             }
 #pragma unroll

@@ -1,5 +1,5 @@
 /* args.h - arguments and results of the project's own device kernels (templates/proof), read by the
- * host (src/proof.c) and by the kernels.
+ * host (tuner/proof/proof.c) and by the kernels.
  *
  * These kernels fill operands, compute the float64 reference and judge results, so that only a
  * struct gt_proof_result comes back to the host.  Elements are of any type: its code (enum

@@ -6,7 +6,7 @@
 #include "proof/args.h"
 
 #ifdef GT_EMULATE
-#include "common/emulate.h"
+#include "emulate.h"
 #endif
 
 #include "common/args.h"

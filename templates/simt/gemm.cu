@@ -173,7 +173,7 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         Accumulator acc;
         acc.clear();
         accumulate(args, work, batch, shared, p, acc);
-        cp_async_wait<0>();
+        gt_cp_async_wait<0>();
         if (WARPS_K > 1)
             add_slices(shared, p, acc);
         if constexpr (SPLIT_MODE == 3)

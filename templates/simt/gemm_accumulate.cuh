@@ -190,18 +190,18 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
             begin(s, s);
             end(s, 0, 1);
         }
-        cp_async_commit();
+        gt_cp_async_commit();
     }
     fill = STAGES - 1;
     if (REG_DOUBLE) {
-        cp_async_wait<STAGES - 2>();
+        gt_cp_async_wait<STAGES - 2>();
         gt_sync();
         acc.load(ring, p, 0, 0);
     }
 #pragma unroll 1
     for (int tile = 0; tile < tiles; tile++) {
         if (!REG_DOUBLE) {
-            cp_async_wait<STAGES - 2>();
+            gt_cp_async_wait<STAGES - 2>();
             gt_sync();
         }
 #pragma unroll 1
@@ -217,7 +217,7 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
                     end(fill, k - END_FIRST, END_PARTS);
                 if (REG_DOUBLE && k == BODY - 1) {
                     if (last) {
-                        cp_async_wait<STAGES - 2>();
+                        gt_cp_async_wait<STAGES - 2>();
                         gt_sync();
                         use = use + 1 == STAGES ? 0 : use + 1;
                         fill = fill + 1 == STAGES ? 0 : fill + 1;
@@ -229,7 +229,7 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
                 if (k == 0 && (BODY == STEPS || body == 0)) {
                     if (tile + STAGES - 1 < tiles)
                         begin(fill, tile + STAGES - 1);
-                    cp_async_commit();
+                    gt_cp_async_commit();
                 }
                 if (REG_DOUBLE)
                     acc.multiply_and_load(k, now, p, k == BODY - 1 ? next_body : body,

@@ -98,7 +98,7 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
     GT_DEVICE void begin(float *stage, long long step, bool whole, int mn_left, int k_left)
     {
         if (!whole) {
-            const int thread = gt_thread_anew();
+            const int thread = gt_reload_thread_index();
             int lines = K_CONTIGUOUS ? mn_left : k_left, length = K_CONTIGUOUS ? k_left : mn_left;
 #pragma unroll
             for (int i = 0; i < COUNT; i++)
@@ -121,7 +121,7 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
         if constexpr (STAGED)
             gt_load_global<WIDTH>(staged + i * WIDTH, from(i));
         else
-            cp_async_whole<WIDTH * 4>(stage + target(i, 0, threadIdx.x), from(i));
+            gt_cp_async_whole<WIDTH * 4>(stage + target(i, 0, threadIdx.x), from(i));
     }
 
     /* Only the first `count` floats exist. */
@@ -130,10 +130,10 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
         if constexpr (STAGED)
             gt_load_masked<WIDTH>(staged + i * WIDTH, from(i), count);
         else
-            cp_async<WIDTH * 4>(stage + target(i, 0, thread), count > 0 ? from(i) : inside,
-                                count >= WIDTH ? WIDTH * 4
-                                : count > 0    ? count * 4
-                                               : 0);
+            gt_cp_async<WIDTH * 4>(stage + target(i, 0, thread), count > 0 ? from(i) : inside,
+                                   count >= WIDTH ? WIDTH * 4
+                                   : count > 0    ? count * 4
+                                                  : 0);
     }
 
     /* The second half of copies through registers, once the stage is free: part `part` of `parts`

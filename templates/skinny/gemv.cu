@@ -53,11 +53,11 @@
 #if GT_TYPE == GT_S8
 
 /* Four bytes from element i of a run on; fewer are followed by zeros. */
-template <int count> GT_DEVICE unsigned quad(const gt_run<GT_IN, count> &run, int i)
+template <int count> GT_DEVICE unsigned quad(const gt_vec<GT_IN, count> &run, int i)
 {
     if constexpr (count >= 4) {
         union {
-            gt_run<GT_IN, count> run;
+            gt_vec<GT_IN, count> run;
             unsigned word[count / 4];
         } both;
         both.run = run;
@@ -128,11 +128,11 @@ GT_DEVICE void accumulate(const Tile &tile, Sum (*sum)[SUMS])
         float b[COLUMNS][V];
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++)
-            gt_run_floats<GT_TYPE, V>(b[c], tile.b[s * COLUMNS + c]);
+            gt_vec_to_floats<GT_TYPE, V>(b[c], tile.b[s * COLUMNS + c]);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             float a[V];
-            gt_run_floats<GT_TYPE, V>(a, tile.a[s][r]);
+            gt_vec_to_floats<GT_TYPE, V>(a, tile.a[s][r]);
 #pragma unroll
             for (int v = 0; v < V; v++)
 #pragma unroll
@@ -154,15 +154,15 @@ GT_DEVICE void accumulate(const Tile &tile, Sum (*sum)[SUMS])
 #pragma unroll
         for (int x = 0; x < (keep_a ? ROWS : 4); x++)
             if constexpr (keep_a)
-                gt_run_floats<GT_TYPE, 4>(a[x], tile.a[i / 4][x]);
+                gt_vec_to_floats<GT_TYPE, 4>(a[x], tile.a[i / 4][x]);
             else
-                gt_run_floats<GT_TYPE, V>(b[x], tile.b[i + x]);
+                gt_vec_to_floats<GT_TYPE, V>(b[x], tile.b[i + x]);
 #pragma unroll
         for (int y = 0; y < (keep_a ? 4 : ROWS); y++) {
             if constexpr (keep_a)
-                gt_run_floats<GT_TYPE, V>(b[0], tile.b[i + y]);
+                gt_vec_to_floats<GT_TYPE, V>(b[0], tile.b[i + y]);
             else
-                gt_run_floats<GT_TYPE, 4>(a[0], tile.a[i / 4][y]);
+                gt_vec_to_floats<GT_TYPE, 4>(a[0], tile.a[i / 4][y]);
 #pragma unroll
             for (int x = 0; x < (keep_a ? ROWS : 4); x++)
 #pragma unroll

@@ -24,12 +24,12 @@ static_assert(V >= 1, "loads of whole elements");
 static_assert(GT_TRANS_B ? DEPTH % COLUMNS == 0 : COLUMNS == 1 && DEPTH % 4 == 0,
               "whole steps; along n, k goes by fours");
 
-typedef gt_run<GT_IN, V> Run;
+typedef gt_vec<GT_IN, V> Run;
 
 /* Elements of A along k that a lane loads together: those of a load of B, or of four of them. */
 constexpr int ALONG = GT_TRANS_B ? V : 4;
 constexpr int OF_A = GT_TRANS_B ? STEPS : STEPS / 4; /* such loads of a row */
-typedef gt_run<GT_IN, ALONG> RunA;
+typedef gt_vec<GT_IN, ALONG> RunA;
 
 /* What a lane loads of a tile. */
 struct Tile {
@@ -127,7 +127,7 @@ GT_DEVICE void fetch_b(const gt_args &args, const Lane &lane, long long k, Tile 
         long long left = gt_depth(args) - (k + lane.k + step);
         long long valid = GT_TRANS_B ? left : left > 0 ? lane.valid : 0;
         if (WHOLE || valid >= V)
-            tile.b[i] = gt_stream_run<GT_IN, V>(from);
+            tile.b[i] = gt_stream_vec<GT_IN, V>(from);
         else
             tile.b[i].word = edge(from, valid > 0 ? (int)valid : 0);
         row += i % 4 == 3 ? (4 * GROUPS - 3) * args.ldb : args.ldb; /* needs few registers */
@@ -147,7 +147,7 @@ GT_DEVICE void fetch_a(const gt_args &args, const Lane &lane, long long k, Tile 
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             if (lane.runs && (WHOLE || left >= ALONG))
-                tile.a[i][r] = gt_load_run_global<GT_IN, ALONG>(from);
+                tile.a[i][r] = gt_load_vec_global<GT_IN, ALONG>(from);
             else
                 tile.a[i][r].word = edge_a(from, GT_TRANS_A ? args.lda : 1,
                                            left >= ALONG ? ALONG

@@ -64,19 +64,19 @@ GT_DEVICE void multiply(Sum (&sum)[4], const unsigned (&b)[4], const unsigned (&
 {
 #if GT_TYPE == GT_F16 && !defined(GT_EMULATE) && __CUDA_ARCH__ < 800
     const unsigned b0[2] = {b[0], b[1]}, b1[2] = {b[2], b[3]}, a0[1] = {a[0]}, a1[1] = {a[1]};
-    mma_m16n8k8_f16_f32(sum, b0, a0);
-    mma_m16n8k8_f16_f32(sum, b1, a1);
+    gt_mma_m16n8k8_f16_f32(sum, b0, a0);
+    gt_mma_m16n8k8_f16_f32(sum, b1, a1);
 #elif GT_TYPE == GT_F16 || WIDENED
-    mma_m16n8k16_f16_f32(sum, b, a);
+    gt_mma_m16n8k16_f16_f32(sum, b, a);
 #elif GT_TYPE == GT_BF16
-    mma_m16n8k16_bf16_f32(sum, b, a);
+    gt_mma_m16n8k16_bf16_f32(sum, b, a);
 #elif GT_TYPE == GT_TF32
     const unsigned b_tf32[4] = {gt_round_tf32(b[0]), gt_round_tf32(b[1]), gt_round_tf32(b[2]),
                                 gt_round_tf32(b[3])};
     const unsigned a_tf32[2] = {gt_round_tf32(a[0]), gt_round_tf32(a[1])};
-    mma_m16n8k8_tf32_f32(sum, b_tf32, a_tf32);
+    gt_mma_m16n8k8_tf32_f32(sum, b_tf32, a_tf32);
 #elif GT_TYPE == GT_S8
-    mma_m16n8k32_s8_s32(sum, b, a);
+    gt_mma_m16n8k32_s8_s32(sum, b, a);
 #endif
 }
 

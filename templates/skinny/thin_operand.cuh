@@ -51,7 +51,7 @@ static_assert(V >= 1 && LOADS >= 1, "whole loads");
 
 /* A lane's elements of a chunk of B, as loaded: 8 TILES words. */
 union Piece {
-    gt_run<GT_IN, V> run[LINES][LOADS];
+    gt_vec<GT_IN, V> run[LINES][LOADS];
     unsigned word[LINES][(LOADS * V * SIZE + 3) / 4];
 };
 
@@ -104,10 +104,10 @@ GT_DEVICE bool columns_exist(const gt_args &args)
 
 /* The first `valid` elements of a load, zeros for the rest. A function of its own: in line, it
  * would fill the instruction cache with code that is hardly ever run. */
-__device__ __noinline__ gt_run<GT_IN, V>::word_type edge(const GT_IN *from, int valid)
+__device__ __noinline__ gt_vec<GT_IN, V>::word_type edge(const GT_IN *from, int valid)
 {
-    gt_run<GT_IN, V> run;
-    run.word = gt_run<GT_IN, V>::word_type();
+    gt_vec<GT_IN, V> run;
+    run.word = gt_vec<GT_IN, V>::word_type();
 #pragma unroll
     for (int i = 0; i < V; i++)
         if (i < valid)
@@ -118,7 +118,7 @@ __device__ __noinline__ gt_run<GT_IN, V>::word_type edge(const GT_IN *from, int 
 /* A piece of op(A), element by element; zeros beyond k. */
 __device__ __noinline__ uint4 edge_a(const GT_IN *from, long long step, int valid)
 {
-    gt_run<GT_IN, PIECE> run;
+    gt_vec<GT_IN, PIECE> run;
     run.word = uint4();
 #pragma unroll
     for (int i = 0; i < PIECE; i++)
@@ -140,7 +140,7 @@ GT_DEVICE void fetch_a(const gt_args &args, const Lane &lane, long long k, Tile 
 #pragma unroll
         for (int x = 0; x < EIGHTS; x++) {
             if (lane.pieces && (WHOLE || left >= PIECE))
-                tile.a[c][x] = gt_load_run_global<GT_IN, PIECE>(from).word;
+                tile.a[c][x] = gt_load_vec_global<GT_IN, PIECE>(from).word;
             else
                 tile.a[c][x] = edge_a(from, GT_TRANS_A ? args.lda : 1,
                                       left >= PIECE ? PIECE
@@ -168,9 +168,9 @@ GT_DEVICE void fetch_b(const gt_args &args, const Lane &lane, long long k, Tile 
                 long long left_n = args.n - (lane.column + (GT_TRANS_B ? i * 8 : j * V));
                 long long along = GT_TRANS_B ? left_k : left_n;
                 long long across = GT_TRANS_B ? left_n : left_k;
-                gt_run<GT_IN, V> &run = tile.b[c].run[i][j];
+                gt_vec<GT_IN, V> &run = tile.b[c].run[i][j];
                 if (WHOLE || (along >= V && across > 0))
-                    run = gt_stream_run<GT_IN, V>(line + j * V);
+                    run = gt_stream_vec<GT_IN, V>(line + j * V);
                 else
                     run.word = edge(line + j * V, across > 0 && along > 0 ? (int)along : 0);
             }

@@ -16,7 +16,7 @@
 
 #include "skinny/thin_operand.cuh"
 #include "common/copy.cuh"
-#include "common/part.cuh"
+#include "common/named_barrier.cuh"
 
 constexpr int SLOTS = RING > 2 ? RING : 2;
 
@@ -24,7 +24,7 @@ constexpr int SLOTS = RING > 2 ? RING : 2;
 GT_DEVICE void copy_word(void *shared, const void *global)
 {
 #if defined(GT_EMULATE) || __CUDA_ARCH__ < 800
-    cp_async_whole<16>(shared, global);
+    gt_cp_async_whole<16>(shared, global);
 #else
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(
                      gt_shared_address(shared)),
@@ -130,7 +130,7 @@ GT_DEVICE void copy_lines(const char *from, long long pitch, int lines, int leng
         const int before = (int)(address_of(begin) % 16); /* bytes of the word before the line */
         const bool mine = (S::LINES % TOGETHER == 0 || line + i < S::LINES) && word < S::WORDS * 16;
         if (!WHOLE && mine)
-            cp_async<16>(own + S::place(i), begin - before + word,
+            gt_cp_async<16>(own + S::place(i), begin - before + word,
                          line + i < lines ? bytes_of_word(length + before - word) : 0);
         else if (WHOLE && mine && (ALL || line + i < lines))
             copy_word(own + S::place(i), begin - before + word);
@@ -143,9 +143,9 @@ GT_DEVICE void copy_lines(const char *from, long long pitch, int lines, int leng
             const int before = (int)(address_of(last) % 16);
             const int left = WHOLE ? before : bytes_of_word(length + before - 16 * S::WORDS);
             if (i < lines && left > 0)
-                cp_async<16>(to + S::place(i) + 16 * S::WORDS, last - before + 16 * S::WORDS, left);
+                gt_cp_async<16>(to + S::place(i) + 16 * S::WORDS, last - before + 16 * S::WORDS, left);
             else if (!WHOLE)
-                cp_async<16>(to + S::place(i) + 16 * S::WORDS, last - before, 0);
+                gt_cp_async<16>(to + S::place(i) + 16 * S::WORDS, last - before, 0);
         }
 }
 
@@ -161,7 +161,7 @@ __device__ __noinline__ void copy_first(const char *from, long long pitch, int l
         const int valid = line < lines ? bytes_of_word(length - (int)(at - begin)) : 0;
         char *const place = to + S::place(line) + word;
         if (valid == 0 || address_of(at) >= address_of(from))
-            cp_async<16>(place, valid ? at : word_around(from), valid);
+            gt_cp_async<16>(place, valid ? at : word_around(from), valid);
         else
             for (int i = 0; i < 16; i++)
                 place[i] = i < valid && address_of(at + i) >= address_of(from) ? at[i] : (char)0;
@@ -191,7 +191,7 @@ GT_DEVICE void copy_tile(const Source &source, long long depth, long long k, cha
 /* An element of `width` bytes. */
 template <int width> GT_DEVICE unsigned read_bits(const char *from)
 {
-    return gt_load_run<unsigned char, width>(reinterpret_cast<const unsigned char *>(from)).word;
+    return gt_load_vec<unsigned char, width>(reinterpret_cast<const unsigned char *>(from)).word;
 }
 
 /* Elements as one word, the first lowest. */
@@ -219,13 +219,13 @@ template <class S>
 GT_DEVICE uint4 read_piece(const char *tile, const Reader &reader, int chunk, int across)
 {
     constexpr int WIDTH = S::ALONG_K ? S::READ < 4 ? S::READ : 4 : SIZE;
-    gt_run<unsigned, 4> piece;
+    gt_vec<unsigned, 4> piece;
 
     if constexpr (S::ALONG_K) {
         const char *from = tile + reader.begin + S::place(across) + chunk * 64 +
                            (S::READ < 16 ? (reader.low + across * reader.pitch) % 16 : 0);
         if constexpr (S::READ == 16)
-            piece = gt_load_run<unsigned, 4>(reinterpret_cast<const unsigned *>(from));
+            piece = gt_load_vec<unsigned, 4>(reinterpret_cast<const unsigned *>(from));
         else
 #pragma unroll
             for (int q = 0; q < 4; q++) {
@@ -299,9 +299,9 @@ GT_DEVICE Ring make_ring(const gt_args &args, long long batch, char *shared)
 /* Waits until the oldest tile has come, and for all who read the one before it. */
 GT_DEVICE void await_tile(const Ring &ring)
 {
-    cp_async_wait<SLOTS - 2>();
+    gt_cp_async_wait<SLOTS - 2>();
     if (WARPS_N > 1)
-        gt_part_sync(1 + ring.part, 32 * WARPS_N);
+        gt_named_barrier_sync(1 + ring.part, 32 * WARPS_N);
     else
         __syncwarp();
 }
@@ -315,7 +315,7 @@ GT_DEVICE void copy_tiles(const gt_args &args, const Ring &ring, long long tile,
         copy_tile<StagedB>(ring.b, gt_depth(args), tile * TILE_K, to + StagedA::BYTES);
         copy_tile<StagedA>(ring.a, gt_depth(args), tile * TILE_K, to);
     }
-    cp_async_commit();
+    gt_cp_async_commit();
 }
 
 /* A lane's part of a chunk of both operands. */
@@ -324,7 +324,7 @@ GT_DEVICE void read_chunk(const Ring &ring, int slot, int chunk, Columns &b, uin
     const char *tile = ring.tiles + slot * SLOT;
 #pragma unroll
     for (int i = 0; i < RUN; i++) {
-        gt_run<unsigned, 4> piece;
+        gt_vec<unsigned, 4> piece;
         piece.word = read_piece<StagedB>(tile + StagedA::BYTES, ring.read_b, chunk, 8 * i);
 #pragma unroll
         for (int q = 0; q < 4; q++)

@@ -113,7 +113,7 @@ GT_DEVICE void load_tile(const gt_args &args, const gt_maps &maps, const Ring &r
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const int box = lane * warps + warp;
     if (threadIdx.x == 0)
-        gt_mbarrier_expect(ring.full + slot, STAGE_BYTES);
+        gt_mbarrier_arrive_expect_tx(ring.full + slot, STAGE_BYTES);
     if (lane < share && box < BOXES * ROW_PHASES)
         gt_tma_load(ring.stages + slot * STAGE_BYTES + box * BOX_BYTES, &maps.map[box % ROW_PHASES],
                     ring.full + slot, (int)block_column(args) + box / ROW_PHASES * BOX,
@@ -124,11 +124,11 @@ GT_DEVICE void load_tile(const gt_args &args, const gt_maps &maps, const Ring &r
 GT_DEVICE void multiply(Sum (&sum)[4], const unsigned (&b)[4], const unsigned (&a)[2])
 {
 #if GT_TYPE == GT_F16
-    mma_m16n8k16_f16_f32(sum, b, a);
+    gt_mma_m16n8k16_f16_f32(sum, b, a);
 #elif GT_TYPE == GT_BF16
-    mma_m16n8k16_bf16_f32(sum, b, a);
+    gt_mma_m16n8k16_bf16_f32(sum, b, a);
 #elif GT_TYPE == GT_TF32
-    mma_m16n8k8_tf32_f32(sum, b, a);
+    gt_mma_m16n8k8_tf32_f32(sum, b, a);
 #endif
 }
 

@@ -44,7 +44,7 @@ template <> struct LinesOf<2> {
     {
 #pragma unroll
         for (int t = 0; t < LOADS; t++)
-            ldmatrix_x4_trans(loaded[t], group + place[t]);
+            gt_ldmatrix_x4_trans(loaded[t], group + place[t]);
     }
 
     /* What an mma wants of a tile. */

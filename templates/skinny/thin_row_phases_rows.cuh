@@ -19,10 +19,10 @@ GT_DEVICE int place_of_half(int row, int half)
  * words, each of which moves the others on: short code, because it is seldom run. */
 GT_DEVICE uint4 edge_of_rows(const GT_IN *from, long long step, long long valid)
 {
-    gt_run<unsigned, 4> line = {};
+    gt_vec<unsigned, 4> line = {};
 #pragma unroll 1
     for (int w = 0; w < 4; w++) {
-        gt_run<GT_IN, 4 / SIZE> word;
+        gt_vec<GT_IN, 4 / SIZE> word;
         word.word = 0;
 #pragma unroll
         for (int i = 0; i < 4 / SIZE; i++, from += step)
@@ -60,8 +60,8 @@ struct Rows {
             const int row = (int)min(block_row(args) + number(i) / ACROSS, args.m - 1);
             const GT_IN *const from = a + gt_offset_a(args, row, k);
             if (whole) {
-                piece[i][0] = gt_load_run_global<GT_IN, RUN>(from).word;
-                piece[i][1] = gt_load_run_global<GT_IN, RUN>(from + RUN).word;
+                piece[i][0] = gt_load_vec_global<GT_IN, RUN>(from).word;
+                piece[i][1] = gt_load_vec_global<GT_IN, RUN>(from + RUN).word;
             } else {
                 const long long left = gt_depth(args) - k, step = GT_TRANS_A ? args.lda : 1;
                 piece[i][0] = edge_of_rows(from, step, left);
@@ -112,7 +112,7 @@ GT_DEVICE void read_rows(const unsigned char *rows, int unit, unsigned (&a)[EIGH
 #pragma unroll
     for (int x = 0; x + 1 < EIGHTS; x += 2) {
         unsigned word[4];
-        ldmatrix_x4(word, from + place_of_half(x * 8 + lane / 16 * 8 + lane % 8, lane / 8 % 2));
+        gt_ldmatrix_x4(word, from + place_of_half(x * 8 + lane / 16 * 8 + lane % 8, lane / 8 % 2));
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             a[x][h] = word[h];
@@ -120,7 +120,7 @@ GT_DEVICE void read_rows(const unsigned char *rows, int unit, unsigned (&a)[EIGH
         }
     }
     if (EIGHTS % 2)
-        ldmatrix_x2(a[EIGHTS - 1], from + place_of_half(ROWS - 8 + lane % 8, lane / 8 % 2));
+        gt_ldmatrix_x2(a[EIGHTS - 1], from + place_of_half(ROWS - 8 + lane % 8, lane / 8 % 2));
 }
 
 #endif

@@ -68,18 +68,18 @@ GT_DEVICE void multiply(Sum (&sum)[4], const Taken &b, const Taken &a)
         const unsigned b_half[4] = {b.word[half][0], b.word[half][1], b.word[half][2],
                                     b.word[half][3]};
         const unsigned a_half[2] = {a.word[half][0], a.word[half][1]};
-        mma_m16n8k16_f16_f32(sum, b_half, a_half);
+        gt_mma_m16n8k16_f16_f32(sum, b_half, a_half);
     }
 #else
     const unsigned a_pair[2] = {a.word[0][0], a.word[0][1]};
 #if GT_TYPE == GT_F16
-    mma_m16n8k16_f16_f32(sum, b.word[0], a_pair);
+    gt_mma_m16n8k16_f16_f32(sum, b.word[0], a_pair);
 #elif GT_TYPE == GT_BF16
-    mma_m16n8k16_bf16_f32(sum, b.word[0], a_pair);
+    gt_mma_m16n8k16_bf16_f32(sum, b.word[0], a_pair);
 #elif GT_TYPE == GT_TF32
-    mma_m16n8k8_tf32_f32(sum, b.word[0], a_pair);
+    gt_mma_m16n8k8_tf32_f32(sum, b.word[0], a_pair);
 #else
-    mma_m16n8k32_s8_s32(sum, b.word[0], a_pair);
+    gt_mma_m16n8k32_s8_s32(sum, b.word[0], a_pair);
 #endif
 #endif
 }
@@ -150,7 +150,7 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         gt_cluster_arrive();
     }
     if (SPLIT)
-        gt_launch_next();
+        gt_pdl_trigger();
     touch(args);
     ring_sync(ring);
     sum_slots(maps, ring, first, last, sum);

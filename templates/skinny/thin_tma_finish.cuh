@@ -38,7 +38,7 @@ GT_DEVICE void expect(const Sources &sources)
 {
     gt_mbarrier_init(sources.come, 1);
     gt_mbarrier_publish();
-    gt_mbarrier_expect(sources.come, SOURCES * SHARE_N * ROWS * (int)sizeof(Sum));
+    gt_mbarrier_arrive_expect_tx(sources.come, SOURCES * SHARE_N * ROWS * (int)sizeof(Sum));
 }
 
 /* Hands a lane's sums to where they are finished, and waits until the block has all of its own. */
@@ -52,20 +52,20 @@ GT_DEVICE void hand_over(const Accumulator &sum, const Sources &sources)
         const int column = warp % WARPS_N * WARP_N + t / MIXED * MIXED * 16;
         const unsigned rank = (unsigned)(column / SHARE_N);
         Sum *own = sources.sums + (source * SHARE_N + column % SHARE_N) * PITCH + lane % 4 * 2;
-        const gt_cluster_place to = gt_cluster_place_of(own, rank);
-        const gt_cluster_place come = gt_cluster_place_of(sources.come, rank);
+        const gt_cluster_address to = gt_cluster_address_of(own, rank);
+        const gt_cluster_address come = gt_cluster_address_of(sources.come, rank);
 #pragma unroll
         for (int x = 0; x < EIGHTS; x++)
 #pragma unroll
             for (int half = 0; half < 2; half++) {
-                gt_run<Sum, 2> pair;
+                gt_vec<Sum, 2> pair;
                 pair.at[0] = sum[x][t][2 * half];
                 pair.at[1] = sum[x][t][2 * half + 1];
                 const int at = column_of(t, lane / 4, half) * PITCH + x * 8;
                 if (CLUSTER_K > 1)
                     gt_cluster_send_pair(to, 4 * at, come, pair.word.x, pair.word.y);
                 else
-                    gt_store_run<Sum, 2>(own + at, pair);
+                    gt_store_vec<Sum, 2>(own + at, pair);
             }
     }
     if (CLUSTER_K > 1)
@@ -104,8 +104,8 @@ GT_DEVICE void finish(const gt_args &args, const Sum *sums)
         Sum total[2] = {0, 0};
 #pragma unroll 8
         for (int source = 0; source < SOURCES; source++) {
-            const gt_run<Sum, 2> pair =
-                gt_load_run<Sum, 2>(sums + (source * SHARE_N + column) * PITCH + row);
+            const gt_vec<Sum, 2> pair =
+                gt_load_vec<Sum, 2>(sums + (source * SHARE_N + column) * PITCH + row);
             total[0] += pair.at[0];
             total[1] += pair.at[1];
         }
@@ -128,7 +128,7 @@ GT_DEVICE void reduce_parts(const gt_args &args)
     const Sum *from = partial(args, 0, blockIdx.z, 0) + e;
     Sum total = 0;
 
-    gt_launch_wait();
+    gt_pdl_wait();
     if (row >= args.m)
         return;
     for (int part = 0; part < PARTS; part += at_once) {

@@ -74,7 +74,7 @@ GT_DEVICE Ring make_ring(char *shared)
 GT_DEVICE void ring_sync(const Ring &ring)
 {
     if (WARPS_N > 1)
-        gt_part_sync(1 + ring.number, 32 * WARPS_N);
+        gt_named_barrier_sync(1 + ring.number, 32 * WARPS_N);
     else
         __syncwarp();
 }
@@ -88,7 +88,7 @@ GT_DEVICE void load(const gt_maps &maps, const Ring &ring, int slot, int index)
     gt_mbarrier *full = ring.full + slot;
     int k = index * SLOT_K;
 
-    gt_mbarrier_expect(full, SLOT);
+    gt_mbarrier_arrive_expect_tx(full, SLOT);
 #pragma unroll
     for (int piece = 0; piece < DEPTH; piece++, to += PIECE_BYTES, k += PIECE) {
 #pragma unroll
@@ -177,7 +177,7 @@ template <int words> GT_DEVICE void take(const unsigned *word, Taken &taken)
 GT_DEVICE void load_a(const char *piece, const Places &places, int eight, int pair, Taken (&to)[2])
 {
     unsigned word[4];
-    ldmatrix_x4(word, piece + ((places.a + eight * 1024) ^ pair * 64));
+    gt_ldmatrix_x4(word, piece + ((places.a + eight * 1024) ^ pair * 64));
     take<2>(word, to[0]);
     take<2>(word + 2, to[1]);
 }
@@ -188,7 +188,7 @@ GT_DEVICE void load_b(const char *b, const Places &places, int step, int tile, T
     unsigned word[4];
 
     if (GT_TRANS_B) {
-        ldmatrix_x4(word, b + ((places.b + tile * (16 * 128)) ^ step * 32));
+        gt_ldmatrix_x4(word, b + ((places.b + tile * (16 * 128)) ^ step * 32));
     } else if (SIZE == 4) {
 #pragma unroll
         for (int i = 0; i < 4; i++) /* chunk 2 * tile + i % 2 of k, of k + 4 */
@@ -197,7 +197,7 @@ GT_DEVICE void load_b(const char *b, const Places &places, int step, int tile, T
                 (places.b ^ ((tile % 2 * 2 + i % 2) ^ i / 2 * 4) * 16));
     } else {
         const int bytes = tile * 16 * SIZE;
-        ldmatrix_x4_trans(word, b + step * (32 / SIZE * BOX_BYTES) +
+        gt_ldmatrix_x4_trans(word, b + step * (32 / SIZE * BOX_BYTES) +
                                     bytes / BOX_BYTES * (PIECE * BOX_BYTES) +
                                     (places.b ^ bytes % BOX_BYTES));
     }

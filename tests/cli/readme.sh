@@ -1,6 +1,7 @@
-# The README files: links lead somewhere, `tune` and `make` have the commands, options and targets that they name.
+# The documents: links lead somewhere, `tune` and `make` have the commands, options and
+# targets that they name.
 cd "$ROOT" || exit
-mapfile -t pages < <(git ls-files '*README.md')
+mapfile -t pages < <(find . -name '*.md' -not -path './.*/*' -not -path './build*' | sed 's|^\./||' | sort)
 for page in "${pages[@]}"; do
     grep -oE '\]\([^) ]+\)' "$page" | sed 's/^](//; s/)$//' | while read -r link; do
         path=${link%%#*} anchor=
@@ -9,7 +10,7 @@ for page in "${pages[@]}"; do
         path=${path:+$(dirname "$page")/$path}
         path=${path:-$page}
         [[ -e $path ]] || echo "$page: $link: there is no such file"
-        [[ -z $anchor ]] || sed -n 's/^#* //p' "$path" | tr 'A-Z ' 'a-z-' | tr -d '`.,:()' | grep -qxF -- "$anchor" ||
+        [[ -z $anchor ]] || sed -n 's/^#* //p' "$path" | tr 'A-Z ' 'a-z-' | tr -d "\`.,:()?'" | grep -qxF -- "$anchor" ||
             echo "$page: $link: there is no such heading"
     done
 done

@@ -3,16 +3,18 @@
 
 #include <dlfcn.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "err.h"
+#include "base/err.h"
 
 extern char **environ;
 
 static int run_compiler(const char *include, const char *source, const char *object,
                         struct gt_err *err)
 {
+    char emulator[4200]; /* the folder of emulate.h */
     const char *compiler = getenv("CXX") && *getenv("CXX") ? getenv("CXX") : "c++";
     /* What null, object-size and pointer-overflow would see AddressSanitizer sees on access; they
      * cost a fifth of the time. */
@@ -32,6 +34,8 @@ static int run_compiler(const char *include, const char *source, const char *obj
                           "-DGT_EMULATE",
                           "-I",
                           include,
+                          "-I",
+                          emulator,
                           "-x",
                           "c++",
                           source,
@@ -40,6 +44,8 @@ static int run_compiler(const char *include, const char *source, const char *obj
                           NULL};
     pid_t pid;
     int status;
+
+    snprintf(emulator, sizeof emulator, "%s/../tests/emu", include);
     /* The cast: posix_spawn does not write to its arguments. */
     if (posix_spawnp(&pid, compiler, NULL, NULL, (char *const *)argv, environ) != 0)
         return gt_err_set(err, GT_EIO, "cannot run the C++ compiler %s", compiler);

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 
 #include "build.h"
-#include "err.h"
-#include "kernel.h"
+#include "base/err.h"
+#include "kernel/kernel.h"
 #include "numbers.h"
-#include "problem.h"
+#include "problem/problem.h"
 
 struct functions {
     float (*value)(unsigned bits);

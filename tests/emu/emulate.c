@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "err.h"
+#include "base/err.h"
 #include "execute.h"
-#include "problem.h"
+#include "problem/problem.h"
 #include "sample.h"
 #include "served.h"
 

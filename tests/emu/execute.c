@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "build.h"
-#include "err.h"
+#include "base/err.h"
 #include "machine.h"
 #include "operands.h"
-#include "problem.h"
-#include "render.h"
+#include "problem/problem.h"
+#include "kernel/render.h"
 #include "served.h"
 #include "tensor_maps.h"
 

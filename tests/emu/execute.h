@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "kernel.h"
+#include "kernel/kernel.h"
 #include "operands.h"
 
 struct gt_emu_job {

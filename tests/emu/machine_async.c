@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "machine_internal.h"
-#include "../../templates/common/maps.h"
+#include "templates/common/maps.h"
 
 #define MADE 0x2a /* marks a barrier that gt_mbarrier_init has made */
 
@@ -41,7 +41,7 @@ void gt_emu_mbarrier_init(void *barrier, unsigned arrivals, const char *file, in
 void gt_emu_mbarrier_publish(void);
 void gt_emu_mbarrier_arrive(void *barrier, const char *file, int line);
 void gt_emu_mbarrier_arrive_at(void *barrier, unsigned rank, const char *file, int line);
-void gt_emu_mbarrier_expect(void *barrier, unsigned bytes, const char *file, int line);
+void gt_emu_mbarrier_arrive_expect_tx(void *barrier, unsigned bytes, const char *file, int line);
 void gt_emu_mbarrier_wait(void *barrier, unsigned parity, const char *file, int line);
 void gt_emu_tma_load(void *shared, const struct gt_map *map, void *barrier, const int *at,
                      unsigned ranks, const char *file, int line);
@@ -131,7 +131,7 @@ void gt_emu_mbarrier_arrive_at(void *barrier, unsigned rank, const char *file, i
     arrive(barrier_at(rank, there, file, line), file, line);
 }
 
-void gt_emu_mbarrier_expect(void *barrier, unsigned bytes, const char *file, int line)
+void gt_emu_mbarrier_arrive_expect_tx(void *barrier, unsigned bytes, const char *file, int line)
 {
     struct mbarrier *own = barrier_at(gt_emu_now.rank, barrier, file, line);
     own->bytes += (int)bytes;

@@ -19,7 +19,7 @@ void gt_emu_copy_commit(void);
 void gt_emu_copy_wait(int pending);
 void gt_emu_cluster_barrier(const char *file, int line);
 void *gt_emu_cluster_shared(const void *own, unsigned rank, const char *file, int line);
-void gt_emu_part_barrier(int id, int threads, const char *file, int line);
+void gt_emu_named_barrier(int id, int threads, const char *file, int line);
 
 static void wait_at(enum wait wait, const char *file, int line)
 {
@@ -35,7 +35,7 @@ void gt_emu_barrier(const char *file, int line)
     wait_at(AT_BLOCK_BARRIER, file, line);
 }
 
-void gt_emu_part_barrier(int id, int threads, const char *file, int line)
+void gt_emu_named_barrier(int id, int threads, const char *file, int line)
 {
     if (id < 1 || id >= PART_BARRIERS || threads % WARP || threads <= 0 ||
         (unsigned)threads > machine.threads)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "err.h"
+#include "base/err.h"
 #include "fiber.h"
 #include "machine.h"
 
@@ -72,7 +72,7 @@ struct async_block {
 /* Of a thread: products it has asked for. */
 struct wgmma_thread {
     unsigned long issued, committed; /* products, groups */
-    bool begun;                      /* gt_wgmma_begin since the last wait */
+    bool begun;                      /* gt_wgmma_fence since the last wait */
     unsigned long wanted;            /* AT_CONDITION: all before this product */
 };
 

@@ -11,13 +11,13 @@
 
 #include "machine_internal.h"
 #include "numbers.h"
-#include "problem.h"
+#include "problem/problem.h"
 
 #define SHARED_BASE 1024 /* shared address of the first byte of dynamic shared memory */
 #define MOST_K      32   /* of a product, elements */
 
 struct wgmma_product {
-    int type, n, along_mn[2], keep;
+    int type, n, along_mn[2], scale_d;
     uint64_t operand[2];
     void *sums[WARPGROUP];                /* each thread's d[] */
     bool in_registers;                    /* A, instead of operand[0] */
@@ -38,10 +38,10 @@ struct operand {
 
 unsigned gt_emu_shared_address(const void *pointer, const char *file, int line);
 void gt_emu_wgmma(int type, int n, int a_along_mn, int b_along_mn, void *sums, unsigned long long a,
-                  unsigned long long b, int keep, const char *file, int line);
-void gt_emu_wgmma_turned(int n, void *sums, const unsigned *a, unsigned long long b, int keep,
-                         const char *file, int line);
-void gt_emu_wgmma_begin(void);
+                  unsigned long long b, int scale_d, const char *file, int line);
+void gt_emu_wgmma_rs(int n, void *sums, const unsigned *a, unsigned long long b, int scale_d,
+                     const char *file, int line);
+void gt_emu_wgmma_fence(void);
 void gt_emu_wgmma_commit(void);
 void gt_emu_wgmma_wait(int pending, const char *file, int line);
 
@@ -141,10 +141,10 @@ static void add(const struct wgmma_product *product, unsigned thread, unsigned i
 {
     if (product->type == GT_S8) {
         int *sum = (int *)product->sums[thread] + i;
-        *sum = (product->keep ? *sum : 0) + (int)value;
+        *sum = (product->scale_d ? *sum : 0) + (int)value;
     } else {
         float *sum = (float *)product->sums[thread] + i;
-        *sum = (product->keep ? *sum : 0.0f) + (float)value;
+        *sum = (product->scale_d ? *sum : 0.0f) + (float)value;
     }
 }
 
@@ -198,7 +198,7 @@ static struct wgmma_product *add_product(struct wgmma_group *group)
 static bool same(const struct wgmma_product *one, const struct wgmma_product *two)
 {
     return one->type == two->type && one->n == two->n && one->along_mn[0] == two->along_mn[0] &&
-           one->along_mn[1] == two->along_mn[1] && !one->keep == !two->keep &&
+           one->along_mn[1] == two->along_mn[1] && !one->scale_d == !two->scale_d &&
            one->operand[0] == two->operand[0] && one->operand[1] == two->operand[1] &&
            one->in_registers == two->in_registers && one->group == two->group;
 }
@@ -214,7 +214,7 @@ static void check(const struct wgmma_product *asked)
     if (first + WARPGROUP > machine.threads)
         ABANDON("%s:%d: wgmma by a warpgroup of fewer than 128 threads", asked->file, asked->line);
     if (!machine.running->wgmma.begun)
-        ABANDON("%s:%d: wgmma without gt_wgmma_begin since the sums could be touched", asked->file,
+        ABANDON("%s:%d: wgmma without gt_wgmma_fence since the sums could be touched", asked->file,
                 asked->line);
 }
 
@@ -240,32 +240,32 @@ static void ask(struct wgmma_product asked, void *sums, const unsigned *register
 }
 
 void gt_emu_wgmma(int type, int n, int a_along_mn, int b_along_mn, void *sums, unsigned long long a,
-                  unsigned long long b, int keep, const char *file, int line)
+                  unsigned long long b, int scale_d, const char *file, int line)
 {
     struct wgmma_product asked = {.type = type,
                                   .n = n,
                                   .along_mn = {a_along_mn, b_along_mn},
-                                  .keep = keep,
+                                  .scale_d = scale_d,
                                   .operand = {a, b},
                                   .file = file,
                                   .line = line};
     ask(asked, sums, NULL);
 }
 
-void gt_emu_wgmma_turned(int n, void *sums, const unsigned *a, unsigned long long b, int keep,
-                         const char *file, int line)
+void gt_emu_wgmma_rs(int n, void *sums, const unsigned *a, unsigned long long b, int scale_d,
+                     const char *file, int line)
 {
     struct wgmma_product asked = {.type = GT_TF32,
                                   .n = n,
                                   .in_registers = true,
-                                  .keep = keep,
+                                  .scale_d = scale_d,
                                   .operand = {0, b},
                                   .file = file,
                                   .line = line};
     ask(asked, sums, a);
 }
 
-void gt_emu_wgmma_begin(void)
+void gt_emu_wgmma_fence(void)
 {
     machine.running->wgmma.begun = true;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "problem.h"
+#include "problem/problem.h"
 
 const struct gt_emu_format *gt_emu_format(enum gt_dtype type)
 {

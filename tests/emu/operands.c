@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "err.h"
-#include "gpu.h"
+#include "base/err.h"
+#include "cuda/gpu.h"
 #include "numbers.h"
-#include "problem.h"
+#include "problem/problem.h"
 
 /* Every rule of BLAS at least once, sizes of one, sizes around and beyond the tiles. */
 const struct gt_emu_case gt_emu_cases[] = {

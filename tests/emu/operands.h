@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "gemmtune.h"
-#include "../../templates/common/args.h"
+#include "templates/common/args.h"
 
 /* Leading dimensions in elements; where `multiple` is not 1, they and the pads are in units of 4
  * bytes instead, of as many elements as the type has in them: an alignment class is that of the

@@ -12,13 +12,13 @@
 #include <sys/stat.h>
 
 #include "build.h"
-#include "err.h"
-#include "kernel.h"
+#include "base/err.h"
+#include "kernel/kernel.h"
 #include "machine.h"
-#include "problem.h"
-#include "proof.h"
+#include "problem/problem.h"
+#include "proof/proof.h"
 
-#include "../../templates/proof/args.h"
+#include "templates/proof/args.h"
 
 struct proof {
     void *fill, *reference, *check, *clock; /* of dlopen */

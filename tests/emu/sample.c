@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "operands.h"
-#include "problem.h"
+#include "problem/problem.h"
 #include "served.h"
 
-#include "../../tuner/space.h"
+#include "search/space.h"
 
 #define KEPT         3000 /* points of a space that are looked at */
 #define ORIGIN_TYPES 3    /* pairs of types that an origin is looked at for; they take turns */

@@ -3,7 +3,7 @@
 #ifndef GT_EMU_SAMPLE_H
 #define GT_EMU_SAMPLE_H
 
-#include "kernel.h"
+#include "kernel/kernel.h"
 #include "operands.h"
 
 #define GT_EMU_SAMPLES 200

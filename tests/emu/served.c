@@ -1,7 +1,7 @@
 /* served.c - test: the device and the types that a kernel is run for (served.h). */
 #include "served.h"
 
-#include "problem.h"
+#include "problem/problem.h"
 
 void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel, int sms)
 {

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "kernel.h"
+#include "kernel/kernel.h"
 #include "operands.h"
 
 /* All that the kernel serves of types: each type of A and B with the first type of D that fits it,

@@ -2,8 +2,8 @@
 #ifndef GT_EMU_TENSOR_MAPS_H
 #define GT_EMU_TENSOR_MAPS_H
 
-#include "kernel.h"
-#include "../../templates/common/args.h"
+#include "kernel/kernel.h"
+#include "templates/common/args.h"
 
 /* Fills the maps for the operands of args; one that is not used has no base and rank 0.  The
  * contents are what the templates know with GT_EMULATE, of the size that everyone else knows. */

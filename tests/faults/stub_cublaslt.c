@@ -1,7 +1,7 @@
 /* stub_cublaslt.c - builds libcublasLt.so.13 for tests: three answers to every problem.  The first
  * is right, the second is fast and wrong, the third is right and faster than the first.  Time
  * passes on the stub driver named by GEMMTUNE_LIBCUDA. */
-#include "../../src/cuda_api.h"
+#include "cuda/cuda_api.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -10,7 +10,8 @@
 #define ltPrototype(field, symbol, parameters) int stub_##field parameters __asm__(symbol);
 GT_CUBLASLT_MAP(ltPrototype)
 
-/* cublasLtMatmulDescAttributes_t, cudaDataType_t and the like, as src/baseline.c sets them. */
+/* cublasLtMatmulDescAttributes_t, cudaDataType_t and the like, as tuner/timing/baseline.c sets
+ * them. */
 enum { TRANS_A = 3, TRANS_B = 4, EPILOGUE = 7, BIAS = 8, BATCH = 5, STRIDE = 6 };
 
 enum { REAL_16F = 2, REAL_32I = 10 };

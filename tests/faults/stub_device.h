@@ -3,12 +3,12 @@
 #ifndef STUB_DEVICE_H
 #define STUB_DEVICE_H
 
-#include "../../src/cuda_api.h"
+#include "cuda/cuda_api.h"
 #include "stub_gemm.h"
 
 #define CLOCK_KHZ 1000000
 
-/* The exported functions, as src/cuda_api.h has them. */
+/* The exported functions, as src/cuda/cuda_api.h has them. */
 #define cuPrototype(field, symbol, parameters) int stub_##field parameters __asm__(symbol);
 GT_DRIVER_MAP(cuPrototype)
 GT_DRIVER_OPTIONAL_MAP(cuPrototype)

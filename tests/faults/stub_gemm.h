@@ -4,8 +4,8 @@
 #ifndef STUB_GEMM_H
 #define STUB_GEMM_H
 
-#include "../../templates/common/args.h"
-#include "../../templates/proof/args.h"
+#include "templates/common/args.h"
+#include "templates/proof/args.h"
 #include "stub_image.h"
 
 /* What became of a launch. */

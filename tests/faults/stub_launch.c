@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "stub_device.h"
-#include "../../templates/calibrate/move_args.h"
+#include "templates/calibrate/move_args.h"
 
 void stub_advance(double us);
 int stub_proof_run(const char *entry, const unsigned grid[3], unsigned threads, const void *args);

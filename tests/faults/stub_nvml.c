@@ -1,6 +1,6 @@
 /* stub_nvml.c - builds libnvidia-ml.so.1 for tests: a device whose clocks are held down by its
  * power cap. */
-#include "../../src/cuda_api.h"
+#include "cuda/cuda_api.h"
 
 #define nvmlPrototype(field, symbol, parameters) int stub_##field parameters __asm__(symbol);
 GT_NVML_MAP(nvmlPrototype)

@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-/* The functions of GT_NVRTC_MAP (src/cuda_api.h), as NVRTC exports them. */
+/* The functions of GT_NVRTC_MAP (src/cuda/cuda_api.h), as NVRTC exports them. */
 int nvrtcVersion(int *major, int *minor);
 int nvrtcCreateProgram(void **program, const char *source, const char *name, int headers,
                        const char *const *header, const char *const *include);

@@ -2,7 +2,7 @@
 // compiled for the CPU, one thread after the other.  Those with barriers or of pure arithmetic have
 // a plain version in stub_cuda.c instead.
 #define GT_EMULATE
-#include "common/emulate.h"
+#include "emulate.h"
 
 #include "stub_values.h"
 

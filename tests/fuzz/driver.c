@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../src/stats.h"
-#include "../../src/strbuf.h"
+#include "base/stats.h"
+#include "base/strbuf.h"
 
 #define INPUT_MAX  8192
 #define MAX_CORPUS 256

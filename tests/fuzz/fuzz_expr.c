@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/err.h"
-#include "../../src/expr.h"
+#include "base/err.h"
+#include "kernel/expr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/err.h"
-#include "../../src/kernel_impl.h"
-#include "../../src/render.h"
+#include "base/err.h"
+#include "kernel/kernel_impl.h"
+#include "kernel/render.h"
 
 #define DATA "tests/unit/data"
 

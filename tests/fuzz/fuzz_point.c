@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/err.h"
-#include "../../src/render.h"
+#include "base/err.h"
+#include "kernel/render.h"
 
 #define DATA "tests/unit/data"
 

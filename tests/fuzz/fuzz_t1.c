@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tuner/t1.h"
+#include "exchange/t1.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/digest.h"
-#include "../../src/problem.h"
-#include "../../src/strbuf.h"
-#include "../../src/table.h"
+#include "base/digest.h"
+#include "problem/problem.h"
+#include "base/strbuf.h"
+#include "lookup/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

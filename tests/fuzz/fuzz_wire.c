@@ -1,7 +1,7 @@
 /* fuzz_wire.c - fuzz target: any bytes as a worker's message.
  *
  * The first byte of the input chooses which fields are asked for. */
-#include "../../tuner/wire.h"
+#include "workers/wire.h"
 
 #include <stddef.h>
 #include <stdint.h>

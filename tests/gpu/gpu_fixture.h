@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "compile.h"
-#include "problem.h"
-#include "render.h"
+#include "timing/bench.h"
+#include "cuda/compile.h"
+#include "problem/problem.h"
+#include "kernel/render.h"
 
 struct gpu_fixture {
     struct gt_gpu *gpu;

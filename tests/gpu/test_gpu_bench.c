@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "bench_internal.h"
+#include "timing/bench_internal.h"
 #include "gpu_fixture.h"
 
 #define KERNEL "configs/kernels/simt_warptile.json"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <time.h>
 
-#include "bench_internal.h"
+#include "timing/bench_internal.h"
 #include "gpu_fixture.h"
 
 #define BOXED "tests/emu/planted/boxed.json"

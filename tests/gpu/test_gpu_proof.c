@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "gpu_fixture.h"
-#include "verify.h"
+#include "proof/verify.h"
 
 /* gt_proof_mix and gt_proof_integer of templates/proof, once more. */
 static uint64_t mix(uint64_t x)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bench_internal.h"
+#include "timing/bench_internal.h"
 #include "gpu_fixture.h"
 
 #define TYPED "tests/gpu/typed/typed.json"

@@ -5,9 +5,9 @@
 
 #include "played_device.h"
 
-#include "../../tuner/evaluator.h"
-#include "../../tuner/lock.h"
-#include "../../tuner/process.h"
+#include "evaluate/evaluator.h"
+#include "workers/lock.h"
+#include "workers/process.h"
 
 extern const struct gt_evaluator_ops gt_evaluator_cuda;
 

@@ -10,7 +10,7 @@
 #ifndef GT_FAULT_VFS_H
 #define GT_FAULT_VFS_H
 
-#include "../../src/stats.h"
+#include "base/stats.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "err.h"
-#include "kernel.h"
-#include "problem.h"
+#include "base/err.h"
+#include "kernel/kernel.h"
+#include "problem/problem.h"
 
 #define DATA "tests/unit/data"
 

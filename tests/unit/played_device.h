@@ -17,10 +17,10 @@
 
 #include <cmocka.h>
 
-#include "../../src/bench.h"
-#include "../../src/calibrate.h"
-#include "../../src/compile.h"
-#include "../../src/err.h"
+#include "timing/bench.h"
+#include "timing/calibrate.h"
+#include "cuda/compile.h"
+#include "base/err.h"
 
 enum fault {
     GOOD,

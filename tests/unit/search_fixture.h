@@ -16,9 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "err.h"
-#include "kernel.h"
-#include "problem.h"
+#include "base/err.h"
+#include "kernel/kernel.h"
+#include "problem/problem.h"
 
 /* Fails the test with the sentence if a call that should succeed does not. */
 #define OK(err, call)                              \

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../../db/store_internal.h"
-#include "../../src/err.h"
-#include "../../src/problem.h"
+#include "db/store_internal.h"
+#include "base/err.h"
+#include "problem/problem.h"
 
 #include <stdio.h>
 #include <stdlib.h>

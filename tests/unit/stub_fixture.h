@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
-#include "compile.h"
-#include "render.h"
+#include "timing/bench.h"
+#include "cuda/compile.h"
+#include "kernel/render.h"
 
 #define STUB_KERNEL "configs/kernels/simt_naive.json"
 
@@ -36,7 +36,7 @@ static inline void stub_environment(void)
 
     if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
         return;
-    dirname(dirname(dirname(self))); /* build/tests/unit/test_x */
+    dirname(dirname(dirname(dirname(self)))); /* build/tests/unit/room/test_x */
     for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
         snprintf(path, sizeof(path), "%s/stub/%s", self, libraries[i].file);
         setenv(libraries[i].variable, path, 1);

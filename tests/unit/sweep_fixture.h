@@ -4,8 +4,8 @@
 
 #include "search_fixture.h"
 
-#include "../../tuner/sweep.h"
-#include "stats.h"
+#include "sweep/sweep.h"
+#include "base/stats.h"
 
 #define SIDE   16 /* values of each of the two parameters P and Q */
 #define ROOM   4

@@ -24,7 +24,7 @@ template <bool packed> GT_DEVICE float element(const Element *first, long long a
 {
     if (!packed)
         return gt_to_float<GT_TYPE>(first[at]);
-    return gt_to_float<GT_TYPE>(gt_load_run<Element, RUN>(first + at / RUN * RUN).at[at % RUN]);
+    return gt_to_float<GT_TYPE>(gt_load_vec<Element, RUN>(first + at / RUN * RUN).at[at % RUN]);
 }
 
 /* What lies between the end of a row and the next one; 0 in a copy. */

@@ -13,10 +13,10 @@ GT_DEVICE void fetch(const gt_args &args, float *tiles, long long row, long long
     const float *a = gt_matrix_a(args, blockIdx.z), *b = gt_matrix_b(args, blockIdx.z);
     bool in_a = row + y < args.m && k0 + x < args.k + (FAULT == 5);
     bool in_b = column + x < args.n && k0 + y < args.k;
-    cp_async_4(tiles + y * 8 + x, in_a ? a + gt_offset_a(args, row + y, k0 + x) : a, in_a);
-    cp_async_4(tiles + 64 + y * 8 + x + (FAULT == 10), in_b ? b + gt_offset_b(args, k0 + y, column + x) : b,
+    gt_cp_async_4(tiles + y * 8 + x, in_a ? a + gt_offset_a(args, row + y, k0 + x) : a, in_a);
+    gt_cp_async_4(tiles + 64 + y * 8 + x + (FAULT == 10), in_b ? b + gt_offset_b(args, k0 + y, column + x) : b,
                in_b);
-    cp_async_commit();
+    gt_cp_async_commit();
 }
 
 GT_KERNEL_BOUNDS(gemm, 64, 1)
@@ -36,7 +36,7 @@ GT_KERNEL_BOUNDS(gemm, 64, 1)
         float *now = tiles + k0 / 8 % 2 * 128, *next = tiles + (k0 / 8 + 1) % 2 * 128;
         fetch(args, next, row, column, k0 + 8, x, y);
         if (FAULT != 3)
-            cp_async_wait<(FAULT == 4 ? 2 : 1)>();
+            gt_cp_async_wait<(FAULT == 4 ? 2 : 1)>();
         if (FAULT != 1)
             gt_sync();
         for (int k = 0; k < 8; k++)

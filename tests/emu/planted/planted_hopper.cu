@@ -39,7 +39,9 @@ GT_DEVICE void load(const gt_maps &maps, unsigned char *shared, barriers *own, i
         gt_mbarrier *full = own->full + i % STAGES;
         if (FAULT != 4)
             gt_mbarrier_wait(own->empty + i % STAGES, (i / STAGES + 1) % 2);
-        gt_mbarrier_expect(full, FAULT == 5 ? STAGE + 16 : FAULT == 6 ? STAGE / 2 : STAGE);
+        gt_mbarrier_arrive_expect_tx(full, FAULT == 5   ? STAGE + 16
+                                           : FAULT == 6 ? STAGE / 2
+                                                        : STAGE);
         gt_tma_load_multicast(stage + rank * 32 * 128, &maps.map[0], full, i * 64,
                               (int)blockIdx.y * 64 + rank * 32, (int)blockIdx.z,
                               FAULT == 7 ? 1u << rank : 3u);
@@ -58,16 +60,16 @@ GT_DEVICE void multiply(unsigned char *shared, barriers *own, int steps, float *
     constexpr int swizzle = FAULT == 9 ? 64 : 128, next = FAULT == 10 ? 512 : 1024;
     for (int i = 0; i < steps; i++) {
         unsigned char *stage = shared + i % STAGES * STAGE;
-        unsigned long long a = gt_wgmma_operand(stage, 16, next, swizzle);
-        unsigned long long b = gt_wgmma_operand(stage + 64 * 128, 16, next, swizzle);
+        unsigned long long a = gt_smem_descriptor(stage, 16, next, swizzle);
+        unsigned long long b = gt_smem_descriptor(stage + 64 * 128, 16, next, swizzle);
         if (FAULT != 11)
             gt_mbarrier_wait(own->full + i % STAGES, i / STAGES % 2);
         if (FAULT != 12)
-            gt_wgmma_begin();
+            gt_wgmma_fence();
         for (int k = 0; k < 4; k++)
-            gt_wgmma<GT_BF16, 64, 0, 0>(sum, gt_wgmma_advance(a, k * (FAULT == 13 ? 16 : 32)),
-                                        gt_wgmma_advance(b, k * 32),
-                                        FAULT == 14 ? (int)threadIdx.x : i + k);
+            gt_wgmma<GT_BF16, 64, 0, 0>(
+                sum, gt_smem_descriptor_advance(a, k * (FAULT == 13 ? 16 : 32)),
+                gt_smem_descriptor_advance(b, k * 32), FAULT == 14 ? (int)threadIdx.x : i + k);
         gt_wgmma_commit();
         if (FAULT == 15)
             leave(own, i % STAGES);
@@ -109,7 +111,7 @@ GT_DEVICE void store(const gt_args &args, const gt_maps &maps, unsigned char *sl
     }
     if (FAULT != 17)
         gt_tma_fence();
-    gt_part_sync(1, FAULT == 18 ? 160 : 128);
+    gt_named_barrier_sync(1, FAULT == 18 ? 160 : 128);
     if (threadIdx.x == 0) {
         gt_tma_store(&maps.map[2], slice, (int)blockIdx.x * 64, (int)blockIdx.y * 64,
                      (int)blockIdx.z);

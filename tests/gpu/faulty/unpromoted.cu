@@ -37,10 +37,10 @@ GT_KERNEL_BOUNDS(gemm, 32, 1)
                   b_low[i]);
         }
         if (LOSS < 2) {
-            mma_m16n8k8_tf32_f32(acc, a_low, b_high);
-            mma_m16n8k8_tf32_f32(acc, a_high, b_low);
+            gt_mma_m16n8k8_tf32_f32(acc, a_low, b_high);
+            gt_mma_m16n8k8_tf32_f32(acc, a_high, b_low);
         }
-        mma_m16n8k8_tf32_f32(acc, a_high, b_high);
+        gt_mma_m16n8k8_tf32_f32(acc, a_high, b_high);
         if (LOSS == 0 && k0 % 32 == 24)
             for (int e = 0; e < 4; e++) {
                 sum[e] += acc[e];

@@ -1,0 +1,78 @@
+/* store_write.c - opens a tuning database for its one writer: the lock, the schema, what a database
+ * that is written to must not keep.  Part of the store: see store.h. */
+#include "db/store_internal.h"
+
+#include "base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* An exported copy that is written to is a live database again. */
+static int drop_digest(struct gt_store *store, struct gt_err *err)
+{
+    int64_t entries;
+    int code = gt_store_integer(store->db, store->path, "SELECT count(*) FROM meta", &entries, err);
+
+    if (code || entries == 0)
+        return code;
+    code = gt_store_begin(store, err);
+    return code ? code : gt_store_finish(store, gt_store_exec(store, "DELETE FROM meta", err), err);
+}
+
+/* The lock lies beside the database itself, so that two links to it are not two databases. */
+static int name_lock(struct gt_store *store, struct gt_err *err)
+{
+    struct stat status;
+    bool linked = lstat(store->path, &status) == 0 && S_ISLNK(status.st_mode);
+    char *target = linked ? realpath(store->path, NULL) : NULL; /* NULL: to nothing yet */
+    int code = GT_OK;
+
+    if (asprintf(&store->lock_path, "%s-lock", target ? target : store->path) < 0) {
+        store->lock_path = NULL;
+        code = gt_err_nomem(err);
+    }
+    if (!code)
+        code = gt_store_check_place(target ? target : store->path, err);
+    free(target);
+    return code;
+}
+
+static int open_write(struct gt_store *store, struct gt_err *err)
+{
+    int64_t version = 0;
+    bool fresh = false;
+    int code = name_lock(store, err);
+
+    if (!code)
+        code = gt_store_lock(store, err);
+    if (!code)
+        code = gt_store_open_file(store, true, err);
+    if (!code)
+        code = gt_store_check(store, &fresh, &version, err);
+    if (!code)
+        code = gt_store_set_up(store, true, err);
+    if (!code)
+        code = gt_store_migrate(store->db, store->path, gt_store_migrations, GT_STORE_VERSION, err);
+    return code ? code : drop_digest(store, err);
+}
+
+int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                  struct gt_err *err)
+{
+    struct gt_store *opened;
+    int code;
+
+    if (mode == GT_STORE_READ)
+        return gt_store_open_read(store, path, err);
+    *store = NULL;
+    code = gt_store_new(&opened, path, err);
+    if (code)
+        return code;
+    code = open_write(opened, err);
+    if (code)
+        gt_store_close(opened);
+    else
+        *store = opened;
+    return code;
+}

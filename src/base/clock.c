@@ -1,0 +1,30 @@
+/* clock.c - vocabulary: reads the monotonic clock and the date. */
+#include "base/clock.h"
+
+#include <time.h>
+
+double gt_clock_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static int64_t milliseconds(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t gt_clock_ms(void)
+{
+    return milliseconds(CLOCK_MONOTONIC);
+}
+
+int64_t gt_clock_date_ms(void)
+{
+    return milliseconds(CLOCK_REALTIME);
+}

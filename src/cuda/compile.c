@@ -1,0 +1,326 @@
+/* compile.c - stage: CUDA source -> cubin or PTX by NVRTC, and what ptxas says about registers,
+ * spills and shared memory.  Between render.c and cache.c. */
+#include "cuda/compile.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/assemble.h"
+#include "base/clock.h"
+#include "cuda/cuda_api.h"
+#include "base/err.h"
+
+struct gt_nvrtc {
+    struct gt_nvrtc_api api;
+    int version;
+    struct gt_assembler *assembler; /* NULL: not sought yet, or there is none */
+    bool sought;
+};
+
+#define MAX_OPTIONS   8
+#define HAS_CACHE     13000 /* first version that is known to keep results in the driver's cache */
+#define OPTION_LENGTH (PATH_MAX + 32)
+
+struct options {
+    char text[MAX_OPTIONS][OPTION_LENGTH];
+    int count;
+};
+
+int gt_nvrtc_open(struct gt_nvrtc **nvrtc, struct gt_err *err)
+{
+    struct gt_nvrtc *opened = calloc(1, sizeof(*opened));
+    int major = 0, minor = 0;
+    int rc;
+
+    *nvrtc = NULL;
+    if (!opened)
+        return gt_err_nomem(err);
+    rc = gt_nvrtc_api_load(&opened->api, err);
+    if (!rc && opened->api.Version(&major, &minor))
+        rc = gt_err_set(err, GT_ENOLIB, "nvrtcVersion failed: the NVRTC library is damaged");
+    if (rc) {
+        free(opened);
+        return rc;
+    }
+    opened->version = major * 1000 + minor * 10;
+    *nvrtc = opened;
+    return GT_OK;
+}
+
+void gt_nvrtc_close(struct gt_nvrtc *nvrtc)
+{
+    if (nvrtc)
+        gt_assembler_close(nvrtc->assembler);
+    free(nvrtc);
+}
+
+int gt_nvrtc_version(const struct gt_nvrtc *nvrtc)
+{
+    return nvrtc->version;
+}
+
+__attribute__((format(printf, 2, 3))) static void add_option(struct options *options,
+                                                             const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(options->text[options->count++], OPTION_LENGTH, format, args);
+    va_end(args);
+}
+
+/* The suffix opens what only this arch has (wgmma and setmaxnreg on sm_90) and ties the code to it.
+ */
+static bool has_suffix(const struct gt_compile_request *request)
+{
+    return (request->arch == 90 || request->features) &&
+           (!request->ptx || request->device_cc == request->arch);
+}
+
+/* The options that decide what is generated; where the includes lie is not one of them. */
+static void code_options(const struct gt_compile_request *request, struct options *options)
+{
+    add_option(options, "--gpu-architecture=%s_%d%s", request->ptx ? "compute" : "sm",
+               request->arch, has_suffix(request) ? "a" : "");
+    add_option(options, "--std=c++17");
+    if (!request->ptx)
+        add_option(options, "--ptxas-options=-v");
+    if (request->max_registers > 0)
+        add_option(options, "--maxrregcount=%d", request->max_registers);
+}
+
+void gt_compile_options(const struct gt_compile_request *request, char *text, size_t size)
+{
+    struct options options = {.count = 0};
+    size_t length = 0;
+
+    if (!size)
+        return;
+    text[0] = '\0';
+    code_options(request, &options);
+    for (int i = 0; i < options.count && length < size; i++)
+        length += (size_t)snprintf(text + length, size - length, "%s\n", options.text[i]);
+}
+
+/* The number that stands just before `word` on the line, or -1. */
+static int number_before(const char *line, const char *end, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = line; at + length <= end; at++) {
+        const char *digits = at;
+
+        if (strncmp(at, word, length) != 0)
+            continue;
+        while (digits > line && isdigit((unsigned char)digits[-1]))
+            digits--;
+        return digits < at ? (int)strtol(digits, NULL, 10) : -1;
+    }
+    return -1;
+}
+
+static void keep_larger(int *kept, int value)
+{
+    if (value > *kept)
+        *kept = value;
+}
+
+/* Reads lines such as
+ *     0 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads
+ *     ptxas info : Used 130 registers, used 1 barriers, 16384 bytes smem, 400 bytes cmem[0] */
+static void read_log(struct gt_binary *binary)
+{
+    const char *line = binary->log;
+
+    binary->registers = binary->spill_bytes = binary->static_shared = 0;
+    while (*line) {
+        const char *end = strchr(line, '\n');
+        int stores, loads;
+
+        if (!end)
+            end = line + strlen(line);
+        keep_larger(&binary->registers, number_before(line, end, " registers"));
+        keep_larger(&binary->static_shared, number_before(line, end, " bytes smem"));
+        stores = number_before(line, end, " bytes spill stores");
+        loads = number_before(line, end, " bytes spill loads");
+        if (stores >= 0 && loads >= 0)
+            keep_larger(&binary->spill_bytes, stores + loads);
+        line = *end ? end + 1 : end;
+    }
+}
+
+static int fetch_log(const struct gt_nvrtc_api *api, void *program, struct gt_binary *binary,
+                     struct gt_err *err)
+{
+    size_t size = 0;
+
+    if (api->GetProgramLogSize(program, &size))
+        size = 0;
+    binary->log = calloc(size + 1, 1);
+    if (!binary->log)
+        return gt_err_nomem(err);
+    if (size && api->GetProgramLog(program, binary->log))
+        binary->log[0] = '\0';
+    return GT_OK;
+}
+
+static int fetch_image(const struct gt_nvrtc_api *api, void *program, bool ptx,
+                       struct gt_binary *binary, struct gt_err *err)
+{
+    size_t size = 0;
+    int result = ptx ? api->GetPTXSize(program, &size) : api->GetCUBINSize(program, &size);
+
+    if (result || !size)
+        return gt_err_set(err, GT_ENVRTC, "NVRTC delivered no %s (result %d)",
+                          ptx ? "PTX" : "cubin", result);
+    binary->image = malloc(size);
+    if (!binary->image)
+        return gt_err_nomem(err);
+    binary->size = size;
+    result = ptx ? api->GetPTX(program, binary->image) : api->GetCUBIN(program, binary->image);
+    if (result)
+        return gt_err_set(err, GT_ENVRTC, "NVRTC did not hand out its result (result %d)", result);
+    return GT_OK;
+}
+
+/* The first error of the log, for the sentence; the whole log goes beside it. */
+static int compile_failed(const struct gt_compile_request *request, const struct gt_binary *binary,
+                          int result, struct gt_err *err)
+{
+    const char *found = strstr(binary->log, "error");
+    const char *line = found ? found : binary->log;
+    size_t length;
+
+    while (line > binary->log && line[-1] != '\n')
+        line--;
+    length = strcspn(line, "\n");
+    if (!length)
+        return gt_err_set(err, GT_ENVRTC, "%s: NVRTC failed with result %d and no log",
+                          request->name, result);
+    return gt_err_set(err, GT_ENVRTC, "%.*s", (int)(length < 900 ? length : 900), line);
+}
+
+/* Makes a cubin of the PTX in binary, if that can be done here: else it stays what it is, and the
+ * driver may know better. */
+static int assemble(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
+                    struct gt_binary *binary, struct gt_err *err)
+{
+    struct gt_assembled made;
+    int rc;
+
+    if (!nvrtc->sought && gt_assembler_open(&nvrtc->assembler, NULL) == GT_ENOMEM)
+        return gt_err_nomem(err);
+    nvrtc->sought = true;
+    if (!nvrtc->assembler)
+        return GT_OK;
+    rc = gt_assemble(nvrtc->assembler, binary->image, request->device_cc, has_suffix(request),
+                     request->max_registers, &made, NULL);
+    if (rc)
+        return rc == GT_ENOMEM ? gt_err_nomem(err) : GT_OK;
+    free(binary->image);
+    free(binary->log);
+    binary->image = made.image;
+    binary->size = made.size;
+    binary->log = made.log;
+    read_log(binary);
+    return GT_OK;
+}
+
+int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
+               struct gt_binary *binary, struct gt_err *err)
+{
+    const struct gt_nvrtc_api *api = &nvrtc->api;
+    struct options options = {.count = 0};
+    const char *list[MAX_OPTIONS];
+    double start = gt_clock_s();
+    void *program = NULL;
+    int result, rc;
+
+    memset(binary, 0, sizeof(*binary));
+    code_options(request, &options);
+    if (request->include_dir)
+        add_option(&options, "-I%s", request->include_dir);
+    /* cache.c does that.  For the driver's cache NVRTC would start the driver in each compiler, and
+     * all compilers of a machine would wait for one lock. */
+    if (nvrtc->version >= HAS_CACHE)
+        add_option(&options, "--no-cache");
+    for (int i = 0; i < options.count; i++)
+        list[i] = options.text[i];
+    result = api->CreateProgram(&program, request->source, request->name, 0, NULL, NULL);
+    if (result)
+        return gt_err_set(err, GT_ENVRTC, "%s: nvrtcCreateProgram failed with result %d",
+                          request->name, result);
+    result = api->CompileProgram(program, options.count, list);
+    rc = fetch_log(api, program, binary, err);
+    if (!rc && result)
+        rc = compile_failed(request, binary, result, err);
+    if (!rc) {
+        read_log(binary);
+        rc = fetch_image(api, program, request->ptx, binary, err);
+    }
+    if (!rc && request->ptx)
+        rc = assemble(nvrtc, request, binary, err);
+    api->DestroyProgram(&program);
+    binary->ms = 1e3 * (gt_clock_s() - start);
+    return rc;
+}
+
+bool gt_log_serialized(const char *log, char reason[GT_SERIALIZED_MAX])
+{
+    static const char words[] = "wgmma.mma_async instructions are serialized due to ";
+    const char *at = strstr(log, words), *end;
+
+    if (!at)
+        return false;
+    at += strlen(words);
+    end = at + strcspn(at, "\n");
+    for (const char *in = at; in < end; in++)
+        if (!strncmp(in, " in the function", strlen(" in the function")))
+            end = in;
+    snprintf(reason, GT_SERIALIZED_MAX, "%.*s", (int)(end - at), at);
+    return true;
+}
+
+/* ptxas names an entry before it says what it used. */
+void gt_log_static_shared(const char *log, char text[GT_STATIC_SHARED_MAX])
+{
+    static const char words[] = "Function properties for ";
+    const char *entry = log, *next;
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (entry = strstr(log, words); entry; entry = next) {
+        entry += strlen(words);
+        next = strstr(entry, words);
+        int name = (int)strcspn(entry, " \n");
+        int bytes = number_before(entry, next ? next : entry + strlen(entry), " bytes smem");
+        size_t room = GT_STATIC_SHARED_MAX - length;
+        int added = bytes > 0 ? snprintf(text + length, room, "%.*s %d\n", name, entry, bytes) : 0;
+
+        if (added >= (int)room)
+            text[length] = '\0';
+        else
+            length += (size_t)added;
+    }
+}
+
+int gt_static_shared_of(const char *text, const char *entry)
+{
+    size_t length = strlen(entry);
+
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        if (!strncmp(line, entry, length) && line[length] == ' ')
+            return (int)strtol(line + length, NULL, 10);
+    return 0;
+}
+
+void gt_binary_release(struct gt_binary *binary)
+{
+    free(binary->image);
+    free(binary->log);
+    memset(binary, 0, sizeof(*binary));
+}

@@ -1,0 +1,387 @@
+/* gpu.c - stage: device, context, memory, stream and events through the driver.  module.c beside it
+ * loads and launches kernels. */
+#include "cuda/gpu_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+/* CUdevice_attribute */
+enum {
+    ATTRIBUTE_CLOCK_KHZ = 13,
+    ATTRIBUTE_SMS = 16,
+    ATTRIBUTE_MEMORY_KHZ = 36,
+    ATTRIBUTE_BUS_BITS = 37,
+    ATTRIBUTE_L2_BYTES = 38,
+    ATTRIBUTE_THREADS_SM = 39,
+    ATTRIBUTE_CC_MAJOR = 75,
+    ATTRIBUTE_CC_MINOR = 76,
+    ATTRIBUTE_SHARED_SM = 81,
+    ATTRIBUTE_REGISTERS_SM = 82,
+    ATTRIBUTE_SHARED_BLOCK = 97,
+    ATTRIBUTE_BLOCKS_SM = 106,
+    ATTRIBUTE_SHARED_RESERVED = 111,
+};
+
+/* Results after which every call of the process fails: only a new process helps. */
+static bool is_sticky(int result)
+{
+    return result == 700 || result == 702 ||
+           (result >= 710 && result <= 719 && result != 711 && result != 712 && result != 713) ||
+           result == 721 || result == 709;
+}
+
+/* Results that speak of the device, not of what was run on it: unavailable, ECC, NVLink, the
+ * driver gone. */
+static bool is_lost(int result)
+{
+    return result == 46 || result == 214 || result == 220 || result == 4 || result == 999;
+}
+
+int gt_gpu_fail(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
+{
+    const char *name = NULL, *text = NULL;
+    int code = GT_ECUDA;
+
+    gpu->cu.GetErrorName(result, &name);
+    gpu->cu.GetErrorString(result, &text);
+    if (is_sticky(result) || is_lost(result))
+        gpu->poisoned = true;
+    if (is_lost(result))
+        code = GT_ELOST;
+    else if (result == 2)
+        code = GT_ETOOBIG;
+    return gt_err_set(err, code, "%s: %s (%d): %s", call, name ? name : "unknown CUDA error",
+                      result, text ? text : "the driver has no text for it");
+}
+
+int gt_gpu_enter(struct gt_gpu *gpu, bool *pushed, struct gt_err *err)
+{
+    void *current = NULL;
+    int result;
+
+    *pushed = false;
+    if (!gpu->guest)
+        return GT_OK;
+    result = gpu->cu.CtxGetCurrent(&current);
+    if (!result && current == gpu->context)
+        return GT_OK;
+    result = gpu->cu.CtxPushCurrent(gpu->context);
+    if (result)
+        return gt_gpu_fail(gpu, result, "cuCtxPushCurrent", err);
+    *pushed = true;
+    return GT_OK;
+}
+
+void gt_gpu_leave(struct gt_gpu *gpu, bool pushed)
+{
+    void *popped;
+
+    if (pushed)
+        gpu->cu.CtxPopCurrent(&popped);
+}
+
+/* Opens the driver; GT_ENOGPU where it cannot work. */
+static int start_driver(struct gt_gpu *gpu, int *count, struct gt_err *err)
+{
+    const char *text = NULL;
+    int rc = gt_driver_api_load(&gpu->cu, err), result;
+
+    if (rc)
+        return rc;
+    result = gpu->cu.Init(0);
+    if (!result)
+        result = gpu->cu.DeviceGetCount(count);
+    if (result) {
+        gpu->cu.GetErrorString(result, &text);
+        return gt_err_set(err, GT_ENOGPU, "no usable GPU: cuInit answers %d, %s", result,
+                          text ? text : "an unknown error");
+    }
+    if (*count == 0)
+        return gt_err_set(err, GT_ENOGPU, "no usable GPU: the driver sees no device");
+    return GT_OK;
+}
+
+int gt_gpu_count(int *count, struct gt_err *err)
+{
+    struct gt_gpu gpu = {.ordinal = 0};
+
+    *count = 0;
+    return start_driver(&gpu, count, err);
+}
+
+static int attribute(const struct gt_gpu *gpu, int id, int cu_device)
+{
+    int value = 0;
+
+    return gpu->cu.DeviceGetAttribute(&value, id, cu_device) ? 0 : value;
+}
+
+/* What no attribute tells, by arch: FP32 FMA lanes of an SM, the rates of its tensor cores (as in
+ * configs/devices), bytes per clock and SM that L2 delivers to reading kernels, and GB/s of memory
+ * where its clock is not given. */
+static const struct throughput {
+    int cc, fma_lanes, tensor_tf32, tensor_f16, tensor_f8, tensor_s8;
+    double l2_bytes, memory_gbps;
+} throughputs[] = {
+    {75, 64, 0, 512, 0, 2048, 28, 270},
+    {80, 64, 1024, 2048, 0, 4096, 30, 1300},
+    {86, 128, 256, 512, 0, 2048, 16, 780},
+    {87, 128, 1024, 2048, 0, 4096, 16, 170},
+    {88, 128, 256, 512, 0, 2048, 16, 200},
+    {89, 128, 256, 512, 1024, 2048, 16, 860},
+    {90, 128, 2048, 4096, 8192, 8192, 25, 3970},
+    {100, 128, 4096, 8192, 16384, 16384, 25, 6400},
+    {103, 128, 4096, 8192, 16384, 1024, 25, 6400},
+    {110, 128, 4096, 8192, 16384, 16384, 16, 220},
+    {120, 128, 256, 512, 1024, 2048, 16, 1450},
+    {121, 128, 512, 1024, 2048, 2048, 16, 220},
+};
+
+static void fill_throughput(struct gt_device *device, double memory_peak_gbps)
+{
+    const struct throughput *found = &throughputs[0];
+
+    for (size_t i = 0; i < sizeof(throughputs) / sizeof(*throughputs); i++)
+        if (throughputs[i].cc <= device->cc)
+            found = &throughputs[i];
+    device->fma_lanes = found->fma_lanes;
+    device->tensor_tf32 = found->tensor_tf32;
+    device->tensor_f16 = found->tensor_f16;
+    device->tensor_f8 = found->tensor_f8;
+    device->tensor_s8 = found->tensor_s8;
+    device->l2_gbps = found->l2_bytes * device->sms * device->clock_mhz * 1e-3;
+    /* A copy reaches about 0.81 of the pins' rate: 3.97 of 4.92 TB/s on an H200. */
+    device->memory_gbps = memory_peak_gbps > 0 ? 0.81 * memory_peak_gbps : found->memory_gbps;
+}
+
+static void format_uuid(char text[48], const unsigned char uuid[16])
+{
+    size_t length = (size_t)snprintf(text, 48, "GPU-");
+
+    for (int i = 0; i < 16; i++)
+        length += (size_t)snprintf(text + length, 48 - length, "%s%02x",
+                                   i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
+}
+
+static int read_device(struct gt_gpu *gpu, int cu, struct gt_err *err)
+{
+    struct gt_device *device = &gpu->device;
+    unsigned char uuid[16];
+    size_t total = 0;
+    int result;
+
+    device->ordinal = gpu->ordinal;
+    if ((result = gpu->cu.DeviceGetName(device->name, sizeof(device->name), cu)))
+        return gt_gpu_fail(gpu, result, "cuDeviceGetName", err);
+    if ((result = gpu->cu.DeviceGetUuid(uuid, cu)))
+        return gt_gpu_fail(gpu, result, "cuDeviceGetUuid", err);
+    if ((result = gpu->cu.DeviceTotalMem(&total, cu)))
+        return gt_gpu_fail(gpu, result, "cuDeviceTotalMem", err);
+    format_uuid(device->uuid, uuid);
+    device->memory_bytes = (int64_t)total;
+    gpu->cu.DriverGetVersion(&device->driver);
+    device->cc =
+        attribute(gpu, ATTRIBUTE_CC_MAJOR, cu) * 10 + attribute(gpu, ATTRIBUTE_CC_MINOR, cu);
+    device->sms = attribute(gpu, ATTRIBUTE_SMS, cu);
+    device->smem_block = attribute(gpu, ATTRIBUTE_SHARED_BLOCK, cu);
+    device->smem_sm = attribute(gpu, ATTRIBUTE_SHARED_SM, cu);
+    device->smem_reserved = attribute(gpu, ATTRIBUTE_SHARED_RESERVED, cu);
+    device->regs_sm = attribute(gpu, ATTRIBUTE_REGISTERS_SM, cu);
+    device->max_threads_sm = attribute(gpu, ATTRIBUTE_THREADS_SM, cu);
+    device->max_blocks_sm = attribute(gpu, ATTRIBUTE_BLOCKS_SM, cu);
+    device->l2_bytes = attribute(gpu, ATTRIBUTE_L2_BYTES, cu);
+    device->clock_mhz = attribute(gpu, ATTRIBUTE_CLOCK_KHZ, cu) * 1e-3;
+    fill_throughput(device, 2e-6 * attribute(gpu, ATTRIBUTE_MEMORY_KHZ, cu) *
+                                attribute(gpu, ATTRIBUTE_BUS_BITS, cu) / 8);
+    return GT_OK;
+}
+
+static int open_context(struct gt_gpu *gpu, int cu, struct gt_err *err)
+{
+    int result;
+
+    if ((result = gpu->cu.PrimaryCtxRetain(&gpu->context, cu)))
+        return gt_gpu_fail(gpu, result, "cuDevicePrimaryCtxRetain", err);
+    gpu->retained = true;
+    if (gpu->guest)
+        return GT_OK;
+    if ((result = gpu->cu.CtxPushCurrent(gpu->context)))
+        return gt_gpu_fail(gpu, result, "cuCtxPushCurrent", err);
+    gpu->current = true;
+    result = gpu->cu.StreamCreate(&gpu->stream, 1 /* not tied to the default stream */);
+    return result ? gt_gpu_fail(gpu, result, "cuStreamCreate", err) : GT_OK;
+}
+
+int gt_gpu_open(struct gt_gpu **gpu, int ordinal, bool guest, struct gt_err *err)
+{
+    struct gt_gpu *opened = calloc(1, sizeof(*opened));
+    int count = 0, rc, result;
+
+    *gpu = NULL;
+    if (!opened)
+        return gt_err_nomem(err);
+    opened->ordinal = ordinal;
+    opened->guest = guest;
+    rc = start_driver(opened, &count, err);
+    if (!rc && (ordinal < 0 || ordinal >= count))
+        rc = gt_err_set(err, GT_ENOGPU, "no GPU %d: the driver sees %d, numbered from 0", ordinal,
+                        count);
+    if (!rc && (result = opened->cu.DeviceGet(&opened->cu_device, ordinal)))
+        rc = gt_gpu_fail(opened, result, "cuDeviceGet", err);
+    if (!rc)
+        rc = read_device(opened, opened->cu_device, err);
+    if (!rc)
+        rc = open_context(opened, opened->cu_device, err);
+    if (rc) {
+        gt_gpu_close(opened);
+        return rc;
+    }
+    *gpu = opened;
+    return GT_OK;
+}
+
+void gt_gpu_close(struct gt_gpu *gpu)
+{
+    void *popped;
+
+    if (!gpu)
+        return;
+    if (gpu->stream)
+        gpu->cu.StreamDestroy(gpu->stream);
+    if (gpu->current)
+        gpu->cu.CtxPopCurrent(&popped);
+    if (gpu->retained)
+        gpu->cu.PrimaryCtxRelease(gpu->cu_device);
+    free(gpu);
+}
+
+const struct gt_device *gt_gpu_device(const struct gt_gpu *gpu)
+{
+    return &gpu->device;
+}
+
+bool gt_gpu_poisoned(const struct gt_gpu *gpu)
+{
+    return gpu->poisoned;
+}
+
+void *gt_gpu_stream(const struct gt_gpu *gpu)
+{
+    return gpu->stream;
+}
+
+int gt_gpu_alloc(struct gt_gpu *gpu, gt_devptr *ptr, size_t bytes, struct gt_err *err)
+{
+    int result;
+
+    *ptr = 0;
+    result = gpu->cu.MemAlloc(ptr, bytes ? bytes : 1);
+    if (result)
+        return gt_err_prefix(err, gt_gpu_fail(gpu, result, "cuMemAlloc", err), "%zu bytes", bytes);
+    return GT_OK;
+}
+
+void gt_gpu_free(struct gt_gpu *gpu, gt_devptr ptr)
+{
+    if (ptr)
+        gpu->cu.MemFree(ptr);
+}
+
+int gt_gpu_memory(struct gt_gpu *gpu, size_t *free_bytes, size_t *total, struct gt_err *err)
+{
+    int result = gpu->cu.MemGetInfo(free_bytes, total);
+
+    return result ? gt_gpu_fail(gpu, result, "cuMemGetInfo", err) : GT_OK;
+}
+
+int gt_gpu_sync(struct gt_gpu *gpu, struct gt_err *err)
+{
+    int result = gpu->cu.StreamSynchronize(gpu->stream);
+
+    return result ? gt_gpu_fail(gpu, result, "cuStreamSynchronize", err) : GT_OK;
+}
+
+int gt_gpu_upload(struct gt_gpu *gpu, gt_devptr to, const void *from, size_t bytes,
+                  struct gt_err *err)
+{
+    int result = bytes ? gpu->cu.MemcpyHtoDAsync(to, from, bytes, gpu->stream) : 0;
+
+    if (result)
+        return gt_gpu_fail(gpu, result, "cuMemcpyHtoDAsync", err);
+    return gt_gpu_sync(gpu, err); /* from may change after the return */
+}
+
+int gt_gpu_download(struct gt_gpu *gpu, void *to, gt_devptr from, size_t bytes, struct gt_err *err)
+{
+    int result = bytes ? gpu->cu.MemcpyDtoHAsync(to, from, bytes, gpu->stream) : 0;
+
+    if (result)
+        return gt_gpu_fail(gpu, result, "cuMemcpyDtoHAsync", err);
+    return gt_gpu_sync(gpu, err);
+}
+
+int gt_gpu_fill32(struct gt_gpu *gpu, gt_devptr to, uint32_t word, size_t words, struct gt_err *err)
+{
+    int result = words ? gpu->cu.MemsetD32Async(to, word, words, gpu->stream) : 0;
+
+    return result ? gt_gpu_fail(gpu, result, "cuMemsetD32Async", err) : GT_OK;
+}
+
+/* Events */
+
+struct gt_event {
+    struct gt_gpu *gpu;
+    void *handle;
+};
+
+int gt_event_new(struct gt_event **event, struct gt_gpu *gpu, struct gt_err *err)
+{
+    struct gt_event *made = calloc(1, sizeof(*made));
+    int result;
+
+    *event = NULL;
+    if (!made)
+        return gt_err_nomem(err);
+    made->gpu = gpu;
+    result = gpu->cu.EventCreate(&made->handle, 0);
+    if (result) {
+        free(made);
+        return gt_gpu_fail(gpu, result, "cuEventCreate", err);
+    }
+    *event = made;
+    return GT_OK;
+}
+
+void gt_event_free(struct gt_event *event)
+{
+    if (!event)
+        return;
+    event->gpu->cu.EventDestroy(event->handle);
+    free(event);
+}
+
+int gt_event_record(struct gt_event *event, struct gt_err *err)
+{
+    int result = event->gpu->cu.EventRecord(event->handle, event->gpu->stream);
+
+    return result ? gt_gpu_fail(event->gpu, result, "cuEventRecord", err) : GT_OK;
+}
+
+int gt_event_us(const struct gt_event *from, const struct gt_event *to, float *us,
+                struct gt_err *err)
+{
+    struct gt_gpu *gpu = to->gpu;
+    float ms = 0;
+    int result = gpu->cu.EventSynchronize(to->handle);
+
+    if (result)
+        return gt_gpu_fail(gpu, result, "cuEventSynchronize", err);
+    result = gpu->cu.EventElapsedTime(&ms, from->handle, to->handle);
+    if (result)
+        return gt_gpu_fail(gpu, result, "cuEventElapsedTime", err);
+    *us = ms * 1e3f;
+    return GT_OK;
+}

@@ -1,0 +1,413 @@
+/* module.c - stage: loading compiled kernels and launching them (the second half of gpu.h). */
+#include "cuda/gpu_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+/* CUfunction_attribute */
+enum {
+    FUNCTION_MAX_THREADS = 0,
+    FUNCTION_STATIC_SHARED = 1,
+    FUNCTION_LOCAL = 3,
+    FUNCTION_REGISTERS = 4,
+    FUNCTION_MAX_DYNAMIC_SHARED = 8,
+    FUNCTION_CARVEOUT = 9,
+    FUNCTION_NON_PORTABLE_CLUSTER = 14,
+};
+
+#define ENTRY_LENGTH 64
+
+/* An entry of the image, and what was set on it. */
+struct function {
+    char entry[ENTRY_LENGTH];
+    void *handle;
+    int max_threads, static_shared, local_bytes, registers;
+    int dynamic_shared; /* the limit set so far */
+};
+
+struct gt_module {
+    struct gt_gpu *gpu;
+    void *handle;
+    struct function function[GT_MAX_LAUNCHES];
+    size_t functions;
+    struct launch {
+        unsigned grid[3], block[3], cluster[3], shared_bytes;
+        bool pdl;
+        size_t function;
+    } launch[GT_MAX_LAUNCHES];
+    size_t launches;
+    struct gt_module_maps maps;
+};
+
+/* Whether a load or launch was refused for what was asked, with the context unharmed: invalid
+ * value, image, PTX or kernel, no entry, too many resources, cluster too large. */
+static bool is_refusal(int result)
+{
+    static const int refusals[] = {1, 200, 209, 218, 222, 400, 500, 701, 720, 912};
+
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
+        if (result == refusals[i])
+            return true;
+    return false;
+}
+
+int gt_gpu_refuse(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
+{
+    int code = gt_gpu_fail(gpu, result, call, err);
+
+    if (!is_refusal(result))
+        return code;
+    if (err)
+        err->code = GT_ERANGE;
+    return GT_ERANGE;
+}
+
+/* Loads an image, keeping what the driver's linker says in the sentence. */
+static int load_image(struct gt_gpu *gpu, void **handle, const void *image, struct gt_err *err)
+{
+    enum { ERROR_LOG = 5, ERROR_LOG_SIZE = 6 }; /* CUjit_option */
+    char log[512] = "";
+    int option[] = {ERROR_LOG, ERROR_LOG_SIZE};
+    void *value[] = {log, (void *)(uintptr_t)sizeof(log)};
+    int result = gpu->cu.ModuleLoadDataEx(handle, image, 2, option, value), code;
+
+    if (!result)
+        return GT_OK;
+    code = gt_gpu_refuse(gpu, result, "cuModuleLoadDataEx", err);
+    log[sizeof(log) - 1] = '\0';
+    log[strcspn(log, "\n")] = '\0';
+    return *log ? gt_err_prefix(err, code, "%s", log) : code;
+}
+
+static int function_attribute(const struct gt_gpu *gpu, int id, void *function)
+{
+    int value = 0;
+
+    return gpu->cu.FuncGetAttribute(&value, id, function) ? 0 : value;
+}
+
+/* The module's function of this name, looked up once. */
+static int find_function(struct gt_module *module, const char *entry, size_t *index,
+                         struct gt_err *err)
+{
+    struct gt_gpu *gpu = module->gpu;
+    struct function *function;
+    int result;
+
+    for (size_t i = 0; i < module->functions; i++)
+        if (strcmp(module->function[i].entry, entry) == 0) {
+            *index = i;
+            return GT_OK;
+        }
+    if (module->functions == GT_MAX_LAUNCHES || strlen(entry) >= ENTRY_LENGTH)
+        return gt_err_set(err, GT_ERANGE, "entry '%s': at most %d entries of %d characters", entry,
+                          GT_MAX_LAUNCHES, ENTRY_LENGTH - 1);
+    function = &module->function[module->functions];
+    result = gpu->cu.ModuleGetFunction(&function->handle, module->handle, entry);
+    if (result)
+        return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuModuleGetFunction", err),
+                             "entry '%s'", entry);
+    snprintf(function->entry, sizeof(function->entry), "%s", entry);
+    function->max_threads = function_attribute(gpu, FUNCTION_MAX_THREADS, function->handle);
+    function->static_shared = function_attribute(gpu, FUNCTION_STATIC_SHARED, function->handle);
+    function->local_bytes = function_attribute(gpu, FUNCTION_LOCAL, function->handle);
+    function->registers = function_attribute(gpu, FUNCTION_REGISTERS, function->handle);
+    *index = module->functions++;
+    return GT_OK;
+}
+
+/* The limits a launch must keep; the sentence names the one it breaks. */
+static int check_launch(const struct gt_gpu *gpu, const struct function *function,
+                        const struct gt_launch_geometry *want, struct gt_err *err)
+{
+    static const unsigned grid_limit[] = {0x7fffffffu, 65535, 65535};
+    static const unsigned block_limit[] = {1024, 1024, 64};
+    uint64_t threads = (uint64_t)want->block[0] * want->block[1] * want->block[2];
+    int64_t shared = (int64_t)want->shared_bytes + function->static_shared;
+
+    for (int i = 0; i < 3; i++) {
+        if (want->grid[i] > grid_limit[i])
+            return gt_err_set(err, GT_ERANGE, "%s: grid[%d] is %u, at most %u are allowed",
+                              function->entry, i, want->grid[i], grid_limit[i]);
+        if (want->block[i] < 1 || want->block[i] > block_limit[i])
+            return gt_err_set(err, GT_ERANGE, "%s: block[%d] is %u, allowed are 1 to %u",
+                              function->entry, i, want->block[i], block_limit[i]);
+    }
+    if (function->max_threads && threads > (uint64_t)function->max_threads)
+        return gt_err_set(err, GT_ERANGE,
+                          "%s: %llu threads in a block, its registers and bounds allow %d",
+                          function->entry, (unsigned long long)threads, function->max_threads);
+    if (shared > gpu->device.smem_block)
+        return gt_err_set(err, GT_ERANGE,
+                          "%s: %lld bytes of shared memory in a block, the device allows %lld",
+                          function->entry, (long long)shared, (long long)gpu->device.smem_block);
+    return GT_OK;
+}
+
+/* Sets what the function needs before such a launch. */
+static int prepare_function(struct gt_gpu *gpu, struct function *function,
+                            const struct gt_launch_geometry *want, struct gt_err *err)
+{
+    unsigned blocks = want->cluster[0] * want->cluster[1] * want->cluster[2];
+    int result = 0;
+
+    if ((int)want->shared_bytes > function->dynamic_shared) {
+        result = gpu->cu.FuncSetAttribute(function->handle, FUNCTION_MAX_DYNAMIC_SHARED,
+                                          (int)want->shared_bytes);
+        if (!result)
+            function->dynamic_shared = (int)want->shared_bytes;
+    }
+    if (!result && want->carveout >= 0)
+        result = gpu->cu.FuncSetAttribute(function->handle, FUNCTION_CARVEOUT, want->carveout);
+    if (!result && blocks > 8)
+        result = gpu->cu.FuncSetAttribute(function->handle, FUNCTION_NON_PORTABLE_CLUSTER, 1);
+    if (result)
+        return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuFuncSetAttribute", err),
+                             "entry '%s'", function->entry);
+    if ((blocks > 1 || want->pdl) && !gpu->cu.LaunchKernelEx)
+        return gt_err_set(err, GT_ERANGE,
+                          "%s: the driver is too old to launch %s (cuLaunchKernelEx)",
+                          function->entry, blocks > 1 ? "clusters" : "programmatically");
+    return GT_OK;
+}
+
+static int set_geometry(struct gt_module *module, const struct gt_geometry *geometry,
+                        struct gt_err *err)
+{
+    module->launches = 0;
+    for (size_t i = 0; i < geometry->launches; i++) {
+        const struct gt_launch_geometry *want = &geometry->launch[i];
+        struct launch *launch = &module->launch[i];
+        int rc = find_function(module, want->entry, &launch->function, err);
+
+        if (!rc)
+            rc = check_launch(module->gpu, &module->function[launch->function], want, err);
+        if (!rc)
+            rc = prepare_function(module->gpu, &module->function[launch->function], want, err);
+        if (rc)
+            return rc;
+        memcpy(launch->grid, want->grid, sizeof(launch->grid));
+        memcpy(launch->block, want->block, sizeof(launch->block));
+        memcpy(launch->cluster, want->cluster, sizeof(launch->cluster));
+        launch->shared_bytes = want->shared_bytes;
+        launch->pdl = want->pdl;
+    }
+    module->launches = geometry->launches;
+    return gt_module_maps_set(&module->maps, module->gpu, geometry, err);
+}
+
+int gt_module_geometry(struct gt_module *module, const struct gt_geometry *geometry,
+                       struct gt_err *err)
+{
+    bool pushed;
+    int rc = gt_gpu_enter(module->gpu, &pushed, err);
+
+    if (rc)
+        return rc;
+    rc = set_geometry(module, geometry, err);
+    gt_gpu_leave(module->gpu, pushed);
+    return rc;
+}
+
+int gt_module_load(struct gt_module **module, struct gt_gpu *gpu, const void *image, size_t size,
+                   const struct gt_geometry *geometry, struct gt_err *err)
+{
+    struct gt_module *loaded;
+    bool pushed;
+    int rc;
+
+    *module = NULL;
+    if (!image || !size)
+        return gt_err_set(err, GT_ERANGE, "the image to be loaded is empty");
+    loaded = calloc(1, sizeof(*loaded));
+    if (!loaded)
+        return gt_err_nomem(err);
+    loaded->gpu = gpu;
+    rc = gt_gpu_enter(gpu, &pushed, err);
+    if (!rc) {
+        rc = load_image(gpu, &loaded->handle, image, err);
+        if (!rc)
+            rc = set_geometry(loaded, geometry, err);
+        gt_gpu_leave(gpu, pushed);
+    }
+    if (rc) {
+        gt_module_free(loaded);
+        return rc;
+    }
+    *module = loaded;
+    return GT_OK;
+}
+
+void gt_module_free(struct gt_module *module)
+{
+    bool pushed;
+
+    if (!module)
+        return;
+    if (module->handle && gt_gpu_enter(module->gpu, &pushed, NULL) == GT_OK) {
+        module->gpu->cu.ModuleUnload(module->handle);
+        gt_gpu_leave(module->gpu, pushed);
+    }
+    free(module);
+}
+
+void gt_module_facts(const struct gt_module *module, struct gt_module_facts *facts)
+{
+    memset(facts, 0, sizeof(*facts));
+    for (size_t i = 0; i < module->launches; i++) {
+        const struct launch *launch = &module->launch[i];
+        const struct function *function = &module->function[launch->function];
+        unsigned shared = launch->shared_bytes + (unsigned)function->static_shared;
+
+        if (function->registers > facts->registers)
+            facts->registers = function->registers;
+        if (function->local_bytes > facts->local_bytes)
+            facts->local_bytes = function->local_bytes;
+        if (function->static_shared > facts->static_shared)
+            facts->static_shared = function->static_shared;
+        if (shared > facts->shared_bytes)
+            facts->shared_bytes = shared;
+    }
+}
+
+void gt_module_args(struct gt_args *args, const struct gt_problem *problem)
+{
+    *args = (struct gt_args){.m = problem->m,
+                             .n = problem->n,
+                             .k = problem->k,
+                             .lda = problem->lda,
+                             .ldb = problem->ldb,
+                             .ldc = problem->ldc,
+                             .stride_a = problem->stride_a,
+                             .stride_b = problem->stride_b,
+                             .stride_c = problem->stride_c,
+                             .batch = problem->batch,
+                             .alpha = (float)problem->alpha,
+                             .beta = (float)problem->beta};
+}
+
+/* Attributes of a launch; 0: it needs none. */
+static unsigned set_attributes(const struct launch *launch, struct gt_cu_attribute attribute[2])
+{
+    unsigned count = 0;
+
+    if (launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1) {
+        memset(&attribute[count], 0, sizeof(attribute[count]));
+        attribute[count].id = GT_CU_ATTRIBUTE_CLUSTER;
+        memcpy(attribute[count++].value.cluster, launch->cluster, sizeof(launch->cluster));
+    }
+    if (launch->pdl) {
+        memset(&attribute[count], 0, sizeof(attribute[count]));
+        attribute[count].id = GT_CU_ATTRIBUTE_PDL;
+        attribute[count++].value.flag = 1;
+    }
+    return count;
+}
+
+static int launch_one(const struct gt_module *module, const struct launch *launch, void *stream,
+                      void **parameters)
+{
+    const struct gt_driver_api *cu = &module->gpu->cu;
+    void *function = module->function[launch->function].handle;
+    struct gt_cu_attribute attribute[2];
+    struct gt_cu_config config;
+    unsigned attributes = set_attributes(launch, attribute);
+
+    if (!attributes)
+        return cu->LaunchKernel(function, launch->grid[0], launch->grid[1], launch->grid[2],
+                                launch->block[0], launch->block[1], launch->block[2],
+                                launch->shared_bytes, stream, parameters, NULL);
+    memset(&config, 0, sizeof(config));
+    memcpy(config.grid, launch->grid, sizeof(launch->grid));
+    memcpy(config.block, launch->block, sizeof(launch->block));
+    config.shared_bytes = launch->shared_bytes;
+    config.stream = stream;
+    config.attribute = attribute;
+    config.attributes = attributes;
+    return cu->LaunchKernelEx(&config, function, parameters, NULL);
+}
+
+int gt_module_run(const struct gt_module *module, void *stream, const struct gt_args *args,
+                  struct gt_err *err)
+{
+    struct gt_args copy = *args;
+    struct gt_maps maps;
+    void *parameters[] = {&copy, &maps}; /* an entry without maps takes the first alone */
+    bool pushed;
+    int rc = gt_gpu_enter(module->gpu, &pushed, err);
+
+    if (rc)
+        return rc;
+    rc = gt_module_maps_encode(&maps, &module->maps, module->gpu, args, err);
+    for (size_t i = 0; i < module->launches && !rc; i++) {
+        const struct launch *launch = &module->launch[i];
+        int result;
+
+        if (!launch->grid[0] || !launch->grid[1] || !launch->grid[2])
+            continue; /* an empty product has nothing to launch */
+        result = launch_one(module, launch, stream ? stream : module->gpu->stream, parameters);
+        if (result)
+            rc = gt_err_prefix(err, gt_gpu_refuse(module->gpu, result, "cuLaunchKernel", err),
+                               "entry '%s'", module->function[launch->function].entry);
+    }
+    gt_gpu_leave(module->gpu, pushed);
+    return rc;
+}
+
+/* The project's own kernels */
+
+struct gt_program {
+    struct gt_gpu *gpu;
+    void *handle;
+    size_t entries;
+    void *function[];
+};
+
+int gt_program_load(struct gt_program **program, struct gt_gpu *gpu, const void *image,
+                    const char *const *entry, size_t entries, struct gt_err *err)
+{
+    struct gt_program *loaded = calloc(1, sizeof(*loaded) + entries * sizeof(void *));
+    int rc, result;
+
+    *program = NULL;
+    if (!loaded)
+        return gt_err_nomem(err);
+    loaded->gpu = gpu;
+    loaded->entries = entries;
+    rc = load_image(gpu, &loaded->handle, image, err);
+    for (size_t i = 0; i < entries && !rc; i++) {
+        result = gpu->cu.ModuleGetFunction(&loaded->function[i], loaded->handle, entry[i]);
+        if (result)
+            rc = gt_err_prefix(err, gt_gpu_fail(gpu, result, "cuModuleGetFunction", err),
+                               "entry '%s'", entry[i]);
+    }
+    if (rc) {
+        gt_program_free(loaded);
+        return rc;
+    }
+    *program = loaded;
+    return GT_OK;
+}
+
+void gt_program_free(struct gt_program *program)
+{
+    if (!program)
+        return;
+    if (program->handle)
+        program->gpu->cu.ModuleUnload(program->handle);
+    free(program);
+}
+
+int gt_program_run(const struct gt_program *program, size_t entry, const unsigned grid[3],
+                   unsigned threads, const void *args, struct gt_err *err)
+{
+    struct gt_gpu *gpu = program->gpu;
+    void *parameters[] = {(void *)(uintptr_t)args}; /* the driver copies, it does not write */
+    int result = gpu->cu.LaunchKernel(program->function[entry], grid[0], grid[1], grid[2], threads,
+                                      1, 1, 0, gpu->stream, parameters, NULL);
+
+    return result ? gt_gpu_fail(gpu, result, "cuLaunchKernel", err) : GT_OK;
+}

@@ -1,0 +1,313 @@
+/* kernel.c - vocabulary: loading and finding kernels, and what they serve. */
+#include "kernel/kernel.h"
+
+#include "base/err.h"
+#include "kernel/kernel_impl.h"
+#include "base/near.h"
+#include "problem/problem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void free_expr_list(struct gt_expr *const *expr, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        gt_expr_free(expr[i]);
+}
+
+static void free_space(struct gt_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->params; i++) {
+        free(kernel->param[i].name);
+        free(kernel->param[i].doc);
+        free(kernel->param[i].value);
+    }
+    for (size_t i = 0; i < kernel->deriveds; i++) {
+        free(kernel->derived[i].name);
+        free(kernel->derived[i].doc);
+        gt_expr_free(kernel->derived[i].expr);
+    }
+    for (size_t i = 0; i < kernel->constraints; i++) {
+        free(kernel->constraint[i].why);
+        gt_expr_free(kernel->constraint[i].expr);
+    }
+    free(kernel->constraint);
+    for (size_t i = 0; i < kernel->launches; i++) {
+        const struct gt_launch *launch = &kernel->launch[i];
+
+        free(launch->entry);
+        free_expr_list(launch->grid, 3);
+        free_expr_list(launch->block, 3);
+        free_expr_list(launch->cluster, 3);
+        gt_expr_free(launch->when);
+        gt_expr_free(launch->shared);
+        gt_expr_free(launch->carveout);
+        gt_expr_free(launch->pdl);
+    }
+}
+
+static void free_maps(struct gt_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->maps; i++) {
+        const struct gt_tensor_map *map = &kernel->map[i];
+
+        free(map->name);
+        free_expr_list(map->dims, GT_MAX_MAP_RANK);
+        free_expr_list(map->strides, GT_MAX_MAP_RANK);
+        free_expr_list(map->box, GT_MAX_MAP_RANK);
+        free_expr_list(
+            (struct gt_expr *const[]){map->when, map->offset, map->swizzle, map->promotion}, 4);
+    }
+}
+
+void gt_kernel_free(struct gt_kernel *kernel)
+{
+    if (!kernel)
+        return;
+    free_space(kernel);
+    free_maps(kernel);
+    for (size_t i = 0; i < kernel->reported_count; i++)
+        free(kernel->reported[i].source);
+    free(kernel->reported);
+    free(kernel->seed);
+    free_expr_list((struct gt_expr *const[]){kernel->workspace, kernel->deterministic,
+                                             kernel->max_registers, kernel->code_arch,
+                                             kernel->arch_features, kernel->code_ptx},
+                   6);
+    free_expr_list(
+        (struct gt_expr *const[]){
+            kernel->model.block_m, kernel->model.block_n, kernel->model.block_k,
+            kernel->model.splits, kernel->model.stages, kernel->model.registers, kernel->model.fma,
+            kernel->model.issue, kernel->model.shared_words, kernel->model.group, kernel->model.mma,
+            kernel->model.mma_type, kernel->model.cluster_m, kernel->model.cluster_n,
+            kernel->model.prepare_read, kernel->model.prepare_write, kernel->model.even},
+        17);
+    free(kernel->name);
+    free(kernel->doc);
+    free(kernel->path);
+    free(kernel->template_path);
+    free(kernel->text);
+    free(kernel->include_dir);
+    free(kernel);
+}
+
+int gt_kernel_load(struct gt_kernel **out, const char *data_dir, const char *path,
+                   struct gt_err *err)
+{
+    struct gt_kernel *kernel = calloc(1, sizeof(*kernel));
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    int rc;
+
+    *out = NULL;
+    if (!kernel)
+        return gt_err_nomem(err);
+    kernel->path = strdup(path);
+    rc = kernel->path ? gt_strbuf_add_file(&text, path, err) : gt_err_nomem(err);
+    if (!rc)
+        rc = gt_kernel_read_description(kernel, text.text, text.length, err);
+    if (!rc)
+        rc = gt_kernel_read_template(kernel, data_dir, err);
+    gt_strbuf_release(&text);
+    if (rc)
+        gt_kernel_free(kernel);
+    else
+        *out = kernel;
+    return rc;
+}
+
+uint64_t gt_kernel_depends(const struct gt_kernel *kernel, const struct gt_expr *expr)
+{
+    size_t first_derived = kernel->first_param + kernel->params;
+    uint64_t depends = 0;
+
+    if (!expr)
+        return 0;
+    for (size_t i = 0; i < kernel->params; i++)
+        if (gt_expr_uses(expr, kernel->first_param + i))
+            depends |= (uint64_t)1 << i;
+    for (size_t i = 0; i < kernel->deriveds; i++)
+        if (gt_expr_uses(expr, first_derived + i))
+            depends |= kernel->derived[i].depends;
+    return depends;
+}
+
+bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr *expr,
+                            uint64_t derived)
+{
+    for (size_t i = 0; i < kernel->deriveds; i++)
+        if (derived >> i & 1 && gt_expr_uses(expr, kernel->first_param + kernel->params + i))
+            return true;
+    return false;
+}
+
+double gt_kernel_cross_product(const struct gt_kernel *kernel)
+{
+    double points = 1;
+
+    for (size_t i = 0; i < kernel->params; i++)
+        points *= (double)kernel->param[i].count;
+    return points;
+}
+
+bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *problem,
+                      const struct gt_device *device, const char **why)
+{
+    const struct {
+        bool serves;
+        const char *why;
+    } checks[] = {
+        {kernel->types >> problem->type & 1, "it does not serve this type of A and B"},
+        {kernel->outs >> problem->out & 1, "it does not write this type of D"},
+        {kernel->layouts >> gt_problem_layout(problem) & 1, "it does not serve this layout"},
+        {kernel->epilogues >> problem->epilogue & 1, "it does not serve this epilogue"},
+        {problem->m <= kernel->max_m, "it serves fewer rows of D"},
+        {problem->batch == 1 || kernel->batched, "it does not serve batches"},
+        {kernel->accuracy <= problem->accuracy, "it is less accurate than the problem asks for"},
+        {device->cc >= kernel->min_cc, "the device is older than the kernel needs"},
+        {device->cc >= kernel->type_cc[problem->type],
+         "the device is older than the kernel needs for this type"},
+        {device->cc <= kernel->max_cc, "the device is newer than the kernel serves"},
+    };
+
+    for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
+        if (!checks[i].serves) {
+            if (why)
+                *why = checks[i].why;
+            return false;
+        }
+    return true;
+}
+
+/* ---- all kernels ---- */
+
+static int is_description(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+
+    return length > 5 && entry->d_name[0] != '.' && !strcmp(entry->d_name + length - 5, ".json");
+}
+
+static int append(struct gt_kernels *kernels, struct gt_kernel *kernel, struct gt_err *err)
+{
+    struct gt_kernel **list;
+
+    for (size_t i = 0; i < kernels->count; i++)
+        if (!strcmp(kernels->kernel[i]->name, kernel->name))
+            return gt_err_set(err, GT_ECONFIG, "%s: kernel \"%s\" is already described in %s",
+                              kernel->path, kernel->name, kernels->kernel[i]->path);
+    list = realloc(kernels->kernel, (kernels->count + 1) * sizeof(struct gt_kernel *));
+    if (!list)
+        return gt_err_nomem(err);
+    kernels->kernel = list;
+    kernels->kernel[kernels->count++] = kernel;
+    return GT_OK;
+}
+
+static int load_one(struct gt_kernels *kernels, const char *data_dir, const char *dir,
+                    const char *file, struct gt_err *err)
+{
+    struct gt_strbuf path = GT_STRBUF_INIT;
+    struct gt_kernel *kernel = NULL;
+    int rc;
+
+    gt_strbuf_addf(&path, "%s/%s", dir, file);
+    rc = gt_strbuf_check(&path, err);
+    if (!rc)
+        rc = gt_kernel_load(&kernel, data_dir, path.text, err);
+    if (!rc) {
+        rc = append(kernels, kernel, err);
+        if (rc)
+            gt_kernel_free(kernel);
+    }
+    gt_strbuf_release(&path);
+    return rc;
+}
+
+static int load_dir(struct gt_kernels *kernels, const char *data_dir, const char *dir,
+                    struct gt_err *err)
+{
+    struct dirent **entry;
+    int count = scandir(dir, &entry, is_description, alphasort);
+    int rc = GT_OK;
+
+    if (count < 0)
+        return errno == ENOMEM ? gt_err_nomem(err)
+                               : gt_err_set(err, GT_EIO, "%s: cannot read the folder: %s", dir,
+                                            strerror(errno));
+    if (!count)
+        rc = gt_err_set(err, GT_ECONFIG, "%s: no kernel descriptions (*.json) in this folder", dir);
+    for (int i = 0; i < count; i++) {
+        if (!rc)
+            rc = load_one(kernels, data_dir, dir, entry[i]->d_name, err);
+        free(entry[i]);
+    }
+    free(entry);
+    return rc;
+}
+
+static int by_rung_and_name(const void *a, const void *b)
+{
+    const struct gt_kernel *x = *(struct gt_kernel *const *)a, *y = *(struct gt_kernel *const *)b;
+
+    return x->rung != y->rung ? x->rung - y->rung : strcmp(x->name, y->name);
+}
+
+int gt_kernels_load(struct gt_kernels *kernels, const char *data_dir, const char *extra_dir,
+                    struct gt_err *err)
+{
+    struct gt_strbuf dir = GT_STRBUF_INIT;
+    int rc;
+
+    *kernels = (struct gt_kernels){0};
+    gt_strbuf_addf(&dir, "%s/configs/kernels", data_dir);
+    rc = gt_strbuf_check(&dir, err);
+    if (!rc)
+        rc = load_dir(kernels, data_dir, dir.text, err);
+    if (!rc && extra_dir)
+        rc = load_dir(kernels, data_dir, extra_dir, err);
+    gt_strbuf_release(&dir);
+    if (rc)
+        gt_kernels_release(kernels);
+    else
+        qsort(kernels->kernel, kernels->count, sizeof(*kernels->kernel), by_rung_and_name);
+    return rc;
+}
+
+void gt_kernels_release(struct gt_kernels *kernels)
+{
+    for (size_t i = 0; i < kernels->count; i++)
+        gt_kernel_free(kernels->kernel[i]);
+    free(kernels->kernel);
+    *kernels = (struct gt_kernels){0};
+}
+
+static void unknown_kernel(const struct gt_kernels *kernels, const char *name, struct gt_err *err)
+{
+    struct gt_strbuf list = GT_STRBUF_INIT;
+    const char *near = NULL;
+
+    for (size_t i = 0; i < kernels->count; i++) {
+        const char *known = kernels->kernel[i]->name;
+
+        gt_strbuf_addf(&list, " %s", known);
+        if (!near)
+            near = gt_near(name, strlen(name), &known, 1);
+    }
+    if (near)
+        gt_err_set(err, GT_ENOTFOUND, "unknown kernel \"%.64s\"; did you mean \"%s\"?", name, near);
+    else
+        gt_err_set(err, GT_ENOTFOUND, "unknown kernel \"%.64s\"; there are:%s", name, list.text);
+    gt_strbuf_release(&list);
+}
+
+struct gt_kernel *gt_kernels_find(const struct gt_kernels *kernels, const char *name,
+                                  struct gt_err *err)
+{
+    for (size_t i = 0; i < kernels->count; i++)
+        if (!strcmp(kernels->kernel[i]->name, name))
+            return kernels->kernel[i];
+    unknown_kernel(kernels, name, err);
+    return NULL;
+}

@@ -1,0 +1,258 @@
+/* kernel.h - vocabulary: a kernel = a template plus its description (configs/kernels/NAME.json),
+ * its points, and what a point means for a problem on a device.  The only reader of kernel JSON. */
+#ifndef GT_KERNEL_H
+#define GT_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "problem/device.h"
+#include "kernel/expr.h"
+#include "gemmtune.h"
+#include "base/strbuf.h"
+#include "templates/common/maps.h"
+
+#define GT_MAX_PARAMS   40
+#define GT_MAX_DERIVED  40
+#define GT_MAX_LAUNCHES 6
+
+struct gt_param {
+    char *name, *doc;
+    bool launch;    /* false: a #define, part of the cubin; true: travels in gt_args.launch[] */
+    int64_t *value; /* the values it may take, as listed */
+    size_t count;
+    size_t standard; /* index of the default value */
+};
+
+struct gt_constraint {
+    struct gt_expr *expr; /* the point is valid where this is not 0 */
+    bool bet;             /* kind "bet": rules out what is thought slow, not what is wrong */
+    char *why;
+};
+
+struct gt_derived {
+    char *name, *doc; /* doc: NULL if not given */
+    struct gt_expr *expr;
+    uint64_t depends; /* parameters it is computed from, see gt_kernel_depends */
+};
+
+/* One kernel launch of the list that makes up a candidate; all of them are timed as one. */
+struct gt_launch {
+    char *entry;
+    struct gt_expr *when; /* skipped where 0 */
+    struct gt_expr *grid[3], *block[3], *cluster[3];
+    struct gt_expr *shared;   /* dynamic shared bytes */
+    struct gt_expr *carveout; /* percent of the shared-memory carve-out, -1: the driver's choice */
+    struct gt_expr *pdl;      /* not 0: may begin before the launch in front of it has ended */
+    bool maps;                /* takes struct gt_maps as a second argument */
+};
+
+/* What a tensor map's memory belongs to. */
+enum gt_map_operand { GT_MAP_A, GT_MAP_B, GT_MAP_C, GT_MAP_D, GT_MAP_WORKSPACE };
+
+/* One of "tensor_maps": how TMA is to see an operand.  Dimensions are listed innermost first. */
+struct gt_tensor_map {
+    char *name;
+    enum gt_map_operand operand;
+    int element; /* enum gt_dtype, or one of these two: as A and B, as C and D are stored */
+#define GT_MAP_IN  (-1)
+#define GT_MAP_OUT (-2)
+    int rank;
+    struct gt_expr *when;   /* undefined where 0 */
+    struct gt_expr *offset; /* bytes from the operand's first element */
+    struct gt_expr *dims[GT_MAX_MAP_RANK], *box[GT_MAX_MAP_RANK]; /* elements */
+    struct gt_expr *strides[GT_MAX_MAP_RANK]; /* bytes between neighbours in dims[i + 1] */
+    struct gt_expr *swizzle, *promotion;      /* bytes */
+};
+
+/* What others reported for this kernel ("reported" of the description). */
+struct gt_reported {
+    char *source;  /* e.g. "RTX 3090, 4096^3" */
+    double tflops; /* 0: not given */
+    double share;  /* of cuBLAS; 0: not given */
+};
+
+/* One value for each parameter of a kernel, in the kernel's order. */
+struct gt_point {
+    int64_t value[GT_MAX_PARAMS];
+};
+
+/* A part of a point: values of some parameters, the others open. */
+struct gt_pattern {
+    struct gt_point point; /* defaults where not named */
+    uint64_t named;        /* bit i: param[i] has the value of the point */
+};
+
+/* What the performance model needs to know; every entry is optional in the description and NULL
+ * when absent (see configs/README.md for units and defaults). */
+struct gt_model {
+    struct gt_expr *block_m, *block_n, *block_k; /* tile of D per block, depth of a stage */
+    struct gt_expr *splits;                      /* blocks that share one tile of D along k */
+    struct gt_expr *stages;                      /* tiles in flight; 1: no overlap */
+    struct gt_expr *registers;                   /* estimate per thread, before compiling */
+    struct gt_expr *fma;                         /* FMA per thread and k step */
+    struct gt_expr *mma;                   /* tensor-core products per element and k step, x 256 */
+    struct gt_expr *mma_type;              /* type that they run in */
+    struct gt_expr *cluster_m, *cluster_n; /* blocks along m, n that share what they load */
+    struct gt_expr *issue;                 /* other instructions per thread and k step, x 256 */
+    struct gt_expr *shared_words;          /* shared wavefronts per warp and k step, x 256 */
+    struct gt_expr *group;                 /* blocks of a raster group along m */
+    struct gt_expr *even; /* per cent of tiles divided evenly over blocks along k */
+    struct gt_expr *prepare_read, *prepare_write; /* bytes, by launches before the product */
+};
+
+struct gt_kernel {
+    char *name, *doc;
+    char *path;          /* of the description */
+    char *template_path; /* relative to the data folder: "templates/simt/gemm.cu" */
+    char *text;          /* of the template */
+    char *include_dir;   /* <data folder>/templates */
+    char signature[33];  /* hex digest of what decides a candidate: kernel_signature.c */
+    bool production;     /* false: a rung of the ladder, for `tune ladder` and by name */
+    int rung;            /* place in the ladder; 0: none */
+    struct gt_reported *reported;
+    size_t reported_count;
+    struct gt_pattern *seed; /* worth trying first, where they fit ("seeds" of the description) */
+    size_t seeds;
+    /* serves */
+    unsigned types, outs; /* bit (1u << enum gt_dtype) */
+    unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)) */
+    unsigned epilogues;   /* bit (1u << epilogue flags) */
+    int min_cc, max_cc;
+    int type_cc[GT_DTYPE_COUNT]; /* least compute capability for operands of a type; 0: min_cc */
+    int64_t max_m;               /* rows of D */
+    enum gt_accuracy accuracy;   /* the best it can reach */
+    bool batched;
+    /* space */
+    struct gt_param param[GT_MAX_PARAMS];
+    size_t params;
+    struct gt_derived derived[GT_MAX_DERIVED];
+    size_t deriveds;
+    struct gt_constraint *constraint;
+    size_t constraints;
+    struct gt_launch launch[GT_MAX_LAUNCHES];
+    size_t launches;
+    struct gt_tensor_map map[GT_MAX_MAPS];
+    size_t maps;
+    struct gt_expr *workspace;     /* bytes */
+    struct gt_expr *deterministic; /* 0: launches may differ in the last bits (atomics) */
+    struct gt_expr *max_registers; /* 0: no limit */
+    struct gt_expr *code_arch;     /* arch to compile for, e.g. 86; usually CC */
+    struct gt_expr *arch_features; /* 1: with what only that arch has (sm_100a); sm_90: always */
+    struct gt_expr *code_ptx;      /* 1: by way of PTX, see compile.h */
+    struct gt_model model;
+    struct gt_names names; /* slots: problem and device facts, parameters, derived */
+    size_t first_param;    /* slot of param[0]; derived follow the parameters */
+};
+
+/* What the stages are handed. */
+struct gt_candidate {
+    const struct gt_kernel *kernel;
+    const struct gt_problem *problem;
+    const struct gt_device *device;
+    struct gt_point point;
+};
+
+/* Reads and checks a description and its template.  Errors name file, line (for malformed JSON) and
+ * key.  Free with gt_kernel_free. */
+int gt_kernel_load(struct gt_kernel **kernel, const char *data_dir, const char *path,
+                   struct gt_err *err);
+void gt_kernel_free(struct gt_kernel *kernel); /* NULL accepted */
+
+/* All descriptions of <data_dir>/configs/kernels, sorted by (rung, name), and of `extra_dir` if not
+ * NULL (a user's own kernels). */
+struct gt_kernels {
+    struct gt_kernel **kernel;
+    size_t count;
+};
+int gt_kernels_load(struct gt_kernels *kernels, const char *data_dir, const char *extra_dir,
+                    struct gt_err *err);
+void gt_kernels_release(struct gt_kernels *kernels);
+
+/* The parameters that an expression of the kernel depends on, directly or through derived names:
+ * bit i for param[i]. */
+uint64_t gt_kernel_depends(const struct gt_kernel *kernel, const struct gt_expr *expr);
+
+/* NULL with a sentence that suggests a near name, if there is none of that name. */
+struct gt_kernel *gt_kernels_find(const struct gt_kernels *kernels, const char *name,
+                                  struct gt_err *err);
+
+/* The data folder (holds templates/ and configs/): $GEMMTUNE_DATA, else beside the program, else as
+ * installed.  The string is malloc'ed. */
+int gt_data_dir(char **path, struct gt_err *err);
+
+/* Whether the kernel serves the problem on the device at all, before any parameter is chosen; if
+ * not and why is not NULL, *why is a static or kernel-owned sentence. */
+bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *problem,
+                      const struct gt_device *device, const char **why);
+
+/* Points of the cross product, before any constraint. */
+double gt_kernel_cross_product(const struct gt_kernel *kernel);
+
+/* "BM=128,BN=64,..." in the kernel's order; parse takes any order, missing parameters get their
+ * default; unknown names and values are errors listing what is allowed. */
+int gt_point_parse(struct gt_point *point, const struct gt_kernel *kernel, const char *text,
+                   struct gt_err *err);
+/* The same for a part of a point: only what is named counts. */
+int gt_pattern_parse(struct gt_pattern *pattern, const struct gt_kernel *kernel, const char *text,
+                     struct gt_err *err);
+void gt_point_format(struct gt_strbuf *buf, const struct gt_kernel *kernel,
+                     const struct gt_point *point);
+void gt_point_default(struct gt_point *point, const struct gt_kernel *kernel);
+
+/* Fills slots[0 .. names.count) for a candidate: facts, parameters, derived values. */
+int gt_candidate_slots(const struct gt_candidate *candidate, int64_t slots[GT_MAX_SLOTS],
+                       struct gt_err *err);
+
+/* Only the problem and device facts: slots[0 .. first_param). */
+void gt_facts_fill(const struct gt_problem *problem, const struct gt_device *device,
+                   int64_t slots[GT_MAX_SLOTS]);
+
+/* GT_OK and *failed = -1 if every constraint holds, else *failed = index of the first that does
+ * not.  Constraints are checked in order: a value that cannot be computed (a division by zero) is
+ * an error only if no earlier constraint rules the point out. */
+int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct gt_err *err);
+
+struct gt_launch_geometry {
+    const char *entry;
+    unsigned grid[3], block[3], cluster[3], shared_bytes;
+    int carveout;
+    bool pdl, maps;
+};
+
+/* A tensor map in numbers that the driver accepts. */
+struct gt_map_geometry {
+    bool used; /* false: undefined for this candidate, the rest is 0 */
+    enum gt_map_operand operand;
+    enum gt_dtype element;
+    int64_t offset; /* bytes from the operand's first element; a multiple of 16 */
+    int rank;
+    uint64_t dims[GT_MAX_MAP_RANK];    /* elements, 1..2^32 */
+    uint64_t strides[GT_MAX_MAP_RANK]; /* bytes; [0] is an element's size */
+    uint32_t box[GT_MAX_MAP_RANK];     /* elements, 1..256 */
+    int swizzle;                       /* bytes: 0 (none), 32, 64, 128 */
+    int promotion;                     /* bytes that L2 fetches at least: 0 (none), 64, 128, 256 */
+};
+
+/* Everything a launch and a compile need to know of a candidate.  A launch whose grid is empty
+ * (a size of 0) is left out. */
+struct gt_geometry {
+    struct gt_launch_geometry launch[GT_MAX_LAUNCHES];
+    size_t launches; /* those that have something to do */
+    struct gt_map_geometry map[GT_MAX_MAPS];
+    size_t maps;
+    size_t workspace_bytes;
+    int launch_param[16]; /* gt_args.launch[] */
+    bool deterministic;
+    int max_registers, code_arch;
+    bool arch_features, code_ptx;
+};
+
+/* GT_ERANGE with a sentence that names kernel, key and value if the device cannot launch it so:
+ * more than 1024 threads, shared memory beyond SMEM_BLOCK, a grid beyond CUDA's limits, a tensor
+ * map that the driver would refuse or that reaches out of its operand... */
+int gt_candidate_geometry(const struct gt_candidate *candidate, struct gt_geometry *geometry,
+                          struct gt_err *err);
+
+#endif

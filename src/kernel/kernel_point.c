@@ -1,0 +1,261 @@
+/* kernel_point.c - vocabulary: points as text, and the constraints of a candidate. */
+#include "kernel/kernel.h"
+
+#include "base/err.h"
+#include "kernel/kernel_impl.h"
+#include "base/near.h"
+#include "problem/problem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const gt_fact_names[GT_FACT_COUNT] = {[GT_FACT_M] = "M",
+                                                  [GT_FACT_N] = "N",
+                                                  [GT_FACT_K] = "K",
+                                                  [GT_FACT_LDA] = "LDA",
+                                                  [GT_FACT_LDB] = "LDB",
+                                                  [GT_FACT_LDC] = "LDC",
+                                                  [GT_FACT_BATCH] = "BATCH",
+                                                  [GT_FACT_STRIDE_A] = "STRIDE_A",
+                                                  [GT_FACT_STRIDE_B] = "STRIDE_B",
+                                                  [GT_FACT_STRIDE_C] = "STRIDE_C",
+                                                  [GT_FACT_ALIGN] = "ALIGN",
+                                                  [GT_FACT_ALIGN_A] = "ALIGN_A",
+                                                  [GT_FACT_ALIGN_B] = "ALIGN_B",
+                                                  [GT_FACT_ALIGN_C] = "ALIGN_C",
+                                                  [GT_FACT_TRANS_A] = "TRANS_A",
+                                                  [GT_FACT_TRANS_B] = "TRANS_B",
+                                                  [GT_FACT_BETA] = "BETA",
+                                                  [GT_FACT_EPILOGUE] = "EPILOGUE",
+                                                  [GT_FACT_SIZE_IN] = "SIZE_IN",
+                                                  [GT_FACT_SIZE_OUT] = "SIZE_OUT",
+                                                  [GT_FACT_TYPE] = "TYPE",
+                                                  [GT_FACT_OUT] = "OUT",
+                                                  [GT_FACT_ACC] = "ACC",
+                                                  [GT_FACT_ACCURACY] = "ACCURACY",
+                                                  [GT_FACT_CC] = "CC",
+                                                  [GT_FACT_SMS] = "SMS",
+                                                  [GT_FACT_SMEM_BLOCK] = "SMEM_BLOCK",
+                                                  [GT_FACT_SMEM_SM] = "SMEM_SM",
+                                                  [GT_FACT_REGS_SM] = "REGS_SM",
+                                                  [GT_FACT_THREADS_SM] = "THREADS_SM",
+                                                  [GT_FACT_L2_BYTES] = "L2_BYTES",
+#define DTYPE_NAME(name, text, bytes) [GT_FACT_DTYPE + GT_##name] = #name,
+                                                  GT_DTYPE_MAP(DTYPE_NAME)
+#undef DTYPE_NAME
+};
+
+void gt_facts_fill(const struct gt_problem *problem, const struct gt_device *device,
+                   int64_t slots[GT_MAX_SLOTS])
+{
+    slots[GT_FACT_M] = problem->m;
+    slots[GT_FACT_N] = problem->n;
+    slots[GT_FACT_K] = problem->k;
+    slots[GT_FACT_LDA] = problem->lda;
+    slots[GT_FACT_LDB] = problem->ldb;
+    slots[GT_FACT_LDC] = problem->ldc;
+    slots[GT_FACT_BATCH] = problem->batch;
+    slots[GT_FACT_STRIDE_A] = problem->stride_a;
+    slots[GT_FACT_STRIDE_B] = problem->stride_b;
+    slots[GT_FACT_STRIDE_C] = problem->stride_c;
+    slots[GT_FACT_ALIGN] = problem->align;
+    slots[GT_FACT_ALIGN_A] = gt_problem_alignment(problem, GT_OPERAND_A);
+    slots[GT_FACT_ALIGN_B] = gt_problem_alignment(problem, GT_OPERAND_B);
+    slots[GT_FACT_ALIGN_C] = gt_problem_alignment(problem, GT_OPERAND_C);
+    slots[GT_FACT_TRANS_A] = problem->trans_a;
+    slots[GT_FACT_TRANS_B] = problem->trans_b;
+    slots[GT_FACT_BETA] = problem->beta != 0;
+    slots[GT_FACT_EPILOGUE] = problem->epilogue;
+    slots[GT_FACT_SIZE_IN] = gt_dtype_size(problem->type);
+    slots[GT_FACT_SIZE_OUT] = gt_dtype_size(problem->out);
+    slots[GT_FACT_TYPE] = problem->type;
+    slots[GT_FACT_OUT] = problem->out;
+    slots[GT_FACT_ACC] = problem->acc;
+    slots[GT_FACT_ACCURACY] = problem->accuracy;
+    slots[GT_FACT_CC] = device->cc;
+    slots[GT_FACT_SMS] = device->sms;
+    slots[GT_FACT_SMEM_BLOCK] = device->smem_block;
+    slots[GT_FACT_SMEM_SM] = device->smem_sm;
+    slots[GT_FACT_REGS_SM] = device->regs_sm;
+    slots[GT_FACT_THREADS_SM] = device->max_threads_sm;
+    slots[GT_FACT_L2_BYTES] = device->l2_bytes;
+    for (int i = 0; i < GT_DTYPE_COUNT; i++)
+        slots[GT_FACT_DTYPE + i] = i;
+}
+
+void gt_point_default(struct gt_point *point, const struct gt_kernel *kernel)
+{
+    memset(point, 0, sizeof(*point)); /* unused places too: equal points are equal bytes */
+    for (size_t i = 0; i < kernel->params; i++)
+        point->value[i] = kernel->param[i].value[kernel->param[i].standard];
+}
+
+void gt_point_format(struct gt_strbuf *buf, const struct gt_kernel *kernel,
+                     const struct gt_point *point)
+{
+    for (size_t i = 0; i < kernel->params; i++)
+        gt_strbuf_addf(buf, "%s%s=%lld", i ? "," : "", kernel->param[i].name,
+                       (long long)point->value[i]);
+}
+
+static int unknown_parameter(const struct gt_kernel *kernel, const char *name, size_t length,
+                             struct gt_err *err)
+{
+    struct gt_strbuf list = GT_STRBUF_INIT;
+    const char *known[GT_MAX_PARAMS], *near;
+    int rc;
+
+    for (size_t i = 0; i < kernel->params; i++) {
+        known[i] = kernel->param[i].name;
+        gt_strbuf_addf(&list, " %s", known[i]);
+    }
+    near = gt_near(name, length, known, kernel->params);
+    rc = gt_err_set(err, GT_ENOTFOUND,
+                    "kernel %s has no parameter \"%.*s\"%s%s%s; its parameters are:%s",
+                    kernel->name, (int)(length < 64 ? length : 64), name,
+                    near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", list.text);
+    gt_strbuf_release(&list);
+    return rc;
+}
+
+static int unknown_value(const struct gt_kernel *kernel, const struct gt_param *param,
+                         const char *text, size_t length, struct gt_err *err)
+{
+    struct gt_strbuf list = GT_STRBUF_INIT;
+    int rc;
+
+    for (size_t i = 0; i < param->count; i++)
+        gt_strbuf_addf(&list, " %lld", (long long)param->value[i]);
+    rc = gt_err_set(err, GT_ERANGE, "kernel %s: %s cannot be \"%.*s\"; its values are:%s",
+                    kernel->name, param->name, (int)(length < 64 ? length : 64), text, list.text);
+    gt_strbuf_release(&list);
+    return rc;
+}
+
+/* One "NAME=value" of text[0..length). */
+static int parse_assignment(struct gt_point *point, const struct gt_kernel *kernel,
+                            const char *text, size_t length, uint64_t *given, struct gt_err *err)
+{
+    const char *equals = memchr(text, '=', length);
+    size_t name = equals ? (size_t)(equals - text) : length, i = 0;
+    const char *number;
+    long long value;
+    char *end;
+
+    if (!equals)
+        return gt_err_set(err, GT_ESYNTAX, "point: \"%.*s\" is not NAME=value",
+                          (int)(length < 64 ? length : 64), text);
+    while (i < kernel->params &&
+           (strlen(kernel->param[i].name) != name || memcmp(kernel->param[i].name, text, name)))
+        i++;
+    if (i == kernel->params)
+        return unknown_parameter(kernel, text, name, err);
+    if (*given & (uint64_t)1 << i)
+        return gt_err_set(err, GT_ESYNTAX, "point: %s is given twice", kernel->param[i].name);
+    *given |= (uint64_t)1 << i;
+    number = equals + 1;
+    errno = 0;
+    value = strtoll(number, &end, 10);
+    for (size_t j = 0; !errno && end == text + length && end > number && j < kernel->param[i].count;
+         j++)
+        if (kernel->param[i].value[j] == value) {
+            point->value[i] = value;
+            return GT_OK;
+        }
+    return unknown_value(kernel, &kernel->param[i], number, (size_t)(text + length - number), err);
+}
+
+int gt_pattern_parse(struct gt_pattern *pattern, const struct gt_kernel *kernel, const char *text,
+                     struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    pattern->named = 0;
+    gt_point_default(&pattern->point, kernel);
+    while (!rc && *text) {
+        size_t length = strcspn(text, ",");
+
+        rc = parse_assignment(&pattern->point, kernel, text, length, &pattern->named, err);
+        text += length;
+        if (!rc && *text && !*++text)
+            rc = gt_err_set(err, GT_ESYNTAX, "point: it ends with a comma");
+    }
+    return rc;
+}
+
+int gt_point_parse(struct gt_point *point, const struct gt_kernel *kernel, const char *text,
+                   struct gt_err *err)
+{
+    struct gt_pattern pattern;
+    int rc = gt_pattern_parse(&pattern, kernel, text, err);
+
+    *point = pattern.point;
+    return rc;
+}
+
+/* Fills slots; a derived value that cannot be computed (a division by zero, say) is `undefined`:
+ * bit i for derived[i], and *rc and err tell of the first. */
+static uint64_t fill_slots(const struct gt_candidate *candidate, int64_t slots[GT_MAX_SLOTS],
+                           int *rc, struct gt_err *err)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    size_t first = kernel->first_param + kernel->params;
+    uint64_t undefined = 0;
+
+    *rc = GT_OK;
+    gt_facts_fill(candidate->problem, candidate->device, slots);
+    memcpy(slots + kernel->first_param, candidate->point.value, kernel->params * sizeof(*slots));
+    for (size_t i = 0; i < kernel->deriveds; i++) {
+        const struct gt_expr *expr = kernel->derived[i].expr;
+        int failed;
+
+        slots[first + i] = 0;
+        if (undefined && gt_kernel_uses_derived(kernel, expr, undefined)) {
+            undefined |= (uint64_t)1 << i;
+            continue;
+        }
+        failed = gt_expr_eval(expr, slots, &slots[first + i], *rc ? NULL : err);
+        if (failed)
+            undefined |= (uint64_t)1 << i;
+        if (failed && !*rc)
+            *rc = gt_err_prefix(err, failed, "kernel %s: derive[%zu] (%s)", kernel->name, i,
+                                kernel->derived[i].name);
+    }
+    return undefined;
+}
+
+int gt_candidate_slots(const struct gt_candidate *candidate, int64_t slots[GT_MAX_SLOTS],
+                       struct gt_err *err)
+{
+    int rc;
+
+    fill_slots(candidate, slots, &rc, err);
+    return rc;
+}
+
+int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct gt_err *err)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    int64_t slots[GT_MAX_SLOTS], holds;
+    int undefined_rc, rc;
+    uint64_t undefined = fill_slots(candidate, slots, &undefined_rc, err);
+
+    *failed = -1;
+    for (size_t i = 0; i < kernel->constraints; i++) {
+        const struct gt_expr *expr = kernel->constraint[i].expr;
+
+        if (undefined && gt_kernel_uses_derived(kernel, expr, undefined))
+            return undefined_rc;
+        rc = gt_expr_eval(expr, slots, &holds, undefined ? NULL : err);
+        if (rc)
+            return undefined
+                       ? rc
+                       : gt_err_prefix(err, rc, "kernel %s: constraints[%zu]", kernel->name, i);
+        if (!holds) {
+            *failed = (int)i;
+            return GT_OK;
+        }
+    }
+    return undefined_rc;
+}

@@ -1,0 +1,156 @@
+/* kernel_signature.c - vocabulary: the signature of a kernel, which stored rows hang on.
+ *
+ * It covers what decides code, launch or validity of a candidate: the tokens of the template with
+ * its includes, and the parts of the description that are listed here.  It leaves out what does
+ * not: names of kernel and files, remarks, values, defaults, seeds, bets, the performance model and
+ * derived values that only these use. */
+#include "kernel/kernel_impl.h"
+
+#include "base/digest.h"
+#include "base/err.h"
+#include "problem/problem.h"
+
+#include <string.h>
+
+/* A canonical text in the making, and the derived values that it has used so far (bit i for
+ * derived[i]). */
+struct signing {
+    const struct gt_kernel *kernel;
+    struct gt_strbuf *to;
+    uint64_t derived;
+};
+
+static void use_derived(struct signing *s, const struct gt_expr *expr)
+{
+    for (size_t i = 0; i < s->kernel->deriveds; i++)
+        if (gt_kernel_uses_derived(s->kernel, expr, (uint64_t)1 << i))
+            s->derived |= (uint64_t)1 << i;
+}
+
+static void add_expr(struct signing *s, const char *key, const struct gt_expr *expr)
+{
+    gt_strbuf_addf(s->to, " %s=", key);
+    gt_tokens_add(s->to, gt_expr_text(expr));
+    use_derived(s, expr);
+}
+
+static void add_list(struct signing *s, const char *key, struct gt_expr *const *expr, int count)
+{
+    gt_strbuf_addf(s->to, " %s", key);
+    for (int i = 0; i < count; i++)
+        add_expr(s, "", expr[i]);
+}
+
+/* The names of the bits that are set. */
+static void add_bits(struct signing *s, const char *key, unsigned bits,
+                     const char *(*name)(unsigned bit))
+{
+    gt_strbuf_addf(s->to, " %s=", key);
+    for (unsigned bit = 0; bit < 8 * sizeof(bits); bit++)
+        if (bits >> bit & 1)
+            gt_strbuf_addf(s->to, " %s", name(bit));
+}
+
+static const char *type_name(unsigned bit)
+{
+    return gt_dtype_name((enum gt_dtype)bit);
+}
+
+static void add_serves(struct signing *s)
+{
+    const struct gt_kernel *kernel = s->kernel;
+
+    gt_strbuf_add(s->to, "serves");
+    add_bits(s, "types", kernel->types, type_name);
+    add_bits(s, "out", kernel->outs, type_name);
+    add_bits(s, "layouts", kernel->layouts, gt_layout_name);
+    add_bits(s, "epilogues", kernel->epilogues, gt_epilogue_name);
+    gt_strbuf_addf(s->to, " cc=%d..%d max_m=%lld accuracy=%s batch=%d", kernel->min_cc,
+                   kernel->max_cc, (long long)kernel->max_m, gt_accuracy_name(kernel->accuracy),
+                   kernel->batched);
+    for (unsigned i = 0; i < GT_DTYPE_COUNT; i++)
+        if (kernel->type_cc[i])
+            gt_strbuf_addf(s->to, " %s=%d", type_name(i), kernel->type_cc[i]);
+    gt_strbuf_add_char(s->to, '\n');
+}
+
+static void add_launches(struct signing *s)
+{
+    for (size_t i = 0; i < s->kernel->launches; i++) {
+        const struct gt_launch *launch = &s->kernel->launch[i];
+
+        gt_strbuf_addf(s->to, "launch %s maps=%d", launch->entry, launch->maps);
+        add_list(s, "grid", launch->grid, 3);
+        add_list(s, "block", launch->block, 3);
+        add_list(s, "cluster", launch->cluster, 3);
+#define ADD(member, standard) add_expr(s, #member, launch->member);
+        GT_LAUNCH_EXPRS(ADD)
+#undef ADD
+        gt_strbuf_add_char(s->to, '\n');
+    }
+}
+
+static void add_maps(struct signing *s)
+{
+    for (size_t i = 0; i < s->kernel->maps; i++) {
+        const struct gt_tensor_map *map = &s->kernel->map[i];
+        const char *element = map->element == GT_MAP_IN    ? "in"
+                              : map->element == GT_MAP_OUT ? "out"
+                                                           : type_name((unsigned)map->element);
+
+        gt_strbuf_addf(s->to, "map %s of %s", element, gt_map_operand_names[map->operand]);
+        add_list(s, "dims", map->dims, map->rank);
+        add_list(s, "strides", map->strides, map->rank - 1);
+        add_list(s, "box", map->box, map->rank);
+#define ADD(member, standard) add_expr(s, #member, map->member);
+        GT_MAP_EXPRS(ADD)
+#undef ADD
+        gt_strbuf_add_char(s->to, '\n');
+    }
+}
+
+static void add_description(struct signing *s)
+{
+    const struct gt_kernel *kernel = s->kernel;
+
+    for (size_t i = 0; i < kernel->params; i++)
+        gt_strbuf_addf(s->to, "param %s %s\n", kernel->param[i].name,
+                       kernel->param[i].launch ? "launch" : "compile");
+    add_serves(s);
+    for (size_t i = 0; i < kernel->constraints; i++)
+        if (!kernel->constraint[i].bet) {
+            add_expr(s, "must", kernel->constraint[i].expr);
+            gt_strbuf_add_char(s->to, '\n');
+        }
+    add_launches(s);
+    add_maps(s);
+#define ADD(member, standard) add_expr(s, #member, kernel->member);
+    GT_COMPILE_EXPRS(ADD)
+    GT_CANDIDATE_EXPRS(ADD)
+#undef ADD
+    for (size_t i = kernel->deriveds; i-- > 0;)
+        if (s->derived >> i & 1) {
+            gt_strbuf_add_char(s->to, '\n');
+            add_expr(s, kernel->derived[i].name, kernel->derived[i].expr);
+        }
+}
+
+int gt_kernel_sign(struct gt_kernel *kernel, const char *code, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct signing s = {.kernel = kernel, .to = &text};
+    struct gt_digest digest;
+    int rc;
+
+    add_description(&s);
+    rc = gt_strbuf_check(&text, err);
+    if (!rc && gt_digest_init(&digest))
+        rc = gt_err_nomem(err);
+    if (!rc) {
+        gt_digest_add(&digest, code, strlen(code));
+        gt_digest_add(&digest, text.text, text.length);
+        gt_digest_final(&digest, kernel->signature);
+    }
+    gt_strbuf_release(&text);
+    return rc;
+}

@@ -1,0 +1,405 @@
+/* kernel_tokens.c - vocabulary: a template with its includes as the preprocessing tokens that a GPU
+ * compiles: what a signature is taken over.
+ *
+ * The canonical text holds each token with one blank in front of it, and each directive on a line
+ * of its own.  It leaves out what changes no code: comments, blanks, line breaks between tokens,
+ * names of included files, include guards and what belongs to the CPU emulator (GT_EMULATE). */
+#include "kernel/kernel_impl.h"
+
+#include "base/err.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_CONDITIONS 64  /* nested #if of one file */
+#define MAX_INCLUDES   256 /* files, all together: ends a circle of includes under changing names */
+
+/* Appends the text with comments turned into blanks; lines keep their numbers. */
+static void strip_comments(struct gt_strbuf *to, const char *text)
+{
+    char quote = 0;
+
+    for (const char *at = text; *at; at++) {
+        if (quote) {
+            if (*at == '\\' && at[1])
+                gt_strbuf_add_char(to, *at++);
+            else if (*at == quote || *at == '\n')
+                quote = 0;
+        } else if (*at == '"' || *at == '\'') {
+            quote = *at;
+        } else if (at[0] == '/' && at[1] == '/') {
+            at += strcspn(at, "\n");
+        } else if (at[0] == '/' && at[1] == '*') {
+            for (at += 2; *at && !(at[0] == '*' && at[1] == '/'); at++)
+                if (*at == '\n')
+                    gt_strbuf_add_char(to, '\n');
+            at += *at ? 2 : 0;
+            gt_strbuf_add_char(to, ' ');
+        }
+        if (!*at)
+            break;
+        gt_strbuf_add_char(to, *at);
+    }
+}
+
+/* ---- tokens ---- */
+
+static bool word_character(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static size_t number_length(const char *text)
+{
+    size_t length = 1;
+
+    while (word_character(text[length]) || text[length] == '.' ||
+           ((text[length] == '+' || text[length] == '-') && strchr("eEpP", text[length - 1])))
+        length++;
+    return length;
+}
+
+static size_t quoted_length(const char *text)
+{
+    size_t length = 1;
+
+    while (text[length] && text[length] != *text)
+        length += text[length] == '\\' && text[length + 1] ? 2 : 1;
+    return length + (text[length] != '\0');
+}
+
+/* Bytes of the preprocessing token that text begins with (C++17, [lex.pptoken]). */
+static size_t token_length(const char *text)
+{
+    static const char *const punctuators[] = {
+        "<<=", ">>=", "...", "->*", "::", "##", "++", "--", "->", ".*", "+=", "-=", "*=",
+        "/=",  "%=",  "&=",  "|=",  "^=", "==", "!=", "<=", ">=", "&&", "||", "<<", ">>"};
+    size_t length = 1;
+
+    if (isdigit((unsigned char)*text) || (*text == '.' && isdigit((unsigned char)text[1])))
+        return number_length(text);
+    if (word_character(*text)) {
+        while (word_character(text[length]))
+            length++;
+        return length;
+    }
+    if (*text == '"' || *text == '\'')
+        return quoted_length(text);
+    for (size_t i = 0; i < sizeof(punctuators) / sizeof(*punctuators); i++)
+        if (!strncmp(text, punctuators[i], strlen(punctuators[i])))
+            return strlen(punctuators[i]);
+    return 1;
+}
+
+void gt_tokens_add(struct gt_strbuf *to, const char *text)
+{
+    for (;;) {
+        size_t length;
+
+        text += strspn(text, " \t\r\n\v\f");
+        if (!*text)
+            return;
+        length = token_length(text);
+        gt_strbuf_add_char(to, ' ');
+        gt_strbuf_add_bytes(to, text, length);
+        text += length;
+    }
+}
+
+/* ---- directives ---- */
+
+/* What follows `#name` if the line is that directive; else NULL. */
+static const char *directive(const char *line, const char *name)
+{
+    size_t length = strlen(name);
+
+    line += strspn(line, " \t");
+    if (*line++ != '#')
+        return NULL;
+    line += strspn(line, " \t");
+    if (strncmp(line, name, length) || word_character(line[length]))
+        return NULL;
+    line += length;
+    return line + strspn(line, " \t");
+}
+
+/* The name in `#include "name"` if the line is one; includes in <> are the toolkit's. */
+static bool include_name(const char *line, char name[256])
+{
+    size_t length;
+
+    line = directive(line, "include");
+    if (!line || *line++ != '"')
+        return false;
+    length = strcspn(line, "\"");
+    if (line[length] != '"' || !length || length > 255)
+        return false;
+    memcpy(name, line, length);
+    name[length] = '\0';
+    return true;
+}
+
+/* Which branch of its #if a line is in.  A condition on GT_EMULATE has a GPU's side and the
+ * emulator's; its own directives do not count. */
+struct conditions {
+    int depth;
+    bool emulated[MAX_CONDITIONS]; /* by depth: this branch is the emulator's */
+    bool about[MAX_CONDITIONS];    /* the condition is GT_EMULATE */
+    bool met[MAX_CONDITIONS];      /* the GPU's branch has begun: other branches are not its own */
+};
+
+static bool about_emulation(const char *rest)
+{
+    return !strncmp(rest, "GT_EMULATE", 10) && !word_character(rest[10]);
+}
+
+/* Follows a line; returns what a GPU sees of it: the line, "" or a directive that stands for it.
+ * scratch: room for that. */
+static const char *follow(struct conditions *c, const char *line, struct gt_strbuf *scratch)
+{
+    const char *ifdef = directive(line, "ifdef"), *ifndef = directive(line, "ifndef");
+    const char *elif = directive(line, "elif");
+    int depth = c->depth;
+    bool hidden = false;
+
+    if (ifdef || ifndef || directive(line, "if")) {
+        depth = ++c->depth;
+        c->about[depth] = (ifdef || ifndef) && about_emulation(ifdef ? ifdef : ifndef);
+        c->emulated[depth] = c->emulated[depth - 1] || (c->about[depth] && ifdef);
+        c->met[depth] = !ifdef;
+        hidden = c->about[depth];
+    } else if ((elif || directive(line, "else")) && c->about[depth]) {
+        c->emulated[depth] = c->emulated[depth - 1] || c->met[depth];
+        c->met[depth] = hidden = true;
+        if (elif && !c->emulated[depth]) { /* on a GPU the conditions begin here */
+            c->about[depth] = hidden = false;
+            gt_strbuf_reset(scratch);
+            gt_strbuf_addf(scratch, "#if %s", elif);
+            line = scratch->text;
+        }
+    } else if (directive(line, "endif") && depth) {
+        hidden = c->about[depth];
+        c->depth--;
+    }
+    return hidden || c->emulated[depth] ? "" : line;
+}
+
+/* Appends what a GPU sees of a line.  The blank that tells `#define F (x)` from `#define F(x)`
+ * stays. */
+static void add_line(struct gt_strbuf *to, const char *line)
+{
+    const char *define = directive(line, "define"), *pragma = directive(line, "pragma");
+    size_t name = 0;
+
+    if (line[strspn(line, " \t")] != '#') {
+        gt_tokens_add(to, line);
+        return;
+    }
+    if (pragma && !strncmp(pragma, "once", 4) && !word_character(pragma[4]))
+        return;
+    if (to->length && to->text[to->length - 1] != '\n')
+        gt_strbuf_add_char(to, '\n');
+    while (define && word_character(define[name]))
+        name++;
+    if (define && define[name] == '(') {
+        gt_strbuf_add(to, " # define ");
+        gt_strbuf_add_bytes(to, define, name);
+        gt_strbuf_add(to, "()");
+        line = define + name;
+    }
+    gt_tokens_add(to, line);
+    gt_strbuf_add_char(to, '\n');
+}
+
+/* Whether the lines between are whole: no branch of a condition that begins in front of them. */
+static bool balanced(const char *line, const char *end)
+{
+    int depth = 0;
+
+    for (; line < end && depth >= 0; line = strchr(line, '\n') + 1) {
+        if (!depth && (!strncmp(line, " # else", 7) || !strncmp(line, " # elif", 7)))
+            return false;
+        depth += !strncmp(line, " # if", 5) - !strncmp(line, " # endif", 8);
+    }
+    return !depth;
+}
+
+/* Removes `#ifndef NAME`, `#define NAME` and the last `#endif` where they enclose the text. */
+static void strip_guard(struct gt_strbuf *text)
+{
+    static const char opening[] = " # ifndef ", middle[] = " # define ", last[] = " # endif\n";
+    const char *name = text->text + sizeof(opening) - 1, *second, *body, *end, *line;
+    size_t length = sizeof(last) - 1;
+
+    if (strncmp(text->text, opening, sizeof(opening) - 1) || text->length < length)
+        return;
+    end = text->text + text->length - length;
+    length = strcspn(name, "\n") + 1;
+    second = name + length;
+    if (strncmp(second, middle, sizeof(middle) - 1) ||
+        strncmp(second + sizeof(middle) - 1, name, length))
+        return;
+    body = second + sizeof(middle) - 1 + length;
+    if (body > end || strcmp(end, last) || !balanced(body, end))
+        return;
+    line = end;
+    while (line > body && (line == end || line[-1] != '\n'))
+        line--;
+    if (line < end && strncmp(line, " #", 2))
+        end--; /* the line break was the #endif's */
+    length = (size_t)(end - body);
+    memmove(text->text, body, length);
+    text->length = length;
+    text->text[length] = '\0';
+}
+
+/* ---- files ---- */
+
+struct scan {
+    const char *include_dir;
+    struct gt_strbuf seen; /* paths of included files, each "\n<path>\n" */
+    size_t files;
+    struct gt_err *err;
+};
+
+static int add_text(struct scan *scan, struct gt_strbuf *to, const char *path, const char *text);
+
+/* Appends a file where it is included for the first time. */
+static int add_file(struct scan *scan, struct gt_strbuf *to, const char *path)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT, mark = GT_STRBUF_INIT;
+    int rc;
+
+    gt_strbuf_addf(&mark, "\n%s\n", path);
+    rc = gt_strbuf_check(&mark, scan->err);
+    if (rc || strstr(scan->seen.text, mark.text))
+        goto out;
+    gt_strbuf_add(&scan->seen, mark.text);
+    rc = gt_strbuf_check(&scan->seen, scan->err);
+    if (!rc && ++scan->files > MAX_INCLUDES)
+        rc = gt_err_set(scan->err, GT_ECONFIG, "%s: more than %d included files", path,
+                        MAX_INCLUDES);
+    if (!rc)
+        rc = gt_strbuf_add_file(&text, path, scan->err);
+    if (!rc)
+        rc = add_text(scan, to, path, text.text);
+out:
+    gt_strbuf_release(&mark);
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+/* Finds an include in the include folder, then beside the file that includes it, as NVRTC is told
+ * to. */
+static int add_include(struct scan *scan, struct gt_strbuf *to, const char *path, int line,
+                       const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    struct gt_strbuf beside = GT_STRBUF_INIT, in_folder = GT_STRBUF_INIT;
+    int rc;
+
+    gt_strbuf_add_bytes(&beside, path, slash ? (size_t)(slash + 1 - path) : 0);
+    gt_strbuf_add(&beside, name);
+    gt_strbuf_addf(&in_folder, "%s/%s", scan->include_dir, name);
+    rc = gt_strbuf_check(&beside, scan->err);
+    if (!rc)
+        rc = gt_strbuf_check(&in_folder, scan->err);
+    if (rc)
+        goto out;
+    if (!access(in_folder.text, R_OK))
+        rc = add_file(scan, to, in_folder.text);
+    else if (!access(beside.text, R_OK))
+        rc = add_file(scan, to, beside.text);
+    else
+        rc = gt_err_set(scan->err, GT_ECONFIG, "%s: line %d: include \"%.100s\" is not in %s", path,
+                        line, name, scan->include_dir);
+out:
+    gt_strbuf_release(&beside);
+    gt_strbuf_release(&in_folder);
+    return rc;
+}
+
+/* Takes a line off *text, with those that a backslash continues; returns how many these are. */
+static int take_line(struct gt_strbuf *line, const char **text)
+{
+    int lines = 0;
+    bool continued;
+
+    gt_strbuf_reset(line);
+    do {
+        size_t length = strcspn(*text, "\n"), kept = length;
+
+        while (kept && (*text)[kept - 1] == '\r')
+            kept--;
+        continued = kept && (*text)[kept - 1] == '\\';
+        gt_strbuf_add_bytes(line, *text, continued ? kept - 1 : kept);
+        *text += length + ((*text)[length] != '\0');
+        lines++;
+    } while (continued && **text);
+    return lines;
+}
+
+/* Appends the tokens of the lines of a file and of what they include. */
+static int add_lines(struct scan *scan, struct gt_strbuf *to, const char *path, const char *text)
+{
+    struct gt_strbuf line = GT_STRBUF_INIT, scratch = GT_STRBUF_INIT;
+    struct conditions conditions = {0};
+    char name[256];
+    int rc = GT_OK;
+
+    for (int number = 1, lines; !rc && *text; number += lines) {
+        const char *seen;
+
+        lines = take_line(&line, &text);
+        rc = gt_strbuf_check(&line, scan->err);
+        if (rc)
+            break;
+        seen = follow(&conditions, line.text, &scratch);
+        rc = gt_strbuf_check(&scratch, scan->err);
+        if (!rc && conditions.depth == MAX_CONDITIONS - 1)
+            rc = gt_err_set(scan->err, GT_ECONFIG, "%s: line %d: more than %d nested #if", path,
+                            number, MAX_CONDITIONS - 2);
+        if (!rc && include_name(seen, name))
+            rc = add_include(scan, to, path, number, name);
+        else if (!rc)
+            add_line(to, seen);
+    }
+    gt_strbuf_release(&line);
+    gt_strbuf_release(&scratch);
+    return rc;
+}
+
+static int add_text(struct scan *scan, struct gt_strbuf *to, const char *path, const char *text)
+{
+    struct gt_strbuf code = GT_STRBUF_INIT, tokens = GT_STRBUF_INIT;
+    size_t length;
+    int rc;
+
+    strip_comments(&code, text);
+    rc = gt_strbuf_check(&code, scan->err);
+    if (!rc)
+        rc = add_lines(scan, &tokens, path, code.text);
+    if (!rc)
+        rc = gt_strbuf_check(&tokens, scan->err);
+    if (!rc) {
+        strip_guard(&tokens);
+        length = tokens.length;
+        if (!strncmp(tokens.text, " #", 2) && to->length && to->text[to->length - 1] != '\n')
+            gt_strbuf_add_char(to, '\n');
+        gt_strbuf_add_bytes(to, tokens.text, length);
+    }
+    gt_strbuf_release(&code);
+    gt_strbuf_release(&tokens);
+    return rc;
+}
+
+int gt_tokens_add_template(struct gt_strbuf *to, const struct gt_kernel *kernel, const char *path,
+                           struct gt_err *err)
+{
+    struct scan scan = {.include_dir = kernel->include_dir, .seen = GT_STRBUF_INIT, .err = err};
+    int rc = add_text(&scan, to, path, kernel->text);
+
+    gt_strbuf_release(&scan.seen);
+    return rc ? rc : gt_strbuf_check(to, err);
+}

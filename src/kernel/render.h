@@ -1,0 +1,15 @@
+/* render.h - stage: candidate -> CUDA source.
+ *
+ * Rendering only prepends: a line naming kernel and compile parameters, one #define per compile
+ * parameter (`#define TM 8`), per launch parameter (`#define GROUP_M (args.launch[0])`) and for the
+ * problem's compile-time facts (GT_TRANS_A, GT_TRANS_B, GT_EPILOGUE, GT_TYPE, GT_OUT), then
+ * `#line 1 "templates/..."` and the template, unchanged.  Two candidates that differ only in launch
+ * parameters or sizes render to the same bytes. */
+#ifndef GT_RENDER_H
+#define GT_RENDER_H
+
+#include "kernel/kernel.h"
+
+int gt_render(struct gt_strbuf *source, const struct gt_candidate *candidate, struct gt_err *err);
+
+#endif

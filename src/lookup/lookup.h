@@ -1,0 +1,30 @@
+/* lookup.h - stage: what stands behind gt_lookup, for gt_plan: an answer with its kernel, point and
+ * geometry.  Internal to the library; the public side is gemmtune.h.
+ *
+ * An answer is found once and then remembered: gt_lookup of a problem seen before is one hash and
+ * one comparison, without a lock. */
+#ifndef GT_LOOKUP_H
+#define GT_LOOKUP_H
+
+#include "kernel/kernel.h"
+
+/* The answer's public part comes first: a struct gt_answer * that gt_lookup gave is one of these.
+ */
+struct gt_resolved {
+    struct gt_answer answer;
+    const struct gt_kernel *kernel; /* NULL in tier NONE */
+    struct gt_point point;
+    struct gt_geometry geometry; /* for the problem asked for, on this device */
+    struct gt_problem problem;   /* as asked for */
+    struct gt_device device;     /* the GPU given, or the profile of the arch */
+};
+
+/* As gt_lookup, for a GPU that is there: constraints and geometry are those of its own facts. */
+int gt_lookup_device(struct gt *gt, const struct gt_device *device,
+                     const struct gt_problem *problem, const struct gt_resolved **resolved,
+                     struct gt_err *err);
+
+/* As opened; data_dir is never NULL here. */
+const struct gt_options *gt_lookup_options(const struct gt *gt);
+
+#endif

@@ -1,0 +1,352 @@
+/* lookup_tiers.c - finds the answer for a problem: exact, near, family, none.
+ *
+ * exact   a row of this problem, tuned on this device with the kernel's present template.
+ * near    winners of the nearest tuned problems of the arch, made to fit this one (lookup_mend.c),
+ *         of which the model expects the least time here.
+ * family  no problem like it was tuned on the arch: default points and winners of other layouts,
+ *         epilogues and archs, ranked by the model. */
+#include "lookup/lookup_impl.h"
+
+#include "base/err.h"
+#include "problem/problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GT_NEAR_MOST  8  /* winners handed to the model */
+#define GT_NEAR_TRIES 16 /* winners of kernels that serve the problem, looked at for them */
+
+/* Estimated slowdown of an answer against a tuned kernel.  Rules of thumb: about 5 % for each
+ * doubling of a size between the problem asked for and the one tuned, 5 % each for another device
+ * of the arch, a template changed since and a point that had to be mended, 15 % for a model's
+ * choice that was never run, a third for what was never tuned on the arch. */
+#define GT_LOSS_NEAR      0.02
+#define GT_LOSS_OCTAVE    0.05
+#define GT_LOSS_DEVICE    0.05
+#define GT_LOSS_CHANGED   0.05
+#define GT_LOSS_MENDED    0.05
+#define GT_LOSS_PREDICTED 0.15
+#define GT_LOSS_FAMILY    0.33
+#define GT_LOSS_MOST      1.0
+
+/* What is being resolved, and the best answer so far. */
+struct search {
+    const struct gt_sources *sources;
+    const char *device_name; /* NULL: any of the arch */
+    struct gt_resolved *resolved;
+    const struct gt_table_row *row; /* of the best so far; NULL: a default point */
+    double score;                   /* of the best so far, in expected microseconds; 0: none */
+    bool found;
+};
+
+/* A row that may serve, and how far its problem is. */
+struct neighbour {
+    const struct gt_table_row *row;
+    double distance, loss;
+};
+
+static double octaves(int64_t x, int64_t y)
+{
+    return fabs(log2((double)(x > 0 ? x : 1)) - log2((double)(y > 0 ? y : 1)));
+}
+
+/* In doublings.  Sizes count singly; so does the number of tiles of D, which decides how well the
+ * GPU is filled; the depth counts half: beyond the pipeline's filling it changes little. */
+static double distance(const struct gt_problem *x, const struct gt_problem *y)
+{
+    const double m = octaves(x->m, y->m), n = octaves(x->n, y->n), k = octaves(x->k, y->k);
+    const double tiles =
+        fabs(log2((double)(x->m > 0 ? x->m : 1)) + log2((double)(x->n > 0 ? x->n : 1)) +
+             log2((double)x->batch) - log2((double)(y->m > 0 ? y->m : 1)) -
+             log2((double)(y->n > 0 ? y->n : 1)) - log2((double)y->batch));
+
+    return sqrt(m * m + n * n + 0.25 * k * k + 0.5 * tiles * tiles);
+}
+
+/* Whether a winner for the one problem may compute the other: same types, and at least the accuracy
+ * asked for; same layout and epilogue unless it is a distant relative that is looked for. */
+static bool same_kind(const struct gt_problem *asked, const struct gt_problem *tuned, bool distant)
+{
+    return asked->type == tuned->type && asked->out == tuned->out && asked->acc == tuned->acc &&
+           tuned->accuracy <= asked->accuracy &&
+           (distant || (asked->trans_a == tuned->trans_a && asked->trans_b == tuned->trans_b &&
+                        asked->epilogue == tuned->epilogue));
+}
+
+/* The time to expect here.  The model's estimate, and for a row that was timed cold, scaled by how
+ * far off the model is where it can be checked: for the row's own point on its own problem, the
+ * less the farther that is.  0: cannot be told. */
+static double expect_us(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
+                        const struct gt_table_row *row)
+{
+    struct gt_candidate there = *candidate;
+    struct gt_geometry unused;
+    double us = gt_lookup_predict(candidate, geometry), us_there = 0;
+
+    if (!row || row->predicted || row->warm_l2 || row->cc != candidate->device->cc || us == 0)
+        return us;
+    there.problem = &row->problem;
+    if (gt_point_parse(&there.point, there.kernel, row->point, NULL) == GT_OK &&
+        gt_lookup_fits(&there, &unused))
+        us_there = gt_lookup_predict(&there, &unused);
+    if (us_there <= 0)
+        return us;
+    return us * pow(row->us / us_there, exp2(-distance(candidate->problem, &row->problem)));
+}
+
+/* Takes the candidate as the answer if it is the best so far. */
+static void consider(struct search *search, const struct gt_candidate *candidate,
+                     const struct gt_geometry *geometry, const struct gt_table_row *row,
+                     double loss)
+{
+    struct gt_resolved *resolved = search->resolved;
+    double us = expect_us(candidate, geometry, row), score = us * (1 + loss);
+
+    /* Where the model cannot tell, the first one, which is the nearest, stays. */
+    if (search->found && (score == 0 || (search->score > 0 && score >= search->score)))
+        return;
+    search->found = true;
+    search->score = score;
+    search->row = row;
+    resolved->kernel = candidate->kernel;
+    resolved->point = candidate->point;
+    resolved->geometry = *geometry;
+    resolved->answer.expected_loss = loss < GT_LOSS_MOST ? loss : GT_LOSS_MOST;
+}
+
+/* gt_kernels_find without its sentence: rows of kernels that are gone are nothing to speak of. */
+static const struct gt_kernel *find_kernel(const struct gt_kernels *kernels, const char *name)
+{
+    for (size_t i = 0; i < kernels->count; i++)
+        if (strcmp(kernels->kernel[i]->name, name) == 0)
+            return kernels->kernel[i];
+    return NULL;
+}
+
+/* The row's kernel and point for the problem asked for; false: there is no such kernel or point
+ * any more, or it does not serve the problem. */
+static bool take_row(const struct search *search, const struct gt_table_row *row,
+                     struct gt_candidate *candidate)
+{
+    const struct gt_resolved *resolved = search->resolved;
+
+    candidate->problem = &resolved->problem;
+    candidate->device = &resolved->device;
+    candidate->kernel = find_kernel(&search->sources->kernels, row->kernel);
+    return candidate->kernel &&
+           gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL) &&
+           gt_point_parse(&candidate->point, candidate->kernel, row->point, NULL) == GT_OK;
+}
+
+/* Predictions are for a profile of the arch, whatever its name. */
+static bool same_device(const struct search *search, const struct gt_table_row *row)
+{
+    return row->predicted || !search->device_name || strcmp(row->device, search->device_name) == 0;
+}
+
+/* Which of two rows of the same problem to trust more: > 0 for the first.  Measured before
+ * predicted, this device before its likes, the user's own before the system's (which come later),
+ * timed with cold L2 before warm. */
+static int compare_trust(const struct search *search, const struct gt_table_row *x,
+                         const struct gt_table_row *y)
+{
+    if (x->predicted != y->predicted)
+        return y->predicted - x->predicted;
+    if (same_device(search, x) != same_device(search, y))
+        return same_device(search, x) - same_device(search, y);
+    if ((x < search->sources->table.row + search->sources->user_rows) !=
+        (y < search->sources->table.row + search->sources->user_rows))
+        return x < y ? 1 : -1;
+    return y->warm_l2 - x->warm_l2;
+}
+
+/* The most trusted row of the very problem that still works here. */
+static void find_exact(struct search *search)
+{
+    const struct gt_table *table = &search->sources->table;
+    struct gt_resolved *resolved = search->resolved;
+    const struct gt_table_row *best = NULL;
+    struct gt_problem_key asked, tuned;
+
+    gt_problem_key(&asked, &resolved->problem);
+    for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++) {
+        struct gt_candidate candidate;
+        struct gt_geometry geometry;
+
+        if (row->cc != resolved->device.cc || !same_device(search, row))
+            continue;
+        gt_problem_key(&tuned, &row->problem);
+        if (memcmp(&asked, &tuned, sizeof(asked)) != 0 ||
+            (best && compare_trust(search, row, best) <= 0) || !take_row(search, row, &candidate) ||
+            strcmp(row->signature, candidate.kernel->signature) != 0 ||
+            !gt_lookup_fits(&candidate, &geometry))
+            continue;
+        best = row;
+        resolved->kernel = candidate.kernel;
+        resolved->point = candidate.point;
+        resolved->geometry = geometry;
+    }
+    search->found = best != NULL;
+    search->row = best;
+    if (best && best->predicted)
+        resolved->answer.expected_loss = GT_LOSS_PREDICTED;
+}
+
+static int nearer(const void *x, const void *y)
+{
+    const struct neighbour *a = x, *b = y;
+
+    if (a->loss != b->loss)
+        return a->loss < b->loss ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+/* Which rows are looked at. */
+struct among {
+    bool distant;   /* of any arch, layout and epilogue; else of those asked for */
+    bool predicted; /* predicted rows only; else measured ones only */
+};
+
+/* Rows of the same kind of problem, nearest first. */
+static int list_neighbours(const struct search *search, struct among among, struct neighbour **list,
+                           size_t *count, struct gt_err *err)
+{
+    const struct gt_table *table = &search->sources->table;
+    const struct gt_problem *problem = &search->resolved->problem;
+
+    *count = 0;
+    *list = malloc((table->rows + 1) * sizeof(**list));
+    if (!*list)
+        return gt_err_nomem(err);
+    for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++) {
+        struct neighbour *to = *list + *count;
+
+        if ((!among.distant && row->cc != search->resolved->device.cc) ||
+            row->predicted != among.predicted || !same_kind(problem, &row->problem, among.distant))
+            continue;
+        to->row = row;
+        to->distance = distance(problem, &row->problem);
+        to->loss = GT_LOSS_NEAR + GT_LOSS_OCTAVE * to->distance;
+        if (!same_device(search, row))
+            to->loss += GT_LOSS_DEVICE;
+        if (row->predicted)
+            to->loss += GT_LOSS_PREDICTED;
+        if (among.distant)
+            to->loss += GT_LOSS_FAMILY;
+        ++*count;
+    }
+    qsort(*list, *count, sizeof(**list), nearer);
+    return GT_OK;
+}
+
+/* Lets the nearest winners compete. */
+static int find_near(struct search *search, struct among among, struct gt_err *err)
+{
+    struct neighbour *list;
+    size_t count, tried = 0, taken = 0;
+    int code = list_neighbours(search, among, &list, &count, err);
+
+    for (size_t i = 0; !code && i < count && tried < GT_NEAR_TRIES && taken < GT_NEAR_MOST; i++) {
+        double loss = list[i].loss;
+        bool mended = false;
+        struct gt_candidate candidate;
+        struct gt_point won;
+        struct gt_geometry geometry;
+
+        if (!take_row(search, list[i].row, &candidate))
+            continue;
+        tried++;
+        won = candidate.point;
+        if (strcmp(list[i].row->signature, candidate.kernel->signature) != 0)
+            loss += GT_LOSS_CHANGED;
+        if (!gt_lookup_fits(&candidate, &geometry)) {
+            if (!gt_lookup_mend(&candidate, &geometry))
+                continue;
+            mended = true;
+        }
+        if (gt_lookup_improve(&candidate, &won, &list[i].row->problem, &geometry) || mended)
+            loss += GT_LOSS_MENDED;
+        consider(search, &candidate, &geometry, list[i].row, loss);
+        taken++;
+    }
+    free(list);
+    return code;
+}
+
+/* Default points of the kernels that serve the problem: those meant for use, or, where none of them
+ * works, the rungs of the ladder, the highest first. */
+static void find_default(struct search *search, bool production)
+{
+    const struct gt_kernels *kernels = &search->sources->kernels;
+    struct gt_candidate candidate = {.problem = &search->resolved->problem,
+                                     .device = &search->resolved->device};
+
+    for (size_t i = kernels->count; i-- > 0;) {
+        struct gt_geometry geometry;
+
+        candidate.kernel = kernels->kernel[i];
+        if (candidate.kernel->production != production ||
+            !gt_kernel_serves(candidate.kernel, candidate.problem, candidate.device, NULL))
+            continue;
+        gt_point_default(&candidate.point, candidate.kernel);
+        if (gt_lookup_fits(&candidate, &geometry) || gt_lookup_mend(&candidate, &geometry) ||
+            gt_lookup_walk(&candidate, &geometry))
+            consider(search, &candidate, &geometry, NULL, GT_LOSS_FAMILY);
+    }
+}
+
+/* The public part, from what was found. */
+static int describe(const struct search *search, enum gt_tier tier, struct gt_err *err)
+{
+    struct gt_resolved *resolved = search->resolved;
+    struct gt_answer *answer = &resolved->answer;
+    const struct gt_geometry *geometry = &resolved->geometry;
+    struct gt_strbuf point = GT_STRBUF_INIT;
+
+    answer->tier = tier;
+    answer->kernel = resolved->kernel->name;
+    gt_point_format(&point, resolved->kernel, &resolved->point);
+    answer->point = gt_strbuf_detach(&point);
+    if (!answer->point)
+        return gt_err_nomem(err);
+    if (search->row) {
+        answer->device = search->row->device;
+        answer->tuned_for = search->row->text;
+        answer->predicted = search->row->predicted;
+        answer->us = search->row->us;
+    }
+    if (geometry->launches) {
+        memcpy(answer->grid, geometry->launch[0].grid, sizeof(answer->grid));
+        memcpy(answer->block, geometry->launch[0].block, sizeof(answer->block));
+        answer->shared_bytes = geometry->launch[0].shared_bytes;
+    }
+    answer->workspace_bytes = geometry->workspace_bytes;
+    return GT_OK;
+}
+
+int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
+                      struct gt_resolved *resolved, struct gt_err *err)
+{
+    struct search search = {.sources = sources, .device_name = device_name, .resolved = resolved};
+    int code = GT_OK;
+
+    resolved->answer.tier = GT_TIER_NONE;
+    find_exact(&search);
+    if (search.found)
+        return describe(&search, GT_TIER_EXACT, err);
+    code = find_near(&search, (struct among){0}, err);
+    if (!code && !search.found)
+        code = find_near(&search, (struct among){.predicted = true}, err);
+    if (code)
+        return code;
+    if (search.found)
+        return describe(&search, GT_TIER_NEAR, err);
+    find_default(&search, true);
+    code = find_near(&search, (struct among){.distant = true}, err);
+    if (code)
+        return code;
+    if (!search.found)
+        find_default(&search, false);
+    return search.found ? describe(&search, GT_TIER_FAMILY, err) : GT_OK;
+}

@@ -1,0 +1,248 @@
+/* plan.c - stage: gt_plan and gt_run, the deployed half of the library: an answer of lookup.c
+ * becomes a loaded module on the device's primary context, beside whatever the program does there.
+ */
+#include "gemmtune.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/cache.h"
+#include "cuda/compile.h"
+#include "base/err.h"
+#include "cuda/gpu.h"
+#include "lookup/lookup.h"
+#include "problem/problem.h"
+#include "kernel/render.h"
+#include "base/strbuf.h"
+
+/* NVRTC versions whose cubins are looked for where NVRTC itself is absent: 13.9 down to 12.0. */
+#define NEWEST_NVRTC 13090
+#define OLDEST_NVRTC 12000
+
+struct gt_plan {
+    struct gt_gpu *gpu;
+    struct gt_module *module;
+    const struct gt_resolved *resolved; /* belongs to the struct gt */
+    struct gt_args args;                /* without pointers; factors are those of each run */
+    uintptr_t misaligned_in;            /* bits that must be 0 in a and b */
+    uintptr_t misaligned_out;           /* in c, d and bias */
+};
+
+static int find_cubin(const char *dir, const struct gt_resolved *resolved,
+                      const struct gt_compile_request *request, int version,
+                      struct gt_binary *binary, struct gt_err *err)
+{
+    char key[GT_DIGEST_HEX];
+    int rc = gt_cache_key(key, resolved->kernel, request, version, err);
+
+    return rc ? rc : gt_cache_load(dir, key, binary, err);
+}
+
+/* A cubin is as good from one version of the compiler as from another: any will do. */
+static int find_any_cubin(const char *dir, const struct gt_resolved *resolved,
+                          const struct gt_compile_request *request, struct gt_binary *binary,
+                          struct gt_err *err)
+{
+    int rc = GT_ENOTFOUND;
+
+    for (int version = NEWEST_NVRTC; version >= OLDEST_NVRTC && rc == GT_ENOTFOUND; version -= 10)
+        rc = find_cubin(dir, resolved, request, version, binary, err);
+    return rc;
+}
+
+static int compile(const char *dir, const struct gt_resolved *resolved,
+                   const struct gt_compile_request *request, struct gt_binary *binary,
+                   struct gt_err *err)
+{
+    struct gt_nvrtc *nvrtc;
+    char key[GT_DIGEST_HEX];
+    int rc = gt_nvrtc_open(&nvrtc, err);
+
+    if (rc)
+        return rc;
+    rc = gt_compile(nvrtc, request, binary, err);
+    /* What cannot be kept is compiled again next time. */
+    if (!rc && dir &&
+        gt_cache_key(key, resolved->kernel, request, gt_nvrtc_version(nvrtc), NULL) == GT_OK)
+        gt_cache_save(dir, key, binary, NULL);
+    gt_nvrtc_close(nvrtc);
+    return rc;
+}
+
+/* The stored cubin, or a fresh one where that is allowed. */
+static int get_binary(const struct gt_options *options, const struct gt_resolved *resolved,
+                      struct gt_binary *binary, struct gt_err *err)
+{
+    const struct gt_geometry *geometry = &resolved->geometry;
+    const struct gt_candidate candidate = {resolved->kernel, &resolved->problem, &resolved->device,
+                                           resolved->point};
+    struct gt_strbuf source = GT_STRBUF_INIT;
+    struct gt_compile_request request = {.name = resolved->kernel->name,
+                                         .include_dir = resolved->kernel->include_dir,
+                                         .arch = geometry->code_arch,
+                                         .device_cc = resolved->device.cc,
+                                         .features = geometry->arch_features,
+                                         .ptx = geometry->code_ptx,
+                                         .max_registers = geometry->max_registers};
+    int rc = gt_render(&source, &candidate, err);
+
+    request.source = source.text;
+    if (!rc && options->cubin_dir)
+        rc = find_any_cubin(options->cubin_dir, resolved, &request, binary, err);
+    else if (!rc)
+        rc = GT_ENOTFOUND;
+    if (rc == GT_ENOTFOUND && options->allow_nvrtc)
+        rc = compile(options->cubin_dir, resolved, &request, binary, err);
+    else if (rc == GT_ENOTFOUND)
+        rc = gt_err_set(err, rc,
+                        "no cubin of kernel %s at %s for sm_%d is stored in %s, and compiling is "
+                        "not allowed (gt_options.allow_nvrtc)",
+                        resolved->kernel->name, resolved->answer.point, geometry->code_arch,
+                        options->cubin_dir ? options->cubin_dir : "(no cubin_dir)");
+    gt_strbuf_release(&source);
+    return rc;
+}
+
+/* What the plan was made for, and at least the size of an element. */
+static uintptr_t alignment_of(const struct gt_problem *p, enum gt_dtype type)
+{
+    uintptr_t size = (uintptr_t)gt_dtype_size(type);
+
+    return p->align > size ? p->align : size;
+}
+
+static void fill_args(struct gt_plan *plan)
+{
+    const struct gt_problem *p = &plan->resolved->problem;
+
+    gt_module_args(&plan->args, p);
+    memcpy(plan->args.launch, plan->resolved->geometry.launch_param, sizeof(plan->args.launch));
+    plan->misaligned_in = alignment_of(p, p->type) - 1;
+    plan->misaligned_out = alignment_of(p, p->out) - 1;
+}
+
+static int load(struct gt_plan *plan, const struct gt_options *options, struct gt_err *err)
+{
+    struct gt_binary binary = {0};
+    int rc = get_binary(options, plan->resolved, &binary, err);
+
+    if (!rc)
+        rc = gt_module_load(&plan->module, plan->gpu, binary.image, binary.size,
+                            &plan->resolved->geometry, err);
+    gt_binary_release(&binary);
+    return rc;
+}
+
+int gt_plan(struct gt_plan **plan, struct gt *gt, int ordinal, const struct gt_problem *problem,
+            struct gt_err *err)
+{
+    struct gt_plan *made = calloc(1, sizeof(*made));
+    char text[GT_PROBLEM_TEXT_MAX];
+    int rc;
+
+    *plan = NULL;
+    if (!made)
+        return gt_err_nomem(err);
+    rc = gt_gpu_open(&made->gpu, ordinal, true, err);
+    if (!rc)
+        rc = gt_lookup_device(gt, gt_gpu_device(made->gpu), problem, &made->resolved, err);
+    if (!rc && made->resolved->answer.tier == GT_TIER_NONE) {
+        gt_problem_format(problem, text);
+        rc = gt_err_set(err, GT_ENOTFOUND, "no kernel serves %s on %s", text,
+                        gt_gpu_device(made->gpu)->name);
+    }
+    if (!rc)
+        rc = load(made, gt_lookup_options(gt), err);
+    if (rc) {
+        gt_plan_free(made);
+        return rc;
+    }
+    fill_args(made);
+    *plan = made;
+    return GT_OK;
+}
+
+void gt_plan_free(struct gt_plan *plan)
+{
+    if (!plan)
+        return;
+    gt_module_free(plan->module);
+    gt_gpu_close(plan->gpu);
+    free(plan);
+}
+
+const struct gt_answer *gt_plan_answer(const struct gt_plan *plan)
+{
+    return &plan->resolved->answer;
+}
+
+static int whole(const struct gt_operands *o)
+{
+    return o->alpha == truncf(o->alpha) && o->beta == truncf(o->beta);
+}
+
+/* The sentence for operands that the plan was not made for. */
+static int refuse(const struct gt_plan *plan, const struct gt_operands *o, struct gt_err *err)
+{
+    const struct gt_problem *p = &plan->resolved->problem;
+
+    if (o->beta != 0 && p->beta == 0)
+        return gt_err_set(err, GT_ERANGE, "beta is %g; the plan was made for beta 0",
+                          (double)o->beta);
+    if (!o->a || !o->b || !o->d || (!o->c && o->beta != 0))
+        return gt_err_set(err, GT_ERANGE, "operand %s is NULL",
+                          !o->a   ? "a"
+                          : !o->b ? "b"
+                          : !o->d ? "d"
+                                  : "c, with beta not 0,");
+    if (!o->bias && p->epilogue & GT_EPILOGUE_BIAS)
+        return gt_err_set(err, GT_ERANGE, "bias is NULL; the plan adds one");
+    if (!o->workspace && plan->resolved->answer.workspace_bytes)
+        return gt_err_set(err, GT_ERANGE, "workspace is NULL; the plan needs %zu bytes",
+                          plan->resolved->answer.workspace_bytes);
+    if (p->out == GT_S32 && !whole(o))
+        return gt_err_set(err, GT_ERANGE, "alpha is %g, beta %g; sums in s32 take whole numbers",
+                          (double)o->alpha, (double)o->beta);
+    return gt_err_set(
+        err, GT_ERANGE,
+        "a pointer is not a multiple of what the plan was made for: %d bytes for a (%p) and b "
+        "(%p), %d for c (%p), d (%p) and bias (%p), 16 for workspace (%p)",
+        (int)plan->misaligned_in + 1, o->a, o->b, (int)plan->misaligned_out + 1, o->c, o->d,
+        o->bias, o->workspace);
+}
+
+static int acceptable(const struct gt_plan *plan, const struct gt_operands *o)
+{
+    const struct gt_resolved *r = plan->resolved;
+    uintptr_t in = (uintptr_t)o->a | (uintptr_t)o->b;
+    uintptr_t out = (uintptr_t)o->d | (uintptr_t)o->bias;
+
+    if (o->beta != 0)
+        out |= (uintptr_t)o->c;
+    return o->a && o->b && o->d && (o->beta == 0 || (o->c && r->problem.beta != 0)) &&
+           (o->bias || !(r->problem.epilogue & GT_EPILOGUE_BIAS)) &&
+           (!r->answer.workspace_bytes || (o->workspace && (uintptr_t)o->workspace % 16 == 0)) &&
+           !(in & plan->misaligned_in) && !(out & plan->misaligned_out) &&
+           (r->problem.out != GT_S32 || whole(o));
+}
+
+int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
+           struct gt_err *err)
+{
+    /* The handle of the legacy default stream, which a NULL stream means to CUDA. */
+    void *const default_stream = (void *)(uintptr_t)1;
+    struct gt_args args = plan->args;
+
+    if (!acceptable(plan, operands))
+        return refuse(plan, operands, err);
+    args.a = operands->a;
+    args.b = operands->b;
+    args.c = operands->c ? operands->c : operands->d;
+    args.d = operands->d;
+    args.bias = operands->bias;
+    args.workspace = operands->workspace;
+    args.alpha = operands->alpha;
+    args.beta = operands->beta;
+    return gt_module_run(plan->module, stream ? stream : default_stream, &args, err);
+}

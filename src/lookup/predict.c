@@ -1,0 +1,388 @@
+/* predict.c - stage: the analytic model behind predictions.
+ *
+ * A block does its k loop in tiles of block_k; a tile costs the SM the slowest of FMA pipe, tensor
+ * pipe, issue slots, shared memory and the L2 port, unless so few warps are resident that latencies
+ * show. Blocks go over the SMs in waves.  The whole is bounded by L2 and device memory bandwidth.
+ * Bounds overlap imperfectly: they are joined by root sums (soften4, soften6), not by a plain
+ * maximum. */
+#include "lookup/predict.h"
+
+#include "base/err.h"
+#include "problem/problem.h"
+
+#include <math.h>
+
+/* Machine facts that no device query gives; cycles of the SM clock unless said otherwise. */
+#define FMA_RATE          0.92   /* of the FMA pipe that real operand fetches leave usable */
+#define TENSOR_RATE       0.78   /* of the tensor pipe that power leaves: cuBLASLt on an H200 */
+#define MMA_LATENCY       33.0   /* of one mma.sync, issue to result (sm_80) */
+#define MMA_BYTES         32.0   /* of k that one instruction takes */
+#define SCHEDULERS        4      /* of an SM, one instruction each and cycle */
+#define WARP              32     /* threads */
+#define SHARED_LATENCY    30.0   /* ld.shared to use */
+#define BARRIER           30.0   /* a barrier, as seen by one warp */
+#define MEMORY_LATENCY    1000.0 /* cold operands: L2 miss, under load */
+#define BLOCK_START       900.0  /* launch of a block and addresses, before its first load */
+#define L2_MERGED         0.5    /* of the tiles read: SMs that want the same are served at once */
+#define CLUSTER_WAIT      1.2    /* blocks of a cluster wait for each other at every tile */
+#define L2_PORT           64.0   /* bytes an SM gets from L2 each cycle */
+#define EVEN_US           4.0    /* to pass sums through memory and counters to another block */
+#define LAUNCH_US         2.7    /* empty kernel, where it was not measured */
+#define NEXT_LAUNCH_US    1.8    /* each further launch of the same candidate, likewise */
+#define ATOMIC_SHARE      0.25   /* of the L2 bandwidth that atomic adds reach */
+#define L2_RESIDENT       0.6    /* operands below this share of L2 are read from memory once */
+#define DEFAULT_REGISTERS 64.0   /* descriptions without an estimate */
+#define REGISTERS_MOST    255.0  /* of a thread */
+#define REGISTER_STEP     8.0    /* registers are given out in such steps */
+
+/* A candidate in the model's terms. */
+struct shape {
+    double tile_m, tile_n, tile_k, splits, stages, registers, fma, mma, mma_type, cluster_m,
+        cluster_n, issue, shared, group, even, prepare_read, prepare_write;
+    double blocks, threads, warps, shared_bytes;
+    double tiles_m, tiles_n;
+    double slices; /* groups of warps of a block that divide the k steps of a tile between them */
+    int resident;  /* blocks of an SM */
+};
+
+/* Joins costs that overlap imperfectly: the fourth or sixth root of the sum of their powers lies
+ * between their maximum and their sum. */
+static double soften4(double a, double b)
+{
+    a *= a;
+    b *= b;
+    return sqrt(sqrt(a * a + b * b));
+}
+
+static double soften6(double a, double b)
+{
+    a *= a * a;
+    b *= b * b;
+    return cbrt(sqrt(a * a + b * b));
+}
+
+static double at_least(double value, double least)
+{
+    return value > least ? value : least;
+}
+
+/* The launch that does the product: the one whose grid covers the most k work; preparing and
+ * reducing launches have no shared memory, and a kernel without any has only one launch. */
+static const struct gt_launch_geometry *main_launch(const struct gt_geometry *geometry)
+{
+    const struct gt_launch_geometry *best = &geometry->launch[0];
+
+    for (size_t i = 1; i < geometry->launches; i++)
+        if (geometry->launch[i].shared_bytes > best->shared_bytes)
+            best = &geometry->launch[i];
+    return best;
+}
+
+static double product(const unsigned dim[3])
+{
+    return (double)dim[0] * dim[1] * dim[2];
+}
+
+/* What the description's model leaves out: square tiles, no overlap, both factors of each FMA
+ * loaded anew. */
+static void fill_defaults(struct shape *shape, const struct gt_model *model)
+{
+    if (!model->fma && !model->mma)
+        shape->fma = shape->tile_m * shape->tile_n / shape->threads;
+    if (!model->issue)
+        shape->issue = 2 * shape->fma;
+    if (!model->shared_words)
+        shape->shared = 2 * shape->fma;
+    /* More FMA in a k step than the tile has elements: not every thread does every step. */
+    shape->slices =
+        at_least(round(shape->threads * shape->fma / (shape->tile_m * shape->tile_n)), 1);
+    shape->slices = fmin(shape->slices, shape->tile_k);
+}
+
+/* Registers before the compiler has told.  A template bounds what its threads take by what a block
+ * can have (or the description by max_registers); what is over it spills. */
+static void limit_registers(struct shape *shape, const struct gt_device *device, int limit,
+                            int *spill_bytes)
+{
+    double most = floor(device->regs_sm / (shape->warps * WARP * REGISTER_STEP)) * REGISTER_STEP;
+
+    most = fmin(most, REGISTERS_MOST);
+    if (limit > 0)
+        most = fmin(most, limit);
+    if (most < 1 || shape->registers <= most)
+        return;
+    *spill_bytes += (int)(4 * (shape->registers - most));
+    shape->registers = most;
+}
+
+/* Fills the shape from the geometry and the description's model. */
+static int read_model(struct shape *shape, const struct gt_candidate *candidate,
+                      const struct gt_geometry *geometry, const int64_t *slots, struct gt_err *err)
+{
+    const struct gt_model *model = &candidate->kernel->model;
+    const struct gt_problem *problem = candidate->problem;
+    const struct gt_launch_geometry *launch = main_launch(geometry);
+    const struct {
+        const struct gt_expr *expr;
+        double scale, least;
+        double *value;
+    } entry[] = {
+        {model->splits, 1, 1, &shape->splits},
+        {model->block_m, 1, 1, &shape->tile_m},
+        {model->block_n, 1, 1, &shape->tile_n},
+        {model->block_k, 1, 1, &shape->tile_k},
+        {model->stages, 1, 1, &shape->stages},
+        {model->registers, 1, 1, &shape->registers},
+        {model->fma, 1, 0, &shape->fma},
+        {model->issue, 1 / 256.0, 0, &shape->issue},
+        {model->shared_words, 1 / 256.0, 0, &shape->shared},
+        {model->group, 1, 1, &shape->group},
+        {model->even, 1, 0, &shape->even},
+        {model->mma, 1 / 256.0, 0, &shape->mma},
+        {model->mma_type, 1, 0, &shape->mma_type},
+        {model->cluster_m, 1, 1, &shape->cluster_m},
+        {model->cluster_n, 1, 1, &shape->cluster_n},
+        {model->prepare_read, 1, 0, &shape->prepare_read},
+        {model->prepare_write, 1, 0, &shape->prepare_write},
+    };
+    double outputs = (double)problem->m * (double)problem->n * (double)problem->batch;
+
+    *shape = (struct shape){
+        .tile_k = 1, .splits = 1, .stages = 1, .group = 1, .cluster_m = 1, .cluster_n = 1};
+    shape->registers = DEFAULT_REGISTERS;
+    shape->mma_type = problem->type;
+    shape->blocks = at_least(product(launch->grid), 1);
+    shape->threads = at_least(product(launch->block), 1);
+    shape->warps = ceil(shape->threads / WARP);
+    shape->shared_bytes = launch->shared_bytes;
+    shape->tile_m = shape->tile_n = at_least(sqrt(outputs / shape->blocks), 1);
+    for (size_t i = 0; i < sizeof(entry) / sizeof(entry[0]); i++) {
+        int64_t value;
+        int rc;
+
+        if (!entry[i].expr)
+            continue;
+        rc = gt_expr_eval(entry[i].expr, slots, &value, err);
+        if (rc)
+            return gt_err_prefix(err, rc, "%s: model", candidate->kernel->path);
+        *entry[i].value = at_least((double)value * entry[i].scale, entry[i].least);
+    }
+    fill_defaults(shape, model);
+    shape->tiles_m = ceil(at_least((double)problem->m, 1) / shape->tile_m);
+    shape->tiles_n = ceil(at_least((double)problem->n, 1) / shape->tile_n);
+    /* Blocks that stay and take one tile after the other cost what as many blocks as tiles do. */
+    if (model->block_m && model->block_n)
+        shape->blocks = at_least(shape->blocks, shape->tiles_m * shape->tiles_n * shape->splits *
+                                                    (double)problem->batch);
+    return GT_OK;
+}
+
+/* Cycles of the tensor pipe for one k step of a block's tile. */
+static double tensor_cycles(const struct shape *shape, const struct gt_device *device)
+{
+    double rate = gt_device_tensor_rate(device, (enum gt_dtype)(int)shape->mma_type);
+
+    if (!(shape->mma > 0))
+        return 0;
+    return 2 * shape->tile_m * shape->tile_n * shape->mma / (at_least(rate, 1) * TENSOR_RATE);
+}
+
+/* Cycles that `resident` blocks of one SM need together for one k tile each. */
+static double tile_cycles(const struct shape *shape, const struct gt_problem *problem,
+                          const struct gt_device *device, double resident)
+{
+    double lanes = at_least(device->fma_lanes, 1);
+    double pipe = shape->warps * shape->fma * WARP / (lanes * FMA_RATE);
+    double issue = shape->warps * (shape->fma / FMA_RATE + shape->issue) / SCHEDULERS;
+    double shared = shape->warps * shape->shared;
+    double size = (double)gt_dtype_size(problem->type);
+    double bytes = (shape->tile_m + shape->tile_n) * size;
+    double steps = shape->tile_k / shape->slices; /* of one warp */
+    double inside = soften6(soften6(soften6(pipe, issue), shared), tensor_cycles(shape, device));
+    double work = resident * soften6(steps * inside, shape->tile_k * bytes / L2_PORT);
+    /* One warp alone: its instructions one after the other, and the latencies it cannot fill. */
+    double step = shape->fma * at_least(SCHEDULERS * WARP / lanes, 1) + shape->issue;
+    double latency =
+        shape->mma > 0 ? (SHARED_LATENCY + MMA_LATENCY) * size / MMA_BYTES : SHARED_LATENCY;
+    double alone = steps * at_least(step, latency) + BARRIER;
+    double tile = soften4(work, alone);
+    double ahead = at_least(shape->stages - 1, 0) * tile; /* loads are issued that long before */
+
+    if (shape->cluster_m * shape->cluster_n > 1)
+        tile *= CLUSTER_WAIT;
+    return tile + at_least(MEMORY_LATENCY - ahead, 0) / (shape->stages > 1 ? 1 : resident);
+}
+
+/* Cycles of `resident` blocks from start to end. */
+static double block_cycles(const struct shape *shape, const struct gt_problem *problem,
+                           const struct gt_device *device, double resident)
+{
+    double k_tiles = ceil((double)problem->k / (shape->splits * shape->tile_k));
+    double output = shape->tile_m * shape->tile_n * (double)gt_dtype_size(problem->out) *
+                    (problem->beta != 0 ? 2 : 1);
+
+    return k_tiles * tile_cycles(shape, problem, device, resident) + BLOCK_START + MEMORY_LATENCY +
+           resident * output / L2_PORT;
+}
+
+static double compute_us(const struct shape *shape, const struct gt_problem *problem,
+                         const struct gt_device *device)
+{
+    double share = shape->blocks / device->sms;
+    double blocks = shape->even > 0 ? share : ceil(share); /* of the busiest SM */
+    double full = floor(blocks / shape->resident);
+    double rest = blocks - full * shape->resident;
+    double cycles = 0;
+
+    if (full > 0)
+        cycles += full * block_cycles(shape, problem, device, shape->resident);
+    if (rest > 0 && shape->even > 0)
+        cycles += rest / ceil(rest) * block_cycles(shape, problem, device, ceil(rest));
+    else if (rest > 0)
+        cycles += block_cycles(shape, problem, device, rest);
+    return cycles / device->clock_mhz;
+}
+
+/* Bytes of A and B read from device memory: once if they stay in L2, else what each wave of
+ * concurrent blocks touches, which depends on how the raster groups them. */
+static double operand_bytes(const struct shape *shape, const struct gt_problem *problem,
+                            const struct gt_device *device)
+{
+    double size = (double)gt_dtype_size(problem->type);
+    double once =
+        size * (double)problem->k * ((double)problem->m + (double)problem->n) * problem->batch;
+    double every =
+        shape->blocks * (shape->tile_m + shape->tile_n) * size * (double)problem->k / shape->splits;
+    double tiles = shape->tiles_m * shape->tiles_n;
+    double wave = fmin((double)device->sms * shape->resident / shape->splits, tiles);
+    double rows, columns, traffic;
+
+    if (once <= L2_RESIDENT * (double)device->l2_bytes)
+        return once;
+    wave = at_least(wave, 1);
+    rows = fmin(shape->group, shape->tiles_m);
+    columns = fmin(at_least(wave / rows, 1), shape->tiles_n);
+    rows = fmin(at_least(wave / columns, 1), shape->tiles_m);
+    traffic = tiles * problem->batch / wave * size * (double)problem->k *
+              (rows * shape->tile_m + columns * shape->tile_n);
+    return at_least(fmin(traffic, every), once);
+}
+
+/* Time of the launches that come first: what they write stays in L2 if it fits. */
+static double prepare_us(const struct shape *shape, const struct gt_device *device)
+{
+    bool fits = shape->prepare_write <= L2_RESIDENT * (double)device->l2_bytes;
+
+    return (shape->prepare_read / device->memory_gbps +
+            shape->prepare_write / (fits ? device->l2_gbps : device->memory_gbps)) *
+           1e-3;
+}
+
+/* Time to bring partial results together when k is split; workspace: bytes of them. */
+static double reduction_us(const struct shape *shape, const struct gt_problem *problem,
+                           const struct gt_device *device, double workspace)
+{
+    double outputs = (double)problem->m * problem->n * problem->batch;
+    double bandwidth = workspace <= L2_RESIDENT * (double)device->l2_bytes ? device->l2_gbps / 2
+                                                                           : device->memory_gbps;
+
+    if (shape->even > 0) /* two parts of a tile for each block, of which half is left for another */
+        return EVEN_US + workspace / (bandwidth * 1e3);
+    if (shape->splits <= 1)
+        return 0;
+    if (workspace > 0) /* written and read once */
+        return 2 * workspace / (bandwidth * 1e3);
+    return shape->splits * outputs * (double)gt_dtype_size(problem->out) /
+           (ATOMIC_SHARE * device->l2_gbps * 1e3);
+}
+
+static double launches_us(const struct gt_device *device, const struct gt_geometry *geometry)
+{
+    double one = device->launch_us > 0 ? device->launch_us : LAUNCH_US;
+    double next = device->next_launch_us > 0 ? device->next_launch_us : NEXT_LAUNCH_US;
+
+    return one + next * ((double)geometry->launches - 1);
+}
+
+static void name_bound(struct gt_prediction *prediction)
+{
+    const struct {
+        const char *name;
+        double us;
+    } part[] = {
+        {"compute", prediction->compute_us}, {"l2", prediction->l2_us},
+        {"memory", prediction->memory_us},   {"reduction", prediction->reduction_us},
+        {"launch", prediction->launch_us},   {"prepare", prediction->prepare_us},
+    };
+    size_t best = 0;
+
+    for (size_t i = 1; i < sizeof(part) / sizeof(part[0]); i++)
+        if (part[i].us > part[best].us)
+            best = i;
+    prediction->bound = part[best].name;
+}
+
+int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
+                       int registers, int spill_bytes, struct gt_prediction *prediction,
+                       struct gt_err *err)
+{
+    const struct gt_problem *problem = candidate->problem;
+    const struct gt_device *device = candidate->device;
+    int64_t slots[GT_MAX_SLOTS];
+    struct shape shape;
+    double output, l2_bytes, merged;
+    int rc;
+
+    *prediction = (struct gt_prediction){0};
+    rc = gt_candidate_slots(candidate, slots, err);
+    if (!rc)
+        rc = read_model(&shape, candidate, geometry, slots, err);
+    if (rc)
+        return rc;
+    if (registers)
+        shape.registers = registers;
+    else
+        limit_registers(&shape, device, geometry->max_registers, &spill_bytes);
+    /* Spilled words are stored and loaded again once per k tile. */
+    shape.issue += 2.0 * spill_bytes / 4 * shape.slices / shape.tile_k;
+    shape.resident = gt_device_occupancy(device, (int)shape.registers, (int)shape.threads,
+                                         (int64_t)shape.shared_bytes);
+    if (shape.resident < 1)
+        return gt_err_set(err, GT_ERANGE,
+                          "no block of %.0f threads with %.0f registers and %.0f bytes of shared "
+                          "memory fits an SM of %s",
+                          shape.threads, shape.registers, shape.shared_bytes, device->name);
+    prediction->blocks_sm = shape.resident;
+    prediction->waves = shape.blocks / ((double)shape.resident * device->sms);
+    prediction->compute_us = compute_us(&shape, problem, device);
+    l2_bytes = shape.blocks * (shape.tile_m / shape.cluster_n + shape.tile_n / shape.cluster_m) *
+               (double)problem->k / shape.splits * (double)gt_dtype_size(problem->type);
+    /* Blocks that are at different k ask for different tiles. */
+    merged = L2_MERGED + (1 - L2_MERGED) * fmin(shape.even / 100, 1);
+    prediction->l2_us = merged * l2_bytes / (device->l2_gbps * 1e3);
+    output = (double)problem->m * problem->n * problem->batch * (double)gt_dtype_size(problem->out);
+    prediction->memory_us =
+        (operand_bytes(&shape, problem, device) + output * (problem->beta != 0 ? 2 : 1)) /
+        (device->memory_gbps * 1e3);
+    prediction->prepare_us = prepare_us(&shape, device);
+    prediction->reduction_us =
+        reduction_us(&shape, problem, device,
+                     at_least((double)geometry->workspace_bytes - shape.prepare_write, 0));
+    prediction->launch_us = launches_us(device, geometry);
+    prediction->us =
+        soften4(prediction->compute_us, soften4(prediction->l2_us, prediction->memory_us)) +
+        prediction->prepare_us + prediction->reduction_us + prediction->launch_us;
+    name_bound(prediction);
+    return GT_OK;
+}
+
+int gt_predict(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
+               int registers, int spill_bytes, double *us, struct gt_err *err)
+{
+    struct gt_prediction prediction;
+    int rc = gt_predict_explain(candidate, geometry, registers, spill_bytes, &prediction, err);
+
+    if (!rc)
+        *us = prediction.us;
+    return rc;
+}

@@ -1,0 +1,371 @@
+/* table.c - reads deployed tables into memory, for lookup.c.  See table.h. */
+#include "lookup/table.h"
+
+#include "db/store.h"
+#include "base/digest.h"
+#include "base/err.h"
+#include "problem/problem.h"
+#include "base/strbuf.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define GT_TABLE_FIELDS 16 /* names in GT_TABLE_COLUMNS */
+
+/* The texts of one row. */
+struct gt_table_chunk {
+    struct gt_table_chunk *next;
+    char bytes[];
+};
+
+/* A row as the file has it. */
+struct raw {
+    const char *device, *problem, *kernel, *signature, *point;
+    int cc;
+    bool predicted, warm_l2;
+    double us;
+};
+
+/* Where rows go, and what sentences say of their place. */
+struct loading {
+    struct gt_table *table;
+    const char *path;
+    int line; /* 0: of a database */
+};
+
+static int fail(const struct loading *loading, const char *what, const char *value,
+                struct gt_err *err)
+{
+    if (loading->line)
+        return gt_err_set(err, GT_EDB, "%s:%d: %s '%s'", loading->path, loading->line, what, value);
+    return gt_err_set(err, GT_EDB, "%s: %s '%s'", loading->path, what, value);
+}
+
+static int reserve(struct gt_table *table, struct gt_err *err)
+{
+    struct gt_table_row *row;
+    size_t capacity = table->capacity ? 2 * table->capacity : 64;
+
+    if (table->rows < table->capacity)
+        return GT_OK;
+    row = realloc(table->row, capacity * sizeof(*row));
+    if (!row)
+        return gt_err_nomem(err);
+    table->row = row;
+    table->capacity = capacity;
+    return GT_OK;
+}
+
+/* Copies the texts behind one another; to[i] is where text[i] went. */
+static int keep_texts(struct gt_table *table, const char *const text[5], const char **const to[5],
+                      struct gt_err *err)
+{
+    struct gt_table_chunk *chunk;
+    size_t size = 0;
+    char *at;
+
+    for (int i = 0; i < 5; i++)
+        size += strlen(text[i]) + 1;
+    chunk = malloc(sizeof(*chunk) + size);
+    if (!chunk)
+        return gt_err_nomem(err);
+    at = chunk->bytes;
+    for (int i = 0; i < 5; i++) {
+        size = strlen(text[i]) + 1;
+        *to[i] = memcpy(at, text[i], size);
+        at += size;
+    }
+    chunk->next = table->chunk;
+    table->chunk = chunk;
+    return GT_OK;
+}
+
+static int add(struct loading *loading, const struct raw *raw, struct gt_err *err)
+{
+    struct gt_table *table = loading->table;
+    struct gt_table_row row = {.cc = raw->cc, .predicted = raw->predicted, .us = raw->us};
+    const char *const text[5] = {raw->problem, raw->device, raw->kernel, raw->signature,
+                                 raw->point};
+    const char **const to[5] = {&row.text, &row.device, &row.kernel, &row.signature, &row.point};
+    struct gt_err why = {0};
+    int code;
+
+    row.warm_l2 = raw->warm_l2;
+    if (!isfinite(raw->us) || raw->us <= 0)
+        return fail(loading, "a time that is not above zero, of", raw->problem, err);
+    if (raw->cc < 10 || raw->cc > 999)
+        return fail(loading, "no such arch, of", raw->problem, err);
+    code = gt_problem_parse(&row.problem, raw->problem, &why);
+    if (!code)
+        code = gt_problem_check(&row.problem, &why);
+    if (code == GT_ENOMEM)
+        return gt_err_nomem(err);
+    if (code)
+        return loading->line
+                   ? gt_err_set(err, GT_EDB, "%s:%d: %s", loading->path, loading->line, why.msg)
+                   : gt_err_set(err, GT_EDB, "%s: %s", loading->path, why.msg);
+    code = reserve(table, err);
+    if (!code)
+        code = keep_texts(table, text, to, err);
+    if (!code)
+        table->row[table->rows++] = row;
+    return code;
+}
+
+/* Forgets what was added since the table had `rows` rows and this chunk. */
+static void roll_back(struct gt_table *table, size_t rows, const struct gt_table_chunk *chunk)
+{
+    while (table->chunk != chunk) {
+        struct gt_table_chunk *next = table->chunk->next;
+
+        free(table->chunk);
+        table->chunk = next;
+    }
+    table->rows = rows;
+}
+
+void gt_table_release(struct gt_table *table)
+{
+    roll_back(table, 0, NULL);
+    free(table->row);
+    memset(table, 0, sizeof(*table));
+}
+
+static int add_store_row(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    const struct raw raw = {.device = row->device,
+                            .problem = row->problem,
+                            .kernel = row->kernel,
+                            .signature = row->signature,
+                            .point = row->point,
+                            .cc = row->cc,
+                            .predicted = row->provenance == GT_PREDICTED,
+                            .warm_l2 = row->warm_l2,
+                            .us = row->us};
+
+    if (row->provenance == GT_REPLAYED)
+        return GT_OK; /* it says nothing of a device that is here */
+    return add(context, &raw, err);
+}
+
+/* Cuts one record off *at and its fields out of it, in place: quotes are undone.  Returns how many
+ * there are, 0 if it is malformed. */
+static int cut_record(char **at, char *field[GT_TABLE_FIELDS])
+{
+    char *in = *at;
+    int count = 0;
+
+    for (;;) {
+        bool quoted = *in == '"';
+        char *out = in += quoted;
+
+        if (count == GT_TABLE_FIELDS)
+            return 0;
+        field[count++] = out;
+        while (*in && (quoted ? *in != '"' || in[1] == '"' : !strchr(",\n\"", *in))) {
+            in += quoted && *in == '"';
+            *out++ = *in++;
+        }
+        if (quoted && *in++ != '"')
+            return 0;
+        if (*in != ',' && *in != '\n')
+            return 0;
+        *at = in + 1;
+        if (*in == '\n') {
+            *out = '\0';
+            return count;
+        }
+        *out = '\0';
+        in++;
+    }
+}
+
+/* A finite number with a point, whatever the locale of the program that loads the table writes. */
+static bool read_real(const char *text, double *value)
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    char *end;
+
+    if (!plain)
+        return false;
+    *value = strtod_l(text, &end, plain);
+    freelocale(plain);
+    return end != text && *end == '\0' && isfinite(*value);
+}
+
+/* "yes" is true, "no" is false, anything else is an error. */
+static bool read_choice(const char *text, const char *no, const char *yes, bool *value)
+{
+    *value = strcmp(text, yes) == 0;
+    return *value || strcmp(text, no) == 0;
+}
+
+/* The fields in the order of GT_TABLE_COLUMNS. */
+static int add_record(struct loading *loading, char *field[GT_TABLE_FIELDS], struct gt_err *err)
+{
+    struct raw raw = {field[2], field[3], field[4], field[5], field[6], 0, false, false, 0};
+    double number;
+
+    if (!read_real(field[0], &number) || !(fabs(number) < 1e6) || number != (int)number)
+        return fail(loading, "no arch:", field[0], err);
+    raw.cc = (int)number;
+    if (!read_choice(field[1], "measured", "predicted", &raw.predicted))
+        return fail(loading, "neither measured nor predicted:", field[1], err);
+    if (!read_choice(field[7], "cold", "warm", &raw.warm_l2))
+        return fail(loading, "neither cold nor warm:", field[7], err);
+    for (int i = 8; i < 15; i++)
+        if (!read_real(field[i], &number))
+            return fail(loading, "no number:", field[i], err);
+    read_real(field[8], &raw.us);
+    return add(loading, &raw, err);
+}
+
+/* Checks the first line; *body: what follows it. */
+static int check_digest(const char *path, const char *text, size_t length, const char **body,
+                        struct gt_err *err)
+{
+    const size_t magic = strlen(GT_TABLE_MAGIC), first = magic + GT_DIGEST_HEX;
+    char digest[GT_DIGEST_HEX];
+
+    if (length < magic || memcmp(text, GT_TABLE_MAGIC, magic) != 0)
+        return gt_err_set(err, GT_ESTALE,
+                          "%s is neither a gemmtune database nor a text table of this version",
+                          path);
+    if (length < first || text[first - 1] != '\n')
+        return gt_err_set(err, GT_EDB, "%s:1: the digest is cut off; export the table again", path);
+    *body = text + first;
+    gt_digest_bytes(*body, length - first, digest);
+    if (memcmp(text + magic, digest, GT_DIGEST_HEX - 1) != 0)
+        return gt_err_set(
+            err, GT_EDB,
+            "%s does not match its digest: it was damaged, or changed by hand; export "
+            "it again with `tune export --format shipped`",
+            path);
+    return GT_OK;
+}
+
+/* body: NUL-terminated and ours to cut up. */
+static int parse_body(struct loading *loading, char *body, struct gt_err *err)
+{
+    const size_t columns = strlen(GT_TABLE_COLUMNS);
+    char *field[GT_TABLE_FIELDS], *at = body;
+    int code = GT_OK;
+
+    if (strncmp(at, GT_TABLE_COLUMNS "\n", columns + 1) != 0)
+        return gt_err_set(err, GT_ESTALE, "%s:2: the columns should be %s", loading->path,
+                          GT_TABLE_COLUMNS);
+    at += columns + 1;
+    for (loading->line = 3; !code && *at; loading->line++) {
+        if (cut_record(&at, field) == GT_TABLE_FIELDS)
+            code = add_record(loading, field, err);
+        else
+            code = gt_err_set(err, GT_EDB, "%s:%d: not %d comma-separated fields", loading->path,
+                              loading->line, GT_TABLE_FIELDS);
+    }
+    return code;
+}
+
+int gt_table_parse(struct gt_table *table, const char *path, const char *text, size_t length,
+                   struct gt_err *err)
+{
+    struct loading loading = {table, path, 0};
+    const struct gt_table_chunk *chunk = table->chunk;
+    const size_t rows = table->rows;
+    const char *body = NULL;
+    char *copy;
+    int code = check_digest(path, text, length, &body, err);
+
+    if (code)
+        return code;
+    copy = strndup(body, length - (size_t)(body - text));
+    if (!copy)
+        return gt_err_nomem(err);
+    code = parse_body(&loading, copy, err);
+    free(copy);
+    if (code)
+        roll_back(table, rows, chunk);
+    return code;
+}
+
+static int load_file(struct gt_table *table, const char *path, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct loading loading = {table, path, 0};
+    const struct gt_table_chunk *chunk = table->chunk;
+    const size_t rows = table->rows;
+    char magic[16] = "";
+    struct stat status;
+    FILE *file;
+    int code;
+
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) /* nobody may write into a pipe */
+        return gt_err_set(err, GT_EDB, "%s: neither a file nor a folder of tables", path);
+    file = fopen(path, "re");
+    if (!file)
+        return gt_err_set(err, GT_EIO, "%s: cannot open the table: %s", path, strerror(errno));
+    if (fread(magic, 1, sizeof(magic), file) < sizeof(magic))
+        magic[0] = '\0';
+    fclose(file);
+    if (memcmp(magic, "SQLite format 3", sizeof(magic)) == 0) {
+        code = gt_store_winners(path, add_store_row, &loading, err);
+        if (code)
+            roll_back(table, rows, chunk);
+        return code;
+    }
+    code = gt_strbuf_add_file(&text, path, err);
+    if (!code)
+        code = gt_table_parse(table, path, text.text, text.length, err);
+    gt_strbuf_release(&text);
+    return code;
+}
+
+static int is_table(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+
+    return *entry->d_name != '.' && dot && (strcmp(dot, ".csv") == 0 || strcmp(dot, ".db") == 0);
+}
+
+static int load_folder(struct gt_table *table, const char *path, struct gt_err *err)
+{
+    const struct gt_table_chunk *chunk = table->chunk;
+    const size_t rows = table->rows;
+    struct dirent **entry;
+    int code = GT_OK, entries = scandir(path, &entry, is_table, alphasort);
+
+    if (entries < 0)
+        return gt_err_set(err, GT_EIO, "%s: cannot read the folder: %s", path, strerror(errno));
+    for (int i = 0; i < entries; i++) {
+        char *name = NULL;
+
+        if (!code && asprintf(&name, "%s/%s", path, entry[i]->d_name) < 0) {
+            name = NULL;
+            code = gt_err_nomem(err);
+        }
+        if (!code)
+            code = load_file(table, name, err);
+        free(name);
+        free(entry[i]);
+    }
+    free(entry);
+    if (code)
+        roll_back(table, rows, chunk);
+    return code;
+}
+
+int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err)
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0)
+        return gt_err_set(err, GT_EDB, "%s: cannot open the table: %s", path, strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return load_folder(table, path, err);
+    return load_file(table, path, err);
+}

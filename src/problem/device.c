@@ -1,0 +1,226 @@
+/* device.c - vocabulary: names of archs, device profiles, occupancy. */
+#include "problem/device.h"
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The archs NVRTC 13 compiles for. */
+static const int archs[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
+#define ARCHS       (sizeof(archs) / sizeof(*archs))
+#define KNOWN_ARCHS "sm_75 80 86 87 88 89 90 100 103 110 120 121"
+
+bool gt_arch_known(int cc)
+{
+    for (size_t i = 0; i < ARCHS; i++)
+        if (archs[i] == cc)
+            return true;
+    return false;
+}
+
+int gt_arch_parse(const char *text, int *cc, struct gt_err *err)
+{
+    const char *at = strncmp(text, "sm_", 3) ? text : text + 3;
+    int value = 0, digits = 0;
+
+    for (; isdigit((unsigned char)*at) && digits < 4; at++, digits++)
+        value = value * 10 + *at - '0';
+    if (value >= 90 && (*at == 'a' || *at == 'f')) /* sm_90a: the same device */
+        at++;
+    if (digits && !*at && gt_arch_known(value)) {
+        *cc = value;
+        return GT_OK;
+    }
+    return gt_err_set(err, GT_ENOTFOUND, "unknown arch \"%.40s\"; known: " KNOWN_ARCHS, text);
+}
+
+static int read_limits(struct gt_device *device, const cJSON *root, const char *path,
+                       struct gt_err *err)
+{
+    const struct {
+        const char *key;
+        int64_t *to;
+        int64_t least, most;
+    } bytes[] = {
+        {"smem_block", &device->smem_block, 16384, 1 << 24},
+        {"smem_sm", &device->smem_sm, 16384, 1 << 24},
+        {"smem_reserved", &device->smem_reserved, 0, 65536},
+        {"regs_sm", &device->regs_sm, 1024, 1 << 24},
+        {"l2_bytes", &device->l2_bytes, 1, (int64_t)1 << 40},
+        {"memory_bytes", &device->memory_bytes, 1, (int64_t)1 << 50},
+    };
+    const struct {
+        const char *key;
+        int *to;
+        int64_t least, most;
+    } counts[] = {
+        {"sms", &device->sms, 1, 4096},
+        {"max_threads_sm", &device->max_threads_sm, 1024, 65536},
+        {"max_blocks_sm", &device->max_blocks_sm, 1, 1024},
+        {"fma_lanes", &device->fma_lanes, 1, 4096},
+        {"tensor_tf32", &device->tensor_tf32, 0, 1 << 20},
+        {"tensor_f16", &device->tensor_f16, 0, 1 << 20},
+        {"tensor_f8", &device->tensor_f8, 0, 1 << 20},
+        {"tensor_s8", &device->tensor_s8, 0, 1 << 20},
+    };
+    const struct {
+        const char *key;
+        double *to;
+    } rates[] = {{"clock_mhz", &device->clock_mhz},
+                 {"memory_gbps", &device->memory_gbps},
+                 {"l2_gbps", &device->l2_gbps}};
+    int rc = GT_OK;
+
+    for (size_t i = 0; !rc && i < sizeof(bytes) / sizeof(*bytes); i++)
+        rc = gt_json_integer(bytes[i].to, root, path, bytes[i].key, bytes[i].least, bytes[i].most,
+                             GT_REQUIRED, err);
+    for (size_t i = 0; !rc && i < sizeof(counts) / sizeof(*counts); i++) {
+        int64_t value = 0;
+
+        rc = gt_json_integer(&value, root, path, counts[i].key, counts[i].least, counts[i].most,
+                             GT_REQUIRED, err);
+        *counts[i].to = (int)value;
+    }
+    for (size_t i = 0; !rc && i < sizeof(rates) / sizeof(*rates); i++)
+        rc = gt_json_real(rates[i].to, root, path, rates[i].key, 1, 1e7, GT_REQUIRED, err);
+    if (!rc && device->smem_block + device->smem_reserved > device->smem_sm)
+        rc = gt_err_set(err, GT_ECONFIG,
+                        "%s: smem_block + smem_reserved exceed smem_sm; a block could never run",
+                        path);
+    return rc;
+}
+
+static int read_profile(struct gt_device *device, const cJSON *root, const char *path, int cc,
+                        struct gt_err *err)
+{
+    static const char *const allowed[] = {
+        "device",        "cc",        "doc",         "source",        "sms",
+        "smem_block",    "smem_sm",   "regs_sm",     "smem_reserved", "max_threads_sm",
+        "max_blocks_sm", "l2_bytes",  "clock_mhz",   "memory_gbps",   "memory_bytes",
+        "l2_gbps",       "fma_lanes", "tensor_tf32", "tensor_f16",    "tensor_f8",
+        "tensor_s8",     NULL};
+    const char *name = NULL, *source, *doc;
+    int64_t value = 0;
+    int rc;
+
+    rc = gt_json_keys(root, path, allowed, err);
+    if (!rc)
+        rc = gt_json_string(&name, root, path, "device", GT_REQUIRED, err);
+    if (!rc)
+        rc = gt_json_string(&doc, root, path, "doc", GT_OPTIONAL, err);
+    if (!rc)
+        rc = gt_json_string(&source, root, path, "source", GT_REQUIRED, err);
+    if (!rc)
+        rc = gt_json_integer(&value, root, path, "cc", cc, cc, GT_REQUIRED, err);
+    if (!rc && strlen(name) >= sizeof(device->name))
+        rc = gt_err_set(err, GT_ECONFIG, "%s: \"device\" is longer than %zu characters", path,
+                        sizeof(device->name) - 1);
+    if (rc)
+        return rc;
+    snprintf(device->name, sizeof(device->name), "%s", name);
+    return read_limits(device, root, path, err);
+}
+
+/* There is no profile of this arch: says which there are. */
+static int no_profile(const char *data_dir, int cc, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    int rc;
+
+    for (size_t i = 0; i < ARCHS; i++) {
+        char path[4096];
+
+        snprintf(path, sizeof(path), "%s/configs/devices/sm_%d.json", data_dir, archs[i]);
+        if (!access(path, R_OK))
+            gt_strbuf_addf(&text, " sm_%d", archs[i]);
+    }
+    rc = gt_err_set(err, GT_ENOTFOUND, "no device profile of sm_%d in %s/configs/devices; there %s",
+                    cc, data_dir, text.length ? "are" : "is none");
+    if (text.length && err)
+        gt_err_set(err, GT_ENOTFOUND,
+                   "no device profile of sm_%d in %s/configs/devices; there are%s", cc, data_dir,
+                   text.text);
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+int gt_device_profile(struct gt_device *device, const char *data_dir, int cc, struct gt_err *err)
+{
+    struct gt_strbuf path = GT_STRBUF_INIT;
+    cJSON *root = NULL;
+    int rc;
+
+    *device = (struct gt_device){.profile = true, .cc = cc, .ordinal = -1};
+    gt_strbuf_addf(&path, "%s/configs/devices/sm_%d.json", data_dir, cc);
+    rc = gt_strbuf_check(&path, err);
+    if (!rc && access(path.text, F_OK))
+        rc = no_profile(data_dir, cc, err);
+    if (!rc)
+        rc = gt_json_load(&root, path.text, err);
+    if (!rc)
+        rc = read_profile(device, root, path.text, cc, err);
+    cJSON_Delete(root);
+    gt_strbuf_release(&path);
+    return rc;
+}
+
+int gt_device_tensor_rate(const struct gt_device *device, enum gt_dtype type)
+{
+    switch (type) {
+    case GT_F32:
+    case GT_TF32:
+        return device->tensor_tf32;
+    case GT_F16:
+        return device->tensor_f16;
+    case GT_BF16:
+        return device->cc >= 80 ? device->tensor_f16 : 0;
+    case GT_E4M3:
+    case GT_E5M2:
+        return device->tensor_f8;
+    case GT_S8:
+        return device->tensor_s8;
+    default:
+        return 0;
+    }
+}
+
+#define WARP              32
+#define MAX_THREAD_REGS   255
+#define REGISTER_GRANULE  256 /* registers, per warp */
+#define SUB_PARTITIONS    4   /* of an SM; a warp's registers lie in one of them */
+#define MAX_BLOCK_THREADS 1024
+
+/* Warps of an SM whose registers fit, all sub-partitions together. */
+static int64_t warps_by_registers(const struct gt_device *device, int registers)
+{
+    int64_t granules = (registers * WARP + REGISTER_GRANULE - 1) / REGISTER_GRANULE;
+
+    if (!granules)
+        granules = 1;
+    return device->regs_sm / SUB_PARTITIONS / (granules * REGISTER_GRANULE) * SUB_PARTITIONS;
+}
+
+int gt_device_occupancy(const struct gt_device *device, int registers, int threads,
+                        int64_t shared_bytes)
+{
+    int64_t granule = device->cc >= 80 ? 128 : 256; /* of shared memory, bytes */
+    int64_t warps = (threads + WARP - 1) / WARP;
+    int64_t shared, blocks, by_registers;
+
+    if (threads < 1 || threads > MAX_BLOCK_THREADS || registers > MAX_THREAD_REGS ||
+        registers < 0 || shared_bytes < 0 || shared_bytes > device->smem_block)
+        return 0;
+    blocks = device->max_threads_sm / WARP / warps;
+    by_registers = warps_by_registers(device, registers) / warps;
+    if (by_registers < blocks)
+        blocks = by_registers;
+    shared = (shared_bytes + device->smem_reserved + granule - 1) / granule * granule;
+    if (shared && device->smem_sm / shared < blocks)
+        blocks = device->smem_sm / shared;
+    return (int)(blocks < device->max_blocks_sm ? blocks : device->max_blocks_sm);
+}

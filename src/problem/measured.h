@@ -1,0 +1,78 @@
+/* measured.h - vocabulary: what is measured of a GPU and beside a candidate, and stored with it.
+ *
+ * The GPU worker fills these structures, the database keeps them, reports print them.  They stand
+ * here so that whoever reads a database needs no code that measures. */
+#ifndef GT_MEASURED_H
+#define GT_MEASURED_H
+
+#include "problem/device.h"
+#include "problem/trial.h"
+
+/* cuBLASLt's answers to a problem: each was timed, the fastest one is kept. */
+struct gt_baseline {
+    char name[96];                     /* "cublasLt 13.1.0, answer 3 of 8" */
+    int answers, best;                 /* heuristic answers timed; index of the fastest */
+    double us, lo_us, hi_us, first_us; /* the best answer's; the first answer's median */
+    float sample[GT_MAX_SAMPLES];
+    int samples;
+    double err_u; /* its measured error, as for trials */
+};
+
+/* What memory alone takes for a problem's operands, by the best of several plain kernels. */
+struct gt_move {
+    double us, lo_us, hi_us; /* median of the best one and its 95 % interval */
+    char form[48];           /* "move_loads_8, 2048 blocks" */
+};
+
+/* Every figure: its number, its name in the database, unit, decimals, and what it is.  Bandwidths
+ * in 10^9 bytes a second; rates in 10^12 operations a second, two per multiply-add, sums in FP32
+ * (or S32), operands of zeros, so without a power limit. */
+#define GT_CALIBRATION_MAP(X)                                                           \
+    X(LAUNCH, "launch", "us", 2, "an empty kernel, timed alone")                        \
+    X(NEXT_LAUNCH, "next_launch", "us", 2, "each further empty kernel right behind it") \
+    X(MEMORY_COPY, "copy", "GB/s", 0, "copy in device memory, read + written")          \
+    X(READ_1, "read_1m", "GB/s", 0, "cold read of 1 MiB")                               \
+    X(READ_8, "read_8m", "GB/s", 0, "cold read of 8 MiB")                               \
+    X(READ_32, "read_32m", "GB/s", 0, "cold read of 32 MiB")                            \
+    X(READ_128, "read_128m", "GB/s", 0, "cold read of 128 MiB")                         \
+    X(READ_512, "read_512m", "GB/s", 0, "cold read of 512 MiB")                         \
+    X(L2, "l2", "GB/s", 0, "read of a quarter of L2, from L2")                          \
+    X(SHARED_READ, "shared", "GB/s", 0, "read from shared memory, all SMs together")    \
+    X(FMA, "fma", "TFLOP/s", 1, "FP32 multiply-adds on CUDA cores")                     \
+    X(MMA_TF32, "mma_tf32", "TFLOP/s", 1, "mma.sync, TF32")                             \
+    X(MMA_F16, "mma_f16", "TFLOP/s", 1, "mma.sync, FP16")                               \
+    X(MMA_BF16, "mma_bf16", "TFLOP/s", 1, "mma.sync, BF16")                             \
+    X(MMA_F8, "mma_f8", "TFLOP/s", 1, "mma.sync, E4M3")                                 \
+    X(MMA_S8, "mma_s8", "TOP/s", 1, "mma.sync, INT8")                                   \
+    X(WGMMA_TF32, "wgmma_tf32", "TFLOP/s", 1, "wgmma, TF32")                            \
+    X(WGMMA_F16, "wgmma_f16", "TFLOP/s", 1, "wgmma, FP16")                              \
+    X(WGMMA_BF16, "wgmma_bf16", "TFLOP/s", 1, "wgmma, BF16")                            \
+    X(WGMMA_F8, "wgmma_f8", "TFLOP/s", 1, "wgmma, E4M3")                                \
+    X(WGMMA_S8, "wgmma_s8", "TOP/s", 1, "wgmma, INT8")
+
+enum gt_calibration_figure {
+#define GT_CALIBRATION_ENUM(number, name, unit, decimals, doc) GT_CALIBRATION_##number,
+    GT_CALIBRATION_MAP(GT_CALIBRATION_ENUM)
+#undef GT_CALIBRATION_ENUM
+        GT_CALIBRATION_COUNT
+};
+
+struct gt_calibration {
+    double value[GT_CALIBRATION_COUNT]; /* 0: not measured, the device has no such thing */
+};
+
+/* The rows of the list above. */
+struct gt_calibration_row {
+    const char *name, *unit;
+    int decimals;
+    const char *doc;
+};
+extern const struct gt_calibration_row gt_calibration_rows[GT_CALIBRATION_COUNT];
+
+/* What the device's own facts or its profile say of a figure; 0: nothing. */
+double gt_calibration_expected(const struct gt_device *device, enum gt_calibration_figure figure);
+
+/* Replaces the device's facts by what was measured. */
+void gt_calibration_apply(const struct gt_calibration *calibration, struct gt_device *device);
+
+#endif

@@ -1,0 +1,380 @@
+/* problem.c - vocabulary: the parts of a GEMM problem, their names, ranges and sizes.  Its text
+ * form is read and written by problem_text.c. */
+#include "problem/problem.h"
+
+#include "base/err.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int64_t size;
+} dtypes[GT_DTYPE_COUNT] = {
+#define DTYPE_ROW(name, text, bytes) [GT_##name] = {text, bytes},
+    GT_DTYPE_MAP(DTYPE_ROW)
+#undef DTYPE_ROW
+};
+
+static const char *const accuracies[] = {
+    [GT_ACCURACY_STRICT] = "strict",
+    [GT_ACCURACY_F32] = "f32",
+    [GT_ACCURACY_TF32] = "tf32",
+    [GT_ACCURACY_LOW] = "low",
+};
+
+/* By flags; NULL where two activations would follow each other. */
+static const char *const epilogues[8] = {
+    [GT_EPILOGUE_NONE] = "none",
+    [GT_EPILOGUE_BIAS] = "bias",
+    [GT_EPILOGUE_RELU] = "relu",
+    [GT_EPILOGUE_GELU] = "gelu",
+    [GT_EPILOGUE_BIAS | GT_EPILOGUE_RELU] = "bias+relu",
+    [GT_EPILOGUE_BIAS | GT_EPILOGUE_GELU] = "bias+gelu",
+};
+
+static const char *const layouts[4] = {"nn", "nt", "tn", "tt"};
+
+/* Index of text[0..length) in a table of names, or -1. */
+static int find(const char *const *name, int count, const char *text, size_t length)
+{
+    for (int i = 0; i < count; i++)
+        if (name[i] && strlen(name[i]) == length && !memcmp(name[i], text, length))
+            return i;
+    return -1;
+}
+
+const char *gt_dtype_name(enum gt_dtype type)
+{
+    return (unsigned)type < GT_DTYPE_COUNT ? dtypes[type].name : "unknown";
+}
+
+int64_t gt_dtype_size(enum gt_dtype type)
+{
+    return (unsigned)type < GT_DTYPE_COUNT ? dtypes[type].size : 0;
+}
+
+bool gt_dtype_parse(enum gt_dtype *type, const char *text, size_t length)
+{
+    for (int i = 0; i < GT_DTYPE_COUNT; i++)
+        if (strlen(dtypes[i].name) == length && !memcmp(dtypes[i].name, text, length)) {
+            *type = (enum gt_dtype)i;
+            return true;
+        }
+    return false;
+}
+
+enum gt_dtype gt_dtype_default_out(enum gt_dtype type)
+{
+    switch (type) {
+    case GT_TF32:
+        return GT_F32;
+    case GT_E4M3:
+    case GT_E5M2:
+        return GT_BF16;
+    case GT_S8:
+        return GT_S32;
+    default:
+        return type;
+    }
+}
+
+enum gt_dtype gt_dtype_default_acc(enum gt_dtype type)
+{
+    return type == GT_S8 || type == GT_S32 ? GT_S32 : GT_F32;
+}
+
+enum gt_accuracy gt_dtype_default_accuracy(enum gt_dtype type)
+{
+    return type == GT_F32    ? GT_ACCURACY_STRICT
+           : type == GT_TF32 ? GT_ACCURACY_TF32
+                             : GT_ACCURACY_LOW;
+}
+
+const char *gt_accuracy_name(enum gt_accuracy accuracy)
+{
+    return (unsigned)accuracy < 4 ? accuracies[accuracy] : "unknown";
+}
+
+bool gt_accuracy_parse(enum gt_accuracy *accuracy, const char *text, size_t length)
+{
+    int i = find(accuracies, 4, text, length);
+
+    if (i >= 0)
+        *accuracy = (enum gt_accuracy)i;
+    return i >= 0;
+}
+
+const char *gt_epilogue_name(unsigned epilogue)
+{
+    return epilogue < 8 ? epilogues[epilogue] : NULL;
+}
+
+bool gt_epilogue_parse(unsigned *epilogue, const char *text, size_t length)
+{
+    int i = find(epilogues, 8, text, length);
+
+    if (i >= 0)
+        *epilogue = (unsigned)i;
+    return i >= 0;
+}
+
+const char *gt_layout_name(unsigned layout)
+{
+    return layout < 4 ? layouts[layout] : "unknown";
+}
+
+bool gt_layout_parse(unsigned *layout, const char *text, size_t length)
+{
+    int i = find(layouts, 4, text, length);
+
+    if (i >= 0)
+        *layout = (unsigned)i;
+    return i >= 0;
+}
+
+unsigned gt_problem_layout(const struct gt_problem *problem)
+{
+    return problem->trans_a * 2u + problem->trans_b;
+}
+
+int64_t gt_problem_rows(const struct gt_problem *problem, enum gt_operand operand)
+{
+    switch (operand) {
+    case GT_OPERAND_A:
+        return problem->trans_a ? problem->k : problem->m;
+    case GT_OPERAND_B:
+        return problem->trans_b ? problem->n : problem->k;
+    default:
+        return problem->m;
+    }
+}
+
+int64_t gt_problem_cols(const struct gt_problem *problem, enum gt_operand operand)
+{
+    switch (operand) {
+    case GT_OPERAND_A:
+        return problem->trans_a ? problem->m : problem->k;
+    case GT_OPERAND_B:
+        return problem->trans_b ? problem->k : problem->n;
+    default:
+        return problem->n;
+    }
+}
+
+int64_t gt_problem_ld(const struct gt_problem *problem, enum gt_operand operand)
+{
+    return operand == GT_OPERAND_A   ? problem->lda
+           : operand == GT_OPERAND_B ? problem->ldb
+                                     : problem->ldc;
+}
+
+int64_t gt_problem_stride(const struct gt_problem *problem, enum gt_operand operand)
+{
+    return operand == GT_OPERAND_A   ? problem->stride_a
+           : operand == GT_OPERAND_B ? problem->stride_b
+                                     : problem->stride_c;
+}
+
+enum gt_dtype gt_problem_dtype(const struct gt_problem *problem, enum gt_operand operand)
+{
+    return operand == GT_OPERAND_C ? problem->out : problem->type;
+}
+
+/* Elements that one matrix spans; rows and ld are at most GT_MAX_EXTENT, so this cannot overflow.
+ */
+static int64_t span(const struct gt_problem *problem, enum gt_operand operand)
+{
+    int64_t rows = gt_problem_rows(problem, operand), cols = gt_problem_cols(problem, operand);
+
+    return rows && cols ? (rows - 1) * gt_problem_ld(problem, operand) + cols : 0;
+}
+
+int64_t gt_problem_elements(const struct gt_problem *problem, enum gt_operand operand)
+{
+    int64_t one = span(problem, operand);
+
+    return one ? (problem->batch - 1) * gt_problem_stride(problem, operand) + one : 0;
+}
+
+int64_t gt_problem_bytes(const struct gt_problem *problem, enum gt_operand operand)
+{
+    return gt_problem_elements(problem, operand) *
+           gt_dtype_size(gt_problem_dtype(problem, operand));
+}
+
+int gt_problem_alignment(const struct gt_problem *problem, enum gt_operand operand)
+{
+    int64_t size = gt_dtype_size(gt_problem_dtype(problem, operand));
+    int64_t offsets = problem->align | gt_problem_ld(problem, operand) * size | 16;
+
+    if (problem->batch > 1)
+        offsets |= gt_problem_stride(problem, operand) * size;
+    return (int)(offsets & -offsets); /* the lowest bit set in any of them */
+}
+
+double gt_problem_touched(const struct gt_problem *problem, enum gt_operand operand)
+{
+    double matrix =
+        (double)gt_problem_rows(problem, operand) * (double)gt_problem_cols(problem, operand);
+    double times = gt_problem_stride(problem, operand) ? (double)problem->batch : 1;
+
+    return matrix * times * gt_dtype_size(gt_problem_dtype(problem, operand));
+}
+
+double gt_problem_traffic(const struct gt_problem *problem)
+{
+    return gt_problem_touched(problem, GT_OPERAND_A) + gt_problem_touched(problem, GT_OPERAND_B) +
+           gt_problem_touched(problem, GT_OPERAND_C) * (problem->beta != 0 ? 2 : 1);
+}
+
+double gt_problem_flops(const struct gt_problem *problem)
+{
+    return 2.0 * (double)problem->m * (double)problem->n * (double)problem->k *
+           (double)problem->batch;
+}
+
+void gt_problem_pack(struct gt_problem *problem)
+{
+    int64_t a = gt_problem_cols(problem, GT_OPERAND_A), b = gt_problem_cols(problem, GT_OPERAND_B);
+
+    /* A matrix without columns still has rows that are one element apart, as BLAS asks. */
+    problem->lda = a > 1 ? a : 1;
+    problem->ldb = b > 1 ? b : 1;
+    problem->ldc = problem->n > 1 ? problem->n : 1;
+    problem->stride_a = gt_problem_rows(problem, GT_OPERAND_A) * problem->lda;
+    problem->stride_b = gt_problem_rows(problem, GT_OPERAND_B) * problem->ldb;
+    problem->stride_c = problem->m * problem->ldc;
+}
+
+void gt_problem_retype(struct gt_problem *problem, enum gt_dtype type)
+{
+    problem->type = type;
+    problem->out = gt_dtype_default_out(type);
+    problem->acc = gt_dtype_default_acc(type);
+    problem->accuracy = gt_dtype_default_accuracy(type);
+    gt_problem_pack(problem);
+}
+
+void gt_problem_init(struct gt_problem *problem, int64_t m, int64_t n, int64_t k)
+{
+    memset(problem, 0, sizeof(*problem)); /* padding too: equal problems are equal bytes */
+    problem->m = m;
+    problem->n = n;
+    problem->k = k;
+    problem->batch = 1;
+    problem->type = problem->out = problem->acc = GT_F32;
+    problem->align = 16;
+    problem->accuracy = GT_ACCURACY_STRICT;
+    problem->alpha = 1;
+    if (m >= 0 && m <= GT_MAX_EXTENT && n >= 0 && n <= GT_MAX_EXTENT && k >= 0 &&
+        k <= GT_MAX_EXTENT) /* what gt_problem_check will refuse is not multiplied here */
+        gt_problem_pack(problem);
+}
+
+/* ---- the check ---- */
+
+static int check_sizes(const struct gt_problem *p, struct gt_err *err)
+{
+    const struct {
+        const char *name;
+        int64_t value, least;
+    } sizes[] = {{"m", p->m, 0},     {"n", p->n, 0},     {"k", p->k, 0},    {"batch", p->batch, 1},
+                 {"lda", p->lda, 1}, {"ldb", p->ldb, 1}, {"ldc", p->ldc, 1}};
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+        if (sizes[i].value < sizes[i].least || sizes[i].value > GT_MAX_EXTENT)
+            return gt_err_set(err, GT_ERANGE,
+                              "problem: %s is %lld; it must lie between %lld and %lld",
+                              sizes[i].name, (long long)sizes[i].value, (long long)sizes[i].least,
+                              (long long)GT_MAX_EXTENT);
+    for (int i = GT_OPERAND_A; i <= GT_OPERAND_C; i++) {
+        int64_t ld = gt_problem_ld(p, (enum gt_operand)i);
+        int64_t cols = gt_problem_cols(p, (enum gt_operand)i);
+
+        if (ld < cols)
+            return gt_err_set(err, GT_ERANGE,
+                              "problem: ld%c is %lld, less than a row of %lld elements", "abc"[i],
+                              (long long)ld, (long long)cols);
+    }
+    return GT_OK;
+}
+
+/* Whether batch and stride of the operand keep every element's byte offset within 62 bits. */
+static bool addressable(const struct gt_problem *p, enum gt_operand operand)
+{
+    int64_t bytes;
+
+    return !__builtin_mul_overflow(p->batch - 1, gt_problem_stride(p, operand), &bytes) &&
+           !__builtin_add_overflow(bytes, span(p, operand), &bytes) &&
+           !__builtin_mul_overflow(bytes, gt_dtype_size(gt_problem_dtype(p, operand)), &bytes) &&
+           bytes < (int64_t)1 << 62;
+}
+
+static int check_batch(const struct gt_problem *p, struct gt_err *err)
+{
+    for (int i = GT_OPERAND_A; i <= GT_OPERAND_C; i++) {
+        int64_t stride = gt_problem_stride(p, (enum gt_operand)i);
+
+        if (stride < 0)
+            return gt_err_set(err, GT_ERANGE, "problem: s%c is %lld; it must not be negative",
+                              "abc"[i], (long long)stride);
+        if (!addressable(p, (enum gt_operand)i))
+            return gt_err_set(err, GT_ERANGE,
+                              "problem: operand %c spans more bytes than can be addressed",
+                              "ABC"[i]);
+    }
+    if (p->batch > 1 && p->stride_c < span(p, GT_OPERAND_C))
+        return gt_err_set(err, GT_ERANGE,
+                          "problem: sc is %lld, so that matrices of D overlap; one spans %lld "
+                          "elements",
+                          (long long)p->stride_c, (long long)span(p, GT_OPERAND_C));
+    return GT_OK;
+}
+
+static int check_types(const struct gt_problem *p, struct gt_err *err)
+{
+    if ((unsigned)p->type >= GT_DTYPE_COUNT || p->type == GT_S32)
+        return gt_err_set(err, GT_ERANGE, "problem: %s is not a type of A and B",
+                          gt_dtype_name(p->type));
+    if ((unsigned)p->out >= GT_DTYPE_COUNT || p->out == GT_TF32)
+        return gt_err_set(err, GT_ERANGE, "problem: %s is not a type of C and D",
+                          gt_dtype_name(p->out));
+    if (p->acc != GT_F32 && p->acc != GT_F16 && p->acc != GT_S32)
+        return gt_err_set(err, GT_ERANGE, "problem: acc is %s; it must be f32, f16 or s32",
+                          gt_dtype_name(p->acc));
+    if ((p->type == GT_S8) != (p->acc == GT_S32))
+        return gt_err_set(err, GT_ERANGE, "problem: products of %s cannot be summed in %s",
+                          gt_dtype_name(p->type), gt_dtype_name(p->acc));
+    if (p->out == GT_S32 &&
+        (p->acc != GT_S32 || p->alpha != rint(p->alpha) || p->beta != rint(p->beta)))
+        return gt_err_set(
+            err, GT_ERANGE,
+            "problem: D of s32 takes sums in s32, and whole numbers as alpha and beta");
+    if ((unsigned)p->accuracy > GT_ACCURACY_LOW)
+        return gt_err_set(err, GT_ERANGE, "problem: accuracy is %d; there are strict to low",
+                          (int)p->accuracy);
+    return GT_OK;
+}
+
+int gt_problem_check(const struct gt_problem *p, struct gt_err *err)
+{
+    int rc;
+
+    if (p->trans_a > 1 || p->trans_b > 1)
+        return gt_err_set(err, GT_ERANGE, "problem: trans_a and trans_b must be 0 or 1");
+    if (!gt_epilogue_name(p->epilogue))
+        return gt_err_set(err, GT_ERANGE, "problem: epilogue %d has more than one activation",
+                          (int)p->epilogue);
+    if (p->align < 1 || p->align > 16 || (p->align & (p->align - 1)))
+        return gt_err_set(err, GT_ERANGE, "problem: align is %d; it must be 1, 2, 4, 8 or 16",
+                          (int)p->align);
+    if (!isfinite(p->alpha) || !isfinite(p->beta))
+        return gt_err_set(err, GT_ERANGE, "problem: alpha and beta must be finite");
+    rc = check_types(p, err);
+    if (!rc)
+        rc = check_sizes(p, err);
+    if (!rc)
+        rc = check_batch(p, err);
+    return rc;
+}

@@ -1,0 +1,67 @@
+/* trial.h - vocabulary: what became of a candidate. */
+#ifndef GT_TRIAL_H
+#define GT_TRIAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every status once: name, text, final.  A final status is never tried again; the others are
+ * retried up to GT_MAX_ATTEMPTS times. */
+#define GT_STATUS_MAP(X)                       \
+    X(OK, "ok", 1)                             \
+    X(COMPILE_ERROR, "compile_error", 1)       \
+    X(COMPILE_TIMEOUT, "compile_timeout", 1)   \
+    X(COMPILE_CRASH, "compile_crash", 1)       \
+    X(SPILLS, "spills", 1)                     \
+    X(SERIALIZED, "serialized", 1)             \
+    X(LAUNCH_INVALID, "launch_invalid", 1)     \
+    X(FAULT, "fault", 1)                       \
+    X(TIMEOUT, "timeout", 0)                   \
+    X(WRONG, "wrong", 1)                       \
+    X(OOB_WRITE, "oob_write", 1)               \
+    X(NONDETERMINISTIC, "nondeterministic", 1) \
+    X(SLOW, "slow", 1)                         \
+    X(DEVICE_LOST, "device_lost", 0)
+
+enum gt_status {
+    GT_STATUS_NONE, /* not tried yet */
+#define GT_STATUS_ENUM(name, text, final) GT_STATUS_##name,
+    GT_STATUS_MAP(GT_STATUS_ENUM)
+#undef GT_STATUS_ENUM
+        GT_STATUS_COUNT
+};
+
+#define GT_MAX_ATTEMPTS 3   /* of a candidate whose status is not final */
+#define GT_MAX_SAMPLES  512 /* kept of one trial */
+
+/* Where a time comes from; replayed: out of a recording, so it says nothing of a device that is
+ * here (tuner/evaluate/evaluator_replay.c). */
+enum gt_provenance { GT_MEASURED, GT_PREDICTED, GT_REPLAYED, GT_PROVENANCE_COUNT };
+
+const char *gt_provenance_name(enum gt_provenance provenance); /* "measured" */
+/* Whether text is such a name. */
+bool gt_provenance_parse(enum gt_provenance *provenance, const char *text);
+
+const char *gt_status_name(enum gt_status status);
+bool gt_status_final(enum gt_status status);
+enum gt_status gt_status_parse(const char *text); /* GT_STATUS_NONE if unknown */
+
+struct gt_trial {
+    enum gt_status status;
+    enum gt_provenance provenance;
+    int stage; /* deepest timing stage reached: 0 none, 1 race, 2 sampled, 3 final */
+    float sample[GT_MAX_SAMPLES]; /* microseconds, in the order taken (the last stage's) */
+    int samples;
+    double us, lo_us, hi_us; /* median and its 95 % interval; 0 if not timed */
+    double err_u;            /* max |c-ref| / (|A||B|), in units of u = 2^-24 */
+    int registers, spill_bytes, static_shared;
+    int64_t shared_bytes,
+        workspace_bytes;                  /* per block (static + dynamic); of the whole candidate */
+    bool varies;                          /* last bits may differ between launches (atomics) */
+    double clock_mhz;                     /* SM clock seen while timing; 0: not seen */
+    double compile_ms, prove_ms, time_ms; /* what it cost */
+    char detail[512]; /* why, for people: "element (3,17) is 1.25, expected 1.5" */
+};
+
+#endif

@@ -1,0 +1,65 @@
+# Every document, followed literally: the fenced blocks are run as pasted, in a scratch folder.
+#
+# The word after the fence says what a block is.  sh: commands, run without a GPU.  sh gpu: commands,
+# run on the stub driver.  sh slow: commands that take minutes or need what is not here; readme.sh
+# checks that they exist.  console: a transcript.  c NAME: a file for the commands of that page.
+case $BUILD in */build) ;; *) skip "sanitizer builds are not installed, which documents do" ;; esac
+need_nvrtc
+stub=$BUILD/stub
+[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+export PATH=$BUILD:$PATH
+languages='sh|sh gpu|sh slow|console|text|json|csv|cuda|c|c [a-z]+\.c'
+
+# A folder that looks like the tree: what a block writes stays here.
+enter_tree() {
+    mkdir -p "$1" && cd "$1" || exit
+    ln -s "$ROOT"/{Makefile,configs,db,src,templates,tests,tools,tuner} .
+    ln -s "$BUILD" build
+}
+
+# run_block FILE: as pasted, stopping at the first command that fails.
+run_block() {
+    local words=
+    read -r words <"$1.words"
+    [[ $words != "sh slow" ]] || return 0
+    (
+        if [[ $words == "sh gpu" ]]; then
+            export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
+            export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
+            export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
+        fi
+        bash -e -o pipefail "$1" </dev/null >said 2>&1
+    ) || { echo "$page: exit $? of"; cat "$1" said; }
+    echo x >>"$SCRATCH/ran"
+}
+
+mapfile -t pages < <(cd "$ROOT" && find . -name '*.md' -not -path './.*/*' -not -path './build*' | sed 's|^\./||' | sort)
+for page in "${pages[@]}"; do
+    (
+        enter_tree "$SCRATCH/work/$page"
+        awk -v languages="^($languages)$" -v page="$page" '
+            /^ *```/ {
+                inside = !inside
+                file = ""
+                if (!inside)
+                    next
+                words = substr($0, index($0, "```") + 3)
+                if (words !~ languages)
+                    print page ": a block is of the kind \"" words "\""
+                if (words ~ /^c /)
+                    file = substr(words, 3)
+                if (words ~ /^sh/) {
+                    file = sprintf("block%02d", ++blocks)
+                    print words >(file ".words")
+                }
+                next
+            }
+            # The worked example has its own test, worked-example.sh.
+            inside && file != "" && $0 == "# run" { system("rm " file ".words"); file = "" }
+            inside && file != "" { print >file }' "$ROOT/$page"
+        for words in block*.words; do
+            [[ ! -e $words ]] || run_block "${words%.words}"
+        done
+    )
+done
+wc -l <"$SCRATCH/ran" | awk '{ print ($1 > 8 ? "more than 8" : $1) " blocks ran" }'

@@ -1,0 +1,377 @@
+/* test_compile_everywhere.c - test: every kernel compiles with NVRTC for every architecture it
+ * serves: the default point, which must not spill, or where it is valid for no rows the nearest
+ * that is; each point of tests/emu/points.txt for one of them; and a third of the points that the
+ * emulator draws (tests/emu/sample.h) for sm_90, because a host compiler takes what NVRTC does not
+ * (an array of no elements, say): most of these as PTX, which is half as long.  A register limit
+ * must be kept.
+ *
+ * Two processes share the work.  Prints TAP; without NVRTC it is skipped. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cuda/compile.h"
+#include "base/err.h"
+#include "kernel/kernel.h"
+#include "problem/problem.h"
+#include "kernel/render.h"
+
+#include "search/space.h"
+#include "tests/emu/sample.h"
+
+#define PROCESSES  2
+#define MAX_JOBS   2000
+#define DRAWN_PART 3 /* one of so many drawn points is compiled; the emulator runs all of them */
+#define CUBIN_PART 4 /* and one of so many goes through ptxas */
+
+static const int arches[] = {75, 80, 86, 89, 90, 100, 120};
+#define ARCHES (sizeof arches / sizeof *arches)
+
+struct job {
+    const struct gt_kernel *kernel;
+    struct gt_point point;
+    struct gt_problem problem;
+    struct gt_device device;
+    bool standard; /* the default point, or one in its place: some point must be valid */
+    bool ptx;      /* only as far as PTX */
+    /* filled in by a process */
+    bool done, ok, skipped;
+    bool moved; /* the default is not valid there */
+    int registers;
+    double ms;
+    char message[512];
+};
+
+struct jobs {
+    struct job *job; /* shared between the processes */
+    size_t count;
+};
+
+static void fail(const char *what, const struct gt_err *err)
+{
+    printf("Bail out! %s: %s\n", what, err->msg);
+    exit(1);
+}
+
+/* 4096^3, or as many rows as the kernel serves, with the type's own D or else the first served. */
+static void make_problem(struct gt_problem *problem, const struct gt_kernel *kernel,
+                         enum gt_dtype type)
+{
+    int out = (int)gt_dtype_default_out(type);
+    enum gt_accuracy least = gt_dtype_default_accuracy(type);
+    gt_problem_init(problem, kernel->max_m < 4096 ? kernel->max_m : 4096, 4096, 4096);
+    if (!(kernel->outs >> out & 1))
+        out = __builtin_ctz(kernel->outs);
+    problem->type = type;
+    problem->out = (enum gt_dtype)out;
+    problem->acc = gt_dtype_default_acc(type);
+    problem->accuracy = kernel->accuracy > least ? kernel->accuracy : least;
+}
+
+/* Fewer rows, until the point is valid: a kernel for few is made for so many and no more.  As they
+ * were if it is valid for none. */
+static void fit_rows(struct job *job)
+{
+    const struct gt_candidate candidate = {job->kernel, &job->problem, &job->device, job->point};
+    const int64_t rows = job->problem.m;
+    int failed = 0;
+
+    for (; job->problem.m > 0; job->problem.m /= 2)
+        if (gt_candidate_valid(&candidate, &failed, NULL) == GT_OK && failed < 0)
+            return;
+    job->problem.m = rows;
+}
+
+static void add(struct jobs *jobs, const struct gt_kernel *kernel, const struct gt_point *point,
+                enum gt_dtype type, int layout, int cc, const char *data_dir, bool standard)
+{
+    struct gt_err err;
+    struct job *job = &jobs->job[jobs->count];
+
+    if (jobs->count == MAX_JOBS)
+        abort();
+    *job = (struct job){.kernel = kernel, .point = *point, .standard = standard};
+    make_problem(&job->problem, kernel, type);
+    job->problem.trans_a = (unsigned char)(layout / 2);
+    job->problem.trans_b = (unsigned char)(layout % 2);
+    if (gt_device_profile(&job->device, data_dir, cc, &err))
+        fail("device", &err);
+    if (!gt_kernel_serves(kernel, &job->problem, &job->device, NULL))
+        return;
+    if (standard && kernel->max_m < 4096)
+        fit_rows(job);
+    jobs->count++;
+}
+
+/* In one layout that is served, another one for each type, for the oldest arch that has all types
+ * and two newer ones. */
+static void add_other_type(struct jobs *jobs, const struct gt_kernel *kernel,
+                           const struct gt_point *point, enum gt_dtype type, const char *data_dir)
+{
+    static const int arch[] = {89, 90, 120};
+    int layout = (int)type % 4;
+
+    while (!(kernel->layouts >> layout & 1))
+        layout = (layout + 1) % 4;
+    for (size_t i = 0; i < sizeof arch / sizeof *arch; i++)
+        add(jobs, kernel, point, type, layout, arch[i], data_dir, true);
+}
+
+/* The default point: of the first type in the first layout served for every arch, in the others for
+ * two; then of the other types. */
+static void add_default(struct jobs *jobs, const struct gt_kernel *kernel, const char *data_dir)
+{
+    enum gt_dtype type = (enum gt_dtype)__builtin_ctz(kernel->types);
+    struct gt_point point;
+    bool first = true;
+    gt_point_default(&point, kernel);
+    for (int layout = 0; layout < 4; layout++) {
+        if (!(kernel->layouts & (1u << layout)))
+            continue;
+        for (size_t i = 0; i < ARCHES; i++)
+            if (first || arches[i] == 86 || arches[i] == 90)
+                add(jobs, kernel, &point, type, layout, arches[i], data_dir, true);
+        first = false;
+    }
+    for (int other = (int)type + 1; other < GT_DTYPE_COUNT; other++)
+        if (kernel->types >> other & 1)
+            add_other_type(jobs, kernel, &point, (enum gt_dtype)other, data_dir);
+}
+
+/* Its producer has four boxes of B to load, and had registers for fewer. */
+static void add_once_spilled(struct jobs *jobs, const struct gt_kernels *kernels,
+                             const char *data_dir)
+{
+    struct gt_point point;
+    struct gt_err err;
+    const struct gt_kernel *kernel = gt_kernels_find(kernels, "hopper", &err);
+
+    if (!kernel || gt_point_parse(&point, kernel, "BM=128,BN=256,CLUSTER_M=2,MMA_PENDING=0", &err))
+        fail("a point that once spilled", &err);
+    add(jobs, kernel, &point, GT_BF16, 0, 90, data_dir, true);
+}
+
+/* The type behind the colon of a listed point ("BM=8:bf16"), which is cut off, or the first. */
+static enum gt_dtype listed_type(const struct gt_kernel *kernel, char *text)
+{
+    enum gt_dtype type = (enum gt_dtype)__builtin_ctz(kernel->types);
+    char *colon = strchr(text, ':');
+    if (!colon)
+        return type;
+    *colon = '\0';
+    if (!gt_dtype_parse(&type, colon + 1, strcspn(colon + 1, ":"))) {
+        printf("Bail out! points.txt names the type %s\n", colon + 1);
+        exit(1);
+    }
+    return type;
+}
+
+/* The points that the emulator runs, each for one arch in turn. */
+static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, const char *data_dir)
+{
+    char path[4096], line[1024], name[64], text[512];
+    struct gt_point point;
+    struct gt_err err;
+    size_t turn = 0;
+
+    snprintf(path, sizeof path, "%s/tests/emu/points.txt", data_dir);
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        printf("Bail out! cannot read %s\n", path);
+        exit(1);
+    }
+    while (fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%63s %511s", name, text) != 2 || name[0] == '#')
+            continue;
+        const struct gt_kernel *kernel = gt_kernels_find(kernels, name, &err);
+        if (!kernel)
+            fail(path, &err);
+        enum gt_dtype type = listed_type(kernel, text);
+        if (gt_point_parse(&point, kernel, text, &err))
+            fail(path, &err);
+        add(jobs, kernel, &point, type, (int)(turn / ARCHES % 4), arches[turn % ARCHES], data_dir,
+            false);
+        turn++;
+    }
+    fclose(file);
+}
+
+/* The points that the emulator draws out of large spaces, for the problems it runs them for. */
+static void add_drawn(struct jobs *jobs, const struct gt_kernel *kernel)
+{
+    struct gt_emu_sample *sample = calloc(GT_EMU_SAMPLES, sizeof *sample);
+    struct gt_err err;
+    size_t count;
+
+    if (!sample || gt_emu_sample(sample, &count, kernel, 1, &err))
+        fail(kernel->name, &err);
+    for (size_t i = 0; i < count; i += DRAWN_PART) {
+        if (jobs->count == MAX_JOBS)
+            abort();
+        jobs->job[jobs->count++] = (struct job){.kernel = kernel,
+                                                .point = sample[i].point,
+                                                .problem = sample[i].problem,
+                                                .device = sample[i].device,
+                                                .ptx = i / DRAWN_PART % CUBIN_PART != 0};
+    }
+    free(sample);
+}
+
+static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_candidate *candidate,
+                   struct gt_err *err)
+{
+    struct gt_strbuf source = GT_STRBUF_INIT;
+    struct gt_geometry geometry;
+    struct gt_binary binary = {0};
+    int status = gt_candidate_geometry(candidate, &geometry, err);
+    if (!status)
+        status = gt_render(&source, candidate, err);
+    if (!status) {
+        struct gt_compile_request request = {.source = source.text,
+                                             .name = job->kernel->name,
+                                             .include_dir = job->kernel->include_dir,
+                                             .arch = geometry.code_arch,
+                                             .device_cc = job->device.cc,
+                                             .features = geometry.arch_features,
+                                             .ptx = job->ptx || geometry.code_ptx,
+                                             .max_registers = geometry.max_registers};
+        status = gt_compile(nvrtc, &request, &binary, err);
+    }
+    job->registers = binary.registers;
+    job->ms = binary.ms;
+    if (!status && job->standard && !job->moved && binary.spill_bytes)
+        status = gt_err_set(err, GT_ERANGE, "the point spills %d bytes", binary.spill_bytes);
+    if (!status && geometry.max_registers && binary.registers > geometry.max_registers)
+        status = gt_err_set(err, GT_ERANGE, "the limit of %d registers has no effect",
+                            geometry.max_registers);
+    gt_binary_release(&binary);
+    gt_strbuf_release(&source);
+    return status;
+}
+
+/* Replaces the job's point by the valid one that differs from it in the fewest parameters. */
+static int move_to_nearest(struct job *job, struct gt_err *err)
+{
+    struct gt_space space = {0};
+    struct gt_point point, wanted = job->point;
+    size_t least = SIZE_MAX;
+    int status = gt_space_init(&space, job->kernel, &job->problem, &job->device, 20000, err);
+    for (size_t i = 0; i < space.count && !status; i++) {
+        size_t different = 0;
+        gt_space_point(&space, i, &point);
+        for (size_t p = 0; p < job->kernel->params; p++)
+            different += point.value[p] != wanted.value[p];
+        if (different < least) {
+            least = different;
+            job->point = point;
+        }
+    }
+    job->moved = true;
+    gt_space_release(&space);
+    return status;
+}
+
+static int run_or_skip(struct job *job, struct gt_nvrtc *nvrtc, struct gt_err *err)
+{
+    struct gt_candidate candidate = {job->kernel, &job->problem, &job->device, job->point};
+    int failed;
+    int status = gt_candidate_valid(&candidate, &failed, err);
+    if (!status && failed >= 0 && !job->standard) {
+        job->skipped = true;
+        return gt_err_set(err, GT_ERANGE, "not valid there: %s",
+                          job->kernel->constraint[failed].why);
+    }
+    if (!status && failed >= 0)
+        status = move_to_nearest(job, err);
+    if (status)
+        return status;
+    candidate.point = job->point;
+    return compile(job, nvrtc, &candidate, err);
+}
+
+static void run(struct job *job, struct gt_nvrtc *nvrtc)
+{
+    struct gt_err err;
+    job->ok = run_or_skip(job, nvrtc, &err) == GT_OK;
+    if (!job->ok)
+        snprintf(job->message, sizeof job->message, "%.500s", err.msg);
+    job->done = true;
+}
+
+static pid_t start(struct jobs *jobs, size_t process)
+{
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    struct gt_nvrtc *nvrtc;
+    if (gt_nvrtc_open(&nvrtc, NULL))
+        _exit(1);
+    for (size_t i = process; i < jobs->count; i += PROCESSES)
+        run(&jobs->job[i], nvrtc);
+    _exit(0);
+}
+
+static int report(const struct jobs *jobs)
+{
+    int failed = 0;
+    for (size_t i = 0; i < jobs->count; i++) {
+        const struct job *job = &jobs->job[i];
+        struct gt_strbuf point = GT_STRBUF_INIT;
+        gt_point_format(&point, job->kernel, &job->point);
+        bool ok = job->done && (job->ok || job->skipped);
+        printf("%s %zu - %s %s:%s for sm_%d, layout %c%c: %d registers, %.0f ms%s%s\n",
+               ok ? "ok" : "not ok", i + 1, job->kernel->name, point.text,
+               gt_dtype_name(job->problem.type), job->device.cc, job->problem.trans_a ? 't' : 'n',
+               job->problem.trans_b ? 't' : 'n', job->registers, job->ms,
+               job->skipped    ? " # SKIP "
+               : *job->message ? ": "
+                               : "",
+               job->message);
+        failed += !ok;
+        gt_strbuf_release(&point);
+    }
+    return failed != 0;
+}
+
+int main(void)
+{
+    struct gt_kernels kernels = {0};
+    struct gt_nvrtc *nvrtc = NULL;
+    struct gt_err err;
+    char *data_dir = NULL;
+    pid_t pid[PROCESSES];
+
+    if (gt_nvrtc_open(&nvrtc, &err)) {
+        printf("1..1\nok 1 - compile everywhere # SKIP %s\n", err.msg);
+        return 0;
+    }
+    gt_nvrtc_close(nvrtc);
+    setenv("GEMMTUNE_LIBNVJITLINK", "/nowhere", 1); /* what is asked for as PTX stays PTX */
+    if (gt_data_dir(&data_dir, &err) || gt_kernels_load(&kernels, data_dir, NULL, &err))
+        fail("kernels", &err);
+    struct jobs jobs = {.job = mmap(NULL, MAX_JOBS * sizeof(struct job), PROT_READ | PROT_WRITE,
+                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
+    if (jobs.job == MAP_FAILED)
+        abort();
+    for (size_t i = 0; i < kernels.count; i++)
+        add_default(&jobs, kernels.kernel[i], data_dir);
+    add_once_spilled(&jobs, &kernels, data_dir);
+    add_listed(&jobs, &kernels, data_dir);
+    for (size_t i = 0; i < kernels.count; i++)
+        if (kernels.kernel[i]->production)
+            add_drawn(&jobs, kernels.kernel[i]);
+    printf("1..%zu\n", jobs.count);
+    for (size_t i = 0; i < PROCESSES; i++)
+        pid[i] = start(&jobs, i);
+    for (size_t i = 0; i < PROCESSES; i++)
+        waitpid(pid[i], NULL, 0);
+    int status = report(&jobs);
+    munmap(jobs.job, MAX_JOBS * sizeof(struct job));
+    gt_kernels_release(&kernels);
+    free(data_dir);
+    return status;
+}

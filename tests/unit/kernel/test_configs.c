@@ -1,0 +1,233 @@
+/* test_configs.c - every shipped kernel description: it loads, lists the parameters of its
+ * template's parameter block and no others, and its default point is valid wherever it serves
+ * 4096^3; and together they leave no type out where K is 0. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel/kernel.h"
+#include "problem/problem.h"
+#include "search/space.h"
+
+static const int archs[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
+
+static int set_up(void **state)
+{
+    struct gt_kernels *kernels = calloc(1, sizeof(*kernels));
+    struct gt_err err = {0};
+
+    *state = kernels;
+    if (!kernels || !gt_kernels_load(kernels, ".", NULL, &err))
+        return !kernels;
+    print_error("%s\n", err.msg);
+    return -1;
+}
+
+static int tear_down(void **state)
+{
+    gt_kernels_release(*state);
+    free(*state);
+    return 0;
+}
+
+static const struct gt_param *find_param(const struct gt_kernel *kernel, const char *name,
+                                         size_t length)
+{
+    for (size_t i = 0; i < kernel->params; i++)
+        if (strlen(kernel->param[i].name) == length && !memcmp(kernel->param[i].name, name, length))
+            return &kernel->param[i];
+    return NULL;
+}
+
+/* Whether `#define NAME value` comes right after `#ifndef NAME`. */
+static bool gives_default(const char *name, size_t length)
+{
+    const char *at = name + length;
+
+    at += strspn(at, " \t\n");
+    return !strncmp(at, "#define ", 8) && !strncmp(at + 8, name, length) && at[8 + length] == ' ';
+}
+
+static void check_block(const struct gt_kernel *kernel)
+{
+    uint64_t seen = 0;
+
+    for (const char *at = kernel->text; (at = strstr(at, "#ifndef "));) {
+        size_t length = 0;
+        const struct gt_param *param;
+
+        at += 8;
+        while (isalnum((unsigned char)at[length]) || at[length] == '_')
+            length++;
+        if (!strncmp(at, "GT_", 3))
+            continue;
+        param = find_param(kernel, at, length);
+        if (!param)
+            fail_msg("%s: %s does not describe %.*s of the parameter block", kernel->name,
+                     kernel->path, (int)length, at);
+        if (!gives_default(at, length))
+            fail_msg("%s: #ifndef %s is not followed by its #define", kernel->template_path,
+                     param->name);
+        seen |= (uint64_t)1 << (param - kernel->param);
+    }
+    for (size_t i = 0; i < kernel->params; i++) {
+        const struct gt_param *param = &kernel->param[i];
+        const struct gt_expr *const compile[] = {kernel->max_registers, kernel->code_arch,
+                                                 kernel->arch_features, kernel->code_ptx};
+        bool needed = !param->launch; /* launch parameters may serve the launch alone */
+
+        for (int j = 0; j < 4; j++)
+            if (gt_kernel_depends(kernel, compile[j]) >> i & 1)
+                needed = false;
+        if (needed && !(seen >> i & 1))
+            fail_msg("%s: the parameter block of %s lacks %s", kernel->name, kernel->template_path,
+                     param->name);
+    }
+}
+
+static void test_parameter_blocks(void **state)
+{
+    const struct gt_kernels *kernels = *state;
+
+    for (size_t i = 0; i < kernels->count; i++)
+        check_block(kernels->kernel[i]);
+}
+
+/* 4096^3, or as many rows as the kernel serves, in the first type and layout it serves that the
+ * default point is valid for, if there is one: a type may need some operands packed. */
+static void some_problem(const struct gt_candidate *candidate, struct gt_problem *problem)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    bool some = false;
+
+    for (int combination = 0; combination < 4 * GT_DTYPE_COUNT; combination++) {
+        struct gt_problem tried;
+        struct gt_candidate trial = *candidate;
+        int type = combination / 4, layout = combination % 4, failed = 0;
+
+        if (!(kernel->types >> type & 1) || !(kernel->layouts >> layout & 1))
+            continue;
+        gt_problem_init(&tried, kernel->max_m < 4096 ? kernel->max_m : 4096, 4096, 4096);
+        tried.type = (enum gt_dtype)type;
+        tried.out = (enum gt_dtype)__builtin_ctz(kernel->outs);
+        tried.accuracy = gt_dtype_default_accuracy(tried.type);
+        if (tried.accuracy < kernel->accuracy)
+            tried.accuracy = kernel->accuracy;
+        tried.trans_a = (unsigned char)(layout >> 1);
+        tried.trans_b = (unsigned char)(layout & 1);
+        trial.problem = &tried;
+        bool valid = gt_candidate_valid(&trial, &failed, NULL) || failed < 0;
+        if (valid || !some)
+            *problem = tried;
+        if (valid)
+            return;
+        some = true;
+    }
+}
+
+/* The default point is valid wherever the kernel serves the problem; on archs older than sm_80,
+ * which lack copies that defaults are chosen for, some other point may stand in. */
+static void check_default(const struct gt_candidate *candidate)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    struct gt_geometry geometry;
+    struct gt_space space = {0};
+    struct gt_err err = {0};
+    int failed;
+
+    if (gt_candidate_valid(candidate, &failed, &err) ||
+        (failed < 0 && gt_candidate_geometry(candidate, &geometry, &err)))
+        fail_msg("sm_%d: %s", candidate->device->cc, err.msg);
+    if (failed < 0)
+        return;
+    if (candidate->device->cc >= 80)
+        fail_msg("sm_%d: %s: the default point breaks \"%s\" (%s)", candidate->device->cc,
+                 kernel->name, gt_expr_text(kernel->constraint[failed].expr),
+                 kernel->constraint[failed].why);
+    if (gt_space_init(&space, kernel, candidate->problem, candidate->device, 16, &err))
+        fail_msg("sm_%d: %s", candidate->device->cc, err.msg);
+    assert_true(space.count > 0);
+    gt_space_release(&space);
+}
+
+static void test_default_points(void **state)
+{
+    const struct gt_kernels *kernels = *state;
+
+    for (size_t i = 0; i < kernels->count; i++) {
+        const struct gt_kernel *kernel = kernels->kernel[i];
+        int served = 0;
+
+        for (size_t j = 0; j < sizeof(archs) / sizeof(*archs); j++) {
+            struct gt_problem problem;
+            struct gt_device device;
+            struct gt_candidate candidate = {kernel, &problem, &device, {{0}}};
+
+            assert_int_equal(gt_device_profile(&device, ".", archs[j], NULL), GT_OK);
+            gt_point_default(&candidate.point, kernel);
+            some_problem(&candidate, &problem);
+            if (!gt_kernel_serves(kernel, &problem, &device, NULL))
+                continue;
+            served++;
+            check_default(&candidate);
+        }
+        if (!served)
+            fail_msg("%s serves no profile at all", kernel->name);
+    }
+}
+
+static bool has_point(const struct gt_kernel *kernel, const struct gt_problem *problem,
+                      const struct gt_device *device)
+{
+    struct gt_space space = {0};
+    int rc;
+
+    if (!kernel->production || !gt_kernel_serves(kernel, problem, device, NULL))
+        return false;
+    rc = gt_space_init(&space, kernel, problem, device, 16, NULL);
+    gt_space_release(&space);
+    return rc == GT_OK;
+}
+
+/* Where K is 0 D is made of C and bias alone, which some production kernel does for every type on
+ * an H200 (layouts take turns); hopper with its tensor maps is none of them. */
+static void test_no_depth(void **state)
+{
+    const struct gt_kernels *kernels = *state;
+    struct gt_device device;
+
+    assert_int_equal(gt_device_profile(&device, ".", 90, NULL), GT_OK);
+    for (int type = 0; type < GT_DTYPE_COUNT; type++) {
+        char text[64];
+        struct gt_problem problem;
+        bool found = false;
+
+        if (type == GT_S32) /* no type of A and B */
+            continue;
+        snprintf(text, sizeof(text), "1000x520x0:%s:%c%c:beta=1",
+                 gt_dtype_name((enum gt_dtype)type), "nt"[type / 2 % 2], "nt"[type % 2]);
+        assert_int_equal(gt_problem_parse(&problem, text, NULL), GT_OK);
+        for (size_t i = kernels->count; i-- && !found;)
+            found = has_point(kernels->kernel[i], &problem, &device);
+        if (!found)
+            fail_msg("no kernel has a point for %s", text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parameter_blocks),
+        cmocka_unit_test(test_default_points),
+        cmocka_unit_test(test_no_depth),
+    };
+
+    return cmocka_run_group_tests_name("configs", tests, set_up, tear_down);
+}

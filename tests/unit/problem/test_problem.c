@@ -1,0 +1,279 @@
+/* test_problem.c - the text form of problems, their check, sizes and alignment. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "problem/problem.h"
+
+/* What is read, and its canonical text. */
+static void test_round_trip(void **state)
+{
+    static const struct {
+        const char *text, *canonical;
+    } cases[] = {
+        {"4096x4096x4096", "4096x4096x4096:f32:nn"},
+        {"4096x4096x4096:f32:nn", "4096x4096x4096:f32:nn"},
+        {"1x2x3:tt", "1x2x3:f32:tt"},
+        {"1x2x3:tn:f16", "1x2x3:f16:tn"},
+        {"0x0x0", "0x0x0:f32:nn"},
+        {"8x0x3:nt", "8x0x3:f32:nt"},
+        {"8x9x10:lda=10:ldb=9:ldc=9", "8x9x10:f32:nn"},
+        {"8x9x10:lda=12", "8x9x10:f32:nn:lda=12"},
+        {"8x9x10:tn:lda=8", "8x9x10:f32:tn"},
+        {"8x9x10:batch=1:sa=5:sb=0:sc=1", "8x9x10:f32:nn"},
+        {"8x9x10:batch=4", "8x9x10:f32:nn:batch=4"},
+        {"8x9x10:batch=4:lda=12:sa=96", "8x9x10:f32:nn:lda=12:batch=4"},
+        {"8x9x10:batch=4:sa=0:sb=0", "8x9x10:f32:nn:batch=4:sa=0:sb=0"},
+        {"8x9x10:alpha=1:beta=0", "8x9x10:f32:nn"},
+        {"8x9x10:alpha=0.1:beta=-2.5e-3", "8x9x10:f32:nn:alpha=0.1:beta=-0.0025"},
+        {"8x9x10:beta=0.5", "8x9x10:f32:nn:beta=0.5"},
+        {"8x9x10:epi=bias+gelu:beta=1", "8x9x10:f32:nn:beta=1:epi=bias+gelu"},
+        {"8x9x10:epi=none", "8x9x10:f32:nn"},
+        {"8x9x10:accuracy=f32", "8x9x10:f32:nn:accuracy=f32"},
+        {"8x9x10:accuracy=strict:align=16", "8x9x10:f32:nn"},
+        {"8x9x10:align=4", "8x9x10:f32:nn:align=4"},
+        {"8x9x10:tf32", "8x9x10:tf32:nn"},
+        {"8x9x10:tf32:out=f32:acc=f32:accuracy=tf32", "8x9x10:tf32:nn"},
+        {"8x9x10:bf16:out=f32", "8x9x10:bf16:nn:out=f32"},
+        {"8x9x10:s8", "8x9x10:s8:nn"},
+        {"8x9x10:f16:acc=f16", "8x9x10:f16:nn:acc=f16"},
+        {"2147483647x1x1", "2147483647x1x1:f32:nn"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct gt_problem problem, again;
+        char text[GT_PROBLEM_TEXT_MAX], twice[GT_PROBLEM_TEXT_MAX];
+        struct gt_err err = {0};
+
+        if (gt_problem_parse(&problem, cases[i].text, &err))
+            fail_msg("%s: %s", cases[i].text, err.msg);
+        gt_problem_format(&problem, text);
+        assert_string_equal(text, cases[i].canonical);
+        assert_int_equal(gt_problem_parse(&again, text, &err), GT_OK);
+        gt_problem_format(&again, twice);
+        assert_string_equal(twice, text);
+        assert_memory_equal(&problem, &again, sizeof(problem));
+    }
+}
+
+static void test_longest_text_fits(void **state)
+{
+    const char *longest =
+        "20000001x2000002x3:e4m3:tt:acc=f16:out=f32:lda=2147483646:ldb=2147483645"
+        ":ldc=2147483644:batch=10:sa=100000000000000000:sb=100000000000000001"
+        ":sc=100000000000000002:alpha=-1.2345678901234567e-100:beta=-1.2345678901234567e+100"
+        ":epi=bias+gelu:accuracy=strict:align=8";
+    struct gt_problem problem;
+    struct gt_err err = {0};
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    (void)state;
+    if (gt_problem_parse(&problem, longest, &err))
+        fail_msg("%s", err.msg);
+    gt_problem_format(&problem, text);
+    assert_string_equal(text, longest);
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *text;
+        int code;
+        const char *words;
+    } cases[] = {
+        {"", GT_ESYNTAX, "write MxNxK"},
+        {"4096", GT_ESYNTAX, "write MxNxK"},
+        {"4096x4096", GT_ESYNTAX, "write MxNxK"},
+        {"1x2x3x4", GT_ESYNTAX, "write MxNxK"},
+        {"x2x3", GT_ESYNTAX, "whole number"},
+        {"1xx3", GT_ESYNTAX, "whole number"},
+        {"ax2x3", GT_ESYNTAX, "\"a\" is not a whole number"},
+        {"1 x2x3", GT_ESYNTAX, "whole number"},
+        {"+1x2x3", GT_ESYNTAX, "whole number"},
+        {"-1x2x3", GT_ERANGE, "\"-1\" is outside the allowed sizes 0 to 2147483647"},
+        {"1x2147483648x3", GT_ERANGE, "outside the allowed sizes"},
+        {"1x2x99999999999999999999", GT_ERANGE, "does not fit 64 bits"},
+        {"1x2x3:", GT_ENOTFOUND, "neither a type"},
+        {"1x2x3:f33", GT_ENOTFOUND, "\"f33\" is neither a type"},
+        {"1x2x3:f32:f32", GT_ESYNTAX, "second type"},
+        {"1x2x3:nn:tt", GT_ESYNTAX, "second layout"},
+        {"1x2x3:s32", GT_ERANGE, "s32 is not a type of A and B"},
+        {"1x2x3:out=tf32", GT_ERANGE, "tf32 is not a type of C and D"},
+        {"1x2x3:acc=bf16", GT_ERANGE, "it must be f32, f16 or s32"},
+        {"1x2x3:out=f99", GT_ENOTFOUND, "is not a type"},
+        {"1x2x3:ldd=4", GT_ENOTFOUND, "\"ldd\" is not a key; there are acc out"},
+        {"1x2x3:lda=4:lda=5", GT_ESYNTAX, "\"lda\" is given twice"},
+        {"1x2x3:lda=", GT_ESYNTAX, "whole number"},
+        {"1x2x3:lda=2", GT_ERANGE, "lda is 2, less than a row of 3"},
+        {"4x2x3:tn:lda=3", GT_ERANGE, "lda is 3, less than a row of 4"},
+        {"1x2x3:ldb=1", GT_ERANGE, "ldb is 1, less than a row of 2"},
+        {"1x2x3:ldc=1", GT_ERANGE, "ldc is 1, less than a row of 2"},
+        {"1x2x3:lda=0", GT_ERANGE, "lda is 0; it must lie between 1"},
+        {"1x2x3:lda=9223372036854775807", GT_ERANGE, "lda is 9223372036854775807; it must"},
+        {"1x2x3:batch=0", GT_ERANGE, "batch is 0"},
+        {"1x2x3:batch=-3", GT_ERANGE, "batch is -3"},
+        {"1x2x3:batch=2:sa=-1", GT_ERANGE, "sa is -1"},
+        {"4x4x4:batch=2:sc=15", GT_ERANGE, "matrices of D overlap"},
+        {"4x4x4:batch=1000:sa=9000000000000000000", GT_ERANGE, "more bytes than can be addressed"},
+        {"1x2x3:alpha=x", GT_ESYNTAX, "decimal number"},
+        {"1x2x3:alpha=", GT_ESYNTAX, "decimal number"},
+        {"1x2x3:alpha=nan", GT_ESYNTAX, "decimal number"},
+        {"1x2x3:alpha=0x10", GT_ESYNTAX, "decimal number"},
+        {"1x2x3:beta=1e999", GT_ERANGE, "too large"},
+        {"1x2x3:beta=1.2.3", GT_ESYNTAX, "decimal number"},
+        {"1x2x3:epi=relu+gelu", GT_ENOTFOUND, "is not an epilogue"},
+        {"1x2x3:accuracy=exact", GT_ENOTFOUND, "is not an accuracy"},
+        {"1x2x3:align=3", GT_ERANGE, "align is 3"},
+        {"1x2x3:align=32", GT_ERANGE, "is not an alignment"},
+        {"1x2x3:align=0", GT_ERANGE, "is not an alignment"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct gt_problem problem;
+        struct gt_err err = {0};
+
+        assert_int_equal(gt_problem_parse(&problem, cases[i].text, NULL), cases[i].code);
+        assert_int_equal(gt_problem_parse(&problem, cases[i].text, &err), cases[i].code);
+        if (!strstr(err.msg, cases[i].words) || strncmp(err.msg, "problem \"", 9))
+            fail_msg("%s: \"%s\" lacks \"%s\"", cases[i].text, err.msg, cases[i].words);
+    }
+}
+
+/* Fields changed by a program rather than read from text. */
+static void test_check(void **state)
+{
+    struct gt_problem good, bad;
+    struct gt_err err = {0};
+
+    (void)state;
+    gt_problem_init(&good, 10, 20, 30);
+    assert_int_equal(gt_problem_check(&good, &err), GT_OK);
+#define REFUSED(change, words)                                     \
+    do {                                                           \
+        bad = good;                                                \
+        change;                                                    \
+        assert_int_equal(gt_problem_check(&bad, &err), GT_ERANGE); \
+        assert_non_null(strstr(err.msg, words));                   \
+    } while (0)
+    REFUSED(bad.m = -1, "m is -1");
+    REFUSED(bad.k = GT_MAX_EXTENT + 1, "k is 2147483648");
+    REFUSED(bad.trans_a = 2, "must be 0 or 1");
+    REFUSED(bad.trans_b = 1, "ldb is 20, less than a row of 30");
+    REFUSED(bad.epilogue = GT_EPILOGUE_RELU | GT_EPILOGUE_GELU, "more than one activation");
+    REFUSED(bad.epilogue = 8, "epilogue 8");
+    REFUSED(bad.align = 12, "align is 12");
+    REFUSED(bad.alpha = 1e300 * 1e300, "finite");
+    REFUSED(bad.type = (enum gt_dtype)77, "not a type of A and B");
+    REFUSED(bad.out = (enum gt_dtype)77, "not a type of C and D");
+    REFUSED(bad.accuracy = (enum gt_accuracy)9, "accuracy is 9");
+#undef REFUSED
+    gt_problem_init(&bad, -5, 1, 1);
+    assert_int_equal(gt_problem_check(&bad, NULL), GT_ERANGE);
+    gt_problem_init(&bad, INT64_MAX, INT64_MAX, INT64_MAX);
+    assert_int_equal(gt_problem_check(&bad, NULL), GT_ERANGE);
+}
+
+static void test_sizes(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t a, b, c;
+        int align_a, align_b, align_c;
+    } cases[] = {
+        {"4x8x16", 64, 128, 32, 16, 16, 16},
+        {"4x8x16:lda=20", 76, 128, 32, 16, 16, 16},
+        {"4x8x16:lda=21:ldb=10", 79, 158, 32, 4, 8, 16},
+        {"4x8x16:tt", 64, 128, 32, 16, 16, 16},
+        {"3x8x16:tn", 48, 128, 24, 4, 16, 16},
+        {"4x8x16:align=8", 64, 128, 32, 8, 8, 8},
+        {"4x8x16:align=1", 64, 128, 32, 1, 1, 1},
+        {"4x8x16:batch=3", 192, 384, 96, 16, 16, 16},
+        {"4x8x16:batch=3:sa=66:sb=0:sc=33", 196, 128, 98, 8, 16, 4},
+        {"4x8x17:f16", 68, 136, 32, 2, 16, 16},
+        {"4x8x0", 0, 0, 32, 4, 16, 16},
+        {"0x8x3:batch=5", 0, 120, 0, 4, 16, 16},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct gt_problem p;
+
+        assert_int_equal(gt_problem_parse(&p, cases[i].text, NULL), GT_OK);
+        assert_int_equal(gt_problem_elements(&p, GT_OPERAND_A), cases[i].a);
+        assert_int_equal(gt_problem_elements(&p, GT_OPERAND_B), cases[i].b);
+        assert_int_equal(gt_problem_elements(&p, GT_OPERAND_C), cases[i].c);
+        assert_int_equal(gt_problem_alignment(&p, GT_OPERAND_A), cases[i].align_a);
+        assert_int_equal(gt_problem_alignment(&p, GT_OPERAND_B), cases[i].align_b);
+        assert_int_equal(gt_problem_alignment(&p, GT_OPERAND_C), cases[i].align_c);
+        assert_int_equal(gt_problem_bytes(&p, GT_OPERAND_A), cases[i].a * gt_dtype_size(p.type));
+    }
+}
+
+static void test_flops(void **state)
+{
+    struct gt_problem p;
+
+    (void)state;
+    assert_int_equal(gt_problem_parse(&p, "10x20x30:batch=2", NULL), GT_OK);
+    assert_true(gt_problem_flops(&p) == 24000.0);
+    assert_true(gt_problem_traffic(&p) == 4 * 2 * (300 + 600 + 200.0));
+    assert_int_equal(gt_problem_parse(&p, "10x20x30:f16:batch=2:beta=0.5:sb=0", NULL), GT_OK);
+    assert_true(gt_problem_traffic(&p) == 2 * (2 * 300 + 600 + 2 * 2 * 200.0));
+}
+
+static void test_retype(void **state)
+{
+    struct gt_problem problem, expected;
+
+    (void)state;
+    assert_int_equal(
+        gt_problem_parse(&problem, "30x20x10:f32:tn:lda=64:out=f16:accuracy=f32:batch=2", NULL),
+        GT_OK);
+    gt_problem_retype(&problem, GT_S8);
+    assert_int_equal(gt_problem_parse(&expected, "30x20x10:s8:tn:batch=2", NULL), GT_OK);
+    assert_memory_equal(&problem, &expected, sizeof(problem));
+}
+
+/* Sums, and what they are scaled to. */
+static void test_accumulators(void **state)
+{
+    static const struct {
+        const char *text;
+        bool served;
+    } cases[] = {
+        {"8x8x8:s8", true},
+        {"8x8x8:s8:acc=f32", false},
+        {"8x8x8:f32:acc=s32", false},
+        {"8x8x8:f16:out=s32", false},
+        {"8x8x8:s8:alpha=-2:beta=3", true},
+        {"8x8x8:s8:alpha=0.5", false},
+        {"8x8x8:s8:beta=0.5", false},
+        {"8x8x8:s8:out=f32:alpha=0.5", true},
+        {"8x8x8:f16:acc=f16", true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct gt_problem problem;
+
+        if ((gt_problem_parse(&problem, cases[i].text, NULL) == GT_OK) != cases[i].served)
+            fail_msg("%s", cases[i].text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_longest_text_fits),
+        cmocka_unit_test(test_refused),    cmocka_unit_test(test_check),
+        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_flops),
+        cmocka_unit_test(test_retype),     cmocka_unit_test(test_accumulators),
+    };
+
+    return cmocka_run_group_tests_name("problem", tests, NULL, NULL);
+}

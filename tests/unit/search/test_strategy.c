@@ -1,0 +1,491 @@
+/* test_strategy.c - every strategy on synthetic spaces: finds optima, repeats itself, survives. */
+#include "search_fixture.h"
+
+#include "search/strategy.h"
+#include "search/walkers.h"
+
+#include <math.h>
+
+#define FLYING 7 /* points in flight at once */
+
+#define EIGHT "0, 1, 2, 3, 4, 5, 6, 7"
+
+/* Six parameters of eight values, every eighth point invalid: 229376 points. */
+static struct gt_kernel *big_kernel(struct search *s)
+{
+    return search_kernel(
+        s, "big", "+ P0 + P1 + P2 + P3 + P4 + P5",
+        "\"params\": [" PARAM("P0", 0, EIGHT) "," PARAM("P1", 0, EIGHT) "," PARAM(
+            "P2", 0,
+            EIGHT) "," PARAM("P3", 0,
+                             EIGHT) "," PARAM("P4", 0,
+                                              EIGHT) "," PARAM("P5", 0,
+                                                               EIGHT) "],"
+                                                                      "\"constraints\": [{\"if\": "
+                                                                      "\"(P0 + P1 + P2 + P3 + P4 + "
+                                                                      "P5) % 8 != 3\", \"why\": "
+                                                                      "\"holes\"}], " LAUNCH);
+}
+
+/* 64 points. */
+static struct gt_kernel *small_kernel(struct search *s)
+{
+    return search_kernel(
+        s, "small", "+ P + Q",
+        "\"params\": [" PARAM("P", 0, EIGHT) "," PARAM("Q", 0, EIGHT) "], " LAUNCH);
+}
+
+typedef double objective(const struct gt_point *point);
+
+/* Separable: each parameter has its own best value, 5 2 7 0 3 6; the optimum is 100. */
+static double separable(const struct gt_point *point)
+{
+    static const int best[] = {5, 2, 7, 0, 3, 6};
+    double us = 100;
+
+    for (int p = 0; p < 6; p++)
+        us += 3.0 * (p + 1) * fabs((double)point->value[p] - best[p]);
+    return us;
+}
+
+static double hopeless(const struct gt_point *point)
+{
+    (void)point;
+    return 0;
+}
+
+struct run {
+    size_t asked;
+    double best;
+    uint64_t trace; /* digest of the points asked for, in order */
+    bool done;
+};
+
+/* Drives a strategy with FLYING points in the air, answered first come first served. */
+static struct run drive(struct gt_strategy *strategy, objective *us_of, size_t budget)
+{
+    struct run run = {.best = INFINITY, .trace = 14695981039346656037ull};
+    size_t queue[FLYING], flying = 0;
+    unsigned char *seen = calloc(strategy->space->count, 1);
+
+    assert_non_null(seen);
+    for (;;) {
+        enum gt_next answer = GT_NEXT_WAIT;
+        size_t asked = SIZE_MAX;
+        struct gt_point point;
+        double us;
+
+        while (flying < FLYING && run.asked < budget &&
+               (answer = gt_strategy_next(strategy, &asked)) == GT_NEXT_POINT) {
+            assert_true(asked < strategy->space->count);
+            assert_false(seen[asked]); /* never twice */
+            seen[asked] = 1;
+            queue[flying++] = asked;
+            run.asked++;
+            run.trace = (run.trace ^ asked) * 1099511628211ull;
+        }
+        run.done = answer == GT_NEXT_DONE;
+        if (!flying)
+            break;
+        gt_space_point(strategy->space, queue[0], &point);
+        us = us_of(&point);
+        if (us > 0 && us < run.best)
+            run.best = us;
+        gt_strategy_tell(strategy, queue[0], us);
+        memmove(queue, queue + 1, --flying * sizeof(queue[0]));
+    }
+    free(seen);
+    return run;
+}
+
+static void test_local_search_finds_the_optimum(void **state)
+{
+    const char *names[] = {"local", "adjacent"};
+    struct search *s = *state;
+    struct gt_kernel *kernel = big_kernel(s);
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    for (size_t i = 0; i < 2; i++) {
+        for (uint64_t seed = 1; seed <= 5; seed++) {
+            struct gt_strategy *strategy;
+            struct run run;
+
+            OK(&s->err, gt_strategy_new(&strategy, names[i], &space, seed, NULL, &s->err));
+            run = drive(strategy, separable, 3000); /* 1.5 % of the space */
+            assert_true(run.best == 100);
+            assert_true(strategy->known[strategy->best] == 100);
+            gt_strategy_free(strategy);
+        }
+    }
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+static void test_equal_seeds_give_equal_traces(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = big_kernel(s);
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    for (size_t i = 0; gt_strategies[i]; i++) {
+        uint64_t trace[3];
+
+        for (uint64_t t = 0; t < 3; t++) {
+            struct gt_strategy *strategy;
+
+            OK(&s->err, gt_strategy_new(&strategy, gt_strategies[i]->name, &space, t == 2 ? 2 : 1,
+                                        NULL, &s->err));
+            trace[t] = drive(strategy, separable, 500).trace;
+            gt_strategy_free(strategy);
+        }
+        assert_true(trace[0] == trace[1]);
+        if (strcmp(gt_strategies[i]->name, "exhaustive") != 0)
+            assert_true(trace[0] != trace[2]);
+    }
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+/* The strategy of that number in the table, such that it goes on to the last point. */
+static const char *tireless(size_t i)
+{
+    return strcmp(gt_strategies[i]->name, "auto") == 0 ? "auto:gain=0" : gt_strategies[i]->name;
+}
+
+/* All end after every point, also when none is any good and when some were told unasked. */
+static void test_a_small_space_is_exhausted(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = small_kernel(s);
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    for (size_t i = 0; gt_strategies[i]; i++) {
+        objective *objectives[] = {separable, hopeless};
+
+        for (size_t o = 0; o < 2; o++) {
+            struct gt_strategy *strategy;
+            struct run run;
+
+            OK(&s->err, gt_strategy_new(&strategy, tireless(i), &space, 3, NULL, &s->err));
+            gt_strategy_tell(strategy, 5, 123);
+            gt_strategy_tell(strategy, 63, 0);
+            gt_strategy_tell(strategy, 5, 50); /* measured anew */
+            run = drive(strategy, objectives[o], 1000);
+            assert_true(run.done);
+            assert_int_equal(run.asked, 62);
+            assert_int_equal(strategy->best, 5);
+            gt_strategy_tell(strategy, 5, 0);
+            assert_true(strategy->best != 5);
+            gt_strategy_free(strategy);
+        }
+    }
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+static void test_seeds_come_first(void **state)
+{
+    const size_t point[] = {40, 2, 40, 17, 99999, 3};
+    const struct gt_seeds seeds = {.point = point, .count = 6};
+    const size_t expected[] = {40, 17, 3}; /* 2 is known already, 99999 is no point */
+    struct search *s = *state;
+    struct gt_kernel *kernel = small_kernel(s);
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    for (size_t i = 0; gt_strategies[i]; i++) {
+        struct gt_strategy *strategy;
+
+        OK(&s->err, gt_strategy_new(&strategy, gt_strategies[i]->name, &space, 3, &seeds, &s->err));
+        gt_strategy_tell(strategy, 2, 10);
+        for (size_t e = 0; e < 3; e++) {
+            size_t next;
+
+            assert_int_equal(gt_strategy_next(strategy, &next), GT_NEXT_POINT);
+            assert_int_equal(next, expected[e]);
+        }
+        gt_strategy_free(strategy);
+    }
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+/* Whoever takes more points than the walkers need to hear of is not kept waiting for the last ones:
+ * answers come late and out of order, as from many compilers. */
+static void test_local_search_keeps_many_busy(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = big_kernel(s);
+    struct gt_random random = {1};
+    struct gt_strategy *strategy;
+    size_t queue[88], flying = 0, least = 88;
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    OK(&s->err, gt_strategy_new(&strategy, "local", &space, 1, NULL, &s->err));
+    for (int told = 0; told < 2000; told++) {
+        struct gt_point point;
+        size_t at;
+
+        while (flying < 88 && gt_strategy_next(strategy, &queue[flying]) == GT_NEXT_POINT)
+            flying++;
+        if (told >= 100 && flying < least)
+            least = flying;
+        assert_in_range(flying, 1, 88);
+        at = gt_random_below(&random, flying < 20 ? flying : 20);
+        gt_space_point(&space, queue[at], &point);
+        gt_strategy_tell(strategy, queue[at], separable(&point));
+        memmove(&queue[at], &queue[at + 1], (--flying - at) * sizeof(queue[0]));
+    }
+    assert_true(strategy->known[strategy->best] == 100);
+    assert_in_range(least, 40, 88);
+    gt_strategy_free(strategy);
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+/* Two parameters act together, two each alone, two not at all; 120 of 262144 points are within
+ * 10 %. */
+static double entangled(const struct gt_point *point)
+{
+    double x = (double)(point->value[0] + point->value[1]) - 9;
+    double y = (double)(point->value[0] - point->value[1]) - 1;
+
+    return 100 * exp(0.02 * x * x + 0.05 * y * y + 0.1 * fabs((double)point->value[2] - 4) +
+                     0.1 * fabs((double)point->value[3] - 2));
+}
+
+/* Every strategy but those that do not learn comes near in 800 of 229376 points, with points in
+ * flight. */
+static void test_all_find_good_points(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = big_kernel(s);
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    for (size_t i = 0; gt_strategies[i]; i++) {
+        const char *name = gt_strategies[i]->name;
+        struct gt_strategy *strategy;
+        struct run run;
+
+        if (strcmp(name, "exhaustive") == 0 || strcmp(name, "random") == 0)
+            continue;
+        OK(&s->err, gt_strategy_new(&strategy, name, &space, 1, NULL, &s->err));
+        run = drive(strategy, entangled, 800);
+        if (run.best > 115)
+            fail_msg("%s: %g after %zu points", name, run.best, run.asked);
+        gt_strategy_free(strategy);
+    }
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+/* Model-based search stays the best where a third of the points fail, at random. */
+static double patchy(const struct gt_point *point)
+{
+    int64_t sum = 0;
+
+    for (int p = 0; p < 6; p++)
+        sum = sum * 31 + point->value[p] * 7;
+    return sum % 3 == 1 ? 0 : separable(point);
+}
+
+static void test_auto_lives_with_failures(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = big_kernel(s);
+    struct gt_strategy *strategy;
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    OK(&s->err, gt_strategy_new(&strategy, "auto", &space, 1, NULL, &s->err));
+    assert_true(drive(strategy, patchy, 300).best < 110);
+    gt_strategy_free(strategy);
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+/* Once nothing more is to be gained it says so, long before the space is exhausted. */
+static void test_auto_ends(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = big_kernel(s);
+    struct gt_strategy *strategy;
+    struct gt_space space;
+    struct run run;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    OK(&s->err, gt_strategy_new(&strategy, "auto", &space, 1, NULL, &s->err));
+    run = drive(strategy, separable, 5000);
+    assert_true(run.done);
+    assert_true(run.best == 100);
+    assert_in_range(run.asked, 200, 2000);
+    gt_strategy_free(strategy);
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+/* Times of a like problem, for a tenth of the points; and a model that is only roughly right. */
+static float rough(void *context, size_t i)
+{
+    struct gt_point point;
+
+    gt_space_point(context, i, &point);
+    return i % 7 ? (float)log(separable(&point) + 20) : NAN;
+}
+
+static void test_auto_learns_from_elsewhere(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = big_kernel(s);
+    struct gt_space space;
+    struct gt_prior prior[2] = {{0}};
+    size_t *point;
+    float *us;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    point = calloc(space.count, sizeof(*point));
+    us = calloc(space.count, sizeof(*us));
+    assert_true(point && us);
+    for (size_t i = 0; i < space.count; i += 10) {
+        struct gt_point at;
+
+        gt_space_point(&space, i, &at);
+        point[prior[1].count] = i;
+        us[prior[1].count++] = (float)(3000 + 40 * separable(&at) + 11 * (double)(i % 13));
+    }
+    prior[1].point = point;
+    prior[1].us = us;
+    for (int with_model = 0; with_model < 2; with_model++) {
+        const struct gt_seeds seeds = {.prior = prior,
+                                       .priors = with_model ? 0 : 2,
+                                       .expect = with_model ? rough : NULL,
+                                       .context = &space};
+        struct gt_strategy *strategy;
+
+        OK(&s->err, gt_strategy_new(&strategy, "auto", &space, 1, &seeds, &s->err));
+        assert_true(drive(strategy, separable, 60).best < 106);
+        gt_strategy_free(strategy);
+    }
+    free(point);
+    free(us);
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+/* The later in the space, the sooner. */
+static float from_the_end(struct gt_strategy *strategy, size_t point)
+{
+    (void)strategy;
+    return -(float)point;
+}
+
+/* Whether all but one of the parameters agree. */
+static bool are_neighbours(const struct gt_space *space, size_t x, size_t y)
+{
+    size_t params = space->kernel->params, differ = 0;
+
+    for (size_t p = 0; p < params; p++)
+        differ += space->index[x * params + p] != space->index[y * params + p];
+    return differ == 1;
+}
+
+/* Each walker takes a start, the fastest first, and the neighbours in the order asked for. */
+static void test_walkers_take_starts_and_order(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = small_kernel(s);
+    struct gt_walkers walkers = {0};
+    struct gt_strategy *strategy;
+    const size_t start[] = {9, 54};
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    OK(&s->err, gt_strategy_new(&strategy, "random", &space, 1, NULL, &s->err));
+    OK(&s->err, gt_walkers_init(&walkers, 2, false, 2, from_the_end, &s->err));
+    for (size_t i = 0; i < 2; i++) {
+        gt_strategy_tell(strategy, start[i], 100 + 10 * (double)i);
+        gt_walkers_add_start(&walkers, start[i]);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        size_t last = space.count, point;
+
+        for (size_t n = 0; n < GT_CLIMB_FLYING; n++) {
+            assert_int_equal(gt_walkers_next(strategy, &walkers, &point), GT_NEXT_POINT);
+            assert_true(are_neighbours(&space, start[i], point) && point < last);
+            gt_strategy_claim(strategy, point);
+            last = point;
+        }
+        if (i == 1) /* both have enough in flight */
+            assert_int_equal(gt_walkers_next(strategy, &walkers, &point), GT_NEXT_WAIT);
+    }
+    gt_walkers_release(&walkers);
+    gt_strategy_free(strategy);
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+static void test_options(void **state)
+{
+    static const struct {
+        const char *text, *words;
+    } bad[] = {
+        {"auto:start", "start=NUMBER"},        {"auto:start=", "0 to 1000"},
+        {"auto:start=-1", "start=-1"},         {"auto:start=4x", "4x"},
+        {"auto:", "there are: start"},         {"auto:strt=3", "did you mean 'start'"},
+        {"random:start=3", "there are: none"}, {"gentic", "did you mean 'genetic'"},
+        {"genetic:mutate=nan", "mutate"},
+    };
+    const struct gt_strategy_ops *ops;
+    double option[GT_STRATEGY_OPTIONS];
+    struct search *s = *state;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_not_equal(gt_strategy_parse(NULL, NULL, bad[i].text, &s->err), GT_OK);
+        if (!strstr(s->err.msg, bad[i].words))
+            fail_msg("%s: %s", bad[i].text, s->err.msg);
+    }
+    OK(&s->err, gt_strategy_parse(&ops, option, "genetic:mutate=2.5,population=7", &s->err));
+    assert_string_equal(ops->name, "genetic");
+    assert_true(option[0] == 7 && option[1] == 2.5);
+    OK(&s->err, gt_strategy_parse(&ops, option, "genetic", &s->err));
+    assert_true(option[0] == 20 && option[1] == 1);
+}
+
+static void test_unknown_names(void **state)
+{
+    struct gt_strategy *strategy = NULL;
+    struct search *s = *state;
+    struct gt_space space = {0};
+
+    assert_int_equal(gt_strategy_new(&strategy, "psychic", &space, 1, NULL, &s->err), GT_ENOTFOUND);
+    assert_non_null(strstr(s->err.msg, "psychic"));
+    assert_non_null(strstr(s->err.msg, "exhaustive"));
+    gt_strategy_free(NULL);
+}
+
+#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, search_setup, search_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FOLDER(test_local_search_finds_the_optimum),
+        WITH_FOLDER(test_equal_seeds_give_equal_traces),
+        WITH_FOLDER(test_a_small_space_is_exhausted),
+        WITH_FOLDER(test_seeds_come_first),
+        WITH_FOLDER(test_local_search_keeps_many_busy),
+        WITH_FOLDER(test_all_find_good_points),
+        WITH_FOLDER(test_auto_lives_with_failures),
+        WITH_FOLDER(test_auto_ends),
+        WITH_FOLDER(test_walkers_take_starts_and_order),
+        WITH_FOLDER(test_auto_learns_from_elsewhere),
+        WITH_FOLDER(test_options),
+        WITH_FOLDER(test_unknown_names),
+    };
+
+    return cmocka_run_group_tests_name("strategy", tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* test_progress.c - the progress line: what it says, and where it is rewritten. */
+#include "search_fixture.h"
+
+#include "sweep/progress.h"
+
+static struct gt_progress_state example(void)
+{
+    struct gt_progress_state state = {
+        .done = 60,
+        .fresh = 40,
+        .trials_limit = 120,
+        .elapsed_s = 20,
+        .best_us = 2691.25,
+        .flops = 2.0 * 4096 * 4096 * 4096,
+        .predicted = true,
+        .phase = "racing",
+    };
+
+    state.status[GT_STATUS_OK] = 55;
+    state.status[GT_STATUS_SPILLS] = 5;
+    return state;
+}
+
+static void test_format(void **unused)
+{
+    struct gt_progress_state state = example();
+    char text[400];
+
+    (void)unused;
+    gt_progress_format(&state, text, sizeof(text));
+    assert_string_equal(text, "racing; 60/120 tried: 55 ok, 5 spills; best predicted 2691.25 us "
+                              "(51.07 TFLOP/s); 2.0/s; 20s, about 30s left");
+    state.done = 130; /* an earlier run with more trials */
+    state.fresh = 0;
+    gt_progress_format(&state, text, sizeof(text));
+    assert_string_equal(text, "racing; 130 tried: 55 ok, 5 spills; best predicted 2691.25 us "
+                              "(51.07 TFLOP/s); 20s");
+    state = (struct gt_progress_state){.elapsed_s = 3720, .seconds_limit = 30000};
+    gt_progress_format(&state, text, sizeof(text));
+    assert_string_equal(text, "0 tried; 1h02m, about 7h18m left");
+}
+
+/* Everything written to a stream by showing the example twice and noting something between. */
+static char *written(bool terminal, bool color)
+{
+    struct gt_progress_state state = example();
+    struct gt_progress *progress;
+    struct gt_err err = {0};
+    size_t size;
+    char *text;
+    FILE *stream = open_memstream(&text, &size);
+
+    assert_non_null(stream);
+    OK(&err, gt_progress_new(&progress, stream, terminal, color, &err));
+    gt_progress_title(progress, "4096x4096x4096:f32:nn");
+    gt_progress_show(progress, &state, true);
+    gt_progress_note(progress, "a worker died");
+    gt_progress_show(progress, &state, false); /* too soon */
+    gt_progress_free(progress);
+    fclose(stream);
+    return text;
+}
+
+static void test_plain_lines(void **unused)
+{
+    char *text = written(false, false);
+
+    (void)unused;
+    assert_null(strchr(text, '\r'));
+    assert_null(strchr(text, '\033'));
+    assert_ptr_equal(strstr(text, "4096x4096x4096:f32:nn\n"), text);
+    assert_non_null(strstr(text, "left\n  a worker died\n"));
+    assert_null(strstr(strstr(text, "racing") + 1, "racing"));
+    free(text);
+}
+
+static void test_a_terminal_line_is_rewritten(void **unused)
+{
+    char *text = written(true, false);
+
+    (void)unused;
+    assert_non_null(strstr(text, "\r\033[K"));
+    assert_null(strstr(text, "\033[36m"));
+    free(text);
+    text = written(true, true);
+    assert_non_null(strstr(text, "\033[36m"));
+    free(text);
+}
+
+static void test_silence(void **unused)
+{
+    struct gt_progress_state state = example();
+
+    (void)unused;
+    gt_progress_title(NULL, "x");
+    gt_progress_show(NULL, &state, true);
+    gt_progress_note(NULL, "x");
+    gt_progress_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_format),
+        cmocka_unit_test(test_plain_lines),
+        cmocka_unit_test(test_a_terminal_line_is_rewritten),
+        cmocka_unit_test(test_silence),
+    };
+
+    return cmocka_run_group_tests_name("progress", tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/* test_sweep_faults.c - the sweep against candidates that kill, hang, lie and come back. */
+#include "sweep_fixture.h"
+#include "db/store_internal.h"
+
+static int crashes_at_best(const struct gt_candidate *candidate)
+{
+    return is_point(candidate, 10, 9) ? CRASH : GT_STATUS_OK;
+}
+
+/* A candidate that takes the tuner down is launched three times in all, then blamed. */
+static void test_a_deadly_candidate_is_blamed(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    int runs = 0;
+
+    fake.status_of = crashes_at_best;
+    while (run(&bench, &fake)) {
+        assert_string_equal(s->err.msg, "killed");
+        assert_in_range(++runs, 1, 3);
+    }
+    assert_int_equal(runs, 3);
+    assert_int_equal(fake.seen[10 * SIDE + 9], 3);
+    assert_int_equal(bench.result.status[GT_STATUS_FAULT], 1);
+    assert_int_equal(launches(&fake, 3), BUDGET + 2);
+    assert_true(stored_winner(&bench, true).us == 102);
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.status[GT_STATUS_FAULT], 1);
+    assert_int_equal(bench.result.fresh, 0);
+    close_bench(&bench);
+}
+
+static int hangs_then_crashes(const struct gt_candidate *candidate)
+{
+    static int launches;
+
+    if (!is_point(candidate, 10, 9))
+        return GT_STATUS_OK;
+    return ++launches < GT_MAX_ATTEMPTS ? GT_STATUS_TIMEOUT : CRASH;
+}
+
+/* The tuner dies in the last attempt that a candidate has: it stays what it was, and its attempt
+ * does not stay open. */
+static void test_a_death_in_the_last_attempt(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    int64_t open;
+
+    fake.status_of = hangs_then_crashes;
+    bench.options.strategy = "exhaustive";
+    bench.options.budget = (struct gt_budget){.trials = 2 * SIDE * SIDE};
+    assert_int_equal(run(&bench, &fake), GT_EIO);
+    assert_int_equal(fake.seen[10 * SIDE + 9], GT_MAX_ATTEMPTS);
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.seen[10 * SIDE + 9], GT_MAX_ATTEMPTS);
+    assert_int_equal(bench.result.status[GT_STATUS_TIMEOUT], 1);
+    OK(&s->err, gt_store_integer(bench.store->db, "test.db",
+                                 "SELECT count(*) FROM attempt WHERE open", &open, &s->err));
+    assert_int_equal(open, 0);
+    close_bench(&bench);
+}
+
+static int crashes_sampled(const struct gt_candidate *candidate)
+{
+    return is_point(candidate, 10, 9) ? CRASH : GT_STATUS_OK;
+}
+
+static int64_t open_attempts(struct search *s, const struct bench *bench)
+{
+    int64_t open = -1;
+
+    OK(&s->err, gt_store_integer(bench->store->db, "test.db",
+                                 "SELECT count(*) FROM attempt WHERE open", &open, &s->err));
+    return open;
+}
+
+/* The tuner dies each time that it samples the best candidate: the third time is its last. */
+static void test_deaths_while_sampling(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    fake.sampling = crashes_sampled;
+    for (int i = 0; i < GT_MAX_ATTEMPTS; i++) {
+        assert_int_equal(run(&bench, &fake), GT_EIO);
+        assert_int_equal(open_attempts(s, &bench), 1);
+    }
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.status[GT_STATUS_FAULT], 1);
+    assert_true(stored_winner(&bench, true).us == 102);
+    assert_int_equal(open_attempts(s, &bench), 0);
+    assert_int_equal(fake.finals, 2); /* a final, and a play-off of the four of 102 us */
+    close_bench(&bench);
+}
+
+/* It dies in finals: any of the candidates may have done it, so each is sampled alone first. */
+static void test_deaths_in_the_final(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    size_t sampled;
+
+    fake.finals_lost = GT_MAX_ATTEMPTS + 1;
+    for (size_t i = 0; i <= GT_MAX_ATTEMPTS; i++) {
+        sampled = fake.sampled;
+        assert_int_equal(run(&bench, &fake), GT_EIO);
+        assert_true(open_attempts(s, &bench) > 8); /* of the semi-final */
+        assert_true(i == 0 || fake.sampled == sampled + (size_t)open_attempts(s, &bench));
+    }
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.status[GT_STATUS_FAULT], 0);
+    assert_true(stored_winner(&bench, true).us == 100);
+    assert_int_equal(open_attempts(s, &bench), 0);
+    close_bench(&bench);
+}
+
+static int hangs_twice(const struct gt_candidate *candidate)
+{
+    static int launches;
+
+    if (!is_point(candidate, 0, 0))
+        return GT_STATUS_OK;
+    return ++launches < GT_MAX_ATTEMPTS ? GT_STATUS_TIMEOUT : GT_STATUS_OK;
+}
+
+/* A status that is not final is not the last word, though the strategy never runs out of points. */
+static void test_tried_again_in_the_same_run(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    fake.status_of = hangs_twice;
+    bench.options.strategy = "exhaustive"; /* its first point is the one that hangs */
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.first, 0);
+    assert_int_equal(fake.seen[0], GT_MAX_ATTEMPTS);
+    assert_int_equal(bench.result.status[GT_STATUS_OK], BUDGET);
+    close_bench(&bench);
+}
+
+static int hangs_or_faults(const struct gt_candidate *candidate)
+{
+    if (is_point(candidate, 1, 2))
+        return GT_STATUS_TIMEOUT;
+    return candidate->point.value[1] % 4 == 3 ? GT_STATUS_WRONG : GT_STATUS_OK;
+}
+
+static void test_statuses(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    fake.status_of = hangs_or_faults;
+    bench.options.strategy = "exhaustive"; /* which comes to the point that hangs */
+    OK(&s->err, run(&bench, &fake));
+    assert_in_range(fake.seen[SIDE + 2], 2, GT_MAX_ATTEMPTS); /* not final: tried again */
+    assert_true(bench.result.status[GT_STATUS_WRONG] > 0);
+    for (size_t i = 0; i < SIDE * SIDE; i++)
+        if (i % 4 == 3)
+            assert_in_range(fake.seen[i], 0, 1); /* final: not tried again */
+    for (size_t i = 0; i < bench.result.rows; i++)
+        assert_true(bench.result.row[i].point.value[1] % 4 != 3);
+    close_bench(&bench);
+}
+
+static int all_wrong(const struct gt_candidate *candidate)
+{
+    (void)candidate;
+    return GT_STATUS_WRONG;
+}
+
+static void test_nothing_works(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    fake.status_of = all_wrong;
+    bench.options.budget.trials = 0; /* until the space is exhausted */
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.status[GT_STATUS_WRONG], SIDE * SIDE);
+    assert_int_equal(bench.result.rows, 0);
+    assert_int_equal(stored_winner(&bench, false).rows, 0);
+    close_bench(&bench);
+}
+
+static int wrong_next_time(const struct gt_candidate *candidate)
+{
+    static int launches;
+
+    return is_point(candidate, 0, 1) && ++launches > 1 ? GT_STATUS_WRONG : GT_STATUS_OK;
+}
+
+static double one_is_fast(const struct gt_candidate *candidate)
+{
+    return is_point(candidate, 0, 1) ? 50 : 100;
+}
+
+/* A best time that a second measurement does not confirm is no measure for others. */
+static void test_a_disproved_best_is_forgotten(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    bench.options.strategy = "exhaustive";
+    bench.options.drift_check_s = 1e-9;
+    fake.drift_at = 2; /* the trial before it is the second one */
+    fake.us_of = one_is_fast;
+    fake.status_of = wrong_next_time;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.seen[1], 2);
+    assert_true(bench.result.row[0].trial.us == 100);
+    assert_true(fake.best_us == 100);
+    close_bench(&bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FOLDER(test_a_deadly_candidate_is_blamed),
+        WITH_FOLDER(test_a_death_in_the_last_attempt),
+        WITH_FOLDER(test_deaths_while_sampling),
+        WITH_FOLDER(test_deaths_in_the_final),
+        WITH_FOLDER(test_tried_again_in_the_same_run),
+        WITH_FOLDER(test_statuses),
+        WITH_FOLDER(test_nothing_works),
+        WITH_FOLDER(test_a_disproved_best_is_forgotten),
+    };
+
+    return cmocka_run_group_tests_name("sweep_faults", tests, NULL, NULL);
+}

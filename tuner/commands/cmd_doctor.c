@@ -1,0 +1,381 @@
+/* cmd_doctor.c - tune doctor: one line for each thing that tuning needs, whether it is there and
+ * what to do if not. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "db/store.h"
+#include "cuda/assemble.h"
+#include "cuda/cache.h"
+#include "cuda/compile.h"
+#include "cuda/cuda_api.h"
+#include "base/err.h"
+#include "cuda/gpu.h"
+#include "kernel/kernel.h"
+#include "commands/cmd_calibrate.h"
+#include "commands/cmd_json.h"
+#include "commands/cmd_predictor.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+
+#define PROBE_SECONDS 20  /* a sick driver may never answer */
+#define ROOM_MB       500 /* of disk a sweep may want for cubins and its database */
+
+enum verdict { OK, OPTIONAL, MISSING };
+
+struct finding {
+    enum verdict verdict;
+    char text[600];
+};
+
+struct options {
+    const char *db, *device, *csv;
+    struct gt_texts recording;
+    bool calibrate, predictor;
+};
+
+static const struct gt_option option_table[] = {
+    {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
+     "database that is looked at, with its place (default: gemmtune.db)", NULL, 0, 0},
+    {"calibrate", 0, GT_OPTION_FLAG, offsetof(struct options, calibrate), NULL,
+     "measure what the GPU reaches and keep it in the database, for the predictor", NULL, 0, 0},
+    {"device", 0, GT_OPTION_TEXT, offsetof(struct options, device), "DEVICE",
+     "the GPU to calibrate (default: cuda, the first one)", NULL, 0, 0},
+    {"predictor", 0, GT_OPTION_FLAG, offsetof(struct options, predictor), NULL,
+     "how well the model predicts what the database holds", NULL, 0, 0},
+    {"recording", 0, GT_OPTION_TEXTS, offsetof(struct options, recording), "FILE",
+     "with --predictor: a recorded space instead of the database; may be repeated", NULL, 0, 0},
+    {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE",
+     "with --predictor: write the table there too", NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+static const char *database_of(const struct options *options)
+{
+    return options->db ? options->db : "gemmtune.db";
+}
+
+static void find_data(const struct gt_cli *cli, const struct options *options,
+                      struct finding *finding)
+{
+    struct gt_kernels kernels = {0};
+    struct gt_err err;
+
+    (void)options;
+    finding->verdict = gt_kernels_load(&kernels, cli->data_dir, NULL, &err) ? MISSING : OK;
+    if (finding->verdict == OK)
+        snprintf(finding->text, sizeof(finding->text), "%s: %zu kernels", cli->data_dir,
+                 kernels.count);
+    else
+        snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
+    gt_kernels_release(&kernels);
+}
+
+static void find_nvrtc(const struct gt_cli *cli, const struct options *options,
+                       struct finding *finding)
+{
+    struct gt_nvrtc *nvrtc = NULL;
+    struct gt_err err;
+
+    (void)cli;
+    (void)options;
+    finding->verdict = gt_nvrtc_open(&nvrtc, &err) ? MISSING : OK;
+    if (finding->verdict == OK)
+        snprintf(finding->text, sizeof(finding->text), "version %d.%d",
+                 gt_nvrtc_version(nvrtc) / 1000, gt_nvrtc_version(nvrtc) % 1000 / 10);
+    else
+        snprintf(finding->text, sizeof(finding->text),
+                 "%s; run tools/setup, or install the CUDA toolkit and set CUDA_HOME", err.msg);
+    gt_nvrtc_close(nvrtc);
+}
+
+static void find_gpu(const struct gt_cli *cli, const struct options *options,
+                     struct finding *finding)
+{
+    size_t used = 0;
+    struct gt_err err;
+    int count = 0;
+
+    (void)cli;
+    (void)options;
+    if (gt_gpu_count(&count, &err)) {
+        finding->verdict = OPTIONAL;
+        snprintf(finding->text, sizeof(finding->text),
+                 "%s; without a GPU --arch predicts, nothing is measured", err.msg);
+        return;
+    }
+    finding->verdict = OK;
+    for (int i = 0; i < count && used < sizeof(finding->text); i++) {
+        struct gt_gpu *gpu = NULL;
+        int rc = gt_gpu_open(&gpu, i, false, &err);
+        const struct gt_device *device = rc ? NULL : gt_gpu_device(gpu);
+
+        if (rc)
+            finding->verdict = MISSING;
+        used += (size_t)snprintf(finding->text + used, sizeof(finding->text) - used, "%scuda:%d ",
+                                 i ? "; " : "", i);
+        if (used < sizeof(finding->text))
+            used +=
+                rc ? (size_t)snprintf(finding->text + used, sizeof(finding->text) - used, "%s",
+                                      err.msg)
+                   : (size_t)snprintf(finding->text + used, sizeof(finding->text) - used,
+                                      "%s (sm_%d, %lld MiB, driver for CUDA %d.%d)", device->name,
+                                      device->cc, (long long)(device->memory_bytes >> 20),
+                                      device->driver / 1000, device->driver % 1000 / 10);
+        gt_gpu_close(gpu);
+    }
+}
+
+static void find_assembler(const struct gt_cli *cli, const struct options *options,
+                           struct finding *finding)
+{
+    struct gt_assembler *assembler;
+    struct gt_err err;
+
+    (void)cli;
+    (void)options;
+    finding->verdict = gt_assembler_open(&assembler, &err) ? OPTIONAL : OK;
+    snprintf(
+        finding->text, sizeof(finding->text), "%s%s", finding->verdict == OK ? "found" : err.msg,
+        finding->verdict == OK ? "" : "; without it the GPU waits while the driver compiles PTX");
+}
+
+static void find_cublas(const struct gt_cli *cli, const struct options *options,
+                        struct finding *finding)
+{
+    struct gt_cublaslt_api api;
+    struct gt_err err;
+
+    (void)cli;
+    (void)options;
+    finding->verdict = gt_cublaslt_api_load(&api, &err) ? OPTIONAL : OK;
+    snprintf(finding->text, sizeof(finding->text), "%s%s",
+             finding->verdict == OK ? "found" : err.msg,
+             finding->verdict == OK ? "" : "; without it there is no baseline to compare with");
+}
+
+static void find_nvml(const struct gt_cli *cli, const struct options *options,
+                      struct finding *finding)
+{
+    struct gt_nvml_api api;
+    struct gt_err err;
+
+    (void)cli;
+    (void)options;
+    finding->verdict = gt_nvml_api_load(&api, &err) ? OPTIONAL : OK;
+    snprintf(finding->text, sizeof(finding->text), "%s%s",
+             finding->verdict == OK ? "found" : err.msg,
+             finding->verdict == OK ? "" : "; without it throttled clocks are not explained");
+}
+
+/* Room and kind of the file system that `path` (or its nearest existing parent) is on. */
+static void find_room(struct finding *finding, const char *path, bool live_database)
+{
+    static const struct {
+        long magic;
+        const char *name;
+    } network[] = {{0x6969, "NFS"},        {0x517B, "SMB"},        {0xFF534D42, "CIFS"},
+                   {0xFE534D42, "SMB2"},   {0x0BD00BD0, "Lustre"}, {0x47504653, "GPFS"},
+                   {0x19830326, "BeeGFS"}, {0x00C36400, "Ceph"},   {0x01021997, "9p"}};
+    char folder[4096];
+    struct statvfs room;
+    struct statfs kind;
+    char *slash;
+
+    snprintf(folder, sizeof(folder), "%s", path);
+    while (access(folder, F_OK) != 0 && (slash = strrchr(folder, '/')) && slash != folder)
+        *slash = '\0';
+    if (access(folder, F_OK) != 0)
+        snprintf(folder, sizeof(folder), ".");
+    if (statvfs(folder, &room) || statfs(folder, &kind)) {
+        finding->verdict = MISSING;
+        snprintf(finding->text, sizeof(finding->text), "%s: %s", folder, strerror(errno));
+        return;
+    }
+    snprintf(finding->text, sizeof(finding->text), "%s: %llu MiB free", path,
+             (unsigned long long)room.f_bavail * room.f_frsize >> 20);
+    if (access(folder, W_OK) != 0) {
+        finding->verdict = MISSING;
+        snprintf(finding->text, sizeof(finding->text), "%s: %s is not writable", path, folder);
+    } else if ((unsigned long long)room.f_bavail * room.f_frsize >> 20 < ROOM_MB) {
+        finding->verdict = MISSING;
+        snprintf(finding->text + strlen(finding->text),
+                 sizeof(finding->text) - strlen(finding->text), "; a sweep may want %d", ROOM_MB);
+    }
+    for (size_t i = 0; i < sizeof(network) / sizeof(network[0]) && live_database; i++) {
+        if ((unsigned long)kind.f_type != (unsigned long)network[i].magic)
+            continue;
+        finding->verdict = MISSING;
+        snprintf(finding->text, sizeof(finding->text),
+                 "%s is on %s, where SQLite's locks are not safe; choose a local disk with --db",
+                 path, network[i].name);
+    }
+}
+
+static void find_database(const struct gt_cli *cli, const struct options *options,
+                          struct finding *finding)
+{
+    const char *path = database_of(options);
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+    struct gt_store *store = NULL;
+    struct stat status;
+    struct gt_err err;
+
+    (void)cli;
+    find_room(finding, path, true);
+    if (folder && access(folder, F_OK) != 0) {
+        finding->verdict = MISSING;
+        snprintf(finding->text, sizeof(finding->text), "%s: there is no folder %s", path, folder);
+    } else if (stat(path, &status) == 0 && status.st_size &&
+               gt_store_open(&store, path, GT_STORE_READ, &err)) {
+        finding->verdict = MISSING;
+        snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
+    }
+    gt_store_close(store);
+    free(folder);
+}
+
+static void find_cache(const struct gt_cli *cli, const struct options *options,
+                       struct finding *finding)
+{
+    struct gt_err err;
+    char *path = NULL;
+
+    (void)cli;
+    (void)options;
+    if (gt_cache_dir(&path, &err)) {
+        finding->verdict = MISSING;
+        snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
+        return;
+    }
+    find_room(finding, path, false);
+    free(path);
+}
+
+static const struct {
+    const char *name;
+    void (*find)(const struct gt_cli *, const struct options *, struct finding *);
+} checks[] = {
+    {"data folder", find_data},  {"NVRTC", find_nvrtc},     {"nvJitLink", find_assembler},
+    {"GPU", find_gpu},           {"cuBLASLt", find_cublas}, {"NVML", find_nvml},
+    {"database", find_database}, {"cache", find_cache},
+};
+
+/* Runs one check in a process of its own: a library that crashes or hangs is a finding too, and
+ * whatever a check leaves open ends with it. */
+static void probe(size_t check, const struct gt_cli *cli, const struct options *options,
+                  struct finding *finding)
+{
+    struct pollfd ready;
+    int fd[2];
+    pid_t pid;
+
+    *finding = (struct finding){.verdict = MISSING, .text = "cannot be looked at: no process"};
+    fflush(NULL);
+    if (pipe(fd))
+        return;
+    pid = fork();
+    if (pid == 0) {
+        struct finding found = {0};
+
+        close(fd[0]);
+        checks[check].find(cli, options, &found);
+        _exit(write(fd[1], &found, sizeof(found)) != (ssize_t)sizeof(found));
+    }
+    close(fd[1]);
+    ready = (struct pollfd){.fd = fd[0], .events = POLLIN};
+    if (pid > 0 && (poll(&ready, 1, PROBE_SECONDS * 1000) <= 0 ||
+                    read(fd[0], finding, sizeof(*finding)) != (ssize_t)sizeof(*finding))) {
+        finding->verdict = MISSING;
+        snprintf(finding->text, sizeof(finding->text),
+                 "looking at it crashed or took more than %d s", PROBE_SECONDS);
+    }
+    close(fd[0]);
+    if (pid > 0) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
+}
+
+/* Of the database, unless recordings are named and it is not. */
+static int report_predictor(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+{
+    const struct gt_predictor_options wanted = {
+        .db = options->db || !options->recording.count ? database_of(options) : NULL,
+        .recording = options->recording,
+        .csv = options->csv,
+    };
+
+    return gt_cmd_predictor(cli, &wanted, err);
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    static const char *const words[] = {"ok", "optional", "MISSING"};
+    const struct options *options = fields;
+    cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
+    bool missing = false;
+
+    (void)argc;
+    (void)argv;
+    if (options->calibrate)
+        return gt_cmd_calibrate(cli, options->device ? options->device : "cuda",
+                                database_of(options), err);
+    if (options->predictor)
+        return report_predictor(cli, options, err);
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+        struct finding finding;
+
+        probe(i, cli, fields, &finding);
+        missing |= finding.verdict == MISSING;
+        if (json) {
+            cJSON *item = cJSON_CreateObject();
+
+            cJSON_AddStringToObject(item, "check", checks[i].name);
+            cJSON_AddStringToObject(item, "verdict", words[finding.verdict]);
+            cJSON_AddStringToObject(item, "text", finding.text);
+            cJSON_AddItemToArray(json, item);
+        } else {
+            fprintf(cli->out, "%-12s %-9s %s\n", checks[i].name, words[finding.verdict],
+                    finding.text);
+        }
+    }
+    if (json && gt_cmd_print_json(cli, json, err))
+        return GT_ENOMEM;
+    if (!json && gt_cmd_calibrated(cli, database_of(options), err))
+        return err->code;
+    return missing ? gt_err_set(err, GT_ENOLIB, "something that tuning needs is missing") : GT_OK;
+}
+
+const struct gt_command gt_command_doctor = {
+    .name = "doctor",
+    .doc = "what is there, what is missing, what to do about it",
+    .usage =
+        "doctor [--db FILE] [--calibrate [--device cuda:N]] [--predictor [--recording FILE]...]",
+    .about =
+        "Looks at everything that tuning needs, each in a process of its own, and prints a\n"
+        "line for each: ok, optional (not there, and what then), MISSING (and what to do). Below "
+        "are\n"
+        "the figures of GPUs that the database holds, beside those of their profile in\n"
+        "configs/devices. --calibrate measures the GPU instead: launches, bandwidths and rates,\n"
+        "in less than ten seconds. The predictor takes them in place of the profile.\n"
+        "--predictor compares the model's times with those that were measured: of all trials of\n"
+        "the database, or of recorded spaces.\n"
+        "\n"
+        "  tune doctor --calibrate\n"
+        "  tune doctor --predictor --db gemmtune.db --csv predictor.csv\n",
+    .option = option_table,
+    .size = sizeof(struct options),
+    .max_args = 0,
+    .run = run,
+};

@@ -1,0 +1,229 @@
+/* cmd_list.c - tune list kernels|devices|strategies: the names that other commands take. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "base/err.h"
+#include "kernel/kernel.h"
+#include "commands/cmd_json.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+#include "search/strategy.h"
+
+struct options {
+    const char *kernels_dir;
+};
+
+static const struct gt_option option_table[] = {
+    {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
+     "a folder with descriptions of your own kernels", NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+static double cross_product(const struct gt_kernel *kernel)
+{
+    double points = 1;
+
+    for (size_t i = 0; i < kernel->params; i++)
+        points *= (double)kernel->param[i].count;
+    return points;
+}
+
+static cJSON *kernel_json(const struct gt_kernel *kernel)
+{
+    cJSON *json = cJSON_CreateObject();
+    cJSON *params = cJSON_CreateArray();
+
+    cJSON_AddStringToObject(json, "kernel", kernel->name);
+    cJSON_AddStringToObject(json, "role", kernel->production ? "production" : "ladder");
+    cJSON_AddNumberToObject(json, "rung", kernel->rung);
+    cJSON_AddStringToObject(json, "doc", kernel->doc);
+    cJSON_AddStringToObject(json, "template", kernel->template_path);
+    cJSON_AddStringToObject(json, "signature", kernel->signature);
+    cJSON_AddNumberToObject(json, "points", cross_product(kernel));
+    for (size_t i = 0; i < kernel->params; i++)
+        cJSON_AddItemToArray(params, cJSON_CreateString(kernel->param[i].name));
+    cJSON_AddItemToObject(json, "params", params);
+    return json;
+}
+
+static int list_kernels(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+{
+    struct gt_kernels kernels = {0};
+    cJSON *json = NULL;
+    int rc = gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir, err);
+
+    if (rc)
+        return rc;
+    if (cli->json)
+        json = cJSON_CreateArray();
+    else
+        fprintf(cli->out, "%-18s %-10s %10s  %s\n", "kernel", "role", "points", "what it is");
+    for (size_t i = 0; i < kernels.count; i++) {
+        const struct gt_kernel *kernel = kernels.kernel[i];
+        char role[32];
+
+        if (json) {
+            cJSON_AddItemToArray(json, kernel_json(kernel));
+            continue;
+        }
+        snprintf(role, sizeof(role), kernel->rung ? "rung %d" : "production", kernel->rung);
+        fprintf(cli->out, "%-18s %-10s %10.4g  %s\n", kernel->name, role, cross_product(kernel),
+                kernel->doc);
+    }
+    if (json)
+        rc = gt_cmd_print_json(cli, json, err);
+    gt_kernels_release(&kernels);
+    return rc;
+}
+
+static int by_number(const void *x, const void *y)
+{
+    return *(const int *)x - *(const int *)y;
+}
+
+/* The archs of configs/devices/sm_<cc>.json, ascending. */
+static int known_archs(const char *data_dir, int *cc, size_t max, size_t *count, struct gt_err *err)
+{
+    char path[4096];
+    struct dirent *entry;
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "%s/configs/devices", data_dir);
+    dir = opendir(path);
+    *count = 0;
+    if (!dir)
+        return gt_err_set(err, GT_EIO, "%s: cannot read the folder", path);
+    while ((entry = readdir(dir)) && *count < max) {
+        char *end;
+        long number;
+
+        if (strncmp(entry->d_name, "sm_", 3) != 0)
+            continue;
+        number = strtol(entry->d_name + 3, &end, 10);
+        if (strcmp(end, ".json") == 0)
+            cc[(*count)++] = (int)number;
+    }
+    closedir(dir);
+    qsort(cc, *count, sizeof(*cc), by_number);
+    return GT_OK;
+}
+
+static cJSON *device_json(const struct gt_device *device)
+{
+    cJSON *json = cJSON_CreateObject();
+
+    cJSON_AddNumberToObject(json, "cc", device->cc);
+    cJSON_AddStringToObject(json, "name", device->name);
+    cJSON_AddNumberToObject(json, "sms", device->sms);
+    cJSON_AddNumberToObject(json, "clock_mhz", device->clock_mhz);
+    cJSON_AddNumberToObject(json, "memory_gbps", device->memory_gbps);
+    cJSON_AddNumberToObject(json, "l2_bytes", (double)device->l2_bytes);
+    return json;
+}
+
+static int list_devices(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+{
+    cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
+    int cc[64], rc;
+    size_t count;
+
+    (void)options;
+    rc = known_archs(cli->data_dir, cc, sizeof(cc) / sizeof(cc[0]), &count, err);
+    if (!rc && !json)
+        fprintf(cli->out, "%-8s %-28s %5s %10s %12s\n", "arch", "profile", "SMs", "clock MHz",
+                "memory GB/s");
+    for (size_t i = 0; i < count && !rc; i++) {
+        struct gt_device device;
+
+        rc = gt_device_profile(&device, cli->data_dir, cc[i], err);
+        if (rc)
+            break;
+        if (json)
+            cJSON_AddItemToArray(json, device_json(&device));
+        else
+            fprintf(cli->out, "sm_%-5d %-28s %5d %10.0f %12.0f\n", cc[i], device.name, device.sms,
+                    device.clock_mhz, device.memory_gbps);
+    }
+    if (json && !rc)
+        return gt_cmd_print_json(cli, json, err);
+    cJSON_Delete(json);
+    return rc;
+}
+
+static void add_options(cJSON *item, const struct gt_strategy_option *option)
+{
+    cJSON *list = cJSON_AddArrayToObject(item, "options");
+
+    for (; option && option->name; option++) {
+        cJSON *one = cJSON_CreateObject();
+
+        cJSON_AddStringToObject(one, "option", option->name);
+        cJSON_AddNumberToObject(one, "default", option->standard);
+        cJSON_AddNumberToObject(one, "least", option->least);
+        cJSON_AddNumberToObject(one, "most", option->most);
+        cJSON_AddStringToObject(one, "doc", option->doc);
+        cJSON_AddItemToArray(list, one);
+    }
+}
+
+static void print_options(struct gt_cli *cli, const struct gt_strategy_option *option)
+{
+    char text[64];
+
+    for (; option && option->name; option++) {
+        snprintf(text, sizeof(text), "%s=%g", option->name, option->standard);
+        fprintf(cli->out, "    %-16s %s\n", text, option->doc);
+    }
+}
+
+static int list_strategies(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+{
+    cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
+
+    (void)options;
+    for (size_t i = 0; gt_strategies[i]; i++) {
+        if (json) {
+            cJSON *item = cJSON_CreateObject();
+
+            cJSON_AddStringToObject(item, "strategy", gt_strategies[i]->name);
+            cJSON_AddStringToObject(item, "doc", gt_strategies[i]->doc);
+            add_options(item, gt_strategies[i]->option);
+            cJSON_AddItemToArray(json, item);
+        } else {
+            fprintf(cli->out, "%-12s %s\n", gt_strategies[i]->name, gt_strategies[i]->doc);
+            print_options(cli, gt_strategies[i]->option);
+        }
+    }
+    return json ? gt_cmd_print_json(cli, json, err) : GT_OK;
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+
+    (void)argc;
+    if (strcmp(argv[0], "kernels") == 0)
+        return list_kernels(cli, options, err);
+    if (strcmp(argv[0], "devices") == 0)
+        return list_devices(cli, options, err);
+    if (strcmp(argv[0], "strategies") == 0)
+        return list_strategies(cli, options, err);
+    return gt_err_set(err, GT_ESYNTAX, "cannot list '%s'; there are kernels, devices, strategies",
+                      argv[0]);
+}
+
+const struct gt_command gt_command_list = {
+    .name = "list",
+    .doc = "kernels, devices or strategies there are",
+    .usage = "list kernels|devices|strategies",
+    .about = "Lists what there is: kernels (configs/kernels), device profiles to predict for\n"
+             "(configs/devices), or search strategies.\n",
+    .option = option_table,
+    .size = sizeof(struct options),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,183 @@
+/* cmd_lookup.c - tune lookup PROBLEM...: what a program that links the library would be told. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "problem/device.h"
+#include "base/err.h"
+#include "commands/cmd_json.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+
+#define DEFAULT_DB "gemmtune.db"
+
+struct options {
+    const char *arch, *device, *db, *system_db;
+};
+
+static const struct gt_option option_table[] = {
+    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "sm_90",
+     "GPU architecture asked about (needed)", NULL, 0, 0},
+    {"device", 'd', GT_OPTION_TEXT, offsetof(struct options, device), "NAME",
+     "name of the GPU, e.g. \"NVIDIA H200\" (default: any of the arch)", NULL, 0, 0},
+    {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
+     "own database, searched first (default: gemmtune.db if there is one)", NULL, 0, 0},
+    {"system-db", 0, GT_OPTION_TEXT, offsetof(struct options, system_db), "FILE",
+     "table searched after it (default: db/shipped of the data folder)", NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+static const char *tier_name(enum gt_tier tier)
+{
+    switch (tier) {
+    case GT_TIER_EXACT:
+        return "exact";
+    case GT_TIER_NEAR:
+        return "near";
+    case GT_TIER_FAMILY:
+        return "family";
+    case GT_TIER_NONE:
+        break;
+    }
+    return "none";
+}
+
+static const char *tier_meaning(enum gt_tier tier)
+{
+    switch (tier) {
+    case GT_TIER_EXACT:
+        return "this problem was tuned";
+    case GT_TIER_NEAR:
+        return "a winner of a near tuned problem, made to fit";
+    case GT_TIER_FAMILY:
+        return "a default point, or a winner for a distant relative";
+    case GT_TIER_NONE:
+        break;
+    }
+    return "no kernel serves it";
+}
+
+static void print_answer(FILE *out, const char *problem, const struct gt_answer *answer)
+{
+    fprintf(out, "%s\n", problem);
+    fprintf(out, "  tier       %s: %s\n", tier_name(answer->tier), tier_meaning(answer->tier));
+    if (answer->tier == GT_TIER_NONE)
+        return;
+    fprintf(out, "  kernel     %s\n", answer->kernel);
+    fprintf(out, "  point      %s\n", answer->point);
+    if (answer->tuned_for)
+        fprintf(out, "  tuned for  %s on %s\n", answer->tuned_for,
+                answer->device ? answer->device : "an unnamed device");
+    if (answer->us > 0)
+        fprintf(out, "  time       %.2f us, %s\n", answer->us,
+                answer->predicted ? "PREDICTED, never measured" : "measured");
+    fprintf(out, "  loss       %.1f %% expected against a tuned kernel\n",
+            100 * answer->expected_loss);
+    fprintf(out, "  launch     grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared\n",
+            answer->grid[0], answer->grid[1], answer->grid[2], answer->block[0], answer->block[1],
+            answer->block[2], answer->shared_bytes);
+    fprintf(out, "  workspace  %zu bytes\n", answer->workspace_bytes);
+}
+
+static void add_sizes(cJSON *json, const char *key, const unsigned size[3])
+{
+    cJSON *list = cJSON_AddArrayToObject(json, key);
+
+    for (int i = 0; i < 3; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(size[i]));
+}
+
+static cJSON *answer_json(const char *problem, const struct gt_answer *answer)
+{
+    cJSON *json = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(json, "problem", problem);
+    cJSON_AddStringToObject(json, "tier", tier_name(answer->tier));
+    if (answer->tier == GT_TIER_NONE)
+        return json;
+    cJSON_AddStringToObject(json, "kernel", answer->kernel);
+    cJSON_AddStringToObject(json, "point", answer->point);
+    cJSON_AddStringToObject(json, "device", answer->device ? answer->device : "");
+    cJSON_AddStringToObject(json, "tuned_for", answer->tuned_for ? answer->tuned_for : "");
+    cJSON_AddBoolToObject(json, "predicted", answer->predicted);
+    cJSON_AddNumberToObject(json, "us", answer->us);
+    cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss);
+    add_sizes(json, "grid", answer->grid);
+    add_sizes(json, "block", answer->block);
+    cJSON_AddNumberToObject(json, "shared_bytes", answer->shared_bytes);
+    cJSON_AddNumberToObject(json, "workspace_bytes", (double)answer->workspace_bytes);
+    return json;
+}
+
+/* Looks one problem text up; *answered: how many problems have an answer so far. */
+static int look_up(struct gt_cli *cli, struct gt *gt, int cc, const struct options *options,
+                   const char *text, cJSON *list, int *answered, struct gt_err *err)
+{
+    char canonical[GT_PROBLEM_TEXT_MAX];
+    const struct gt_answer *answer;
+    struct gt_problem problem;
+    int rc = gt_problem_parse(&problem, text, err);
+
+    if (!rc)
+        rc = gt_lookup(gt, cc, options->device, &problem, &answer, err);
+    if (rc)
+        return rc;
+    gt_problem_format(&problem, canonical);
+    *answered += answer->tier != GT_TIER_NONE;
+    if (list)
+        cJSON_AddItemToArray(list, answer_json(canonical, answer));
+    else
+        print_answer(cli->out, canonical, answer);
+    return GT_OK;
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+    const struct gt_options open = {
+        .user_db = options->db                     ? options->db
+                   : access(DEFAULT_DB, F_OK) == 0 ? DEFAULT_DB
+                                                   : NULL,
+        .system_db = options->system_db,
+        .data_dir = cli->data_dir,
+    };
+    cJSON *list = NULL;
+    struct gt *gt = NULL;
+    int cc, rc, answered = 0;
+
+    if (!options->arch)
+        return gt_err_set(err, GT_ESYNTAX, "name the architecture asked about, e.g. --arch sm_90");
+    rc = gt_arch_parse(options->arch, &cc, err);
+    if (!rc)
+        rc = gt_open(&gt, &open, err);
+    if (!rc && cli->json)
+        list = cJSON_CreateArray();
+    for (int i = 0; i < argc && !rc; i++)
+        rc = look_up(cli, gt, cc, options, argv[i], list, &answered, err);
+    if (list && !rc)
+        rc = gt_cmd_print_json(cli, list, err);
+    else
+        cJSON_Delete(list);
+    gt_close(gt);
+    if (!rc && !answered)
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "no kernel serves %s%s on sm_%d", argv[0],
+                        argc > 1 ? " or any of the other problems" : "", cc);
+    return rc;
+}
+
+const struct gt_command gt_command_lookup = {
+    .name = "lookup",
+    .doc = "the kernel a program would be handed for a problem, without tuning",
+    .usage = "lookup PROBLEM... --arch sm_90 [OPTION]...",
+    .about = "Answers at once from the databases, as the library does, and says how good the\n"
+             "answer is: exact (this problem was tuned), near (the winner of the nearest tuned\n"
+             "problem), family (a default), none.\n"
+             "\n"
+             "  tune lookup 4096x4096x4096:f32:nn --arch sm_90\n",
+    .option = option_table,
+    .size = sizeof(struct options),
+    .min_args = 1,
+    .max_args = 4096,
+    .run = run,
+};

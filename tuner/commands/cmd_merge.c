@@ -1,0 +1,65 @@
+/* cmd_merge.c - tune merge DB...: the union of databases, e.g. of several machines. */
+#include <cjson/cJSON.h>
+
+#include "base/err.h"
+#include "commands/cmd_json.h"
+#include "commands/cmd_session.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+
+#define DEFAULT_DB "gemmtune.db"
+
+struct options {
+    const char *db;
+};
+
+static const struct gt_option option_table[] = {
+    {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
+     "database to merge into, created if missing (default: gemmtune.db)", NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+    const char *into = options->db ? options->db : DEFAULT_DB;
+    struct gt_store *store = NULL;
+    cJSON *list = cli->json ? cJSON_CreateArray() : NULL, *item;
+    int rc = gt_session_store(&store, into, GT_STORE_WRITE, err);
+
+    for (int i = 0; i < argc && !rc; i++) {
+        int64_t rows = 0;
+
+        rc = gt_store_merge(store, argv[i], &rows, err);
+        if (!rc && !cli->quiet)
+            fprintf(cli->log, "%s: %lld trial%s taken into %s\n", argv[i], (long long)rows,
+                    rows == 1 ? "" : "s", into);
+        if (rc || !cli->json)
+            continue;
+        item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "from", argv[i]);
+        cJSON_AddStringToObject(item, "into", into);
+        cJSON_AddNumberToObject(item, "trials", (double)rows);
+        cJSON_AddItemToArray(list, item);
+    }
+    gt_store_close(store);
+    if (cli->json && !rc)
+        return gt_cmd_print_json(cli, list, err);
+    cJSON_Delete(list);
+    return rc;
+}
+
+const struct gt_command gt_command_merge = {
+    .name = "merge",
+    .doc = "take the trials of other databases into one",
+    .usage = "merge DB... [--db FILE]",
+    .about = "Takes every trial of other databases into one; where both have the same candidate,\n"
+             "the deeper measured and then the newer one stays. Each DB is all or nothing.\n"
+             "\n"
+             "  tune merge node1.db node2.db --db gemmtune.db\n",
+    .option = option_table,
+    .size = sizeof(struct options),
+    .min_args = 1,
+    .max_args = 4096,
+    .run = run,
+};

@@ -1,0 +1,57 @@
+/* cmd_recheck_report.h - what tune recheck found, as a table or a JSON document, and as CSV. */
+#ifndef GT_CMD_RECHECK_REPORT_H
+#define GT_CMD_RECHECK_REPORT_H
+
+#include "kernel/kernel.h"
+#include "problem/problem.h"
+#include "problem/trial.h"
+
+struct cJSON;
+struct gt_cli;
+struct gt_csv;
+
+#define GT_RECHECK_RUNNERS   16   /* others beside a winner, at most */
+#define GT_RECHECK_TOLERANCE 0.01 /* the times of two runs agree no better than that */
+
+/* What became of a winner; alone: there was nothing to time it against. */
+enum gt_verdict { GT_HELD, GT_LOST, GT_FAILED, GT_ALONE, GT_VERDICT_COUNT };
+
+/* A problem whose winner is timed again: its candidates, the winner first. */
+struct gt_contest {
+    struct gt_problem problem;
+    char text[GT_PROBLEM_TEXT_MAX];
+    struct gt_candidate candidate[1 + GT_RECHECK_RUNNERS];
+    struct gt_trial trial[1 + GT_RECHECK_RUNNERS];
+    size_t count, wanted;
+    size_t best; /* of the others, the one that did best; 0: none could be timed */
+    double stored_us;
+    /* What that one takes longer than the winner, as a share: the median of the paired ratios and
+     * its 95 % interval, in the last contest; only if held or lost. */
+    double margin, margin_lo, margin_hi;
+    int contests; /* held: a winner that lost the first gets a second */
+    enum gt_verdict verdict;
+};
+
+/* Where the rows go, and what they add up to. */
+struct gt_recheck_report {
+    const struct gt_cli *cli;
+    const struct gt_device *device;
+    bool warm;
+    struct gt_csv *csv;        /* NULL: none */
+    struct cJSON *json, *rows; /* the document and its list; NULL: a table is printed */
+    size_t tally[GT_VERDICT_COUNT];
+    double worst; /* margin */
+};
+
+/* csv_path NULL: no CSV. */
+int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_cli *cli,
+                           const struct gt_device *device, bool warm, const char *csv_path,
+                           struct gt_err *err);
+int gt_recheck_report_row(struct gt_recheck_report *report, const struct gt_contest *contest,
+                          struct gt_err *err);
+
+/* Finishes table or document, unless the run failed (rc), and frees everything; returns rc, or what
+ * went wrong now.  An unopened report (zeros) is accepted. */
+int gt_recheck_report_close(struct gt_recheck_report *report, int rc, struct gt_err *err);
+
+#endif

@@ -1,0 +1,473 @@
+/* cmd_session.c - what the commands that tune share; see cmd_session.h. */
+#include "commands/cmd_session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cuda/cache.h"
+#include "base/err.h"
+#include "base/near.h"
+#include "problem/problem.h"
+#include "commands/problemset.h"
+#include "search/narrow.h"
+#include "sweep/progress.h"
+#include "exchange/recording.h"
+#include "search/strategy.h"
+
+#define DEFAULT_DB   "gemmtune.db"
+#define DEFAULT_SEED 1
+#define REPLAY       "replay:"
+
+/* Opens the evaluator of a --device text. */
+static int open_device(struct gt_session *session, const struct gt_session_options *options,
+                       const char *device, struct gt_err *err)
+{
+    const struct gt_evaluator_options evaluator = {
+        .data_dir = session->cli->data_dir,
+        .cache_dir = session->cache_dir,
+        .kernels_dir = options->kernels_dir,
+        .jobs = (int)options->jobs,
+        .space = options->space,
+        .launch_deadline_s = (double)options->deadline,
+        .compile_cpu_s = (double)options->compile_cpu,
+        .compile_memory = options->compile_memory << 20,
+        .baseline = !options->baseline || strcmp(options->baseline, "none") != 0,
+        .bench = {.warm_l2 = options->l2 && strcmp(options->l2, "warm") == 0,
+                  .slow_factor = (double)options->slow,
+                  .seed = session->seed},
+    };
+
+    return gt_evaluator_open(&session->evaluator, device, &evaluator, err);
+}
+
+/* A --device that is not of the --arch. */
+static int check_arch(const struct gt_session *session, const char *device, int cc,
+                      struct gt_err *err)
+{
+    struct gt_device *found = &session->evaluator->device;
+
+    if (found->cc == 0)
+        found->cc = cc; /* a recording that does not say: the user may */
+    if (!cc || found->cc == cc)
+        return GT_OK;
+    if (found->profile)
+        return gt_err_set(err, GT_ERANGE, "--arch sm_%d contradicts --device %s", cc, device);
+    return gt_err_set(err, GT_ENOGPU,
+                      "--device %s is %s (sm_%d), not sm_%d; leave --device out to predict for "
+                      "sm_%d without measuring",
+                      device, found->name, found->cc, cc, cc);
+}
+
+/* No --device: a GPU of the arch if there is one, else its profile. */
+static int open_arch(struct gt_session *session, const struct gt_session_options *options, int cc,
+                     struct gt_err *err)
+{
+    char profile[32];
+    int rc = open_device(session, options, "cuda", &session->no_gpu);
+
+    if (rc == GT_OK && session->evaluator->device.cc == cc)
+        return GT_OK;
+    if (rc && rc != GT_ENOGPU && rc != GT_ENOLIB && rc != GT_ECUDA) {
+        if (err)
+            *err = session->no_gpu;
+        return rc;
+    }
+    if (rc == GT_OK)
+        gt_err_set(&session->no_gpu, GT_ENOGPU, "the GPU here is %s (sm_%d)",
+                   session->evaluator->device.name, session->evaluator->device.cc);
+    gt_evaluator_close(session->evaluator);
+    session->evaluator = NULL;
+    snprintf(profile, sizeof(profile), "predict:sm_%d", cc);
+    return open_device(session, options, profile, err);
+}
+
+static int open_evaluator(struct gt_session *session, const struct gt_session_options *options,
+                          int cc, struct gt_err *err)
+{
+    const char *device = options->device;
+    char text[64];
+    int rc;
+
+    if (device && strcmp(device, "predict") == 0 && cc) {
+        snprintf(text, sizeof(text), "predict:sm_%d", cc);
+        device = text;
+    }
+    if (device || !cc) {
+        rc = open_device(session, options, device ? device : "cuda", err);
+        if (rc && !device && (rc == GT_ENOGPU || rc == GT_ENOLIB))
+            gt_err_prefix(err, rc, "without a GPU name the --arch to predict for, e.g. sm_86");
+        return rc ? rc : check_arch(session, device ? device : "cuda", cc, err);
+    }
+    return open_arch(session, options, cc, err);
+}
+
+static bool is_replay(const struct gt_session_options *options)
+{
+    return options->device && strncmp(options->device, REPLAY, strlen(REPLAY)) == 0;
+}
+
+/* Names that a sweep would only look up after everything is open: a slip should cost nothing. */
+static int check_names(const struct gt_session *session, const struct gt_session_options *options,
+                       struct gt_err *err)
+{
+    const struct gt_kernel **kernel = NULL;
+    size_t count = 0;
+    int rc;
+
+    if (options->kernels && !session->replays) {
+        rc = gt_session_kernels(&kernel, &count, &session->kernels, options->kernels, err);
+        free(kernel);
+        if (rc)
+            return rc;
+    }
+    return options->strategy ? gt_strategy_parse(NULL, NULL, options->strategy, err) : GT_OK;
+}
+
+int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                     struct gt_err *err)
+{
+    int rc = gt_store_open(store, path, mode, err);
+
+    if (rc == GT_EBUSY && err)
+        err->code = GT_EDB;
+    return rc == GT_EBUSY ? GT_EDB : rc;
+}
+
+/* The kernel of a recording takes the place of those described. */
+static int take_recorded_kernel(struct gt_session *session, struct gt_err *err)
+{
+    gt_kernels_release(&session->kernels);
+    session->kernels.kernel = calloc(1, sizeof(*session->kernels.kernel));
+    if (!session->kernels.kernel)
+        return gt_err_nomem(err);
+    session->kernels.kernel[0] = session->evaluator->recording->kernel;
+    session->kernels.count = 1;
+    return GT_OK;
+}
+
+int gt_session_no_replay(const struct gt_session_options *options, struct gt_err *err)
+{
+    if (!is_replay(options))
+        return GT_OK;
+    return gt_err_set(
+        err, GT_ESYNTAX,
+        "--device %s: a recording holds one kernel, one problem and no baseline: only "
+        "`tune` itself answers from it",
+        options->device);
+}
+
+/* Only the values of --values, in the kernels that take part. */
+static int narrow(struct gt_session *session, const struct gt_session_options *options,
+                  struct gt_err *err)
+{
+    const struct gt_kernel **list = NULL;
+    size_t count = 0;
+    int rc;
+
+    if (session->replays)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--values does not go with a recording; --space describes a part of it");
+    rc = gt_session_kernels(&list, &count, &session->kernels, options->kernels, err);
+    if (!rc)
+        rc = gt_narrow((struct gt_kernel *const *)list, count, options->values, err);
+    free(list);
+    return rc;
+}
+
+/* The winners this project ships are where a first sweep starts from. */
+static int load_shipped(struct gt_session *session, struct gt_err *err)
+{
+    char *path = NULL;
+    int rc = GT_OK;
+
+    if (asprintf(&path, "%s/db/shipped", session->cli->data_dir) < 0)
+        return gt_err_nomem(err);
+    if (access(path, F_OK) == 0)
+        rc = gt_table_load(&session->shipped, path, err);
+    free(path);
+    return rc;
+}
+
+int gt_session_open(struct gt_session *session, struct gt_cli *cli,
+                    const struct gt_session_options *options, struct gt_err *err)
+{
+    int rc = GT_OK, cc = 0;
+
+    memset(session, 0, sizeof(*session));
+    session->cli = cli;
+    session->strategy = options->strategy;
+    session->replays = is_replay(options);
+    session->seed = options->seed ? (uint64_t)options->seed : DEFAULT_SEED;
+    if (options->space && !session->replays)
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "--space %s: a kernel described in T1 can only be searched in a recording: "
+                        "--device replay:FILE",
+                        options->space);
+    if (!rc && options->arch)
+        rc = gt_arch_parse(options->arch, &cc, err);
+    if (!rc)
+        rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir, err);
+    if (!rc && options->values)
+        rc = narrow(session, options, err);
+    if (!rc)
+        rc = check_names(session, options, err);
+    if (!rc)
+        rc = load_shipped(session, err);
+    if (!rc)
+        rc = gt_cache_dir(&session->cache_dir, err);
+    if (!rc) {
+        gt_cache_tidy(session->cache_dir);
+        rc = open_evaluator(session, options, cc, err);
+    }
+    if (!rc && session->replays)
+        rc = take_recorded_kernel(session, err);
+    if (!rc)
+        rc = gt_session_store(&session->store, options->db ? options->db : DEFAULT_DB,
+                              GT_STORE_WRITE, err);
+    if (!rc && !session->replays)
+        rc = gt_store_apply_calibration(session->store, &session->evaluator->device, err);
+    if (!rc && !cli->quiet)
+        rc = gt_progress_stderr(&session->progress, err);
+    if (rc) {
+        gt_session_close(session);
+        return rc;
+    }
+    if (cli->verbose)
+        fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
+                session->cache_dir, options->db ? options->db : DEFAULT_DB);
+    session->measures = session->evaluator->ops->provenance != GT_PREDICTED;
+    if (!session->measures && !cli->quiet && session->no_gpu.code)
+        fprintf(cli->log, "no sm_%d GPU here (%s)\n", session->evaluator->device.cc,
+                session->no_gpu.msg);
+    if (!session->measures && !cli->quiet)
+        fprintf(cli->log, "all times are PREDICTED for sm_%d by a model; nothing is measured\n",
+                session->evaluator->device.cc);
+    if (session->replays && !cli->quiet)
+        fprintf(cli->log, "all times are REPLAYED from %s%s; nothing is measured\n",
+                options->device + strlen(REPLAY),
+                session->evaluator->recording->predicted ? ", where a model PREDICTED them" : "");
+    return GT_OK;
+}
+
+void gt_session_close(struct gt_session *session)
+{
+    gt_progress_free(session->progress);
+    if (session->evaluator && session->evaluator->recording)
+        session->kernels.count = 0; /* it is the evaluator's */
+    gt_evaluator_close(session->evaluator);
+    gt_store_close(session->store);
+    gt_kernels_release(&session->kernels);
+    gt_table_release(&session->shipped);
+    free(session->cache_dir);
+    memset(session, 0, sizeof(*session));
+}
+
+/* Text with ":<value>" or ":<key>=<value>" behind it for every option given; a contradiction to the
+ * text is the parser's to report. */
+static void add_part(struct gt_strbuf *buf, const char *key, const char *value)
+{
+    if (value)
+        gt_strbuf_addf(buf, ":%s%s", key, value);
+}
+
+int gt_session_problem(struct gt_problem *problem, const char *text,
+                       const struct gt_problem_options *options, struct gt_err *err)
+{
+    struct gt_strbuf buf = GT_STRBUF_INIT;
+    int rc;
+
+    gt_strbuf_add(&buf, text);
+    add_part(&buf, "", options->dtype);
+    add_part(&buf, "", options->layout);
+    add_part(&buf, "accuracy=", options->accuracy);
+    add_part(&buf, "beta=", options->beta);
+    add_part(&buf, "epi=", options->epilogue);
+    add_part(&buf, "batch=", options->batch);
+    rc = gt_strbuf_check(&buf, err);
+    if (!rc)
+        rc = gt_problem_parse(problem, buf.text, err);
+    if (!rc && (!problem->m || !problem->n)) /* K may be 0: D is then made of C and bias alone */
+        rc = gt_err_set(err, GT_ERANGE,
+                        "problem \"%s\": D has no elements, so there is nothing to tune", buf.text);
+    gt_strbuf_release(&buf);
+    return rc;
+}
+
+/* A problem of a file, with its type and accuracy replaced where the options name others, so that
+ * one set of shapes serves every type. */
+static int problem_of_set(struct gt_problem *problem, const struct gt_problem_entry *entry,
+                          const struct gt_problem_options *options, struct gt_err *err)
+{
+    struct gt_problem_options rest = *options;
+    enum gt_dtype type;
+    int rc;
+
+    rest.dtype = rest.accuracy = NULL;
+    rc = gt_session_problem(problem, entry->text, &rest, err);
+    if (rc)
+        return rc;
+    if (options->dtype && !gt_dtype_parse(&type, options->dtype, strlen(options->dtype)))
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--dtype \"%s\" is not a type; there are f32 tf32 f16 bf16 e4m3 e5m2 s8",
+                          options->dtype);
+    if (options->dtype)
+        gt_problem_retype(problem, type);
+    if (options->accuracy &&
+        !gt_accuracy_parse(&problem->accuracy, options->accuracy, strlen(options->accuracy)))
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--accuracy \"%s\" is not an accuracy; there are strict f32 tf32 low",
+                          options->accuracy);
+    return gt_problem_check(problem, err);
+}
+
+/* Problem i: those of --shape come first, then those of the --shapes file. */
+static int problem_at(struct gt_problem *problem, const struct gt_problem_options *options,
+                      const struct gt_problemset *set, size_t i, struct gt_err *err)
+{
+    int rc;
+
+    if (i < options->shape.count)
+        return gt_session_problem(problem, options->shape.text[i], options, err);
+    rc = problem_of_set(problem, &set->entry[i - options->shape.count], options, err);
+    return rc ? gt_err_prefix(err, rc, "%s", options->shapes) : GT_OK;
+}
+
+/* The problem of a recording, for a user who names none. */
+static int recorded_problem(const struct gt_session *session, struct gt_problem **problem,
+                            size_t *count, struct gt_err *err)
+{
+    const struct gt_recording *recording = session ? session->evaluator->recording : NULL;
+
+    if (!recording)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "no problem given: name one with --shape, e.g. --shape 4096x4096x4096");
+    if (!*recording->problem)
+        return gt_err_set(
+            err, GT_ESYNTAX,
+            "the recording does not say which problem it is of: name it with --shape");
+    *problem = calloc(1, sizeof(**problem));
+    if (!*problem)
+        return gt_err_nomem(err);
+    *count = 1;
+    return gt_problem_parse(*problem, recording->problem, err);
+}
+
+int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
+                        double **weight, size_t *count, const struct gt_problem_options *options,
+                        struct gt_err *err)
+{
+    struct gt_problemset set = {0};
+    size_t all = options->shape.count;
+    int rc = options->shapes ? gt_problemset_load(&set, options->shapes, err) : GT_OK;
+
+    *problem = NULL;
+    if (weight)
+        *weight = NULL;
+    *count = 0;
+    if (rc)
+        return rc;
+    all += set.count;
+    if (!all)
+        return recorded_problem(session, problem, count, err);
+    *problem = calloc(all, sizeof(**problem));
+    if (weight)
+        *weight = calloc(all, sizeof(**weight));
+    if (!*problem || (weight && !*weight))
+        rc = gt_err_nomem(err);
+    for (size_t i = 0; i < all && !rc; i++) {
+        if (weight)
+            (*weight)[i] =
+                i < options->shape.count ? 1 : set.entry[i - options->shape.count].weight;
+        rc = problem_at(&(*problem)[i], options, &set, i, err);
+    }
+    gt_problemset_release(&set);
+    if (rc) {
+        free(*problem);
+        *problem = NULL;
+        if (weight) {
+            free(*weight);
+            *weight = NULL;
+        }
+        return rc;
+    }
+    *count = all;
+    return GT_OK;
+}
+
+int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
+                       const struct gt_kernels *kernels, const char *names, struct gt_err *err)
+{
+    const struct gt_kernel **chosen = calloc(kernels->count + 1, sizeof(*chosen));
+    size_t n = 0;
+    int rc = chosen ? GT_OK : gt_err_nomem(err);
+
+    for (size_t i = 0; i < kernels->count && !rc && !names; i++)
+        if (kernels->kernel[i]->production)
+            chosen[n++] = kernels->kernel[i];
+    for (const char *at = names; at && *at && !rc;) {
+        size_t length = strcspn(at, ",");
+        char *name = strndup(at, length);
+        const struct gt_kernel *found;
+
+        found = name ? gt_kernels_find(kernels, name, err) : NULL;
+        rc = !name ? gt_err_nomem(err) : found ? GT_OK : GT_ENOTFOUND;
+        for (size_t i = 0; i < n && found; i++)
+            if (chosen[i] == found)
+                found = NULL; /* named twice */
+        if (found)
+            chosen[n++] = found;
+        free(name);
+        at += length + (at[length] == ',');
+    }
+    if (!rc && !n)
+        rc = names ? gt_err_set(err, GT_ESYNTAX, "--kernels names no kernel")
+                   : gt_err_set(err, GT_ECONFIG,
+                                "no kernel to choose from: no description has role production");
+    if (rc) {
+        free(chosen);
+        return rc;
+    }
+    *list = chosen;
+    *count = n;
+    return GT_OK;
+}
+
+int gt_session_sweep(struct gt_session *session, const struct gt_problem *problem, size_t problems,
+                     const struct gt_kernel *const *kernel, size_t kernels,
+                     const struct gt_budget *budget, struct gt_sweep_result *result,
+                     struct gt_err *err)
+{
+    const struct gt_kernels *all = &session->kernels;
+    const struct gt_kernel **spare = calloc(all->count + 1, sizeof(*spare));
+    size_t spares = 0;
+    int rc;
+
+    if (!spare)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < all->count && session->spares; i++)
+        if (!all->kernel[i]->production)
+            spare[spares++] = all->kernel[i];
+    const struct gt_sweep_options options = {
+        .problem = problem,
+        .weight = session->weight,
+        .problems = problems,
+        .kernel = kernel,
+        .kernels = kernels,
+        .spare = spare,
+        .spares = spares,
+        .evaluator = session->evaluator,
+        .store = session->store,
+        .shipped = &session->shipped,
+        .strategy = session->strategy,
+        .budget = *budget,
+        .seed = session->seed,
+        .command = session->cli->words,
+        .progress = session->progress,
+        .signals = session->cli->signals,
+    };
+
+    rc = gt_sweep_run(&options, result, err);
+    free(spare);
+    return rc;
+}

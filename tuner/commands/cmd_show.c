@@ -1,0 +1,342 @@
+/* cmd_show.c - tune show KERNEL [POINT]: one candidate at every stage: constraints with their
+ * verdicts, geometry, source, the compiler's log. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/compile.h"
+#include "base/err.h"
+#include "kernel/kernel.h"
+#include "problem/problem.h"
+#include "kernel/render.h"
+#include "commands/cmd_session.h"
+#include "commands/cmd_show_json.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+
+#define DEFAULT_ARCH    "sm_86"
+#define DEFAULT_PROBLEM "4096x4096x4096:f32:nn"
+
+struct options {
+    const char *problem, *arch, *kernels_dir;
+    bool source, no_compile;
+};
+
+static const struct gt_option option_table[] = {
+    {"problem", 'p', GT_OPTION_TEXT, offsetof(struct options, problem), "TEXT",
+     "what to compute (default: " DEFAULT_PROBLEM ")", NULL, 0, 0},
+    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "sm_86",
+     "device profile to compile and check for (default: " DEFAULT_ARCH ")", NULL, 0, 0},
+    {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
+     "a folder with descriptions of your own kernels", NULL, 0, 0},
+    {"source", 0, GT_OPTION_FLAG, offsetof(struct options, source), NULL,
+     "print only the CUDA source that would be compiled", NULL, 0, 0},
+    {"no-compile", 0, GT_OPTION_FLAG, offsetof(struct options, no_compile), NULL,
+     "leave the compiler out", NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+static void show_params(FILE *out, const struct gt_candidate *candidate, const int64_t *slots)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+
+    fprintf(out, "\nparameters\n");
+    for (size_t i = 0; i < kernel->params; i++) {
+        const struct gt_param *param = &kernel->param[i];
+
+        fprintf(out, "  %-14s %8lld  %-7s %s {", param->name, (long long)candidate->point.value[i],
+                param->launch ? "launch" : "compile", param->doc);
+        for (size_t v = 0; v < param->count; v++)
+            fprintf(out, "%s%lld", v ? " " : "", (long long)param->value[v]);
+        fprintf(out, "}\n");
+    }
+    for (size_t i = 0; i < kernel->deriveds; i++)
+        fprintf(out, "  %-14s %8lld  derived %s = %s\n", kernel->derived[i].name,
+                (long long)slots[kernel->first_param + kernel->params + i],
+                kernel->derived[i].doc ? kernel->derived[i].doc : "",
+                gt_expr_text(kernel->derived[i].expr));
+}
+
+/* Prints each constraint with its verdict; *broken: how many do not hold. */
+static int show_constraints(FILE *out, const struct gt_candidate *candidate, const int64_t *slots,
+                            int *broken, struct gt_err *err)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+
+    *broken = 0;
+    fprintf(out, "\nconstraints\n");
+    for (size_t i = 0; i < kernel->constraints; i++) {
+        const struct gt_constraint *constraint = &kernel->constraint[i];
+        int64_t value;
+        int rc = gt_expr_eval(constraint->expr, slots, &value, err);
+
+        if (rc)
+            return rc;
+        fprintf(out, "  %-4s %s: %s\n", value ? "ok" : "NOT", gt_expr_text(constraint->expr),
+                constraint->why);
+        *broken += !value;
+    }
+    return GT_OK;
+}
+
+static void show_geometry(FILE *out, const struct gt_geometry *geometry)
+{
+    fprintf(out, "\nlaunches\n");
+    for (size_t i = 0; i < geometry->launches; i++) {
+        const struct gt_launch_geometry *launch = &geometry->launch[i];
+
+        fprintf(out, "  %-8s grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared",
+                launch->entry, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
+                launch->block[1], launch->block[2], launch->shared_bytes);
+        if (launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1)
+            fprintf(out, ", cluster %u x %u x %u", launch->cluster[0], launch->cluster[1],
+                    launch->cluster[2]);
+        if (launch->carveout >= 0)
+            fprintf(out, ", carve-out %d %%", launch->carveout);
+        if (launch->pdl)
+            fputs(", beginning early", out);
+        fputc('\n', out);
+    }
+    fprintf(out, "  workspace %zu bytes; results %s\n", geometry->workspace_bytes,
+            geometry->deterministic ? "equal from launch to launch"
+                                    : "may differ in the last bits (atomics)");
+}
+
+/* "200 x 100 x 1" */
+static void show_sizes(FILE *out, const char *words, const uint64_t *size, int count)
+{
+    fputs(words, out);
+    for (int i = 0; i < count; i++)
+        fprintf(out, "%s%llu", i ? " x " : "", (unsigned long long)size[i]);
+}
+
+static void show_maps(FILE *out, const struct gt_kernel *kernel, const struct gt_geometry *geometry)
+{
+    static const char *const operands[] = {"a", "b", "c", "d", "workspace"};
+
+    if (geometry->maps)
+        fprintf(out, "\ntensor maps\n");
+    for (size_t i = 0; i < geometry->maps; i++) {
+        const struct gt_map_geometry *map = &geometry->map[i];
+        uint64_t box[GT_MAX_MAP_RANK];
+
+        fprintf(out, "  %-8s ", kernel->map[i].name);
+        if (!map->used) {
+            fprintf(out, "not used\n");
+            continue;
+        }
+        for (int j = 0; j < map->rank; j++)
+            box[j] = map->box[j];
+        fprintf(out, "%s of %s", gt_dtype_name(map->element), operands[map->operand]);
+        if (map->offset)
+            fprintf(out, " from byte %lld", (long long)map->offset);
+        show_sizes(out, ": ", map->dims, map->rank);
+        if (map->rank > 1)
+            show_sizes(out, ", strides ", map->strides + 1, map->rank - 1);
+        show_sizes(out, ", box ", box, map->rank);
+        fprintf(out, ", swizzle %d, promotion %d\n", map->swizzle, map->promotion);
+    }
+}
+
+/* Threads of the first launch, for the occupancy. */
+static void show_binary(FILE *out, const struct gt_candidate *candidate,
+                        const struct gt_geometry *geometry, const struct gt_binary *binary)
+{
+    const struct gt_launch_geometry *launch = &geometry->launch[0];
+    int threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]);
+    int blocks = gt_device_occupancy(candidate->device, binary->registers, threads,
+                                     binary->static_shared + (int64_t)launch->shared_bytes);
+
+    char reason[GT_SERIALIZED_MAX];
+
+    fprintf(out, "  %d registers, %d bytes spilled, %d bytes of static shared, %zu bytes of code\n",
+            binary->registers, binary->spill_bytes, binary->static_shared, binary->size);
+    fprintf(out, "  %d blocks of %d threads fit an SM of %s\n", blocks, threads,
+            candidate->device->name);
+    if (gt_log_serialized(binary->log, reason))
+        fprintf(out, "  wgmma serialized: %s\n", reason);
+}
+
+/* Compiles for show and its document; the binary's log tells why not. */
+static int compile(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
+                   const char *source, struct gt_binary *binary, int *nvrtc_version,
+                   struct gt_err *err)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    const struct gt_compile_request request = {
+        .source = source,
+        .name = kernel->template_path,
+        .include_dir = kernel->include_dir,
+        .arch = geometry->code_arch,
+        .device_cc = candidate->device->cc,
+        .features = geometry->arch_features,
+        .ptx = geometry->code_ptx,
+        .max_registers = geometry->max_registers,
+    };
+    struct gt_nvrtc *nvrtc = NULL;
+    int rc = gt_nvrtc_open(&nvrtc, err);
+
+    if (rc)
+        return rc;
+    *nvrtc_version = gt_nvrtc_version(nvrtc);
+    rc = gt_compile(nvrtc, &request, binary, err);
+    gt_nvrtc_close(nvrtc);
+    return rc;
+}
+
+static int show_compile(const struct gt_cli *cli, const struct gt_candidate *candidate,
+                        const struct gt_geometry *geometry, const char *source, struct gt_err *err)
+{
+    struct gt_binary binary = {0};
+    int version = 0, rc = compile(candidate, geometry, source, &binary, &version, err);
+
+    if (version)
+        fprintf(cli->out, "\ncompiler: NVRTC %d.%d for sm_%d\n", version / 1000,
+                version % 1000 / 10, geometry->code_arch);
+    if (rc == GT_OK && binary.registers)
+        show_binary(cli->out, candidate, geometry, &binary);
+    if (binary.log && *binary.log && (rc == GT_ENVRTC || cli->verbose))
+        fprintf(cli->out, "%s\n", binary.log);
+    gt_binary_release(&binary);
+    return rc;
+}
+
+static int not_valid(const struct gt_candidate *candidate, int broken, struct gt_err *err)
+{
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    int rc;
+
+    gt_point_format(&point, candidate->kernel, &candidate->point);
+    rc = gt_err_set(err, GT_EXIT_NOTHING, "%s %s is not valid here: %d constraint%s broken",
+                    candidate->kernel->name, point.text, broken, broken > 1 ? "s are" : " is");
+    gt_strbuf_release(&point);
+    return rc;
+}
+
+/* Everything of one candidate as one document, up to the stage that it reaches. */
+static int show_document(const struct gt_cli *cli, const struct options *options,
+                         const struct gt_candidate *candidate, const char *source,
+                         struct gt_err *err)
+{
+    struct gt_shown shown = {.candidate = candidate, .source = options->source ? source : NULL};
+    struct gt_binary binary = {0};
+    struct gt_geometry geometry;
+    int64_t slots[GT_MAX_SLOTS];
+    int failed = -1, rc = gt_candidate_slots(candidate, slots, err), printed;
+
+    shown.slots = slots;
+    if (!rc)
+        rc = gt_candidate_valid(candidate, &failed, err);
+    if (!rc && failed < 0)
+        rc = gt_candidate_geometry(candidate, &geometry, err);
+    if (rc)
+        return rc;
+    if (failed < 0)
+        shown.geometry = &geometry;
+    if (failed < 0 && !options->no_compile)
+        rc = compile(candidate, &geometry, source, &binary, &shown.nvrtc_version, err);
+    if (binary.log)
+        shown.binary = &binary;
+    printed = gt_show_json(cli, &shown, rc ? NULL : err);
+    gt_binary_release(&binary);
+    if (!rc && !printed && failed >= 0)
+        return gt_err_set(err, GT_EXIT_NOTHING, "the candidate is not valid here: %s",
+                          candidate->kernel->constraint[failed].why);
+    return rc ? rc : printed;
+}
+
+/* Everything of one candidate whose kernel, problem, device and point are known. */
+static int show_candidate(const struct gt_cli *cli, const struct options *options,
+                          const struct gt_candidate *candidate, struct gt_err *err)
+{
+    struct gt_strbuf source = GT_STRBUF_INIT;
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    struct gt_geometry geometry;
+    int64_t slots[GT_MAX_SLOTS];
+    int rc, broken = 0;
+
+    rc = gt_render(&source, candidate, err);
+    if (rc || options->source || cli->json) {
+        if (!rc && cli->json)
+            rc = show_document(cli, options, candidate, source.text, err);
+        else if (!rc)
+            fputs(source.text, cli->out);
+        goto out;
+    }
+    gt_point_format(&point, candidate->kernel, &candidate->point);
+    fprintf(cli->out, "%s %s\n%s\n", candidate->kernel->name, point.text, candidate->kernel->doc);
+    rc = gt_candidate_slots(candidate, slots, err);
+    if (rc)
+        goto out;
+    show_params(cli->out, candidate, slots);
+    rc = show_constraints(cli->out, candidate, slots, &broken, err);
+    if (rc)
+        goto out;
+    if (broken) {
+        rc = not_valid(candidate, broken, err);
+        goto out;
+    }
+    rc = gt_candidate_geometry(candidate, &geometry, err);
+    if (rc)
+        goto out;
+    show_geometry(cli->out, &geometry);
+    show_maps(cli->out, candidate->kernel, &geometry);
+    if (!options->no_compile)
+        rc = show_compile(cli, candidate, &geometry, source.text, err);
+out:
+    gt_strbuf_release(&point);
+    gt_strbuf_release(&source);
+    return rc;
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+    struct gt_kernels kernels = {0};
+    struct gt_candidate candidate = {0};
+    struct gt_problem problem;
+    struct gt_device device;
+    const char *why = NULL;
+    int cc, rc;
+
+    rc = gt_problem_parse(&problem, options->problem ? options->problem : DEFAULT_PROBLEM, err);
+    if (!rc)
+        rc = gt_arch_parse(options->arch ? options->arch : DEFAULT_ARCH, &cc, err);
+    if (!rc)
+        rc = gt_device_profile(&device, cli->data_dir, cc, err);
+    if (!rc)
+        rc = gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir, err);
+    if (rc)
+        goto out;
+    candidate.problem = &problem;
+    candidate.device = &device;
+    candidate.kernel = gt_kernels_find(&kernels, argv[0], err);
+    rc = candidate.kernel ? GT_OK : GT_ENOTFOUND;
+    if (!rc)
+        rc = gt_point_parse(&candidate.point, candidate.kernel, argc > 1 ? argv[1] : "", err);
+    if (!rc && !gt_kernel_serves(candidate.kernel, &problem, &device, &why))
+        rc = gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem on sm_%d: %s",
+                        argv[0], cc, why ? why : "it is not in its description");
+    if (!rc)
+        rc = show_candidate(cli, options, &candidate, err);
+out:
+    gt_kernels_release(&kernels);
+    return rc;
+}
+
+const struct gt_command gt_command_show = {
+    .name = "show",
+    .doc = "one candidate at every stage: constraints, geometry, source, compiler's log",
+    .usage = "show KERNEL [POINT] [--problem P] [--arch sm_86] [OPTION]...",
+    .about =
+        "Shows what a kernel and a point (default: its default point) mean for a problem:\n"
+        "parameters, constraints with their verdicts, launches, registers. A point is written\n"
+        "NAME=VALUE,...; parameters left out have their default.\n"
+        "\n"
+        "  tune show simt_warptile TM=4,BM=64 --problem 4096x4096x4096:f32:nt\n"
+        "  tune show simt_warptile --source\n",
+    .option = option_table,
+    .size = sizeof(struct options),
+    .min_args = 1,
+    .max_args = 2,
+    .run = run,
+};

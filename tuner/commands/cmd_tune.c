@@ -1,0 +1,163 @@
+/* cmd_tune.c - the sweep: tune --arch sm_86 --shape 4096x4096x4096. */
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "problem/problem.h"
+#include "base/strbuf.h"
+#include "commands/cmd_report.h"
+#include "commands/cmd_session.h"
+#include "commands/commands.h"
+
+#define DEFAULT_ROWS 10
+
+struct options {
+    struct gt_session_options session;
+    struct gt_problem_options problem;
+    int64_t rows;
+};
+
+static const struct gt_option option_table[] = {
+    GT_PROBLEM_OPTIONS(struct options),
+    GT_SESSION_OPTIONS(struct options),
+    {"kernels", 'k', GT_OPTION_TEXT, offsetof(struct options, session.kernels), "LIST",
+     "names joined by commas (default: every kernel with role production, and those of the ladder "
+     "for a problem that none of them has a valid point for)",
+     NULL, 0, 0},
+    {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, session.budget), "BUDGET",
+     "trials per problem (500), time of the run (90s, 30m, 8h; longer if a problem has no time "
+     "yet), "
+     "or several: 30m,2000",
+     NULL, 0, 0},
+    {"baseline", 0, GT_OPTION_TEXT, offsetof(struct options, session.baseline), "WHICH",
+     "cublas (default): cuBLASLt's best answer is timed in the same run; none", "cublas|none", 0,
+     0},
+    {"values", 0, GT_OPTION_TEXT, offsetof(struct options, session.values), "LIST",
+     "search only these values of the parameters named: TM=4|8,STAGES=2", NULL, 0, 0},
+    {"space", 0, GT_OPTION_TEXT, offsetof(struct options, session.space), "FILE",
+     "with --device replay: the kernel's space, described in T1 (default: the recorded points)",
+     NULL, 0, 0},
+    {"slow", 0, GT_OPTION_INTEGER, offsetof(struct options, session.slow), "FACTOR",
+     "give a candidate up if its first run takes more than FACTOR times the best (default: 1.5); "
+     "1000 gives none up, for recordings",
+     NULL, 2, 1000000},
+    {"rows", 'n', GT_OPTION_INTEGER, offsetof(struct options, rows), "N",
+     "candidates to print of each problem (default: 10)", NULL, 1, GT_SWEEP_ROWS},
+    GT_OPTIONS_END,
+};
+
+/* The sentence for a run without any valid candidate. */
+static int nothing_valid(const struct gt_session *session, const struct gt_sweep_result *result,
+                         size_t count, struct gt_err *err)
+{
+    struct gt_strbuf sentence = GT_STRBUF_INIT;
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    gt_problem_format(result->problem, text);
+    gt_report_nothing(&sentence, session, result);
+    gt_err_set(err, GT_EXIT_NOTHING, "%s: %s%s", text, sentence.text,
+               count > 1 ? " (and the same of every other problem)" : "");
+    gt_strbuf_release(&sentence);
+    return GT_EXIT_NOTHING;
+}
+
+/* Prints what was reached; 4 if no problem has a valid candidate. */
+static int report(const struct gt_session *session, const struct gt_sweep_result *result,
+                  size_t count, size_t rows, struct gt_err *err)
+{
+    size_t valid = 0;
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!result[i].nothing.code && result[i].fresh + result[i].resumed == 0)
+            continue; /* the sweep was interrupted before it */
+        valid += result[i].rows > 0;
+        if (!session->cli->json)
+            gt_report_result(session, &result[i], rows);
+        gt_report_summary(session, &result[i]);
+    }
+    if (session->cli->json)
+        rc = gt_report_json(session, result, count, err);
+    return rc ? rc : valid ? GT_OK : nothing_valid(session, result, count, err);
+}
+
+/* Whether the command line should name the problems; a recording may name its own. */
+static bool problems_given(const struct options *options)
+{
+    return options->problem.shape.count || options->problem.shapes ||
+           gt_session_no_replay(&options->session, NULL) == GT_OK;
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+    const struct gt_kernel **kernel = NULL;
+    struct gt_sweep_result *result = NULL;
+    struct gt_problem *problem = NULL;
+    double *weight = NULL;
+    struct gt_session session = {0};
+    struct gt_budget budget = {0};
+    size_t kernels, problems = 0;
+    int rc, printed;
+
+    (void)argc;
+    (void)argv;
+    rc = problems_given(options)
+             ? gt_session_problems(NULL, &problem, &weight, &problems, &options->problem, err)
+             : GT_OK;
+    if (!rc && options->session.budget)
+        rc = gt_budget_parse(&budget, options->session.budget, err);
+    if (!rc)
+        rc = gt_session_open(&session, cli, &options->session, err);
+    if (!rc && !problem)
+        rc = gt_session_problems(&session, &problem, &weight, &problems, &options->problem, err);
+    if (!rc)
+        rc = gt_session_kernels(&kernel, &kernels, &session.kernels, options->session.kernels, err);
+    if (rc)
+        goto out;
+    result = calloc(problems, sizeof(*result));
+    if (!result) {
+        rc = gt_err_nomem(err);
+        goto out;
+    }
+    session.weight = weight;
+    session.spares = !options->session.kernels;
+    if (!options->session.budget)
+        budget = gt_budget_default(session.measures);
+    rc = gt_session_sweep(&session, problem, problems, kernel, kernels, &budget, result, err);
+    if (rc && rc != GT_ECONFIG && result[0].nothing.code == rc)
+        rc = GT_OK; /* the only problem is served by no kernel: reported below, with exit code 4 */
+    if (rc == GT_OK || rc == GT_EINTERRUPTED) {
+        printed = report(&session, result, problems,
+                         options->rows ? (size_t)options->rows : DEFAULT_ROWS, err);
+        rc = rc ? rc : printed;
+    }
+out:
+    for (size_t i = 0; i < problems && result; i++)
+        gt_sweep_result_release(&result[i]);
+    free(result);
+    gt_session_close(&session);
+    free(kernel);
+    free(problem);
+    free(weight);
+    return rc;
+}
+
+const struct gt_command gt_command_tune = {
+    .name = "",
+    .doc = "tune shapes",
+    .usage = "--shape MxNxK [--arch sm_86] [OPTION]...",
+    .about =
+        "Finds, proves and times the fastest kernel for each shape and remembers every trial in a\n"
+        "database. The same command again resumes. Where no GPU of the --arch is present, kernels\n"
+        "are compiled for it and a model predicts their times: nothing is measured then.\n"
+        "\n"
+        "  tune --arch sm_86 --shape 4096x4096x4096\n"
+        "  tune --shapes configs/problems/bench.json --budget 2h\n"
+        "  tune --shape 512x512x64:f32:nt:batch=8 --epilogue bias+relu\n"
+        "  tune --device replay:space.json.gz --strategy local --budget 500\n",
+    .option = option_table,
+    .size = sizeof(struct options),
+    .max_args = 0,
+    .finishes = true,
+    .run = run,
+};

@@ -1,0 +1,205 @@
+/* options.c - the command line: turns option tables into getopt_long's form, checks values, prints
+ * help. */
+#include "commands/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/near.h"
+
+#define MAX_OPTIONS 64
+#define FIRST_CODE \
+    256 /* getopt's answer for option i is FIRST_CODE + i; letters answer themselves */
+#define DOC_COLUMN 28
+#define HELP_WIDTH 100
+
+/* Both tables side by side, as getopt_long wants them. */
+struct parser {
+    const struct gt_option *option[MAX_OPTIONS];
+    void *fields[MAX_OPTIONS];
+    struct option longs[MAX_OPTIONS + 1];
+    char letters[2 * MAX_OPTIONS + 3];
+    size_t count;
+};
+
+static void add_table(struct parser *parser, const struct gt_option *table, void *fields)
+{
+    for (const struct gt_option *option = table; option && option->name; option++) {
+        size_t i = parser->count;
+        bool takes_value = option->type != GT_OPTION_FLAG;
+        size_t used = strlen(parser->letters);
+
+        if (i == MAX_OPTIONS)
+            abort(); /* a table of this program is longer than MAX_OPTIONS */
+        parser->option[i] = option;
+        parser->fields[i] = fields;
+        parser->longs[i] = (struct option){
+            .name = option->name, .has_arg = takes_value, .val = FIRST_CODE + (int)i};
+        if (option->letter) {
+            parser->letters[used] = option->letter;
+            if (takes_value)
+                parser->letters[used + 1] = ':';
+        }
+        parser->count++;
+    }
+}
+
+/* Index of the option that getopt answered with `code`. */
+static size_t option_index(const struct parser *parser, int code)
+{
+    if (code >= FIRST_CODE)
+        return (size_t)(code - FIRST_CODE);
+    for (size_t i = 0; i < parser->count; i++)
+        if (parser->option[i]->letter == code)
+            return i;
+    return parser->count;
+}
+
+/* The sentence for what getopt did not know or found incomplete. */
+static int explain(const struct parser *parser, int answer, const char *word, struct gt_err *err)
+{
+    const char *known[MAX_OPTIONS];
+    const char *name = word + strspn(word, "-");
+    size_t length = strcspn(name, "=");
+    const char *near;
+
+    if (answer == ':')
+        return gt_err_set(err, GT_ESYNTAX, "option '%s' needs a value", word);
+    if (optopt >= FIRST_CODE)
+        return gt_err_set(err, GT_ESYNTAX, "option '--%s' takes no value",
+                          parser->option[optopt - FIRST_CODE]->name);
+    if (strncmp(word, "--", 2) != 0)
+        return gt_err_set(err, GT_ESYNTAX, "unknown option '-%c'; see --help", optopt);
+    for (size_t i = 0; i < parser->count; i++)
+        known[i] = parser->option[i]->name;
+    near = gt_near(name, length, known, parser->count);
+    if (near)
+        return gt_err_set(err, GT_ESYNTAX, "unknown option '--%.*s'; did you mean '--%s'?",
+                          (int)length, name, near);
+    return gt_err_set(err, GT_ESYNTAX, "unknown option '--%.*s'; see --help", (int)length, name);
+}
+
+/* Whether value is one of "a|b|c". */
+static bool is_choice(const char *choices, const char *value)
+{
+    size_t length = strlen(value);
+
+    for (const char *at = choices; length && *at;) {
+        size_t word = strcspn(at, "|");
+
+        if (word == length && strncmp(at, value, length) == 0)
+            return true;
+        at += word + (at[word] == '|');
+    }
+    return false;
+}
+
+static int set_field(const struct gt_option *option, void *fields, const char *value,
+                     struct gt_err *err)
+{
+    void *field = (char *)fields + option->offset;
+    struct gt_texts *texts = field;
+    int rc;
+
+    if (value && !*value)
+        return gt_err_set(err, GT_ESYNTAX, "option '--%s' needs a value, not an empty one",
+                          option->name);
+    if (option->choices && !is_choice(option->choices, value))
+        return gt_err_set(err, GT_ESYNTAX, "--%s: '%s' is none of %s", option->name, value,
+                          option->choices);
+    switch (option->type) {
+    case GT_OPTION_FLAG:
+        *(bool *)field = true;
+        return GT_OK;
+    case GT_OPTION_TEXT:
+        *(const char **)field = value;
+        return GT_OK;
+    case GT_OPTION_TEXTS:
+        if (texts->count == GT_MAX_TEXTS)
+            return gt_err_set(err, GT_ERANGE, "--%s: given more than %d times", option->name,
+                              GT_MAX_TEXTS);
+        texts->text[texts->count++] = value;
+        return GT_OK;
+    case GT_OPTION_INTEGER:
+        rc = gt_integer_parse(value, option->min, option->max, field, err);
+        return rc ? gt_err_prefix(err, rc, "--%s", option->name) : GT_OK;
+    }
+    return GT_OK;
+}
+
+int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value, struct gt_err *err)
+{
+    char *end;
+    long long number;
+
+    errno = 0;
+    number = strtoll(text, &end, 10);
+    if (end == text || *end || errno || number < min || number > max)
+        return gt_err_set(err, GT_ESYNTAX, "'%s' is not a whole number from %lld to %lld", text,
+                          (long long)min, (long long)max);
+    *value = number;
+    return GT_OK;
+}
+
+int gt_options_parse(const struct gt_option *common, void *common_fields,
+                     const struct gt_option *own, void *own_fields, int *argc, char **argv,
+                     struct gt_err *err)
+{
+    struct parser parser = {.letters = ":"};
+    int code, rc, at = 1;
+
+    add_table(&parser, own, own_fields);
+    add_table(&parser, common, common_fields);
+    optind = 0; /* glibc: start afresh */
+    opterr = 0;
+    while ((code = getopt_long(*argc, argv, parser.letters, parser.longs, NULL)) != -1) {
+        size_t i = option_index(&parser, code);
+
+        if (code == '?' || code == ':')
+            return explain(&parser, code, argv[optind > at ? optind - 1 : at], err);
+        rc = set_field(parser.option[i], parser.fields[i], optarg, err);
+        if (rc)
+            return rc;
+        at = optind;
+    }
+    for (int i = optind; i < *argc; i++)
+        argv[i - optind] = argv[i];
+    *argc -= optind;
+    return GT_OK;
+}
+
+/* Prints text from the column on, wrapped at spaces. */
+static void print_wrapped(FILE *out, const char *text, int column)
+{
+    int room = HELP_WIDTH - column;
+
+    while ((int)strlen(text) > room) {
+        int cut = room;
+
+        while (cut > 1 && text[cut] != ' ')
+            cut--;
+        fprintf(out, "%.*s\n%*s", cut, text, column, "");
+        text += cut + (text[cut] == ' ');
+    }
+    fprintf(out, "%s\n", text);
+}
+
+void gt_options_help(FILE *out, const struct gt_option *table)
+{
+    for (const struct gt_option *option = table; option && option->name; option++) {
+        char left[64];
+        char letter[8] = "    ";
+
+        if (option->letter)
+            snprintf(letter, sizeof(letter), "-%c, ", option->letter);
+        snprintf(left, sizeof(left), "  %s--%s%s%s", letter, option->name, option->value ? " " : "",
+                 option->value ? option->value : "");
+        fprintf(out, "%-*s", DOC_COLUMN, left);
+        if (strlen(left) >= DOC_COLUMN)
+            fprintf(out, "\n%*s", DOC_COLUMN, "");
+        print_wrapped(out, option->doc, DOC_COLUMN);
+    }
+}

@@ -1,0 +1,92 @@
+/* options.h - the command line: tables of options that feed parsing, --help and "did you mean".
+ *
+ * Each sub-command is one file cmd_<name>.c with one struct gt_command; main.c holds their list. */
+#ifndef GT_OPTIONS_H
+#define GT_OPTIONS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "gemmtune.h"
+
+#define GT_MAX_TEXTS 256 /* values one repeatable option may be given */
+
+struct gt_texts {
+    const char *text[GT_MAX_TEXTS];
+    size_t count;
+};
+
+enum gt_option_type {
+    GT_OPTION_FLAG,    /* bool */
+    GT_OPTION_TEXT,    /* const char * */
+    GT_OPTION_TEXTS,   /* struct gt_texts: may be repeated */
+    GT_OPTION_INTEGER, /* int64_t within [min, max] */
+};
+
+struct gt_option {
+    const char *name; /* "shape"; NULL ends a table */
+    char letter;      /* of the short form; 0: none */
+    enum gt_option_type type;
+    size_t offset;       /* of its field in the struct being filled */
+    const char *value;   /* what the help calls its value; NULL for flags */
+    const char *doc;     /* for the help: what it does, its default */
+    const char *choices; /* "cold|warm": nothing else is accepted; NULL: no such list */
+    int64_t min, max;    /* of an integer */
+};
+
+/* The last row of a table. */
+#define GT_OPTIONS_END                                     \
+    {                                                      \
+        NULL, 0, GT_OPTION_FLAG, 0, NULL, NULL, NULL, 0, 0 \
+    }
+
+/* What every sub-command gets. */
+struct gt_cli {
+    /* options every sub-command has */
+    bool help, version, json, quiet, verbose;
+    const char *color; /* "auto", "always", "never" */
+    /* found out by main */
+    FILE *out;                            /* data */
+    FILE *log;                            /* progress and remarks */
+    bool colored;                         /* use escape sequences on out */
+    char *data_dir;                       /* holds templates/ and configs/ */
+    const char *words;                    /* the command as typed, for the database */
+    const volatile sig_atomic_t *signals; /* SIGINT and SIGTERM so far */
+};
+
+/* What a run answers beyond GT_OK and the error codes: finished, but no candidate was valid. */
+#define GT_EXIT_NOTHING 4
+#define GT_EXIT_LOST    8 /* a stored winner is not the fastest any more */
+
+struct gt_command {
+    const char *name;  /* "show"; "" for the sweep, which needs no word */
+    const char *doc;   /* one line for the list of sub-commands */
+    const char *usage; /* "show KERNEL [POINT] --problem P" */
+    const char *about; /* paragraphs and examples for its --help */
+    const struct gt_option *option;
+    size_t size; /* of the struct its options fill, zeroed before */
+    int min_args, max_args;
+    bool
+        finishes; /* SIGINT and SIGTERM are counted in cli->signals instead of ending the program */
+    /* GT_OK, an error code with err filled in, or a positive exit code. */
+    int (*run)(struct gt_cli *cli, const void *options, int argc, char **argv, struct gt_err *err);
+};
+
+/* Fills the fields of `common` and of `own` from argv (argv[0] is skipped) and moves what is left
+ * to argv[0..*argc).  GT_ESYNTAX with a sentence that names the option, the value and what was
+ * allowed, or a near name. */
+int gt_options_parse(const struct gt_option *common, void *common_fields,
+                     const struct gt_option *own, void *own_fields, int *argc, char **argv,
+                     struct gt_err *err);
+
+/* Prints a table for --help, docs wrapped and aligned. */
+void gt_options_help(FILE *out, const struct gt_option *table);
+
+/* A whole number in [min, max], nothing before or after it. */
+int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value,
+                     struct gt_err *err);
+
+#endif

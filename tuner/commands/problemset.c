@@ -1,0 +1,160 @@
+/* problemset.c - vocabulary: the reader of configs/problems and of plain lists of problems. */
+#include "commands/problemset.h"
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WHERE_MAX 512
+
+void gt_problemset_release(struct gt_problemset *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        free(set->entry[i].name);
+        free(set->entry[i].text);
+    }
+    free(set->entry);
+    free(set->name);
+    free(set->doc);
+    *set = (struct gt_problemset){0};
+}
+
+/* Parses text and appends it; the sentence begins with `where`. */
+static int add(struct gt_problemset *set, const char *text, const char *where, struct gt_err *err)
+{
+    struct gt_problem_entry *entry =
+        realloc(set->entry, (set->count + 1) * sizeof(struct gt_problem_entry));
+    int rc;
+
+    if (!entry)
+        return gt_err_nomem(err);
+    set->entry = entry;
+    entry += set->count;
+    *entry = (struct gt_problem_entry){.weight = 1};
+    rc = gt_problem_parse(&entry->problem, text, err);
+    if (rc)
+        return gt_err_prefix(err, rc, "%s", where);
+    entry->text = strdup(text);
+    if (!entry->text)
+        return gt_err_nomem(err);
+    set->count++;
+    return GT_OK;
+}
+
+static int copy_string(char **to, const cJSON *object, const char *where, const char *key,
+                       struct gt_err *err)
+{
+    const char *text = NULL;
+    int rc = gt_json_string(&text, object, where, key, GT_OPTIONAL, err);
+
+    if (rc || !text)
+        return rc;
+    *to = strdup(text);
+    return *to ? GT_OK : gt_err_nomem(err);
+}
+
+static int add_object(struct gt_problemset *set, const cJSON *object, const char *where,
+                      struct gt_err *err)
+{
+    static const char *const allowed[] = {"name", "problem", "weight", NULL};
+    const char *text = "";
+    int rc = gt_json_keys(object, where, allowed, err);
+
+    if (!rc)
+        rc = gt_json_string(&text, object, where, "problem", GT_REQUIRED, err);
+    if (!rc)
+        rc = add(set, text, where, err);
+    if (!rc)
+        rc = copy_string(&set->entry[set->count - 1].name, object, where, "name", err);
+    if (!rc)
+        rc = gt_json_real(&set->entry[set->count - 1].weight, object, where, "weight", 0, 1e9,
+                          GT_OPTIONAL, err);
+    return rc;
+}
+
+static int read_json(struct gt_problemset *set, const cJSON *root, const char *path,
+                     struct gt_err *err)
+{
+    static const char *const allowed[] = {"set", "doc", "problems", NULL};
+    const cJSON *list = NULL, *item;
+    char where[WHERE_MAX];
+    int i = 0;
+    int rc = gt_json_keys(root, path, allowed, err);
+
+    if (!rc)
+        rc = copy_string(&set->name, root, path, "set", err);
+    if (!rc)
+        rc = copy_string(&set->doc, root, path, "doc", err);
+    if (!rc)
+        rc = gt_json_get(&list, root, path, "problems", cJSON_Array, GT_REQUIRED, err);
+    if (rc)
+        return rc;
+    cJSON_ArrayForEach(item, list)
+    {
+        snprintf(where, sizeof(where), "%.440s: problems[%d]", path, i++);
+        if (cJSON_IsString(item))
+            rc = add(set, item->valuestring, where, err);
+        else if (cJSON_IsObject(item))
+            rc = add_object(set, item, where, err);
+        else
+            rc = gt_err_set(err, GT_ECONFIG,
+                            "%s must be a problem text such as \"512x512x512:f32:nt\" or an object",
+                            where);
+        if (rc)
+            return rc;
+    }
+    return GT_OK;
+}
+
+static int read_lines(struct gt_problemset *set, char *text, const char *path, struct gt_err *err)
+{
+    int rc = GT_OK, number = 1;
+
+    for (char *line = text, *next; !rc && line; line = next, number++) {
+        char *end = line + strcspn(line, "#\n");
+        char where[WHERE_MAX];
+
+        next = strchr(line, '\n');
+        next = next ? next + 1 : NULL;
+        while (end > line && isspace((unsigned char)end[-1]))
+            end--;
+        *end = '\0';
+        line += strspn(line, " \t\r");
+        snprintf(where, sizeof(where), "%.440s: line %d", path, number);
+        if (*line)
+            rc = add(set, line, where, err);
+    }
+    return rc;
+}
+
+int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    cJSON *root = NULL;
+    int rc;
+
+    *set = (struct gt_problemset){0};
+    rc = gt_strbuf_add_file(&text, path, err);
+    if (!rc && text.text[strspn(text.text, " \t\r\n")] == '{') {
+        rc = gt_json_parse(&root, path, text.text, text.length, err);
+        if (!rc)
+            rc = read_json(set, root, path, err);
+        cJSON_Delete(root);
+    } else if (!rc && memchr(text.text, '\0', text.length)) {
+        rc =
+            gt_err_set(err, GT_ECONFIG, "%s: contains a NUL byte; it is no list of problems", path);
+    } else if (!rc && text.length) { /* an empty buffer is shared and not ours to write to */
+        rc = read_lines(set, text.text, path, err);
+    }
+    if (!rc && !set->count)
+        rc = gt_err_set(err, GT_ECONFIG, "%s: no problem in it", path);
+    gt_strbuf_release(&text);
+    if (rc)
+        gt_problemset_release(set);
+    return rc;
+}

@@ -1,0 +1,506 @@
+/* evaluator_cuda.c - proves and times candidates on a GPU: compile workers ahead, one GPU worker.
+ *
+ * A candidate goes through the lists compiling -> ready -> announced -> (the GPU) -> done.  While
+ * the GPU is at one, the attempt of the next is made durable, so that it is sent the moment the
+ * worker has answered.  What kills the worker is charged to the candidate it was working on. */
+#include "evaluate/evaluator_cuda.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "problem/problem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_POLL 260 /* descriptors: all compile workers and the GPU's */
+#define WAITING  2   /* candidates before a worker that is free at any moment, at least */
+
+/* Deadlines.  A launch of a kernel that nobody would want takes flops / SLOW_FLOPS + bytes /
+ * SLOW_BYTES seconds; once a best time is known, PATIENCE times that one is enough. */
+#define SLOW_FLOPS    2e11
+#define SLOW_BYTES    1e10
+#define PATIENCE      50
+#define RUN_S         5e-3 /* what the host needs for a launch at most */
+#define TRIAL_RUNS    24   /* launches of a proof and a race */
+#define PREPARE_S     120  /* allocation, operands... */
+#define PREPARE_FLOPS 2e10 /* ...and the float64 reference, |A||B| beside it */
+
+double gt_cuda_launch_s(const struct gt_cuda *cuda)
+{
+    const struct gt_problem *problem = &cuda->gpu.problem;
+    const double patient = PATIENCE * cuda->best_us / 1e6;
+    double slow = gt_problem_flops(problem) / SLOW_FLOPS;
+    int operand;
+
+    for (operand = GT_OPERAND_A; operand <= GT_OPERAND_C; operand++)
+        slow += (double)gt_problem_bytes(problem, (enum gt_operand)operand) / SLOW_BYTES;
+    return RUN_S + (cuda->best_us > 0 && patient < slow ? patient : slow);
+}
+
+/* --- compiled candidates ---------------------------------------------------------------------- */
+
+int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
+{
+    entry->ticket = ++cuda->tickets;
+    return gt_compile_pool_submit(cuda->pool, entry->ticket, &entry->candidate, err);
+}
+
+/* Moves what the compile workers have finished. */
+static int pump_pool(struct gt_cuda *cuda, struct gt_err *err)
+{
+    struct gt_compiled compiled;
+    int rc;
+
+    while ((rc = gt_compile_pool_collect(cuda->pool, 0, &compiled, err)) == 1) {
+        struct gt_entry *entry = gt_entries_take(&cuda->compiling, compiled.id);
+
+        if (!entry)
+            continue; /* dropped meanwhile */
+        entry->compiled = compiled;
+        if (compiled.status == GT_STATUS_OK) {
+            gt_entries_push(&cuda->ready, entry);
+        } else {
+            gt_cuda_finish_with(entry, compiled.status, compiled.detail);
+            gt_entries_push(&cuda->done, entry);
+        }
+    }
+    return rc;
+}
+
+/* --- the GPU ---------------------------------------------------------------------------------- */
+
+/* The worker has answered for the running candidate, or is gone.  *again: it must be compiled
+ * anew, because its image has left the cache. */
+static int take_reply(struct gt_entry *entry, struct gt_gpu_reply *reply, bool *again,
+                      struct gt_err *err)
+{
+    *again = false;
+    if (reply->lost) {
+        gt_cuda_finish_with(entry, reply->lost, reply->how);
+    } else if (reply->code == GT_ENOTFOUND && !entry->recompiled) {
+        *again = true;
+    } else if (reply->code == GT_ESTALE || reply->code == GT_ESYNTAX) {
+        return gt_err_set(err, reply->code, "%s", reply->sentence);
+    } else if (reply->code) { /* the worker's own trouble: it may go better another time */
+        gt_cuda_finish_with(entry, GT_STATUS_DEVICE_LOST, reply->sentence);
+    } else if (gt_cuda_read_trial(reply, entry, &entry->trial)) {
+        gt_cuda_finish_with(entry, GT_STATUS_FAULT, "the worker's answer is malformed");
+    }
+    return GT_OK;
+}
+
+/* Sends the announced candidate to the GPU worker, if that is free. */
+static int send_announced(struct gt_cuda *cuda, struct gt_err *err)
+{
+    struct gt_entry *entry = cuda->announced;
+    int rc;
+
+    if (cuda->running || !entry)
+        return GT_OK;
+    rc = gt_gpu_client_ready(&cuda->gpu, err);
+    if (rc)
+        return rc;
+    cuda->announced = NULL;
+    cuda->running = entry;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_TRIAL);
+    gt_wire_put_real(&cuda->gpu.frame, cuda->best_us);
+    gt_gpu_client_put(&cuda->gpu, &entry->candidate, entry->compiled.key);
+    gt_gpu_client_send(&cuda->gpu, cuda->floor_s + TRIAL_RUNS * gt_cuda_launch_s(cuda));
+    return GT_OK;
+}
+
+/* Takes the running candidate's answer if there is one; the announced one takes its place. */
+static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
+{
+    struct gt_entry *entry = cuda->running;
+    struct gt_gpu_reply reply;
+    bool again;
+    int rc;
+
+    if (!entry)
+        return send_announced(cuda, err);
+    rc = gt_gpu_client_poll(&cuda->gpu, timeout_ms, &reply, err);
+    if (rc <= 0)
+        return rc;
+    cuda->running = NULL;
+    if (reply.lost || reply.code)
+        cuda->gpu.ready = false;
+    rc = take_reply(entry, &reply, &again, err);
+    if (rc) {
+        free(entry);
+    } else if (again) {
+        entry->recompiled = true;
+        cuda->gpu.ready = true; /* the worker only could not find a file */
+        gt_entries_push(&cuda->compiling, entry);
+        rc = gt_cuda_compile(cuda, entry, err);
+    } else {
+        if (entry->trial.status == GT_STATUS_FAULT || entry->trial.status == GT_STATUS_DEVICE_LOST)
+            cuda->gpu.ready = false;
+        gt_entries_push_first(&cuda->done, entry);
+        cuda->unrecorded = entry;
+    }
+    /* Replacing a dead worker takes a while: the caller hears of the trial first. */
+    return rc || !cuda->gpu.ready ? rc : send_announced(cuda, err);
+}
+
+/* Whether the attempt of the first ready candidate may be announced now.  Never more than two
+ * candidates are in doubt: not while the caller still has to record the one before the one on the
+ * GPU.  One that was in doubt before is alone with the GPU, so that nobody shares its blame again.
+ */
+static bool may_announce(struct gt_evaluator *evaluator)
+{
+    const struct gt_evaluator_events *events = &evaluator->options.events;
+    const struct gt_cuda *cuda = evaluator->state;
+    const struct gt_entry *next = cuda->ready.first;
+
+    if (cuda->announced || cuda->unrecorded || !next)
+        return false;
+    if (!cuda->running || !events->in_doubt)
+        return true;
+    return !events->in_doubt(events->context, next->id) &&
+           !events->in_doubt(events->context, cuda->running->id);
+}
+
+/* Announces the next ready candidate and sends it to an idle GPU worker. */
+static int feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err)
+{
+    const struct gt_evaluator_events *events = &evaluator->options.events;
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_entry *entry;
+    int rc = GT_OK;
+
+    if (may_announce(evaluator)) {
+        if (!cuda->running)
+            rc = gt_gpu_client_ready(&cuda->gpu, err);
+        if (rc)
+            return rc;
+        entry = gt_entries_pop(&cuda->ready);
+        if (events->launching && !entry->launched)
+            rc = events->launching(events->context, entry->id, err);
+        if (rc) {
+            free(entry);
+            return rc;
+        }
+        entry->launched = true;
+        cuda->announced = entry;
+    }
+    return cuda->unrecorded && !cuda->gpu.ready ? GT_OK : send_announced(cuda, err);
+}
+
+static int pump(struct gt_evaluator *evaluator, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    int rc = pump_gpu(cuda, 0, err);
+
+    if (!rc)
+        rc = pump_pool(cuda, err);
+    return rc ? rc : feed_gpu(evaluator, err);
+}
+
+/* Sleeps until a worker has something to say, a deadline passes or timeout_ms are over; false if a
+ * signal came. */
+static bool wait_for_workers(const struct gt_cuda *cuda, int64_t timeout_ms)
+{
+    struct pollfd fd[MAX_POLL];
+    int wait;
+    size_t count = gt_compile_pool_poll(cuda->pool, fd, MAX_POLL - 1, &wait);
+
+    if (wait < 0 || wait > timeout_ms)
+        wait = (int)timeout_ms;
+    if (cuda->running) {
+        const int64_t left = cuda->gpu.deadline - gt_clock_ms();
+
+        fd[count++] = (struct pollfd){.fd = cuda->gpu.process.fd, .events = POLLIN};
+        if (left < wait)
+            wait = left > 0 ? (int)left : 0;
+    }
+    return poll(fd, count, wait) >= 0;
+}
+
+int gt_cuda_settle(struct gt_cuda *cuda, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    while (!rc && (cuda->running || cuda->announced))
+        rc = pump_gpu(cuda, 1000, err);
+    return rc;
+}
+
+int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
+{
+    const volatile sig_atomic_t *signals = cuda->gpu.options.signals;
+    const uint64_t ticket = entry->ticket;
+
+    for (;;) {
+        int rc = pump_pool(cuda, err);
+
+        if (rc)
+            return rc;
+        if (gt_entries_take(&cuda->ready, ticket) || gt_entries_take(&cuda->done, ticket))
+            return GT_OK;
+        if (signals && *signals > 1)
+            return gt_err_set(err, GT_EINTERRUPTED, "stopped at once");
+        wait_for_workers(cuda, 1000);
+    }
+}
+
+void gt_cuda_take_back(struct gt_cuda *cuda, const struct gt_entry *entry)
+{
+    const uint64_t ticket = entry->ticket;
+
+    if (!gt_entries_take(&cuda->compiling, ticket) && !gt_entries_take(&cuda->ready, ticket))
+        gt_entries_take(&cuda->done, ticket);
+}
+
+/* --- the interface ---------------------------------------------------------------------------- */
+
+void gt_cuda_update_stats(struct gt_evaluator *evaluator)
+{
+    const struct gt_cuda *cuda = evaluator->state;
+    struct gt_evaluator_stats *stats = &evaluator->stats;
+    struct gt_compile_stats compile;
+
+    gt_compile_pool_stats(cuda->pool, &compile);
+    stats->busy_s = cuda->gpu.busy_s - cuda->busy_before;
+    stats->wall_s = (double)(gt_clock_ms() - cuda->opened) / 1000;
+    stats->compiled = compile.compiled;
+    stats->cache_hits = compile.cache_hits;
+    stats->respawns = compile.respawns + cuda->gpu.respawns;
+}
+
+static size_t outstanding(const struct gt_cuda *cuda)
+{
+    return cuda->compiling.count + cuda->ready.count + cuda->done.count +
+           (cuda->announced != NULL) + (cuda->running != NULL);
+}
+
+/* As many as keep the compilers busy, and no more: what is chosen later is chosen better. */
+static size_t cuda_room(struct gt_evaluator *evaluator)
+{
+    const struct gt_cuda *cuda = evaluator->state;
+    const size_t queued = gt_compile_pool_queued(cuda->pool), jobs = (size_t)evaluator->jobs;
+    const size_t ahead = WAITING + jobs / 4;
+    const size_t used = outstanding(cuda);
+
+    if (queued >= ahead || cuda->ready.count >= WAITING + jobs || used >= cuda->capacity)
+        return 0;
+    return ahead - queued < cuda->capacity - used ? ahead - queued : cuda->capacity - used;
+}
+
+/* Nothing is ready to follow what the GPU is at. */
+static bool cuda_hungry(const struct gt_evaluator *evaluator)
+{
+    const struct gt_cuda *cuda = evaluator->state;
+
+    return cuda->gpu.ready && !cuda->announced && !cuda->ready.first;
+}
+
+static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
+                       const struct gt_candidate *candidate, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_entry *entry = calloc(1, sizeof(*entry));
+    int rc;
+
+    if (!entry)
+        return gt_err_nomem(err);
+    entry->id = id;
+    entry->candidate = *candidate;
+    rc = gt_cuda_compile(cuda, entry, err);
+    if (rc) {
+        free(entry);
+        return rc;
+    }
+    gt_entries_push(&cuda->compiling, entry);
+    rc = pump_pool(cuda, err); /* its cubin may be at hand */
+    /* The GPU need not wait for the next collect; replacing a dead worker may. */
+    return !rc && cuda->gpu.ready ? feed_gpu(evaluator, err) : rc;
+}
+
+/* Its answer belongs to no entry, so that pump_pool ignores it. */
+static int cuda_ahead(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                      struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+
+    return gt_compile_pool_submit(cuda->pool, ++cuda->tickets, candidate, err);
+}
+
+static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
+                        struct gt_trial *trial, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    const int64_t until = gt_clock_ms() + timeout_ms;
+
+    for (;;) {
+        int rc = pump(evaluator, err);
+        struct gt_entry *entry = gt_entries_pop(&cuda->done);
+        int64_t left;
+
+        if (entry) {
+            *id = entry->id;
+            *trial = entry->trial;
+            if (cuda->unrecorded == entry)
+                cuda->unrecorded = NULL;
+            free(entry);
+            gt_cuda_update_stats(evaluator);
+            return 1;
+        }
+        if (rc)
+            return rc;
+        left = until - gt_clock_ms();
+        if (left <= 0 || !wait_for_workers(cuda, left))
+            return 0;
+    }
+}
+
+static size_t cuda_drop(struct gt_evaluator *evaluator)
+{
+    struct gt_cuda *cuda = evaluator->state;
+
+    gt_compile_pool_drop(cuda->pool);
+    gt_entries_clear(&cuda->compiling);
+    gt_entries_clear(&cuda->ready);
+    return outstanding(cuda);
+}
+
+static void cuda_set_best(struct gt_evaluator *evaluator, double us)
+{
+    struct gt_cuda *cuda = evaluator->state;
+
+    cuda->best_us = us;
+}
+
+static int cuda_open_problem(struct gt_evaluator *evaluator, const struct gt_problem *problem,
+                             struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    int rc = gt_cuda_settle(cuda, err);
+
+    if (rc)
+        return rc;
+    cuda_drop(evaluator);
+    gt_entries_clear(&cuda->done);
+    cuda->unrecorded = NULL;
+    cuda->gpu.options.signals = evaluator->options.signals;
+    cuda->best_us = 0;
+    cuda->has_baseline = false;
+    cuda->opened = gt_clock_ms();
+    cuda->busy_before = cuda->gpu.busy_s;
+    rc = gt_gpu_client_problem(&cuda->gpu, problem,
+                               PREPARE_S + gt_problem_flops(problem) / PREPARE_FLOPS, err);
+    gt_cuda_update_stats(evaluator);
+    return rc;
+}
+
+static int cuda_renew(struct gt_evaluator *evaluator, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    int rc = gt_cuda_settle(cuda, err);
+
+    return rc ? rc : gt_gpu_client_renew(&cuda->gpu, err);
+}
+
+static void cuda_close(struct gt_evaluator *evaluator)
+{
+    struct gt_cuda *cuda = evaluator->state;
+
+    gt_gpu_client_close(&cuda->gpu);
+    gt_compile_pool_close(cuda->pool);
+    gt_entries_clear(&cuda->compiling);
+    gt_entries_clear(&cuda->ready);
+    gt_entries_clear(&cuda->done);
+    free(cuda->announced);
+    free(cuda->running);
+    free(cuda);
+}
+
+static void forward_notice(void *context, const char *sentence)
+{
+    const struct gt_evaluator_events *events = &((struct gt_evaluator *)context)->options.events;
+
+    if (events->notice)
+        events->notice(events->context, sentence);
+}
+
+/* "" or "N": the CUDA ordinal. */
+static int parse_ordinal(const char *spec, int *ordinal, struct gt_err *err)
+{
+    char *end;
+    long value;
+
+    errno = 0;
+    value = strtol(spec, &end, 10);
+    if (*end || errno || value < 0 || value > 1023 || (*spec && end == spec))
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--device cuda:%s: a number from 0 is expected after the colon", spec);
+    *ordinal = (int)value;
+    return GT_OK;
+}
+
+static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt_err *err)
+{
+    const struct gt_evaluator_options *options = &evaluator->options;
+    struct gt_gpu_client_options gpu = {
+        .data_dir = options->data_dir,
+        .cache_dir = options->cache_dir,
+        .kernels_dir = options->kernels_dir,
+        .bench = options->bench,
+        .notice = forward_notice,
+        .context = evaluator,
+        .signals = options->signals,
+    };
+    const struct gt_compile_pool_options pool = {
+        .cache_dir = options->cache_dir,
+        .jobs = options->jobs,
+        .memory = options->compile_memory,
+        .cpu_s = options->compile_cpu_s,
+        .notice = forward_notice,
+        .context = evaluator,
+    };
+    struct gt_cuda *cuda;
+    int rc = parse_ordinal(spec, &gpu.ordinal, err);
+
+    if (rc)
+        return rc;
+    cuda = calloc(1, sizeof(*cuda));
+    if (!cuda)
+        return gt_err_nomem(err);
+    rc = gt_gpu_client_open(&cuda->gpu, &gpu, err);
+    if (!rc)
+        rc = gt_compile_pool_open(&cuda->pool, &pool, err);
+    evaluator->state = cuda;
+    if (rc) {
+        cuda_close(evaluator);
+        return rc;
+    }
+    cuda->floor_s = options->launch_deadline_s > 0 ? options->launch_deadline_s : 10;
+    evaluator->jobs = gt_compile_pool_jobs(cuda->pool);
+    cuda->capacity = 4 * (size_t)evaluator->jobs + 8;
+    evaluator->device = cuda->gpu.device;
+    evaluator->nvrtc_version = gt_compile_pool_nvrtc(cuda->pool);
+    return GT_OK;
+}
+
+const struct gt_evaluator_ops gt_evaluator_cuda = {
+    .name = "cuda",
+    .open = cuda_open,
+    .open_problem = cuda_open_problem,
+    .room = cuda_room,
+    .hungry = cuda_hungry,
+    .submit = cuda_submit,
+    .ahead = cuda_ahead,
+    .collect = cuda_collect,
+    .drop = cuda_drop,
+    .set_best = cuda_set_best,
+    .sample = gt_cuda_sample,
+    .final = gt_cuda_final,
+    .baseline = gt_cuda_baseline,
+    .move = gt_cuda_move,
+    .renew = cuda_renew,
+    .reference = gt_cuda_reference,
+    .calibrate = gt_cuda_calibrate,
+    .close = cuda_close,
+};

@@ -1,0 +1,86 @@
+/* evaluator_cuda.h - what evaluator_cuda.c (the race) and evaluator_cuda_finals.c (stages 2 and 3,
+ * baseline, reference) share.  Nobody else includes this. */
+#ifndef GT_EVALUATOR_CUDA_H
+#define GT_EVALUATOR_CUDA_H
+
+#include "workers/compile_pool.h"
+#include "evaluate/evaluator.h"
+#include "workers/gpu_client.h"
+
+/* A candidate on its way. */
+struct gt_entry {
+    uint64_t id;     /* the sweep's */
+    uint64_t ticket; /* the compile pool's */
+    struct gt_candidate candidate;
+    struct gt_compiled compiled;
+    struct gt_trial trial;
+    bool launched;   /* its attempt was announced */
+    bool recompiled; /* its image had left the cache once */
+    struct gt_entry *next;
+};
+
+struct gt_entry_list {
+    struct gt_entry *first, *last;
+    size_t count;
+};
+
+void gt_entries_push(struct gt_entry_list *list, struct gt_entry *entry);       /* at the end */
+void gt_entries_push_first(struct gt_entry_list *list, struct gt_entry *entry); /* in front */
+struct gt_entry *gt_entries_pop(struct gt_entry_list *list); /* the first, or NULL */
+struct gt_entry *gt_entries_take(struct gt_entry_list *list, uint64_t ticket); /* or NULL */
+void gt_entries_clear(struct gt_entry_list *list);                             /* frees them */
+
+struct gt_cuda {
+    struct gt_compile_pool *pool;
+    struct gt_gpu_client gpu;
+    struct gt_entry_list compiling, ready, done;
+    struct gt_entry *running;    /* what the GPU worker is at; NULL: nothing */
+    struct gt_entry *announced;  /* its attempt is durable: sent as soon as the worker is free */
+    struct gt_entry *unrecorded; /* in `done`: was on the GPU, nobody knows its trial yet */
+    uint64_t tickets;
+    size_t capacity;
+    bool has_baseline; /* asked for and found: a new worker is to open it again */
+    double best_us, floor_s;
+    int64_t opened; /* the problem, by gt_clock_ms */
+    double busy_before;
+};
+
+/* Seconds a launch may take before the candidate is beyond hope. */
+double gt_cuda_launch_s(const struct gt_cuda *cuda);
+
+/* Hands the entry to the compile pool; it belongs in a list before the next pump. */
+int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err);
+
+/* Waits for an entry of the list `compiling`: after GT_OK it is in no list. */
+int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err);
+
+/* Takes the entry out of whatever list it is in, if any: it is the caller's. */
+void gt_cuda_take_back(struct gt_cuda *cuda, const struct gt_entry *entry);
+
+/* Waits for the candidate on the GPU, which is done then. */
+int gt_cuda_settle(struct gt_cuda *cuda, struct gt_err *err);
+
+/* Fills evaluator->stats; after every request that the GPU worker has worked on. */
+void gt_cuda_update_stats(struct gt_evaluator *evaluator);
+
+/* The entry's trial gets a status of the supervisor's. */
+void gt_cuda_finish_with(struct gt_entry *entry, enum gt_status status, const char *detail);
+
+/* Reads a trial from an answer and completes it with what the compiler knows. */
+int gt_cuda_read_trial(struct gt_gpu_reply *reply, const struct gt_entry *entry,
+                       struct gt_trial *trial);
+
+/* evaluator_cuda_finals.c: operations of the interface. */
+int gt_cuda_sample(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                   struct gt_trial *trial, struct gt_err *err);
+int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                  size_t count, int rounds, struct gt_trial *trial, struct gt_trial *baseline,
+                  struct gt_err *err);
+int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
+                     struct gt_err *err);
+int gt_cuda_move(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err);
+int gt_cuda_calibrate(struct gt_evaluator *evaluator, bool only_copy,
+                      struct gt_calibration *calibration, struct gt_err *err);
+int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err *err);
+
+#endif

@@ -1,0 +1,330 @@
+/* evaluator_cuda_finals.c - the blocking requests of the cuda evaluator: sampling one candidate,
+ * the final among several, the cuBLASLt baseline, what memory alone takes, the reference kernel,
+ * what the device reaches.
+ *
+ * A final that fails or kills the worker names no culprit: its candidates are then sampled one by
+ * one, those that fail are out, and the final is held again.  If that does not help either, the
+ * samples are the answer. */
+#include "evaluate/evaluator_cuda.h"
+
+#include "base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FINAL    64 /* candidates, as in worker_gpu.c */
+#define MAX_TRIES    3
+#define MAX_SAMPLES  256 /* of stage 2 */
+#define BASELINE_S   120 /* cuBLASLt is loaded and asked for its answers */
+#define BASELINE_RUN 512 /* launches: up to 32 answers, 16 samples each */
+#define REFERENCE_S  30
+#define MOVE_S       60 /* of which most is compiling */
+#define PROOF_RUNS   24
+
+/* A worker is there, idle, with the problem open. */
+static int prepare(struct gt_cuda *cuda, struct gt_err *err)
+{
+    int rc = gt_cuda_settle(cuda, err);
+
+    return rc ? rc : gt_gpu_client_ready(&cuda->gpu, err);
+}
+
+/* The frame is built: sends it, waits.  GT_OK: the answer may still be a loss or an error. */
+static int call(struct gt_cuda *cuda, double deadline_s, struct gt_gpu_reply *reply,
+                struct gt_err *err)
+{
+    int rc = gt_gpu_client_call(&cuda->gpu, deadline_s, reply, err);
+
+    if (!rc &&
+        (reply->lost || (reply->code && reply->code != GT_ENOTFOUND && reply->code != GT_ENOLIB)))
+        cuda->gpu.ready = false;
+    return rc;
+}
+
+/* Makes sure that the candidates' images are in the cache, those that are not compiled side by
+ * side: entry->compiled tells. */
+static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
+                     struct gt_entry *entry, size_t count, struct gt_err *err)
+{
+    size_t asked;
+    int rc = GT_OK;
+
+    for (asked = 0; asked < count && !rc; asked++) {
+        entry[asked] = (struct gt_entry){.candidate = candidate[asked]};
+        rc = gt_cuda_compile(cuda, &entry[asked], err);
+        if (!rc)
+            gt_entries_push(&cuda->compiling, &entry[asked]);
+    }
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = gt_cuda_wait_compiled(cuda, &entry[i], err);
+    for (size_t i = 0; i < asked && rc; i++)
+        gt_cuda_take_back(cuda, &entry[i]);
+    return rc;
+}
+
+/* Samples an entry whose image is there: a loss or refusal is its trial's status. */
+static int sample_entry(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
+{
+    const double runs = MAX_SAMPLES + PROOF_RUNS;
+    struct gt_gpu_reply reply;
+    int rc = prepare(cuda, err);
+
+    if (rc)
+        return rc;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_SAMPLE);
+    gt_wire_put_int(&cuda->gpu.frame, MAX_SAMPLES);
+    gt_gpu_client_put(&cuda->gpu, &entry->candidate, entry->compiled.key);
+    rc = call(cuda, cuda->floor_s + runs * gt_cuda_launch_s(cuda), &reply, err);
+    if (rc)
+        return rc;
+    if (reply.lost)
+        gt_cuda_finish_with(entry, reply.lost, reply.how);
+    else if (reply.code == GT_ESTALE)
+        return gt_err_set(err, reply.code, "%s", reply.sentence);
+    else if (reply.code)
+        gt_cuda_finish_with(entry, GT_STATUS_DEVICE_LOST, reply.sentence);
+    else if (gt_cuda_read_trial(&reply, entry, &entry->trial))
+        gt_cuda_finish_with(entry, GT_STATUS_FAULT, "the worker's answer is malformed");
+    return GT_OK;
+}
+
+int gt_cuda_sample(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                   struct gt_trial *trial, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_entry entry;
+    int rc = images_of(cuda, candidate, &entry, 1, err);
+
+    if (rc)
+        return rc;
+    if (entry.compiled.status != GT_STATUS_OK) {
+        gt_cuda_finish_with(&entry, entry.compiled.status, entry.compiled.detail);
+    } else {
+        rc = sample_entry(cuda, &entry, err);
+        gt_cuda_update_stats(evaluator);
+        if (rc)
+            return rc;
+    }
+    *trial = entry.trial;
+    return GT_OK;
+}
+
+static int run_baseline(struct gt_cuda *cuda, struct gt_baseline *baseline, struct gt_err *err)
+{
+    struct gt_gpu_reply reply;
+    int rc = prepare(cuda, err);
+
+    if (rc)
+        return rc;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_BASELINE);
+    rc = call(cuda, BASELINE_S + BASELINE_RUN * gt_cuda_launch_s(cuda), &reply, err);
+    if (rc)
+        return rc;
+    if (reply.lost)
+        return gt_err_set(err, GT_ELOST, "cuBLASLt: %s", reply.how);
+    if (reply.code)
+        return gt_err_set(err, reply.code, "%s", reply.sentence);
+    gt_wire_get_struct(&reply.in, baseline, sizeof(*baseline));
+    baseline->name[sizeof(baseline->name) - 1] = '\0';
+    if (gt_wire_finish(&reply.in, err) || baseline->samples < 0 ||
+        baseline->samples > GT_MAX_SAMPLES)
+        return gt_err_set(err, GT_ELOST, "the worker's answer for cuBLASLt makes no sense");
+    cuda->gpu.baseline = true;
+    return GT_OK;
+}
+
+/* A baseline that kills workers is one that is not there: the sweep can do without. */
+int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
+                     struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_err why = {0};
+    int rc;
+
+    rc = run_baseline(cuda, baseline, &why);
+    if (rc == GT_ELOST && cuda->gpu.process.pid == 0)
+        rc = run_baseline(cuda, baseline, &why);
+    gt_cuda_update_stats(evaluator);
+    cuda->has_baseline = !rc;
+    if (rc == GT_ELOST && cuda->gpu.process.pid == 0 && !gt_gpu_client_ready(&cuda->gpu, NULL))
+        rc = GT_ENOTFOUND;
+    return rc ? gt_err_set(err, rc, "%s", why.msg) : GT_OK;
+}
+
+/* One final of the entries that are still in.  *lost: it did not come about. */
+static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count, int rounds,
+                      struct gt_trial *baseline, bool *lost, struct gt_err *err)
+{
+    const double runs = (double)(rounds + PROOF_RUNS) * (double)(count + 1);
+    struct gt_gpu_reply reply;
+    struct gt_baseline again;
+    size_t i, in = 0;
+    int rc = prepare(cuda, err);
+
+    if (!rc && cuda->has_baseline && !cuda->gpu.baseline) { /* a new worker does not have it */
+        rc = run_baseline(cuda, &again, err);
+        if (rc && rc != GT_EINTERRUPTED) {
+            cuda->has_baseline = false; /* better a final without it than none */
+            rc = prepare(cuda, err);
+        }
+    }
+    if (rc)
+        return rc;
+    for (i = 0; i < count; i++)
+        in += entry[i].trial.status == GT_STATUS_NONE;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_FINAL);
+    gt_wire_put_int(&cuda->gpu.frame, (int64_t)in);
+    gt_wire_put_int(&cuda->gpu.frame, rounds);
+    for (i = 0; i < count; i++) {
+        if (entry[i].trial.status == GT_STATUS_NONE)
+            gt_gpu_client_put(&cuda->gpu, &entry[i].candidate, entry[i].compiled.key);
+    }
+    rc = call(cuda, cuda->floor_s + runs * gt_cuda_launch_s(cuda), &reply, err);
+    if (rc)
+        return rc;
+    if (reply.code == GT_ESTALE) /* the kernels' files changed: no final can be held */
+        return gt_err_set(err, reply.code, "%s", reply.sentence);
+    *lost = reply.lost != GT_STATUS_NONE || reply.code;
+    if (*lost)
+        return GT_OK;
+    for (i = 0; !rc && i < count; i++) {
+        if (entry[i].trial.status == GT_STATUS_NONE) /* in the order they were sent */
+            rc = gt_cuda_read_trial(&reply, &entry[i], &entry[i].trial);
+    }
+    if (rc)
+        return gt_err_set(err, rc, "the worker's answer to the final is malformed");
+    gt_wire_get_struct(&reply.in, baseline, sizeof(*baseline));
+    return gt_wire_finish(&reply.in, err);
+}
+
+/* After a final that failed or killed the worker: who does so alone is out.  alone[i]: the samples
+ * of the others. */
+static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t count,
+                         struct gt_trial *alone, struct gt_err *err)
+{
+    size_t i;
+    int rc = GT_OK;
+
+    for (i = 0; !rc && i < count; i++) {
+        if (entry[i].trial.status != GT_STATUS_NONE)
+            continue;
+        rc = sample_entry(cuda, &entry[i], err);
+        alone[i] = entry[i].trial;
+        if (!rc && entry[i].trial.status == GT_STATUS_OK)
+            entry[i].trial.status = GT_STATUS_NONE;
+    }
+    return rc;
+}
+
+/* Finals until one comes about; what was sampled alone stands in for one that does not. */
+static int try_finals(struct gt_evaluator *evaluator, struct gt_entry *entry, size_t count,
+                      int rounds, struct gt_trial *trial, struct gt_trial *baseline,
+                      struct gt_err *err)
+{
+    const struct gt_evaluator_events *events = &evaluator->options.events;
+    struct gt_cuda *cuda = evaluator->state;
+    bool lost = true;
+    size_t i;
+    int try, rc = GT_OK;
+
+    for (try = 0; !rc && lost && try < MAX_TRIES; try++) {
+        rc = hold_final(cuda, entry, count, rounds, baseline, &lost, err);
+        if (!rc && lost)
+            rc = find_culprits(cuda, entry, count, trial, err);
+    }
+    if (!rc && lost && events->notice)
+        events->notice(events->context, "the final is given up: it failed each time, though the "
+                                        "candidates pass alone");
+    for (i = 0; !rc && i < count; i++) {
+        if (entry[i].trial.status != GT_STATUS_NONE)
+            trial[i] = entry[i].trial;
+    }
+    return rc;
+}
+
+int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                  size_t count, int rounds, struct gt_trial *trial, struct gt_trial *baseline,
+                  struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_trial ignored;
+    struct gt_entry *entry;
+    size_t i;
+    int rc = GT_OK;
+
+    if (count > MAX_FINAL)
+        return gt_err_set(err, GT_ERANGE, "a final of %zu candidates; at most %d", count,
+                          MAX_FINAL);
+    entry = calloc(count ? count : 1, sizeof(*entry));
+    if (!entry)
+        return gt_err_nomem(err);
+    if (!baseline)
+        baseline = &ignored;
+    *baseline = (struct gt_trial){0};
+    rc = images_of(cuda, candidate, entry, count, err);
+    for (i = 0; !rc && i < count; i++) {
+        if (entry[i].compiled.status != GT_STATUS_OK)
+            gt_cuda_finish_with(&entry[i], entry[i].compiled.status, entry[i].compiled.detail);
+    }
+    if (!rc)
+        rc = try_finals(evaluator, entry, count, rounds, trial, baseline, err);
+    gt_cuda_update_stats(evaluator);
+    free(entry);
+    return rc;
+}
+
+int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_gpu_reply reply;
+    int try, rc = GT_OK;
+
+    for (try = 0; try < MAX_TRIES; try++) {
+        rc = prepare(cuda, err);
+        if (rc)
+            return rc;
+        gt_wire_begin(&cuda->gpu.frame, GT_MSG_REFERENCE);
+        rc = call(cuda, REFERENCE_S, &reply, err);
+        gt_cuda_update_stats(evaluator);
+        if (rc)
+            return rc;
+        if (reply.lost || reply.code)
+            continue;
+        *us = gt_wire_get_real(&reply.in);
+        return gt_wire_finish(&reply.in, err);
+    }
+    return gt_err_set(err, GT_ELOST, "the reference kernel failed %d times, the last: %s",
+                      MAX_TRIES, reply.lost ? reply.how : reply.sentence);
+}
+
+int gt_cuda_move(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_gpu_reply reply;
+    int rc = prepare(cuda, err);
+
+    if (rc)
+        return rc;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_MOVE);
+    rc = call(cuda, MOVE_S + BASELINE_RUN * gt_cuda_launch_s(cuda), &reply, err);
+    gt_cuda_update_stats(evaluator);
+    if (rc)
+        return rc;
+    if (reply.lost)
+        return gt_err_set(err, GT_ELOST, "what memory alone takes: %s", reply.how);
+    if (reply.code)
+        return gt_err_set(err, reply.code, "%s", reply.sentence);
+    gt_wire_get_struct(&reply.in, move, sizeof(*move));
+    move->form[sizeof(move->form) - 1] = '\0';
+    return gt_wire_finish(&reply.in, err);
+}
+
+int gt_cuda_calibrate(struct gt_evaluator *evaluator, bool only_copy,
+                      struct gt_calibration *calibration, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    int rc = gt_cuda_settle(cuda, err);
+
+    return rc ? rc : gt_gpu_client_calibrate(&cuda->gpu, only_copy, calibration, err);
+}

@@ -1,0 +1,249 @@
+/* evaluator_predict.c - evaluator: estimates candidates for a GPU that is not there.
+ *
+ * The compile workers build each candidate for the arch asked for; the registers and spills that
+ * the compiler reports go into the analytic model (src/lookup/predict.h).  Nothing is run: every
+ * trial is marked as predicted, and there are no timing stages. */
+#include "base/clock.h"
+#include "cuda/compile.h"
+#include "base/err.h"
+#include "lookup/predict.h"
+#include "problem/problem.h"
+#include "workers/compile_pool.h"
+#include "evaluate/evaluator.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AHEAD 4 /* candidates per compile worker that may be under way */
+
+struct estimate {
+    uint64_t id;
+    struct gt_candidate candidate;
+};
+
+struct predictor {
+    struct gt_compile_pool *pool;
+    struct estimate *waiting; /* submitted, not collected */
+    size_t count, capacity;
+    double opened_s;
+};
+
+static void on_notice(void *context, const char *sentence)
+{
+    const struct gt_evaluator *evaluator = context;
+
+    if (evaluator->options.events.notice)
+        evaluator->options.events.notice(evaluator->options.events.context, sentence);
+}
+
+static void close_predictor(struct gt_evaluator *evaluator)
+{
+    struct predictor *predictor = evaluator->state;
+
+    if (!predictor)
+        return;
+    gt_compile_pool_close(predictor->pool);
+    free(predictor->waiting);
+    free(predictor);
+    evaluator->state = NULL;
+}
+
+static int open_predictor(struct gt_evaluator *evaluator, const char *spec, struct gt_err *err)
+{
+    const struct gt_evaluator_options *options = &evaluator->options;
+    struct gt_compile_pool_options pool = {
+        .cache_dir = options->cache_dir,
+        .jobs = options->jobs,
+        .memory = options->compile_memory,
+        .cpu_s = options->compile_cpu_s,
+        .notice = on_notice,
+        .context = evaluator,
+    };
+    struct predictor *predictor;
+    int cc, rc;
+
+    if (!*spec)
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--device predict: expected the arch to predict for, as in "
+                          "predict:sm_86");
+    rc = gt_arch_parse(spec, &cc, err);
+    if (!rc)
+        rc = gt_device_profile(&evaluator->device, options->data_dir, cc, err);
+    if (rc)
+        return rc;
+    predictor = calloc(1, sizeof(*predictor));
+    if (!predictor)
+        return gt_err_nomem(err);
+    evaluator->state = predictor;
+    rc = gt_compile_pool_open(&predictor->pool, &pool, err);
+    if (rc)
+        goto out;
+    evaluator->jobs = gt_compile_pool_jobs(predictor->pool);
+    predictor->capacity = (size_t)evaluator->jobs * AHEAD;
+    predictor->waiting = calloc(predictor->capacity, sizeof(*predictor->waiting));
+    if (!predictor->waiting)
+        rc = gt_err_nomem(err);
+    evaluator->nvrtc_version = gt_compile_pool_nvrtc(predictor->pool);
+out:
+    if (rc)
+        close_predictor(evaluator);
+    return rc;
+}
+
+/* A problem that the device could not hold is refused, as it would be on the device itself. */
+static int check_memory(const struct gt_device *device, const struct gt_problem *problem,
+                        struct gt_err *err)
+{
+    double bytes = 0;
+
+    for (int operand = GT_OPERAND_A; operand <= GT_OPERAND_C; operand++)
+        bytes += (double)gt_problem_bytes(problem, (enum gt_operand)operand);
+    if (bytes <= (double)device->memory_bytes)
+        return GT_OK;
+    return gt_err_set(err, GT_ETOOBIG, "the operands need %.0f bytes of device memory; %s has %lld",
+                      bytes, device->name, (long long)device->memory_bytes);
+}
+
+static int open_problem(struct gt_evaluator *evaluator, const struct gt_problem *problem,
+                        struct gt_err *err)
+{
+    struct predictor *predictor = evaluator->state;
+    int rc = check_memory(&evaluator->device, problem, err);
+
+    if (rc)
+        return rc;
+    gt_compile_pool_drop(predictor->pool);
+    predictor->count = 0;
+    predictor->opened_s = gt_clock_s();
+    return GT_OK;
+}
+
+static size_t room(struct gt_evaluator *evaluator)
+{
+    const struct predictor *predictor = evaluator->state;
+
+    return predictor->capacity - predictor->count;
+}
+
+static int submit(struct gt_evaluator *evaluator, uint64_t id, const struct gt_candidate *candidate,
+                  struct gt_err *err)
+{
+    struct predictor *predictor = evaluator->state;
+    int rc;
+
+    if (predictor->count == predictor->capacity)
+        return gt_err_set(err, GT_EBUSY, "%zu candidates are under way; there is no room for more",
+                          predictor->count);
+    rc = gt_compile_pool_submit(predictor->pool, id, candidate, err);
+    if (!rc)
+        predictor->waiting[predictor->count++] = (struct estimate){id, *candidate};
+    return rc;
+}
+
+/* Turns a compiler's answer into a trial. */
+static void estimate(const struct gt_candidate *candidate, const struct gt_compiled *compiled,
+                     struct gt_trial *trial)
+{
+    struct gt_geometry geometry;
+    struct gt_prediction prediction;
+    struct gt_err err = {0};
+
+    *trial = (struct gt_trial){
+        .status = compiled->status,
+        .provenance = GT_PREDICTED,
+        .registers = compiled->registers,
+        .spill_bytes = compiled->spill_bytes,
+        .static_shared = compiled->static_shared,
+        .compile_ms = compiled->ms,
+    };
+    snprintf(trial->detail, sizeof(trial->detail), "%s", compiled->detail);
+    if (gt_candidate_geometry(candidate, &geometry, &err))
+        goto invalid;
+    trial->varies = !geometry.deterministic;
+    trial->workspace_bytes = (int64_t)geometry.workspace_bytes;
+    for (size_t i = 0; i < geometry.launches; i++) {
+        struct gt_launch_geometry *launch = &geometry.launch[i];
+
+        launch->shared_bytes += (unsigned)gt_static_shared_of(compiled->shared_of, launch->entry);
+        if (launch->shared_bytes > trial->shared_bytes)
+            trial->shared_bytes = launch->shared_bytes;
+    }
+    if (compiled->status != GT_STATUS_OK)
+        return;
+    if (gt_predict_explain(candidate, &geometry, compiled->registers, compiled->spill_bytes,
+                           &prediction, &err))
+        goto invalid;
+    trial->us = trial->lo_us = trial->hi_us = prediction.us;
+    snprintf(trial->detail, sizeof(trial->detail),
+             "predicted, not measured: bound by %s, %d blocks per SM, %.2f waves", prediction.bound,
+             prediction.blocks_sm, prediction.waves);
+    return;
+invalid:
+    if (compiled->status == GT_STATUS_OK) {
+        trial->status = GT_STATUS_LAUNCH_INVALID;
+        snprintf(trial->detail, sizeof(trial->detail), "%s", err.msg);
+    }
+}
+
+static void update_stats(struct gt_evaluator *evaluator)
+{
+    const struct predictor *predictor = evaluator->state;
+    struct gt_compile_stats stats;
+
+    gt_compile_pool_stats(predictor->pool, &stats);
+    evaluator->stats = (struct gt_evaluator_stats){
+        .wall_s = gt_clock_s() - predictor->opened_s,
+        .compiled = stats.compiled,
+        .cache_hits = stats.cache_hits,
+        .respawns = stats.respawns,
+    };
+}
+
+static int collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
+                   struct gt_trial *trial, struct gt_err *err)
+{
+    struct predictor *predictor = evaluator->state;
+    struct gt_compiled compiled;
+    int got = gt_compile_pool_collect(predictor->pool, timeout_ms, &compiled, err);
+
+    if (got <= 0)
+        return got;
+    for (size_t i = 0; i < predictor->count; i++) {
+        if (predictor->waiting[i].id != compiled.id)
+            continue;
+        *id = compiled.id;
+        estimate(&predictor->waiting[i].candidate, &compiled, trial);
+        predictor->waiting[i] = predictor->waiting[--predictor->count];
+        update_stats(evaluator);
+        return 1;
+    }
+    return 0; /* of a problem that was left behind */
+}
+
+static size_t drop(struct gt_evaluator *evaluator)
+{
+    struct predictor *predictor = evaluator->state;
+
+    gt_compile_pool_drop(predictor->pool);
+    return gt_compile_pool_pending(predictor->pool);
+}
+
+static void set_best(struct gt_evaluator *evaluator, double us)
+{
+    (void)evaluator; /* every estimate costs the same: none is given up early */
+    (void)us;
+}
+
+const struct gt_evaluator_ops gt_evaluator_predict = {
+    .name = "predict",
+    .provenance = GT_PREDICTED,
+    .open = open_predictor,
+    .open_problem = open_problem,
+    .room = room,
+    .submit = submit,
+    .collect = collect,
+    .drop = drop,
+    .set_best = set_best,
+    .close = close_predictor,
+};

@@ -1,0 +1,57 @@
+/* export.h - the rows of a database as text for people and other programs.
+ *
+ * Every format is sorted and holds nothing but what was stored: the same database gives the same
+ * bytes.  Predicted rows say so in every format. */
+#ifndef GT_EXPORT_H
+#define GT_EXPORT_H
+
+#include <stdio.h>
+
+#include "db/store.h"
+
+/* Every format once: name in the enum, text, what it is. */
+#define GT_EXPORT_MAP(X)                                                                        \
+    X(CSV, "csv", "comma-separated values, for spreadsheets and plots")                         \
+    X(JSON, "json", "one JSON document, one row a line, with a digest")                         \
+    X(MD, "md", "a Markdown table")                                                             \
+    X(C, "c", "a C header: the winners as a static table and a function to find one")           \
+    X(SHIPPED, "shipped", "a table that libgemmtune reads, winners only, with a digest")        \
+    X(BENCH, "bench", "winners beside cuBLAS, what was measured last: the table of tune bench") \
+    X(SEARCH, "search", "how each visit of each problem went: the table of a search")           \
+    X(KT_CACHE, "kt-cache", "one kernel's trials of a problem as a Kernel Tuner cache file")    \
+    X(T4, "t4", "the same in T4, the results format of the autotuning community")               \
+    X(T4_METADATA, "t4-metadata", "T4's second file: the devices that the trials are of")
+
+enum gt_export_format {
+#define GT_EXPORT_ENUM(name, text, doc) GT_EXPORT_##name,
+    GT_EXPORT_MAP(GT_EXPORT_ENUM)
+#undef GT_EXPORT_ENUM
+        GT_EXPORT_COUNT
+};
+
+const char *gt_export_name(enum gt_export_format format);
+const char *gt_export_doc(enum gt_export_format format);
+
+/* GT_ENOTFOUND with the names there are. */
+int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_err *err);
+
+struct gt_export_request {
+    enum gt_export_format format;
+    struct gt_row_filter filter;
+    const struct gt_problem *problem; /* only of these, in their order; search, kt-cache and t4
+                                         take one (GT_ERANGE) */
+    size_t problems;                  /* 0: of all */
+    /* shipped: a table whose rows stay where the database has no winner of the problem, if they are
+     * of filter.kernels (NULL: all stay); NULL: none. */
+    const char *keep;
+};
+
+/* Writes the rows that are asked for.  The formats c, shipped and bench hold winners only, bench
+ * and search measured ones; kt-cache and t4 every trial of one space (GT_ERANGE if there are
+ * several, GT_ENOTFOUND if there is none), whatever the filter says.  rows may be NULL: how many
+ * there were.
+ */
+int gt_export(FILE *file, const struct gt_export_request *request, struct gt_store *store,
+              int64_t *rows, struct gt_err *err);
+
+#endif

@@ -1,0 +1,50 @@
+/* export_format.h - what the files tuner/export*.c share. */
+#ifndef GT_EXPORT_FORMAT_H
+#define GT_EXPORT_FORMAT_H
+
+#include "exchange/export.h"
+
+#include "base/strbuf.h"
+
+/* What a format is being written into. */
+struct gt_export_out {
+    struct gt_strbuf *text;
+    const struct gt_row_filter *filter;
+    const char *keep;          /* of the request */
+    int64_t rows;              /* so far */
+    double copy_gbps, move_us; /* bench: of the row */
+};
+
+/* A format: what comes before the rows, each row, what comes after; or, for one that is not made of
+ * winners or trials one by one, a function that writes all of it. */
+struct gt_export_ops {
+    int (*whole)(struct gt_export_out *out, struct gt_store *store, struct gt_err *err);
+    void (*begin)(struct gt_export_out *out);
+    int (*row)(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err);
+    int (*end)(struct gt_export_out *out, struct gt_err *err);
+    bool winners_only, measured;
+    bool compared; /* rows are gt_store_compared's, else gt_store_rows's */
+    bool deployed; /* for programs that run the winners: replayed ones are left out */
+};
+
+extern const struct gt_export_ops gt_export_csv, gt_export_json, gt_export_md, gt_export_c,
+    gt_export_shipped, gt_export_bench, gt_export_search, gt_export_kernel_tuner, gt_export_t4,
+    gt_export_t4_metadata;
+
+/* "measured", "predicted", "replayed", or the status of a failure. */
+const char *gt_export_status(const struct gt_row *row);
+
+/* Appends a field of comma-separated values: quoted where RFC 4180 asks for it.  In free text a
+ * leading = + - @ would be run by a spreadsheet: an apostrophe is put before it. */
+void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text);
+
+/* The columns of the CSV formats and the fields of a row, both without an end of line. */
+#define GT_EXPORT_CSV_COLUMNS                                                                     \
+    "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,cublas_us,ratio,err_u," \
+    "l2,driver,nvrtc,date"
+void gt_export_csv_fields(struct gt_strbuf *text, const struct gt_row *row);
+
+/* "13.0" of 13000; "" of 0. */
+void gt_export_version(struct gt_strbuf *text, int version);
+
+#endif

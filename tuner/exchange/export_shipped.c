@@ -1,0 +1,167 @@
+/* export_shipped.c - winners as the text table that libgemmtune reads (src/lookup/table.c): a
+ * digest, the names of the columns, then one winner a line in the order of their bytes, so that a
+ * change shows as a diff; rows of an earlier table may stay. */
+#include "exchange/export_format.h"
+
+#include "base/digest.h"
+#include "base/err.h"
+#include "lookup/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void shipped_begin(struct gt_export_out *out)
+{
+    gt_strbuf_add(out->text, GT_TABLE_COLUMNS "\n");
+}
+
+static int shipped_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
+{
+    const char *const names[] = {row->device, row->problem, row->kernel, row->signature,
+                                 row->point};
+    struct gt_strbuf *text = out->text;
+
+    (void)err;
+    gt_strbuf_addf(text, "%d,%s,", row->cc, gt_provenance_name(row->provenance));
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        gt_export_field(text, names[i], false);
+        gt_strbuf_add_char(text, ',');
+    }
+    gt_strbuf_addf(text, "%s,%.3f,%.3f,%.3f,%.3f,%.3g,%d,%d,%s\n", row->warm_l2 ? "warm" : "cold",
+                   row->us, row->lo_us, row->hi_us, row->baseline_us, row->err_u, row->driver,
+                   row->nvrtc, row->date);
+    return GT_OK;
+}
+
+/* The digest and what it is of. */
+static int add_digest(struct gt_strbuf *text, struct gt_err *err)
+{
+    struct gt_strbuf all = GT_STRBUF_INIT;
+    char digest[GT_DIGEST_HEX];
+    int rc = gt_strbuf_check(text, err);
+
+    if (rc)
+        return rc;
+    gt_digest_bytes(text->text, text->length, digest);
+    gt_strbuf_addf(&all, GT_TABLE_MAGIC "%s\n", digest);
+    gt_strbuf_add_bytes(&all, text->text, text->length);
+    gt_strbuf_release(text);
+    *text = all;
+    return gt_strbuf_check(&all, err);
+}
+
+/* ---- rows that stay ---- */
+
+/* Whether the kernel's text is still that of the row, and its kind is asked for. */
+static bool still_holds(const struct gt_table_row *row, const struct gt_row_filter *filter)
+{
+    const struct gt_kernels *kernels = filter->kernels;
+
+    if (row->predicted && !(filter->provenance & 1u << GT_PREDICTED))
+        return false;
+    for (size_t i = 0; kernels && i < kernels->count; i++)
+        if (strcmp(kernels->kernel[i]->name, row->kernel) == 0)
+            return strcmp(kernels->kernel[i]->signature, row->signature) == 0;
+    return !kernels;
+}
+
+static bool has_winner(const struct gt_table *table, const struct gt_table_row *of)
+{
+    for (size_t i = 0; i < table->rows; i++) {
+        const struct gt_table_row *row = &table->row[i];
+
+        if (row->cc == of->cc && row->warm_l2 == of->warm_l2 && row->predicted <= of->predicted &&
+            strcmp(row->device, of->device) == 0 && strcmp(row->text, of->text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Adds the lines of the earlier table, which are its rows in their order, that are to stay. */
+static int add_kept(struct gt_export_out *out, const struct gt_table *ours, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_table earlier = {0};
+    const char *line;
+    int rc = gt_strbuf_add_file(&text, out->keep, err);
+
+    if (!rc)
+        rc = gt_table_parse(&earlier, out->keep, text.text, text.length, err);
+    line = rc ? NULL : strchr(strchr(text.text, '\n') + 1, '\n') + 1;
+    for (size_t i = 0; i < earlier.rows && !rc; i++) {
+        const char *end = strchr(line, '\n');
+
+        if (still_holds(&earlier.row[i], out->filter) && !has_winner(ours, &earlier.row[i])) {
+            gt_strbuf_add_bytes(out->text, line, (size_t)(end + 1 - line));
+            out->rows++;
+        }
+        line = end + 1;
+    }
+    gt_table_release(&earlier);
+    gt_strbuf_release(&text);
+    return rc ? rc : gt_strbuf_check(out->text, err);
+}
+
+/* What the database says is read as the reader will read it. */
+static int keep_rows(struct gt_export_out *out, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_table ours = {0};
+    int rc;
+
+    gt_strbuf_add_bytes(&text, out->text->text, out->text->length);
+    rc = add_digest(&text, err);
+    if (!rc)
+        rc = gt_table_parse(&ours, "the winners", text.text, text.length, err);
+    if (!rc)
+        rc = add_kept(out, &ours, err);
+    gt_table_release(&ours);
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+/* ---- order ---- */
+
+static int compare_lines(const void *x, const void *y)
+{
+    return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+/* Sorts the lines behind the first one, which names the columns. */
+static int sort_lines(struct gt_strbuf *text, size_t lines, struct gt_err *err)
+{
+    struct gt_strbuf sorted = GT_STRBUF_INIT;
+    char **line = calloc(lines + 1, sizeof(*line)), *save, *at;
+    size_t count = 0;
+
+    if (!line)
+        return gt_err_nomem(err);
+    gt_strbuf_add(&sorted, GT_TABLE_COLUMNS "\n");
+    strtok_r(text->text, "\n", &save);
+    while (count < lines && (at = strtok_r(NULL, "\n", &save)))
+        line[count++] = at;
+    qsort(line, count, sizeof(*line), compare_lines);
+    for (size_t i = 0; i < count; i++)
+        gt_strbuf_addf(&sorted, "%s\n", line[i]);
+    free(line);
+    gt_strbuf_release(text);
+    *text = sorted;
+    return gt_strbuf_check(&sorted, err);
+}
+
+static int shipped_end(struct gt_export_out *out, struct gt_err *err)
+{
+    int rc = out->keep ? keep_rows(out, err) : GT_OK;
+
+    if (!rc)
+        rc = sort_lines(out->text, (size_t)out->rows, err);
+    return rc ? rc : add_digest(out->text, err);
+}
+
+const struct gt_export_ops gt_export_shipped = {
+    .begin = shipped_begin,
+    .row = shipped_row,
+    .end = shipped_end,
+    .winners_only = true,
+    .deployed = true,
+};

@@ -1,0 +1,264 @@
+/* export_space.c - gathers one space from the database for the exports that hold one. */
+#include "exchange/export_space.h"
+
+#include "base/err.h"
+#include "base/json.h"
+#include "problem/problem.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ours to theirs; "gemmtune_status" beside them says which of several it was. */
+static const struct {
+    const char *kernel_tuner, *t4;
+} called[GT_STATUS_COUNT] = {
+    [GT_STATUS_OK] = {NULL, "correct"},
+    [GT_STATUS_COMPILE_ERROR] = {"CompilationFailedConfig", "compile"},
+    [GT_STATUS_COMPILE_TIMEOUT] = {"CompilationFailedConfig", "compile"},
+    [GT_STATUS_COMPILE_CRASH] = {"CompilationFailedConfig", "compile"},
+    [GT_STATUS_SPILLS] = {"InvalidConfig", "constraints"},
+    [GT_STATUS_SERIALIZED] = {"InvalidConfig", "constraints"},
+    [GT_STATUS_LAUNCH_INVALID] = {"InvalidConfig", "constraints"},
+    [GT_STATUS_FAULT] = {"RuntimeFailedConfig", "runtime"},
+    [GT_STATUS_TIMEOUT] = {"RuntimeFailedConfig", "timeout"},
+    [GT_STATUS_WRONG] = {"RuntimeFailedConfig", "correctness"},
+    [GT_STATUS_OOB_WRITE] = {"RuntimeFailedConfig", "correctness"},
+    [GT_STATUS_NONDETERMINISTIC] = {"RuntimeFailedConfig", "correctness"},
+    [GT_STATUS_SLOW] = {"RuntimeFailedConfig", "timeout"}, /* if it has no time */
+    [GT_STATUS_DEVICE_LOST] = {"RuntimeFailedConfig", "runtime"},
+};
+
+bool gt_export_timed(const struct gt_trial *trial)
+{
+    return trial->us > 0 && (trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW);
+}
+
+const char *gt_export_kernel_tuner_error(enum gt_status status)
+{
+    return called[status].kernel_tuner;
+}
+
+const char *gt_export_t4_invalidity(enum gt_status status)
+{
+    return called[status].t4;
+}
+
+void gt_export_string(struct gt_strbuf *text, const char *value)
+{
+    gt_strbuf_add_char(text, '"');
+    for (; *value; value++)
+        if (*value == '"' || *value == '\\')
+            gt_strbuf_addf(text, "\\%c", *value);
+        else if ((unsigned char)*value < ' ' || (unsigned char)*value >= 127)
+            gt_strbuf_add_char(text, '?');
+        else
+            gt_strbuf_add_char(text, *value);
+    gt_strbuf_add_char(text, '"');
+}
+
+void gt_export_samples(struct gt_strbuf *text, const struct gt_trial *trial)
+{
+    gt_strbuf_add_char(text, '[');
+    for (int i = 0; i < trial->samples; i++)
+        gt_strbuf_addf(text, "%s%.9g", i ? "," : "", trial->sample[i] * 1e-3);
+    if (!trial->samples && gt_export_timed(trial))
+        gt_strbuf_addf(text, "%.9g", trial->us * 1e-3);
+    gt_strbuf_add_char(text, ']');
+}
+
+/* ---- the space ---- */
+
+/* Everything but the point: trials that differ in it are of different spaces. */
+static void add_identity(struct gt_strbuf *text, const struct gt_named_trial *named)
+{
+    gt_strbuf_addf(text, "kernel %s, problem %s, %s on %s (driver %d, NVRTC %d, %s L2)",
+                   named->kernel, named->problem, gt_provenance_name(named->trial.provenance),
+                   named->device, named->driver, named->nvrtc, named->warm_l2 ? "warm" : "cold");
+}
+
+/* Names of the parameters that a launch takes: points that differ in no other share a cubin.  What
+ * is no description (a recording's kernel has none) has no such parameters. */
+static int write_launch_params(struct gt_export_space *space, const struct gt_named_trial *named,
+                               struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    const cJSON *param;
+    cJSON *root = NULL;
+    size_t names = 0;
+    int code = gt_store_description(space->store, named->kernel, named->signature, &text, err);
+
+    if (!code && gt_json_parse(&root, named->kernel, text.text, text.length, NULL) == GT_ENOMEM)
+        code = gt_err_nomem(err);
+    cJSON_ArrayForEach(param, cJSON_GetObjectItem(root, "params"))
+    {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(param, "name"));
+        const char *kind = cJSON_GetStringValue(cJSON_GetObjectItem(param, "kind"));
+
+        if (!name || !kind || strcmp(kind, "launch") != 0)
+            continue;
+        gt_strbuf_add(&space->head, names++ ? "," : ",\"launch\":[");
+        gt_export_string(&space->head, name);
+    }
+    gt_strbuf_add(&space->head, names ? "]" : "");
+    cJSON_Delete(root);
+    gt_strbuf_release(&text);
+    return code;
+}
+
+static int write_head(struct gt_export_space *space, const struct gt_named_trial *named,
+                      struct gt_err *err)
+{
+    struct gt_strbuf *text = &space->head;
+    int code;
+
+    gt_strbuf_add(text, "\"device_name\":");
+    gt_export_string(text, named->device);
+    gt_strbuf_add(text, ",\n\"kernel_name\":");
+    gt_export_string(text, named->kernel);
+    gt_strbuf_add(text, ",\n\"gemmtune\":{\"version\":1,\"problem\":");
+    gt_export_string(text, named->problem);
+    gt_strbuf_addf(text,
+                   ",\"cc\":%d,\"provenance\":\"%s\",\"l2\":\"%s\",\"driver\":%d,\"nvrtc\":%d,",
+                   named->cc, gt_provenance_name(named->trial.provenance),
+                   named->warm_l2 ? "warm" : "cold", named->driver, named->nvrtc);
+    gt_strbuf_add(text, "\"signature\":");
+    gt_export_string(text, named->signature);
+    code = write_launch_params(space, named, err);
+    gt_strbuf_add(text, "}");
+    return code;
+}
+
+static int add_value(struct gt_export_param *param, int64_t value, struct gt_err *err)
+{
+    size_t at = param->count;
+
+    while (at > 0 && param->value[at - 1] >= value)
+        if (param->value[--at] == value)
+            return GT_OK;
+    if (param->count == param->capacity) {
+        size_t wanted = param->capacity ? 2 * param->capacity : 16;
+        int64_t *grown = realloc(param->value, wanted * sizeof(*grown));
+
+        if (!grown)
+            return gt_err_nomem(err);
+        param->value = grown;
+        param->capacity = wanted;
+    }
+    memmove(&param->value[at + 1], &param->value[at], (param->count - at) * sizeof(value));
+    param->value[at] = value;
+    param->count++;
+    return GT_OK;
+}
+
+/* Cuts "BM=128,BN=64" up; of the first trial the names are kept, later ones must have the same. */
+static int take_point(struct gt_export_space *space, const char *point, int64_t *values, bool first,
+                      struct gt_err *err)
+{
+    size_t count = 0;
+
+    for (const char *at = point; *at; count++) {
+        size_t name = strcspn(at, "=");
+        struct gt_export_param *param = &space->param[count];
+        char *end;
+
+        if (!at[name] || count == GT_MAX_PARAMS)
+            break;
+        if (first) {
+            param->name = strndup(at, name);
+            if (!param->name)
+                return gt_err_nomem(err);
+            space->params = count + 1;
+        }
+        if (count == space->params || strncmp(param->name, at, name) != 0 || param->name[name])
+            break;
+        values[count] = strtoll(at + name + 1, &end, 10);
+        at = *end == ',' ? end + 1 : end;
+        if (*end && *end != ',')
+            break;
+    }
+    if (count == space->params && count > 0)
+        return GT_OK;
+    return gt_err_set(err, GT_EDB, "the point \"%s\" is not of the same parameters as the first",
+                      point);
+}
+
+static int gather(void *context, const struct gt_named_trial *named, struct gt_err *err)
+{
+    struct gt_export_space *space = context;
+    struct gt_strbuf identity = GT_STRBUF_INIT;
+    bool first = space->trials == 0;
+    int64_t values[GT_MAX_PARAMS];
+    int code = GT_OK;
+
+    add_identity(&identity, named);
+    if (first) {
+        gt_strbuf_add(&space->identity, identity.text);
+        code = write_head(space, named, err);
+        if (!code)
+            code = gt_problem_parse(&space->problem, named->problem, err);
+    } else if (strcmp(identity.text, space->identity.text) != 0) {
+        code = gt_err_set(err, GT_ERANGE,
+                          "a file of this format holds one space, and there are more: %s; %s; "
+                          "narrow them with --kernel, --problem, --arch or --measured",
+                          space->identity.text, identity.text);
+    }
+    if (!code)
+        code = take_point(space, named->point, values, first, err);
+    for (size_t i = 0; i < space->params && !code; i++)
+        code = add_value(&space->param[i], values[i], err);
+    if (!code)
+        code = gt_strbuf_check(&identity, err);
+    gt_strbuf_release(&identity);
+    space->trials++;
+    return code;
+}
+
+/* ---- the entries ---- */
+
+struct writing {
+    struct gt_export_out *out;
+    struct gt_export_space *space;
+    gt_export_entry *entry;
+};
+
+static int write_entry(void *context, const struct gt_named_trial *named, struct gt_err *err)
+{
+    struct writing *writing = context;
+    int64_t values[GT_MAX_PARAMS];
+    int code = take_point(writing->space, named->point, values, false, err);
+
+    if (code)
+        return code;
+    gt_strbuf_add(writing->out->text, writing->out->rows++ ? ",\n" : "");
+    return writing->entry(writing->out->text, writing->space, named, values, err);
+}
+
+int gt_export_space(struct gt_export_out *out, struct gt_store *store,
+                    void (*begin)(struct gt_strbuf *text, const struct gt_export_space *space),
+                    gt_export_entry *entry, const char *end, struct gt_err *err)
+{
+    struct gt_export_space space = {
+        .store = store, .head = GT_STRBUF_INIT, .identity = GT_STRBUF_INIT};
+    struct writing writing = {out, &space, entry};
+    int code = gt_store_trials(store, out->filter, gather, &space, err);
+
+    if (!code && !space.trials)
+        code = gt_err_set(err, GT_ENOTFOUND, "there is no trial to export");
+    if (!code)
+        code = gt_strbuf_check(&space.head, err);
+    if (!code)
+        code = gt_strbuf_check(&space.identity, err);
+    if (!code) {
+        begin(out->text, &space);
+        code = gt_store_trials(store, out->filter, write_entry, &writing, err);
+        gt_strbuf_add(out->text, end);
+    }
+    for (size_t i = 0; i < space.params; i++) {
+        free(space.param[i].name);
+        free(space.param[i].value);
+    }
+    gt_strbuf_release(&space.head);
+    gt_strbuf_release(&space.identity);
+    return code;
+}

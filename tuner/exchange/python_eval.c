@@ -1,0 +1,332 @@
+/* python_eval.c - evaluates the Python of T1 files; see python.h. */
+#include "exchange/python_impl.h"
+
+#include "base/err.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_ELEMENTS 100000 /* of a list */
+
+struct evaluation {
+    const struct gt_python *python;
+    const struct gt_python_value *slots;
+    struct gt_python_value variable; /* of a [... for ...] */
+    struct gt_err *err;
+};
+
+static int eval(struct evaluation *e, int at, struct gt_python_value *value);
+static int each_element(struct evaluation *e, int at, gt_python_visit *visit, void *context);
+
+static int fail(const struct evaluation *e, const char *what)
+{
+    return gt_err_set(e->err, GT_ERANGE, "\"%.200s\": %s", e->python->source, what);
+}
+
+bool gt_python_true(const struct gt_python_value *value)
+{
+    return value->text ? *value->text != '\0' : value->number != 0;
+}
+
+static bool equal(const struct gt_python_value *x, const struct gt_python_value *y)
+{
+    if (!x->text || !y->text)
+        return !x->text && !y->text && x->number == y->number;
+    return strcmp(x->text, y->text) == 0;
+}
+
+static int compare(const struct evaluation *e, enum gt_python_op op,
+                   const struct gt_python_value *x, const struct gt_python_value *y,
+                   struct gt_python_value *value)
+{
+    double difference;
+
+    *value = (struct gt_python_value){.number = equal(x, y)};
+    if (op == GT_PYTHON_EQUAL)
+        return GT_OK;
+    if (!x->text != !y->text)
+        return fail(e, "a number is compared with a text");
+    difference = x->text ? strcmp(x->text, y->text) : x->number - y->number;
+    value->number = op == GT_PYTHON_LESS ? difference < 0 : difference <= 0;
+    return GT_OK;
+}
+
+/* The remainder has the sign of the divisor. */
+static double modulo(double x, double y)
+{
+    double rest = fmod(x, y);
+
+    return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+static int compute(const struct evaluation *e, enum gt_python_op op, double x, double y,
+                   struct gt_python_value *value)
+{
+    bool divides = op == GT_PYTHON_DIVIDE || op == GT_PYTHON_FLOOR_DIVIDE || op == GT_PYTHON_MODULO;
+
+    if (divides && y == 0)
+        return fail(e, "a division by zero");
+    *value = (struct gt_python_value){.number = op == GT_PYTHON_ADD            ? x + y
+                                                : op == GT_PYTHON_SUBTRACT     ? x - y
+                                                : op == GT_PYTHON_MULTIPLY     ? x * y
+                                                : op == GT_PYTHON_DIVIDE       ? x / y
+                                                : op == GT_PYTHON_FLOOR_DIVIDE ? floor(x / y)
+                                                : op == GT_PYTHON_MODULO       ? modulo(x, y)
+                                                                               : pow(x, y)};
+    return isfinite(value->number) ? GT_OK : fail(e, "no number comes out");
+}
+
+static int apply(const struct evaluation *e, enum gt_python_op op, double x,
+                 struct gt_python_value *value)
+{
+    (void)e;
+    *value = (struct gt_python_value){.number = op == GT_PYTHON_NEGATE ? -x
+                                                : op == GT_PYTHON_ABS  ? fabs(x)
+                                                : op == GT_PYTHON_INT  ? trunc(x)
+                                                : op == GT_PYTHON_ROUND
+                                                    ? nearbyint(x) /* half to even, as Python's */
+                                                    : x};
+    return GT_OK;
+}
+
+static int eval_number(struct evaluation *e, int at, double *number)
+{
+    struct gt_python_value value;
+    int rc = eval(e, at, &value);
+
+    if (!rc && value.text)
+        rc = fail(e, "a number is expected, not a text");
+    *number = value.number;
+    return rc;
+}
+
+/* and, or: the operand that decides, as in Python. */
+static int eval_logic(struct evaluation *e, const struct gt_python_node *node,
+                      struct gt_python_value *value)
+{
+    int rc = eval(e, node->a, value);
+
+    if (rc || gt_python_true(value) != (node->op == GT_PYTHON_AND))
+        return rc;
+    return eval(e, node->b, value);
+}
+
+/* ---- lists ---- */
+
+struct search {
+    struct gt_python_value wanted;
+    bool found;
+};
+
+static int look(void *context, const struct gt_python_value *value, struct gt_err *err)
+{
+    struct search *search = context;
+
+    (void)err;
+    search->found |= equal(value, &search->wanted);
+    return GT_OK;
+}
+
+struct extreme {
+    const struct evaluation *e;
+    enum gt_python_op op;
+    struct gt_python_value best;
+    bool any;
+};
+
+static int look_extreme(void *context, const struct gt_python_value *value, struct gt_err *err)
+{
+    struct extreme *extreme = context;
+
+    (void)err;
+    if (value->text)
+        return fail(extreme->e, "min and max are of numbers");
+    if (!extreme->any || (extreme->op == GT_PYTHON_MIN ? value->number < extreme->best.number
+                                                       : value->number > extreme->best.number))
+        extreme->best = *value;
+    extreme->any = true;
+    return GT_OK;
+}
+
+struct arguments {
+    double number[3];
+    int count;
+};
+
+static int take_argument(void *context, const struct gt_python_value *value, struct gt_err *err)
+{
+    struct arguments *arguments = context;
+
+    (void)err;
+    if (arguments->count < 3)
+        arguments->number[arguments->count] = value->number;
+    arguments->count++;
+    return GT_OK;
+}
+
+static int each_of_range(struct evaluation *e, const struct gt_python_node *node,
+                         gt_python_visit *visit, void *context)
+{
+    struct arguments a = {{0}, 0};
+    double from = 0, to, step = 1;
+    int rc = each_element(e, node->a, take_argument, &a);
+
+    if (rc)
+        return rc;
+    if (a.count > 3 || (a.count == 3 && a.number[2] == 0))
+        return fail(e, "range takes one to three numbers, the last not 0");
+    to = a.number[0];
+    if (a.count > 1) {
+        from = a.number[0];
+        to = a.number[1];
+    }
+    if (a.count > 2)
+        step = a.number[2];
+    if ((to - from) / step > MAX_ELEMENTS)
+        return fail(e, "a list that long is not meant");
+    for (double i = from; !rc && (step > 0 ? i < to : i > to); i += step)
+        rc = visit(context, &(struct gt_python_value){.number = i}, e->err);
+    return rc;
+}
+
+struct each {
+    struct evaluation *e;
+    const struct gt_python_node *node;
+    gt_python_visit *visit;
+    void *context;
+};
+
+static int visit_each(void *context, const struct gt_python_value *value, struct gt_err *err)
+{
+    struct each *each = context;
+    struct gt_python_value made, condition = {.number = 1};
+    int rc = GT_OK;
+
+    each->e->variable = *value;
+    if (each->node->c >= 0)
+        rc = eval(each->e, each->node->c, &condition);
+    if (rc || !gt_python_true(&condition))
+        return rc;
+    rc = eval(each->e, each->node->a, &made);
+    return rc ? rc : each->visit(each->context, &made, err);
+}
+
+static int each_element(struct evaluation *e, int at, gt_python_visit *visit, void *context)
+{
+    const struct gt_python_node *node = &e->python->node[at];
+    struct each each = {e, node, visit, context};
+    int rc = GT_OK;
+
+    if (node->op == GT_PYTHON_RANGE)
+        return each_of_range(e, node, visit, context);
+    if (node->op == GT_PYTHON_EACH)
+        return each_element(e, node->b, visit_each, &each);
+    if (node->op != GT_PYTHON_LIST)
+        return fail(e, "a list is expected");
+    for (int i = node->a; i >= 0 && !rc; i = e->python->node[i].next) {
+        struct gt_python_value value;
+
+        rc = eval(e, i, &value);
+        if (!rc)
+            rc = visit(context, &value, e->err);
+    }
+    return rc;
+}
+
+/* ---- values ---- */
+
+static int eval_listed(struct evaluation *e, const struct gt_python_node *node,
+                       struct gt_python_value *value)
+{
+    struct search search = {.found = false};
+    struct extreme extreme = {.e = e, .op = node->op};
+    int rc;
+
+    if (node->op == GT_PYTHON_IN) {
+        rc = eval(e, node->a, &search.wanted);
+        if (!rc)
+            rc = each_element(e, node->b, look, &search);
+        *value = (struct gt_python_value){.number = search.found};
+        return rc;
+    }
+    rc = each_element(e, node->a, look_extreme, &extreme);
+    *value = extreme.best;
+    return rc;
+}
+
+static int eval_two(struct evaluation *e, const struct gt_python_node *node,
+                    struct gt_python_value *value)
+{
+    struct gt_python_value x, y;
+    int rc = eval(e, node->a, &x);
+
+    if (!rc)
+        rc = eval(e, node->b, &y);
+    if (rc)
+        return rc;
+    if (node->op >= GT_PYTHON_LESS && node->op <= GT_PYTHON_EQUAL)
+        return compare(e, node->op, &x, &y, value);
+    if (x.text || y.text)
+        return fail(e, "a number is expected, not a text");
+    return compute(e, node->op, x.number, y.number, value);
+}
+
+static int eval(struct evaluation *e, int at, struct gt_python_value *value)
+{
+    const struct gt_python_node *node = &e->python->node[at];
+    double number = 0;
+    int rc;
+
+    *value = (struct gt_python_value){.text = node->text, .number = node->number};
+    switch (node->op) {
+    case GT_PYTHON_NUMBER:
+    case GT_PYTHON_TEXT:
+        return GT_OK;
+    case GT_PYTHON_SLOT:
+        *value = node->slot == GT_PYTHON_VARIABLE ? e->variable : e->slots[node->slot];
+        return GT_OK;
+    case GT_PYTHON_AND:
+    case GT_PYTHON_OR:
+        return eval_logic(e, node, value);
+    case GT_PYTHON_NOT:
+        rc = eval(e, node->a, value);
+        *value = (struct gt_python_value){.number = !gt_python_true(value)};
+        return rc;
+    case GT_PYTHON_IF:
+        rc = eval(e, node->a, value);
+        return rc ? rc : eval(e, gt_python_true(value) ? node->c : node->b, value);
+    case GT_PYTHON_IN:
+    case GT_PYTHON_MIN:
+    case GT_PYTHON_MAX:
+        return eval_listed(e, node, value);
+    case GT_PYTHON_NEGATE:
+    case GT_PYTHON_ABS:
+    case GT_PYTHON_INT:
+    case GT_PYTHON_FLOAT:
+    case GT_PYTHON_ROUND:
+        rc = eval_number(e, node->a, &number);
+        return rc ? rc : apply(e, node->op, number, value);
+    case GT_PYTHON_LIST:
+    case GT_PYTHON_EACH:
+    case GT_PYTHON_RANGE:
+        return fail(e, "a value is expected, not a list");
+    default:
+        return eval_two(e, node, value);
+    }
+}
+
+int gt_python_eval(const struct gt_python *python, const struct gt_python_value *slots,
+                   struct gt_python_value *value, struct gt_err *err)
+{
+    struct evaluation e = {.python = python, .slots = slots, .err = err};
+
+    return eval(&e, python->root, value);
+}
+
+int gt_python_list(const struct gt_python *python, gt_python_visit *visit, void *context,
+                   struct gt_err *err)
+{
+    struct evaluation e = {.python = python, .err = err};
+
+    return each_element(&e, python->root, visit, context);
+}

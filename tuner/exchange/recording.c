@@ -1,0 +1,204 @@
+/* recording.c - a recorded space: reads the file (zlib knows plain and gzipped), makes milliseconds
+ * microseconds, and gives the strategies a space of it. */
+#include "exchange/recording_impl.h"
+
+#include "base/err.h"
+#include "exchange/t1.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define CHUNK      ((unsigned)1 << 20)
+#define TEXT_LIMIT ((size_t)4 << 30) /* of a file, unpacked */
+
+/* Python's json writes NaN and Infinity where JSON has nothing: outside of strings they become
+ * empty texts, which are no times. */
+static void replace_nan(char *text, size_t length)
+{
+    static const char *const word[] = {"NaN", "-Infinity", "Infinity"};
+    bool quoted = false;
+
+    for (size_t i = 0; i < length; i++) {
+        if (quoted) {
+            i += text[i] == '\\'; /* what it escapes ends no string */
+            quoted = i >= length || text[i] != '"' || text[i - 1] == '\\';
+            continue;
+        }
+        quoted = text[i] == '"';
+        for (size_t w = 0; w < 3; w++) {
+            size_t size = strlen(word[w]);
+
+            if (text[i] != *word[w] || strncmp(text + i, word[w], size) != 0)
+                continue;
+            memset(text + i, ' ', size);
+            text[i] = text[i + 1] = '"';
+            i += size - 1;
+            break;
+        }
+    }
+}
+
+int gt_recording_read_text(struct gt_strbuf *text, const char *path, struct gt_err *err)
+{
+    gzFile file = gzopen(path, "rb");
+    char *chunk = malloc(CHUNK);
+    int got = 0, rc = GT_OK;
+
+    if (!file || !chunk) {
+        rc = file ? gt_err_nomem(err)
+                  : gt_err_set(err, GT_EIO, "%s: %s", path,
+                               strerror(errno ? errno : ENOMEM)); /* gzopen may not set it */
+        goto out;
+    }
+    while ((got = gzread(file, chunk, CHUNK)) > 0) {
+        gt_strbuf_add_bytes(text, chunk, (size_t)got);
+        rc = gt_strbuf_check(text, err);
+        if (!rc && text->length > TEXT_LIMIT)
+            rc = gt_err_set(err, GT_ERANGE, "%s: more than 4 GiB of text", path);
+        if (rc)
+            goto out;
+    }
+    /* A stream that was cut short is only told by gzclose. */
+    if (got < 0) {
+        int number;
+        const char *why = gzerror(file, &number);
+
+        rc = gt_err_set(err, GT_EIO, "%s: %s", path, number == Z_ERRNO ? strerror(errno) : why);
+    }
+out:
+    free(chunk);
+    if (file && gzclose(file) != Z_OK && !rc)
+        rc = gt_err_set(err, GT_EIO, "%s: the gzipped data are cut short", path);
+    return rc;
+}
+
+/* From the file's unit of time to microseconds (times) and milliseconds (costs). */
+static void scale(struct gt_recording *recording, double ms)
+{
+    for (size_t i = 0; i < recording->samples; i++)
+        recording->sample[i] = (float)(recording->sample[i] * ms * 1e3);
+    for (size_t i = 0; i < recording->points; i++) {
+        struct gt_recorded *point = &recording->point[i];
+
+        point->us = (float)(point->us * ms * 1e3);
+        point->compile_ms = (float)(point->compile_ms * ms);
+        point->prove_ms = (float)(point->prove_ms * ms);
+        point->time_ms = (float)(point->time_ms * ms);
+        point->other_ms = (float)(point->other_ms * ms);
+    }
+}
+
+int gt_recording_begin(struct gt_recording *recording, struct gt_err *err)
+{
+    *recording = (struct gt_recording){
+        .kernel = calloc(1, sizeof(*recording->kernel)),
+        .device = strdup(""),
+        .problem = strdup(""),
+    };
+    return recording->kernel && recording->device && recording->problem ? GT_OK : gt_err_nomem(err);
+}
+
+/* The results of a search (T4) tell a point as often as the search asked for it: the first time
+ * counts, or the first that is ok. */
+static int drop_repeats(struct gt_recording *recording, struct gt_err *err)
+{
+    size_t params = recording->kernel->params, size = 64, kept = 0;
+    uint32_t *slot; /* 1 + the place of a point that was kept */
+
+    while (size < 2 * recording->points)
+        size *= 2;
+    slot = calloc(size, sizeof(*slot));
+    if (!slot)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < recording->points; i++) {
+        const uint8_t *index = recording->index + i * params;
+        uint64_t hash = params;
+        size_t at;
+
+        for (size_t p = 0; p < params; p++) {
+            hash = (hash ^ index[p]) * 0x9e3779b97f4a7c15ull;
+            hash ^= hash >> 32; /* the low bits of a product know nothing of the high ones */
+        }
+        at = hash % size;
+        while (slot[at] && memcmp(recording->index + (slot[at] - 1) * params, index, params) != 0)
+            at = (at + 1) % size;
+        if (slot[at]) {
+            struct gt_recorded *first = &recording->point[slot[at] - 1];
+
+            if (first->status != GT_STATUS_OK)
+                *first = recording->point[i];
+            continue;
+        }
+        memmove(recording->index + kept * params, index, params);
+        recording->point[kept++] = recording->point[i];
+        slot[at] = (uint32_t)kept;
+    }
+    recording->points = kept;
+    free(slot);
+    return GT_OK;
+}
+
+int gt_recording_parse_into(struct gt_recording_reader *reader, char *text, size_t length)
+{
+    struct gt_recording *recording = reader->recording;
+    int rc;
+
+    reader->at = text;
+    reader->end = text + length;
+    gt_digest_bytes(text, length, recording->kernel->signature);
+    replace_nan(text, length);
+    rc = gt_recording_read(reader);
+    if (!rc)
+        rc = gt_recording_finish_params(reader);
+    gt_recording_release_params(reader);
+    if (!rc)
+        rc = drop_repeats(recording, reader->err);
+    if (!rc)
+        scale(recording, reader->ms);
+    return rc;
+}
+
+int gt_recording_parse(struct gt_recording *recording, const char *path, char *text, size_t length,
+                       struct gt_err *err)
+{
+    struct gt_recording_reader reader = {.recording = recording, .path = path, .ms = 1, .err = err};
+    int rc = gt_recording_begin(recording, err);
+
+    return rc ? rc : gt_recording_parse_into(&reader, text, length);
+}
+
+int gt_recording_load(struct gt_recording *recording, const char *path, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    int rc;
+
+    *recording = (struct gt_recording){0};
+    rc = gt_recording_read_text(&text, path, err);
+    if (!rc && gt_t1_is(text.text, text.length))
+        rc = gt_recording_load_t1(recording, path, text.text, text.length, err);
+    else if (!rc)
+        rc = gt_recording_parse(recording, path, text.text, text.length, err);
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+void gt_recording_release(struct gt_recording *recording)
+{
+    gt_kernel_free(recording->kernel);
+    free(recording->device);
+    free(recording->problem);
+    free(recording->point);
+    free(recording->index);
+    free(recording->sample);
+    *recording = (struct gt_recording){0};
+}
+
+int gt_recording_space(struct gt_space *space, const struct gt_recording *recording,
+                       const struct gt_problem *problem, const struct gt_device *device,
+                       struct gt_err *err)
+{
+    return gt_space_list(space, recording->kernel, problem, device, recording->index,
+                         recording->points, err);
+}

@@ -1,0 +1,84 @@
+/* recording_impl.h - what the files recording*.c share: a recording in the making; nobody else
+ * includes it. */
+#ifndef GT_RECORDING_IMPL_H
+#define GT_RECORDING_IMPL_H
+
+#include "exchange/recording.h"
+
+#include "base/json.h"
+
+/* A value of a parameter as the file has it. */
+struct gt_recorded_value {
+    char *text; /* NULL: a number (true is 1) */
+    double number;
+};
+
+struct gt_recorded_param {
+    char *name;
+    struct gt_recorded_value *value;
+    size_t count, capacity;
+};
+
+struct gt_recording_reader {
+    struct gt_recording *recording;
+    const char *path;
+    const char *at, *end;                          /* what is left of the text */
+    struct gt_recorded_param param[GT_MAX_PARAMS]; /* in order */
+    size_t params;
+    bool listed;   /* the file lists parameters and values; else the entries tell them */
+    bool preset;   /* they are known before: what the file lists is not */
+    double ms;     /* of the file's unit of time */
+    cJSON *launch; /* names of parameters that no cubin depends on; NULL: not said */
+    size_t points_capacity, samples_capacity;
+    struct gt_err *err;
+};
+
+/* ---- recording.c ---- */
+
+/* The file's bytes, unpacked. */
+int gt_recording_read_text(struct gt_strbuf *text, const char *path, struct gt_err *err);
+
+/* An empty recording, to be released also after a failure. */
+int gt_recording_begin(struct gt_recording *recording, struct gt_err *err);
+
+/* gt_recording_parse with the reader as it is: its recording begun, its parameters perhaps preset;
+ * releases those. */
+int gt_recording_parse_into(struct gt_recording_reader *reader, char *text, size_t length);
+
+/* ---- recording_t1.c ---- */
+
+/* The space that text[0..length), a T1 file's, describes, with what its recording says. */
+int gt_recording_load_t1(struct gt_recording *recording, const char *path, const char *text,
+                         size_t length, struct gt_err *err);
+
+/* ---- recording_params.c ---- */
+
+/* A new parameter without values. */
+int gt_recording_add_param(struct gt_recording_reader *reader, const char *name);
+
+/* Adds a value; its text is copied. */
+int gt_recording_add_value(struct gt_recording_reader *reader, struct gt_recorded_param *param,
+                           struct gt_recorded_value value);
+
+/* Which value of the parameter the item is; a new one is added. */
+int gt_recording_value(struct gt_recording_reader *reader, struct gt_recorded_param *param,
+                       const cJSON *item, uint8_t *index);
+
+/* Makes the kernel of what was read: parameters, values; values that only the entries told are put
+ * in order. */
+int gt_recording_finish_params(struct gt_recording_reader *reader);
+void gt_recording_release_params(struct gt_recording_reader *reader);
+
+/* ---- recording_read.c ---- */
+
+/* Reads the whole text. */
+int gt_recording_read(struct gt_recording_reader *reader);
+
+/* ---- recording_entry.c ---- */
+
+/* One point: an entry of a Kernel Tuner cache (key: its name there), or of T4's results. */
+int gt_recording_add_cached(struct gt_recording_reader *reader, const char *key,
+                            const cJSON *entry);
+int gt_recording_add_result(struct gt_recording_reader *reader, const cJSON *entry);
+
+#endif

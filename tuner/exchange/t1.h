@@ -1,0 +1,45 @@
+/* t1.h - a kernel's space as T1, the input format of the autotuning community
+ * (https://github.com/odgaard/TuningSchema): parameters with the Python of their values, conditions
+ * that a valid point satisfies.  What T1 says of sources, arguments and sizes is for who runs the
+ * kernel; here its space is searched in a recording. */
+#ifndef GT_T1_H
+#define GT_T1_H
+
+#include "kernel/kernel.h"
+#include "exchange/python.h"
+
+struct gt_t1_param {
+    char *name;
+    struct gt_python_value *value; /* texts are the parameter's own */
+    size_t count, capacity;
+};
+
+struct gt_t1_condition {
+    struct gt_python *python;
+    size_t last; /* the last parameter it uses: it can be checked once that has a value */
+};
+
+struct gt_t1 {
+    char *kernel;    /* KernelSpecification.KernelName */
+    char *recording; /* KernelSpecification.SimulationInput: "" if not given */
+    struct gt_t1_param param[GT_MAX_PARAMS];
+    size_t params;
+    struct gt_t1_condition *condition;
+    size_t conditions;
+};
+
+/* Whether text[0..length) is meant to be T1: an object with "ConfigurationSpace". */
+bool gt_t1_is(const char *text, size_t length);
+
+/* Reads text[0..length), which came from `path`; text[length] is NUL.  GT_ECONFIG, GT_ESYNTAX...
+ * with file and parameter or condition.  Release it also after a failure. */
+int gt_t1_parse(struct gt_t1 *t1, const char *path, const char *text, size_t length,
+                struct gt_err *err);
+void gt_t1_release(struct gt_t1 *t1);
+
+/* The valid points, params bytes each: which value of each parameter; *index is malloc'ed.
+ * GT_ERANGE if there are none or more than `most`. */
+int gt_t1_points(const struct gt_t1 *t1, size_t most, uint8_t **index, size_t *count,
+                 struct gt_err *err);
+
+#endif

@@ -1,0 +1,68 @@
+/* sources.c - stage: compiles and loads device kernels of the project's own. */
+#include "proof/sources.h"
+
+#include "cuda/cache.h"
+#include "cuda/compile.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+
+static int read_source(struct gt_strbuf *source, const char *data_dir,
+                       const struct gt_sources *sources, struct gt_err *err)
+{
+    struct gt_strbuf path = GT_STRBUF_INIT;
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < GT_SOURCES_MAX && sources->file[i] && !rc; i++) {
+        gt_strbuf_reset(&path);
+        gt_strbuf_addf(&path, "%s/templates/%s", data_dir, sources->file[i]);
+        gt_strbuf_addf(source, "#line 1 \"templates/%s\"\n", sources->file[i]);
+        rc = gt_strbuf_check(&path, err);
+        if (!rc)
+            rc = gt_strbuf_add_file(source, path.text, err);
+    }
+    gt_strbuf_release(&path);
+    return rc ? rc : gt_strbuf_check(source, err);
+}
+
+/* From the cache, or compiled and put there; a cache that cannot be written to is not needed. */
+static int get_binary(struct gt_binary *binary, struct gt_nvrtc *nvrtc, const char *cache_dir,
+                      const struct gt_compile_request *request, struct gt_err *err)
+{
+    char key[GT_DIGEST_HEX];
+    int rc = gt_cache_key(key, NULL, request, gt_nvrtc_version(nvrtc), err);
+
+    if (rc || (cache_dir && gt_cache_load(cache_dir, key, binary, NULL) == GT_OK))
+        return rc;
+    rc = gt_compile(nvrtc, request, binary, err);
+    if (!rc && cache_dir)
+        gt_cache_save(cache_dir, key, binary, NULL);
+    return rc;
+}
+
+int gt_program_build(struct gt_program **program, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
+                     const char *data_dir, const char *cache_dir, const struct gt_sources *sources,
+                     const char *const *entry, size_t entries, struct gt_err *err)
+{
+    const int cc = gt_gpu_device(gpu)->cc;
+    struct gt_strbuf source = GT_STRBUF_INIT, include = GT_STRBUF_INIT;
+    struct gt_compile_request request = {.name = sources->name, .arch = cc, .device_cc = cc};
+    struct gt_binary binary = {0};
+    int rc = read_source(&source, data_dir, sources, err);
+
+    *program = NULL;
+    gt_strbuf_addf(&include, "%s/templates", data_dir);
+    if (!rc)
+        rc = gt_strbuf_check(&include, err);
+    request.source = source.text;
+    request.include_dir = include.text;
+    if (!rc)
+        rc = get_binary(&binary, nvrtc, cache_dir, &request, err);
+    if (!rc)
+        rc = gt_program_load(program, gpu, binary.image, entry, entries, err);
+    if (rc)
+        rc = gt_err_prefix(err, rc, "the kernels of %s", sources->name);
+    gt_binary_release(&binary);
+    gt_strbuf_release(&include);
+    gt_strbuf_release(&source);
+    return rc;
+}

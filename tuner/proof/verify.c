@@ -1,0 +1,314 @@
+/* verify.c - stage: enqueues the checks of a candidate's results and turns what they found into a
+ * status and a sentence. */
+#include "proof/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Result slots: small cases and the whole integer problem (GT_CASES), results of reals, the rest.
+ */
+enum {
+    SLOT_WHOLE = GT_CASES,
+    SLOT_REAL,
+    SLOT_INPUTS = SLOT_REAL + GT_RESULTS,
+    SLOT_WORKSPACE,
+    SLOT_REFERENCE,
+    SLOT_LOOK,
+};
+_Static_assert(SLOT_LOOK < GT_VERIFY_CLOCK_SLOT, "result slots overlap");
+
+#define UNIT 0x1p-24 /* unit roundoff of float */
+
+/* ---- enqueue ---- */
+
+static int check_exact(const struct gt_resident *resident, const struct gt_case *item, int slot,
+                       struct gt_err *err)
+{
+    struct gt_compare_args args = {.d = item->d.span,
+                                   .exact = (const void *)(uintptr_t)item->exact};
+    struct gt_rounding rounding = gt_verify_rounding(item->problem.out);
+    int rc;
+
+    /* The one epilogue that is not exact on integers: both sides may round another way. */
+    if (item->problem.epilogue & GT_EPILOGUE_GELU)
+        args.slack = 8 * UNIT + 2 * rounding.relative + rounding.absolute / 4;
+    rc = gt_proof_compare(resident->proof, &args, slot, err);
+    return rc ? rc : gt_proof_guard(resident->proof, &item->d, slot, err);
+}
+
+static int run_case(struct gt_resident *resident, struct gt_module *module,
+                    const struct gt_geometry *geometry, int index, struct gt_err *err)
+{
+    const struct gt_case *item = &resident->exact[index];
+    size_t workspace = geometry->workspace_bytes;
+    struct gt_args args;
+    int rc = gt_module_geometry(module, geometry, err);
+
+    gt_resident_case(resident, item, &args);
+    memcpy(args.launch, geometry->launch_param, sizeof(args.launch));
+    if (!rc && workspace)
+        rc = gt_resident_poison_workspace(resident, workspace, err);
+    if (!rc)
+        rc = gt_module_run(module, NULL, &args, err);
+    if (!rc && workspace)
+        rc = gt_verify_check_workspace(resident, err);
+    return rc ? rc : check_exact(resident, item, index, err);
+}
+
+int gt_verify_run_cases(struct gt_resident *resident, struct gt_module *module,
+                        const struct gt_candidate *candidate, unsigned *ran, struct gt_err *err)
+{
+    int rc = gt_resident_poison_cases(resident, err);
+
+    *ran = 0;
+    for (int i = 0; i < GT_CASES && !rc; i++) {
+        struct gt_candidate small = *candidate;
+        struct gt_geometry geometry;
+        int failed = -1;
+
+        small.problem = &resident->exact[i].problem;
+        if (gt_candidate_valid(&small, &failed, NULL) || failed >= 0 ||
+            gt_candidate_geometry(&small, &geometry, NULL) ||
+            (int64_t)geometry.workspace_bytes > resident->workspace_bytes)
+            continue; /* the point does not serve this shape */
+        rc = run_case(resident, module, &geometry, i, err);
+        *ran |= 1u << i;
+    }
+    return rc;
+}
+
+int gt_verify_check_whole(const struct gt_resident *resident, struct gt_err *err)
+{
+    return check_exact(resident, &resident->exact[GT_CASES], SLOT_WHOLE, err);
+}
+
+int gt_verify_check_real(const struct gt_resident *resident, int results, struct gt_err *err)
+{
+    struct gt_compare_args args = {.ref = (const double *)(uintptr_t)resident->ref,
+                                   .bound = (const float *)(uintptr_t)resident->bound};
+    struct gt_verify_bound allowed;
+    int rc = GT_OK;
+
+    gt_verify_bound(&resident->problem, &allowed);
+    args.tolerance = allowed.tolerance;
+    args.relative = allowed.relative;
+    args.absolute = allowed.absolute;
+
+    for (int i = 0; i < results && !rc; i++) {
+        const struct gt_matrix *d = &resident->result[i];
+
+        args.d = d->span;
+        rc = gt_proof_compare(resident->proof, &args, SLOT_REAL + i, err);
+        if (!rc)
+            rc = gt_proof_guard(resident->proof, d, SLOT_REAL + i, err);
+        if (!rc && i)
+            rc = gt_proof_equal(resident->proof, &resident->result[0], d, SLOT_REAL + i, err);
+    }
+    return rc;
+}
+
+int gt_verify_check_inputs(const struct gt_resident *resident, struct gt_err *err)
+{
+    return gt_resident_hash_inputs(resident, SLOT_INPUTS, err);
+}
+
+int gt_verify_check_workspace(const struct gt_resident *resident, struct gt_err *err)
+{
+    return gt_proof_guard(resident->proof, &resident->workspace, SLOT_WORKSPACE, err);
+}
+
+/* ---- judge ---- */
+
+/* One result under judgement. */
+struct judged {
+    const struct gt_problem *problem;
+    const struct gt_matrix *d;
+    gt_devptr exact; /* of the type out; 0: the doubles of ref */
+    gt_devptr ref;
+    const char *data; /* "integers" or "reals" */
+};
+
+__attribute__((format(printf, 3, 4))) static void
+verdict(struct gt_trial *trial, enum gt_status status, const char *format, ...)
+{
+    va_list args;
+
+    if (trial->status != GT_STATUS_NONE)
+        return; /* the first finding stands */
+    trial->status = status;
+    va_start(args, format);
+    vsnprintf(trial->detail, sizeof(trial->detail), format, args);
+    va_end(args);
+}
+
+static void format_shape(char text[128], const struct judged *judged)
+{
+    const struct gt_problem *p = judged->problem;
+
+    snprintf(text, 128, "%lldx%lldx%lld%s, %s, alpha %g, beta %g", (long long)p->m, (long long)p->n,
+             (long long)p->k, p->batch > 1 ? " batched" : "", judged->data, p->alpha, p->beta);
+}
+
+/* Fetches element `at` and what it should be; findings that are read already may be overwritten,
+ * the rest comes again. */
+static int look_up(const struct gt_resident *resident, const struct judged *judged, uint64_t at,
+                   double *got, double *expected, struct gt_err *err)
+{
+    const struct gt_look_args args = {.d = judged->d->span,
+                                      .at = (long long)at,
+                                      .ref = (const double *)(uintptr_t)judged->ref,
+                                      .exact = (const void *)(uintptr_t)judged->exact};
+    int rc = gt_proof_look(resident->proof, &args, SLOT_LOOK, err);
+
+    if (!rc)
+        rc = gt_proof_fetch(resident->proof, err);
+    *got = gt_proof_result(resident->proof, SLOT_LOOK)->got;
+    *expected = gt_proof_result(resident->proof, SLOT_LOOK)->expected;
+    return rc;
+}
+
+static int wrong_element(const struct gt_resident *resident, const struct judged *judged,
+                         unsigned long long count, uint64_t at, const char *how,
+                         struct gt_trial *trial, struct gt_err *err)
+{
+    const struct gt_problem *p = judged->problem;
+    int64_t row = (int64_t)at / p->n;
+    int digits = p->out == GT_S32 ? 10 : 9;
+    double got, expected;
+    char shape[128];
+    int rc = look_up(resident, judged, at, &got, &expected, err);
+
+    if (rc)
+        return rc;
+    format_shape(shape, judged);
+    verdict(trial, GT_STATUS_WRONG,
+            "%s: %llu of %lld elements are %s; the first, (%lld,%lld) of matrix %lld, is %.*g, "
+            "expected %.*g",
+            shape, count, (long long)gt_problem_results(p), how, (long long)(row % p->m),
+            (long long)((int64_t)at % p->n), (long long)(row / p->m), digits, got, digits,
+            expected);
+    return GT_OK;
+}
+
+/* Where a word outside D lies, seen from D. */
+static void out_of_bounds(const struct judged *judged, const struct gt_proof_result *found,
+                          struct gt_trial *trial)
+{
+    const struct gt_matrix *d = judged->d;
+    int64_t size = gt_dtype_size((enum gt_dtype)d->span.type);
+    int64_t bytes = (int64_t)~found->first_guard - d->offset;
+    int64_t at = bytes < 0 ? -((size - 1 - bytes) / size) : bytes / size;
+    int64_t end =
+        (d->span.batch - 1) * d->span.stride + (d->span.rows - 1) * d->span.ld + d->span.cols;
+    char shape[128], place[96];
+
+    if (at < 0)
+        snprintf(place, sizeof(place), "%lld elements before D", (long long)-at);
+    else if (at >= end)
+        snprintf(place, sizeof(place), "%lld elements behind the last one of D",
+                 (long long)(at - end + 1));
+    else
+        snprintf(place, sizeof(place), "between the rows of D, at element %lld", (long long)at);
+    format_shape(shape, judged);
+    verdict(trial, GT_STATUS_OOB_WRITE, "%s: %llu words outside D were written, the first %s",
+            shape, found->guard, place);
+}
+
+static int judge(const struct gt_resident *resident, const struct judged *judged, int slot,
+                 struct gt_trial *trial, struct gt_err *err)
+{
+    const struct gt_proof_result *found = gt_proof_result(resident->proof, slot);
+
+    if (found->guard)
+        out_of_bounds(judged, found, trial);
+    else if (found->nonfinite)
+        return wrong_element(resident, judged, found->nonfinite, ~found->first_nonfinite,
+                             "NaN or infinite", trial, err);
+    else if (found->bad)
+        return wrong_element(resident, judged, found->bad, ~found->first_bad, "wrong", trial, err);
+    return GT_OK;
+}
+
+int gt_verify_judge_cases(const struct gt_resident *resident, unsigned ran, struct gt_trial *trial,
+                          struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (int i = 0; i <= GT_CASES && !rc && trial->status == GT_STATUS_NONE; i++) {
+        const struct gt_case *item = &resident->exact[i];
+        const struct judged judged = {&item->problem, &item->d, item->exact, 0, "integers"};
+
+        if (i == GT_CASES || ran >> i & 1)
+            rc = judge(resident, &judged, i, trial, err);
+    }
+    return rc;
+}
+
+/* Two launches that disagree. */
+static void nondeterministic(const struct gt_resident *resident, const struct judged *judged,
+                             int launch, struct gt_trial *trial)
+{
+    const struct gt_proof_result *found = gt_proof_result(resident->proof, SLOT_REAL + launch);
+    const struct gt_problem *p = judged->problem;
+    int64_t at = (int64_t)~found->first_different;
+    char shape[128];
+
+    format_shape(shape, judged);
+    verdict(trial, GT_STATUS_NONDETERMINISTIC,
+            "%s: launches 1 and %d differ in %llu of %lld elements, the first (%lld,%lld) of "
+            "matrix %lld",
+            shape, launch + 1, found->different, (long long)gt_problem_results(p),
+            (long long)(at / p->n % p->m), (long long)(at % p->n), (long long)(at / p->n / p->m));
+}
+
+int gt_verify_judge_real(const struct gt_resident *resident, int results, bool deterministic,
+                         struct gt_trial *trial, struct gt_err *err)
+{
+    struct judged judged = {&resident->problem, NULL, 0, resident->ref, "reals"};
+    double worst = 0;
+    int rc = GT_OK;
+
+    for (int i = 0; i < results && !rc; i++) {
+        const struct gt_proof_result *found = gt_proof_result(resident->proof, SLOT_REAL + i);
+        uint32_t bits = (uint32_t)found->error;
+        float error;
+
+        judged.d = &resident->result[i];
+        if (found->different && deterministic && !found->guard)
+            nondeterministic(resident, &judged, i, trial);
+        rc = judge(resident, &judged, SLOT_REAL + i, trial, err);
+        memcpy(&error, &bits, sizeof(error));
+        worst = error > worst ? error : worst;
+    }
+    trial->err_u = worst / UNIT;
+    return rc;
+}
+
+void gt_verify_judge_inputs(const struct gt_resident *resident, struct gt_trial *trial,
+                            bool *damaged)
+{
+    const struct gt_proof_result *workspace = gt_proof_result(resident->proof, SLOT_WORKSPACE);
+
+    *damaged = gt_proof_result(resident->proof, SLOT_INPUTS)->hash != resident->hash_in;
+    if (*damaged)
+        verdict(trial, GT_STATUS_OOB_WRITE, "A, B, C, bias or memory beside them was written to");
+    else if (workspace->guard)
+        verdict(trial, GT_STATUS_OOB_WRITE,
+                "%llu words outside the %zu bytes of workspace asked for were written",
+                workspace->guard, 4 * (size_t)resident->workspace.span.cols);
+}
+
+int gt_verify_reference_intact(const struct gt_resident *resident, bool *intact, struct gt_err *err)
+{
+    int rc = gt_proof_clear(resident->proof, err);
+
+    if (!rc)
+        rc = gt_resident_hash_reference(resident, SLOT_REFERENCE, err);
+    if (!rc)
+        rc = gt_proof_fetch(resident->proof, err);
+    if (!rc)
+        *intact =
+            gt_proof_result(resident->proof, SLOT_REFERENCE)->hash == resident->hash_reference;
+    return rc;
+}

@@ -1,0 +1,151 @@
+/* leaders.c - stage "choose": the fastest points told, and pools of points for models to choose
+ * from. */
+#include "search/auto/leaders.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NEIGHBOURS_OF  8 /* leaders whose neighbours are all in the pool */
+#define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
+#define PARENTS        20   /* leaders that have offspring */
+#define NEAR_SHARE     0.65 /* of the pool, for neighbours */
+#define RANDOM_SHARE   0.15 /* of the pool, at least */
+#define CROSS_EVERY    3    /* of the offspring; the others are changed */
+#define CHANGES        3    /* parameters of those at most, and at least two */
+
+void gt_leaders_tell(const struct gt_strategy *strategy, struct gt_leaders *leaders, size_t point)
+{
+    size_t *list = leaders->point, at = 0;
+    const float *known = strategy->known;
+
+    leaders->told++;
+    while (at < leaders->count && list[at] != point)
+        at++;
+    if (at < leaders->count) /* measured anew */
+        memmove(&list[at], &list[at + 1], (--leaders->count - at) * sizeof(*list));
+    if (known[point] <= 0) {
+        leaders->failed[leaders->failures++ % GT_FAILED_MAX] = point;
+        return;
+    }
+    for (at = leaders->count; at > 0 && known[point] < known[list[at - 1]]; at--)
+        ;
+    if (at == GT_LEADERS_MAX)
+        return;
+    if (leaders->count == GT_LEADERS_MAX)
+        leaders->count--;
+    memmove(&list[at + 1], &list[at], (leaders->count - at) * sizeof(*list));
+    list[at] = point;
+    leaders->count++;
+}
+
+size_t gt_leaders_mix(const struct gt_leaders *leaders, size_t *list, size_t max)
+{
+    size_t count = leaders->count < max ? leaders->count : max;
+    size_t fast = count < leaders->count ? count - count / 4 : count / 2, slow = count - fast;
+    size_t fasts = 0, slows = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (fasts < fast && (slows == slow || fasts <= slows))
+            list[i] = leaders->point[fasts++];
+        else
+            list[i] = leaders->point[fast + (leaders->count - fast) * slows++ / slow];
+    return count;
+}
+
+int gt_pool_init(struct gt_pool *pool, const struct gt_space *space, size_t max, struct gt_err *err)
+{
+    pool->max = max;
+    pool->point = calloc(max, sizeof(*pool->point));
+    pool->taken = calloc(space->count + 1, 1);
+    return pool->point && pool->taken ? GT_OK : gt_err_nomem(err);
+}
+
+void gt_pool_release(struct gt_pool *pool)
+{
+    free(pool->point);
+    free(pool->taken);
+}
+
+void gt_pool_clear(struct gt_pool *pool)
+{
+    for (size_t i = 0; i < pool->count; i++)
+        pool->taken[pool->point[i]] = 0;
+    pool->count = 0;
+}
+
+void gt_pool_add(const struct gt_strategy *strategy, struct gt_pool *pool, size_t point)
+{
+    if (pool->count == pool->max || pool->taken[point] || strategy->known[point] != GT_POINT_NEW)
+        return;
+    pool->taken[point] = 1;
+    pool->point[pool->count++] = point;
+}
+
+static void add_neighbours(const struct gt_strategy *strategy, struct gt_pool *pool,
+                           const struct gt_leaders *leaders)
+{
+    size_t room = (size_t)(NEAR_SHARE * (double)pool->max);
+
+    for (size_t i = 0; i < leaders->count && i < NEIGHBOURS_OF; i++) {
+        size_t list[NEIGHBOURS_MAX];
+        size_t count =
+            gt_space_neighbours(strategy->space, leaders->point[i], false, list, NEIGHBOURS_MAX);
+
+        for (size_t j = 0; j < count && j < NEIGHBOURS_MAX && pool->count < room; j++)
+            gt_pool_add(strategy, pool, list[j]);
+    }
+}
+
+static void add_offspring(struct gt_strategy *strategy, struct gt_pool *pool,
+                          const struct gt_leaders *leaders, bool near)
+{
+    const struct gt_kernel *kernel = strategy->space->kernel;
+    size_t parents = leaders->count < PARENTS ? leaders->count : PARENTS;
+    size_t room = pool->max - (near ? 0 : (size_t)(RANDOM_SHARE * (double)pool->max));
+
+    for (size_t throws = 0; parents && throws < pool->max && pool->count < room; throws++) {
+        double rank = gt_random_unit(&strategy->random);
+        size_t one = leaders->point[(size_t)(rank * rank * (double)parents)];
+        size_t other = leaders->point[gt_random_below(&strategy->random, parents)];
+        const uint8_t *x = strategy->space->index + one * kernel->params;
+        const uint8_t *y = strategy->space->index + other * kernel->params;
+        uint64_t changes = 2 + gt_random_below(&strategy->random, CHANGES - 1);
+        uint8_t index[GT_MAX_PARAMS];
+        size_t found;
+
+        memcpy(index, x, kernel->params);
+        if (throws % CROSS_EVERY == 0)
+            for (size_t p = 0; p < kernel->params; p++)
+                index[p] = gt_random_below(&strategy->random, 2) ? x[p] : y[p];
+        else
+            while (changes--) {
+                size_t p = gt_random_below(&strategy->random, kernel->params);
+
+                index[p] = (uint8_t)gt_random_below(&strategy->random, kernel->param[p].count);
+            }
+        found = gt_space_find_index(strategy->space, index);
+        if (found != SIZE_MAX)
+            gt_pool_add(strategy, pool, found);
+    }
+}
+
+void gt_pool_fill(struct gt_strategy *strategy, struct gt_pool *pool,
+                  const struct gt_leaders *leaders, bool near)
+{
+    size_t count = strategy->space->count;
+
+    if (count <= pool->max) {
+        for (size_t i = 0; i < count; i++)
+            gt_pool_add(strategy, pool, i);
+        return;
+    }
+    add_neighbours(strategy, pool, leaders);
+    add_offspring(strategy, pool, leaders, near);
+    for (size_t throws = 0; throws < 2 * pool->max && pool->count < (near ? 0 : pool->max);
+         throws++)
+        gt_pool_add(strategy, pool, gt_random_below(&strategy->random, count));
+    if (!pool->count && strategy->fresh)
+        gt_pool_add(strategy, pool, gt_strategy_draw(strategy));
+}

@@ -1,0 +1,127 @@
+/* narrow.c - leaves only some values of a kernel's parameters; see narrow.h. */
+#include "search/narrow.h"
+
+#include "base/err.h"
+#include "base/near.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_VALUES 64 /* named of one parameter */
+#define MAX_NAMES  256
+
+/* One part of the text: NAME=value|value. */
+struct part {
+    const char *name;
+    size_t length;
+    int64_t value[MAX_VALUES];
+    size_t values;
+};
+
+static int malformed(const char *text, struct gt_err *err)
+{
+    return gt_err_set(err, GT_ESYNTAX,
+                      "'%.200s': expected parameters with the values to search, such as "
+                      "TM=4|8,STAGES=2",
+                      text);
+}
+
+/* Reads the part at *at and moves behind it. */
+static int read_part(struct part *part, const char **at, struct gt_err *err)
+{
+    const char *begin = *at, *from;
+
+    *part = (struct part){.name = begin, .length = strcspn(begin, "=,")};
+    from = begin + part->length;
+    if (!part->length || *from != '=')
+        return malformed(begin, err);
+    do {
+        char *end;
+
+        if (part->values == MAX_VALUES)
+            return malformed(begin, err);
+        part->value[part->values++] = strtoll(from + 1, &end, 10);
+        if (end == from + 1 || (*end && !strchr("|,", *end)))
+            return malformed(begin, err);
+        from = end;
+    } while (*from == '|');
+    *at = *from ? from + 1 : from;
+    return GT_OK;
+}
+
+static bool wants(const struct part *part, int64_t value)
+{
+    for (size_t i = 0; i < part->values; i++)
+        if (part->value[i] == value)
+            return true;
+    return false;
+}
+
+/* Keeps the values of the part; returns how many there are. */
+static size_t keep_values(struct gt_param *param, const struct part *part)
+{
+    size_t kept = 0, standard = 0;
+
+    for (size_t i = 0; i < param->count; i++) {
+        if (!wants(part, param->value[i]))
+            continue;
+        if (i == param->standard)
+            standard = kept;
+        param->value[kept++] = param->value[i];
+    }
+    param->count = kept;
+    param->standard = standard;
+    return kept;
+}
+
+static int unknown(struct gt_kernel *const *kernel, size_t kernels, const struct part *part,
+                   struct gt_err *err)
+{
+    const char *known[MAX_NAMES], *near;
+    size_t count = 0;
+
+    for (size_t k = 0; k < kernels; k++)
+        for (size_t p = 0; p < kernel[k]->params && count < MAX_NAMES; p++)
+            known[count++] = kernel[k]->param[p].name;
+    near = gt_near(part->name, part->length, known, count);
+    return gt_err_set(err, GT_ENOTFOUND, "no kernel has a parameter \"%.*s\"%s%s%s",
+                      part->length < 64 ? (int)part->length : 64, part->name,
+                      near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
+}
+
+static int apply(struct gt_kernel *const *kernel, size_t kernels, const struct part *part,
+                 struct gt_err *err)
+{
+    bool known = false;
+
+    for (size_t k = 0; k < kernels; k++) {
+        for (size_t p = 0; p < kernel[k]->params; p++) {
+            struct gt_param *param = &kernel[k]->param[p];
+
+            if (strlen(param->name) != part->length ||
+                strncmp(param->name, part->name, part->length) != 0)
+                continue;
+            known = true;
+            if (!keep_values(param, part))
+                return gt_err_set(err, GT_ENOTFOUND,
+                                  "kernel %s: parameter %s has none of the values named",
+                                  kernel[k]->name, param->name);
+        }
+    }
+    return known ? GT_OK : unknown(kernel, kernels, part, err);
+}
+
+int gt_narrow(struct gt_kernel *const *kernel, size_t kernels, const char *text, struct gt_err *err)
+{
+    struct part part;
+    int rc = GT_OK;
+
+    if (!*text)
+        return malformed(text, err);
+    while (*text && !rc) {
+        rc = read_part(&part, &text, err);
+        if (!rc)
+            rc = apply(kernel, kernels, &part, err);
+    }
+    return rc;
+}

@@ -1,0 +1,219 @@
+/* space.c - stage "choose": the set of valid points of a kernel; finds points and their neighbours.
+ * How it is filled stands in space_walk.c. */
+#include "search/space.h"
+
+#include "base/err.h"
+#include "search/space_walk.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t hash_point(const uint8_t *point, size_t params)
+{
+    uint64_t hash = params;
+
+    for (size_t i = 0; i < params; i += 8) {
+        uint64_t word = 0;
+
+        memcpy(&word, point + i, params - i < 8 ? params - i : 8);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+        hash ^= hash >> 32; /* the low bits of a product know nothing of the high ones */
+    }
+    return hash;
+}
+
+/* Where the search for a point begins. */
+static size_t first_slot(const struct gt_space *space, const uint8_t *point)
+{
+    return hash_point(point, space->kernel->params) & (space->lookup_size - 1);
+}
+
+/* Slot of the table that holds the point, or the empty one where it belongs. */
+static size_t table_slot(const struct gt_space *space, const uint8_t *point)
+{
+    size_t params = space->kernel->params, slot = first_slot(space, point);
+
+    while (space->lookup[slot] &&
+           memcmp(space->index + (space->lookup[slot] - 1) * params, point, params) != 0)
+        slot = (slot + 1) & (space->lookup_size - 1);
+    return slot;
+}
+
+/* The sentence for two equal points of a list. */
+static int given_twice(const struct gt_space *space, size_t i, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_point point;
+    int rc;
+
+    gt_space_point(space, i, &point);
+    gt_point_format(&text, space->kernel, &point);
+    rc = gt_err_set(err, GT_ECONFIG, "point %s is there twice", text.text);
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+/* Entries are 1 + the point's number; 0 is empty. */
+static int make_table(struct gt_space *space, struct gt_err *err)
+{
+    space->lookup_size = 16;
+    while (space->lookup_size < space->count + space->count / 2)
+        space->lookup_size *= 2;
+    space->lookup = calloc(space->lookup_size, sizeof(*space->lookup));
+    return space->lookup ? GT_OK : gt_err_nomem(err);
+}
+
+/* Enters a list's points, of which no two may be the same. */
+static int enter_list(struct gt_space *space, struct gt_err *err)
+{
+    for (size_t i = 0; i < space->count; i++) {
+        size_t slot = table_slot(space, space->index + i * space->kernel->params);
+
+        if (space->lookup[slot])
+            return given_twice(space, i, err);
+        space->lookup[slot] = (uint32_t)i + 1;
+    }
+    return GT_OK;
+}
+
+/* Enters the points of a walk, of which no two are the same: the points in occupied slots, which
+ * lie all over the memory, are not looked at, and slots are fetched ahead. */
+static void enter_walked(struct gt_space *space)
+{
+    enum { AHEAD = 16 }; /* points; a power of two */
+    const size_t params = space->kernel->params, mask = space->lookup_size - 1;
+    size_t waiting[AHEAD] = {0};
+
+    for (size_t i = 0; i < space->count + AHEAD; i++) {
+        size_t slot = waiting[i % AHEAD];
+
+        if (i >= AHEAD) {
+            while (space->lookup[slot])
+                slot = (slot + 1) & mask;
+            space->lookup[slot] = (uint32_t)(i - AHEAD) + 1;
+        }
+        if (i < space->count) {
+            waiting[i % AHEAD] = first_slot(space, space->index + i * params);
+            __builtin_prefetch(&space->lookup[waiting[i % AHEAD]], 1);
+        }
+    }
+}
+
+int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,
+                  const struct gt_problem *problem, const struct gt_device *device, size_t limit,
+                  struct gt_err *err)
+{
+    int rc;
+
+    *space = (struct gt_space){.kernel = kernel, .problem = problem, .device = device};
+    for (size_t i = 0; i < kernel->params; i++)
+        if (kernel->param[i].count > UINT8_MAX + 1)
+            return gt_err_set(err, GT_ERANGE, "%s: parameter %s has %zu values; at most 256",
+                              kernel->path, kernel->param[i].name, kernel->param[i].count);
+    rc = gt_space_walk(space, limit ? limit : GT_SPACE_LIMIT, err);
+    if (!rc)
+        rc = make_table(space, err);
+    if (!rc)
+        enter_walked(space);
+    if (rc)
+        gt_space_release(space);
+    return rc;
+}
+
+int gt_space_list(struct gt_space *space, const struct gt_kernel *kernel,
+                  const struct gt_problem *problem, const struct gt_device *device,
+                  const uint8_t *index, size_t count, struct gt_err *err)
+{
+    int rc;
+
+    *space = (struct gt_space){.kernel = kernel, .problem = problem, .device = device};
+    if (!count || count > GT_SPACE_LIMIT)
+        return gt_err_set(err, GT_ERANGE, "%zu points; a space has 1 to %d", count, GT_SPACE_LIMIT);
+    space->count = count;
+    space->valid = (double)count;
+    space->cross_product = gt_kernel_cross_product(kernel);
+    space->index = malloc(count * kernel->params);
+    if (!space->index)
+        return gt_err_nomem(err);
+    memcpy(space->index, index, count * kernel->params);
+    rc = make_table(space, err);
+    if (!rc)
+        rc = enter_list(space, err);
+    if (rc)
+        gt_space_release(space);
+    return rc;
+}
+
+void gt_space_release(struct gt_space *space)
+{
+    free(space->index);
+    free(space->lookup);
+    *space = (struct gt_space){0};
+}
+
+void gt_space_point(const struct gt_space *space, size_t i, struct gt_point *point)
+{
+    const struct gt_kernel *kernel = space->kernel;
+    const uint8_t *index = space->index + i * kernel->params;
+
+    assert(i < space->count);
+    memset(point, 0, sizeof(*point));
+    for (size_t p = 0; p < kernel->params; p++)
+        point->value[p] = kernel->param[p].value[index[p]];
+}
+
+size_t gt_space_find_index(const struct gt_space *space, const uint8_t *index)
+{
+    uint32_t entry = space->lookup[table_slot(space, index)];
+
+    return entry ? entry - 1 : SIZE_MAX;
+}
+
+size_t gt_space_find(const struct gt_space *space, const struct gt_point *point)
+{
+    const struct gt_kernel *kernel = space->kernel;
+    uint8_t index[GT_MAX_PARAMS] = {0};
+
+    for (size_t p = 0; p < kernel->params; p++) {
+        size_t i = 0;
+
+        while (i < kernel->param[p].count && kernel->param[p].value[i] != point->value[p])
+            i++;
+        if (i == kernel->param[p].count)
+            return SIZE_MAX;
+        index[p] = (uint8_t)i;
+    }
+    return gt_space_find_index(space, index);
+}
+
+size_t gt_space_neighbours(const struct gt_space *space, size_t i, bool adjacent, size_t *list,
+                           size_t max)
+{
+    const struct gt_kernel *kernel = space->kernel;
+    uint8_t index[GT_MAX_PARAMS];
+    size_t count = 0;
+
+    memcpy(index, space->index + i * kernel->params, kernel->params);
+    for (size_t p = 0; p < kernel->params; p++) {
+        size_t here = index[p], values = kernel->param[p].count;
+        size_t from = adjacent && here > 0 ? here - 1 : adjacent ? here : 0;
+        size_t to = adjacent && here + 2 < values ? here + 2 : values;
+
+        for (size_t value = from; value < to; value++) {
+            size_t found;
+
+            if (value == here)
+                continue;
+            index[p] = (uint8_t)value;
+            found = gt_space_find_index(space, index);
+            if (found == SIZE_MAX)
+                continue;
+            if (count < max)
+                list[count] = found;
+            count++;
+        }
+        index[p] = (uint8_t)here;
+    }
+    return count;
+}

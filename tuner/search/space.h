@@ -1,0 +1,54 @@
+/* space.h - the valid points of a kernel for a problem on a device.
+ *
+ * Points are kept as one byte per parameter (the index of its value), so that 10^6 of them with 24
+ * parameters take 24 MB. */
+#ifndef GT_SPACE_H
+#define GT_SPACE_H
+
+#include "kernel/kernel.h"
+
+struct gt_space {
+    const struct gt_kernel *kernel;
+    const struct gt_problem *problem;
+    const struct gt_device *device;
+    double cross_product; /* points before any constraint */
+    double valid;         /* points that satisfy every constraint; more than count if sampled */
+    uint8_t *index;       /* count x kernel->params */
+    size_t count;
+    uint32_t *lookup; /* hash table over the points, for gt_space_find */
+    size_t lookup_size;
+};
+
+/* Enumerates with prefix pruning.  A constraint that no point satisfies is an error (GT_ERANGE)
+ * that quotes it and its why.  `limit` bounds the points kept (0: GT_SPACE_LIMIT); beyond it a
+ * uniform sample is kept, always the same one.  Kernel, problem and device must outlive the space.
+ */
+#define GT_SPACE_LIMIT 4000000
+int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,
+                  const struct gt_problem *problem, const struct gt_device *device, size_t limit,
+                  struct gt_err *err);
+
+/* The space of exactly the points of a list (a recording's): index is count x kernel->params, which
+ * value of each parameter, and is copied.  GT_ECONFIG if two of them are the same, GT_ERANGE if
+ * there are none or more than GT_SPACE_LIMIT.  Problem and device may be NULL for a caller that has
+ * none. */
+int gt_space_list(struct gt_space *space, const struct gt_kernel *kernel,
+                  const struct gt_problem *problem, const struct gt_device *device,
+                  const uint8_t *index, size_t count, struct gt_err *err);
+
+void gt_space_release(struct gt_space *space); /* a zeroed space is accepted */
+
+void gt_space_point(const struct gt_space *space, size_t i, struct gt_point *point);
+
+/* Index of a point, or SIZE_MAX if it is not valid here. */
+size_t gt_space_find(const struct gt_space *space, const struct gt_point *point);
+
+/* The same, of indices of values, one per parameter. */
+size_t gt_space_find_index(const struct gt_space *space, const uint8_t *index);
+
+/* Neighbours of point i into list[0..max): adjacent: one parameter moved to the next or previous
+ * value; otherwise Hamming: one parameter changed to any value.  Returns how many there are. */
+size_t gt_space_neighbours(const struct gt_space *space, size_t i, bool adjacent, size_t *list,
+                           size_t max);
+
+#endif

@@ -1,0 +1,205 @@
+/* strategy.c - stage "choose": the table of strategies and the bookkeeping all of them share. */
+#include "search/strategy.h"
+
+#include "base/err.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ADDRESS(name) &gt_strategy_##name,
+
+const struct gt_strategy_ops *const gt_strategies[] = {GT_STRATEGY_NAMES(ADDRESS) NULL};
+
+/* Keeps the seeds that are points of the space, each once. */
+static void copy_seeds(struct gt_strategy *strategy, const struct gt_seeds *seeds)
+{
+    for (size_t i = 0; i < seeds->count; i++) {
+        size_t point = seeds->point[i], j = 0;
+
+        while (j < strategy->seeds && strategy->seed[j] != point)
+            j++;
+        if (j == strategy->seeds && point < strategy->space->count)
+            strategy->seed[strategy->seeds++] = point;
+    }
+}
+
+int gt_strategy_new(struct gt_strategy **strategy, const char *text, const struct gt_space *space,
+                    uint64_t seed, const struct gt_seeds *seeds, struct gt_err *err)
+{
+    struct gt_strategy *new = calloc(1, sizeof(*new));
+    int rc;
+
+    if (!new)
+        return gt_err_nomem(err);
+    rc = gt_strategy_parse(&new->ops, new->option, text, err);
+    if (rc) {
+        free(new);
+        return rc;
+    }
+    new->space = space;
+    new->random.state = seed;
+    new->fresh = space->count;
+    new->best = SIZE_MAX;
+    new->known = calloc(space->count + 1, sizeof(*new->known));
+    new->seed = calloc((seeds ? seeds->count : 0) + 1, sizeof(*new->seed));
+    new->state = calloc(1, new->ops->state_size + 1);
+    if (!new->known || !new->seed || !new->state) {
+        gt_strategy_free(new);
+        return gt_err_nomem(err);
+    }
+    if (seeds)
+        copy_seeds(new, seeds);
+    new->given = seeds;
+    if (new->ops->init)
+        rc = new->ops->init(new, err);
+    new->given = NULL;
+    if (rc) {
+        gt_strategy_free(new);
+        return rc;
+    }
+    *strategy = new;
+    return GT_OK;
+}
+
+void gt_strategy_free(struct gt_strategy *strategy)
+{
+    if (!strategy)
+        return;
+    if (strategy->state && strategy->ops->release)
+        strategy->ops->release(strategy);
+    free(strategy->state);
+    free(strategy->known);
+    free(strategy->seed);
+    free(strategy);
+}
+
+size_t gt_strategy_seed(struct gt_strategy *strategy)
+{
+    while (strategy->next_seed < strategy->seeds) {
+        size_t point = strategy->seed[strategy->next_seed++];
+
+        if (strategy->known[point] == GT_POINT_NEW)
+            return point;
+    }
+    return SIZE_MAX;
+}
+
+void gt_strategy_claim(struct gt_strategy *strategy, size_t point)
+{
+    if (strategy->known[point] != GT_POINT_NEW)
+        return;
+    strategy->known[point] = GT_POINT_ASKED;
+    strategy->fresh--;
+    strategy->flying++;
+}
+
+enum gt_next gt_strategy_next(struct gt_strategy *strategy, size_t *point)
+{
+    enum gt_next answer = GT_NEXT_POINT;
+
+    if (!strategy->fresh)
+        return GT_NEXT_DONE;
+    *point = strategy->ops->own_seeds ? SIZE_MAX : gt_strategy_seed(strategy);
+    if (*point == SIZE_MAX)
+        answer = strategy->ops->next(strategy, point);
+    if (answer != GT_NEXT_POINT)
+        return answer;
+    assert(*point < strategy->space->count && strategy->known[*point] == GT_POINT_NEW);
+    gt_strategy_claim(strategy, *point);
+    return GT_NEXT_POINT;
+}
+
+static void find_best(struct gt_strategy *strategy)
+{
+    const float *known = strategy->known;
+
+    strategy->best = SIZE_MAX;
+    for (size_t i = 0; i < strategy->space->count; i++)
+        if (known[i] > 0 && (strategy->best == SIZE_MAX || known[i] < known[strategy->best]))
+            strategy->best = i;
+}
+
+void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us)
+{
+    float *known = &strategy->known[point];
+
+    if (*known == GT_POINT_NEW)
+        strategy->fresh--;
+    if (*known == GT_POINT_ASKED)
+        strategy->flying--;
+    *known = us > 0 ? (float)us : GT_POINT_FAILED;
+    if (point == strategy->best)
+        find_best(strategy); /* it may have become slower */
+    else if (*known > 0 && (strategy->best == SIZE_MAX || *known < strategy->known[strategy->best]))
+        strategy->best = point;
+    if (strategy->ops->tell)
+        strategy->ops->tell(strategy, point);
+}
+
+void gt_strategy_cost(struct gt_strategy *strategy, size_t point, double run_s, double compile_s)
+{
+    if (strategy->ops->cost && run_s + compile_s > 0)
+        strategy->ops->cost(strategy, point, run_s, compile_s);
+}
+
+size_t gt_strategy_draw(struct gt_strategy *strategy)
+{
+    size_t count = strategy->space->count;
+    size_t point = 0;
+
+    assert(strategy->fresh > 0);
+    /* Where NEW points are common a few throws find one; else take the next one after a throw. */
+    for (int throws = 0; throws < 32; throws++) {
+        point = gt_random_below(&strategy->random, count);
+        if (strategy->known[point] == GT_POINT_NEW)
+            return point;
+    }
+    while (strategy->known[point] != GT_POINT_NEW)
+        point = (point + 1) % count;
+    return point;
+}
+
+#define THROWS 64 /* of a kick or a repair, before it gives up */
+
+size_t gt_strategy_kick(struct gt_strategy *strategy, size_t point, size_t changes)
+{
+    const struct gt_kernel *kernel = strategy->space->kernel;
+    const uint8_t *from = strategy->space->index + point * kernel->params;
+
+    for (int throws = 0; throws < THROWS && kernel->params; throws++) {
+        uint64_t left = 1 + gt_random_below(&strategy->random, changes);
+        uint8_t index[GT_MAX_PARAMS];
+        size_t found;
+
+        memcpy(index, from, kernel->params);
+        while (left--) {
+            size_t p = gt_random_below(&strategy->random, kernel->params);
+
+            index[p] = (uint8_t)gt_random_below(&strategy->random, kernel->param[p].count);
+        }
+        found = gt_space_find_index(strategy->space, index);
+        if (found != SIZE_MAX && strategy->known[found] == GT_POINT_NEW)
+            return found;
+    }
+    return SIZE_MAX;
+}
+
+size_t gt_strategy_snap(struct gt_strategy *strategy, const uint8_t *index)
+{
+    const struct gt_kernel *kernel = strategy->space->kernel;
+    size_t found = gt_space_find_index(strategy->space, index);
+
+    for (size_t throws = 0; throws < THROWS && found == SIZE_MAX && kernel->params; throws++) {
+        uint8_t near[GT_MAX_PARAMS];
+
+        memcpy(near, index, kernel->params);
+        for (size_t left = 1 + throws / 16; left > 0; left--) {
+            size_t p = gt_random_below(&strategy->random, kernel->params);
+
+            near[p] = (uint8_t)gt_random_below(&strategy->random, kernel->param[p].count);
+        }
+        found = gt_space_find_index(strategy->space, near);
+    }
+    return found;
+}

@@ -1,0 +1,330 @@
+/* contests.c - candidates against each other: a semi-final of all that were sampled, a final
+ * of the best with the vendor library (stage 3), and a play-off of those that the final cannot tell
+ * apart.
+ *
+ * Times of one contest are taken in turns and compared in pairs, and the device is brought to its
+ * steady state first (tuner/timing/bench_final.c): where a power cap holds the clocks down, times
+ * that were taken one after the other differ by more than candidates do.  Candidates that the
+ * play-off cannot tell apart either are a tie; the least paired median names the winner, and among
+ * equals a stable rule, so that the same device gives the same answer tomorrow. */
+#include "base/err.h"
+#include "base/stats.h"
+#include "sweep/sweep_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENTRIES   GT_SWEEP_SAMPLED
+#define FINALISTS 8      /* of the final */
+#define EQUAL     0.0005 /* of the time: closer paired medians are the same */
+
+static const struct gt_rounds semi_final = {7, 41, 1e6};
+static const struct gt_rounds final = {21, 200, 2e6}; /* fewer than 21 tell nothing */
+static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
+
+/* What one contest found. */
+struct contest {
+    struct gt_trial trial[ENTRIES], baseline;
+    double ratio[ENTRIES]; /* median of the entry's time / the first entry's, in pairs */
+};
+
+/* Holds a contest of the first rows, which stay as they are. */
+static int hold(struct gt_race *race, const struct gt_rounds *rounds, size_t entries, bool baseline,
+                struct contest *contest, struct gt_err *err)
+{
+    const struct gt_sweep_result *result = race->result;
+    struct gt_candidate candidate[ENTRIES];
+    double round_us = 0;
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < entries && !rc; i++) {
+        round_us += result->row[i].trial.us;
+        candidate[i] = gt_sweep_candidate(race, &result->row[i]);
+        contest->trial[i] = result->row[i].trial;
+        rc = gt_sweep_attempt(race, gt_sweep_lane_of(race, candidate[i].kernel),
+                              &candidate[i].point, err);
+    }
+    if (!rc)
+        rc = race->evaluator->ops->final(race->evaluator, candidate, entries,
+                                         gt_rounds_for(rounds, entries, round_us), contest->trial,
+                                         baseline ? &contest->baseline : NULL, err);
+    return rc;
+}
+
+/* Ratios to the first entry that is still in. */
+static void compare(struct contest *contest, size_t entries)
+{
+    const struct gt_trial *first = NULL, *trial = contest->trial;
+
+    for (size_t i = 0; i < entries; i++) {
+        if (trial[i].status != GT_STATUS_OK)
+            continue;
+        if (!first)
+            first = &trial[i];
+        contest->ratio[i] =
+            gt_paired_ratio(trial[i].sample, first->sample,
+                            trial[i].samples < first->samples ? trial[i].samples : first->samples);
+    }
+}
+
+/* Puts the first rows and their trials in the order of the ratios; those that failed leave. Returns
+ * how many are left. */
+static size_t place(struct gt_sweep_result *result, struct contest *contest, size_t entries)
+{
+    struct gt_sweep_row *row = result->row;
+    size_t left = 0;
+
+    compare(contest, entries);
+    for (size_t i = 0; i < entries; i++) {
+        const struct gt_trial trial = contest->trial[i];
+        const double ratio = contest->ratio[i];
+        struct gt_sweep_row moved = row[i];
+        size_t at = left;
+
+        if (trial.status != GT_STATUS_OK)
+            continue;
+        for (; at > 0 && ratio < contest->ratio[at - 1]; at--) {
+            row[at] = row[at - 1];
+            contest->trial[at] = contest->trial[at - 1];
+            contest->ratio[at] = contest->ratio[at - 1];
+        }
+        row[at] = moved;
+        contest->trial[at] = trial;
+        contest->ratio[at] = ratio;
+        left++;
+    }
+    memmove(&row[left], &row[entries], (result->rows - entries) * sizeof(*row));
+    result->rows -= entries - left;
+    return left;
+}
+
+static int store_trials(struct gt_race *race, const struct contest *contest, size_t entries,
+                        struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < entries && !rc; i++) {
+        const struct gt_sweep_row *row = &race->result->row[i];
+
+        rc = gt_sweep_store(race, gt_sweep_lane_of(race, row->kernel), &row->point,
+                            &contest->trial[i], false, err);
+    }
+    return rc;
+}
+
+/* ---- semi-final ---- */
+
+/* Moves those that may still win to the front, the sampled ones first: how many. */
+static size_t gather(struct gt_sweep_result *result)
+{
+    struct gt_sweep_row *row = result->row;
+    double limit = GT_SWEEP_HOPELESS * row[0].trial.us;
+    size_t count = 0;
+
+    for (int sampled = 1; sampled >= 0; sampled--)
+        for (size_t i = count; i < result->rows && count < ENTRIES; i++) {
+            struct gt_sweep_row moved = row[i];
+
+            if ((moved.trial.stage >= 2) != sampled || (!sampled && moved.trial.us > limit))
+                continue;
+            memmove(&row[count + 1], &row[count], (i - count) * sizeof(moved));
+            row[count++] = moved;
+        }
+    return count;
+}
+
+/* The best of all that may still win, by paired times: the finalists are the first rows, and how
+ * many there are is returned in *finalists.  What was sampled alone is replaced: where clocks are
+ * held down, the first to be sampled had the coolest device. */
+static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t *finalists,
+                           struct gt_err *err)
+{
+    struct gt_sweep_result *result = race->result;
+    size_t entries = gather(result);
+    int rc;
+
+    for (size_t i = 0; i < result->rows; i++)
+        result->row[i].apart = i >= entries;
+    *finalists = entries;
+    if (entries <= FINALISTS)
+        return GT_OK;
+    gt_sweep_show(race, "semi-final", true);
+    rc = hold(race, &semi_final, entries, false, contest, err);
+    for (size_t i = 0; i < entries && !rc; i++) { /* what was timed deeper before stays so */
+        int before = result->row[i].trial.stage;
+
+        if (contest->trial[i].status == GT_STATUS_OK)
+            contest->trial[i].stage = before > 2 ? before : 2;
+    }
+    if (!rc)
+        rc = store_trials(race, contest, entries, err);
+    if (rc)
+        return rc;
+    entries = place(result, contest, entries);
+    for (size_t i = 0; i < entries; i++)
+        result->row[i].trial = contest->trial[i];
+    *finalists = entries < FINALISTS ? entries : FINALISTS;
+    return GT_OK;
+}
+
+/* ---- final ---- */
+
+static int store_baseline(struct gt_race *race, const struct gt_trial *trial, struct gt_err *err)
+{
+    struct gt_baseline *baseline = &race->result->baseline;
+
+    if (trial->samples > 0) {
+        baseline->us = trial->us;
+        baseline->lo_us = trial->lo_us;
+        baseline->hi_us = trial->hi_us;
+        baseline->samples = trial->samples;
+        memcpy(baseline->sample, trial->sample, sizeof(baseline->sample));
+    }
+    return gt_store_baseline(race->options->store, &race->lane[0].key, baseline, err);
+}
+
+/* A contest with the baseline, whose times are kept: the first rows are put into its order, those
+ * that failed leave *entries. */
+static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, size_t *entries,
+                         struct contest *contest, struct gt_err *err)
+{
+    struct gt_sweep_result *result = race->result;
+    int rc = hold(race, rounds, *entries, result->have_baseline, contest, err);
+
+    if (!rc)
+        rc = store_trials(race, contest, *entries, err);
+    if (!rc && result->have_baseline)
+        rc = store_baseline(race, &contest->baseline, err);
+    if (rc)
+        return rc;
+    *entries = place(result, contest, *entries);
+    for (size_t i = 0; i < *entries; i++)
+        result->row[i].trial = contest->trial[i];
+    return GT_OK;
+}
+
+/* ---- ties ---- */
+
+/* The rows are in the contest's order: moves those that cannot be told from the first behind it;
+ * returns how many they are with it. */
+static size_t find_ties(struct gt_sweep_result *result, struct contest *contest, size_t entries)
+{
+    const struct gt_trial *best = &contest->trial[0];
+    size_t ties = 1;
+
+    for (size_t i = 1; i < entries; i++) {
+        const struct gt_sweep_row moved = result->row[i];
+        const struct gt_trial trial = contest->trial[i];
+        const double ratio = contest->ratio[i];
+        int samples = best->samples < trial.samples ? best->samples : trial.samples;
+
+        if (gt_paired_compare(best->sample, trial.sample, samples) != 0)
+            continue;
+        memmove(&result->row[ties + 1], &result->row[ties], (i - ties) * sizeof(moved));
+        memmove(&contest->trial[ties + 1], &contest->trial[ties], (i - ties) * sizeof(trial));
+        memmove(&contest->ratio[ties + 1], &contest->ratio[ties], (i - ties) * sizeof(ratio));
+        result->row[ties] = moved;
+        contest->trial[ties] = trial;
+        contest->ratio[ties++] = ratio;
+    }
+    return ties;
+}
+
+/* The stable rule among equals: less shared memory, then the order in which kernels
+ * and values are listed. */
+static bool preferred(const struct gt_race *race, const struct gt_sweep_row *x,
+                      const struct gt_sweep_row *y)
+{
+    const struct gt_lane *lane_x = gt_sweep_lane_of(race, x->kernel);
+    const struct gt_lane *lane_y = gt_sweep_lane_of(race, y->kernel);
+
+    if (x->trial.shared_bytes != y->trial.shared_bytes)
+        return x->trial.shared_bytes < y->trial.shared_bytes;
+    if (lane_x != lane_y)
+        return lane_x < lane_y;
+    return memcmp(x->point.value, y->point.value, x->kernel->params * sizeof(x->point.value[0])) <
+           0;
+}
+
+/* Of those that tie, the first `ties` rows in the order of their ratios, names the winner. */
+static void choose(const struct gt_race *race, const struct contest *contest, size_t ties)
+{
+    struct gt_sweep_row *row = race->result->row;
+    size_t chosen = 0;
+
+    for (size_t i = 1; i < ties && contest->ratio[i] <= contest->ratio[0] * (1 + EQUAL); i++)
+        if (preferred(race, &row[i], &row[chosen]))
+            chosen = i;
+    if (chosen) {
+        struct gt_sweep_row first = row[chosen];
+
+        memmove(&row[1], &row[0], chosen * sizeof(first));
+        row[0] = first;
+    }
+    for (size_t i = 0; i < race->result->rows; i++)
+        row[i].tie = i > 0 && i < ties;
+}
+
+static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
+{
+    const struct gt_sweep_row *row = race->result->row;
+    const char *kernel[FINALISTS], *point[FINALISTS];
+    struct gt_strbuf text[FINALISTS];
+    struct gt_trial_key key;
+    size_t count = 0;
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < ties; i++) {
+        gt_strbuf_init(&text[i]);
+        gt_point_format(&text[i], row[i].kernel, &row[i].point);
+        if (!rc)
+            rc = gt_strbuf_check(&text[i], err);
+        kernel[i] = row[i].kernel->name;
+        point[i] = text[i].text;
+        count++;
+    }
+    key = gt_sweep_lane_of(race, row[0].kernel)->key;
+    key.point = point[0];
+    if (!rc)
+        rc = gt_store_tie(race->options->store, &key, kernel + 1, point + 1, count - 1, err);
+    for (size_t i = 0; i < count; i++)
+        gt_strbuf_release(&text[i]);
+    return rc;
+}
+
+/* Of those that the final cannot tell apart, which can more rounds?  Their times take the place of
+ * the final's: the least of several times that cannot be told apart is the luckiest one. */
+static int hold_play_off(struct gt_race *race, struct contest *contest, size_t *ties,
+                         struct gt_err *err)
+{
+    int rc;
+
+    gt_sweep_show(race, "play-off", true);
+    rc = hold_and_keep(race, &play_off, ties, contest, err);
+    if (!rc && *ties)
+        *ties = find_ties(race->result, contest, *ties);
+    return rc;
+}
+
+int gt_sweep_contests(struct gt_race *race, struct gt_err *err)
+{
+    struct contest *contest = calloc(1, sizeof(*contest));
+    size_t finalists = 0, ties = 0;
+    int rc = contest ? hold_semi_final(race, contest, &finalists, err) : gt_err_nomem(err);
+
+    if (!rc && finalists) {
+        gt_sweep_show(race, "final", true);
+        rc = hold_and_keep(race, &final, &finalists, contest, err);
+    }
+    if (!rc && finalists)
+        ties = find_ties(race->result, contest, finalists);
+    if (!rc && ties > 1)
+        rc = hold_play_off(race, contest, &ties, err);
+    if (!rc && ties) {
+        choose(race, contest, ties);
+        rc = store_ties(race, ties, err);
+    }
+    free(contest);
+    return rc;
+}

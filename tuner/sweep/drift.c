@@ -1,0 +1,71 @@
+/* drift.c - does the device still run as fast as when the race began?  A reference kernel is
+ * timed now and then; times measured since the last check are doubted when it has changed. */
+#include "base/err.h"
+#include "sweep/sweep_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define EVERY_S 60.0
+#define ALLOWED 0.02 /* change of the reference kernel's time */
+#define HOPEFUL 1.1  /* times the best: slower ones lose on a drifting device too */
+
+int gt_sweep_remember(struct gt_race *race, struct gt_lane *lane, size_t point, struct gt_err *err)
+{
+    int rc = gt_sweep_reserve((void **)&race->recent, race->recents, &race->recent_capacity,
+                              sizeof(*race->recent), err);
+
+    if (!rc)
+        race->recent[race->recents++] = (struct gt_recent){lane, point};
+    return rc;
+}
+
+/* Puts back what was measured since the last check and may still win; *count: how many. */
+static int measure_again(struct gt_race *race, double drift, size_t *count, struct gt_err *err)
+{
+    double limit = race->best_us * (HOPEFUL + 2 * fabs(drift));
+    int rc = GT_OK;
+
+    *count = 0;
+    for (size_t i = 0; i < race->recents && !rc; i++) {
+        struct gt_lane *lane = race->recent[i].lane;
+        size_t point = race->recent[i].point;
+        struct gt_retry what;
+
+        if (lane->strategy->known[point] > limit)
+            continue;
+        what = (struct gt_retry){.point = point, .urgent = true, .remeasure = true};
+        rc = gt_sweep_retry(lane, what, err);
+        ++*count;
+    }
+    return rc;
+}
+
+int gt_sweep_check_drift(struct gt_race *race, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = race->evaluator;
+    double us, drift;
+    double every = race->options->drift_check_s > 0 ? race->options->drift_check_s : EVERY_S;
+    char sentence[160];
+    int rc;
+
+    if (!evaluator->ops->reference || gt_evaluator_now(evaluator) - race->reference_s < every)
+        return GT_OK;
+    rc = evaluator->ops->reference(evaluator, &us, err);
+    if (rc)
+        return rc;
+    drift = race->reference_us > 0 ? us / race->reference_us - 1 : 0;
+    race->reference_us = us;
+    race->reference_s = gt_evaluator_now(evaluator);
+    if (fabs(drift) > ALLOWED) {
+        size_t count;
+
+        rc = measure_again(race, drift, &count, err);
+        snprintf(sentence, sizeof(sentence),
+                 "the reference kernel's time changed by %+.1f %%: %zu candidates are timed again",
+                 100 * drift, count);
+        gt_sweep_note(race, sentence);
+    }
+    race->recents = 0;
+    return rc;
+}

@@ -1,0 +1,163 @@
+/* priors.c - what a strategy may learn from: trials of the same kernel for other problems,
+ * and for this one on other devices, those of the nearest problems only. */
+#include "base/err.h"
+#include "problem/problem.h"
+#include "sweep/sweep_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST       24   /* trials that make a prior */
+#define OTHER_ARCH  4.0  /* how far another architecture is, in the measure of gt_sweep_distance */
+#define OTHER_TYPES 2.0  /* the same, of other types */
+#define FARTHEST    40.0 /* beyond, nothing is to be learned: sizes differ by factors of dozens */
+
+/* A problem that has trials. */
+struct source {
+    double distance;
+    char problem[GT_PROBLEM_TEXT_MAX];
+};
+
+struct search {
+    const struct gt_race *race;
+    struct source source[GT_PRIORS_MAX];
+    size_t sources;
+};
+
+static int on_winner(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct search *search = context;
+    const struct gt_race *race = search->race;
+    struct source source = {.distance = gt_sweep_distance(race->problem, row)};
+    size_t at = search->sources;
+
+    (void)err;
+    if (row->cc != race->evaluator->device.cc)
+        source.distance += OTHER_ARCH;
+    if (strcmp(row->dtype, gt_dtype_name(race->problem->type)) != 0)
+        source.distance += OTHER_TYPES;
+    for (size_t i = 0; i < search->sources; i++)
+        if (strcmp(search->source[i].problem, row->problem) == 0)
+            return GT_OK;
+    while (at > 0 && source.distance < search->source[at - 1].distance)
+        at--;
+    if (at == GT_PRIORS_MAX || source.distance > FARTHEST)
+        return GT_OK;
+    snprintf(source.problem, sizeof(source.problem), "%s", row->problem);
+    if (search->sources < GT_PRIORS_MAX)
+        search->sources++;
+    memmove(&search->source[at + 1], &search->source[at],
+            (search->sources - at - 1) * sizeof(source));
+    search->source[at] = source;
+    return GT_OK;
+}
+
+/* The trials of one problem, device after device. */
+struct reading {
+    const struct gt_race *race;
+    const struct gt_lane *lane;
+    struct gt_priors *priors;
+    char device[96]; /* whose trials are being read */
+    size_t capacity, *point;
+    float *us;
+    size_t count;
+};
+
+/* Ends one device's trials: they become a prior if they are enough and there is room. */
+static void end(struct reading *reading)
+{
+    struct gt_priors *priors = reading->priors;
+
+    if (reading->count >= LEAST && priors->count < GT_PRIORS_MAX) {
+        priors->prior[priors->count++] =
+            (struct gt_prior){reading->point, reading->us, reading->count};
+    } else {
+        free(reading->point);
+        free(reading->us);
+    }
+    reading->point = NULL;
+    reading->us = NULL;
+    reading->capacity = reading->count = 0;
+}
+
+/* Whether a trial is of this very sweep's kind: the strategy is told those as its own. */
+static bool is_own(const struct reading *reading, const struct gt_named_trial *named)
+{
+    const struct gt_evaluator *evaluator = reading->race->evaluator;
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    gt_problem_format(reading->race->problem, text);
+    return strcmp(named->uuid, evaluator->device.uuid) == 0 &&
+           named->driver == evaluator->device.driver && named->nvrtc == evaluator->nvrtc_version &&
+           strcmp(named->problem, text) == 0 && named->warm_l2 == evaluator->options.bench.warm_l2;
+}
+
+static int on_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
+{
+    struct reading *reading = context;
+    const struct gt_lane *lane = reading->lane;
+    struct gt_point point;
+    char device[sizeof(reading->device)];
+    size_t found;
+    int rc;
+
+    if (named->trial.status != GT_STATUS_OK || is_own(reading, named) ||
+        gt_point_parse(&point, lane->kernel, named->point, NULL))
+        return GT_OK;
+    found = gt_space_find(&lane->space, &point);
+    if (found == SIZE_MAX)
+        return GT_OK;
+    snprintf(device, sizeof(device), "%s %d %d %d", named->uuid, named->driver, named->nvrtc,
+             named->warm_l2);
+    if (strcmp(device, reading->device) != 0)
+        end(reading);
+    memcpy(reading->device, device, sizeof(device));
+    if (reading->count == reading->capacity) {
+        size_t capacity = reading->capacity;
+
+        rc = gt_sweep_reserve((void **)&reading->us, reading->count, &capacity,
+                              sizeof(*reading->us), err);
+        if (!rc)
+            rc = gt_sweep_reserve((void **)&reading->point, reading->count, &reading->capacity,
+                                  sizeof(*reading->point), err);
+        if (rc)
+            return rc;
+    }
+    reading->point[reading->count] = found;
+    reading->us[reading->count++] = (float)named->trial.us;
+    return GT_OK;
+}
+
+int gt_sweep_priors(const struct gt_race *race, const struct gt_lane *lane,
+                    struct gt_priors *priors, struct gt_err *err)
+{
+    struct search search = {.race = race};
+    struct gt_row_filter filter = {
+        .kernel = lane->kernel->name,
+        .winners_only = true,
+        .provenance =
+            1u << (race->evaluator->ops->provenance == GT_REPLAYED ? GT_REPLAYED : GT_MEASURED),
+    };
+    int rc = gt_store_rows(race->options->store, &filter, on_winner, &search, err);
+
+    *priors = (struct gt_priors){.count = 0};
+    filter.winners_only = false;
+    for (size_t i = 0; i < search.sources && !rc; i++) {
+        struct reading reading = {.race = race, .lane = lane, .priors = priors};
+
+        filter.problem = search.source[i].problem;
+        rc = gt_store_trials(race->options->store, &filter, on_trial, &reading, err);
+        end(&reading);
+    }
+    return rc;
+}
+
+void gt_sweep_priors_release(struct gt_priors *priors)
+{
+    for (size_t i = 0; i < priors->count; i++) {
+        free((void *)priors->prior[i].point);
+        free((void *)priors->prior[i].us);
+    }
+}

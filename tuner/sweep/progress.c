@@ -1,0 +1,191 @@
+/* progress.c - the program's sign of life while a sweep runs; see progress.h. */
+#include "sweep/progress.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define TERMINAL_INTERVAL 0.1  /* seconds between two states shown */
+#define PLAIN_INTERVAL    10.0 /* the same where lines stay */
+#define LINE_MAX_BYTES    400
+
+struct gt_progress {
+    FILE *stream;
+    bool terminal, color;
+    bool dirty;       /* a line without its end is on the terminal */
+    double last_show; /* seconds, monotonic */
+};
+
+int gt_progress_new(struct gt_progress **progress, FILE *stream, bool terminal, bool color,
+                    struct gt_err *err)
+{
+    *progress = calloc(1, sizeof(**progress));
+    if (!*progress)
+        return gt_err_nomem(err);
+    (*progress)->stream = stream;
+    (*progress)->terminal = terminal;
+    (*progress)->color = color;
+    (*progress)->last_show = gt_clock_s();
+    return GT_OK;
+}
+
+int gt_progress_stderr(struct gt_progress **progress, struct gt_err *err)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    bool dumb = !term || strcmp(term, "dumb") == 0;
+    bool terminal = isatty(STDERR_FILENO) && !dumb;
+
+    return gt_progress_new(progress, stderr, terminal, terminal && !(no_color && *no_color), err);
+}
+
+static void clear_line(struct gt_progress *progress)
+{
+    if (progress->dirty)
+        fputs("\r\033[K", progress->stream);
+    progress->dirty = false;
+}
+
+void gt_progress_free(struct gt_progress *progress)
+{
+    if (!progress)
+        return;
+    clear_line(progress);
+    fflush(progress->stream);
+    free(progress);
+}
+
+void gt_progress_title(struct gt_progress *progress, const char *title)
+{
+    if (!progress)
+        return;
+    clear_line(progress);
+    fprintf(progress->stream, progress->color ? "\033[1m%s\033[0m\n" : "%s\n", title);
+    fflush(progress->stream);
+    progress->last_show = gt_clock_s();
+}
+
+void gt_progress_note(struct gt_progress *progress, const char *sentence)
+{
+    if (!progress)
+        return;
+    clear_line(progress);
+    fprintf(progress->stream, "  %s\n", sentence);
+    fflush(progress->stream);
+}
+
+/* "45s", "12m05s", "3h04m". */
+static void add_duration(struct gt_strbuf *buf, double seconds)
+{
+    long whole = seconds > 0 ? (long)(seconds + 0.5) : 0;
+
+    if (whole < 60)
+        gt_strbuf_addf(buf, "%lds", whole);
+    else if (whole < 3600)
+        gt_strbuf_addf(buf, "%ldm%02lds", whole / 60, whole % 60);
+    else
+        gt_strbuf_addf(buf, "%ldh%02ldm", whole / 3600, whole / 60 % 60);
+}
+
+/* "120 tried: 101 ok, 12 spills, 7 slow". */
+static void add_counts(struct gt_strbuf *buf, const struct gt_progress_state *state)
+{
+    const char *between = ": ";
+
+    gt_strbuf_addf(buf, "%lld", (long long)state->done);
+    if (state->trials_limit && state->trials_limit >= state->done)
+        gt_strbuf_addf(buf, "/%lld", (long long)state->trials_limit);
+    gt_strbuf_add(buf, " tried");
+    for (int status = GT_STATUS_NONE + 1; status < GT_STATUS_COUNT; status++) {
+        if (!state->status[status])
+            continue;
+        gt_strbuf_addf(buf, "%s%lld %s", between, (long long)state->status[status],
+                       gt_status_name((enum gt_status)status));
+        between = ", ";
+    }
+}
+
+/* Seconds until the first limit is met; < 0: not known. */
+static double time_left(const struct gt_progress_state *state)
+{
+    double left = -1, rate = state->elapsed_s > 0 ? (double)state->fresh / state->elapsed_s : 0;
+
+    if (state->seconds_limit > 0)
+        left = state->seconds_limit - state->elapsed_s;
+    if (state->trials_limit > 0 && rate > 0) {
+        double by_trials = (double)(state->trials_limit - state->done) / rate;
+
+        if (left < 0 || by_trials < left)
+            left = by_trials;
+    }
+    return left;
+}
+
+void gt_progress_format(const struct gt_progress_state *state, char *text, size_t size)
+{
+    struct gt_strbuf buf = GT_STRBUF_INIT;
+    double left = time_left(state);
+
+    if (state->phase)
+        gt_strbuf_addf(&buf, "%s; ", state->phase);
+    add_counts(&buf, state);
+    if (state->best_us > 0) {
+        gt_strbuf_addf(&buf, "; best %s%.2f us", state->predicted ? "predicted " : "",
+                       state->best_us);
+        if (state->flops > 0)
+            gt_strbuf_addf(&buf, " (%.2f TFLOP/s)", state->flops / state->best_us * 1e-6);
+    }
+    if (state->fresh > 0 && state->elapsed_s > 0)
+        gt_strbuf_addf(&buf, "; %.1f/s", (double)state->fresh / state->elapsed_s);
+    gt_strbuf_add(&buf, "; ");
+    add_duration(&buf, state->elapsed_s);
+    if (left >= 0) {
+        gt_strbuf_add(&buf, ", about ");
+        add_duration(&buf, left);
+        gt_strbuf_add(&buf, " left");
+    }
+    snprintf(text, size, "%s", buf.text);
+    gt_strbuf_release(&buf);
+}
+
+/* Columns of the terminal; 0: not known. */
+static size_t columns(const struct gt_progress *progress)
+{
+    struct winsize window;
+
+    if (ioctl(fileno(progress->stream), TIOCGWINSZ, &window) != 0)
+        return 0;
+    return window.ws_col;
+}
+
+void gt_progress_show(struct gt_progress *progress, const struct gt_progress_state *state,
+                      bool force)
+{
+    char text[LINE_MAX_BYTES];
+    double time = gt_clock_s();
+    size_t width;
+
+    if (!progress)
+        return;
+    if (!force &&
+        time - progress->last_show < (progress->terminal ? TERMINAL_INTERVAL : PLAIN_INTERVAL))
+        return;
+    progress->last_show = time;
+    gt_progress_format(state, text, sizeof(text));
+    if (!progress->terminal) {
+        fprintf(progress->stream, "  %s\n", text);
+        fflush(progress->stream);
+        return;
+    }
+    width = columns(progress);
+    if (width > 3 && strlen(text) + 3 > width)
+        text[width - 3] = '\0'; /* a wrapped line could not be rewritten */
+    fprintf(progress->stream, progress->color ? "\r\033[K  \033[36m%s\033[0m" : "\r\033[K  %s",
+            text);
+    fflush(progress->stream);
+    progress->dirty = true;
+}

@@ -1,0 +1,50 @@
+/* progress.h - how a sweep shows that it lives: one line rewritten on a terminal, a plain line
+ * every ten seconds otherwise.  Part of the program, not of the library: it writes to the stream
+ * given. */
+#ifndef GT_PROGRESS_H
+#define GT_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "problem/trial.h"
+
+struct gt_err;
+struct gt_progress;
+
+/* What is shown. */
+struct gt_progress_state {
+    int64_t status[GT_STATUS_COUNT]; /* trials by status, earlier runs included */
+    int64_t done, fresh;             /* all of them; those of this run */
+    int64_t trials_limit;            /* 0: none */
+    double elapsed_s, seconds_limit; /* of this problem; 0: none */
+    double best_us, flops;           /* 0: none yet; of the problem */
+    bool predicted;                  /* the times are a model's */
+    const char *phase;               /* "racing", "sampling 3 of 32", ... */
+};
+
+/* terminal: rewrite one line; color: use escape sequences for emphasis. */
+int gt_progress_new(struct gt_progress **progress, FILE *stream, bool terminal, bool color,
+                    struct gt_err *err);
+
+/* For stderr: terminal if it is one, color unless NO_COLOR is set or TERM is "dumb". */
+int gt_progress_stderr(struct gt_progress **progress, struct gt_err *err);
+void gt_progress_free(struct gt_progress *progress); /* NULL accepted; clears the line */
+
+/* Every function below accepts NULL and then does nothing. */
+
+/* A new subject, e.g. a problem's text: printed as a line of its own. */
+void gt_progress_title(struct gt_progress *progress, const char *title);
+
+/* Shows the state if enough time has passed since the last one, or if force. */
+void gt_progress_show(struct gt_progress *progress, const struct gt_progress_state *state,
+                      bool force);
+
+/* A sentence that stays, on a line of its own. */
+void gt_progress_note(struct gt_progress *progress, const char *sentence);
+
+/* The line itself, without colour: what gt_progress_show prints. */
+void gt_progress_format(const struct gt_progress_state *state, char *text, size_t size);
+
+#endif

@@ -1,0 +1,325 @@
+/* record.c - the sweep's memory: what a finished trial means for store, strategy and ranking,
+ * and what earlier runs left behind. */
+#include "base/err.h"
+#include "sweep/sweep_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IMPROVEMENT 0.995 /* a best below this share of the last one resets patience */
+#define RETRY_AFTER 16    /* trials before one that may end otherwise is tried again */
+
+int gt_sweep_reserve(void **array, size_t count, size_t *capacity, size_t size, struct gt_err *err)
+{
+    size_t wanted = *capacity ? 2 * *capacity : 32;
+    void *grown;
+
+    if (count < *capacity)
+        return GT_OK;
+    grown = realloc(*array, wanted * size);
+    if (!grown)
+        return gt_err_nomem(err);
+    *array = grown;
+    *capacity = wanted;
+    return GT_OK;
+}
+
+int gt_sweep_retry(struct gt_lane *lane, struct gt_retry retry, struct gt_err *err)
+{
+    int rc = gt_sweep_reserve((void **)&lane->retry, lane->retries, &lane->retry_capacity,
+                              sizeof(*lane->retry), err);
+
+    size_t at = retry.urgent ? lane->retries : 0;
+
+    if (rc)
+        return rc;
+    memmove(&lane->retry[at + 1], &lane->retry[at], (lane->retries - at) * sizeof(retry));
+    lane->retry[at] = retry;
+    lane->retries++;
+    lane->done = false;
+    return GT_OK;
+}
+
+int gt_sweep_attempt(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
+                     struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_trial_key key = lane->key;
+    int rc;
+
+    gt_point_format(&text, lane->kernel, point);
+    key.point = text.text;
+    rc = gt_strbuf_check(&text, err);
+    if (!rc)
+        rc = gt_store_attempt(race->options->store, &key, err);
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+int gt_sweep_store(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
+                   const struct gt_trial *trial, bool later, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_trial_key key = lane->key;
+    int rc;
+
+    gt_point_format(&text, lane->kernel, point);
+    key.point = text.text;
+    rc = gt_strbuf_check(&text, err);
+    if (!rc)
+        rc = later ? gt_store_trial_later(race->options->store, &key, trial, err)
+                   : gt_store_trial(race->options->store, &key, trial, err);
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+/* ---- ranking ---- */
+
+static bool same_row(const struct gt_sweep_row *row, const struct gt_kernel *kernel,
+                     const struct gt_point *point)
+{
+    return row->kernel == kernel &&
+           memcmp(row->point.value, point->value, kernel->params * sizeof(point->value[0])) == 0;
+}
+
+double gt_sweep_best_us(const struct gt_sweep_result *result)
+{
+    double us = 0;
+
+    for (size_t i = 0; i < result->rows; i++)
+        if (!i || result->row[i].trial.us < us)
+            us = result->row[i].trial.us;
+    return us;
+}
+
+/* What was sampled comes first: a hot device makes it look slower than the race did, but no race
+ * time must push it out of the list. */
+static bool is_better(const struct gt_trial *x, const struct gt_trial *y)
+{
+    bool x_sampled = x->stage >= 2, y_sampled = y->stage >= 2;
+
+    return x_sampled != y_sampled ? x_sampled : x->us < y->us;
+}
+
+int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
+                  const struct gt_point *point, const struct gt_trial *trial, bool resumed,
+                  struct gt_err *err)
+{
+    struct gt_sweep_result *result = race->result;
+    size_t at = 0;
+
+    if (!result->row)
+        result->row = calloc(GT_SWEEP_ROWS, sizeof(*result->row));
+    if (!result->row)
+        return gt_err_nomem(err);
+    while (at < result->rows && !same_row(&result->row[at], kernel, point))
+        at++;
+    if (at < result->rows) /* it was ranked before: the new trial replaces the old */
+        memmove(&result->row[at], &result->row[at + 1],
+                (--result->rows - at) * sizeof(*result->row));
+    if (trial->status != GT_STATUS_OK)
+        return GT_OK;
+    for (at = result->rows; at > 0 && is_better(trial, &result->row[at - 1].trial); at--)
+        ;
+    if (at == GT_SWEEP_ROWS)
+        return GT_OK;
+    if (result->rows == GT_SWEEP_ROWS)
+        result->rows--;
+    memmove(&result->row[at + 1], &result->row[at], (result->rows - at) * sizeof(*result->row));
+    result->row[at] = (struct gt_sweep_row){.kernel = kernel, .point = *point, .trial = *trial};
+    result->row[at].resumed = resumed;
+    result->rows++;
+    return GT_OK;
+}
+
+/* Counts a trial and takes note of a better best. */
+static int count(struct gt_race *race, struct gt_lane *lane, const struct gt_trial *trial,
+                 bool resumed, struct gt_err *err)
+{
+    int rc;
+
+    race->tried++;
+    lane->tried++;
+    race->result->status[trial->status]++;
+    if (resumed)
+        race->result->resumed++;
+    else
+        race->result->fresh++;
+    if (trial->status != GT_STATUS_OK)
+        return GT_OK;
+    if (!lane->best_us || trial->us < lane->best_us)
+        lane->best_us = trial->us;
+    if (race->best_us > 0 && trial->us >= race->best_us)
+        return GT_OK;
+    race->best_us = trial->us;
+    if (!race->anchor_us || trial->us < IMPROVEMENT * race->anchor_us) {
+        race->anchor_us = trial->us;
+        race->improved_at = race->tried;
+    }
+    if (resumed)
+        return GT_OK;
+    rc = gt_sweep_reserve((void **)&race->history, race->bests, &race->history_capacity,
+                          sizeof(*race->history), err);
+    if (!rc)
+        race->history[race->bests++] = (struct gt_best){
+            gt_evaluator_now(race->evaluator) - race->begin_s, trial->us, race->result->fresh};
+    return rc;
+}
+
+/* After a second measurement: what the first one claimed may have been the best. */
+static void find_best_again(struct gt_race *race, struct gt_lane *lane)
+{
+    const struct gt_strategy *strategy = lane->strategy;
+
+    lane->best_us = strategy->best == SIZE_MAX ? 0 : (double)strategy->known[strategy->best];
+    race->best_us = gt_sweep_best_us(race->result);
+    if (race->anchor_us < race->best_us)
+        race->anchor_us = race->best_us;
+}
+
+/* ---- a finished trial ---- */
+
+/* What the strategy hears of a trial: a slow one has a time too, if only of its first sample. */
+static double told(const struct gt_trial *trial)
+{
+    return trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW ? trial->us : 0;
+}
+
+/* Tells the strategy the seconds of the GPU's worker, and the compilers' share. */
+static void tell_cost(const struct gt_race *race, struct gt_strategy *strategy, size_t point,
+                      const struct gt_trial *trial)
+{
+    double compilers = fmax(1, race->evaluator->jobs);
+
+    gt_strategy_cost(strategy, point, 1e-3 * (trial->prove_ms + trial->time_ms),
+                     1e-3 * trial->compile_ms / compilers);
+}
+
+int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
+                    const struct gt_trial *trial, struct gt_err *err)
+{
+    struct gt_lane *lane = flight->lane;
+    struct gt_retry what = flight->what;
+    bool ok = trial->status == GT_STATUS_OK;
+    int rc = gt_sweep_store(race, lane, &flight->candidate.point, trial, race->measures, err);
+
+    if (rc)
+        return rc;
+    what.urgent = false;
+    what.due = race->tried + RETRY_AFTER;
+    if (!gt_status_final(trial->status) && ++what.attempts < GT_MAX_ATTEMPTS)
+        return gt_sweep_retry(lane, what, err);
+    tell_cost(race, lane->strategy, what.point, trial);
+    gt_strategy_tell(lane->strategy, what.point, told(trial));
+    rc = gt_sweep_rank(race, lane->kernel, &flight->candidate.point, trial, false, err);
+    if (what.remeasure)
+        find_best_again(race, lane);
+    else if (!rc)
+        rc = count(race, lane, trial, false, err);
+    if (!rc && race->best_us > 0)
+        race->evaluator->ops->set_best(race->evaluator, race->best_us);
+    if (!rc && ok && race->measures && !what.remeasure)
+        rc = gt_sweep_remember(race, lane, what.point, err);
+    if (!rc && ok && race->measures && !what.remeasure)
+        rc = gt_sweep_spare_note(race, lane, what.point, err);
+    return rc;
+}
+
+/* ---- earlier runs ---- */
+
+struct resume {
+    struct gt_race *race;
+    struct gt_lane *lane;
+    struct blamed { /* have had all their attempts, to be stored once the visit is over */
+        struct gt_point point;
+        size_t index;
+        struct gt_trial trial;
+    } * blamed;
+    size_t blames, capacity;
+};
+
+/* A launch that never ended, or whose end was not final: tried again, or that was its last attempt.
+ * Then its trial is stored, an old one too: its last attempt may be one that never ended. */
+static int resume_attempt(struct resume *resume, const struct gt_point *point, size_t index,
+                          const struct gt_trial *trial, int attempts, struct gt_err *err)
+{
+    struct blamed *blamed;
+    int rc;
+
+    if (attempts < GT_MAX_ATTEMPTS) {
+        if (index == SIZE_MAX)
+            return GT_OK;
+        gt_strategy_claim(resume->lane->strategy, index);
+        return gt_sweep_retry(
+            resume->lane, (struct gt_retry){.point = index, .attempts = attempts, .urgent = true},
+            err);
+    }
+    rc = gt_sweep_reserve((void **)&resume->blamed, resume->blames, &resume->capacity,
+                          sizeof(*resume->blamed), err);
+    if (rc)
+        return rc;
+    blamed = &resume->blamed[resume->blames++];
+    *blamed = (struct blamed){*point, index, *trial};
+    if (trial->status == GT_STATUS_NONE || trial->status == GT_STATUS_OK) {
+        blamed->trial.status = GT_STATUS_FAULT;
+        snprintf(blamed->trial.detail, sizeof(blamed->trial.detail),
+                 "launched %d times, and each time the tuner did not live to see the end",
+                 attempts);
+    }
+    return GT_OK;
+}
+
+/* Whatever ended the run, several candidates may have been at work: this one has to show that it
+ * can be sampled alone. */
+static void blame_row(struct gt_sweep_result *result, const struct gt_kernel *kernel,
+                      const struct gt_point *point)
+{
+    for (size_t i = 0; i < result->rows; i++)
+        if (same_row(&result->row[i], kernel, point))
+            result->row[i].blamed = true;
+}
+
+static int on_resume(void *context, const char *text, const struct gt_trial *trial, int attempts,
+                     struct gt_err *err)
+{
+    struct resume *resume = context;
+    struct gt_race *race = resume->race;
+    struct gt_lane *lane = resume->lane;
+    struct gt_point point;
+    size_t index;
+    int rc;
+
+    if (gt_point_parse(&point, lane->kernel, text, NULL) != GT_OK)
+        return GT_OK; /* of a description that has changed without its values: not ours to judge */
+    index = gt_space_find(&lane->space, &point);
+    if (!gt_status_final(trial->status) ||
+        (trial->status == GT_STATUS_OK && attempts >= GT_MAX_ATTEMPTS))
+        return resume_attempt(resume, &point, index, trial, attempts, err);
+    if (index != SIZE_MAX)
+        gt_strategy_tell(lane->strategy, index, told(trial));
+    rc = gt_sweep_rank(race, lane->kernel, &point, trial, true, err);
+    if (!rc && attempts)
+        blame_row(race->result, lane->kernel, &point);
+    return rc ? rc : count(race, lane, trial, true, err);
+}
+
+int gt_sweep_resume(struct gt_race *race, struct gt_lane *lane, struct gt_err *err)
+{
+    struct resume resume = {.race = race, .lane = lane};
+    int rc = gt_store_resume(race->options->store, &lane->key, race->evaluator->ops->provenance,
+                             on_resume, &resume, err);
+
+    for (size_t i = 0; i < resume.blames && !rc; i++) {
+        const struct blamed *blamed = &resume.blamed[i];
+
+        rc = gt_sweep_store(race, lane, &blamed->point, &blamed->trial, false, err);
+        if (!rc && blamed->index != SIZE_MAX)
+            gt_strategy_tell(lane->strategy, blamed->index, 0);
+        if (!rc)
+            rc = count(race, lane, &blamed->trial, true, err);
+    }
+    free(resume.blamed);
+    return rc;
+}

@@ -1,0 +1,317 @@
+/* seeds.c - what a strategy starts from: points that earlier work, the description or the
+ * predictor calls good, with far ones mixed in, so that a model's blind spot does not become the
+ * search's. */
+#include "base/err.h"
+#include "problem/problem.h"
+#include "sweep/sweep_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STORED_MAX 16  /* seeds taken from the store */
+#define NEAR_MAX   4   /* of them winners of neighbouring problems */
+#define FAR_EVERY  4   /* every n-th seed is a far one */
+#define FAR_THROWS 48  /* candidates for a far one */
+#define FAR_WITHIN 3.0 /* a far one is predicted within this times the best */
+
+/* The list in the making. */
+struct picks {
+    const struct gt_lane *lane;
+    size_t *point;
+    size_t count, max;
+};
+
+static bool picked(const struct picks *picks, size_t point)
+{
+    for (size_t i = 0; i < picks->count; i++)
+        if (picks->point[i] == point)
+            return true;
+    return false;
+}
+
+static void pick(struct picks *picks, size_t point)
+{
+    if (picks->count < picks->max && !picked(picks, point))
+        picks->point[picks->count++] = point;
+}
+
+/* ---- from the store ---- */
+
+/* A stored winner and how far its problem is from the one at hand. */
+struct near {
+    double distance;
+    size_t point;
+};
+
+struct stored {
+    struct gt_race *race;
+    struct picks *picks;
+    struct near near[NEAR_MAX];
+    size_t nears;
+    char text[GT_PROBLEM_TEXT_MAX];
+};
+
+double gt_sweep_distance(const struct gt_problem *problem, const struct gt_row *row)
+{
+    double dm = log2(((double)problem->m + 1) / ((double)row->m + 1));
+    double dn = log2(((double)problem->n + 1) / ((double)row->n + 1));
+    double dk = log2(((double)problem->k + 1) / ((double)row->k + 1));
+    double db = log2((double)problem->batch / (double)row->batch);
+
+    return dm * dm + dn * dn + 0.5 * dk * dk + 0.5 * db * db +
+           (strcmp(row->layout, gt_layout_name(gt_problem_layout(problem))) != 0);
+}
+
+static void keep_nearest(struct stored *stored, struct near near)
+{
+    size_t at = stored->nears;
+
+    while (at > 0 && near.distance < stored->near[at - 1].distance)
+        at--;
+    if (at == NEAR_MAX)
+        return;
+    if (stored->nears < NEAR_MAX)
+        stored->nears++;
+    memmove(&stored->near[at + 1], &stored->near[at],
+            (stored->nears - at - 1) * sizeof(stored->near[0]));
+    stored->near[at] = near;
+}
+
+static int on_row(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct stored *stored = context;
+    const struct gt_lane *lane = stored->picks->lane;
+    struct gt_point point;
+    size_t found;
+
+    (void)err;
+    if (row->status != GT_STATUS_OK || gt_point_parse(&point, lane->kernel, row->point, NULL))
+        return GT_OK;
+    found = gt_space_find(&lane->space, &point);
+    if (found == SIZE_MAX)
+        return GT_OK;
+    if (strcmp(row->problem, stored->text) == 0)
+        pick(stored->picks, found);
+    else
+        keep_nearest(stored, (struct near){gt_sweep_distance(stored->race->problem, row), found});
+    return GT_OK;
+}
+
+/* The winners that this project ships for the arch, as if they were rows of the store: whatever
+ * template they were measured with, a point that is valid is worth trying. */
+static void offer_shipped(struct stored *stored)
+{
+    const struct gt_race *race = stored->race;
+    const struct gt_table *table = race->options->shipped;
+
+    if (!table || race->evaluator->ops->provenance == GT_REPLAYED)
+        return;
+    for (size_t i = 0; i < table->rows; i++) {
+        const struct gt_table_row *from = &table->row[i];
+        const struct gt_row row = {
+            .status = GT_STATUS_OK,
+            .problem = from->text,
+            .point = from->point,
+            .layout = gt_layout_name(gt_problem_layout(&from->problem)),
+            .m = from->problem.m,
+            .n = from->problem.n,
+            .k = from->problem.k,
+            .batch = from->problem.batch,
+        };
+
+        if (from->cc == race->evaluator->device.cc &&
+            strcmp(from->kernel, stored->picks->lane->kernel->name) == 0)
+            on_row(stored, &row, NULL);
+    }
+}
+
+/* The best known points of this problem on any device of the arch, predicted ones too, then the
+ * winners of the nearest problems, the user's and the shipped ones. */
+static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err *err)
+{
+    struct stored stored = {.race = race, .picks = picks};
+    struct gt_row_filter filter = {
+        .problem = stored.text,
+        .kernel = picks->lane->kernel->name,
+        .cc = race->evaluator->device.cc,
+        .provenance = race->evaluator->ops->provenance == GT_REPLAYED
+                          ? 1u << GT_REPLAYED
+                          : 1u << GT_MEASURED | 1u << GT_PREDICTED,
+        .limit = STORED_MAX - NEAR_MAX,
+    };
+    int rc;
+
+    gt_problem_format(race->problem, stored.text);
+    rc = gt_store_rows(race->options->store, &filter, on_row, &stored, err);
+    filter.problem = NULL;
+    filter.limit = 0;
+    filter.winners_only = true;
+    if (!rc)
+        rc = gt_store_rows(race->options->store, &filter, on_row, &stored, err);
+    offer_shipped(&stored);
+    for (size_t i = 0; i < stored.nears; i++)
+        pick(picks, stored.near[i].point);
+    return rc;
+}
+
+/* ---- from the predictor ---- */
+
+/* Whether two points need the same cubin. */
+static bool same_cubin(const struct gt_space *space, size_t x, size_t y)
+{
+    const struct gt_kernel *kernel = space->kernel;
+    const uint8_t *a = space->index + x * kernel->params, *b = space->index + y * kernel->params;
+
+    for (size_t p = 0; p < kernel->params; p++)
+        if (!kernel->param[p].launch && a[p] != b[p])
+            return false;
+    return true;
+}
+
+static bool cubin_picked(const struct picks *picks, size_t point)
+{
+    for (size_t i = 0; i < picks->count; i++)
+        if (same_cubin(&picks->lane->space, picks->point[i], point))
+            return true;
+    return false;
+}
+
+/* Parameters in which a point differs from the pick nearest to it. */
+static size_t remoteness(const struct picks *picks, size_t point)
+{
+    const struct gt_space *space = &picks->lane->space;
+    size_t params = space->kernel->params, least = params;
+
+    for (size_t i = 0; i < picks->count; i++) {
+        size_t differ = 0;
+
+        for (size_t p = 0; p < params; p++)
+            differ +=
+                space->index[picks->point[i] * params + p] != space->index[point * params + p];
+        if (differ < least)
+            least = differ;
+    }
+    return least;
+}
+
+/* The remotest of a few random points among the first `count` of the list. */
+static size_t far_point(const struct picks *picks, const struct gt_ranked *list, size_t count,
+                        struct gt_random *random)
+{
+    size_t best = SIZE_MAX, most = 0;
+
+    for (int i = 0; i < FAR_THROWS; i++) {
+        size_t point = list[gt_random_below(random, count)].point;
+        size_t remote = remoteness(picks, point);
+
+        if (remote > most && !cubin_picked(picks, point)) {
+            most = remote;
+            best = point;
+        }
+    }
+    return best;
+}
+
+/* The point that has the values a pattern names and, of those, the most defaults otherwise;
+ * SIZE_MAX: none is valid here. */
+static size_t best_match(const struct gt_space *space, const struct gt_pattern *pattern)
+{
+    const struct gt_kernel *kernel = space->kernel;
+    size_t params = kernel->params, best = SIZE_MAX, best_usual = 0;
+
+    for (size_t i = 0; i < space->count; i++) {
+        const uint8_t *index = space->index + i * params;
+        size_t usual = 1;
+
+        for (size_t p = 0; p < params && usual; p++)
+            if (!(pattern->named >> p & 1))
+                usual += index[p] == kernel->param[p].standard;
+            else if (kernel->param[p].value[index[p]] != pattern->point.value[p])
+                usual = 0;
+        if (usual > best_usual) {
+            best_usual = usual;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void pick_described(struct picks *picks)
+{
+    const struct gt_kernel *kernel = picks->lane->kernel;
+
+    for (size_t i = 0; i < kernel->seeds; i++) {
+        size_t point = best_match(&picks->lane->space, &kernel->seed[i]);
+
+        if (point != SIZE_MAX)
+            pick(picks, point);
+    }
+}
+
+/* Walks down the ranking.  The model cannot tell many points apart; of those with the same estimate
+ * the first pass takes only the most usual one, later passes one more each. */
+static void pick_ranked(struct picks *picks, const struct gt_ranked *list, size_t count,
+                        struct gt_random *random)
+{
+    size_t near = 0, taken = 1;
+
+    while (near < count && list[near].us <= FAR_WITHIN * list[0].us)
+        near++;
+    while (picks->count < picks->max && taken > 0) {
+        float last = 0;
+
+        taken = 0;
+        for (size_t i = 0; i < count && picks->count < picks->max; i++) {
+            size_t far;
+
+            if (list[i].us == last || cubin_picked(picks, list[i].point))
+                continue;
+            last = list[i].us;
+            pick(picks, list[i].point);
+            if (++taken % (FAR_EVERY - 1))
+                continue;
+            far = far_point(picks, list, near, random);
+            if (far != SIZE_MAX)
+                pick(picks, far);
+        }
+    }
+}
+
+int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, struct gt_err *err)
+{
+    const char *name = race->options->strategy ? race->options->strategy : GT_STRATEGY_DEFAULT;
+    struct picks picks = {.lane = lane, .max = count};
+    struct gt_random random = {race->seed};
+    struct gt_ranked *list = NULL;
+    size_t listed = 0;
+    struct gt_priors priors = {.count = 0};
+    int rc;
+
+    picks.point = calloc(count + 1, sizeof(*picks.point));
+    rc = picks.point ? pick_stored(race, &picks, err) : gt_err_nomem(err);
+    if (!rc)
+        rc = gt_sweep_predict(race, lane, &random, &list, &listed, err);
+    if (!rc) {
+        pick_described(&picks);
+        pick_ranked(&picks, list, listed, &random);
+    }
+    if (!rc)
+        rc = gt_sweep_priors(race, lane, &priors, err);
+    if (!rc) {
+        const struct gt_seeds seeds = {
+            .point = picks.point,
+            .count = picks.count,
+            .prior = priors.prior,
+            .priors = priors.count,
+            .expect = listed ? gt_sweep_expect : NULL,
+            .context = lane,
+        };
+
+        rc = gt_strategy_new(&lane->strategy, name, &lane->space, race->seed, &seeds, err);
+    }
+    gt_sweep_priors_release(&priors);
+    free(picks.point);
+    free(list);
+    return rc;
+}

@@ -1,0 +1,433 @@
+/* bench.c - stage: opens a problem on the GPU, proves a candidate and races it (stage 1).  The
+ * launches that are timed are the launches that are proved: nothing is recorded that was not
+ * checked.  bench_time.c takes more samples of what won here. */
+#include "timing/bench_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "timing/throttle.h"
+#include "base/stats.h"
+#include "base/trace.h"
+
+#define WORKSPACE     (256u << 20) /* bytes at least, if the options do not say */
+#define SLOW_FACTOR   1.5
+#define SLOW_GRACE_US 3.0 /* launch overhead that no factor should be applied to */
+#define CLOCK_NS      30000
+#define LOW_CLOCK     0.6 /* of the rated clock: the device had gone to sleep */
+#define TIMINGS       4   /* attempts to find it awake */
+
+/* ---- open and close ---- */
+
+static int check_problem(const struct gt_problem *problem, struct gt_err *err)
+{
+    int rc = gt_problem_check(problem, err);
+
+    if (rc)
+        return rc;
+    if (!gt_problem_results(problem))
+        return gt_err_set(err, GT_ERANGE, "problem: its result has no elements, nothing to time");
+    return GT_OK;
+}
+
+static int new_events(struct gt_bench *bench, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (int i = 0; i < GT_BENCH_BATCH && !rc; i++) {
+        rc = gt_event_new(&bench->begin[i], bench->gpu, err);
+        if (!rc)
+            rc = gt_event_new(&bench->end[i], bench->gpu, err);
+    }
+    return rc;
+}
+
+/* Room for copies of A and B, and for FP32 operands as three parts of two bytes each. */
+static size_t default_workspace(const struct gt_problem *problem)
+{
+    size_t copies = 2 * (size_t)(gt_problem_bytes(problem, GT_OPERAND_A) +
+                                 gt_problem_bytes(problem, GT_OPERAND_B));
+    return copies > WORKSPACE ? copies : WORKSPACE;
+}
+
+int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
+                  const char *data_dir, const char *cache_dir, const struct gt_problem *problem,
+                  const struct gt_bench_options *options, struct gt_err *err)
+{
+    struct gt_resident_request request = {problem, options->seed, options->workspace_cap,
+                                          options->warm_l2};
+    struct gt_bench *opened;
+    int rc = check_problem(problem, err);
+
+    *bench = NULL;
+    if (rc)
+        return rc;
+    opened = calloc(1, sizeof(*opened));
+    if (!opened)
+        return gt_err_nomem(err);
+    opened->gpu = gpu;
+    opened->options = *options;
+    if (!request.workspace)
+        request.workspace = default_workspace(problem);
+    if (!(options->slow_factor > 0))
+        opened->options.slow_factor = SLOW_FACTOR;
+    rc = gt_proof_open(&opened->proof, gpu, nvrtc, data_dir, cache_dir, err);
+    if (!rc)
+        rc = gt_resident_open(&opened->resident, gpu, opened->proof, &request, err);
+    if (!rc)
+        rc = new_events(opened, err);
+    if (!rc) /* optional: without it throttling is not noted */
+        gt_throttle_open(&opened->throttle, gt_gpu_device(gpu)->uuid, NULL);
+    if (rc) {
+        gt_bench_close(opened);
+        return rc;
+    }
+    *bench = opened;
+    return GT_OK;
+}
+
+void gt_bench_close(struct gt_bench *bench)
+{
+    if (!bench)
+        return;
+    gt_throttle_close(bench->throttle);
+    gt_baseline_close(bench->lt);
+    for (int i = 0; i < GT_BENCH_BATCH; i++) {
+        gt_event_free(bench->begin[i]);
+        gt_event_free(bench->end[i]);
+    }
+    gt_gpu_free(bench->gpu, bench->canary);
+    gt_resident_release(&bench->resident);
+    gt_proof_close(bench->proof);
+    free(bench);
+}
+
+/* ---- candidates as runners ---- */
+
+static int run_module(const struct gt_runner *runner, const struct gt_args *args,
+                      struct gt_err *err)
+{
+    return gt_module_run(runner->module, NULL, args, err);
+}
+
+int gt_runner_load(struct gt_runner *runner, struct gt_bench *bench,
+                   const struct gt_candidate *candidate, const void *image, size_t size,
+                   struct gt_err *err)
+{
+    struct gt_candidate here = *candidate;
+    int rc;
+
+    memset(runner, 0, sizeof(*runner));
+    runner->run = run_module;
+    here.problem = &bench->resident.problem;
+    rc = gt_candidate_geometry(&here, &runner->geometry, err);
+    if (rc)
+        return rc;
+    if ((int64_t)runner->geometry.workspace_bytes > bench->resident.workspace_bytes)
+        return gt_err_set(err, GT_ERANGE, "needs %zu bytes of workspace, %lld are allowed",
+                          runner->geometry.workspace_bytes,
+                          (long long)bench->resident.workspace_bytes);
+    runner->workspace = runner->geometry.workspace_bytes;
+    return gt_module_load(&runner->module, bench->gpu, image, size, &runner->geometry, err);
+}
+
+void gt_runner_release(struct gt_runner *runner)
+{
+    gt_module_free(runner->module);
+    runner->module = NULL;
+}
+
+/* ---- trials ---- */
+
+void gt_trial_begin(struct gt_trial *trial)
+{
+    trial->status = GT_STATUS_NONE;
+    trial->provenance = GT_MEASURED;
+    trial->stage = 0;
+    trial->samples = 0;
+    trial->us = trial->lo_us = trial->hi_us = trial->err_u = trial->clock_mhz = 0;
+    trial->prove_ms = trial->time_ms = 0;
+    trial->detail[0] = '\0';
+}
+
+int gt_trial_settle(struct gt_trial *trial, const struct gt_bench *bench, int code,
+                    struct gt_err *err)
+{
+    if (code == GT_OK)
+        return GT_OK;
+    if (code == GT_ELOST)
+        trial->status = GT_STATUS_DEVICE_LOST;
+    else if (code == GT_ECUDA || gt_gpu_poisoned(bench->gpu))
+        trial->status = GT_STATUS_FAULT;
+    else if (code == GT_ERANGE || code == GT_ETOOBIG)
+        trial->status = GT_STATUS_LAUNCH_INVALID;
+    else
+        return code;
+    snprintf(trial->detail, sizeof(trial->detail), "%s", err ? err->msg : gt_strerror(code));
+    return GT_OK;
+}
+
+/* FLOP/s that no product in the problem's accuracy can exceed; 0: not known.  The tensor rates that
+ * are known are a GeForce's; the professional cards of an arch and FP16 sums reach twice as much.
+ */
+static double peak_of(const struct gt_device *device, const struct gt_problem *problem)
+{
+    double clocks = 1e6 * device->clock_mhz * device->sms;
+
+    if (problem->accuracy == GT_ACCURACY_STRICT)
+        return 1.05 * clocks * 2 * device->fma_lanes;
+    /* FP32 may be split into types as narrow as BF16. */
+    return 2.1 * clocks *
+           gt_device_tensor_rate(device, gt_dtype_size(problem->type) < 4 ? problem->type : GT_F16);
+}
+
+void gt_trial_check_time(struct gt_trial *trial, const struct gt_bench *bench, double us)
+{
+    const struct gt_problem *problem = &bench->resident.problem;
+    double peak = peak_of(gt_gpu_device(bench->gpu), problem);
+    double rate = us > 0 ? gt_problem_flops(problem) / us * 1e6 : 0;
+
+    if (trial->status != GT_STATUS_NONE)
+        return;
+    if (!(us > 0)) {
+        trial->status = GT_STATUS_WRONG;
+        snprintf(trial->detail, sizeof(trial->detail), "impossible time of %g us", us);
+    } else if (peak > 0 && rate > peak) {
+        trial->status = GT_STATUS_WRONG;
+        snprintf(trial->detail, sizeof(trial->detail),
+                 "impossible time: %g us would be %.1f TFLOP/s, beyond the %.1f that this device "
+                 "can reach",
+                 us, rate * 1e-12, peak * 1e-12);
+    }
+}
+
+static void note_facts(struct gt_trial *trial, const struct gt_runner *runner)
+{
+    struct gt_module_facts facts;
+
+    gt_module_facts(runner->module, &facts);
+    trial->registers = facts.registers;
+    trial->static_shared = facts.static_shared;
+    trial->shared_bytes = facts.shared_bytes;
+    trial->workspace_bytes = (int64_t)runner->geometry.workspace_bytes;
+}
+
+int gt_bench_poison(struct gt_bench *bench, const struct gt_runner *runner, struct gt_err *err)
+{
+    int rc = gt_proof_clear(bench->proof, err);
+
+    for (int i = 0; i < GT_RESULTS && !rc; i++)
+        rc = gt_resident_poison(&bench->resident, i, err);
+    if (!rc)
+        rc = gt_resident_poison_workspace(&bench->resident, runner->workspace, err);
+    return rc;
+}
+
+/* Comes before the verdict on results: where inputs were written to, wrong results follow.  They
+ * are brought back for the next candidate. */
+static int judge_inputs(struct gt_bench *bench, struct gt_trial *trial, struct gt_err *err)
+{
+    bool damaged = false;
+
+    gt_verify_judge_inputs(&bench->resident, trial, &damaged);
+    return damaged ? gt_resident_restore(&bench->resident, err) : GT_OK;
+}
+
+int gt_bench_judge(struct gt_bench *bench, const struct gt_runner *runner, int results,
+                   struct gt_trial *trial, struct gt_err *err)
+{
+    bool deterministic = runner->module ? runner->geometry.deterministic : false;
+    int rc = gt_verify_check_real(&bench->resident, results, err);
+
+    if (!rc)
+        rc = gt_verify_check_workspace(&bench->resident, err);
+    if (!rc)
+        rc = gt_verify_check_inputs(&bench->resident, err);
+    if (!rc)
+        rc = gt_proof_fetch(bench->proof, err);
+    if (!rc)
+        rc = judge_inputs(bench, trial, err);
+    if (rc || trial->status != GT_STATUS_NONE)
+        return rc;
+    return gt_verify_judge_real(&bench->resident, results, deterministic, trial, err);
+}
+
+static void note_clock(const struct gt_bench *bench, struct gt_trial *trial)
+{
+    const struct gt_proof_result *clock = gt_proof_result(bench->proof, GT_VERIFY_CLOCK_SLOT);
+
+    if (clock->nanoseconds)
+        trial->clock_mhz = 1e3 * (double)clock->cycles / (double)clock->nanoseconds;
+}
+
+/* Steps 1 and 2 of the proof, with the integer product of the whole problem as the first time. */
+static int prove(struct gt_bench *bench, struct gt_runner *runner,
+                 const struct gt_candidate *candidate, float *us, struct gt_trial *trial,
+                 struct gt_err *err)
+{
+    struct gt_args args;
+    unsigned ran = 0;
+    int rc = gt_proof_clear(bench->proof, err);
+
+    if (!rc)
+        rc = gt_resident_poison(&bench->resident, 0, err);
+    if (!rc)
+        rc = gt_verify_run_cases(&bench->resident, runner->module, candidate, &ran, err);
+    if (!rc)
+        rc = gt_module_geometry(runner->module, &runner->geometry, err);
+    if (!rc)
+        rc = gt_resident_poison_workspace(&bench->resident, runner->workspace, err);
+    gt_resident_case(&bench->resident, &bench->resident.exact[GT_CASES], &args);
+    memcpy(args.launch, runner->geometry.launch_param, sizeof(args.launch));
+    if (!rc)
+        rc = gt_bench_head_start(bench, 1, err);
+    if (!rc)
+        rc = gt_event_record(bench->begin[0], err);
+    if (!rc)
+        rc = gt_module_run(runner->module, NULL, &args, err);
+    if (!rc)
+        rc = gt_event_record(bench->end[0], err);
+    if (!rc)
+        rc = gt_proof_clock(bench->proof, CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err);
+    if (!rc)
+        rc = gt_verify_check_whole(&bench->resident, err);
+    if (!rc)
+        rc = gt_verify_check_workspace(&bench->resident, err);
+    if (!rc)
+        rc = gt_verify_check_inputs(&bench->resident, err);
+    if (!rc)
+        rc = gt_proof_fetch(bench->proof, err);
+    if (!rc)
+        note_clock(bench, trial);
+    if (!rc)
+        rc = judge_inputs(bench, trial, err);
+    if (!rc)
+        rc = gt_verify_judge_cases(&bench->resident, ran, trial, err);
+    return rc ? rc : gt_bench_times(bench, 0, 1, us, err);
+}
+
+/* A warm-up that took this long is not raced. */
+static void check_slow(struct gt_trial *trial, const struct gt_bench *bench, float us,
+                       double best_us)
+{
+    double limit = bench->options.slow_factor * best_us + SLOW_GRACE_US;
+
+    if (trial->status != GT_STATUS_NONE || !(best_us > 0) || us <= limit)
+        return;
+    trial->status = GT_STATUS_SLOW;
+    trial->sample[0] = us;
+    trial->samples = 1;
+    trial->us = trial->lo_us = trial->hi_us = us;
+    snprintf(trial->detail, sizeof(trial->detail),
+             "%.2f us in its first run, given up beyond %.2f us (the best: %.2f us)", (double)us,
+             limit, best_us);
+}
+
+/* Steps 3 and 4: three launches with normal reals, timed and proved. */
+static int race(struct gt_bench *bench, const struct gt_runner *runner, struct gt_trial *trial,
+                struct gt_err *err)
+{
+    float sample[GT_RESULTS] = {0};
+    int rc = gt_bench_poison(bench, runner, err);
+
+    if (!rc)
+        rc = gt_bench_head_start(bench, GT_RESULTS, err);
+    for (int i = 0; i < GT_RESULTS && !rc; i++)
+        rc = gt_bench_launch(bench, runner, i, i, err);
+    if (!rc)
+        rc = gt_proof_clock(bench->proof, CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err);
+    if (!rc)
+        rc = gt_bench_judge(bench, runner, GT_RESULTS, trial, err);
+    if (!rc)
+        rc = gt_bench_times(bench, 0, GT_RESULTS, sample, err);
+    if (rc)
+        return rc;
+    for (int i = 0; i < GT_RESULTS; i++)
+        gt_trial_check_time(trial, bench, sample[i]);
+    if (trial->status != GT_STATUS_NONE)
+        return GT_OK;
+    memcpy(trial->sample, sample, sizeof(sample));
+    trial->samples = GT_RESULTS;
+    trial->us = gt_median(sample, GT_RESULTS);
+    gt_median_interval(sample, GT_RESULTS, &trial->lo_us, &trial->hi_us);
+    note_clock(bench, trial);
+    trial->stage = 1;
+    trial->status = GT_STATUS_OK;
+    return GT_OK;
+}
+
+static int attempt_once(struct gt_bench *bench, const struct gt_candidate *candidate,
+                        const void *image, size_t size, double best_us, struct gt_trial *trial,
+                        struct gt_err *err)
+{
+    double start = 1e3 * gt_clock_s(), proved;
+    struct gt_runner runner;
+    float first_us = 0;
+    int rc;
+
+    gt_trial_begin(trial);
+    rc = gt_runner_load(&runner, bench, candidate, image, size, err);
+    if (!rc) {
+        note_facts(trial, &runner);
+        rc = prove(bench, &runner, candidate, &first_us, trial, err);
+    }
+    if (!rc)
+        check_slow(trial, bench, first_us, best_us);
+    proved = 1e3 * gt_clock_s();
+    trial->prove_ms = proved - start;
+    if (!rc && trial->status == GT_STATUS_NONE) {
+        rc = race(bench, &runner, trial, err);
+        trial->time_ms = 1e3 * gt_clock_s() - proved;
+    }
+    gt_runner_release(&runner);
+    return rc;
+}
+
+/* A device that slept (for want of cubins) starts at a fraction of its clock; what was timed then
+ * says nothing of the candidate. */
+static int attempt(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
+                   size_t size, double best_us, struct gt_trial *trial, struct gt_err *err)
+{
+    double rated = gt_gpu_device(bench->gpu)->clock_mhz;
+    int rc = GT_OK;
+
+    for (int i = 0; i < TIMINGS && !rc; i++) {
+        rc = attempt_once(bench, candidate, image, size, best_us, trial, err);
+        if (rc || (trial->status != GT_STATUS_OK && trial->status != GT_STATUS_SLOW) ||
+            trial->clock_mhz == 0 || trial->clock_mhz > LOW_CLOCK * rated)
+            break;
+    }
+    return rc;
+}
+
+int gt_bench_trial(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
+                   size_t size, double best_us, struct gt_trial *trial, struct gt_err *err)
+{
+    struct gt_err local = {0};
+    bool intact = true;
+    int rc = attempt(bench, candidate, image, size, best_us, trial, &local);
+
+    if (!rc && trial->status == GT_STATUS_WRONG)
+        rc = gt_verify_reference_intact(&bench->resident, &intact, &local);
+    if (!rc && !intact) {
+        /* This candidate or an earlier one wrote far outside its results: judge it again. */
+        rc = gt_resident_restore(&bench->resident, &local);
+        if (!rc)
+            rc = attempt(bench, candidate, image, size, best_us, trial, &local);
+        if (!rc && trial->status == GT_STATUS_WRONG)
+            rc = gt_verify_reference_intact(&bench->resident, &intact, &local);
+        if (!rc && !intact) {
+            trial->status = GT_STATUS_OOB_WRITE;
+            snprintf(trial->detail, sizeof(trial->detail), "the reference was written to");
+            rc = gt_resident_restore(&bench->resident, &local);
+        }
+    }
+    rc = gt_trial_settle(trial, bench, rc, &local);
+    gt_trace("bench", "%s: %.2f us, %s", gt_status_name(trial->status), trial->us, trial->detail);
+    if (rc && err)
+        *err = local;
+    return rc;
+}

@@ -1,0 +1,245 @@
+/* bench_final.c - stage: finals (stage 3 of bench.h): the device is brought into the state it stays
+ * in, then the entries run against each other in rounds of balanced order (turns.h). */
+#include "timing/bench_internal.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/stats.h"
+#include "timing/throttle.h"
+#include "base/trace.h"
+#include "timing/turns.h"
+
+/* The pre-heat goes in slices.  On an H200 the power cap takes hold 45 to 100 ms after the work
+ * began and lowers the clock in steps 45 to 70 ms apart, for 200 ms in all. */
+#define SLICE_MS    8
+#define SLICES_MOST 256
+#define WINDOW_MS   100   /* over which a change is looked for */
+#define LEAST_MS    150   /* of all slices */
+#define HOT_MS      250   /* likewise, while NVML says that clocks are held down */
+#define HEAT_MS     1200  /* at most */
+#define STEADY      0.003 /* a smaller change is none */
+
+/* ---- pre-heat ---- */
+
+/* The slices so far: median time of the last batch of each, and when it ended. */
+struct heating {
+    double us[SLICES_MOST], ms[SLICES_MOST];
+    int slices;
+};
+
+/* Whether the device has reached the state it stays in: no slower than a window ago. */
+static bool is_steady(const struct heating *heating, bool held_down)
+{
+    int now = heating->slices - 1, before = now;
+
+    if (heating->ms[now] < (held_down ? HOT_MS : LEAST_MS))
+        return false;
+    while (before >= 0 && heating->ms[before] > heating->ms[now] - WINDOW_MS)
+        before--;
+    return before >= 0 && heating->us[now] <= heating->us[before] * (1 + STEADY);
+}
+
+/* One slice; us: in, the time of a launch as far as known; out, the median of the last batch. */
+static int heat(struct gt_bench *bench, const struct gt_runner *runner, double *us,
+                struct gt_err *err)
+{
+    double begin_ms = 1e3 * gt_clock_s();
+    float sample[GT_BENCH_BATCH];
+    int rc;
+
+    do {
+        int count = gt_bench_batch_size(*us);
+
+        rc = gt_bench_run_batch(bench, runner, count, sample, err);
+        if (!rc)
+            *us = gt_median(sample, count);
+    } while (!rc && 1e3 * gt_clock_s() - begin_ms < SLICE_MS);
+    return rc;
+}
+
+/* Runs the entry that is expected to win until its time does not grow any more: a device that is
+ * cool outruns its power cap for a moment, and candidates differ in how much of it they need. */
+static int preheat(struct gt_bench *bench, const struct gt_runner *runner, struct gt_err *err)
+{
+    double begin_ms = 1e3 * gt_clock_s(), us = 0;
+    struct heating heating = {.slices = 0};
+    char reasons[128];
+    int rc;
+
+    do {
+        rc = heat(bench, runner, &us, err);
+        heating.us[heating.slices] = us;
+        heating.ms[heating.slices++] = 1e3 * gt_clock_s() - begin_ms;
+        gt_throttle_reasons(bench->throttle, reasons, sizeof(reasons));
+        gt_trace("bench", "pre-heat, %.0f ms: %.2f us %s", 1e3 * gt_clock_s() - begin_ms, us,
+                 reasons);
+    } while (!rc && !is_steady(&heating, *reasons) && heating.slices < SLICES_MOST &&
+             1e3 * gt_clock_s() - begin_ms < HEAT_MS);
+    return rc;
+}
+
+/* ---- rounds ---- */
+
+struct final {
+    struct gt_runner *runner;
+    struct gt_series *series;
+    struct gt_trial **trial;
+    int count, order[GT_TURNS_MAX];
+};
+
+/* Every entry still in the running once, in final->order.  Batches keep the queue bounded. */
+static int run_round(struct gt_bench *bench, struct final *final, int round, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (int first = 0; first < final->count && !rc; first += GT_BENCH_BATCH) {
+        int left = final->count - first, count = left < GT_BENCH_BATCH ? left : GT_BENCH_BATCH;
+        float us[GT_BENCH_BATCH];
+
+        rc = gt_bench_head_start(bench, count, err);
+        for (int i = 0; i < count && !rc; i++) {
+            int entry = final->order[first + i];
+
+            if (final->trial[entry]->status == GT_STATUS_NONE)
+                rc = gt_bench_launch(bench, &final->runner[entry], i, -1, err);
+        }
+        for (int i = 0; i < count && !rc; i++) {
+            int entry = final->order[first + i];
+
+            if (final->trial[entry]->status != GT_STATUS_NONE)
+                continue;
+            rc = gt_bench_times(bench, i, 1, us, err);
+            if (round >= 0 && !rc)
+                final->series[entry].sample[round] = us[0];
+        }
+    }
+    return rc;
+}
+
+static int load_finalists(struct gt_bench *bench, const struct gt_final_entry *entry,
+                          size_t entries, struct final *final, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < entries && !rc; i++) {
+        rc = gt_runner_load(&final->runner[i], bench, entry[i].candidate, entry[i].image,
+                            entry[i].size, err);
+        if (rc)
+            rc = gt_trial_settle(final->trial[i], bench, rc, err);
+    }
+    return rc;
+}
+
+/* Brings back inputs that somebody wrote to in the rounds; who it was, his own proof will show. */
+static int mend_inputs(struct gt_bench *bench, struct gt_err *err)
+{
+    struct gt_trial anybody = {.status = GT_STATUS_NONE};
+    bool damaged = false;
+    int rc = gt_proof_clear(bench->proof, err);
+
+    if (!rc)
+        rc = gt_verify_check_inputs(&bench->resident, err);
+    if (!rc)
+        rc = gt_proof_fetch(bench->proof, err);
+    if (rc)
+        return rc;
+    gt_verify_judge_inputs(&bench->resident, &anybody, &damaged);
+    return damaged ? gt_resident_restore(&bench->resident, err) : GT_OK;
+}
+
+/* Each entry once more into poisoned memory, and its verdict. */
+static int prove_finalist(struct gt_bench *bench, struct final *final, int entry,
+                          struct gt_err *err)
+{
+    struct gt_trial *trial = final->trial[entry];
+    const struct gt_runner *runner = &final->runner[entry];
+    int rc = gt_bench_poison(bench, runner, err);
+
+    if (!rc)
+        rc = gt_bench_launch(bench, runner, 0, 0, err);
+    if (!rc)
+        rc = gt_bench_judge(bench, runner, 1, trial, err);
+    return rc;
+}
+
+static int run_final(struct gt_bench *bench, struct final *final, int rounds, struct gt_err *err)
+{
+    struct gt_turns turns;
+    double mhz = 0;
+    int rc = GT_OK;
+
+    if (final->count && final->trial[0]->status == GT_STATUS_NONE)
+        rc = preheat(bench, &final->runner[0], err);
+    gt_turns_begin(&turns, final->count, bench->options.seed + 0x9e37 * ++bench->finals);
+    for (int i = 0; i < final->count; i++)
+        final->order[i] = i;
+    if (!rc)
+        rc = run_round(bench, final, -1, err); /* warms up */
+    for (int round = 0; round < rounds && !rc; round++) {
+        gt_turns_next(&turns, final->order);
+        rc = run_round(bench, final, round, err);
+    }
+    if (!rc)
+        rc = gt_proof_clock(bench->proof, GT_BENCH_CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err);
+    if (!rc)
+        rc = gt_bench_read_clock(bench, &mhz, err);
+    if (!rc)
+        rc = mend_inputs(bench, err);
+    for (int i = 0; i < final->count && !rc; i++) {
+        if (final->trial[i]->status != GT_STATUS_NONE)
+            continue;
+        rc = prove_finalist(bench, final, i, err);
+        final->series[i].samples = rounds;
+        final->series[i].clock_mhz = mhz;
+        gt_series_summarise(&final->series[i]);
+        gt_trial_check_time(final->trial[i], bench, final->series[i].us);
+        if (!rc && final->trial[i]->status == GT_STATUS_NONE)
+            gt_trial_take_series(final->trial[i], bench, &final->series[i], 3);
+    }
+    return rc;
+}
+
+int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, size_t entries,
+                   int rounds, struct gt_trial *trial, struct gt_trial *baseline,
+                   struct gt_err *err)
+{
+    size_t most = entries + 1;
+    struct final final = {.runner = calloc(most, sizeof(*final.runner)),
+                          .series = calloc(most, sizeof(*final.series)),
+                          .trial = calloc(most, sizeof(*final.trial)),
+                          .count = (int)entries};
+    int rc = GT_OK;
+
+    if (!final.runner || !final.series || !final.trial) {
+        rc = gt_err_nomem(err);
+        goto out;
+    }
+    if (most > GT_TURNS_MAX) {
+        rc = gt_err_set(err, GT_ERANGE, "a final of %zu entries; at most %d", entries,
+                        GT_TURNS_MAX - 1);
+        goto out;
+    }
+    rounds = rounds < 1 ? 1 : rounds > GT_MAX_SAMPLES ? GT_MAX_SAMPLES : rounds;
+    for (size_t i = 0; i < entries; i++) {
+        gt_trial_begin(&trial[i]);
+        final.trial[i] = &trial[i];
+    }
+    if (baseline)
+        gt_trial_begin(baseline);
+    if (baseline && gt_baseline_runner(bench, &final.runner[entries])) {
+        final.trial[entries] = baseline;
+        final.count++;
+    }
+    rc = load_finalists(bench, entry, entries, &final, err);
+    if (!rc)
+        rc = run_final(bench, &final, rounds, err);
+out:
+    for (size_t i = 0; final.runner && i < entries; i++)
+        gt_runner_release(&final.runner[i]);
+    free(final.trial);
+    free(final.series);
+    free(final.runner);
+    return rc;
+}

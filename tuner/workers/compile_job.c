@@ -1,0 +1,75 @@
+/* compile_job.c - what has to be compiled for a candidate: source, options, key. */
+#include "workers/compile_job.h"
+
+#include "cuda/cache.h"
+#include "base/err.h"
+#include "kernel/render.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void gt_job_free(struct gt_job *job)
+{
+    if (!job)
+        return;
+    gt_strbuf_release(&job->source);
+    free(job->name);
+    free(job->include_dir);
+    free(job->id);
+    free(job);
+}
+
+int gt_job_add(struct gt_job *job, uint64_t id, struct gt_err *err)
+{
+    if (job->ids == job->capacity) {
+        const size_t capacity = job->capacity ? 2 * job->capacity : 4;
+        uint64_t *grown = realloc(job->id, capacity * sizeof(*grown));
+
+        if (!grown)
+            return gt_err_nomem(err);
+        job->id = grown;
+        job->capacity = capacity;
+    }
+    job->id[job->ids++] = id;
+    return GT_OK;
+}
+
+int gt_job_new(struct gt_job **out, const struct gt_candidate *candidate, int nvrtc,
+               struct gt_err *err)
+{
+    struct gt_job *job = calloc(1, sizeof(*job));
+    struct gt_geometry geometry;
+    int rc;
+
+    if (!job)
+        return gt_err_nomem(err);
+    gt_strbuf_init(&job->source);
+    rc = gt_candidate_geometry(candidate, &geometry, err);
+    if (!rc)
+        rc = gt_render(&job->source, candidate, err);
+    if (rc)
+        goto out;
+    job->name = strdup(candidate->kernel->name);
+    job->include_dir = strdup(candidate->kernel->include_dir);
+    if (!job->name || !job->include_dir) {
+        rc = gt_err_nomem(err);
+        goto out;
+    }
+    job->request = (struct gt_compile_request){
+        .source = job->source.text,
+        .name = job->name,
+        .include_dir = job->include_dir,
+        .arch = geometry.code_arch,
+        .device_cc = candidate->device->cc,
+        .features = geometry.arch_features,
+        .ptx = geometry.code_ptx,
+        .max_registers = geometry.max_registers,
+    };
+    rc = gt_cache_key(job->key, candidate->kernel, &job->request, nvrtc, err);
+out:
+    if (rc)
+        gt_job_free(job);
+    else
+        *out = job;
+    return rc;
+}

@@ -1,0 +1,28 @@
+/* compile_job.h - a cubin to be made, and the candidates that wait for it.  Part of compile_pool.c.
+ */
+#ifndef GT_COMPILE_JOB_H
+#define GT_COMPILE_JOB_H
+
+#include "cuda/compile.h"
+#include "base/digest.h"
+#include "kernel/kernel.h"
+
+/* One cubin to be made. */
+struct gt_job {
+    struct gt_compile_request request;
+    struct gt_strbuf source;
+    char *name, *include_dir;
+    char key[GT_DIGEST_HEX];
+    uint64_t *id; /* the candidates that wait for it */
+    size_t ids, capacity;
+    bool again; /* a worker died of it, or while it had it, once */
+    struct gt_job *next;
+};
+
+/* Renders the candidate; nvrtc is part of the key.  Nobody waits for the job yet. */
+int gt_job_new(struct gt_job **job, const struct gt_candidate *candidate, int nvrtc,
+               struct gt_err *err);
+void gt_job_free(struct gt_job *job); /* NULL accepted */
+int gt_job_add(struct gt_job *job, uint64_t id, struct gt_err *err);
+
+#endif

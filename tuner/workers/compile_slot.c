@@ -1,0 +1,232 @@
+/* compile_slot.c - one compile worker: started, given jobs, watched and replaced.
+ *
+ * Whatever ends a worker in the middle of a job becomes that job's status, with the reason. */
+#include "workers/compile_slot.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define RECYCLE_AFTER 500 /* compilations of one worker: NVRTC does not give all memory back */
+#define START_MS      60000
+#define SEND_MS       10000
+#define GRACE_MS      2000 /* for a worker that closed its pipe to end by itself */
+
+void gt_slot_init(struct gt_slot *slot)
+{
+    *slot = (struct gt_slot){.process.fd = -1};
+    gt_strbuf_init(&slot->frame);
+    gt_wire_init(&slot->wire, -1);
+}
+
+/* Ends the worker and says how it went; one that does not die is left behind. */
+static int slot_end(struct gt_slot *slot, int grace_ms, char *how, size_t size)
+{
+    struct gt_err err = {0};
+    int status = 0;
+
+    gt_wire_release(&slot->wire);
+    slot->state = GT_SLOT_EMPTY;
+    if (gt_process_end(&slot->process, grace_ms, &status, &err))
+        snprintf(how, size, "%.*s", (int)size - 1, err.msg);
+    else
+        gt_process_describe(status, how, size);
+    return status;
+}
+
+void gt_slot_release(struct gt_slot *slot)
+{
+    char how[128];
+
+    slot_end(slot, 0, how, sizeof(how));
+    gt_strbuf_release(&slot->frame);
+}
+
+int gt_slot_start(struct gt_slot *slot, const struct gt_compile_pool_options *options,
+                  struct gt_err *err)
+{
+    int rc = gt_process_start(&slot->process, GT_ROLE_COMPILE, err);
+
+    if (rc)
+        return rc;
+    gt_wire_init(&slot->wire, slot->process.fd);
+    slot->state = GT_SLOT_STARTING;
+    slot->done = 0;
+    slot->deadline = gt_clock_ms() + START_MS;
+    gt_wire_begin(&slot->frame, GT_MSG_HELLO);
+    gt_wire_put_text(&slot->frame, options->cache_dir);
+    gt_wire_put_int(&slot->frame, options->memory);
+    gt_wire_put_real(&slot->frame, options->cpu_s);
+    gt_wire_send(slot->process.fd, &slot->frame, SEND_MS, NULL); /* pump sees what went wrong */
+    return GT_OK;
+}
+
+void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *options,
+                  const char *key, const struct gt_compile_request *request)
+{
+    gt_wire_begin(&slot->frame, GT_MSG_COMPILE);
+    gt_wire_put_text(&slot->frame, key);
+    gt_wire_put_text(&slot->frame, request->source);
+    gt_wire_put_text(&slot->frame, request->name);
+    gt_wire_put_text(&slot->frame, request->include_dir);
+    gt_wire_put_int(&slot->frame, request->arch);
+    gt_wire_put_int(&slot->frame, request->device_cc);
+    gt_wire_put_int(&slot->frame, request->features);
+    gt_wire_put_int(&slot->frame, request->ptx);
+    gt_wire_put_int(&slot->frame, request->max_registers);
+    slot->state = GT_SLOT_BUSY;
+    slot->began = gt_clock_ms();
+    slot->deadline = slot->began + (int64_t)(3000 * options->cpu_s);
+    if (gt_wire_send(slot->process.fd, &slot->frame, SEND_MS, NULL))
+        slot->deadline = slot->began; /* it does not read: lost at the next pump */
+}
+
+/* The compiler's first complaint is the one to show; what follows is often its consequence. */
+static void quote_log(char *detail, size_t size, const char *log)
+{
+    const char *at = strstr(log, "error");
+    size_t length;
+
+    while (at && at > log && at[-1] != '\n')
+        at--;
+    if (!at)
+        at = log;
+    snprintf(detail, size, "%.*s", (int)size - 1, at);
+    length = strlen(detail);
+    while (length && strchr(" \t\r\n", detail[length - 1]))
+        detail[--length] = '\0';
+}
+
+/* NVRTC (front end, then ptxas) says so itself when the limit on its memory stops it. */
+static bool out_of_memory(int code, const char *log)
+{
+    return code == GT_ENOMEM || strstr(log, "catastrophic error: out of memory") ||
+           strstr(log, "Memory allocation failure");
+}
+
+/* The status that a worker's error code and log stand for. */
+static void judge(struct gt_compiled *compiled, int code, const char *sentence, const char *log,
+                  const struct gt_compile_pool_options *options)
+{
+    char *detail = compiled->detail;
+    const size_t size = sizeof(compiled->detail);
+
+    if (code == GT_OK) {
+        compiled->status = GT_STATUS_OK;
+    } else if (out_of_memory(code, log)) {
+        compiled->status = GT_STATUS_COMPILE_CRASH;
+        snprintf(detail, size, "the compiler ran out of the %lld MiB of memory it may use",
+                 (long long)(options->memory >> 20));
+    } else if (code == GT_ENVRTC && log[0]) {
+        compiled->status = GT_STATUS_COMPILE_ERROR;
+        quote_log(detail, size, log);
+    } else {
+        compiled->status = GT_STATUS_COMPILE_CRASH;
+        snprintf(detail, size, "the compiler failed: %.450s", sentence);
+    }
+}
+
+/* A worker's answer to a job. */
+static int read_compiled(struct gt_slot *slot, const struct gt_compile_pool_options *options,
+                         struct gt_wire_in *in, struct gt_slot_report *report, struct gt_err *err)
+{
+    struct gt_compiled *compiled = &report->compiled;
+    const int code = (int)gt_wire_get_int(in);
+    const char *sentence = gt_wire_get_text(in);
+    const char *log = gt_wire_get_text(in);
+
+    compiled->registers = (int)gt_wire_get_int(in);
+    compiled->spill_bytes = (int)gt_wire_get_int(in);
+    compiled->static_shared = (int)gt_wire_get_int(in);
+    snprintf(compiled->serialized, sizeof(compiled->serialized), "%s", gt_wire_get_text(in));
+    snprintf(compiled->shared_of, sizeof(compiled->shared_of), "%s", gt_wire_get_text(in));
+    compiled->ms = gt_wire_get_real(in);
+    if (gt_wire_finish(in, err))
+        return GT_ESYNTAX;
+    if (code == GT_EIO) /* the cache cannot be written: no candidate's fault */
+        return gt_err_set(err, code, "%s", sentence);
+    slot->state = GT_SLOT_IDLE;
+    report->event = GT_SLOT_COMPILED;
+    judge(compiled, code, sentence, log, options);
+    if (++slot->done >= RECYCLE_AFTER || compiled->status == GT_STATUS_COMPILE_CRASH)
+        slot_end(slot, 0, report->how, sizeof(report->how));
+    return GT_OK;
+}
+
+/* The worker is dead, or late and about to be. */
+static void slot_lost(struct gt_slot *slot, const struct gt_compile_pool_options *options,
+                      bool late, struct gt_slot_report *report)
+{
+    const enum gt_slot_state state = slot->state;
+    struct gt_compiled *compiled = &report->compiled;
+    const int status = slot_end(slot, late ? 0 : GRACE_MS, report->how, sizeof(report->how));
+    const bool cpu = WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
+
+    report->event = state == GT_SLOT_BUSY       ? GT_SLOT_LOST
+                    : state == GT_SLOT_STARTING ? GT_SLOT_BAD_START
+                                                : GT_SLOT_LOST_EMPTY;
+    if (state != GT_SLOT_BUSY)
+        return;
+    compiled->ms = (double)(gt_clock_ms() - slot->began);
+    if (late || cpu) {
+        compiled->status = GT_STATUS_COMPILE_TIMEOUT;
+        snprintf(compiled->detail, sizeof(compiled->detail),
+                 "compiling took more than the %g s of %s allowed",
+                 cpu ? options->cpu_s : 3 * options->cpu_s, cpu ? "CPU time" : "time");
+    } else {
+        compiled->status = GT_STATUS_COMPILE_CRASH;
+        snprintf(compiled->detail, sizeof(compiled->detail),
+                 "the compiler %s (it may use %lld MiB of memory and %g s of CPU time)",
+                 report->how, (long long)(options->memory >> 20), options->cpu_s);
+    }
+}
+
+static int slot_message(struct gt_slot *slot, const struct gt_compile_pool_options *options,
+                        struct gt_wire_in *in, struct gt_slot_report *report, struct gt_err *err)
+{
+    if (slot->state == GT_SLOT_STARTING && in->type == GT_MSG_READY) {
+        report->nvrtc = (int)gt_wire_get_int(in);
+        report->event = GT_SLOT_READY;
+        slot->state = GT_SLOT_IDLE;
+        return gt_wire_finish(in, err);
+    }
+    if (slot->state == GT_SLOT_STARTING && in->type == GT_MSG_FAILED) {
+        const int code = (int)gt_wire_get_int(in);
+        const char *sentence = gt_wire_get_text(in);
+
+        return code < 0 && code != GT_ESYNTAX ? gt_err_set(err, code, "%s", sentence) : GT_ESYNTAX;
+    }
+    if (slot->state == GT_SLOT_BUSY && in->type == GT_MSG_COMPILED)
+        return read_compiled(slot, options, in, report, err);
+    return GT_ESYNTAX;
+}
+
+int gt_slot_pump(struct gt_slot *slot, const struct gt_compile_pool_options *options,
+                 struct gt_slot_report *report, struct gt_err *err)
+{
+    struct gt_wire_in in;
+    int rc;
+
+    *report = (struct gt_slot_report){.event = GT_SLOT_NOTHING};
+    if (slot->state == GT_SLOT_EMPTY)
+        return GT_OK;
+    rc = gt_wire_receive(&slot->wire, &in, 0, NULL);
+    if (rc < 0) {
+        slot_lost(slot, options, false, report);
+        return GT_OK;
+    }
+    if (rc == 0) {
+        if (slot->state != GT_SLOT_IDLE && gt_clock_ms() >= slot->deadline)
+            slot_lost(slot, options, true, report);
+        return GT_OK;
+    }
+    rc = slot_message(slot, options, &in, report, err);
+    if (rc != GT_ESYNTAX)
+        return rc;
+    slot_lost(slot, options, false, report); /* it does not speak our language */
+    return GT_OK;
+}

@@ -1,0 +1,290 @@
+/* gpu_client.c - keeps one GPU worker alive and hands it requests. */
+#include "workers/gpu_client.h"
+
+#include "timing/calibrate.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "workers/lock.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define MAX_ATTEMPTS 3  /* to bring a worker up; then the device is lost */
+#define MAX_KILLED   20 /* workers that somebody else killed while they came up; they count apart */
+#define HELLO_S      60 /* driver start, context, kernels read */
+#define CANARY_S     30
+#define CALIBRATE_S  60 /* of which most is compiling */
+#define SEND_MS      10000
+#define GRACE_MS     2000 /* for a worker that closed its pipe to end by itself */
+
+static void notice(const struct gt_gpu_client *client, const char *sentence)
+{
+    if (client->options.notice)
+        client->options.notice(client->options.context, sentence);
+}
+
+/* Ends the worker, if any. */
+static int end_worker(struct gt_gpu_client *client, int grace_ms, char *how, size_t size,
+                      struct gt_err *err)
+{
+    int status, rc;
+
+    gt_wire_release(&client->wire);
+    client->ready = client->baseline = false;
+    rc = gt_process_end(&client->process, grace_ms, &status, err);
+    if (!rc)
+        gt_process_describe(status, how, size);
+    client->killed = !rc && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    return rc;
+}
+
+void gt_gpu_client_put(struct gt_gpu_client *client, const struct gt_candidate *candidate,
+                       const char *key)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+
+    gt_wire_put_text(&client->frame, kernel->name);
+    gt_wire_put_text(&client->frame, kernel->signature);
+    gt_wire_put_text(&client->frame, key);
+    gt_wire_put_bytes(&client->frame, candidate->point.value,
+                      kernel->params * sizeof(candidate->point.value[0]));
+}
+
+void gt_gpu_client_send(struct gt_gpu_client *client, double deadline_s)
+{
+    client->sent = gt_clock_ms();
+    client->deadline = client->sent + (int64_t)(1000 * deadline_s);
+    gt_wire_send(client->process.fd, &client->frame, SEND_MS, NULL);
+}
+
+/* The worker is gone (late: about to be): says how, to the caller and to whoever listens. */
+static int worker_lost(struct gt_gpu_client *client, bool late, struct gt_gpu_reply *reply,
+                       struct gt_err *err)
+{
+    const double waited = (double)(gt_clock_ms() - client->sent) / 1000;
+    char how[128] = "", sentence[256];
+    int rc = end_worker(client, late ? 0 : GRACE_MS, how, sizeof(how), err);
+
+    if (rc)
+        return rc;
+    client->killed = client->killed && !late;
+    reply->lost = late ? GT_STATUS_TIMEOUT : GT_STATUS_FAULT;
+    if (late)
+        snprintf(reply->how, sizeof(reply->how), "the worker did not answer in %.1f s", waited);
+    else
+        snprintf(reply->how, sizeof(reply->how), "the worker %s", how);
+    snprintf(sentence, sizeof(sentence), "GPU %d: %s", client->options.ordinal, reply->how);
+    notice(client, sentence);
+    return 1;
+}
+
+int gt_gpu_client_poll(struct gt_gpu_client *client, int timeout_ms, struct gt_gpu_reply *reply,
+                       struct gt_err *err)
+{
+    const int64_t left = client->deadline - gt_clock_ms();
+    bool poisoned;
+    int rc;
+
+    *reply = (struct gt_gpu_reply){.lost = GT_STATUS_NONE};
+    if (left < timeout_ms)
+        timeout_ms = left > 0 ? (int)left : 0;
+    rc = gt_wire_receive(&client->wire, &reply->in, timeout_ms, NULL);
+    if (rc == 0 && gt_clock_ms() < client->deadline)
+        return 0;
+    client->busy_s += (double)(gt_clock_ms() - client->sent) / 1000;
+    if (rc <= 0)
+        return worker_lost(client, rc == 0, reply, err);
+    reply->code = (int)gt_wire_get_int(&reply->in);
+    gt_wire_get_string(&reply->in, reply->sentence, sizeof(reply->sentence));
+    poisoned = gt_wire_get_int(&reply->in) != 0;
+    if (reply->in.failed || (reply->in.type != GT_MSG_DONE && reply->in.type != GT_MSG_READY))
+        return worker_lost(client, false, reply, err);
+    if (poisoned) /* it has said all it can and is on its way out; the answer is kept */
+        client->ready = false;
+    return 1;
+}
+
+int gt_gpu_client_call(struct gt_gpu_client *client, double deadline_s, struct gt_gpu_reply *reply,
+                       struct gt_err *err)
+{
+    const volatile sig_atomic_t *signals = client->options.signals;
+    int rc;
+
+    gt_gpu_client_send(client, deadline_s);
+    for (;;) {
+        rc = gt_gpu_client_poll(client, (int)(1000 * deadline_s) + 1000, reply, err);
+        if (rc)
+            return rc < 0 ? rc : GT_OK;
+        if (signals && *signals > 1)
+            return gt_err_set(err, GT_EINTERRUPTED, "stopped at once");
+    }
+}
+
+/* A call whose loss or refusal is an error: GT_OK and reply->in, or the worker's own words. */
+static int must_answer(struct gt_gpu_client *client, double deadline_s, struct gt_gpu_reply *reply,
+                       struct gt_err *err)
+{
+    int rc = gt_gpu_client_call(client, deadline_s, reply, err);
+
+    if (rc)
+        return rc;
+    if (reply->lost)
+        return gt_err_set(err, GT_ELOST, "%s", reply->how);
+    return reply->code ? gt_err_set(err, reply->code, "%s", reply->sentence) : GT_OK;
+}
+
+/* A new worker: started, greeted. */
+static int start_worker(struct gt_gpu_client *client, struct gt_err *err)
+{
+    const struct gt_gpu_client_options *options = &client->options;
+    struct gt_gpu_reply reply;
+    char how[128];
+    int rc = end_worker(client, GRACE_MS, how, sizeof(how), err);
+
+    client->killed = false; /* of the new one */
+    if (!rc)
+        rc = gt_process_start(&client->process, GT_ROLE_GPU, err);
+    if (rc)
+        return rc;
+    gt_wire_init(&client->wire, client->process.fd);
+    gt_wire_begin(&client->frame, GT_MSG_HELLO);
+    gt_wire_put_int(&client->frame, options->ordinal);
+    gt_wire_put_text(&client->frame, options->data_dir);
+    gt_wire_put_text(&client->frame, options->cache_dir);
+    gt_wire_put_text(&client->frame, options->kernels_dir);
+    gt_wire_put_bytes(&client->frame, &options->bench, sizeof(options->bench));
+    rc = must_answer(client, HELLO_S, &reply, err);
+    if (rc)
+        return rc;
+    gt_wire_get_struct(&reply.in, &client->device, sizeof(client->device));
+    return gt_wire_finish(&reply.in, err);
+}
+
+/* Opens the problem in the worker and asks its canary. */
+static int prepare(struct gt_gpu_client *client, struct gt_err *err)
+{
+    struct gt_gpu_reply reply;
+    int rc;
+
+    gt_wire_begin(&client->frame, GT_MSG_PROBLEM);
+    gt_wire_put_bytes(&client->frame, &client->problem, sizeof(client->problem));
+    rc = must_answer(client, client->prepare_s, &reply, err);
+    if (rc)
+        return rc;
+    gt_wire_begin(&client->frame, GT_MSG_REFERENCE);
+    rc = must_answer(client, CANARY_S, &reply, err);
+    client->ready = !rc;
+    return rc;
+}
+
+/* Whether to try once more after a worker did not come up: `failed` of them by themselves or too
+ * late, `killed` by somebody's SIGKILL, which says nothing of the device. */
+static bool try_again(struct gt_gpu_client *client, int *failed, int *killed)
+{
+    *(client->killed ? killed : failed) += 1;
+    return *failed < MAX_ATTEMPTS && *killed < MAX_KILLED;
+}
+
+/* Errors that another worker would only repeat. */
+static bool hopeless(int rc)
+{
+    return rc == GT_EINTERRUPTED || rc == GT_ETOOBIG || rc == GT_ENOLIB || rc == GT_ENVRTC ||
+           rc == GT_ECONFIG || rc == GT_ERANGE || rc == GT_EIO;
+}
+
+int gt_gpu_client_ready(struct gt_gpu_client *client, struct gt_err *err)
+{
+    struct gt_err why = {0};
+    char sentence[256];
+    int failed = 0, killed = 0, rc;
+
+    while (!client->ready) {
+        rc = start_worker(client, &why);
+        client->respawns++;
+        if (!rc)
+            rc = prepare(client, &why);
+        if (hopeless(rc))
+            return gt_err_set(err, rc, "%s", why.msg);
+        snprintf(sentence, sizeof(sentence), "GPU %d: a new worker %s%.150s",
+                 client->options.ordinal, rc ? "failed: " : "is ready", rc ? why.msg : "");
+        notice(client, sentence);
+        if (rc && !try_again(client, &failed, &killed))
+            return gt_err_set(
+                err, GT_ELOST, "GPU %d (%s) is lost: %d new workers failed, the last: %s",
+                client->options.ordinal, client->device.name, failed + killed, why.msg);
+    }
+    return GT_OK;
+}
+
+int gt_gpu_client_problem(struct gt_gpu_client *client, const struct gt_problem *problem,
+                          double prepare_s, struct gt_err *err)
+{
+    int rc;
+
+    client->problem = *problem;
+    client->prepare_s = prepare_s;
+    client->baseline = false;
+    if (client->process.pid) { /* the worker at hand can open it; if it dies of it, a new one may */
+        rc = prepare(client, err);
+        if (!rc || hopeless(rc))
+            return rc;
+    }
+    client->ready = false;
+    return gt_gpu_client_ready(client, err);
+}
+
+int gt_gpu_client_renew(struct gt_gpu_client *client, struct gt_err *err)
+{
+    char how[128];
+
+    return end_worker(client, GRACE_MS, how, sizeof(how), err);
+}
+
+int gt_gpu_client_calibrate(struct gt_gpu_client *client, bool only_copy,
+                            struct gt_calibration *calibration, struct gt_err *err)
+{
+    struct gt_gpu_reply reply;
+    int rc = client->process.pid ? GT_OK : start_worker(client, err);
+
+    client->ready = false;
+    client->baseline = false;
+    if (rc)
+        return rc;
+    gt_wire_begin(&client->frame, GT_MSG_CALIBRATE);
+    gt_wire_put_int(&client->frame, only_copy);
+    rc = must_answer(client, CALIBRATE_S, &reply, err);
+    if (rc)
+        return rc;
+    gt_wire_get_struct(&reply.in, calibration, sizeof(*calibration));
+    return gt_wire_finish(&reply.in, err);
+}
+
+int gt_gpu_client_open(struct gt_gpu_client *client, const struct gt_gpu_client_options *options,
+                       struct gt_err *err)
+{
+    int failed = 0, killed = 0, rc;
+
+    *client = (struct gt_gpu_client){.options = *options, .lock = -1, .process.fd = -1};
+    gt_strbuf_init(&client->frame);
+    gt_wire_init(&client->wire, -1);
+    do /* a worker may be killed from outside before it has said anything */
+        rc = start_worker(client, err);
+    while (rc == GT_ELOST && try_again(client, &failed, &killed));
+    if (!rc)
+        rc = gt_lock_take(&client->lock, client->device.uuid, err);
+    if (rc)
+        gt_gpu_client_close(client);
+    return rc;
+}
+
+void gt_gpu_client_close(struct gt_gpu_client *client)
+{
+    char how[128];
+
+    end_worker(client, 0, how, sizeof(how), NULL);
+    gt_lock_release(client->lock);
+    client->lock = -1;
+    gt_strbuf_release(&client->frame);
+}

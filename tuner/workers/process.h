@@ -1,0 +1,45 @@
+/* process.h - worker processes: this program started again with a hidden first argument.
+ *
+ * A worker has its own session (a terminal's Ctrl-C does not reach it), dies with its supervisor
+ * (PR_SET_PDEATHSIG, and the end of its pipe) and is only ever ended by SIGKILL to its group. */
+#ifndef GT_PROCESS_H
+#define GT_PROCESS_H
+
+#include "gemmtune.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* The hidden first arguments, and where a worker finds its end of the socket pair. */
+#define GT_ROLE_COMPILE "__worker-compile"
+#define GT_ROLE_GPU     "__worker-gpu"
+#define GT_WORKER_FD    3
+
+/* What main() calls for them; the answer is the exit code. */
+int gt_worker_compile_main(int fd);
+int gt_worker_gpu_main(int fd);
+
+/* Exit codes of workers. */
+enum gt_worker_exit {
+    GT_WORKER_DONE = 0,       /* the supervisor closed the pipe */
+    GT_WORKER_PROTOCOL = 64,  /* a malformed message */
+    GT_WORKER_SETUP = 65,     /* could not become what it was asked to be; said why */
+    GT_WORKER_POISONED = 66,  /* a sticky CUDA error: only a new process helps */
+    GT_WORKER_EXHAUSTED = 67, /* out of memory */
+};
+
+struct gt_process {
+    pid_t pid; /* 0: none */
+    int fd;    /* the supervisor's end of the pair */
+};
+
+int gt_process_start(struct gt_process *process, const char *role, struct gt_err *err);
+
+/* Gives it grace_ms to end by itself, then SIGKILL to its group; closes fd and stores the wait
+ * status.  GT_ELOST if it is not gone 10 s after SIGKILL.  A process that never started is fine. */
+int gt_process_end(struct gt_process *process, int grace_ms, int *status, struct gt_err *err);
+
+/* "was killed by signal 11 (Segmentation fault)" or "exited with code 66 (sticky CUDA error)". */
+void gt_process_describe(int status, char *text, size_t size);
+
+#endif

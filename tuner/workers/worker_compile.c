@@ -1,0 +1,190 @@
+/* worker_compile.c - the process that compiles: source in, cubin into the cache, facts out.
+ *
+ * NVRTC can loop, crash or eat all memory; limits are set on this process so that the kernel of the
+ * operating system ends it, and compile_pool.c turns its death into the candidate's status. */
+#include "workers/process.h"
+#include "workers/wire.h"
+
+#include "cuda/cache.h"
+#include "cuda/compile.h"
+#include "base/err.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define REPLY_MS 60000
+#define NICENESS 5     /* supervisor and GPU worker do not wait for a core */
+#define LOG_MAX  65536 /* bytes of a compiler's complaints that are worth sending */
+
+struct compiler {
+    struct gt_wire wire;
+    struct gt_strbuf reply;
+    struct gt_nvrtc *nvrtc;
+    char *cache_dir;
+    double cpu_s;
+};
+
+/* No limit is ever raised above the hard one that was inherited. */
+static void limit(int resource, rlim_t value)
+{
+    struct rlimit now;
+
+    if (getrlimit((__rlimit_resource_t)resource, &now))
+        return;
+    now.rlim_cur = value < now.rlim_max ? value : now.rlim_max;
+    setrlimit((__rlimit_resource_t)resource, &now);
+}
+
+/* Bytes of address space in use; 0 if the system does not tell. */
+static int64_t mapped_bytes(void)
+{
+    FILE *statm = fopen("/proc/self/statm", "r");
+    long long pages = 0;
+
+    if (!statm)
+        return 0;
+    if (fscanf(statm, "%lld", &pages) != 1)
+        pages = 0;
+    fclose(statm);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+/* What the process has mapped by now does not count: a sanitizer's shadow is terabytes. */
+static void limit_memory(int64_t bytes)
+{
+    limit(RLIMIT_AS, (rlim_t)(mapped_bytes() + bytes));
+}
+
+/* From now on, as long as one compilation may take; SIGXCPU ends the process. */
+static void limit_cpu(double seconds)
+{
+    struct rusage used;
+
+    getrusage(RUSAGE_SELF, &used);
+    limit(RLIMIT_CPU,
+          (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec + 1 + (time_t)ceil(seconds)));
+}
+
+static int setup(struct compiler *self, struct gt_err *err)
+{
+    struct gt_wire_in in;
+    int64_t memory;
+    int rc;
+
+    do
+        rc = gt_wire_receive(&self->wire, &in, -1, err);
+    while (rc == 0);
+    if (rc < 0)
+        return rc;
+    self->cache_dir = strdup(gt_wire_get_text(&in));
+    memory = gt_wire_get_int(&in);
+    self->cpu_s = gt_wire_get_real(&in);
+    if (in.type != GT_MSG_HELLO || gt_wire_finish(&in, err))
+        return gt_err_set(err, GT_ESYNTAX, "the first message is not a greeting");
+    if (!self->cache_dir)
+        return gt_err_nomem(err);
+    limit(RLIMIT_CORE, 0);
+    setpriority(PRIO_PROCESS, 0, NICENESS);
+    limit_memory(memory);
+    return gt_nvrtc_open(&self->nvrtc, err);
+}
+
+static int send_setup(struct compiler *self, int rc, const struct gt_err *err)
+{
+    if (rc) {
+        gt_wire_begin(&self->reply, GT_MSG_FAILED);
+        gt_wire_put_int(&self->reply, rc);
+        gt_wire_put_text(&self->reply, err->msg);
+    } else {
+        gt_wire_begin(&self->reply, GT_MSG_READY);
+        gt_wire_put_int(&self->reply, gt_nvrtc_version(self->nvrtc));
+    }
+    return gt_wire_send(self->wire.fd, &self->reply, REPLY_MS, NULL);
+}
+
+/* Compiles and stores one candidate: rc, and *log of a source that does not compile. */
+static int compile_one(struct compiler *self, struct gt_wire_in *in, struct gt_binary *binary,
+                       struct gt_err *err)
+{
+    struct gt_compile_request request = {0};
+    const char *key = gt_wire_get_text(in);
+    int rc;
+
+    request.source = gt_wire_get_text(in);
+    request.name = gt_wire_get_text(in);
+    request.include_dir = gt_wire_get_text(in);
+    request.arch = (int)gt_wire_get_int(in);
+    request.device_cc = (int)gt_wire_get_int(in);
+    request.features = gt_wire_get_int(in) != 0;
+    request.ptx = gt_wire_get_int(in) != 0;
+    request.max_registers = (int)gt_wire_get_int(in);
+    rc = gt_wire_finish(in, err);
+    if (rc)
+        return rc;
+    limit_cpu(self->cpu_s);
+    rc = gt_compile(self->nvrtc, &request, binary, err);
+    return rc ? rc : gt_cache_save(self->cache_dir, key, binary, err);
+}
+
+static int serve(struct compiler *self, struct gt_wire_in *in)
+{
+    struct gt_binary binary = {0};
+    struct gt_err err = {0};
+    int rc = compile_one(self, in, &binary, &err);
+    const char *log = rc == GT_ENVRTC && binary.log ? binary.log : "";
+    char serialized[GT_SERIALIZED_MAX] = "", shared[GT_STATIC_SHARED_MAX] = "";
+
+    if (rc == GT_ESYNTAX)
+        return rc;
+    gt_wire_begin(&self->reply, GT_MSG_COMPILED);
+    gt_wire_put_int(&self->reply, rc);
+    gt_wire_put_text(&self->reply, rc ? err.msg : "");
+    gt_wire_put_bytes(&self->reply, log, strnlen(log, LOG_MAX));
+    gt_wire_put_int(&self->reply, binary.registers);
+    gt_wire_put_int(&self->reply, binary.spill_bytes);
+    gt_wire_put_int(&self->reply, binary.static_shared);
+    if (!rc) {
+        gt_log_serialized(binary.log, serialized);
+        gt_log_static_shared(binary.log, shared);
+    }
+    gt_wire_put_text(&self->reply, serialized);
+    gt_wire_put_text(&self->reply, shared);
+    gt_wire_put_real(&self->reply, binary.ms);
+    gt_binary_release(&binary);
+    return gt_wire_send(self->wire.fd, &self->reply, REPLY_MS, NULL);
+}
+
+int gt_worker_compile_main(int fd)
+{
+    struct compiler self = {.reply = GT_STRBUF_INIT};
+    struct gt_err err = {0};
+    struct gt_wire_in in;
+    int rc, code = GT_WORKER_DONE;
+
+    gt_wire_init(&self.wire, fd);
+    rc = setup(&self, &err);
+    if (rc == GT_EIO && !self.cache_dir) /* the supervisor left before it said anything */
+        goto out;
+    if (send_setup(&self, rc, &err) || rc) {
+        code = GT_WORKER_SETUP;
+        goto out;
+    }
+    while ((rc = gt_wire_receive(&self.wire, &in, -1, &err)) >= 0) {
+        if (rc == 0)
+            continue;
+        rc = in.type == GT_MSG_COMPILE ? serve(&self, &in) : GT_ESYNTAX;
+        if (rc)
+            break;
+    }
+    code = rc == GT_ESYNTAX ? GT_WORKER_PROTOCOL : GT_WORKER_DONE;
+out:
+    gt_nvrtc_close(self.nvrtc);
+    free(self.cache_dir);
+    gt_strbuf_release(&self.reply);
+    gt_wire_release(&self.wire);
+    return code;
+}

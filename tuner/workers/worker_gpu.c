@@ -1,0 +1,338 @@
+/* worker_gpu.c - the process that owns the GPU: proves and times what it is told to.
+ *
+ * After a sticky CUDA error nothing this process computes can be believed: it says what happened
+ * and exits, and its supervisor starts another. */
+#include "workers/process.h"
+#include "workers/wire.h"
+
+#include "timing/bench.h"
+#include "cuda/cache.h"
+#include "timing/calibrate.h"
+#include "cuda/compile.h"
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLY_MS  60000
+#define MAX_FINAL 64
+
+struct worker {
+    struct gt_wire wire;
+    struct gt_strbuf reply;
+    struct gt_gpu *gpu;
+    struct gt_nvrtc *nvrtc;
+    struct gt_kernels kernels;
+    struct gt_bench *bench;
+    struct gt_bench_options options;
+    struct gt_problem problem;
+    char *data_dir, *cache_dir;
+};
+
+/* A candidate as it came over the wire, with its image. */
+struct request {
+    struct gt_candidate candidate;
+    struct gt_binary binary;
+};
+
+/* Starts the answer; its fields follow if code is GT_OK. */
+static void begin_reply(struct worker *self, enum gt_message type, int code,
+                        const struct gt_err *err)
+{
+    const char *sentence = code ? err->msg : "";
+
+    gt_wire_begin(&self->reply, type);
+    gt_wire_put_int(&self->reply, code);
+    gt_wire_put_bytes(&self->reply, sentence, strnlen(sentence, 500));
+    gt_wire_put_int(&self->reply, self->gpu && gt_gpu_poisoned(self->gpu));
+}
+
+static int hello(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+{
+    const int ordinal = (int)gt_wire_get_int(in);
+    const char *data_dir = gt_wire_get_text(in);
+    const char *cache_dir = gt_wire_get_text(in);
+    const char *kernels_dir = gt_wire_get_text(in);
+    int rc;
+
+    gt_wire_get_struct(in, &self->options, sizeof(self->options));
+    if (in->type != GT_MSG_HELLO || gt_wire_finish(in, err))
+        return gt_err_set(err, GT_ESYNTAX, "the first message is not a greeting");
+    self->data_dir = strdup(data_dir);
+    self->cache_dir = strdup(cache_dir);
+    if (!self->data_dir || !self->cache_dir)
+        return gt_err_nomem(err);
+    rc = gt_gpu_open(&self->gpu, ordinal, false, err);
+    if (!rc)
+        rc = gt_nvrtc_open(&self->nvrtc, err);
+    if (!rc)
+        rc = gt_kernels_load(&self->kernels, data_dir, *kernels_dir ? kernels_dir : NULL, err);
+    return rc;
+}
+
+static int open_problem(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+{
+    gt_wire_get_struct(in, &self->problem, sizeof(self->problem));
+    if (gt_wire_finish(in, err))
+        return GT_ESYNTAX;
+    gt_bench_close(self->bench);
+    self->bench = NULL;
+    return gt_bench_open(&self->bench, self->gpu, self->nvrtc, self->data_dir, self->cache_dir,
+                         &self->problem, &self->options, err);
+}
+
+/* Reads a candidate and loads its image.  GT_ESTALE: the kernel's files changed since the sweep
+ * began.  GT_ENOTFOUND: the image is not in the cache, or damaged. */
+static int read_request(struct worker *self, struct gt_wire_in *in, struct request *request,
+                        struct gt_err *err)
+{
+    const char *name = gt_wire_get_text(in);
+    const char *signature = gt_wire_get_text(in);
+    const char *key = gt_wire_get_text(in);
+    size_t bytes;
+    const char *values = gt_wire_get_bytes(in, &bytes);
+    const struct gt_kernel *kernel;
+
+    if (in->failed)
+        return gt_err_set(err, GT_ESYNTAX, "a candidate is malformed");
+    if (!self->bench)
+        return gt_err_set(err, GT_ESYNTAX, "no problem is open");
+    kernel = gt_kernels_find(&self->kernels, name, err);
+    if (!kernel || strcmp(kernel->signature, signature) != 0)
+        return gt_err_set(err, GT_ESTALE, "kernel %s changed on disk since the sweep began", name);
+    if (bytes != kernel->params * sizeof(request->candidate.point.value[0]))
+        return gt_err_set(err, GT_ESYNTAX, "a point of kernel %s is malformed", name);
+    request->candidate.kernel = kernel;
+    request->candidate.problem = &self->problem;
+    request->candidate.device = gt_gpu_device(self->gpu);
+    memcpy(request->candidate.point.value, values, bytes);
+    return gt_cache_load(self->cache_dir, key, &request->binary, err);
+}
+
+/* TRIAL and SAMPLE. */
+static int one_candidate(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+{
+    const bool sample = in->type == GT_MSG_SAMPLE;
+    const double best_us = sample ? 0 : gt_wire_get_real(in);
+    const int max_samples = sample ? (int)gt_wire_get_int(in) : 0;
+    struct request request = {0};
+    struct gt_trial trial = {0};
+    int rc = read_request(self, in, &request, err);
+
+    if (!rc)
+        rc = gt_wire_finish(in, err);
+    if (!rc && sample)
+        rc = gt_bench_sample(self->bench, &request.candidate, request.binary.image,
+                             request.binary.size, max_samples, &trial, err);
+    else if (!rc)
+        rc = gt_bench_trial(self->bench, &request.candidate, request.binary.image,
+                            request.binary.size, best_us, &trial, err);
+    gt_binary_release(&request.binary);
+    begin_reply(self, GT_MSG_DONE, rc, err);
+    if (!rc)
+        gt_wire_put_bytes(&self->reply, &trial, sizeof(trial));
+    return rc;
+}
+
+struct final {
+    struct request request[MAX_FINAL];
+    struct gt_final_entry entry[MAX_FINAL];
+    struct gt_trial trial[MAX_FINAL], baseline;
+    size_t count;
+};
+
+static int run_final(struct worker *self, struct gt_wire_in *in, struct final *final,
+                     struct gt_err *err)
+{
+    const int64_t count = gt_wire_get_int(in);
+    const int rounds = (int)gt_wire_get_int(in);
+    int rc = GT_OK;
+    size_t i;
+
+    if (count < 0 || count > MAX_FINAL)
+        return gt_err_set(err, GT_ESYNTAX, "a final of %lld candidates; at most %d",
+                          (long long)count, MAX_FINAL);
+    for (; !rc && final->count < (size_t)count; final->count++)
+        rc = read_request(self, in, &final->request[final->count], err);
+    if (!rc)
+        rc = gt_wire_finish(in, err);
+    for (i = 0; i < final->count; i++) {
+        final->entry[i] = (struct gt_final_entry){
+            .candidate = &final->request[i].candidate,
+            .image = final->request[i].binary.image,
+            .size = final->request[i].binary.size,
+        };
+    }
+    if (!rc)
+        rc = gt_bench_final(self->bench, final->entry, final->count, rounds, final->trial,
+                            &final->baseline, err);
+    return rc;
+}
+
+static int final_round(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+{
+    struct final *final = calloc(1, sizeof(*final));
+    size_t i;
+    int rc = final ? run_final(self, in, final, err) : gt_err_nomem(err);
+
+    begin_reply(self, GT_MSG_DONE, rc, err);
+    for (i = 0; final && i < final->count; i++) {
+        if (!rc)
+            gt_wire_put_bytes(&self->reply, &final->trial[i], sizeof(final->trial[i]));
+        gt_binary_release(&final->request[i].binary);
+    }
+    if (!rc)
+        gt_wire_put_bytes(&self->reply, &final->baseline, sizeof(final->baseline));
+    free(final);
+    return rc;
+}
+
+static int baseline(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+{
+    struct gt_baseline found = {0};
+    int rc = gt_wire_finish(in, err);
+
+    if (!rc && !self->bench)
+        rc = gt_err_set(err, GT_ESYNTAX, "no problem is open");
+    if (!rc)
+        rc = gt_bench_baseline(self->bench, &found, err);
+    begin_reply(self, GT_MSG_DONE, rc, err);
+    if (!rc)
+        gt_wire_put_bytes(&self->reply, &found, sizeof(found));
+    return rc;
+}
+
+static int move(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+{
+    struct gt_move found = {0};
+    int rc = gt_wire_finish(in, err);
+
+    if (!rc && !self->bench)
+        rc = gt_err_set(err, GT_ESYNTAX, "no problem is open");
+    if (!rc)
+        rc = gt_bench_move(self->bench, self->nvrtc, self->data_dir, self->cache_dir, &found, err);
+    begin_reply(self, GT_MSG_DONE, rc, err);
+    if (!rc)
+        gt_wire_put_bytes(&self->reply, &found, sizeof(found));
+    return rc;
+}
+
+static int reference(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+{
+    double us = 0;
+    int rc = gt_wire_finish(in, err);
+
+    if (!rc && !self->bench)
+        rc = gt_err_set(err, GT_ESYNTAX, "no problem is open");
+    if (!rc)
+        rc = gt_bench_canary(self->bench, &us, err);
+    begin_reply(self, GT_MSG_DONE, rc, err);
+    if (!rc)
+        gt_wire_put_real(&self->reply, us);
+    return rc;
+}
+
+/* The problem's memory is given up for it: the next one is opened anew. */
+static int calibrate(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+{
+    const bool only_copy = gt_wire_get_int(in) != 0;
+    struct gt_calibration found = {{0}};
+    int rc = gt_wire_finish(in, err);
+
+    gt_bench_close(self->bench);
+    self->bench = NULL;
+    if (!rc)
+        rc = gt_calibrate(&found, only_copy, self->gpu, self->nvrtc, self->data_dir,
+                          self->cache_dir, err);
+    begin_reply(self, GT_MSG_DONE, rc, err);
+    if (!rc)
+        gt_wire_put_bytes(&self->reply, &found, sizeof(found));
+    return rc;
+}
+
+/* Works off one message; the answer is in self->reply. */
+static int work(struct worker *self, struct gt_wire_in *in)
+{
+    struct gt_err err = {0};
+    int rc;
+
+    switch (in->type) {
+    case GT_MSG_PROBLEM:
+        rc = open_problem(self, in, &err);
+        begin_reply(self, GT_MSG_DONE, rc, &err);
+        return rc;
+    case GT_MSG_TRIAL:
+    case GT_MSG_SAMPLE:
+        return one_candidate(self, in, &err);
+    case GT_MSG_FINAL:
+        return final_round(self, in, &err);
+    case GT_MSG_BASELINE:
+        return baseline(self, in, &err);
+    case GT_MSG_MOVE:
+        return move(self, in, &err);
+    case GT_MSG_REFERENCE:
+        return reference(self, in, &err);
+    case GT_MSG_CALIBRATE:
+        return calibrate(self, in, &err);
+    default:
+        return GT_ESYNTAX;
+    }
+}
+
+/* Requests until the supervisor closes the pipe; the exit code. */
+static int serve(struct worker *self)
+{
+    struct gt_wire_in in;
+    int rc;
+
+    while ((rc = gt_wire_receive(&self->wire, &in, -1, NULL)) >= 0) {
+        if (rc == 0)
+            continue;
+        rc = work(self, &in);
+        if (rc == GT_ESYNTAX)
+            return GT_WORKER_PROTOCOL;
+        if (gt_wire_send(self->wire.fd, &self->reply, REPLY_MS, NULL))
+            return GT_WORKER_DONE;
+        if (gt_gpu_poisoned(self->gpu))
+            return GT_WORKER_POISONED;
+        if (rc == GT_ENOMEM)
+            return GT_WORKER_EXHAUSTED;
+    }
+    return rc == GT_ESYNTAX ? GT_WORKER_PROTOCOL : GT_WORKER_DONE;
+}
+
+int gt_worker_gpu_main(int fd)
+{
+    struct worker self = {.reply = GT_STRBUF_INIT};
+    struct gt_err err = {0};
+    struct gt_wire_in in;
+    int rc, code = GT_WORKER_DONE;
+
+    gt_wire_init(&self.wire, fd);
+    do
+        rc = gt_wire_receive(&self.wire, &in, -1, NULL);
+    while (rc == 0);
+    if (rc < 0)
+        goto out;
+    rc = hello(&self, &in, &err);
+    begin_reply(&self, GT_MSG_READY, rc, &err);
+    if (!rc)
+        gt_wire_put_bytes(&self.reply, gt_gpu_device(self.gpu), sizeof(struct gt_device));
+    if (gt_wire_send(fd, &self.reply, REPLY_MS, NULL) || rc) {
+        code = GT_WORKER_SETUP;
+        goto out;
+    }
+    code = serve(&self);
+    if (code == GT_WORKER_POISONED) /* a driver in that state may crash in its own clean-up */
+        _Exit(code);
+out:
+    gt_bench_close(self.bench);
+    gt_kernels_release(&self.kernels);
+    gt_nvrtc_close(self.nvrtc);
+    gt_gpu_close(self.gpu);
+    free(self.data_dir);
+    free(self.cache_dir);
+    gt_strbuf_release(&self.reply);
+    gt_wire_release(&self.wire);
+    return code;
+}
