@@ -162,6 +162,15 @@ static int compare_trust(const struct search *search, const struct gt_table_row 
 }
 
 /* The most trusted row of the very problem that still works here. */
+/* A winner was measured: what its description bets on, it has shown itself. */
+static bool is_possible(const struct gt_candidate *candidate, struct gt_geometry *geometry)
+{
+    int failed;
+
+    return gt_candidate_possible(candidate, &failed, NULL) == GT_OK && failed < 0 &&
+           gt_candidate_geometry(candidate, geometry, NULL) == GT_OK;
+}
+
 static void find_exact(struct search *search)
 {
     const struct gt_table *table = &search->sources->table;
@@ -180,7 +189,7 @@ static void find_exact(struct search *search)
         if (memcmp(&asked, &tuned, sizeof(asked)) != 0 ||
             (best && compare_trust(search, row, best) <= 0) || !take_row(search, row, &candidate) ||
             strcmp(row->signature, candidate.kernel->signature) != 0 ||
-            !gt_lookup_fits(&candidate, &geometry))
+            !is_possible(&candidate, &geometry))
             continue;
         best = row;
         resolved->kernel = candidate.kernel;

@@ -13,6 +13,7 @@ struct gt_session_options {
     int64_t jobs, seed;
     int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
     int64_t slow;                                  /* times the best; 0: the default */
+    bool no_bets;                                  /* the space is searched without them */
 };
 
 /* Rows for an option table; `type` has a member `struct gt_session_options session`. */
