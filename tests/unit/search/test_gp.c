@@ -141,8 +141,7 @@ static void test_one_by_one_is_all_at_once(void **state)
     for (size_t i = 0; i < POOL; i++) {
         assert_true(fabs((double)mean[i] - (double)mean_before[i]) < 1e-3);
         assert_true(fabs((double)sd[i] - (double)sd_before[i]) < 1e-3);
-        assert_true(fabs((double)mean[i] - (double)gt_gp_mean(surrogate, world->pool[i])) <
-                    1e-3);
+        assert_true(fabs((double)mean[i] - (double)gt_gp_mean(surrogate, world->pool[i])) < 1e-3);
     }
     gt_gp_free(surrogate);
 }
@@ -185,8 +184,7 @@ static void test_hard_cases(void **state)
         world->seen[i] = i % 3;
         world->y[i] = 5;
     }
-    gt_gp_fit(surrogate, world->pool, POOL, world->seen, world->y, GT_GP_SEEN + 7,
-                     true);
+    gt_gp_fit(surrogate, world->pool, POOL, world->seen, world->y, GT_GP_SEEN + 7, true);
     assert_int_equal(gt_gp_count(surrogate), GT_GP_SEEN);
     assert_false(gt_gp_add(surrogate, 0, 1));
     gt_gp_predict(surrogate, &mean, &sd);
