@@ -60,6 +60,8 @@
 #define PACK_TILE 64 /* rows and columns of a tile of the launch that splits */
 #include "f32acc/split.cuh"
 #include "f32acc/schedule.cuh"
+#include "hopper/ring.cuh"
+#include "f32acc/produce.cuh"
 #include "f32acc/products.cuh"
 #include "f32acc/store.cuh"
 
@@ -91,7 +93,7 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     const Ring ring(shared);
 
     if (threadIdx.x == 0)
-        ring.make_barriers();
+        init_barriers(ring);
     gt_sync();
     if (threadIdx.x < 128) {
         gt_setmaxnreg_dec<PRODUCER_REGISTERS>();

@@ -28,7 +28,7 @@ GT_DEVICE void multiply_stage(const unsigned char *stage, int consumer, bool fir
 /* Sums of the consumer's 64 rows over `windows` windows of the ring. */
 GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, int windows, float *sum)
 {
-    const bool chosen = threadIdx.x % 128 == 0;
+    const bool elected = threadIdx.x % 128 == 0;
 
 #pragma unroll
     for (int i = 0; i < BN / 2; i++)
@@ -45,14 +45,14 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, int 
             gt_wgmma_commit();
             if (i > 0) {
                 gt_wgmma_wait<1>();
-                if (chosen)
+                if (elected)
                     gt_mbarrier_arrive(read);
             }
             read = ring.empty + position.stage;
             position.advance();
         }
         gt_wgmma_wait<0>();
-        if (chosen)
+        if (elected)
             gt_mbarrier_arrive(read);
 #pragma unroll
         for (int i = 0; i < BN / 2; i++)

@@ -42,11 +42,11 @@ struct Target {
             if (!SPLIT) {
                 gt_typed_output_store<part>(output, row, column + first, sum + first);
             } else if (row < output.m && column + first < output.n) {
-                gt_vec<float, part> run;
+                gt_vec<float, part> vec;
 #pragma unroll
                 for (int i = 0; i < part; i++)
-                    run.at[i] = sum[first + i];
-                gt_store_vec<float, part>(partial + row * row_length + column + first, run);
+                    vec.at[i] = sum[first + i];
+                gt_store_vec<float, part>(partial + row * row_length + column + first, vec);
             }
         }
     }

@@ -17,16 +17,9 @@ constexpr int MAP_A = 0, MAP_B = 1;  /* places in the list of tensor maps of the
 static_assert(BK == 32 || BK == 64, "rows of 64 or 128 bytes, as wide as the swizzle");
 static_assert(PROMOTE % BK == 0 && WINDOW > 0, "whole stages between promotions");
 
-/* The block starts with LAUNCH_REGISTERS for each thread, as __launch_bounds__ makes the compiler
- * choose; the producer needs few. */
-GT_DEVICE constexpr int at_most(int a, int b)
-{
-    return a < b ? a : b;
-}
-constexpr int LAUNCH_REGISTERS = at_most(65536 / (THREADS * MIN_BLOCKS) / 8 * 8, 240);
-constexpr int PRODUCER_REGISTERS = CONSUMERS == 3 ? 32 : 40;
-constexpr int CONSUMER_REGISTERS =
-    at_most((LAUNCH_REGISTERS * (CONSUMERS + 1) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8, 240);
+constexpr int EMPTY_ARRIVALS = CONSUMERS, TURNS = 0, BARRIERS_AT = STAGES * STAGE_BYTES;
+constexpr int PRODUCER_LEAST = CONSUMERS == 3 ? 32 : 40; /* registers of a producer's thread */
+constexpr int PRODUCER_MOST = PRODUCER_LEAST;
 
 struct Work {
     int row, column; /* first of the tile, in elements */
@@ -69,64 +62,5 @@ struct Schedule {
         return work;
     }
 };
-
-struct Ring {
-    unsigned char *stages;
-    gt_mbarrier *full, *empty; /* filled by TMA; read by all consumers */
-
-    GT_DEVICE Ring(unsigned char *shared)
-    {
-        stages = shared;
-        full = reinterpret_cast<gt_mbarrier *>(stages + STAGES * STAGE_BYTES);
-        empty = full + STAGES;
-    }
-
-    GT_DEVICE void make_barriers() const
-    {
-        for (int s = 0; s < STAGES; s++) {
-            gt_mbarrier_init(full + s, 1);
-            gt_mbarrier_init(empty + s, CONSUMERS);
-        }
-        gt_mbarrier_publish();
-    }
-};
-
-/* The next stage to fill or to read, and how often the ring has been gone round, modulo 2. */
-struct Position {
-    int stage = 0;
-    unsigned parity = 0;
-
-    GT_DEVICE void advance()
-    {
-        if (++stage == STAGES) {
-            stage = 0;
-            parity ^= 1;
-        }
-    }
-};
-
-/* The producer thread. */
-GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const Ring &ring)
-{
-    const Schedule schedule(args);
-    Position position;
-
-    gt_tma_prefetch(&maps.map[MAP_A]);
-    gt_tma_prefetch(&maps.map[MAP_B]);
-    for (unsigned index = blockIdx.x; index < schedule.works; index += gridDim.x) {
-        const Work work = schedule.work_of(args, index);
-        for (int i = 0; i < work.windows * WINDOW; i++) {
-            unsigned char *stage = ring.stages + position.stage * STAGE_BYTES;
-            gt_mbarrier *full = ring.full + position.stage;
-            const int k = work.k + i * BK, part = work.batch * PARTS;
-
-            gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
-            gt_mbarrier_arrive_expect_tx(full, STAGE_BYTES);
-            gt_tma_load(stage, &maps.map[MAP_A], full, k, work.row, part);
-            gt_tma_load(stage + PARTS * A_PART, &maps.map[MAP_B], full, k, work.column, part);
-            position.advance();
-        }
-    }
-}
 
 #endif

@@ -62,7 +62,7 @@ struct SplitOperand {
     gt_stored<unsigned> from; /* the bits of floats */
     long long stride;         /* between matrices of the batch */
     long long rows, k;
-    bool is_a, turn; /* turn: k runs down the stored matrix */
+    bool is_a, transposed; /* transposed: k runs down the stored matrix */
     unsigned short *to;
 };
 
@@ -70,13 +70,13 @@ GT_DEVICE SplitOperand split_operand(const gt_args &args, const SplitLayout &lay
 {
     SplitOperand x;
     x.is_a = is_a;
-    x.turn = is_a ? GT_TRANS_A : !GT_TRANS_B;
+    x.transposed = is_a ? GT_TRANS_A : !GT_TRANS_B;
     x.rows = is_a ? args.m : args.n;
     x.k = args.k;
     x.stride = is_a ? args.stride_a : args.stride_b;
     x.from.first = static_cast<const unsigned *>(is_a ? args.a : args.b);
-    x.from.rows = x.turn ? args.k : x.rows;
-    x.from.cols = x.turn ? x.rows : args.k;
+    x.from.rows = x.transposed ? args.k : x.rows;
+    x.from.cols = x.transposed ? x.rows : args.k;
     x.from.ld = is_a ? args.lda : args.ldb;
     x.to = reinterpret_cast<unsigned short *>(static_cast<char *>(args.workspace) +
                                               (is_a ? 0 : layout.b));
@@ -85,7 +85,7 @@ GT_DEVICE SplitOperand split_operand(const gt_args &args, const SplitLayout &lay
 
 /* How eight neighbours along k get to a thread: by the tile in shared memory, across it, or, where
  * they are two aligned pieces of 16 bytes of a tile that lies within the operand, straight. */
-enum SplitWay { BY_TILE, TURNED, STRAIGHT };
+enum SplitWay { BY_TILE, TRANSPOSED, DIRECT };
 
 template <int way>
 GT_DEVICE void load_eight(float (&to)[8], const gt_pack_tile<unsigned> &tile,
@@ -95,14 +95,14 @@ GT_DEVICE void load_eight(float (&to)[8], const gt_pack_tile<unsigned> &tile,
 #pragma unroll
     for (int j = 0; j < 8; j += 4) {
         const unsigned *at = from.first + (row + tile_row) * from.ld + k + tile_k + j;
-        gt_vec<unsigned, 4> run;
-        if (way == STRAIGHT)
-            run = gt_load_vec_global<unsigned, 4>(at);
+        gt_vec<unsigned, 4> vec;
+        if (way == DIRECT)
+            vec = gt_load_vec_global<unsigned, 4>(at);
 #pragma unroll
         for (int u = 0; u < 4; u++)
             to[j + u] =
-                __uint_as_float(way == STRAIGHT ? run.at[u]
-                                : way == TURNED ? tile.at[(tile_k + j + u) * tile.pitch + tile_row]
+                __uint_as_float(way == DIRECT ? vec.at[u]
+                                : way == TRANSPOSED ? tile.at[(tile_k + j + u) * tile.pitch + tile_row]
                                                 : tile.at[tile_row * tile.pitch + tile_k + j + u]);
     }
 }
@@ -113,8 +113,8 @@ GT_DEVICE bool split_store(const gt_pack_tile<unsigned> &tile, const gt_stored<u
                            long long x_rows, long long ld, unsigned short *to, long long row,
                            long long k, int thread)
 {
-    /* Lanes side by side: turned, as many as keep the banks apart. */
-    typedef gt_pack_piece<8, way == TURNED ? 4 : PACK_TILE / 8> piece_type;
+    /* Lanes side by side: where it is transposed, as many as keep the banks apart. */
+    typedef gt_pack_piece<8, way == TRANSPOSED ? 4 : PACK_TILE / 8> piece_type;
     float largest = 0.0f;
 
 #pragma unroll 1 /* registers for more blocks are worth more */
@@ -144,12 +144,12 @@ GT_DEVICE bool split_store(const gt_pack_tile<unsigned> &tile, const gt_stored<u
 }
 
 /* Whether the tile at (row, k) lies within the operand, along k and by whole 16 bytes. */
-GT_DEVICE bool is_straight(const SplitOperand &x, const gt_stored<unsigned> &from, long long row,
+GT_DEVICE bool is_direct(const SplitOperand &x, const gt_stored<unsigned> &from, long long row,
                            long long k)
 {
     const unsigned long long place =
         reinterpret_cast<unsigned long long>(from.first) | (unsigned long long)from.ld * 4;
-    return !x.turn && place % 16 == 0 && row + PACK_TILE <= x.rows && k + PACK_TILE <= x.k;
+    return !x.transposed && place % 16 == 0 && row + PACK_TILE <= x.rows && k + PACK_TILE <= x.k;
 }
 
 /* Tile `number` of one operand, in every matrix of the batch. */
@@ -169,15 +169,15 @@ GT_DEVICE void split_tile(const gt_args &args, const SplitLayout &layout, const 
         from.first += matrix * x.stride;
         if (threadIdx.x == 0)
             *flag = 0;
-        const bool straight = is_straight(x, from, row, k);
-        if (!straight)
-            tile.fill(from, x.turn ? k : row, x.turn ? row : k, threadIdx.x);
+        const bool direct = is_direct(x, from, row, k);
+        if (!direct)
+            tile.fill(from, x.transposed ? k : row, x.transposed ? row : k, threadIdx.x);
         gt_sync(); /* of the tile, and of the flag */
         bool special;
-        if (straight)
-            special = split_store<STRAIGHT>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
-        else if (x.turn)
-            special = split_store<TURNED>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
+        if (direct)
+            special = split_store<DIRECT>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
+        else if (x.transposed)
+            special = split_store<TRANSPOSED>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
         else
             special = split_store<BY_TILE>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
         if (special)

@@ -47,8 +47,8 @@ template <int EXTENT, bool K_CONTIGUOUS, int VEC> struct Operand {
     /* Where float `at` of a line lies. */
     static GT_DEVICE int place(int line, int at)
     {
-        int turn = ALONG_K ? (line & 1) << 2 : (line >> 2 & 3) << 1;
-        return line * LENGTH + ((at / 4 ^ turn) * 4 | at % 4);
+        int swizzle = ALONG_K ? (line & 1) << 2 : (line >> 2 & 3) << 1;
+        return line * LENGTH + ((at / 4 ^ swizzle) * 4 | at % 4);
     }
 
     /* Starts the copies of a tile. first: its first element; along m or n `left` elements of the
@@ -113,8 +113,8 @@ template <int EXTENT, bool K_CONTIGUOUS, int VEC> struct Operand {
                                                   origin + (block + b) * 8 + group * 4));
 #pragma unroll
                 for (int j = 0; j < 4; j++) {
-                    const float turned[4] = {x[0][j], x[1][j], x[2][j], x[3][j]};
-                    to[b + j] = split_quad(turned, largest);
+                    const float along_k[4] = {x[0][j], x[1][j], x[2][j], x[3][j]};
+                    to[b + j] = split_quad(along_k, largest);
                 }
             }
         }

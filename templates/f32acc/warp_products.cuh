@@ -89,19 +89,19 @@ struct Sums {
     /* A lane's sums of a row lie side by side, in pairs or, along n, in fours. */
     GT_DEVICE void store(const Work &work, const Target &target) const
     {
-        constexpr int RUN = Columns::ALONG_K ? 2 : 4;
+        constexpr int VECTOR = Columns::ALONG_K ? 2 : 4;
         const int group = threadIdx.x % 32 / 4, member = threadIdx.x % 4;
 #pragma unroll
         for (int block = 0; block < WM / 8; block++)
 #pragma unroll
-            for (int run = 0; run < WN / 4 / RUN; run++) {
-                const int first = RUN == 4 ? run / 2 * 4 : run, e = RUN == 4 ? run % 2 : 0;
-                float value[RUN];
+            for (int v = 0; v < WN / 4 / VECTOR; v++) {
+                const int first = VECTOR == 4 ? v / 2 * 4 : v, e = VECTOR == 4 ? v % 2 : 0;
+                float value[VECTOR];
 #pragma unroll
-                for (int u = 0; u < RUN; u++)
-                    value[u] = sum[block / 2][first + (RUN == 4 ? u : 0)]
-                                  [block % 2 * 2 + (RUN == 4 ? e : u)];
-                target.put<RUN>(work.row + warp_row() + Rows::at(block, group),
+                for (int u = 0; u < VECTOR; u++)
+                    value[u] = sum[block / 2][first + (VECTOR == 4 ? u : 0)]
+                                  [block % 2 * 2 + (VECTOR == 4 ? e : u)];
+                target.put<VECTOR>(work.row + warp_row() + Rows::at(block, group),
                                 work.column + warp_column() + Columns::at(first, member * 2 + e),
                                 value);
             }

@@ -3,20 +3,23 @@
  *
  *   0            STAGES * STAGE_BYTES
  *   | A B | A B | ... | full[STAGES] empty[STAGES] */
-typedef float sum_type;
-typedef float in_type;
+#ifndef GT_HOPPER_TRANSPOSED_LAYOUT_CUH
+#define GT_HOPPER_TRANSPOSED_LAYOUT_CUH
+
+typedef float Sum;
+typedef float In;
 
 /* What the kernel stores: D, or sums of a part of the depth. */
-template <int split> struct stored_as {
+template <int split> struct StoredAs {
     typedef gt_element<GT_OUT>::type type;
 };
-template <> struct stored_as<1> {
-    typedef sum_type type;
+template <> struct StoredAs<1> {
+    typedef Sum type;
 };
-typedef stored_as<(SPLIT > 0)>::type stored_type;
+typedef StoredAs<(SPLIT > 0)>::type Stored;
 
-constexpr int PIECE = 32;         /* k of a piece of a stage: 128 bytes */
-constexpr int BK = DEPTH * PIECE; /* k of a stage */
+constexpr int SLAB = 32;         /* k of a slab of a stage: 128 bytes */
+constexpr int BK = DEPTH * SLAB; /* k of a stage */
 constexpr int A_ALONG_MN = GT_PACKED_TRANS_A, B_ALONG_MN = !GT_PACKED_TRANS_B;
 static_assert(A_ALONG_MN + B_ALONG_MN == 1, "one operand lies along k, the other one is turned");
 
@@ -34,7 +37,7 @@ constexpr int A_ENDS_WITH_D = 0; /* tiles of A are loaded as a whole */
 
 /* Arrivals that make a stage free: of the warps that read it, in each block that is written to by
  * whoever writes here. */
-constexpr int RELEASES = 4 * CONSUMERS * (CLUSTER_M + CLUSTER_N - 1);
+constexpr int EMPTY_ARRIVALS = 4 * CONSUMERS * (CLUSTER_M + CLUSTER_N - 1);
 
 /* Elements of a row of a box of the turned operand, which lies along m or n. */
 GT_DEVICE constexpr int box_width(int)
@@ -43,47 +46,18 @@ GT_DEVICE constexpr int box_width(int)
 }
 
 constexpr int A_BYTES = BM * 128, B_BYTES = BN * 128;
-constexpr int PIECE_BYTES = A_BYTES + B_BYTES, STAGE_BYTES = DEPTH * PIECE_BYTES;
-constexpr int TURNED_AT = A_ALONG_MN ? 0 : A_BYTES, OTHER_AT = A_ALONG_MN ? A_BYTES : 0;
+constexpr int SLAB_BYTES = A_BYTES + B_BYTES, STAGE_BYTES = DEPTH * SLAB_BYTES;
+constexpr int TRANSPOSED_AT = A_ALONG_MN ? 0 : A_BYTES, OTHER_AT = A_ALONG_MN ? A_BYTES : 0;
 
-/* The block starts with LAUNCH_REGISTERS for each thread, as __launch_bounds__ makes the compiler
- * choose; the producer needs few. */
-GT_DEVICE constexpr int at_most(int a, int b)
-{
-    return a < b ? a : b;
-}
-constexpr int LAUNCH_REGISTERS = at_most(65536 / (THREADS * MIN_BLOCKS) / 8 * 8, 240);
-constexpr int PRODUCER_REGISTERS = 32;
-constexpr int CONSUMER_REGISTERS =
-    at_most((LAUNCH_REGISTERS * (CONSUMERS + 1) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8, 240);
+constexpr int PRODUCER_LEAST = 32, PRODUCER_MOST = 32; /* registers of a producer's thread */
 
 /* SPLIT 2: where a block of the cluster leaves its sums for the others, in the place of the stages:
  * BM rows of BN, a few words apart from each other. */
 constexpr int SUMS_ROW = BN + 4;
 static_assert(SPLIT != 2 || BM * SUMS_ROW * 4 <= STAGES * STAGE_BYTES, "room for the sums");
 
-struct ring {
-    unsigned char *stages;
-    gt_mbarrier *full, *empty;
+constexpr int BARRIERS_AT = STAGES * STAGE_BYTES, TURNS = 0;
 
-    GT_DEVICE ring(unsigned char *shared)
-    {
-        stages = shared;
-        full = (gt_mbarrier *)(stages + STAGES * STAGE_BYTES);
-        empty = full + STAGES;
-    }
-};
+constexpr bool PACKS = PACK_A || PACK_B, CLUSTER_SPLIT = SPLIT == 2;
 
-/* The next stage to fill or to read, and how often the ring has been gone round, modulo 2. */
-struct position {
-    int stage = 0;
-    unsigned parity = 0;
-
-    GT_DEVICE void advance()
-    {
-        if (++stage == STAGES) {
-            stage = 0;
-            parity ^= 1;
-        }
-    }
-};
+#endif
