@@ -183,6 +183,9 @@ TUNE_SRC := \
 	tuner/sweep/spare.c \
 	tuner/sweep/sweep.c \
 	tuner/sweep/visit.c \
+	tuner/commands/cmd_adopt.c \
+	tuner/commands/cmd_adopt_report.c \
+	tuner/commands/cmd_adopt_take.c \
 	tuner/commands/cmd_bench.c \
 	tuner/commands/cmd_bench_report.c \
 	tuner/commands/cmd_calibrate.c \

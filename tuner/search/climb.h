@@ -1,40 +1,41 @@
-/* climb.h - greedy local search from one place, for the strategies built on it: neighbours in
- * random or a given order, on to the first faster one, until none is. */
-#ifndef GT_CLIMB_H
-#define GT_CLIMB_H
+/* climb.h - greedy hill climbing from one place: tries the neighbours in a random or a given order,
+ * moves to the first faster one, and stops at a local optimum. */
+#ifndef GT_HILL_CLIMB_H
+#define GT_HILL_CLIMB_H
 
 #include "search/strategy.h"
 
-#define GT_CLIMB_FLYING 8 /* neighbours a climber has in flight at most */
+#define GT_HILL_CLIMB_FLYING 8 /* neighbours that one climb has in flight at most */
 
-/* What to expect of a point, the less the sooner it is tried. */
-typedef float gt_climb_order(struct gt_strategy *strategy, size_t point);
+/* A key of a point.  The neighbour with the smallest key is tried first. */
+typedef float gt_hill_climb_order(struct gt_strategy *strategy, size_t point);
 
-struct gt_climb {
-    bool adjacent;         /* one step of a parameter; else one parameter to any value */
-    gt_climb_order *order; /* of the neighbours; NULL: random */
-    size_t place;          /* SIZE_MAX: none, needs a start */
-    size_t *list;          /* neighbours of the place, in the order in which they are tried */
+struct gt_hill_climb {
+    bool adjacent;              /* neighbours: one step of a parameter; else any value of one */
+    gt_hill_climb_order *order; /* of the neighbours; NULL: random */
+    size_t place;               /* SIZE_MAX: none, the climb needs a start */
+    size_t *list;               /* neighbours of the place, in the order in which they are tried */
     size_t count, cursor;
-    size_t flying[GT_CLIMB_FLYING]; /* given out on its behalf; SIZE_MAX: free slot */
+    size_t flying[GT_HILL_CLIMB_FLYING]; /* given out for this climb; SIZE_MAX: free slot */
 };
 
-int gt_climb_init(struct gt_climb *climb, bool adjacent, gt_climb_order *order, struct gt_err *err);
-void gt_climb_release(struct gt_climb *climb); /* a zeroed one is accepted */
+int gt_hill_climb_init(struct gt_hill_climb *climb, bool adjacent, gt_hill_climb_order *order,
+                       struct gt_err *err);
+void gt_hill_climb_release(struct gt_hill_climb *climb); /* a zeroed one is accepted */
 
-/* Goes to a point whose time is known and, as long as a neighbour is already known to be faster, on
- * to that one. */
-void gt_climb_to(struct gt_strategy *strategy, struct gt_climb *climb, size_t place);
+/* Moves to a point whose time is known, and on to faster neighbours as long as one is known. */
+void gt_hill_climb_to(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t place);
 
-/* POINT: a NEW neighbour; WAIT: it has enough in flight, or no other neighbours; DONE: it has no
- * place, or one without faster neighbours. */
-enum gt_next gt_climb_next(struct gt_strategy *strategy, struct gt_climb *climb, size_t *point);
+/* POINT: a NEW neighbour.  WAIT: enough neighbours are in flight, or there are no others.  DONE:
+ * the climb has no place, or its place is a local optimum. */
+enum gt_next gt_hill_climb_next(struct gt_strategy *strategy, struct gt_hill_climb *climb,
+                                size_t *point);
 
-/* Puts a point given out elsewhere on the climber's account; false: no slot is free. */
-bool gt_climb_own(struct gt_climb *climb, size_t point);
+/* Counts a point that was chosen elsewhere as one of this climb's; false: no slot is free. */
+bool gt_hill_climb_own(struct gt_hill_climb *climb, size_t point);
 
-/* After a point was told: goes there if it is the climber's and faster than its place.  Returns
- * whether it was the climber's. */
-bool gt_climb_tell(struct gt_strategy *strategy, struct gt_climb *climb, size_t point);
+/* After a point was told: moves there if the climb gave it out and it is faster than the place.
+ * Returns whether the climb had given it out. */
+bool gt_hill_climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t point);
 
 #endif

@@ -70,7 +70,7 @@ struct automatic {
     double calm;                  /* points in a row of which nothing was expected */
     size_t asked;
     struct gt_costs costs;
-    struct gt_walkers walkers;
+    struct gt_multi_start walkers;
     size_t turn; /* points asked for where walkers take part */
 };
 
@@ -116,7 +116,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     a->start = calloc(a->design, sizeof(*a->start));
     if (!a->start)
         return gt_err_nomem(err);
-    rc = gt_walkers_init(&a->walkers, WALKERS, false, strategy->seeds + a->design, order, err);
+    rc = gt_multi_start_init(&a->walkers, WALKERS, false, strategy->seeds + a->design, order, err);
     a->walkers.random_each = RANDOM_EACH;
     if (!rc)
         rc = gt_costs_init(&a->costs, strategy->space, err);
@@ -139,7 +139,7 @@ static void release(struct gt_strategy *strategy)
     gt_grove_release(&a->grove);
     gt_pool_release(&a->pool);
     gt_hints_release(&a->hints);
-    gt_walkers_release(&a->walkers);
+    gt_multi_start_release(&a->walkers);
     gt_costs_release(&a->costs);
     free(a->start);
 }
@@ -264,7 +264,7 @@ static size_t walk(struct gt_strategy *strategy)
 
     if (!is_large(strategy) || strategy->best == SIZE_MAX || !(every > 0) ||
         a->turn++ % (size_t)every ||
-        gt_walkers_next(strategy, &a->walkers, &point) != GT_NEXT_POINT)
+        gt_multi_start_next(strategy, &a->walkers, &point) != GT_NEXT_POINT)
         return SIZE_MAX;
     return point;
 }
@@ -278,7 +278,7 @@ static size_t ask(struct gt_strategy *strategy)
     if (gt_gauss_is_stale(&a->gauss, &a->leaders))
         fit(strategy);
     if (gt_experts_pass(&a->experts) &&
-        gt_walkers_next(strategy, &a->walkers, &point) == GT_NEXT_POINT) {
+        gt_multi_start_next(strategy, &a->walkers, &point) == GT_NEXT_POINT) {
         note(strategy, point, gt_gauss_mean(&a->gauss, point));
         return point;
     }
@@ -298,7 +298,7 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
         return strategy->flying ? GT_NEXT_WAIT : GT_NEXT_DONE;
     *point = first(strategy);
     if (*point != SIZE_MAX)
-        gt_walkers_add_start(&a->walkers, *point);
+        gt_multi_start_add(&a->walkers, *point);
     if (*point == SIZE_MAX)
         *point = walk(strategy);
     if (*point == SIZE_MAX)
@@ -315,7 +315,7 @@ static void tell(struct gt_strategy *strategy, size_t point)
     struct automatic *a = strategy->state;
 
     gt_leaders_tell(strategy, &a->leaders, point);
-    gt_walkers_tell(strategy, &a->walkers, point);
+    gt_multi_start_tell(strategy, &a->walkers, point);
     gt_gauss_tell(&a->gauss, point);
     if (strategy->best != SIZE_MAX) {
         double most = log((double)strategy->known[strategy->best]) + (double)SLOW;

@@ -12,13 +12,13 @@
 #define POOL 1024
 #define SLOW 2.0f /* logarithm of how much slower than the best is as bad as a failure */
 
-enum { START, BATCH, BOLD, RANDOM };
+enum { START, BATCH, KAPPA, RANDOM };
 
 static const struct gt_strategy_option options[] = {
-    {"start", 20, 1, 1e6, "random points before the first forest, less the seeds"},
-    {"batch", 8, 1, POOL, "points given out from one forest"},
-    {"bold", 1, 0, 100, "deviations by which a point may be better than its mean"},
-    {"random", 0.05, 0, 1, "share of points drawn at random"},
+    [START] = {"start", 20, 1, 1e6, "points before the first forest: the seeds, then random ones"},
+    [BATCH] = {"batch", 8, 1, POOL, "points given out from one forest"},
+    [KAPPA] = {"kappa", 1, 0, 100, "of the confidence bound: mean less kappa standard deviations"},
+    [RANDOM] = {"random", 0.05, 0, 1, "share of points drawn at random"},
     {NULL},
 };
 
@@ -71,7 +71,7 @@ static void plant(struct gt_strategy *strategy)
     /* A grain of chance among equals, or the order of the pool would choose. */
     for (size_t i = 0; i < wood->pool.count; i++)
         wood->bound[i] = (double)wood->grove.mean[i] -
-                         strategy->option[BOLD] * (double)wood->grove.sd[i] +
+                         strategy->option[KAPPA] * (double)wood->grove.sd[i] +
                          1e-6 * gt_random_unit(&strategy->random);
     wood->left = (size_t)strategy->option[BATCH];
 }

@@ -1,35 +1,35 @@
-/* walkers.h - greedy local search from many starts, a few climbers at once: what `local` is, and
- * what `auto` does beside its model in large spaces. */
-#ifndef GT_WALKERS_H
-#define GT_WALKERS_H
+/* walkers.h - greedy hill climbing from many starts, several climbs at once.  It is the whole of
+ * `local`, and a part of `auto`. */
+#ifndef GT_MULTI_START_H
+#define GT_MULTI_START_H
 
 #include "search/climb.h"
 
-#define GT_WALKERS_MAX 16
+#define GT_MULTI_START_MAX 16 /* climbs at once at most */
 
-struct gt_walkers {
-    struct gt_climb walker[GT_WALKERS_MAX];
+struct gt_multi_start {
+    struct gt_hill_climb climb[GT_MULTI_START_MAX];
     size_t count;
-    size_t *start;        /* points to start from; filled by the owner as they are found */
-    bool *started;        /* somebody did */
+    size_t *start;        /* points to start from; the owner adds them as they are found */
+    bool *started;        /* a climb started there */
     size_t starts, room;  /* in the list */
-    uint64_t restarts;    /* elsewhere: kicks of the best, now and then a random point */
-    uint64_t random_each; /* every so many of those a random point */
+    uint64_t restarts;    /* not from the list: from the best point changed, or a random point */
+    uint64_t random_each; /* every so many of those start from a random point */
 };
 
 /* room: for the list of starts. */
-int gt_walkers_init(struct gt_walkers *walkers, size_t count, bool adjacent, size_t room,
-                    gt_climb_order *order, struct gt_err *err);
-void gt_walkers_release(struct gt_walkers *walkers); /* a zeroed one is accepted */
+int gt_multi_start_init(struct gt_multi_start *multi, size_t count, bool adjacent, size_t room,
+                        gt_hill_climb_order *order, struct gt_err *err);
+void gt_multi_start_release(struct gt_multi_start *multi); /* a zeroed one is accepted */
 
-/* Left out if the list is full. */
-void gt_walkers_add_start(struct gt_walkers *walkers, size_t point);
+/* Adds a start; it is left out if the list is full. */
+void gt_multi_start_add(struct gt_multi_start *multi, size_t point);
 
-/* A point for the walker at the fastest place that has one; WAIT: all must hear first. */
-enum gt_next gt_walkers_next(struct gt_strategy *strategy, struct gt_walkers *walkers,
-                             size_t *point);
+/* A point for the climb at the fastest place that has one; WAIT: all climbs wait for answers. */
+enum gt_next gt_multi_start_next(struct gt_strategy *strategy, struct gt_multi_start *multi,
+                                 size_t *point);
 
-/* After a point was told.  Returns whether it was a walker's. */
-bool gt_walkers_tell(struct gt_strategy *strategy, struct gt_walkers *walkers, size_t point);
+/* After a point was told. */
+void gt_multi_start_tell(struct gt_strategy *strategy, struct gt_multi_start *multi, size_t point);
 
 #endif
