@@ -1,25 +1,24 @@
-/* split.cuh - FP32 operands in three parts (parts.cuh), in the workspace, along k.
+/* split.cuh - writes FP32 operands to the workspace in three parts (parts.cuh), along k.
  *
  *      A, m x k or k x m, any ld          parts of A: [matrix][part][m][ld], ld = k rounded up to 8
  *      +-----------+                      +-----------+
- *      |           |     ->               | high      |   B the same way, as n x k, behind A's;
- *      |           |                      +-----------+   behind B's a flag for each tile of A and
- *      +-----------+                      | mid       |   of B that is split: whether it holds a
- *                                         +-----------+   value that has no parts.
+ *      |           |     ->               | high      |   After the parts of A come those of B, as
+ *      |           |                      +-----------+   n x k; then a flag for each tile of A and
+ *      +-----------+                      | mid       |   of B that says whether the tile
+ *                                         +-----------+   holds a value that has no parts.
  *                                         | low       |
- *                                         +-----------+
- */
+ *                                         +-----------+ */
 #ifndef GT_F32ACC_SPLIT_CUH
 #define GT_F32ACC_SPLIT_CUH
 
 #include "pack/pack_tile.cuh"
 #include "f32acc/parts.cuh"
 
-/* The workspace, in bytes from its start. A tile of PACK_TILE x PACK_TILE floats of an operand has
- * a flag, an int: whether one of them has no parts. */
+/* The workspace: offsets in bytes. Each tile of PACK_TILE x PACK_TILE floats of an operand has a
+ * flag, an int, which is 1 if one of the floats has no parts. */
 struct SplitLayout {
-    long long b, flags_a, flags_b, end; /* parts of B, flags; A's parts are at 0 */
-    long long ld;                       /* of the parts, elements */
+    long long b, flags_a, flags_b, end; /* of B's parts and of the flags; A's parts begin at 0 */
+    long long ld;                       /* of the parts, in elements */
     long long tiles_a, tiles_b, deep;   /* flags of a matrix: tiles along m (or n) and along k */
 
     GT_DEVICE int *flags(const gt_args &args, bool is_a) const
@@ -57,12 +56,12 @@ GT_DEVICE SplitLayout split_layout_of(const gt_args &args)
     return x;
 }
 
-/* One operand: `rows` of op(A) or columns of op(B), stored along k or across. */
+/* One operand: `rows` rows of op(A) or columns of op(B), stored along k or across it. */
 struct SplitOperand {
     gt_stored<unsigned> from; /* the bits of floats */
     long long stride;         /* between matrices of the batch */
     long long rows, k;
-    bool is_a, transposed; /* transposed: k runs down the stored matrix */
+    bool is_a, transposed; /* k runs down the stored matrix */
     unsigned short *to;
 };
 
@@ -83,8 +82,9 @@ GT_DEVICE SplitOperand split_operand(const gt_args &args, const SplitLayout &lay
     return x;
 }
 
-/* How eight neighbours along k get to a thread: by the tile in shared memory, across it, or, where
- * they are two aligned pieces of 16 bytes of a tile that lies within the operand, straight. */
+/* How a thread gets eight neighbours along k: from the tile in shared memory, along a row of it or
+ * (TRANSPOSED) down a column; or directly, where they are two aligned vectors of 16 bytes of a tile
+ * that lies within the operand. */
 enum SplitWay { BY_TILE, TRANSPOSED, DIRECT };
 
 template <int way>
@@ -100,24 +100,24 @@ GT_DEVICE void load_eight(float (&to)[8], const gt_pack_tile<unsigned> &tile,
             vec = gt_load_vec_global<unsigned, 4>(at);
 #pragma unroll
         for (int u = 0; u < 4; u++)
-            to[j + u] =
-                __uint_as_float(way == DIRECT ? vec.at[u]
-                                : way == TRANSPOSED ? tile.at[(tile_k + j + u) * tile.pitch + tile_row]
-                                                : tile.at[tile_row * tile.pitch + tile_k + j + u]);
+            to[j + u] = __uint_as_float(way == DIRECT ? vec.at[u]
+                                        : way == TRANSPOSED
+                                            ? tile.at[(tile_k + j + u) * tile.pitch + tile_row]
+                                            : tile.at[tile_row * tile.pitch + tile_k + j + u]);
     }
 }
 
-/* Writes the parts of a tile; whether the thread saw a value that has none. */
+/* Writes the parts of a tile; true if the thread saw a value that has none. */
 template <int way>
 GT_DEVICE bool split_store(const gt_pack_tile<unsigned> &tile, const gt_stored<unsigned> &from,
                            long long x_rows, long long ld, unsigned short *to, long long row,
                            long long k, int thread)
 {
-    /* Lanes side by side: where it is transposed, as many as keep the banks apart. */
+    /* Lanes next to each other; for a transposed tile, as many as do not use the same banks. */
     typedef gt_pack_piece<8, way == TRANSPOSED ? 4 : PACK_TILE / 8> piece_type;
     float largest = 0.0f;
 
-#pragma unroll 1 /* registers for more blocks are worth more */
+#pragma unroll 1 /* not unrolled, because registers for more blocks are worth more */
     for (int i = 0; i < piece_type::rounds; i++) {
         const piece_type piece(i, thread);
         gt_vec<unsigned, 4> part[PARTS];
@@ -143,16 +143,17 @@ GT_DEVICE bool split_store(const gt_pack_tile<unsigned> &tile, const gt_stored<u
     return largest >= NO_PARTS;
 }
 
-/* Whether the tile at (row, k) lies within the operand, along k and by whole 16 bytes. */
+/* Whether the tile at (row, k) lies within the operand, along k and in whole vectors of 16
+ * bytes. */
 GT_DEVICE bool is_direct(const SplitOperand &x, const gt_stored<unsigned> &from, long long row,
-                           long long k)
+                         long long k)
 {
     const unsigned long long place =
         reinterpret_cast<unsigned long long>(from.first) | (unsigned long long)from.ld * 4;
     return !x.transposed && place % 16 == 0 && row + PACK_TILE <= x.rows && k + PACK_TILE <= x.k;
 }
 
-/* Tile `number` of one operand, in every matrix of the batch. */
+/* Splits tile `number` of one operand in every matrix of the batch. */
 GT_DEVICE void split_tile(const gt_args &args, const SplitLayout &layout, const SplitOperand &x,
                           unsigned number)
 {
@@ -172,12 +173,13 @@ GT_DEVICE void split_tile(const gt_args &args, const SplitLayout &layout, const 
         const bool direct = is_direct(x, from, row, k);
         if (!direct)
             tile.fill(from, x.transposed ? k : row, x.transposed ? row : k, threadIdx.x);
-        gt_sync(); /* of the tile, and of the flag */
+        gt_sync(); /* for the tile and for the flag */
         bool special;
         if (direct)
             special = split_store<DIRECT>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
         else if (x.transposed)
-            special = split_store<TRANSPOSED>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
+            special =
+                split_store<TRANSPOSED>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
         else
             special = split_store<BY_TILE>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
         if (special)
@@ -186,7 +188,7 @@ GT_DEVICE void split_tile(const gt_args &args, const SplitLayout &layout, const 
     }
 }
 
-/* What the entry does: the first blocks take the tiles of A, the others those of B. */
+/* The entry `split`: the first blocks have the tiles of A, the others those of B. */
 GT_DEVICE void split_both(const gt_args &args)
 {
     const SplitLayout layout = split_layout_of(args);

@@ -1,22 +1,23 @@
-/* consume.cuh - of hopper_transposed/gemm.cu: a consumer's products.
+/* consume.cuh - of hopper_transposed/gemm.cu: how a consumer multiplies what the ring holds.
  *
- * The turned operand lies in boxes of 32 rows of D' (D or its transpose, see gemm.cu), one line of
- * 128 bytes for each k, whose 16-byte chunks TMA has exchanged: chunk c of line k lies at c ^ k % 8.
- * A thread reads VECTOR neighbouring rows at one k by one instruction.  wgmma wants its rows r and
- * r + 8 from a thread, but which rows of D' those are is ours to choose:
+ * The transposed operand lies in boxes of 32 rows of D' (D or its transpose, see gemm.cu), with one
+ * line of 128 bytes for each k. TMA has swizzled the 16-byte chunks of a line: chunk c of line k
+ * lies at c ^ k % 8. A thread reads VECTOR neighbouring rows at one k by one instruction. wgmma
+ * expects rows r and r + 8 of a thread, with r = lane / 4, but we choose which rows of D' these
+ * are:
  *
- *   BLOCKS 2, VECTOR 4     a warp has a box: rows 4 * c(r) and the next are rows r and r + 8 of the
- *                       first product, the two after those of the second; c(r) = r % 2 * 4 + r / 2
+ *   BLOCKS 2, VECTOR 4   A warp has a box. The four rows from 4 * c(r) on are rows r and r + 8 of
+ *                        the first product, then those of the second; c(r) = r % 2 * 4 + r / 2.
  *
- *   BLOCKS 1, VECTOR 2     two warps share a box, h = 0, 1: rows r and r + 8 are half r / 2 % 2 of
- *                       chunk c(r) = r % 2 * 4 + 2 * h + r / 4
+ *   BLOCKS 1, VECTOR 2   Two warps, h = 0 and 1, share a box. Rows r and r + 8 are half r / 2 % 2
+ *                        of chunk c(r) = r % 2 * 4 + 2 * h + r / 4.
  *
- * so that the lanes of each part of a read (8 of 16 bytes, 16 of 8) find all banks: over the four
- * lines of k = lane % 4 the chunks i and i + 4 come to lie at all eight places. */
+ * So the lanes of each phase of a read (8 lanes of 16 bytes, 16 lanes of 8) read from all banks:
+ * the chunks i and i + 4 of the four lines k = lane % 4 have all eight places of a line. */
 #ifndef GT_HOPPER_TRANSPOSED_CONSUME_CUH
 #define GT_HOPPER_TRANSPOSED_CONSUME_CUH
 
-/* A thread's rows begin at this one of its consumer's. */
+/* The first of the thread's rows, counted from the consumer's first row. */
 GT_DEVICE int thread_row()
 {
     const int warp = (int)threadIdx.x % 128 / 32, r = (int)threadIdx.x % 32 / 4;
@@ -25,15 +26,16 @@ GT_DEVICE int thread_row()
     return warp / 2 * 32 + (r % 2 * 4 + warp % 2 * 2 + r / 4) * 4 + r / 2 % 2 * 2;
 }
 
-/* Where the thread reads in a stage's slab: those rows at k = lane % 4; k + 4 lies at ^ 64 + 512,
- * the next eight of k 1024 further on. */
+/* Where in a slab of a stage the thread reads its rows at k = lane % 4. Those at k + 4 lie at this
+ * value ^ 64, plus 512; those of the next eight k 1024 bytes further on. */
 GT_DEVICE int thread_place(int consumer)
 {
     const int row = consumer * 64 * BLOCKS + thread_row(), k = (int)threadIdx.x % 4;
-    return TRANSPOSED_AT + row / 32 * SLAB * 128 + k * 128 + ((row % 32 / 4 ^ k) * 16) + row % 4 * 4;
+    return TRANSPOSED_AT + row / 32 * SLAB * 128 + k * 128 + ((row % 32 / 4 ^ k) * 16) +
+           row % 4 * 4;
 }
 
-/* A thread's part of STEP times eight of k of the turned operand, as gt_wgmma_rs wants it. */
+/* A thread's part of STEP times eight k of the transposed operand, as gt_wgmma_rs takes it. */
 struct Fragment {
     unsigned at[STEP][BLOCKS][4];
 
@@ -51,8 +53,8 @@ struct Fragment {
     }
 };
 
-/* Whether the thread tells a block of the cluster, that of its lane's number, that its warp has read
- * a stage: each block that fills stages of this one. */
+/* Whether the thread announces, to the block of the cluster whose rank is its lane number, that its
+ * warp has read a stage. These are the blocks that fill stages of this one. */
 GT_DEVICE bool is_releaser()
 {
     const int lane = (int)threadIdx.x % 32;
@@ -71,9 +73,10 @@ GT_DEVICE void release_stage(const Ring &ring, int stage, bool releases)
     }
 }
 
-/* Products of STEP times eight of k from number `k` of the stage at `at` on; scale_d: of the first. */
-GT_DEVICE void issue_mma(Sum (*sum)[WIDTH / 2], const Fragment &transposed, unsigned long long other,
-                   unsigned at, int k, int scale_d)
+/* Issues the products of STEP times eight k from number `k` on, of the stage at `at`. With scale_d
+ * 0 the sums start from the first of these products. */
+GT_DEVICE void issue_mma(Sum (*sum)[WIDTH / 2], const Fragment &transposed,
+                         unsigned long long other, unsigned at, int k, int scale_d)
 {
     gt_wgmma_fence();
 #pragma unroll
@@ -87,8 +90,8 @@ GT_DEVICE void issue_mma(Sum (*sum)[WIDTH / 2], const Fragment &transposed, unsi
     gt_wgmma_commit();
 }
 
-/* Makes zeros of the first `count` elements, fewer than 16 bytes have, of all rows of the other
- * operand in a stage: all consumers together, so that wgmma finds them. */
+/* Writes zeros over the first `count` elements (less than 16 bytes) of each row of the other
+ * operand in a stage, where wgmma will read them. All consumers do it together. */
 GT_DEVICE void zero_front(unsigned char *stage, int consumer, int count)
 {
     const int thread = consumer * 128 + (int)threadIdx.x % 128;
@@ -101,8 +104,8 @@ GT_DEVICE void zero_front(unsigned char *stage, int consumer, int count)
     gt_named_barrier_sync(1, CONSUMERS * 128);
 }
 
-/* Sums of the consumer's rows of D' over the stages of the ring that are its tile's.  While products run, the
- * turned operand of the next ones is read. */
+/* Adds up the consumer's rows of D' over the tile's stages in the ring. While products run, the
+ * thread reads the transposed operand of the next ones. */
 GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, const Work &work,
                         Sum (*sum)[WIDTH / 2])
 {

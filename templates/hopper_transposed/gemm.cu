@@ -1,28 +1,28 @@
-/* gemm.cu - TF32 on Hopper (sm_90a) where one operand lies the way that wgmma does not read from
- * shared memory: it goes through registers.
+/* gemm.cu - TF32 for Hopper (sm_90a) where one operand lies along m or n: wgmma reads TF32 along k
+ * only from shared memory, so that this operand goes through registers.
  *
- *         32 of k          WIDTH           wgmma takes TF32 along k from shared memory, and its first
- *      +---+---+---+    +----------+      operand from registers.  So the operand that lies along m
- *      | 0 | 1 | 2 |    |consumer 0|      or n comes first: A, and tiles of D are computed; or B,
- *      +---+---+---+    +----------+      and tiles of D' = D transposed are, op(B) transposed times
- *     turned operand    |consumer 1|      op(A) transposed.  TMA brings it to shared memory as it is
- *      +---+---+---+    +----------+      stored; each thread of a consumer reads from there what
- *      | 0 | 1 | 2 |       of D'          it must hold (consume.cuh).
- *      +---+---+---+
- *      other operand    64 * BLOCKS rows of D' a consumer
+ *    32 of k         WIDTH          wgmma can take its first operand from registers. So the operand
+ * +---+---+---+   +----------+      that lies along m or n (the transposed operand) comes first. If
+ * | 0 | 1 | 2 |   |consumer 0|      it is A, the kernel computes tiles of D; if it is B, it does
+ * +---+---+---+   +----------+      so for D' = D transposed, as op(B) transposed times op(A)
+ *  transposed     |consumer 1|      transposed. TMA brings the operand to shared memory as it is
+ * +---+---+---+   +----------+      stored. Each thread of a consumer reads from there what wgmma
+ * | 0 | 1 | 2 |      of D'          expects in its registers (consume.cuh).
+ * +---+---+---+
+ * other operand    a consumer has 64 * BLOCKS rows of D'
  *
- * Blocks stay: each computes tile after tile in the order of hopper/schedule.cuh.  One thread, the
- * producer, keeps a ring of STAGES stages filled by TMA; CONSUMERS warpgroups multiply and store.
- * full[s]: stage s has arrived; empty[s]: it may be refilled.  A cluster of CLUSTER_M x CLUSTER_N
- * blocks computes as many neighbouring tiles and shares their loads.
+ * The kernel is persistent: each block computes one tile after the other, in the order of
+ * hopper/schedule.cuh. One thread, the producer, keeps a ring of STAGES stages filled by TMA; the
+ * CONSUMERS warpgroups multiply and store (hopper/ring.cuh, hopper/entry.cuh). A cluster of
+ * CLUSTER_M x CLUSTER_N blocks computes as many neighbouring tiles and shares their loads.
  *
- * SPLIT 1: the depth is divided over SPLITS blocks, whose sums go to the workspace; the entry
- * `reduce` adds them in the order of k. SPLIT 2: those blocks are a cluster, which has one tile and
- * adds the sums through its shared memory.
+ * SPLIT 1 (split-K): the depth is divided over SPLITS blocks, which leave their sums in the
+ * workspace; the entry `reduce` adds them in the order of k. SPLIT 2: these blocks are a cluster,
+ * which has one tile and adds the sums through shared memory.
  *
- * Where both operands lie the wrong way one of them is copied into the workspace first, and so are
- * operands whose rows TMA cannot read (PACK_A, PACK_B).  A along k may do without, by strands of its
- * rows (ROW_PHASES) as in hopper/gemm.cu. */
+ * Where both operands lie along m and n, one of them is copied into the workspace first, and so are
+ * operands whose rows TMA cannot read (PACK_A, PACK_B). An A along k can do without a copy, by row
+ * phases (ROW_PHASES), as in hopper/gemm.cu. */
 #if ROW_PHASES > 1
 #define GT_MAPS (3 + ROW_PHASES)
 #else
@@ -88,7 +88,7 @@
 #define ROW_PHASES 1 /* strands of rows of A */
 #endif
 
-constexpr int VECTOR = 2 * BLOCKS; /* neighbours along the turned operand that a thread has */
+constexpr int VECTOR = 2 * BLOCKS; /* neighbours along the transposed operand that a thread has */
 
 #include "pack/pack.cuh"
 #include "hopper_transposed/layout.cuh"

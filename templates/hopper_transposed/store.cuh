@@ -1,15 +1,15 @@
-/* store.cuh - of hopper_transposed/gemm.cu: a consumer's sums to D or, with SPLIT, to the workspace, by
- * its threads.
+/* store.cuh - of hopper_transposed/gemm.cu: a consumer's threads store its sums to D or, with
+ * SPLIT, to the workspace.
  *
- * A thread has VECTOR neighbours along the turned side for each pair of the other side.  B turned:
- * they are neighbours of a row of D and stored at once; the lanes that differ in r have 128 bytes of
- * the row. A turned: the pairs are neighbours of a row; four lanes have 32 bytes of it. */
+ * For each pair of neighbours along the other operand a thread has VECTOR neighbours along the
+ * transposed one. B transposed: these are neighbours of a row of D and are stored together; the
+ * lanes that differ in r have 128 bytes of the row. A transposed: the pairs are neighbours of a row
+ * of D; four lanes have 32 bytes of the row. */
 #ifndef GT_HOPPER_TRANSPOSED_STORE_CUH
 #define GT_HOPPER_TRANSPOSED_STORE_CUH
 
-/* `pairs` pairs of a row that begin at an even column, as far as they exist. */
-template <int pairs>
-GT_DEVICE void store_pairs(Stored *to, int columns, const Pair *pair)
+/* Stores those of `pairs` pairs of a row that exist; the first column is even. */
+template <int pairs> GT_DEVICE void store_pairs(Stored *to, int columns, const Pair *pair)
 {
     constexpr int count = 2 * pairs;
     gt_vec<Stored, count> vec;
@@ -35,7 +35,7 @@ GT_DEVICE Pair pair_at(const Target &target, int row, int column, Sum x, Sum y)
     return finish_pair(target, c, column, sum);
 }
 
-/* B turned: column pairs are those of the products, rows go along with WIDTH. */
+/* B transposed: VECTOR neighbours of a row form the pairs; rows go along with WIDTH. */
 GT_DEVICE void store_rows(const Target &target, int first, Sum (*sum)[WIDTH / 2])
 {
     const int columns = target.columns - first, own = (int)threadIdx.x % 4 * 2;
@@ -55,7 +55,7 @@ GT_DEVICE void store_rows(const Target &target, int first, Sum (*sum)[WIDTH / 2]
     }
 }
 
-/* A turned: rows are those of the products. */
+/* A transposed: the rows of D are those of the products. */
 GT_DEVICE void store_columns(const Target &target, int first, Sum (*sum)[WIDTH / 2])
 {
     const int own = (int)threadIdx.x % 4 * 2, rows = target.rows - first;
@@ -70,15 +70,15 @@ GT_DEVICE void store_columns(const Target &target, int first, Sum (*sum)[WIDTH /
             const int at = column / 2 + r % 2 * 2;
             if (column >= columns)
                 break;
-            const Pair pair = pair_at(target, first + r, own + column, sum[r / 2][at],
-                                           sum[r / 2][at + 1]);
+            const Pair pair =
+                pair_at(target, first + r, own + column, sum[r / 2][at], sum[r / 2][at + 1]);
             store_pairs<1>(to + column, columns - column, &pair);
         }
     }
 }
 
-/* SPLIT 2: the sums to shared memory for the cluster, where the stages were, when all consumers
- * have read them. */
+/* SPLIT 2: when all consumers have read the stages, their sums take the place of these in shared
+ * memory, where the cluster's blocks read them. */
 GT_DEVICE void sums_to_shared(const Ring &ring, int first, Sum (*sum)[WIDTH / 2])
 {
     Sum *const sums = (Sum *)ring.stages;
