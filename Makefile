@@ -45,6 +45,7 @@ LIB_SRC := \
 	src/problem/problem_text.c \
 	src/problem/trial.c \
 	src/kernel/data_dir.c \
+	src/kernel/default_database.c \
 	src/kernel/expr.c \
 	src/kernel/expr_parse.c \
 	src/kernel/kernel.c \
@@ -271,6 +272,7 @@ TESTS := \
 	tests/unit/kernel/test_render.c \
 	tests/unit/kernel/test_signature.c \
 	tests/unit/kernel/test_configs.c \
+	tests/unit/kernel/test_default_database.c \
 	tests/unit/problem/test_problem.c \
 	tests/unit/problem/test_device.c \
 	tests/unit/problem/test_trial.c \
