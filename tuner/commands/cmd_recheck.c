@@ -25,8 +25,6 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    GT_PROBLEM_OPTIONS(struct options),
-    GT_SESSION_OPTIONS(struct options),
     {"limit", 'n', GT_OPTION_INTEGER, offsetof(struct options, limit), "N",
      "winners timed again, spread over the list if there are more (default: 50)", NULL, 1, 100000},
     {"runners-up", 0, GT_OPTION_INTEGER, offsetof(struct options, runners), "N",
@@ -323,7 +321,9 @@ const struct gt_command gt_command_recheck = {
         "\n"
         "  tune recheck --limit 50 --csv recheck.csv\n"
         "  tune recheck --shape 4096x4096x4096 --runners-up 8\n",
-    .option = option_table,
+    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
+              {gt_session_option_table, offsetof(struct options, session)},
+              {option_table, 0}},
     .size = sizeof(struct options),
     .max_args = 0,
     .finishes = true,
