@@ -164,6 +164,7 @@ struct gt_row_filter {
     const char *problem, *kernel; /* NULL: all */
     int cc;                       /* 0: all */
     int limit;                    /* rows of each problem and device, best first; 0: all */
+    bool older;                   /* beside kernels: only ok rows of other texts than those */
     /* Only rows of these texts of kernels, whichever was seen last; NULL: winners of a text that no
      * later one has replaced.  Heeded by gt_store_rows and gt_store_compared. */
     const struct gt_kernels *kernels;

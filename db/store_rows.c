@@ -137,7 +137,8 @@ void gt_store_add_current(struct gt_strbuf *sql, const struct gt_row_filter *fil
         gt_strbuf_add(sql, " AND current");
         return;
     }
-    gt_strbuf_add(sql, " AND (kernel, signature) IN (VALUES ('', '')");
+    gt_strbuf_addf(sql, " AND%s (kernel, signature) %sIN (VALUES ('', '')",
+                   filter->older ? " ok AND" : "", filter->older ? "NOT " : "");
     for (size_t i = 0; i < filter->kernels->count; i++) {
         const struct gt_kernel *kernel = filter->kernels->kernel[i];
         gt_strbuf_add(sql, ", (");
@@ -167,12 +168,13 @@ static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
     struct gt_strbuf sql = GT_STRBUF_INIT;
     int code;
 
-    gt_strbuf_add(&sql,
-                  "SELECT " GT_STORE_ROW_COLUMNS " FROM (SELECT *, row_number() OVER ("
-                  "PARTITION BY device, cc, problem, warm_l2, provenance = 'replayed'"
-                  " ORDER BY ok AND current DESC, ok DESC, provenance, stage DESC,"
-                  " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, point,"
-                  " driver DESC, nvrtc DESC, uuid, signature) AS place FROM line WHERE true");
+    gt_strbuf_addf(&sql,
+                   "SELECT " GT_STORE_ROW_COLUMNS " FROM (SELECT *, row_number() OVER ("
+                   "PARTITION BY device, cc, problem, warm_l2, provenance = 'replayed'"
+                   " ORDER BY %s ok DESC, provenance, stage DESC,"
+                   " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, point,"
+                   " driver DESC, nvrtc DESC, uuid, signature) AS place FROM line WHERE true",
+                   filter->older ? "" : "ok AND current DESC,");
     gt_store_add_filter(&sql, filter);
     for (int i = 0; filter->provenance && i < GT_PROVENANCE_COUNT; i++)
         if (!(filter->provenance >> i & 1))

@@ -8,6 +8,7 @@
 #include "problem/problem.h"
 #include "base/stats.h"
 #include "base/strbuf.h"
+#include "commands/cmd_adopt.h"
 #include "commands/cmd_recheck_report.h"
 #include "commands/cmd_session.h"
 #include "commands/commands.h"
@@ -20,20 +21,29 @@
 struct options {
     struct gt_session_options session;
     struct gt_problem_options problem;
-    const char *csv;
+    const char *csv, *system_db;
     int64_t limit, runners, rounds;
+    bool adopt;
 };
 
 static const struct gt_option option_table[] = {
     {"limit", 'n', GT_OPTION_INTEGER, offsetof(struct options, limit), "N",
-     "winners timed again, spread over the list if there are more (default: 50)", NULL, 1, 100000},
+     "winners timed again, spread over the list if there are more (default: 50; with --adopt: all)",
+     NULL, 1, 100000},
     {"runners-up", 0, GT_OPTION_INTEGER, offsetof(struct options, runners), "N",
      "others timed beside each winner (default: 3)", NULL, 1, GT_RECHECK_RUNNERS},
     {"rounds", 0, GT_OPTION_INTEGER, offsetof(struct options, rounds), "N",
-     "paired rounds of a contest (default: as many as take about 2 s, 61 to 512)", NULL, 5,
-     GT_MAX_SAMPLES},
+     "paired rounds of a contest (default: as many as take about 2 s, 61 to 512; with --adopt "
+     "0.3 s, 21 to 101)",
+     NULL, 5, GT_MAX_SAMPLES},
     {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
      NULL, 0, 0},
+    {"adopt", 0, GT_OPTION_FLAG, offsetof(struct options, adopt), NULL,
+     "prove and time winners of older texts of their kernels with today's, and store them", NULL, 0,
+     0},
+    {"system-db", 0, GT_OPTION_TEXT, offsetof(struct options, system_db), "FILE",
+     "with --adopt: a table or database whose winners are adopted too, of whatever text", NULL, 0,
+     0},
     GT_OPTIONS_END,
 };
 
@@ -276,6 +286,40 @@ static int conclude(const struct recheck *recheck, struct gt_err *err)
     return GT_OK;
 }
 
+static int adopt(struct recheck *recheck, struct gt_err *err)
+{
+    const struct options *options = recheck->options;
+    const struct gt_adopt_options adopting = {
+        .problem = &options->problem,
+        .table = options->system_db,
+        .csv = options->csv,
+        .limit = (size_t)options->limit,
+        .rounds = (int)options->rounds,
+        .warm = recheck->warm,
+    };
+
+    if (options->runners)
+        return gt_err_set(err, GT_ESYNTAX, "--runners-up does not go with --adopt");
+    return gt_adopt(&recheck->session, &adopting, err);
+}
+
+/* The session is open. */
+static int recheck_stored(struct recheck *recheck, struct gt_cli *cli, struct gt_err *err)
+{
+    int rc;
+
+    if (recheck->options->system_db)
+        return gt_err_set(err, GT_ESYNTAX, "--system-db goes with --adopt only");
+    rc = find_problems(recheck, err);
+    if (!rc && recheck->problems)
+        rc = gt_recheck_report_open(&recheck->report, cli, &recheck->session.evaluator->device,
+                                    recheck->warm, recheck->options->csv, err);
+    if (!rc)
+        rc = recheck_all(recheck, err);
+    rc = gt_recheck_report_close(&recheck->report, rc, err);
+    return rc ? rc : conclude(recheck, err);
+}
+
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
 {
     const struct options *options = fields;
@@ -293,15 +337,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     if (!rc && !recheck.session.measures)
         rc = gt_err_set(err, GT_ENOGPU, "recheck measures, but there is no GPU here to do it");
     if (!rc)
-        rc = find_problems(&recheck, err);
-    if (!rc && recheck.problems)
-        rc = gt_recheck_report_open(&recheck.report, cli, &recheck.session.evaluator->device,
-                                    recheck.warm, options->csv, err);
-    if (!rc)
-        rc = recheck_all(&recheck, err);
-    rc = gt_recheck_report_close(&recheck.report, rc, err);
-    if (!rc)
-        rc = conclude(&recheck, err);
+        rc = options->adopt ? adopt(&recheck, err) : recheck_stored(&recheck, cli, err);
     gt_session_close(&recheck.session);
     free(recheck.problem);
     return rc;
@@ -310,7 +346,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 const struct gt_command gt_command_recheck = {
     .name = "recheck",
     .doc = "stored winners against their runners-up, timed anew",
-    .usage = "recheck [--shape MxNxK]... [OPTION]...",
+    .usage = "recheck [--adopt] [--shape MxNxK]... [OPTION]...",
     .about =
         "Times each measured winner of this device and the best others of its problem against\n"
         "each other again, and proves them again. The margin is what the best other takes longer\n"
@@ -319,8 +355,16 @@ const struct gt_command gt_command_recheck = {
         "the same other beats it so again. The database is not changed. Exit code 8: a winner\n"
         "has lost or fails.\n"
         "\n"
+        "With --adopt, winners that hang on an older text of their kernel are compiled, proved "
+        "and\n"
+        "timed with today's text, beside cuBLASLt's best answer where there is one, and stored as\n"
+        "measured trials; older rows stay. The same command again goes on where it stopped. What\n"
+        "is not possible today (a parameter that is gone, a constraint), or not right, is listed\n"
+        "with the reason (exit code 8).\n"
+        "\n"
         "  tune recheck --limit 50 --csv recheck.csv\n"
-        "  tune recheck --shape 4096x4096x4096 --runners-up 8\n",
+        "  tune recheck --shape 4096x4096x4096 --runners-up 8\n"
+        "  tune recheck --adopt --system-db db/shipped/h200.csv --db adopted.db\n",
     .group = {{gt_problem_option_table, offsetof(struct options, problem)},
               {gt_session_option_table, offsetof(struct options, session)},
               {option_table, 0}},

@@ -72,6 +72,11 @@ struct gt_evaluator_ops {
     /* Proves and races (cuda) or estimates (predict); id comes back from collect. */
     int (*submit)(struct gt_evaluator *evaluator, uint64_t id, const struct gt_candidate *candidate,
                   struct gt_err *err);
+    /* Compiles a candidate that will be submitted later, for another problem too, once nothing else
+     * is to be compiled; opening a problem forgets those that no compiler has begun.  NULL where
+     * nothing is measured. */
+    int (*ahead)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                 struct gt_err *err);
     /* Waits at most timeout_ms for a finished trial: 1 and *id, *trial; 0: none yet; < 0: an error.
      */
     int (*collect)(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,

@@ -319,6 +319,15 @@ static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
     return !rc && cuda->gpu.ready ? feed_gpu(evaluator, err) : rc;
 }
 
+/* Its answer belongs to no entry, so that pump_pool ignores it. */
+static int cuda_ahead(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                      struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+
+    return gt_compile_pool_submit(cuda->pool, ++cuda->tickets, candidate, err);
+}
+
 static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
                         struct gt_trial *trial, struct gt_err *err)
 {
@@ -482,6 +491,7 @@ const struct gt_evaluator_ops gt_evaluator_cuda = {
     .room = cuda_room,
     .hungry = cuda_hungry,
     .submit = cuda_submit,
+    .ahead = cuda_ahead,
     .collect = cuda_collect,
     .drop = cuda_drop,
     .set_best = cuda_set_best,
