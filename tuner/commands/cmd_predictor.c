@@ -1,7 +1,6 @@
 /* cmd_predictor.c - tune doctor --predictor: the model's times of all points that were tried,
  * beside what was measured of them.  See cmd_predictor.h. */
 #include "commands/cmd_predictor.h"
-#include "commands/commands.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -30,12 +30,6 @@ extern const size_t gt_command_count;
 /* The command of that name; NULL with a sentence that may name a near one. */
 const struct gt_command *gt_command_find(const char *name, struct gt_err *err);
 
-/* What a run answers beyond GT_OK and the error codes. */
-enum gt_exit_result {
-    GT_EXIT_NOTHING = 4, /* finished, but no candidate was valid */
-    GT_EXIT_LOST = 8,    /* a stored winner is not the fastest any more */
-};
-
 #define GT_EXIT_ERRORS 6 /* error codes that one exit code stands for, at most */
 
 struct gt_exit {

@@ -69,6 +69,12 @@ struct gt_cli {
     const volatile sig_atomic_t *signals; /* SIGINT and SIGTERM so far */
 };
 
+/* What a run answers beyond GT_OK and the error codes. */
+enum gt_exit_result {
+    GT_EXIT_NOTHING = 4, /* finished, but no candidate was valid */
+    GT_EXIT_LOST = 8,    /* a stored winner is not the fastest any more */
+};
+
 struct gt_command {
     const char *name;  /* "show"; "" for the sweep, which needs no word */
     const char *doc;   /* one line for the list of sub-commands */
@@ -83,7 +89,7 @@ struct gt_command {
     /* SIGINT and SIGTERM are counted in cli->signals instead of ending the program. */
     bool finishes;
     bool needs_no_data; /* runs without a data folder */
-    /* GT_OK, an error code with err filled in, or a positive exit code (commands.h). */
+    /* GT_OK, an error code with err filled in, or a positive exit code. */
     int (*run)(struct gt_cli *cli, const void *options, int argc, char **argv, struct gt_err *err);
 };
 
