@@ -28,7 +28,7 @@ run_block() {
             export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
             export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
         fi
-        bash -e -o pipefail "$1" </dev/null >said 2>&1
+        env -u BUILD -u GEMMTUNE_DATA bash -e -o pipefail "$1" </dev/null >said 2>&1
     ) || { echo "$page: exit $? of"; cat "$1" said; }
     echo x >>"$SCRATCH/ran"
 }

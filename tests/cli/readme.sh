@@ -1,4 +1,4 @@
-# The documents: links lead somewhere, `tune` and `make` have the commands, options and
+# The documents: links lead somewhere, files that they name exist, `tune` and `make` have the commands, options and
 # targets that they name.
 cd "$ROOT" || exit
 mapfile -t pages < <(find . -name '*.md' -not -path './.*/*' -not -path './build*' | sed 's|^\./||' | sort)
@@ -12,6 +12,14 @@ for page in "${pages[@]}"; do
         [[ -e $path ]] || echo "$page: $link: there is no such file"
         [[ -z $anchor ]] || sed -n 's/^#* //p' "$path" | tr 'A-Z ' 'a-z-' | tr -d "\`.,:()?'" | grep -qxF -- "$anchor" ||
             echo "$page: $link: there is no such heading"
+    done
+done
+# A path is a word in backquotes that begins with a folder of the tree, or with one beside the page; *, NAME and NN stand for a name.
+for page in "${pages[@]}"; do
+    awk '/^```/ { inside = !inside; next } !inside' "$page" | grep -oE '`[a-z]+/[A-Za-z0-9_./*-]+`' | tr -d '`' | sed 's/NAME\|NN/*/' | sort -u | while read -r path; do
+        [[ -d ${path%%/*} ]] || continue
+        compgen -G "$path" >/dev/null || compgen -G "$(dirname "$page")/$path" >/dev/null ||
+            echo "$page: $path: there is no such file"
     done
 done
 # A command is a line of a block or a piece in backquotes that begins with the program.

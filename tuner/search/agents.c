@@ -1,4 +1,4 @@
-/* agents.c - stage "choose": agents that propose points and take in what became of them. */
+/* agents.c - agents that propose points and absorb their results. */
 #include "search/agents.h"
 
 #include <string.h>

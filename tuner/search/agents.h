@@ -1,5 +1,5 @@
-/* agents.h - the book-keeping of strategies in which a number of agents (chains, members of a
- * population, particles) propose points and take in what became of them, each at its own pace. */
+/* agents.h - the bookkeeping of strategies with many agents (chains, members of a population,
+ * particles).  Each agent proposes points and absorbs their results at its own pace. */
 #ifndef GT_AGENTS_H
 #define GT_AGENTS_H
 
@@ -9,20 +9,20 @@
 
 struct gt_agents {
     size_t count;
-    bool turns; /* agents propose in turn; else the first that is not waiting */
+    bool turns; /* agents propose in turn; else the first that is not waiting proposes */
     size_t turn;
-    size_t flying[GT_AGENTS_MAX]; /* what each waits for; SIZE_MAX: nothing */
-    /* Where agent i would go, a point of the space, known or not; SIZE_MAX: nowhere. */
+    size_t flying[GT_AGENTS_MAX]; /* the point that each waits for; SIZE_MAX: none */
+    /* The point that an agent wants to try, known already or not; SIZE_MAX: none. */
     size_t (*propose)(struct gt_strategy *strategy, size_t agent);
-    /* What became of a point: of one the agent proposed, or, with agent SIZE_MAX, of one that came
-     * from elsewhere (a seed, an earlier run). */
+    /* The result of a point that the agent proposed.  agent SIZE_MAX: the point came from elsewhere
+     * (a seed, an earlier run). */
     void (*absorb)(struct gt_strategy *strategy, size_t agent, size_t point);
 };
 
 void gt_agents_init(struct gt_agents *agents, size_t count, bool turns);
 
-/* `next` and `tell` of a strategy whose state begins with a struct gt_agents.  Proposals that are
- * known already are absorbed at once, at no cost.  WAIT: all agents wait. */
+/* `next` and `tell` of a strategy whose state begins with a struct gt_agents.  A proposal that is
+ * known already is absorbed at once and costs nothing.  WAIT: all agents wait. */
 enum gt_next gt_agents_next(struct gt_strategy *strategy, size_t *point);
 void gt_agents_tell(struct gt_strategy *strategy, size_t point);
 

@@ -1,10 +1,9 @@
 /* strategy_annealing.c - strategy: simulated annealing (Kirkpatrick, Gelatt, Vecchi, Science 220,
  * 1983) of the logarithm of time.
  *
- * A chain proposes a neighbour of its place and goes there if it is faster, or, the less likely the
- * slower it is and the colder the chain has become.  A cold chain is heated again, at the best
- * point.
- */
+ * A chain proposes a neighbour of its place and moves there if it is faster.  It moves to a slower
+ * one with a probability that falls with the slow-down and with the chain's temperature.  A cold
+ * chain is heated again and goes on from the best point. */
 #include "search/agents.h"
 
 #include <math.h>
@@ -15,10 +14,11 @@
 enum { CHAINS, HOT, COLD, COOL };
 
 static const struct gt_strategy_option options[] = {
-    {"chains", 8, 1, GT_AGENTS_MAX, "at once; others work only while the first waits"},
-    {"hot", 0.2, 1e-6, 100, "temperature at first: slow-down taken with probability 1/e"},
-    {"cold", 0.01, 1e-6, 100, "temperature at which a chain is heated again"},
-    {"cool", 0.97, 0.01, 0.9999, "factor on the temperature at each step"},
+    [CHAINS] = {"chains", 8, 1, GT_AGENTS_MAX,
+                "chains; all but the first only work while it waits"},
+    [HOT] = {"hot", 0.2, 1e-6, 100, "first temperature: slow-down accepted with probability 1/e"},
+    [COLD] = {"cold", 0.01, 1e-6, 100, "temperature at which a chain is heated again"},
+    [COOL] = {"cool", 0.97, 0.01, 0.9999, "factor on the temperature at each step"},
     {NULL},
 };
 
@@ -83,7 +83,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
 
 const struct gt_strategy_ops gt_strategy_annealing = {
     .name = "annealing",
-    .doc = "simulated annealing: also to slower neighbours, less and less often",
+    .doc = "simulated annealing: moves to slower neighbours less and less often",
     .option = options,
     .state_size = sizeof(struct annealing),
     .init = init,

@@ -1,8 +1,8 @@
 /* strategy_differential.c - strategy: differential evolution (Storn, Price, Journal of Global
  * Optimization 11, 1997), variant current-to-best/1/bin, over the indices of the values.
  *
- * Each member of the population in turn is moved towards the best one and along the difference of
- * two others, in some of its parameters, and gives way to the result if that is faster. */
+ * Each member in turn is moved, in some of its parameters, towards the best point and along the
+ * difference of two other members.  The result replaces the member if it is faster. */
 #include "search/agents.h"
 
 #include <math.h>
@@ -11,9 +11,9 @@
 enum { POPULATION, WEIGHT, CROSS };
 
 static const struct gt_strategy_option options[] = {
-    {"population", 20, 4, GT_AGENTS_MAX, "members"},
-    {"weight", 0.6, 0, 2, "of the differences"},
-    {"cross", 0.5, 0, 1, "probability that a parameter takes part"},
+    [POPULATION] = {"population", 20, 4, GT_AGENTS_MAX, "members"},
+    [WEIGHT] = {"weight", 0.6, 0, 2, "factor on the differences"},
+    [CROSS] = {"cross", 0.5, 0, 1, "probability that a parameter is moved"},
     {NULL},
 };
 
@@ -56,7 +56,7 @@ static size_t propose(struct gt_strategy *strategy, size_t agent)
         double to = own[p] + weight * (best[p] - own[p]) + weight * (a[p] - b[p]);
         double top = (double)kernel->param[p].count - 1;
 
-        /* Rounded at random, or small differences would round to none. */
+        /* Rounded up or down at random, because small differences would always round to none. */
         to = floor(to + gt_random_unit(&strategy->random));
         index[p] = own[p];
         if (p == always || gt_random_unit(&strategy->random) < strategy->option[CROSS])
@@ -65,7 +65,7 @@ static size_t propose(struct gt_strategy *strategy, size_t agent)
     return gt_strategy_snap(strategy, index);
 }
 
-/* A point from elsewhere takes the place of the slowest member. */
+/* A point from elsewhere replaces the slowest member. */
 static void absorb(struct gt_strategy *strategy, size_t agent, size_t point)
 {
     struct differential *differential = strategy->state;
@@ -98,7 +98,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
 
 const struct gt_strategy_ops gt_strategy_differential = {
     .name = "differential",
-    .doc = "differential evolution: members moved along differences of others",
+    .doc = "differential evolution: moves members along the differences of others",
     .option = options,
     .state_size = sizeof(struct differential),
     .init = init,

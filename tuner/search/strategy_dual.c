@@ -1,10 +1,9 @@
-/* strategy_dual.c - strategy: dual annealing, that is generalised simulated annealing (Tsallis,
- * Stariolo, Physica A 233, 1996) joined with local search.
+/* strategy_dual.c - strategy: dual annealing, which is generalised simulated annealing (Tsallis,
+ * Stariolo, Physica A 233, 1996) with local search.
  *
- * The chain jumps by steps of heavy-tailed length that shrink as it cools; from every place that is
- * faster than all before it, and every few jumps from where it is, a greedy climb goes on to the
- * local optimum. */
-#include "search/climb.h"
+ * The chain jumps by steps of heavy-tailed length that shrink as it cools.  A greedy hill climb
+ * starts from every new best point, and from the chain's place after every few jumps. */
+#include "search/hill_climb.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,19 +11,19 @@
 enum { HOT, COLD, COOL, SHARE, EVERY };
 
 static const struct gt_strategy_option options[] = {
-    {"hot", 0.3, 1e-6, 100, "temperature at first: slow-down taken with probability 1/e"},
-    {"cold", 0.02, 1e-6, 100, "temperature at which the chain is heated again"},
-    {"cool", 0.95, 0.01, 0.9999, "factor on the temperature at each jump"},
-    {"share", 0.2, 0.01, 1, "of the parameters a jump changes, on average"},
-    {"every", 8, 1, 1e6, "jumps after which it climbs from where it is"},
+    [HOT] = {"hot", 0.3, 1e-6, 100, "first temperature: slow-down accepted with probability 1/e"},
+    [COLD] = {"cold", 0.02, 1e-6, 100, "temperature at which the chain is heated again"},
+    [COOL] = {"cool", 0.95, 0.01, 0.9999, "factor on the temperature at each jump"},
+    [SHARE] = {"share", 0.2, 0.01, 1, "share of the parameters that a jump changes, on average"},
+    [EVERY] = {"every", 8, 1, 1e6, "jumps between two hill climbs from the chain's place"},
     {NULL},
 };
 
 struct dual {
-    size_t place;          /* SIZE_MAX: none */
-    double heat, jumps;    /* jumps since the last climb */
-    struct gt_climb climb; /* idle where it has no place */
-    size_t climbed;        /* the best point climbed from or to; SIZE_MAX: none */
+    size_t place;               /* SIZE_MAX: none */
+    double heat, jumps;         /* jumps since the last climb */
+    struct gt_hill_climb climb; /* idle where it has no place */
+    size_t climbed;             /* the best point climbed from or to; SIZE_MAX: none */
 };
 
 static int init(struct gt_strategy *strategy, struct gt_err *err)
@@ -33,16 +32,16 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
 
     dual->place = dual->climbed = SIZE_MAX;
     dual->heat = strategy->option[HOT];
-    return gt_climb_init(&dual->climb, false, NULL, err);
+    return gt_hill_climb_init(&dual->climb, false, NULL, err);
 }
 
 static void release(struct gt_strategy *strategy)
 {
-    gt_climb_release(&((struct dual *)strategy->state)->climb);
+    gt_hill_climb_release(&((struct dual *)strategy->state)->climb);
 }
 
-/* A place drawn around the chain's: each parameter changed by a step from Cauchy's distribution, as
- * wide as the chain is hot, folded back into the range. */
+/* A place drawn around the chain's.  The steps of the parameters follow a Cauchy distribution that
+ * is the wider the hotter the chain is, and are folded back into the range. */
 static size_t jump(struct gt_strategy *strategy, const struct dual *dual)
 {
     const struct gt_kernel *kernel = strategy->space->kernel;
@@ -83,13 +82,13 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
     enum gt_next answer;
 
     if (strategy->best != SIZE_MAX && strategy->best != dual->climbed) {
-        gt_climb_to(strategy, &dual->climb, strategy->best);
+        gt_hill_climb_to(strategy, &dual->climb, strategy->best);
         dual->climbed = dual->climb.place;
     } else if (dual->place != SIZE_MAX && dual->jumps >= strategy->option[EVERY]) {
-        gt_climb_to(strategy, &dual->climb, dual->place);
+        gt_hill_climb_to(strategy, &dual->climb, dual->place);
         dual->jumps = 0;
     }
-    answer = gt_climb_next(strategy, &dual->climb, point);
+    answer = gt_hill_climb_next(strategy, &dual->climb, point);
     if (answer == GT_NEXT_POINT)
         return answer;
     if (dual->heat < strategy->option[COLD]) {
@@ -114,7 +113,7 @@ static void tell(struct gt_strategy *strategy, size_t point)
 {
     struct dual *dual = strategy->state;
 
-    if (!gt_climb_tell(strategy, &dual->climb, point)) {
+    if (!gt_hill_climb_tell(strategy, &dual->climb, point)) {
         absorb(strategy, point);
         return;
     }
@@ -126,7 +125,7 @@ static void tell(struct gt_strategy *strategy, size_t point)
 
 const struct gt_strategy_ops gt_strategy_dual = {
     .name = "dual",
-    .doc = "dual annealing: long jumps that shrink, and a climb from each new best",
+    .doc = "dual annealing: long jumps that shrink, and a hill climb from each new best",
     .option = options,
     .state_size = sizeof(struct dual),
     .init = init,

@@ -13,7 +13,7 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
 
 const struct gt_strategy_ops gt_strategy_exhaustive = {
     .name = "exhaustive",
-    .doc = "every point of the space, one after the other",
+    .doc = "every point of the space, in order",
     .state_size = sizeof(size_t),
     .next = next,
 };

@@ -2,29 +2,29 @@
  * SMAC (Hutter, Hoos, Leyton-Brown, 2011).
  *
  * After some random points a forest is grown again and again from all that was told; of a pool of
- * candidates around the leaders and elsewhere those with the lowest confidence bound are given out,
+ * candidates around the elites and elsewhere those with the lowest confidence bound are given out,
  * a batch from each forest. */
 #include "search/auto/grove.h"
-#include "search/auto/leaders.h"
+#include "search/auto/elites.h"
 
 #include <math.h>
 
 #define POOL 1024
 #define SLOW 2.0f /* logarithm of how much slower than the best is as bad as a failure */
 
-enum { START, BATCH, BOLD, RANDOM };
+enum { START, BATCH, KAPPA, RANDOM };
 
 static const struct gt_strategy_option options[] = {
-    {"start", 20, 1, 1e6, "random points before the first forest, less the seeds"},
-    {"batch", 8, 1, POOL, "points given out from one forest"},
-    {"bold", 1, 0, 100, "deviations by which a point may be better than its mean"},
-    {"random", 0.05, 0, 1, "share of points drawn at random"},
+    [START] = {"start", 20, 1, 1e6, "points before the first forest: the seeds, then random ones"},
+    [BATCH] = {"batch", 8, 1, POOL, "points given out from one forest"},
+    [KAPPA] = {"kappa", 1, 0, 100, "of the confidence bound: mean less kappa standard deviations"},
+    [RANDOM] = {"random", 0.05, 0, 1, "share of points drawn at random"},
     {NULL},
 };
 
 struct wood {
     struct gt_grove grove;
-    struct gt_leaders leaders;
+    struct gt_elites elites;
     struct gt_pool pool;
     double bound[POOL]; /* of each candidate */
     size_t left;        /* points still to be given out from this forest */
@@ -64,14 +64,14 @@ static void plant(struct gt_strategy *strategy)
 {
     struct wood *wood = strategy->state;
 
-    gt_grove_grow(&wood->grove, &strategy->random, &wood->leaders, worth, strategy);
+    gt_grove_grow(&wood->grove, &strategy->random, &wood->elites, worth, strategy);
     gt_pool_clear(&wood->pool);
-    gt_pool_fill(strategy, &wood->pool, &wood->leaders, false);
+    gt_pool_fill(strategy, &wood->pool, &wood->elites, false);
     gt_grove_ask(&wood->grove, &wood->pool);
     /* A grain of chance among equals, or the order of the pool would choose. */
     for (size_t i = 0; i < wood->pool.count; i++)
         wood->bound[i] = (double)wood->grove.mean[i] -
-                         strategy->option[BOLD] * (double)wood->grove.sd[i] +
+                         strategy->option[KAPPA] * (double)wood->grove.sd[i] +
                          1e-6 * gt_random_unit(&strategy->random);
     wood->left = (size_t)strategy->option[BATCH];
 }
@@ -100,7 +100,7 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
 
 static void tell(struct gt_strategy *strategy, size_t point)
 {
-    gt_leaders_tell(strategy, &((struct wood *)strategy->state)->leaders, point);
+    gt_elites_tell(strategy, &((struct wood *)strategy->state)->elites, point);
 }
 
 const struct gt_strategy_ops gt_strategy_forest = {

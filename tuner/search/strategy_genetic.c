@@ -1,21 +1,21 @@
 /* strategy_genetic.c - strategy: a genetic algorithm without generations (steady state: Whitley,
  * GENITOR, 1989).
  *
- * A child of two parents, each the faster of two members drawn at random, takes every parameter
- * from one or the other, mutates a little, and replaces the slowest member if it is faster.  There
- * is nothing to wait for: many children grow at once. */
+ * A child has two parents, each the faster of two members drawn at random.  It takes every
+ * parameter from one of them, mutates a little, and replaces the slowest member if it is faster.
+ * Many children are in flight at once, since none of them waits for another. */
 #include "search/agents.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define CHILDREN 64 /* at once */
+#define CHILDREN 64 /* in flight at once */
 
 enum { POPULATION, MUTATE };
 
 static const struct gt_strategy_option options[] = {
-    {"population", 20, 4, GT_AGENTS_MAX, "members"},
-    {"mutate", 1, 0, GT_MAX_PARAMS, "parameters of a child drawn anew, on average"},
+    [POPULATION] = {"population", 20, 4, GT_AGENTS_MAX, "members"},
+    [MUTATE] = {"mutate", 1, 0, GT_MAX_PARAMS, "parameters of a child drawn anew, on average"},
     {NULL},
 };
 
@@ -67,7 +67,7 @@ static void absorb(struct gt_strategy *strategy, size_t agent, size_t point)
     (void)agent;
     while (at < genetic->members && member[at] != point)
         at++;
-    if (at < genetic->members) /* measured anew, or born again */
+    if (at < genetic->members) /* measured again, or proposed again */
         memmove(&member[at], &member[at + 1], (--genetic->members - at) * sizeof(*member));
     if (known[point] <= 0)
         return;
@@ -97,7 +97,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
 
 const struct gt_strategy_ops gt_strategy_genetic = {
     .name = "genetic",
-    .doc = "genetic algorithm: children of fast points, mutated a little",
+    .doc = "genetic algorithm: crosses fast points and mutates them a little",
     .option = options,
     .state_size = sizeof(struct genetic),
     .init = init,

@@ -1,24 +1,27 @@
-/* strategy_local.c - strategy: greedy local search from many starts (walkers.h).
+/* strategy_local.c - strategies: greedy hill climbing from many starts (multi_start.h), with two
+ * kinds of neighbours.
  *
- * The list of starts are the seeds; random points take the place of missing ones.  While all
- * walkers wait and little is in flight, the best point with a few parameters changed at random is
- * given out: a machine with many compilers would idle otherwise. */
-#include "search/walkers.h"
+ * The seeds are the starts; random points are added where there are few seeds.  While all climbs
+ * wait and little is in flight, the best point with a few parameters changed at random is given
+ * out, because a machine with many compilers would be idle otherwise. */
+#include "search/multi_start.h"
 
 #define BUSY 48 /* points in flight that keep many compilers and the GPU at work */
 #define KICK 4  /* parameters changed at most to leave the best point */
 
-enum { WALKERS, EXPLORE, FRESH };
+enum { CLIMBS, EXPLORE, FRESH };
 
 static const struct gt_strategy_option options[] = {
-    {"walkers", 6, 1, GT_WALKERS_MAX, "searches at once"},
-    {"explore", 24, 1, 10000, "random points before the first walk, less the seeds"},
-    {"fresh", 4, 1, 1e9, "every so many new starts a random point; else the best one, changed"},
+    [CLIMBS] = {"climbs", 6, 1, GT_MULTI_START_MAX, "hill climbs at once"},
+    [EXPLORE] = {"explore", 24, 1, 10000,
+                 "points before the first climb: the seeds, then random ones"},
+    [FRESH] = {"fresh", 4, 1, 1e9,
+               "every so many restarts is a random point, the others change the best"},
     {NULL},
 };
 
 struct local {
-    struct gt_walkers walkers;
+    struct gt_multi_start multi;
     size_t explore; /* still to be explored */
 };
 
@@ -28,13 +31,13 @@ static int init(struct gt_strategy *strategy, bool adjacent, struct gt_err *err)
     size_t explore = (size_t)strategy->option[EXPLORE];
     int rc;
 
-    rc = gt_walkers_init(&local->walkers, (size_t)strategy->option[WALKERS], adjacent,
-                         strategy->seeds + explore, NULL, err);
+    rc = gt_multi_start_init(&local->multi, (size_t)strategy->option[CLIMBS], adjacent,
+                             strategy->seeds + explore, NULL, err);
     if (rc)
         return rc;
-    local->walkers.random_each = (uint64_t)strategy->option[FRESH];
+    local->multi.random_each = (uint64_t)strategy->option[FRESH];
     for (size_t i = 0; i < strategy->seeds; i++)
-        gt_walkers_add_start(&local->walkers, strategy->seed[i]);
+        gt_multi_start_add(&local->multi, strategy->seed[i]);
     local->explore = strategy->seeds < explore ? explore - strategy->seeds : 0;
     return GT_OK;
 }
@@ -51,7 +54,7 @@ static int init_adjacent(struct gt_strategy *strategy, struct gt_err *err)
 
 static void release(struct gt_strategy *strategy)
 {
-    gt_walkers_release(&((struct local *)strategy->state)->walkers);
+    gt_multi_start_release(&((struct local *)strategy->state)->multi);
 }
 
 static enum gt_next next(struct gt_strategy *strategy, size_t *point)
@@ -62,10 +65,10 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
     if (local->explore) {
         local->explore--;
         *point = gt_strategy_draw(strategy);
-        gt_walkers_add_start(&local->walkers, *point);
+        gt_multi_start_add(&local->multi, *point);
         return GT_NEXT_POINT;
     }
-    answer = gt_walkers_next(strategy, &local->walkers, point);
+    answer = gt_multi_start_next(strategy, &local->multi, point);
     if (answer == GT_NEXT_POINT || strategy->flying >= BUSY || strategy->best == SIZE_MAX)
         return answer;
     *point = gt_strategy_kick(strategy, strategy->best, KICK);
@@ -76,13 +79,13 @@ static void tell(struct gt_strategy *strategy, size_t point)
 {
     struct local *local = strategy->state;
 
-    gt_walkers_tell(strategy, &local->walkers, point);
+    gt_multi_start_tell(strategy, &local->multi, point);
 }
 
 const struct gt_strategy_ops gt_strategy_local = {
     .name = "local",
     .option = options,
-    .doc = "greedy local search from many starts; neighbours differ in one parameter",
+    .doc = "greedy hill climbing from many starts; neighbours differ in one parameter",
     .state_size = sizeof(struct local),
     .init = init_hamming,
     .next = next,
@@ -93,7 +96,7 @@ const struct gt_strategy_ops gt_strategy_local = {
 const struct gt_strategy_ops gt_strategy_adjacent = {
     .name = "adjacent",
     .option = options,
-    .doc = "the same; neighbours differ by one step of one parameter",
+    .doc = "as local, but neighbours differ by one step of one parameter",
     .state_size = sizeof(struct local),
     .init = init_adjacent,
     .next = next,

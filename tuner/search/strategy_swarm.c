@@ -2,8 +2,8 @@
  * and Kennedy's, IEEE Transactions on Evolutionary Computation 6, 2002) over the indices of the
  * values.
  *
- * A particle flies through the space of indices, drawn to the best place it has seen and to the
- * best anyone has; the point nearest to where it is gets tried. */
+ * A particle moves through the space of indices.  It is drawn to the best place that it has seen
+ * and to the best place of the swarm, and the point nearest to its position is tried. */
 #include "search/agents.h"
 
 #include <math.h>
@@ -12,10 +12,10 @@
 enum { PARTICLES, INERTIA, OWN, COMMON };
 
 static const struct gt_strategy_option options[] = {
-    {"particles", 20, 2, GT_AGENTS_MAX, "in the swarm"},
-    {"inertia", 0.73, 0, 1, "share of its velocity that a particle keeps"},
-    {"own", 1.5, 0, 4, "pull of the best place the particle has seen"},
-    {"common", 1.5, 0, 4, "pull of the best place of all"},
+    [PARTICLES] = {"particles", 20, 2, GT_AGENTS_MAX, "particles in the swarm"},
+    [INERTIA] = {"inertia", 0.73, 0, 1, "share of its velocity that a particle keeps"},
+    [OWN] = {"own", 1.5, 0, 4, "pull of the best place that the particle has seen"},
+    [COMMON] = {"common", 1.5, 0, 4, "pull of the best place of the swarm"},
     {NULL},
 };
 
@@ -30,7 +30,7 @@ struct swarm {
     struct particle particle[GT_AGENTS_MAX];
 };
 
-/* Puts a new particle on a point, with a speed of its own. */
+/* Puts a particle on a point, with a random velocity. */
 static void place(struct gt_strategy *strategy, struct particle *particle, size_t point)
 {
     const struct gt_kernel *kernel = strategy->space->kernel;
@@ -97,7 +97,8 @@ static void absorb(struct gt_strategy *strategy, size_t agent, size_t point)
         return;
     particle = &swarm->particle[agent];
     if (known[point] <= 0) {
-        particle->placed = particle->placed && particle->best != SIZE_MAX; /* else elsewhere */
+        particle->placed =
+            particle->placed && particle->best != SIZE_MAX; /* a new particle tries another point */
         return;
     }
     if (!particle->placed)
@@ -122,7 +123,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
 
 const struct gt_strategy_ops gt_strategy_swarm = {
     .name = "swarm",
-    .doc = "particle swarm: particles drawn to their own best place and that of all",
+    .doc = "particle swarm: particles are drawn to their own best place and to the swarm's",
     .option = options,
     .state_size = sizeof(struct swarm),
     .init = init,

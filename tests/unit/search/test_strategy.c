@@ -2,7 +2,7 @@
 #include "search_fixture.h"
 
 #include "search/strategy.h"
-#include "search/walkers.h"
+#include "search/multi_start.h"
 
 #include <math.h>
 
@@ -213,7 +213,7 @@ static void test_seeds_come_first(void **state)
     gt_kernel_free(kernel);
 }
 
-/* Whoever takes more points than the walkers need to hear of is not kept waiting for the last ones:
+/* A caller that takes more points than the climbs wait for is not kept waiting for the last ones:
  * answers come late and out of order, as from many compilers. */
 static void test_local_search_keeps_many_busy(void **state)
 {
@@ -395,35 +395,35 @@ static bool are_neighbours(const struct gt_space *space, size_t x, size_t y)
 }
 
 /* Each walker takes a start, the fastest first, and the neighbours in the order asked for. */
-static void test_walkers_take_starts_and_order(void **state)
+static void test_multi_start_takes_starts_and_order(void **state)
 {
     struct search *s = *state;
     struct gt_kernel *kernel = small_kernel(s);
-    struct gt_walkers walkers = {0};
+    struct gt_multi_start multi = {0};
     struct gt_strategy *strategy;
     const size_t start[] = {9, 54};
     struct gt_space space;
 
     OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
     OK(&s->err, gt_strategy_new(&strategy, "random", &space, 1, NULL, &s->err));
-    OK(&s->err, gt_walkers_init(&walkers, 2, false, 2, from_the_end, &s->err));
+    OK(&s->err, gt_multi_start_init(&multi, 2, false, 2, from_the_end, &s->err));
     for (size_t i = 0; i < 2; i++) {
         gt_strategy_tell(strategy, start[i], 100 + 10 * (double)i);
-        gt_walkers_add_start(&walkers, start[i]);
+        gt_multi_start_add(&multi, start[i]);
     }
     for (size_t i = 0; i < 2; i++) {
         size_t last = space.count, point;
 
-        for (size_t n = 0; n < GT_CLIMB_FLYING; n++) {
-            assert_int_equal(gt_walkers_next(strategy, &walkers, &point), GT_NEXT_POINT);
+        for (size_t n = 0; n < GT_HILL_CLIMB_FLYING; n++) {
+            assert_int_equal(gt_multi_start_next(strategy, &multi, &point), GT_NEXT_POINT);
             assert_true(are_neighbours(&space, start[i], point) && point < last);
             gt_strategy_claim(strategy, point);
             last = point;
         }
         if (i == 1) /* both have enough in flight */
-            assert_int_equal(gt_walkers_next(strategy, &walkers, &point), GT_NEXT_WAIT);
+            assert_int_equal(gt_multi_start_next(strategy, &multi, &point), GT_NEXT_WAIT);
     }
-    gt_walkers_release(&walkers);
+    gt_multi_start_release(&multi);
     gt_strategy_free(strategy);
     gt_space_release(&space);
     gt_kernel_free(kernel);
@@ -481,7 +481,7 @@ int main(void)
         WITH_FOLDER(test_all_find_good_points),
         WITH_FOLDER(test_auto_lives_with_failures),
         WITH_FOLDER(test_auto_ends),
-        WITH_FOLDER(test_walkers_take_starts_and_order),
+        WITH_FOLDER(test_multi_start_takes_starts_and_order),
         WITH_FOLDER(test_auto_learns_from_elsewhere),
         WITH_FOLDER(test_options),
         WITH_FOLDER(test_unknown_names),

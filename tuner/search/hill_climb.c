@@ -1,5 +1,5 @@
-/* climb.c - stage "choose": greedy local search from one place. */
-#include "search/climb.h"
+/* hill_climb.c - greedy hill climbing from one place. */
+#include "search/hill_climb.h"
 
 #include "base/err.h"
 
@@ -9,7 +9,8 @@
 
 #define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
 
-int gt_climb_init(struct gt_climb *climb, bool adjacent, gt_climb_order *order, struct gt_err *err)
+int gt_hill_climb_init(struct gt_hill_climb *climb, bool adjacent, gt_hill_climb_order *order,
+                       struct gt_err *err)
 {
     climb->adjacent = adjacent;
     climb->order = order;
@@ -19,13 +20,14 @@ int gt_climb_init(struct gt_climb *climb, bool adjacent, gt_climb_order *order, 
     return climb->list ? GT_OK : gt_err_nomem(err);
 }
 
-void gt_climb_release(struct gt_climb *climb)
+void gt_hill_climb_release(struct gt_hill_climb *climb)
 {
     free(climb->list);
 }
 
-/* Equals stay in their random order; points that are known come last. */
-static void sort_list(struct gt_strategy *strategy, struct gt_climb *climb)
+/* Sorts the list by the keys of the order.  Equal keys stay in their random order, and known points
+ * come last. */
+static void sort_list(struct gt_strategy *strategy, struct gt_hill_climb *climb)
 {
     float key[NEIGHBOURS_MAX];
 
@@ -43,7 +45,7 @@ static void sort_list(struct gt_strategy *strategy, struct gt_climb *climb)
     }
 }
 
-void gt_climb_to(struct gt_strategy *strategy, struct gt_climb *climb, size_t place)
+void gt_hill_climb_to(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t place)
 {
     const float *known = strategy->known;
 
@@ -77,27 +79,28 @@ void gt_climb_to(struct gt_strategy *strategy, struct gt_climb *climb, size_t pl
         sort_list(strategy, climb);
 }
 
-enum gt_next gt_climb_next(struct gt_strategy *strategy, struct gt_climb *climb, size_t *point)
+enum gt_next gt_hill_climb_next(struct gt_strategy *strategy, struct gt_hill_climb *climb,
+                                size_t *point)
 {
     size_t slots = 0;
 
-    for (size_t i = 0; i < GT_CLIMB_FLYING; i++)
+    for (size_t i = 0; i < GT_HILL_CLIMB_FLYING; i++)
         slots += climb->flying[i] == SIZE_MAX;
     if (!slots)
         return GT_NEXT_WAIT;
     while (climb->place != SIZE_MAX && climb->cursor < climb->count) {
         *point = climb->list[climb->cursor++];
         if (strategy->known[*point] == GT_POINT_NEW) {
-            gt_climb_own(climb, *point);
+            gt_hill_climb_own(climb, *point);
             return GT_NEXT_POINT;
         }
     }
-    return slots < GT_CLIMB_FLYING ? GT_NEXT_WAIT : GT_NEXT_DONE;
+    return slots < GT_HILL_CLIMB_FLYING ? GT_NEXT_WAIT : GT_NEXT_DONE;
 }
 
-bool gt_climb_own(struct gt_climb *climb, size_t point)
+bool gt_hill_climb_own(struct gt_hill_climb *climb, size_t point)
 {
-    for (size_t i = 0; i < GT_CLIMB_FLYING; i++)
+    for (size_t i = 0; i < GT_HILL_CLIMB_FLYING; i++)
         if (climb->flying[i] == SIZE_MAX) {
             climb->flying[i] = point;
             return true;
@@ -105,18 +108,18 @@ bool gt_climb_own(struct gt_climb *climb, size_t point)
     return false;
 }
 
-bool gt_climb_tell(struct gt_strategy *strategy, struct gt_climb *climb, size_t point)
+bool gt_hill_climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t point)
 {
     const float *known = strategy->known;
     bool mine = false;
 
-    for (size_t i = 0; i < GT_CLIMB_FLYING; i++)
+    for (size_t i = 0; i < GT_HILL_CLIMB_FLYING; i++)
         if (climb->flying[i] == point) {
             climb->flying[i] = SIZE_MAX;
             mine = true;
         }
     if (mine && known[point] > 0 &&
         (climb->place == SIZE_MAX || known[point] < known[climb->place]))
-        gt_climb_to(strategy, climb, point);
+        gt_hill_climb_to(strategy, climb, point);
     return mine;
 }
