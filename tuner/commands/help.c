@@ -6,13 +6,13 @@
 #include "commands/commands.h"
 #include "commands/options.h"
 
-#define DOC_COLUMN 28
-#define WIDTH      100
+#define DOC_COLUMN   28
+#define HELP_COLUMNS 100
 
 /* Prints text from the column on, wrapped at spaces. */
 static void print_wrapped(FILE *out, const char *text, int column)
 {
-    int width = WIDTH - column;
+    int width = HELP_COLUMNS - column;
 
     while ((int)strlen(text) > width) {
         int cut = width;
