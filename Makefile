@@ -108,7 +108,7 @@ TUNE_SRC := \
 	tuner/timing/throttle.c \
 	tuner/timing/turns.c \
 	tuner/search/agents.c \
-	tuner/search/climb.c \
+	tuner/search/hill_climb.c \
 	tuner/search/narrow.c \
 	tuner/search/space.c \
 	tuner/search/space_order.c \
@@ -126,17 +126,17 @@ TUNE_SRC := \
 	tuner/search/strategy_options.c \
 	tuner/search/strategy_random.c \
 	tuner/search/strategy_swarm.c \
-	tuner/search/walkers.c \
+	tuner/search/multi_start.c \
 	tuner/search/auto/costs.c \
 	tuner/search/auto/design.c \
 	tuner/search/auto/experts.c \
 	tuner/search/auto/forest.c \
-	tuner/search/auto/gauss.c \
+	tuner/search/auto/gp_model.c \
 	tuner/search/auto/grove.c \
-	tuner/search/auto/hints.c \
-	tuner/search/auto/leaders.c \
-	tuner/search/auto/promise.c \
-	tuner/search/auto/surrogate.c \
+	tuner/search/auto/prior_mean.c \
+	tuner/search/auto/elites.c \
+	tuner/search/auto/acquisition.c \
+	tuner/search/auto/gp.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_slot.c \
@@ -223,7 +223,7 @@ TESTS := \
 	tests/unit/search/test_space.c \
 	tests/unit/search/test_narrow.c \
 	tests/unit/search/test_strategy.c \
-	tests/unit/search/test_surrogate.c \
+	tests/unit/search/test_gp.c \
 	tests/unit/search/test_costs.c \
 	tests/unit/search/test_experts.c \
 	tests/unit/evaluate/test_evaluator_predict.c \
@@ -447,7 +447,7 @@ $(BUILD)/score-search: $(SCORE_SRC) tools/score.h $(BUILD)/libtuner.a
 		-o $@ $(LDFLAGS) $(LDLIBS)
 
 # The inner loops of the regression are for vector units.
-$(BUILD)/tuner/search/auto/surrogate.o: GT_CFLAGS += -O3
+$(BUILD)/tuner/search/auto/gp.o: GT_CFLAGS += -O3
 
 $(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
