@@ -54,6 +54,11 @@ int gt_store_sweep_end(struct gt_store *store, int64_t sweep, const char *outcom
  * trial forgives the attempts before it. */
 int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err);
 
+/* What ended the candidate's attempts was not the candidate: they count as one, closed.  doubtful:
+ * a later run is to find one more that never ended, and so to look at the candidate again. */
+int gt_store_forgive(struct gt_store *store, const struct gt_trial_key *key, bool doubtful,
+                     struct gt_err *err);
+
 /* Inserts or replaces the trial of the key and closes its attempt, in one transaction.  Measured,
  * predicted and replayed trials of a key live side by side.  An ok trial is not replaced by one of
  * a shallower stage or by a lost device; proof of a fault (wrong, oob_write, nondeterministic,

@@ -10,6 +10,7 @@
 
 #define IMPROVEMENT 0.995 /* a best below this share of the last one resets patience */
 #define RETRY_AFTER 16    /* trials before one that may end otherwise is tried again */
+#define MAX_KILLED  20    /* attempts of a run that something outside ended, before it is put off */
 
 int gt_sweep_reserve(void **array, size_t count, size_t *capacity, size_t size, struct gt_err *err)
 {
@@ -71,6 +72,23 @@ int gt_sweep_store(struct gt_race *race, const struct gt_lane *lane, const struc
     if (!rc)
         rc = later ? gt_store_trial_later(race->options->store, &key, trial, err)
                    : gt_store_trial(race->options->store, &key, trial, err);
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+/* The candidate's earlier attempts count no more: something else ended them. */
+static int forgive(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
+                   bool doubtful, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_trial_key key = lane->key;
+    int rc;
+
+    gt_point_format(&text, lane->kernel, point);
+    key.point = text.text;
+    rc = gt_strbuf_check(&text, err);
+    if (!rc)
+        rc = gt_store_forgive(race->options->store, &key, doubtful, err);
     gt_strbuf_release(&text);
     return rc;
 }
@@ -209,8 +227,13 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
         return rc;
     what.urgent = false;
     what.due = race->tried + RETRY_AFTER;
-    if (!gt_status_final(trial->status) && ++what.attempts < GT_MAX_ATTEMPTS)
+    if (trial->status == GT_STATUS_KILLED) {
+        rc = forgive(race, lane, &flight->candidate.point, false, err);
+        if (rc || ++what.killed < MAX_KILLED)
+            return rc ? rc : gt_sweep_retry(lane, what, err);
+    } else if (!gt_status_final(trial->status) && ++what.attempts < GT_MAX_ATTEMPTS) {
         return gt_sweep_retry(lane, what, err);
+    }
     tell_cost(race, lane->strategy, what.point, trial);
     gt_strategy_tell(lane->strategy, what.point, told(trial));
     rc = gt_sweep_rank(race, lane->kernel, &flight->candidate.point, trial, false, err);
@@ -236,12 +259,17 @@ struct resume {
         struct gt_point point;
         size_t index;
         struct gt_trial trial;
+        bool sound; /* it has an ok trial, which suspicion does not replace */
     } * blamed;
     size_t blames, capacity;
 };
 
 /* A launch that never ended, or whose end was not final: tried again, or that was its last attempt.
- * Then its trial is stored, an old one too: its last attempt may be one that never ended. */
+ * Then its trial is stored, an old one too: its last attempt may be one that never ended.  That the
+ * tuner died each time proves nothing against a candidate (it may have been stopped each time): one
+ * without a trial becomes `killed`, which is no verdict but keeps a candidate that takes the
+ * machine down from doing so for ever; one with an ok trial keeps it, sits out this run's finals,
+ * and is sampled again by the next. */
 static int resume_attempt(struct resume *resume, const struct gt_point *point, size_t index,
                           const struct gt_trial *trial, int attempts, struct gt_err *err)
 {
@@ -261,9 +289,9 @@ static int resume_attempt(struct resume *resume, const struct gt_point *point, s
     if (rc)
         return rc;
     blamed = &resume->blamed[resume->blames++];
-    *blamed = (struct blamed){*point, index, *trial};
-    if (trial->status == GT_STATUS_NONE || trial->status == GT_STATUS_OK) {
-        blamed->trial.status = GT_STATUS_FAULT;
+    *blamed = (struct blamed){*point, index, *trial, trial->status == GT_STATUS_OK};
+    if (trial->status == GT_STATUS_NONE) {
+        blamed->trial.status = GT_STATUS_KILLED;
         snprintf(blamed->trial.detail, sizeof(blamed->trial.detail),
                  "launched %d times, and each time the tuner did not live to see the end",
                  attempts);
@@ -314,9 +342,10 @@ int gt_sweep_resume(struct gt_race *race, struct gt_lane *lane, struct gt_err *e
     for (size_t i = 0; i < resume.blames && !rc; i++) {
         const struct blamed *blamed = &resume.blamed[i];
 
-        rc = gt_sweep_store(race, lane, &blamed->point, &blamed->trial, false, err);
+        rc = blamed->sound ? forgive(race, lane, &blamed->point, true, err)
+                           : gt_sweep_store(race, lane, &blamed->point, &blamed->trial, false, err);
         if (!rc && blamed->index != SIZE_MAX)
-            gt_strategy_tell(lane->strategy, blamed->index, 0);
+            gt_strategy_tell(lane->strategy, blamed->index, told(&blamed->trial));
         if (!rc)
             rc = count(race, lane, &blamed->trial, true, err);
     }

@@ -12,6 +12,7 @@
 struct gt_retry {
     size_t point;   /* of the lane's space */
     int attempts;   /* made so far, those of earlier runs included */
+    int killed;     /* attempts of this run that something outside ended; they do not count */
     bool urgent;    /* before the strategy's own points; else when it is due, or that waits */
     bool remeasure; /* it has a time that cannot be trusted */
     int64_t due;    /* trials of the race */
