@@ -106,7 +106,7 @@ TUNE_SRC := \
 	tuner/timing/bench_time.c \
 	tuner/timing/calibrate.c \
 	tuner/timing/throttle.c \
-	tuner/timing/turns.c \
+	tuner/timing/williams.c \
 	tuner/search/agents.c \
 	tuner/search/hill_climb.c \
 	tuner/search/narrow.c \
@@ -174,16 +174,16 @@ TUNE_SRC := \
 	tuner/sweep/contests.c \
 	tuner/sweep/drift.c \
 	tuner/sweep/finals.c \
-	tuner/sweep/lanes.c \
+	tuner/sweep/arms.c \
 	tuner/sweep/priors.c \
 	tuner/sweep/progress.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
 	tuner/sweep/seeds.c \
-	tuner/sweep/shares.c \
-	tuner/sweep/spare.c \
+	tuner/sweep/time_slices.c \
+	tuner/sweep/backfill.c \
 	tuner/sweep/sweep.c \
-	tuner/sweep/visit.c \
+	tuner/sweep/turn.c \
 	tuner/commands/cmd_adopt.c \
 	tuner/commands/cmd_adopt_report.c \
 	tuner/commands/cmd_adopt_take.c \
@@ -244,7 +244,7 @@ TESTS := \
 	tests/unit/commands/test_quality.c \
 	tests/unit/commands/test_problemset.c \
 	tests/unit/proof/test_verify.c \
-	tests/unit/timing/test_turns.c \
+	tests/unit/timing/test_williams.c \
 	tests/unit/timing/test_bench.c \
 	tests/unit/timing/test_bench_move.c \
 	tests/unit/db/test_store.c \
