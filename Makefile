@@ -207,9 +207,12 @@ TUNE_SRC := \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
+	tuner/commands/commands.c \
+	tuner/commands/help.c \
 	tuner/commands/options.c \
 	tuner/commands/problemset.c \
 	tuner/commands/quality.c \
+	tuner/commands/session_options.c \
 
 
 # Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`.

@@ -34,7 +34,7 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
         .compile_memory = options->compile_memory << 20,
         .baseline = !options->baseline || strcmp(options->baseline, "none") != 0,
         .bench = {.warm_l2 = options->l2 && strcmp(options->l2, "warm") == 0,
-                  .slow_factor = (double)options->slow,
+                  .slow_factor = options->slow,
                   .seed = session->seed},
     };
 
