@@ -116,9 +116,9 @@ TUNE_SRC := \
 	tuner/timing/bench_time.c \
 	tuner/timing/calibrate.c \
 	tuner/timing/throttle.c \
-	tuner/timing/turns.c \
+	tuner/timing/williams.c \
 	tuner/search/agents.c \
-	tuner/search/climb.c \
+	tuner/search/hill_climb.c \
 	tuner/search/narrow.c \
 	tuner/search/space.c \
 	tuner/search/space_order.c \
@@ -136,17 +136,17 @@ TUNE_SRC := \
 	tuner/search/strategy_options.c \
 	tuner/search/strategy_random.c \
 	tuner/search/strategy_swarm.c \
-	tuner/search/walkers.c \
+	tuner/search/multi_start.c \
 	tuner/search/auto/costs.c \
 	tuner/search/auto/design.c \
 	tuner/search/auto/experts.c \
 	tuner/search/auto/forest.c \
-	tuner/search/auto/gauss.c \
+	tuner/search/auto/gp_model.c \
 	tuner/search/auto/grove.c \
-	tuner/search/auto/hints.c \
-	tuner/search/auto/leaders.c \
-	tuner/search/auto/promise.c \
-	tuner/search/auto/surrogate.c \
+	tuner/search/auto/prior_mean.c \
+	tuner/search/auto/elites.c \
+	tuner/search/auto/acquisition.c \
+	tuner/search/auto/gp.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_slot.c \
@@ -184,16 +184,16 @@ TUNE_SRC := \
 	tuner/sweep/contests.c \
 	tuner/sweep/drift.c \
 	tuner/sweep/finals.c \
-	tuner/sweep/lanes.c \
+	tuner/sweep/arms.c \
 	tuner/sweep/priors.c \
 	tuner/sweep/progress.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
 	tuner/sweep/seeds.c \
-	tuner/sweep/shares.c \
-	tuner/sweep/spare.c \
+	tuner/sweep/time_slices.c \
+	tuner/sweep/backfill.c \
 	tuner/sweep/sweep.c \
-	tuner/sweep/visit.c \
+	tuner/sweep/turn.c \
 	tuner/commands/cmd_adopt.c \
 	tuner/commands/cmd_adopt_report.c \
 	tuner/commands/cmd_adopt_take.c \
@@ -217,9 +217,12 @@ TUNE_SRC := \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
+	tuner/commands/commands.c \
+	tuner/commands/help.c \
 	tuner/commands/options.c \
 	tuner/commands/problemset.c \
 	tuner/commands/quality.c \
+	tuner/commands/session_options.c \
 
 
 # Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`.
@@ -233,7 +236,7 @@ TESTS := \
 	tests/unit/search/test_space.c \
 	tests/unit/search/test_narrow.c \
 	tests/unit/search/test_strategy.c \
-	tests/unit/search/test_surrogate.c \
+	tests/unit/search/test_gp.c \
 	tests/unit/search/test_costs.c \
 	tests/unit/search/test_experts.c \
 	tests/unit/evaluate/test_evaluator_predict.c \
@@ -254,7 +257,7 @@ TESTS := \
 	tests/unit/commands/test_quality.c \
 	tests/unit/commands/test_problemset.c \
 	tests/unit/proof/test_verify.c \
-	tests/unit/timing/test_turns.c \
+	tests/unit/timing/test_williams.c \
 	tests/unit/timing/test_bench.c \
 	tests/unit/timing/test_bench_move.c \
 	tests/unit/db/test_store.c \
@@ -494,7 +497,7 @@ $(BUILD)/score-search: $(SCORE_SRC) tools/score.h $(BUILD)/libtuner.a
 		-o $@ $(LDFLAGS) $(LDLIBS)
 
 # The inner loops of the regression are for vector units.
-$(BUILD)/tuner/search/auto/surrogate.o: GT_CFLAGS += -O3
+$(BUILD)/tuner/search/auto/gp.o: GT_CFLAGS += -O3
 
 $(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
