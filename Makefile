@@ -70,6 +70,7 @@ LIB_SRC := \
 	src/kernel/render.c \
 	src/cuda/assemble.c \
 	src/cuda/cache.c \
+	src/cuda/cache_folder.c \
 	src/cuda/compile.c \
 	src/cuda/cuda_api.c \
 	src/cuda/gpu.c \
@@ -199,6 +200,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_adopt_take.c \
 	tuner/commands/cmd_bench.c \
 	tuner/commands/cmd_bench_report.c \
+	tuner/commands/cmd_cache.c \
 	tuner/commands/cmd_calibrate.c \
 	tuner/commands/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
