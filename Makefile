@@ -127,15 +127,11 @@ TUNE_SRC := \
 	tuner/search/strategy_random.c \
 	tuner/search/strategy_swarm.c \
 	tuner/search/multi_start.c \
-	tuner/search/auto/costs.c \
 	tuner/search/auto/design.c \
-	tuner/search/auto/experts.c \
 	tuner/search/auto/forest.c \
 	tuner/search/auto/gp_model.c \
-	tuner/search/auto/grove.c \
 	tuner/search/auto/prior_mean.c \
 	tuner/search/auto/elites.c \
-	tuner/search/auto/acquisition.c \
 	tuner/search/auto/gp.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
@@ -224,8 +220,6 @@ TESTS := \
 	tests/unit/search/test_narrow.c \
 	tests/unit/search/test_strategy.c \
 	tests/unit/search/test_gp.c \
-	tests/unit/search/test_costs.c \
-	tests/unit/search/test_experts.c \
 	tests/unit/evaluate/test_evaluator_predict.c \
 	tests/unit/evaluate/test_evaluator_replay.c \
 	tests/unit/evaluate/test_evaluator_cuda.c \
