@@ -140,7 +140,8 @@ void soak_check_kept(struct soak *soak, const struct results *before, const stru
     for (i = 0; i < before->rows; i++) {
         const struct result *old = &before->row[i];
         const struct result *now = results_find(after, old->point);
-        const bool retried = !strcmp(old->status, "timeout") || !strcmp(old->status, "device_lost");
+        const bool retried = !strcmp(old->status, "timeout") ||
+                             !strcmp(old->status, "device_lost") || !strcmp(old->status, "killed");
 
         if (!now)
             soak_violation(soak, "the stored trial of %s is lost", old->point);

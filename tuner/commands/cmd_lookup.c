@@ -17,7 +17,7 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "sm_90",
+    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "ARCH",
      "GPU architecture asked about (needed)", NULL, 0, 0},
     {"device", 'd', GT_OPTION_TEXT, offsetof(struct options, device), "NAME",
      "name of the GPU, e.g. \"NVIDIA H200\" (default: any of the arch)", NULL, 0, 0},
@@ -221,7 +221,7 @@ const struct gt_command gt_command_lookup = {
         "the faster of two measured ones is taken; the other one is shown as not taken.\n"
         "\n"
         "  tune lookup 4096x4096x4096:f32:nn --arch sm_90\n",
-    .option = option_table,
+    .group = {{option_table, 0}},
     .size = sizeof(struct options),
     .min_args = 1,
     .max_args = 4096,

@@ -2,26 +2,26 @@
  *
  * Starts from the seeds, or, without any, from the middle of the space and points spread around it
  * (extreme values are seldom fast, and slow points cost the most time).  Then a Gaussian process
- * (gauss.h) and a forest of trees (grove.h) are fitted to the times told, and a pool of candidates
- * is drawn around the leaders and elsewhere.  Whose turn it is gives out the candidate with the
- * greatest expected improvement for its cost (promise.h); nobody's turn is a step of greedy walkers
- * from the first points (walkers.h).  The turns go to whoever has been right of late (experts.h):
- * no one of them is the best in every space.
+ * (gp_model.h) and a forest of trees (grove.h) are fitted to the times told, and a pool of
+ * candidates is drawn around the elites and elsewhere.  Whose turn it is gives out the candidate
+ * with the greatest expected improvement for its cost (promise.h); nobody's turn is a step of
+ * greedy walkers from the first points (multi_start.h).  The turns go to whoever has been right of
+ * late (experts.h): no one of them is the best in every space.
  *
  * What a model expects of a point, and times of the same points in other circumstances, enter the
  * Gaussian process as hints (hints.h).  In a space too large for a surrogate to know its far ends,
- * candidates are only around the leaders, and the walkers have turns of their own.  It is done once
+ * candidates are only around the elites, and the walkers have turns of their own.  It is done once
  * the expected improvement has been negligible for a while. */
 #include "base/err.h"
 #include "search/auto/costs.h"
 #include "search/auto/design.h"
 #include "search/auto/experts.h"
-#include "search/auto/gauss.h"
+#include "search/auto/gp_model.h"
 #include "search/auto/grove.h"
-#include "search/auto/hints.h"
-#include "search/auto/leaders.h"
-#include "search/auto/promise.h"
-#include "search/walkers.h"
+#include "search/auto/prior_mean.h"
+#include "search/auto/elites.h"
+#include "search/auto/acquisition.h"
+#include "search/multi_start.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -58,16 +58,16 @@ static const struct gt_strategy_option options[] = {
 };
 
 struct automatic {
-    struct gt_gauss gauss;
+    struct gt_gp_model gauss;
     struct gt_grove grove;
     struct gt_experts experts;
-    struct gt_hints hints;
-    struct gt_leaders leaders;
+    struct gt_prior_means hints;
+    struct gt_elites elites;
     struct gt_pool pool;
-    float mean[GT_SURROGATE_POOL], sd[GT_SURROGATE_POOL]; /* of its points, by both models */
-    size_t *start;                                        /* points of the first design so far */
-    size_t starts, design, given; /* how many there are, and will be; seeds given out */
-    double calm;                  /* points in a row of which nothing was expected */
+    float mean[GT_GP_POOL], sd[GT_GP_POOL]; /* of its points, by both models */
+    size_t *start;                          /* points of the first design so far */
+    size_t starts, design, given;           /* how many there are, and will be; seeds given out */
+    double calm;                            /* points in a row of which nothing was expected */
     size_t asked;
     struct gt_costs costs;
     struct gt_multi_start walkers;
@@ -79,9 +79,10 @@ static float order(struct gt_strategy *strategy, size_t point)
 {
     struct automatic *a = strategy->state;
 
-    if (!gt_gauss_is_fitted(&a->gauss))
+    if (!gt_gp_model_is_fitted(&a->gauss))
         return 0;
-    return gt_gauss_mean(&a->gauss, point) + (float)(THRIFT * log(gt_costs_of(&a->costs, point)));
+    return gt_gp_model_mean(&a->gauss, point) +
+           (float)(THRIFT * log(gt_costs_of(&a->costs, point)));
 }
 
 static bool is_large(const struct gt_strategy *strategy)
@@ -121,13 +122,13 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     if (!rc)
         rc = gt_costs_init(&a->costs, strategy->space, err);
     if (!rc)
-        rc = gt_hints_init(&a->hints, strategy->space, strategy->given, err);
+        rc = gt_prior_mean_init(&a->hints, strategy->space, strategy->given, err);
     if (!rc)
-        rc = gt_pool_init(&a->pool, strategy->space, GT_SURROGATE_POOL, err);
+        rc = gt_pool_init(&a->pool, strategy->space, GT_GP_POOL, err);
     if (!rc)
-        rc = gt_gauss_init(&a->gauss, strategy, &a->hints, room, err);
+        rc = gt_gp_model_init(&a->gauss, strategy, &a->hints, room, err);
     if (!rc)
-        rc = gt_grove_init(&a->grove, strategy->space, GT_SURROGATE_POOL, err);
+        rc = gt_grove_init(&a->grove, strategy->space, GT_GP_POOL, err);
     return rc;
 }
 
@@ -135,10 +136,10 @@ static void release(struct gt_strategy *strategy)
 {
     struct automatic *a = strategy->state;
 
-    gt_gauss_release(&a->gauss);
+    gt_gp_model_release(&a->gauss);
     gt_grove_release(&a->grove);
     gt_pool_release(&a->pool);
-    gt_hints_release(&a->hints);
+    gt_prior_mean_release(&a->hints);
     gt_multi_start_release(&a->walkers);
     gt_costs_release(&a->costs);
     free(a->start);
@@ -155,13 +156,13 @@ static void cost(struct gt_strategy *strategy, size_t point, double run_s, doubl
 static size_t first(struct gt_strategy *strategy)
 {
     struct automatic *a = strategy->state;
-    bool ready = a->leaders.count >= LEAST_TOLD;
+    bool ready = a->elites.count >= LEAST_TOLD;
     size_t point = SIZE_MAX;
 
     if (!ready || (double)a->given < strategy->option[SEEDED])
         point = gt_strategy_seed(strategy);
     if (point == SIZE_MAX && (!ready || (double)a->given < strategy->option[SEEDED]))
-        point = gt_hints_best(&a->hints, strategy);
+        point = gt_prior_mean_next(&a->hints, strategy);
     if (point != SIZE_MAX) {
         a->given++;
         return point;
@@ -180,10 +181,10 @@ static void fill_pool(struct gt_strategy *strategy)
     struct automatic *a = strategy->state;
 
     gt_pool_clear(&a->pool);
-    for (size_t i = 0; i < strategy->seeds && i < GT_SURROGATE_POOL / 8; i++)
+    for (size_t i = 0; i < strategy->seeds && i < GT_GP_POOL / 8; i++)
         gt_pool_add(strategy, &a->pool, strategy->seed[i]);
-    gt_hints_fill(&a->hints, strategy, &a->pool, GT_SURROGATE_POOL / 4);
-    gt_pool_fill(strategy, &a->pool, &a->leaders, is_large(strategy));
+    gt_prior_mean_fill(&a->hints, strategy, &a->pool, GT_GP_POOL / 4);
+    gt_pool_fill(strategy, &a->pool, &a->elites, is_large(strategy));
 }
 
 static void fit(struct gt_strategy *strategy)
@@ -191,8 +192,8 @@ static void fit(struct gt_strategy *strategy)
     struct automatic *a = strategy->state;
 
     fill_pool(strategy);
-    gt_gauss_fit(&a->gauss, &a->leaders, &a->pool);
-    gt_grove_grow(&a->grove, &strategy->random, &a->leaders, gt_gauss_worth, &a->gauss);
+    gt_gp_model_fit(&a->gauss, &a->elites, &a->pool);
+    gt_grove_grow(&a->grove, &strategy->random, &a->elites, gt_gp_model_target, &a->gauss);
     gt_grove_ask(&a->grove, &a->pool);
 }
 
@@ -203,12 +204,13 @@ static void note(struct gt_strategy *strategy, size_t point, float expected)
     double mean, sd;
 
     gt_forest_predict(&a->grove.forest, point, &mean, &sd);
-    gt_experts_note(&a->experts, point, gt_gauss_expects(&a->gauss, expected),
-                    gt_gauss_expects(&a->gauss, (float)mean));
+    gt_experts_note(&a->experts, point, gt_gp_model_log_time(&a->gauss, expected),
+                    gt_gp_model_log_time(&a->gauss, (float)mean));
 }
 
 /* What both models say of the pool, each weighed by how far it is trusted. */
-static struct gt_outlook blend(struct automatic *a, const struct gt_outlook *gauss, double bold)
+static struct gt_prediction blend(struct automatic *a, const struct gt_prediction *gauss,
+                                  double bold)
 {
     const double *share = a->experts.share;
     double models = share[GT_EXPERT_GAUSS] + share[GT_EXPERT_TREES];
@@ -220,7 +222,7 @@ static struct gt_outlook blend(struct automatic *a, const struct gt_outlook *gau
         a->mean[c] = g * gauss->mean[c] + t * a->grove.mean[c];
         a->sd[c] = sqrtf(g * sure * sure + t * unsure * unsure);
     }
-    return (struct gt_outlook){a->mean, a->sd, gauss->best};
+    return (struct gt_prediction){a->mean, a->sd, gauss->best};
 }
 
 /* The candidate that promises most, or SIZE_MAX where none is NEW.  How calm it is, is the Gaussian
@@ -228,16 +230,16 @@ static struct gt_outlook blend(struct automatic *a, const struct gt_outlook *gau
 static size_t promising(struct gt_strategy *strategy)
 {
     struct automatic *a = strategy->state;
-    struct gt_outlook gauss = gt_gauss_outlook(&a->gauss);
-    struct gt_outlook both = blend(a, &gauss, strategy->option[BOLD]);
-    size_t at = gt_promising(strategy, &a->pool, &a->costs, &both);
-    double hope = gt_hope(strategy, &a->pool, &gauss) * a->gauss.room;
+    struct gt_prediction gauss = gt_gp_model_predict(&a->gauss);
+    struct gt_prediction both = blend(a, &gauss, strategy->option[BOLD]);
+    size_t at = gt_acquisition_best(strategy, &a->pool, &a->costs, &both);
+    double hope = gt_expected_improvement(strategy, &a->pool, &gauss) * a->gauss.room;
 
     if (at == SIZE_MAX)
         return SIZE_MAX;
     a->calm = hope < strategy->option[GAIN] ? a->calm + 1 : 0;
     note(strategy, a->pool.point[at], gauss.mean[at]);
-    gt_gauss_take_off(&a->gauss, &a->pool, at, gauss.mean[at]);
+    gt_gp_model_pending(&a->gauss, &a->pool, at, gauss.mean[at]);
     return a->pool.point[at];
 }
 
@@ -275,11 +277,11 @@ static size_t ask(struct gt_strategy *strategy)
     struct automatic *a = strategy->state;
     size_t point = SIZE_MAX;
 
-    if (gt_gauss_is_stale(&a->gauss, &a->leaders))
+    if (gt_gp_model_is_stale(&a->gauss, &a->elites))
         fit(strategy);
     if (gt_experts_pass(&a->experts) &&
         gt_multi_start_next(strategy, &a->walkers, &point) == GT_NEXT_POINT) {
-        note(strategy, point, gt_gauss_mean(&a->gauss, point));
+        note(strategy, point, gt_gp_model_mean(&a->gauss, point));
         return point;
     }
     point = promising(strategy);
@@ -314,9 +316,9 @@ static void tell(struct gt_strategy *strategy, size_t point)
 {
     struct automatic *a = strategy->state;
 
-    gt_leaders_tell(strategy, &a->leaders, point);
+    gt_elites_tell(strategy, &a->elites, point);
     gt_multi_start_tell(strategy, &a->walkers, point);
-    gt_gauss_tell(&a->gauss, point);
+    gt_gp_model_tell(&a->gauss, point);
     if (strategy->best != SIZE_MAX) {
         double most = log((double)strategy->known[strategy->best]) + (double)SLOW;
         float us = strategy->known[point];

@@ -2,10 +2,10 @@
  * SMAC (Hutter, Hoos, Leyton-Brown, 2011).
  *
  * After some random points a forest is grown again and again from all that was told; of a pool of
- * candidates around the leaders and elsewhere those with the lowest confidence bound are given out,
+ * candidates around the elites and elsewhere those with the lowest confidence bound are given out,
  * a batch from each forest. */
 #include "search/auto/grove.h"
-#include "search/auto/leaders.h"
+#include "search/auto/elites.h"
 
 #include <math.h>
 
@@ -24,7 +24,7 @@ static const struct gt_strategy_option options[] = {
 
 struct wood {
     struct gt_grove grove;
-    struct gt_leaders leaders;
+    struct gt_elites elites;
     struct gt_pool pool;
     double bound[POOL]; /* of each candidate */
     size_t left;        /* points still to be given out from this forest */
@@ -64,9 +64,9 @@ static void plant(struct gt_strategy *strategy)
 {
     struct wood *wood = strategy->state;
 
-    gt_grove_grow(&wood->grove, &strategy->random, &wood->leaders, worth, strategy);
+    gt_grove_grow(&wood->grove, &strategy->random, &wood->elites, worth, strategy);
     gt_pool_clear(&wood->pool);
-    gt_pool_fill(strategy, &wood->pool, &wood->leaders, false);
+    gt_pool_fill(strategy, &wood->pool, &wood->elites, false);
     gt_grove_ask(&wood->grove, &wood->pool);
     /* A grain of chance among equals, or the order of the pool would choose. */
     for (size_t i = 0; i < wood->pool.count; i++)
@@ -100,7 +100,7 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
 
 static void tell(struct gt_strategy *strategy, size_t point)
 {
-    gt_leaders_tell(strategy, &((struct wood *)strategy->state)->leaders, point);
+    gt_elites_tell(strategy, &((struct wood *)strategy->state)->elites, point);
 }
 
 const struct gt_strategy_ops gt_strategy_forest = {

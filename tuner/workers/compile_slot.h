@@ -17,8 +17,9 @@ struct gt_slot {
     struct gt_wire wire;
     struct gt_strbuf frame;
     int done;         /* compilations since it was started */
+    bool unsent;      /* its job could not be handed over */
     int64_t began;    /* while BUSY, by gt_clock_ms */
-    int64_t deadline; /* while STARTING or BUSY */
+    int64_t deadline; /* while STARTING or BUSY; while EMPTY: not started before */
 };
 
 enum gt_slot_event {

@@ -2,7 +2,7 @@
 #include "search_fixture.h"
 
 #include "search/strategy.h"
-#include "search/walkers.h"
+#include "search/multi_start.h"
 
 #include <math.h>
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -416,6 +417,48 @@ static void killed_and_stopped_workers(void **state)
     assert_int_equal(done[1].status, GT_STATUS_OK);
 }
 
+/* A SIGKILL that is not ours (a system short of memory) says nothing about the candidate. */
+static void kills_from_outside_are_no_verdict(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_compiled done;
+    int kills = 0, rc;
+
+    open_pool(f, 1, 0, 2);
+    submit(f, 0, 3, 0, 1);
+    do {
+        usleep(50000);
+        kills += kill_a_child(kills % 2 ? SIGTERM : SIGKILL);
+        rc = gt_compile_pool_collect(f->pool, 20, &done, NULL);
+    } while (rc == 0 && kills < 8);
+    assert_int_equal(rc, 0);
+    collect(f, &done, 1); /* left alone it gets its own verdict */
+    assert_int_equal(done.status, GT_STATUS_COMPILE_TIMEOUT);
+}
+
+/* A system without descriptors or processes for a moment does not end the sweep. */
+static void a_refused_start_is_tried_again(void **state)
+{
+    struct fixture *f = *state;
+    struct rlimit before, none;
+    struct gt_compiled done;
+    int rc;
+
+    open_pool(f, 1, 0, 0);
+    kill_a_child(SIGKILL);
+    usleep(100000);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 4;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    submit(f, 0, 0, 0, 1);
+    rc = gt_compile_pool_collect(f->pool, 1500, &done, NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(rc, 0);
+    collect(f, &done, 1);
+    assert_int_equal(done.status, GT_STATUS_OK);
+}
+
 /* A container, or taskset, may leave a process fewer processors than are online. */
 static void one_worker_for_each_allowed_processor(void **state)
 {
@@ -477,6 +520,10 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(compilers_leave_the_driver_alone, open_fixture,
                                         close_fixture),
         cmocka_unit_test_setup_teardown(killed_and_stopped_workers, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(kills_from_outside_are_no_verdict, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(a_refused_start_is_tried_again, open_fixture,
+                                        close_fixture),
         cmocka_unit_test_setup_teardown(one_worker_for_each_allowed_processor, open_fixture,
                                         close_fixture),
         cmocka_unit_test_setup_teardown(dropped_jobs_do_not_come_back, open_fixture, close_fixture),

@@ -22,15 +22,15 @@ void gt_grove_release(struct gt_grove *grove)
     free(grove->sd);
 }
 
-void gt_grove_grow(struct gt_grove *grove, struct gt_random *random,
-                   const struct gt_leaders *leaders, gt_grove_worth *worth, const void *context)
+void gt_grove_grow(struct gt_grove *grove, struct gt_random *random, const struct gt_elites *elites,
+                   gt_forest_target *worth, const void *context)
 {
     size_t seen[GT_FOREST_SEEN];
-    size_t count = gt_leaders_mix(leaders, seen, GT_FOREST_SEEN - GT_FAILED_MAX);
+    size_t count = gt_elites_mix(elites, seen, GT_FOREST_SEEN - GT_FAILED_MAX);
     float y[GT_FOREST_SEEN];
 
-    for (size_t i = 0; i < leaders->failures && i < GT_FAILED_MAX; i++)
-        seen[count++] = leaders->failed[i];
+    for (size_t i = 0; i < elites->failures && i < GT_FAILED_MAX; i++)
+        seen[count++] = elites->failed[i];
     for (size_t i = 0; i < count; i++)
         y[i] = worth(context, seen[i]);
     gt_forest_fit(&grove->forest, random, seen, y, count);

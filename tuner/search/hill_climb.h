@@ -1,5 +1,5 @@
-/* climb.h - greedy hill climbing from one place: tries the neighbours in a random or a given order,
- * moves to the first faster one, and stops at a local optimum. */
+/* hill_climb.h - greedy hill climbing from one place: tries the neighbours in a random or a given
+ * order, moves to the first faster one, and stops at a local optimum. */
 #ifndef GT_HILL_CLIMB_H
 #define GT_HILL_CLIMB_H
 

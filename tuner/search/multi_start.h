@@ -1,9 +1,9 @@
-/* walkers.h - greedy hill climbing from many starts, several climbs at once.  It is the whole of
- * `local`, and a part of `auto`. */
+/* multi_start.h - greedy hill climbing from many starts, several climbs at once.  It is the whole
+ * of `local`, and a part of `auto`. */
 #ifndef GT_MULTI_START_H
 #define GT_MULTI_START_H
 
-#include "search/climb.h"
+#include "search/hill_climb.h"
 
 #define GT_MULTI_START_MAX 16 /* climbs at once at most */
 

@@ -1,9 +1,9 @@
-/* gauss.c - stage "choose": the Gaussian process of what a strategy was told.
+/* gp_model.c - stage "choose": the Gaussian process of what a strategy was told.
  *
  * A point given out counts as observed with the mean it was expected to have until it is told, so
  * that any number may be in flight (Ginsbourger, Le Riche, Carraro, "Kriging is well-suited to
  * parallelize optimization", 2010). */
-#include "search/auto/gauss.h"
+#include "search/auto/gp_model.h"
 
 #include "base/err.h"
 
@@ -19,7 +19,7 @@
  * little below the best.  Times have a floor, the hardware's, that a model of plain logarithms does
  * not know: it would go on expecting wonders of places where nobody was yet.  Nothing is learned
  * from how slow a slow point is. */
-static float above_floor(const struct gt_gauss *gauss, double times)
+static float above_floor(const struct gt_gp_model *gauss, double times)
 {
     double room = gauss->room;
 
@@ -29,51 +29,51 @@ static float above_floor(const struct gt_gauss *gauss, double times)
 }
 
 /* How many times the best time a mean stands for. */
-static double times_of(const struct gt_gauss *gauss, double mean)
+static double times_of(const struct gt_gp_model *gauss, double mean)
 {
     return fmax(exp(mean) + 1 - gauss->room, 0.5);
 }
 
 static float hint_of(void *context, size_t hint, size_t point)
 {
-    const struct gt_gauss *gauss = context;
+    const struct gt_gp_model *gauss = context;
 
-    return above_floor(gauss, exp((double)gt_hints_of(gauss->hints, hint, point)));
+    return above_floor(gauss, exp((double)gt_prior_mean_of(gauss->hints, hint, point)));
 }
 
-float gt_gauss_worth(const void *context, size_t point)
+float gt_gp_model_target(const void *context, size_t point)
 {
-    const struct gt_gauss *gauss = context;
+    const struct gt_gp_model *gauss = context;
     double us = (double)gauss->strategy->known[point];
 
     return above_floor(gauss, us > 0 ? us / gauss->level : SLOW);
 }
 
-int gt_gauss_init(struct gt_gauss *gauss, const struct gt_strategy *strategy,
-                  const struct gt_hints *hints, double room, struct gt_err *err)
+int gt_gp_model_init(struct gt_gp_model *gauss, const struct gt_strategy *strategy,
+                     const struct gt_prior_means *hints, double room, struct gt_err *err)
 {
-    *gauss =
-        (struct gt_gauss){.strategy = strategy, .hints = hints, .fit_best = SIZE_MAX, .room = room};
-    return gt_surrogate_new(&gauss->surrogate, strategy->space, hints->count, hint_of, gauss, err);
+    *gauss = (struct gt_gp_model){
+        .strategy = strategy, .hints = hints, .fit_best = SIZE_MAX, .room = room};
+    return gt_gp_new(&gauss->surrogate, strategy->space, hints->count, hint_of, gauss, err);
 }
 
-void gt_gauss_release(struct gt_gauss *gauss)
+void gt_gp_model_release(struct gt_gp_model *gauss)
 {
-    gt_surrogate_free(gauss->surrogate);
+    gt_gp_free(gauss->surrogate);
 }
 
-bool gt_gauss_is_stale(const struct gt_gauss *gauss, const struct gt_leaders *leaders)
+bool gt_gp_model_is_stale(const struct gt_gp_model *gauss, const struct gt_elites *elites)
 {
-    return leaders->told >= gauss->fit_at || gauss->fit_best != gauss->strategy->best;
+    return elites->told >= gauss->fit_at || gauss->fit_best != gauss->strategy->best;
 }
 
-bool gt_gauss_is_fitted(const struct gt_gauss *gauss)
+bool gt_gp_model_is_fitted(const struct gt_gp_model *gauss)
 {
     return gauss->fit_best != SIZE_MAX;
 }
 
 /* What was expected of those in flight is about the level of the fit before this one. */
-static void move_level(struct gt_gauss *gauss)
+static void move_level(struct gt_gp_model *gauss)
 {
     double level = (double)gauss->strategy->known[gauss->strategy->best];
 
@@ -85,58 +85,59 @@ static void move_level(struct gt_gauss *gauss)
     gauss->level = level;
 }
 
-void gt_gauss_fit(struct gt_gauss *gauss, const struct gt_leaders *leaders,
-                  const struct gt_pool *pool)
+void gt_gp_model_fit(struct gt_gp_model *gauss, const struct gt_elites *elites,
+                     const struct gt_pool *pool)
 {
-    size_t seen[GT_SURROGATE_SEEN], count = gt_leaders_mix(leaders, seen, OBSERVED);
-    size_t failed = leaders->failures < FAILED ? leaders->failures : FAILED;
-    size_t told = leaders->told;
+    size_t seen[GT_GP_SEEN], count = gt_elites_mix(elites, seen, OBSERVED);
+    size_t failed = elites->failures < FAILED ? elites->failures : FAILED;
+    size_t told = elites->told;
     bool learn = told >= gauss->learn_at;
-    float y[GT_SURROGATE_SEEN];
+    float y[GT_GP_SEEN];
 
     move_level(gauss);
     for (size_t i = 1; i <= failed; i++)
-        seen[count++] = leaders->failed[(leaders->failures - i) % GT_FAILED_MAX];
+        seen[count++] = elites->failed[(elites->failures - i) % GT_FAILED_MAX];
     for (size_t i = 0; i < count; i++)
-        y[i] = gt_gauss_worth(gauss, seen[i]);
+        y[i] = gt_gp_model_target(gauss, seen[i]);
     for (size_t i = 0; i < gauss->flights; i++) {
         gauss->flight[i].number = count;
         seen[count] = gauss->flight[i].point;
         y[count++] = gauss->flight[i].expected;
     }
-    gt_surrogate_fit(gauss->surrogate, pool->point, pool->count, seen, y, count, learn);
+    gt_gp_fit(gauss->surrogate, pool->point, pool->count, seen, y, count, learn);
     if (learn)
         gauss->learn_at = told + 1 + told / LEARN_GROWTH;
     gauss->fit_at = told + (told < LEARN_GROWTH * FIT_EVERY ? 1 + told / LEARN_GROWTH : FIT_EVERY);
     gauss->fit_best = gauss->strategy->best;
 }
 
-struct gt_outlook gt_gauss_outlook(struct gt_gauss *gauss)
+struct gt_prediction gt_gp_model_predict(struct gt_gp_model *gauss)
 {
-    struct gt_outlook outlook = {.best = (double)gt_gauss_worth(gauss, gauss->strategy->best)};
+    struct gt_prediction prediction = {
+        .best = (double)gt_gp_model_target(gauss, gauss->strategy->best)};
 
-    gt_surrogate_predict(gauss->surrogate, &outlook.mean, &outlook.sd);
-    return outlook;
+    gt_gp_predict(gauss->surrogate, &prediction.mean, &prediction.sd);
+    return prediction;
 }
 
-float gt_gauss_mean(struct gt_gauss *gauss, size_t point)
+float gt_gp_model_mean(struct gt_gp_model *gauss, size_t point)
 {
-    return gt_surrogate_mean(gauss->surrogate, point);
+    return gt_gp_mean(gauss->surrogate, point);
 }
 
-double gt_gauss_expects(const struct gt_gauss *gauss, float mean)
+double gt_gp_model_log_time(const struct gt_gp_model *gauss, float mean)
 {
     return log(gauss->level * times_of(gauss, (double)mean));
 }
 
-void gt_gauss_take_off(struct gt_gauss *gauss, const struct gt_pool *pool, size_t at,
-                       float expected)
+void gt_gp_model_pending(struct gt_gp_model *gauss, const struct gt_pool *pool, size_t at,
+                         float expected)
 {
-    size_t number = gt_surrogate_count(gauss->surrogate);
+    size_t number = gt_gp_count(gauss->surrogate);
 
-    if (gauss->flights == GT_GAUSS_FLYING)
+    if (gauss->flights == GT_GP_MODEL_FLYING)
         return;
-    if (!gt_surrogate_add(gauss->surrogate, at, expected)) {
+    if (!gt_gp_add(gauss->surrogate, at, expected)) {
         gauss->fit_at = 0;
         number = SIZE_MAX;
     }
@@ -145,13 +146,13 @@ void gt_gauss_take_off(struct gt_gauss *gauss, const struct gt_pool *pool, size_
     gauss->flight[gauss->flights++].expected = expected;
 }
 
-void gt_gauss_tell(struct gt_gauss *gauss, size_t point)
+void gt_gp_model_tell(struct gt_gp_model *gauss, size_t point)
 {
     for (size_t i = 0; i < gauss->flights; i++)
         if (gauss->flight[i].point == point) {
             if (gauss->flight[i].number != SIZE_MAX && gauss->strategy->best != SIZE_MAX)
-                gt_surrogate_correct(gauss->surrogate, gauss->flight[i].number,
-                                     gt_gauss_worth(gauss, point));
+                gt_gp_correct(gauss->surrogate, gauss->flight[i].number,
+                              gt_gp_model_target(gauss, point));
             gauss->flight[i] = gauss->flight[--gauss->flights];
             return;
         }

@@ -1,4 +1,4 @@
-/* surrogate.c - stage "choose": Gaussian process regression over a space.
+/* gp.c - stage "choose": Gaussian process regression over a space.
  *
  * The covariance of two points is a mixture of a product over the parameters (points alike in all
  * of them) and a sum over them (each parameter's own effect, learned from few points), each factor
@@ -8,7 +8,7 @@
  *     seen x seen   K = L L'          triangular[i][j]
  *     seen x pool   V = L^-1 K        across[i][c], kept up to date row by row
  *     mean(c) = trend + V' z,   z = L^-1 (y - trend);    variance(c) = k(c,c) - |V(c)|^2  */
-#include "search/auto/surrogate.h"
+#include "search/auto/gp.h"
 
 #include "base/err.h"
 
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEEN         GT_SURROGATE_SEEN
-#define POOL         GT_SURROGATE_POOL
+#define SEEN         GT_GP_SEEN
+#define POOL         GT_GP_POOL
 #define LEARN        96  /* observations that choose reach and noise */
 #define REACH        0.7 /* of a parameter, its whole range being 1: median of its prior ... */
 #define REACH_SPREAD 0.7 /* ... and deviation of its logarithm */
@@ -30,7 +30,7 @@
 #define SCALE_WEIGHT 2   /* ... and the observations that knowledge is worth */
 #define TINY         1e-9
 
-struct gt_surrogate {
+struct gt_gp {
     const struct gt_space *space;
     size_t active[GT_MAX_PARAMS], actives; /* parameters with a choice */
     double reach[GT_MAX_PARAMS];           /* of active ones */
@@ -39,10 +39,10 @@ struct gt_surrogate {
     double scale, trend;                   /* variance of the times; their mean */
     float *table[GT_MAX_PARAMS];           /* of active ones: similarity of values, count x count */
     size_t hints;
-    gt_surrogate_hint *hint;
+    gt_gp_prior *hint;
     void *context;
-    float usual[GT_SURROGATE_HINTS]; /* what each hint says of the points seen, on average */
-    const uint8_t *seen[SEEN];       /* indices of the values */
+    float usual[GT_GP_PRIORS]; /* what each hint says of the points seen, on average */
+    const uint8_t *seen[SEEN]; /* indices of the values */
     size_t count, pools;
     double y[SEEN];                 /* less what the hints expect */
     float *seen_hint, *pool_hint;   /* hints of each */
@@ -60,7 +60,7 @@ struct gt_surrogate {
 /* ---- covariance ---- */
 
 /* Matern 5/2. */
-static void fill_table(struct gt_surrogate *s, size_t a)
+static void fill_table(struct gt_gp *s, size_t a)
 {
     size_t values = s->space->kernel->param[s->active[a]].count;
 
@@ -73,7 +73,7 @@ static void fill_table(struct gt_surrogate *s, size_t a)
         }
 }
 
-static double similar(const struct gt_surrogate *s, const uint8_t *x, const uint8_t *y)
+static double similar(const struct gt_gp *s, const uint8_t *x, const uint8_t *y)
 {
     float product = 1, sum = 0;
 
@@ -87,7 +87,7 @@ static double similar(const struct gt_surrogate *s, const uint8_t *x, const uint
     return (1 - s->additive) * (double)product + s->additive * (double)sum / (double)s->actives;
 }
 
-static double liked(const struct gt_surrogate *s, const float *x, const float *y)
+static double liked(const struct gt_gp *s, const float *x, const float *y)
 {
     double sum = 0;
 
@@ -96,14 +96,14 @@ static double liked(const struct gt_surrogate *s, const float *x, const float *y
     return s->liking * sum;
 }
 
-static double covariance(const struct gt_surrogate *s, size_t i, size_t j)
+static double covariance(const struct gt_gp *s, size_t i, size_t j)
 {
     return similar(s, s->seen[i], s->seen[j]) +
            liked(s, s->seen_hint + i * s->hints, s->seen_hint + j * s->hints);
 }
 
 /* Covariance of one point with every point of the pool. */
-static void cover_pool(const struct gt_surrogate *s, const uint8_t *x, const float *hint,
+static void cover_pool(const struct gt_gp *s, const uint8_t *x, const float *hint,
                        float *restrict row)
 {
     float sum[POOL] = {0};
@@ -133,7 +133,7 @@ static void cover_pool(const struct gt_surrogate *s, const uint8_t *x, const flo
 
 /* Row i of L and the i-th of z and one; l: the covariances of observation i with those before it
  * and, last, itself. */
-static void extend(struct gt_surrogate *s, size_t i)
+static void extend(struct gt_gp *s, size_t i)
 {
     double *row = s->triangular + i * SEEN;
     double own = row[i], one = 1, z = s->y[i];
@@ -156,7 +156,7 @@ static void extend(struct gt_surrogate *s, size_t i)
 }
 
 /* Solves for the first n observations; returns the logarithm of the likelihood, less a constant. */
-static double solve(struct gt_surrogate *s, size_t n)
+static double solve(struct gt_gp *s, size_t n)
 {
     double volume = 0;
 
@@ -173,7 +173,7 @@ static double solve(struct gt_surrogate *s, size_t n)
 }
 
 /* Trend and scale from what is solved. */
-static double settle(struct gt_surrogate *s, size_t n)
+static double settle(struct gt_gp *s, size_t n)
 {
     double one = TINY, cross = 0, square = 0;
 
@@ -196,7 +196,7 @@ static double bell(double x, double middle, double spread)
 }
 
 /* How well the present reach and noise explain the first n observations. */
-static double evidence(struct gt_surrogate *s, size_t n)
+static double evidence(struct gt_gp *s, size_t n)
 {
     double sum = -solve(s, n);
 
@@ -207,7 +207,7 @@ static double evidence(struct gt_surrogate *s, size_t n)
     return sum;
 }
 
-static void set(struct gt_surrogate *s, double *number, double value)
+static void set(struct gt_gp *s, double *number, double value)
 {
     *number = value;
     if (number >= s->reach && number < s->reach + s->actives)
@@ -215,8 +215,8 @@ static void set(struct gt_surrogate *s, double *number, double value)
 }
 
 /* Tries other values for one of the numbers above, keeps the best. */
-static void improve(struct gt_surrogate *s, size_t n, double *number, const double *trial,
-                    size_t trials, double *best)
+static void improve(struct gt_gp *s, size_t n, double *number, const double *trial, size_t trials,
+                    double *best)
 {
     double kept = *number;
 
@@ -233,7 +233,7 @@ static void improve(struct gt_surrogate *s, size_t n, double *number, const doub
     set(s, number, kept);
 }
 
-static void learn(struct gt_surrogate *s)
+static void learn(struct gt_gp *s)
 {
     static const double additive[] = {0.05, 0.25, 0.5, 0.75, 0.95};
     static const double liking[] = {0.1, 0.5, 2, 10};
@@ -254,7 +254,7 @@ static void learn(struct gt_surrogate *s)
 }
 
 /* Row i of across, from row i of the triangle and the covariances with the pool. */
-static void extend_pool(struct gt_surrogate *s, size_t i)
+static void extend_pool(struct gt_gp *s, size_t i)
 {
     const double *row = s->triangular + i * SEEN;
     float *restrict v = s->across + i * POOL;
@@ -276,7 +276,7 @@ static void extend_pool(struct gt_surrogate *s, size_t i)
 
 /* ---- the interface ---- */
 
-static void note_hints(struct gt_surrogate *s, size_t point, float *hint)
+static void note_hints(struct gt_gp *s, size_t point, float *hint)
 {
     for (size_t h = 0; h < s->hints; h++)
         hint[h] = s->hint(s->context, h, point) - s->usual[h];
@@ -284,7 +284,7 @@ static void note_hints(struct gt_surrogate *s, size_t point, float *hint)
 
 /* What hints usually say is taken off them: a large number that all points share would swamp the
  * differences in single precision. */
-static void find_usual(struct gt_surrogate *s, const size_t *seen, size_t count)
+static void find_usual(struct gt_gp *s, const size_t *seen, size_t count)
 {
     for (size_t h = 0; h < s->hints; h++) {
         double sum = 0;
@@ -295,7 +295,7 @@ static void find_usual(struct gt_surrogate *s, const size_t *seen, size_t count)
     }
 }
 
-static double expected(const struct gt_surrogate *s, const float *hint)
+static double expected(const struct gt_gp *s, const float *hint)
 {
     double sum = 0;
 
@@ -304,7 +304,7 @@ static double expected(const struct gt_surrogate *s, const float *hint)
     return s->hints ? sum / (double)s->hints : 0;
 }
 
-static void take(struct gt_surrogate *s, size_t point, float y)
+static void take(struct gt_gp *s, size_t point, float y)
 {
     s->seen[s->count] = s->space->index + point * s->space->kernel->params;
     note_hints(s, point, s->seen_hint + s->count * s->hints);
@@ -313,8 +313,8 @@ static void take(struct gt_surrogate *s, size_t point, float y)
     s->weighed = false;
 }
 
-void gt_surrogate_fit(struct gt_surrogate *s, const size_t *pool, size_t pools, const size_t *seen,
-                      const float *y, size_t count, bool learn_too)
+void gt_gp_fit(struct gt_gp *s, const size_t *pool, size_t pools, const size_t *seen,
+               const float *y, size_t count, bool learn_too)
 {
     s->count = 0;
     s->weighed = false;
@@ -339,7 +339,7 @@ void gt_surrogate_fit(struct gt_surrogate *s, const size_t *pool, size_t pools, 
         extend_pool(s, i);
 }
 
-bool gt_surrogate_add(struct gt_surrogate *s, size_t at, float y)
+bool gt_gp_add(struct gt_gp *s, size_t at, float y)
 {
     size_t i = s->count;
     double *row = s->triangular + i * SEEN;
@@ -355,7 +355,7 @@ bool gt_surrogate_add(struct gt_surrogate *s, size_t at, float y)
     return true;
 }
 
-void gt_surrogate_correct(struct gt_surrogate *s, size_t number, float y)
+void gt_gp_correct(struct gt_gp *s, size_t number, float y)
 {
     s->y[number] = (double)y - expected(s, s->seen_hint + number * s->hints);
     s->weighed = false;
@@ -369,12 +369,12 @@ void gt_surrogate_correct(struct gt_surrogate *s, size_t number, float y)
     }
 }
 
-size_t gt_surrogate_count(const struct gt_surrogate *s)
+size_t gt_gp_count(const struct gt_gp *s)
 {
     return s->count;
 }
 
-void gt_surrogate_predict(struct gt_surrogate *s, const float **mean, const float **sd)
+void gt_gp_predict(struct gt_gp *s, const float **mean, const float **sd)
 {
     settle(s, s->count);
     for (size_t c = 0; c < s->pools; c++) {
@@ -393,7 +393,7 @@ void gt_surrogate_predict(struct gt_surrogate *s, const float **mean, const floa
 }
 
 /* Solves L' weight = z - trend one. */
-static void weigh(struct gt_surrogate *s)
+static void weigh(struct gt_gp *s)
 {
     settle(s, s->count);
     for (size_t i = s->count; i-- > 0;) {
@@ -406,10 +406,10 @@ static void weigh(struct gt_surrogate *s)
     s->weighed = true;
 }
 
-float gt_surrogate_mean(struct gt_surrogate *s, size_t point)
+float gt_gp_mean(struct gt_gp *s, size_t point)
 {
     const uint8_t *index = s->space->index + point * s->space->kernel->params;
-    float hint[GT_SURROGATE_HINTS];
+    float hint[GT_GP_PRIORS];
     double mean;
 
     if (!s->weighed)
@@ -422,7 +422,7 @@ float gt_surrogate_mean(struct gt_surrogate *s, size_t point)
     return (float)mean;
 }
 
-static bool take_memory(struct gt_surrogate *s)
+static bool take_memory(struct gt_gp *s)
 {
     size_t hints = s->hints + 1; /* no empty request */
 
@@ -441,10 +441,10 @@ static bool take_memory(struct gt_surrogate *s)
     return s->triangular && s->across && s->seen_hint && s->pool_hint;
 }
 
-int gt_surrogate_new(struct gt_surrogate **surrogate, const struct gt_space *space, size_t hints,
-                     gt_surrogate_hint *hint, void *context, struct gt_err *err)
+int gt_gp_new(struct gt_gp **surrogate, const struct gt_space *space, size_t hints,
+              gt_gp_prior *hint, void *context, struct gt_err *err)
 {
-    struct gt_surrogate *s = calloc(1, sizeof(*s));
+    struct gt_gp *s = calloc(1, sizeof(*s));
 
     if (!s)
         return gt_err_nomem(err);
@@ -461,7 +461,7 @@ int gt_surrogate_new(struct gt_surrogate **surrogate, const struct gt_space *spa
     s->hint = hint;
     s->context = context;
     if (!take_memory(s)) {
-        gt_surrogate_free(s);
+        gt_gp_free(s);
         return gt_err_nomem(err);
     }
     for (size_t a = 0; a < s->actives; a++)
@@ -470,7 +470,7 @@ int gt_surrogate_new(struct gt_surrogate **surrogate, const struct gt_space *spa
     return GT_OK;
 }
 
-void gt_surrogate_free(struct gt_surrogate *s)
+void gt_gp_free(struct gt_gp *s)
 {
     if (!s)
         return;

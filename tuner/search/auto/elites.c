@@ -1,56 +1,56 @@
-/* leaders.c - stage "choose": the fastest points told, and pools of points for models to choose
+/* elites.c - stage "choose": the fastest points told, and pools of points for models to choose
  * from. */
-#include "search/auto/leaders.h"
+#include "search/auto/elites.h"
 
 #include "base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NEIGHBOURS_OF  8 /* leaders whose neighbours are all in the pool */
+#define NEIGHBOURS_OF  8 /* elites whose neighbours are all in the pool */
 #define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
-#define PARENTS        20   /* leaders that have offspring */
+#define PARENTS        20   /* elites that have offspring */
 #define NEAR_SHARE     0.65 /* of the pool, for neighbours */
 #define RANDOM_SHARE   0.15 /* of the pool, at least */
 #define CROSS_EVERY    3    /* of the offspring; the others are changed */
 #define CHANGES        3    /* parameters of those at most, and at least two */
 
-void gt_leaders_tell(const struct gt_strategy *strategy, struct gt_leaders *leaders, size_t point)
+void gt_elites_tell(const struct gt_strategy *strategy, struct gt_elites *elites, size_t point)
 {
-    size_t *list = leaders->point, at = 0;
+    size_t *list = elites->point, at = 0;
     const float *known = strategy->known;
 
-    leaders->told++;
-    while (at < leaders->count && list[at] != point)
+    elites->told++;
+    while (at < elites->count && list[at] != point)
         at++;
-    if (at < leaders->count) /* measured anew */
-        memmove(&list[at], &list[at + 1], (--leaders->count - at) * sizeof(*list));
+    if (at < elites->count) /* measured anew */
+        memmove(&list[at], &list[at + 1], (--elites->count - at) * sizeof(*list));
     if (known[point] <= 0) {
-        leaders->failed[leaders->failures++ % GT_FAILED_MAX] = point;
+        elites->failed[elites->failures++ % GT_FAILED_MAX] = point;
         return;
     }
-    for (at = leaders->count; at > 0 && known[point] < known[list[at - 1]]; at--)
+    for (at = elites->count; at > 0 && known[point] < known[list[at - 1]]; at--)
         ;
-    if (at == GT_LEADERS_MAX)
+    if (at == GT_ELITES_MAX)
         return;
-    if (leaders->count == GT_LEADERS_MAX)
-        leaders->count--;
-    memmove(&list[at + 1], &list[at], (leaders->count - at) * sizeof(*list));
+    if (elites->count == GT_ELITES_MAX)
+        elites->count--;
+    memmove(&list[at + 1], &list[at], (elites->count - at) * sizeof(*list));
     list[at] = point;
-    leaders->count++;
+    elites->count++;
 }
 
-size_t gt_leaders_mix(const struct gt_leaders *leaders, size_t *list, size_t max)
+size_t gt_elites_mix(const struct gt_elites *elites, size_t *list, size_t max)
 {
-    size_t count = leaders->count < max ? leaders->count : max;
-    size_t fast = count < leaders->count ? count - count / 4 : count / 2, slow = count - fast;
+    size_t count = elites->count < max ? elites->count : max;
+    size_t fast = count < elites->count ? count - count / 4 : count / 2, slow = count - fast;
     size_t fasts = 0, slows = 0;
 
     for (size_t i = 0; i < count; i++)
         if (fasts < fast && (slows == slow || fasts <= slows))
-            list[i] = leaders->point[fasts++];
+            list[i] = elites->point[fasts++];
         else
-            list[i] = leaders->point[fast + (leaders->count - fast) * slows++ / slow];
+            list[i] = elites->point[fast + (elites->count - fast) * slows++ / slow];
     return count;
 }
 
@@ -84,14 +84,14 @@ void gt_pool_add(const struct gt_strategy *strategy, struct gt_pool *pool, size_
 }
 
 static void add_neighbours(const struct gt_strategy *strategy, struct gt_pool *pool,
-                           const struct gt_leaders *leaders)
+                           const struct gt_elites *elites)
 {
     size_t room = (size_t)(NEAR_SHARE * (double)pool->max);
 
-    for (size_t i = 0; i < leaders->count && i < NEIGHBOURS_OF; i++) {
+    for (size_t i = 0; i < elites->count && i < NEIGHBOURS_OF; i++) {
         size_t list[NEIGHBOURS_MAX];
         size_t count =
-            gt_space_neighbours(strategy->space, leaders->point[i], false, list, NEIGHBOURS_MAX);
+            gt_space_neighbours(strategy->space, elites->point[i], false, list, NEIGHBOURS_MAX);
 
         for (size_t j = 0; j < count && j < NEIGHBOURS_MAX && pool->count < room; j++)
             gt_pool_add(strategy, pool, list[j]);
@@ -99,16 +99,16 @@ static void add_neighbours(const struct gt_strategy *strategy, struct gt_pool *p
 }
 
 static void add_offspring(struct gt_strategy *strategy, struct gt_pool *pool,
-                          const struct gt_leaders *leaders, bool near)
+                          const struct gt_elites *elites, bool near)
 {
     const struct gt_kernel *kernel = strategy->space->kernel;
-    size_t parents = leaders->count < PARENTS ? leaders->count : PARENTS;
+    size_t parents = elites->count < PARENTS ? elites->count : PARENTS;
     size_t room = pool->max - (near ? 0 : (size_t)(RANDOM_SHARE * (double)pool->max));
 
     for (size_t throws = 0; parents && throws < pool->max && pool->count < room; throws++) {
         double rank = gt_random_unit(&strategy->random);
-        size_t one = leaders->point[(size_t)(rank * rank * (double)parents)];
-        size_t other = leaders->point[gt_random_below(&strategy->random, parents)];
+        size_t one = elites->point[(size_t)(rank * rank * (double)parents)];
+        size_t other = elites->point[gt_random_below(&strategy->random, parents)];
         const uint8_t *x = strategy->space->index + one * kernel->params;
         const uint8_t *y = strategy->space->index + other * kernel->params;
         uint64_t changes = 2 + gt_random_below(&strategy->random, CHANGES - 1);
@@ -132,7 +132,7 @@ static void add_offspring(struct gt_strategy *strategy, struct gt_pool *pool,
 }
 
 void gt_pool_fill(struct gt_strategy *strategy, struct gt_pool *pool,
-                  const struct gt_leaders *leaders, bool near)
+                  const struct gt_elites *elites, bool near)
 {
     size_t count = strategy->space->count;
 
@@ -141,8 +141,8 @@ void gt_pool_fill(struct gt_strategy *strategy, struct gt_pool *pool,
             gt_pool_add(strategy, pool, i);
         return;
     }
-    add_neighbours(strategy, pool, leaders);
-    add_offspring(strategy, pool, leaders, near);
+    add_neighbours(strategy, pool, elites);
+    add_offspring(strategy, pool, elites, near);
     for (size_t throws = 0; throws < 2 * pool->max && pool->count < (near ? 0 : pool->max);
          throws++)
         gt_pool_add(strategy, pool, gt_random_below(&strategy->random, count));

@@ -1,5 +1,5 @@
-/* hints.c - stage "choose": what is known of points before they are tried. */
-#include "search/auto/hints.h"
+/* prior_mean.c - stage "choose": what is known of points before they are tried. */
+#include "search/auto/prior_mean.h"
 
 #include "base/err.h"
 
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define BEST_OF    400  /* points of each prior that may be among the best */
-#define BEST       512  /* points kept for gt_hints_best */
+#define BEST       512  /* points kept for gt_prior_mean_next */
 #define LEARN_FROM 128  /* trials of a prior that its surrogate learns from */
 #define LEVEL_FROM 64   /* points beside the seeds that tell the level of a model */
 #define SLOW       2.0f /* logarithm beyond which it does not matter how slow */
@@ -18,10 +18,10 @@ struct trial {
     float y; /* logarithm of how much slower than the fastest */
 };
 
-struct gt_hint {
+struct gt_prior_mean {
     struct trial *trial; /* by point */
     size_t count;
-    struct gt_surrogate *surrogate; /* of them; NULL: every point of the space is known */
+    struct gt_gp *surrogate; /* of them; NULL: every point of the space is known */
 };
 
 static int by_point(const void *x, const void *y)
@@ -41,12 +41,12 @@ static int by_time(const void *x, const void *y)
 }
 
 /* Learns from the fastest trials and from an even choice of the others; they are sorted by time. */
-static int learn(struct gt_hint *hint, const struct gt_space *space, struct gt_err *err)
+static int learn(struct gt_prior_mean *hint, const struct gt_space *space, struct gt_err *err)
 {
     size_t point[LEARN_FROM], count = hint->count < LEARN_FROM ? hint->count : LEARN_FROM;
     size_t fast = count / 2, slow = count - fast;
     float y[LEARN_FROM];
-    int rc = gt_surrogate_new(&hint->surrogate, space, 0, NULL, NULL, err);
+    int rc = gt_gp_new(&hint->surrogate, space, 0, NULL, NULL, err);
 
     if (rc)
         return rc;
@@ -58,11 +58,11 @@ static int learn(struct gt_hint *hint, const struct gt_space *space, struct gt_e
         point[i] = hint->trial[rank].point;
         y[i] = hint->trial[rank].y;
     }
-    gt_surrogate_fit(hint->surrogate, NULL, 0, point, y, count, true);
+    gt_gp_fit(hint->surrogate, NULL, 0, point, y, count, true);
     return GT_OK;
 }
 
-static int take_prior(struct gt_hint *hint, const struct gt_space *space,
+static int take_prior(struct gt_prior_mean *hint, const struct gt_space *space,
                       const struct gt_prior *prior, struct gt_err *err)
 {
     float best = INFINITY;
@@ -83,18 +83,18 @@ static int take_prior(struct gt_hint *hint, const struct gt_space *space,
     return rc;
 }
 
-static float mean_of(const struct gt_hints *hints, size_t point)
+static float mean_of(const struct gt_prior_means *hints, size_t point)
 {
     float sum = 0;
 
     for (size_t h = 0; h < hints->count; h++)
-        sum += gt_hints_of(hints, h, point);
+        sum += gt_prior_mean_of(hints, h, point);
     return sum / (float)hints->count;
 }
 
 /* Ranks the fastest points of all priors by the mean of their hints.  The trials are by time yet.
  */
-static int rank(struct gt_hints *hints, const struct gt_space *space, struct gt_err *err)
+static int rank(struct gt_prior_means *hints, const struct gt_space *space, struct gt_err *err)
 {
     struct trial *list = calloc(hints->count * BEST_OF + 1, sizeof(*list));
     uint8_t *taken = calloc(space->count + 1, 1);
@@ -133,13 +133,13 @@ static float find_level(const struct gt_space *space, const struct gt_seeds *giv
     return isfinite(least) ? least : 0;
 }
 
-int gt_hints_init(struct gt_hints *hints, const struct gt_space *space,
-                  const struct gt_seeds *given, struct gt_err *err)
+int gt_prior_mean_init(struct gt_prior_means *hints, const struct gt_space *space,
+                       const struct gt_seeds *given, struct gt_err *err)
 {
-    size_t most = GT_SURROGATE_HINTS - (given && given->expect);
+    size_t most = GT_GP_PRIORS - (given && given->expect);
 
     for (size_t i = 0; given && i < given->priors && hints->count < most; i++) {
-        struct gt_hint *hint;
+        struct gt_prior_mean *hint;
         int rc;
 
         if (!given->prior[i].count)
@@ -161,19 +161,19 @@ int gt_hints_init(struct gt_hints *hints, const struct gt_space *space,
     return hints->count ? rank(hints, space, err) : GT_OK;
 }
 
-void gt_hints_release(struct gt_hints *hints)
+void gt_prior_mean_release(struct gt_prior_means *hints)
 {
     for (size_t h = 0; h < hints->count && hints->hint[h]; h++) {
         free(hints->hint[h]->trial);
-        gt_surrogate_free(hints->hint[h]->surrogate);
+        gt_gp_free(hints->hint[h]->surrogate);
         free(hints->hint[h]);
     }
     free(hints->best);
 }
 
-float gt_hints_of(const struct gt_hints *hints, size_t which, size_t point)
+float gt_prior_mean_of(const struct gt_prior_means *hints, size_t which, size_t point)
 {
-    const struct gt_hint *hint = hints->hint[which];
+    const struct gt_prior_mean *hint = hints->hint[which];
     struct trial wanted = {.point = (uint32_t)point}, *found;
     float y;
 
@@ -182,10 +182,10 @@ float gt_hints_of(const struct gt_hints *hints, size_t which, size_t point)
         return isfinite(y) ? fminf(y, SLOW) : SLOW;
     }
     found = bsearch(&wanted, hint->trial, hint->count, sizeof(wanted), by_point);
-    return found ? found->y : fminf(gt_surrogate_mean(hint->surrogate, point), SLOW);
+    return found ? found->y : fminf(gt_gp_mean(hint->surrogate, point), SLOW);
 }
 
-size_t gt_hints_best(struct gt_hints *hints, const struct gt_strategy *strategy)
+size_t gt_prior_mean_next(struct gt_prior_means *hints, const struct gt_strategy *strategy)
 {
     while (hints->next < hints->bests) {
         size_t point = hints->best[hints->next++];
@@ -196,8 +196,8 @@ size_t gt_hints_best(struct gt_hints *hints, const struct gt_strategy *strategy)
     return SIZE_MAX;
 }
 
-void gt_hints_fill(const struct gt_hints *hints, const struct gt_strategy *strategy,
-                   struct gt_pool *pool, size_t count)
+void gt_prior_mean_fill(const struct gt_prior_means *hints, const struct gt_strategy *strategy,
+                        struct gt_pool *pool, size_t count)
 {
     for (size_t i = 0; i < hints->bests && pool->count < count; i++)
         gt_pool_add(strategy, pool, hints->best[i]);

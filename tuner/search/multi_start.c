@@ -1,10 +1,10 @@
-/* walkers.c - greedy hill climbing from many starts.
+/* multi_start.c - greedy hill climbing from many starts.
  *
  * Several climbs run at once, so that the compilers and the GPU have work while answers are
  * awaited. The climb at the fastest place is served first.  A climb that has reached a local
  * optimum starts anew: from the fastest point of the list that is still unused, else from the best
  * point with a few parameters changed at random, and now and then from a random point. */
-#include "search/walkers.h"
+#include "search/multi_start.h"
 
 #include "base/err.h"
 

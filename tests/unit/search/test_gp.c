@@ -1,9 +1,9 @@
-/* test_surrogate.c - the regression behind the model-based strategies: what it must get right on
+/* test_gp.c - the regression behind the model-based strategies: what it must get right on
  * spaces whose truth is known. */
 #include "search_fixture.h"
 
 #include "base/stats.h"
-#include "search/auto/surrogate.h"
+#include "search/auto/gp.h"
 
 #include <math.h>
 
@@ -15,8 +15,8 @@ struct world {
     struct gt_kernel *kernel;
     struct gt_space space;
     struct gt_random random;
-    size_t pool[POOL], seen[GT_SURROGATE_SEEN];
-    float y[GT_SURROGATE_SEEN];
+    size_t pool[POOL], seen[GT_GP_SEEN];
+    float y[GT_GP_SEEN];
 };
 
 static int setup(void **state)
@@ -72,13 +72,13 @@ static void draw(struct world *world, size_t seen)
 }
 
 /* Root mean square error over the pool, and how much of it the deviations explain. */
-static double error(struct world *world, struct gt_surrogate *surrogate, double *surprise)
+static double error(struct world *world, struct gt_gp *surrogate, double *surprise)
 {
     const float *mean, *sd;
     double sum = 0;
 
     *surprise = 0;
-    gt_surrogate_predict(surrogate, &mean, &sd);
+    gt_gp_predict(surrogate, &mean, &sd);
     for (size_t i = 0; i < POOL; i++) {
         double off = (double)mean[i] - (double)truth(world, world->pool[i]);
 
@@ -92,59 +92,58 @@ static double error(struct world *world, struct gt_surrogate *surrogate, double 
 static void test_it_learns(void **state)
 {
     struct world *world = *state;
-    struct gt_surrogate *surrogate;
+    struct gt_gp *surrogate;
     double few, many, surprise;
 
-    OK(&world->s->err, gt_surrogate_new(&surrogate, &world->space, 0, NULL, NULL, &world->s->err));
+    OK(&world->s->err, gt_gp_new(&surrogate, &world->space, 0, NULL, NULL, &world->s->err));
     draw(world, 120);
     for (int again = 0; again < 3; again++)
-        gt_surrogate_fit(surrogate, world->pool, POOL, world->seen, world->y, 15, true);
+        gt_gp_fit(surrogate, world->pool, POOL, world->seen, world->y, 15, true);
     few = error(world, surrogate, &surprise);
     for (int again = 0; again < 3; again++)
-        gt_surrogate_fit(surrogate, world->pool, POOL, world->seen, world->y, 120, true);
+        gt_gp_fit(surrogate, world->pool, POOL, world->seen, world->y, 120, true);
     many = error(world, surrogate, &surprise);
     assert_true(few < 0.4); /* the times differ by 0.55 (one deviation) */
     assert_true(many < 0.1);
     assert_true(surprise < 9); /* errors are of the size it expects */
-    gt_surrogate_free(surrogate);
+    gt_gp_free(surrogate);
 }
 
 /* One by one, corrected later, or all at once: the same. */
 static void test_one_by_one_is_all_at_once(void **state)
 {
     struct world *world = *state;
-    struct gt_surrogate *surrogate;
+    struct gt_gp *surrogate;
     const float *mean, *sd;
     float mean_before[POOL], sd_before[POOL];
 
-    OK(&world->s->err, gt_surrogate_new(&surrogate, &world->space, 0, NULL, NULL, &world->s->err));
+    OK(&world->s->err, gt_gp_new(&surrogate, &world->space, 0, NULL, NULL, &world->s->err));
     draw(world, 40);
     for (size_t i = 0; i < 10; i++) { /* the last ten are of the pool */
         world->seen[30 + i] = world->pool[17 * i];
         world->y[30 + i] = truth(world, world->pool[17 * i]);
     }
-    gt_surrogate_fit(surrogate, world->pool, POOL, world->seen, world->y, 40, false);
-    gt_surrogate_predict(surrogate, &mean, &sd);
+    gt_gp_fit(surrogate, world->pool, POOL, world->seen, world->y, 40, false);
+    gt_gp_predict(surrogate, &mean, &sd);
     memcpy(mean_before, mean, sizeof(mean_before));
     memcpy(sd_before, sd, sizeof(sd_before));
-    gt_surrogate_fit(surrogate, world->pool, POOL, world->seen, world->y, 30, false);
+    gt_gp_fit(surrogate, world->pool, POOL, world->seen, world->y, 30, false);
     for (size_t i = 0; i < 10; i++) {
-        assert_true(isfinite(gt_surrogate_mean(surrogate, world->pool[i])));
-        assert_true(gt_surrogate_add(surrogate, 17 * i, 9));
+        assert_true(isfinite(gt_gp_mean(surrogate, world->pool[i])));
+        assert_true(gt_gp_add(surrogate, 17 * i, 9));
     }
     for (size_t i = 0; i < 10; i++) {
-        assert_true(isfinite(gt_surrogate_mean(surrogate, world->pool[i])));
-        gt_surrogate_correct(surrogate, 30 + i, world->y[30 + i]);
+        assert_true(isfinite(gt_gp_mean(surrogate, world->pool[i])));
+        gt_gp_correct(surrogate, 30 + i, world->y[30 + i]);
     }
-    assert_int_equal(gt_surrogate_count(surrogate), 40);
-    gt_surrogate_predict(surrogate, &mean, &sd);
+    assert_int_equal(gt_gp_count(surrogate), 40);
+    gt_gp_predict(surrogate, &mean, &sd);
     for (size_t i = 0; i < POOL; i++) {
         assert_true(fabs((double)mean[i] - (double)mean_before[i]) < 1e-3);
         assert_true(fabs((double)sd[i] - (double)sd_before[i]) < 1e-3);
-        assert_true(fabs((double)mean[i] - (double)gt_surrogate_mean(surrogate, world->pool[i])) <
-                    1e-3);
+        assert_true(fabs((double)mean[i] - (double)gt_gp_mean(surrogate, world->pool[i])) < 1e-3);
     }
-    gt_surrogate_free(surrogate);
+    gt_gp_free(surrogate);
 }
 
 /* A hint that is the truth but for a factor and an offset, beside a useless one. */
@@ -156,45 +155,44 @@ static float hint(void *context, size_t which, size_t point)
 static void test_hints_help(void **state)
 {
     struct world *world = *state;
-    struct gt_surrogate *without, *with;
+    struct gt_gp *without, *with;
     double surprise, blind;
 
-    OK(&world->s->err, gt_surrogate_new(&without, &world->space, 0, NULL, NULL, &world->s->err));
-    OK(&world->s->err, gt_surrogate_new(&with, &world->space, 2, hint, world, &world->s->err));
+    OK(&world->s->err, gt_gp_new(&without, &world->space, 0, NULL, NULL, &world->s->err));
+    OK(&world->s->err, gt_gp_new(&with, &world->space, 2, hint, world, &world->s->err));
     draw(world, 10);
     for (int again = 0; again < 3; again++) {
-        gt_surrogate_fit(without, world->pool, POOL, world->seen, world->y, 10, true);
-        gt_surrogate_fit(with, world->pool, POOL, world->seen, world->y, 10, true);
+        gt_gp_fit(without, world->pool, POOL, world->seen, world->y, 10, true);
+        gt_gp_fit(with, world->pool, POOL, world->seen, world->y, 10, true);
     }
     blind = error(world, without, &surprise);
     assert_true(error(world, with, &surprise) < 0.5 * blind);
-    gt_surrogate_free(without);
-    gt_surrogate_free(with);
+    gt_gp_free(without);
+    gt_gp_free(with);
 }
 
 /* More than it holds, the same point many times, equal times: no trouble. */
 static void test_hard_cases(void **state)
 {
     struct world *world = *state;
-    struct gt_surrogate *surrogate;
+    struct gt_gp *surrogate;
     const float *mean, *sd;
 
-    OK(&world->s->err, gt_surrogate_new(&surrogate, &world->space, 0, NULL, NULL, &world->s->err));
-    draw(world, GT_SURROGATE_SEEN);
-    for (size_t i = 0; i < GT_SURROGATE_SEEN; i++) {
+    OK(&world->s->err, gt_gp_new(&surrogate, &world->space, 0, NULL, NULL, &world->s->err));
+    draw(world, GT_GP_SEEN);
+    for (size_t i = 0; i < GT_GP_SEEN; i++) {
         world->seen[i] = i % 3;
         world->y[i] = 5;
     }
-    gt_surrogate_fit(surrogate, world->pool, POOL, world->seen, world->y, GT_SURROGATE_SEEN + 7,
-                     true);
-    assert_int_equal(gt_surrogate_count(surrogate), GT_SURROGATE_SEEN);
-    assert_false(gt_surrogate_add(surrogate, 0, 1));
-    gt_surrogate_predict(surrogate, &mean, &sd);
+    gt_gp_fit(surrogate, world->pool, POOL, world->seen, world->y, GT_GP_SEEN + 7, true);
+    assert_int_equal(gt_gp_count(surrogate), GT_GP_SEEN);
+    assert_false(gt_gp_add(surrogate, 0, 1));
+    gt_gp_predict(surrogate, &mean, &sd);
     for (size_t i = 0; i < POOL; i++)
         assert_true(fabs((double)mean[i] - 5) < 0.01 && sd[i] > 0 && sd[i] < 1);
-    gt_surrogate_fit(surrogate, NULL, 0, NULL, NULL, 0, true);
-    assert_int_equal(gt_surrogate_count(surrogate), 0);
-    gt_surrogate_free(surrogate);
+    gt_gp_fit(surrogate, NULL, 0, NULL, NULL, 0, true);
+    assert_int_equal(gt_gp_count(surrogate), 0);
+    gt_gp_free(surrogate);
 }
 
 #define IN_A_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)

@@ -1,5 +1,5 @@
-/* climb.c - greedy hill climbing from one place. */
-#include "search/climb.h"
+/* hill_climb.c - greedy hill climbing from one place. */
+#include "search/hill_climb.h"
 
 #include "base/err.h"
 
