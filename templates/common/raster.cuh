@@ -27,4 +27,15 @@ GT_DEVICE gt_tile gt_raster(unsigned index, unsigned rows, unsigned columns, uns
     return tile;
 }
 
+/* The same in groups of tile rows, down the rows first (order 0), or of tile columns, along the
+ * columns first (order 1). */
+GT_DEVICE gt_tile gt_raster_by(int order, unsigned index, unsigned rows, unsigned columns,
+                               unsigned group)
+{
+    if (order == 0)
+        return gt_raster(index, rows, columns, group);
+    const gt_tile transposed = gt_raster(index, columns, rows, group);
+    return gt_tile{transposed.column, transposed.row};
+}
+
 #endif
