@@ -176,9 +176,9 @@ struct gt_answer {
 };
 
 /* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  A measured
- * row comes before a predicted one, and the fastest of the measured rows of a problem on a device is
- * taken, whichever table it is in.  Tier NONE is an answer, not an error.  No GPU, no allocation for
- * a problem that was asked for before. */
+ * row comes before a predicted one, and the fastest of the measured rows of a problem on a device
+ * is taken, whichever table it is in.  Tier NONE is an answer, not an error.  No GPU, no allocation
+ * for a problem that was asked for before. */
 int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_problem *problem,
               const struct gt_answer **answer, struct gt_err *err);
 
