@@ -5,7 +5,7 @@
  *      BK of k                     BN
  *    +------+                +-------------+      `split` writes each operand as a sum of three
  *    | high |  three boxes   | consumer 0  | 64   bfloat16 numbers (split.cuh). In `gemm`, which is
- *    | mid  |  of A, three   +-------------+      persistent, a block computes one tile after the other.
+ *    | mid  |  of A, three   +-------------+      persistent, a block has tile after tile of D.
  *    | low  |  of B: a stage | consumer 1  | 64   One thread fills a ring of STAGES stages by TMA,
  *    +------+                +-------------+      and the CONSUMERS warpgroups multiply.
  *
