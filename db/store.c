@@ -15,7 +15,7 @@
  * for good; anything else gives way. */
 #define GT_STORE_REPLACES                                            \
     "excluded.status IN " GT_STORE_FAULTY " OR trial.status <> 'ok'" \
-    " OR (excluded.stage >= trial.stage AND excluded.status <> 'device_lost')"
+    " OR (excluded.stage >= trial.stage AND excluded.status NOT IN ('device_lost', 'killed'))"
 
 static const char *const text[GT_STORE_STATEMENTS] = {
     [GT_STORE_BEGIN] = "BEGIN IMMEDIATE",
@@ -130,6 +130,27 @@ int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, str
         return code;
     bind_key(s, key);
     return gt_store_finish(store, gt_store_run(store, s, "write an attempt", err), err);
+}
+
+int gt_store_forgive(struct gt_store *store, const struct gt_trial_key *key, bool doubtful,
+                     struct gt_err *err)
+{
+    sqlite3_stmt *s;
+    int code = gt_store_prepare(store, &s,
+                                "UPDATE attempt SET count = 1 + ?7, open = ?7 WHERE device = ?1"
+                                " AND toolchain = ?2 AND kernel = ?3 AND problem = ?4"
+                                " AND point = ?5 AND warm_l2 = ?6",
+                                err);
+
+    if (code)
+        return code;
+    gt_store_bind_candidate(s, key);
+    sqlite3_bind_int(s, 7, doubtful);
+    code = gt_store_begin(store, err);
+    if (!code)
+        code = gt_store_finish(store, gt_store_run(store, s, "forgive an attempt", err), err);
+    sqlite3_finalize(s);
+    return code;
 }
 
 /* Samples are kept as little-endian float32, whatever machine wrote them. */

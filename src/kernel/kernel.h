@@ -197,6 +197,14 @@ struct gt_kernel *gt_kernels_find(const struct gt_kernels *kernels, const char *
  * installed.  The string is malloc'ed. */
 int gt_data_dir(char **path, struct gt_err *err);
 
+/* The database that the tuner and gt_open use where none is named: $GEMMTUNE_DB, else
+ * gemmtune/gemmtune.db in $XDG_DATA_HOME or in ~/.local/share.  *path is malloc'ed; the file need
+ * not exist.  create: missing folders above it are created (mode 0700), but never those of
+ * GEMMTUNE_DB.  GT_ENOTFOUND: none of the variables is set; GT_EDB: the file is another user's, or
+ * others may write it; GT_EIO: a folder cannot be created.  The variables are ignored in a program
+ * that runs with more rights than its user (secure_getenv). */
+int gt_default_database(char **path, bool create, struct gt_err *err);
+
 /* Whether the kernel serves the problem on the device at all, before any parameter is chosen; if
  * not and why is not NULL, *why is a static or kernel-owned sentence. */
 bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *problem,

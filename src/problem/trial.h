@@ -22,7 +22,8 @@
     X(OOB_WRITE, "oob_write", 1)               \
     X(NONDETERMINISTIC, "nondeterministic", 1) \
     X(SLOW, "slow", 1)                         \
-    X(DEVICE_LOST, "device_lost", 0)
+    X(DEVICE_LOST, "device_lost", 0)           \
+    X(KILLED, "killed", 0)
 
 enum gt_status {
     GT_STATUS_NONE, /* not tried yet */

@@ -4,20 +4,20 @@
  *
  *      BK of k                     BN
  *    +------+                +-------------+      `split` writes each operand as a sum of three
- *    | high |  three boxes   | consumer 0  | 64   bfloat16 numbers (split.cuh). A block of `gemm`
- *    | mid  |  of A, three   +-------------+      computes tile after tile of D: one thread fills
- *    | low  |  of B: a stage | consumer 1  | 64   a ring of STAGES stages by TMA, the CONSUMERS
- *    +------+                +-------------+      warpgroups multiply.
+ *    | high |  three boxes   | consumer 0  | 64   bfloat16 numbers (split.cuh). In `gemm`, which is
+ *    | mid  |  of A, three   +-------------+      persistent, a block has tile after tile of D.
+ *    | low  |  of B: a stage | consumer 1  | 64   One thread fills a ring of STAGES stages by TMA,
+ *    +------+                +-------------+      and the CONSUMERS warpgroups multiply.
  *
- * Of the nine products of parts, six (PRODUCTS 6) reach FP32's last bit; high * high is 2^8 times
- * as large as the others. Tensor cores truncate when they add, so their sums are taken over, every
- * PROMOTE values of k, by FP32 additions that round (WINDOW stages make one window), and within a
- * stage the small products come first, while the sum is small.
+ * Six of the nine products of parts (PRODUCTS 6) are enough for FP32's last bit; high * high is 2^8
+ * times as large as the others. Tensor cores truncate when they add. So after every PROMOTE values
+ * of k (a window of WINDOW stages) their sums are promoted: FP32 additions, which round, take them
+ * over. Within a stage the small products come first, while the sum is small.
  *
- * SPLIT 1: the depth is divided over SPLITS blocks; the entry `reduce` adds their sums.
+ * SPLIT 1 (split-K): the depth is divided over SPLITS blocks; the entry `reduce` adds their sums.
  *
- * Infinities: their parts would give inf - inf or inf * 0, where FP32 gives inf. Tiles of D that
- * such an operand reaches are computed again from A and B, by FP32 FMAs. */
+ * Infinities: their parts would give inf - inf or inf * 0 where FP32 gives inf. Tiles of D that
+ * depend on such an operand are computed again from A and B, by FP32 FMAs. */
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
@@ -57,9 +57,11 @@
 #define SPLITS args.launch[2] /* parts of the depth */
 #endif
 
-#define PACK_TILE 64 /* rows and columns of a tile of the launch that splits */
+#define PACK_TILE 64 /* rows and columns of a tile of the launch `split` */
 #include "f32acc/split.cuh"
 #include "f32acc/schedule.cuh"
+#include "hopper/ring.cuh"
+#include "f32acc/produce.cuh"
 #include "f32acc/products.cuh"
 #include "f32acc/store.cuh"
 
@@ -69,7 +71,7 @@ GT_KERNEL_BOUNDS(split, GT_PACK_THREADS, 6)
 }
 
 /* All tiles of the block, by one of its consumers. */
-GT_DEVICE void consume_all(const gt_args &args, const Ring &ring, int consumer)
+GT_DEVICE void consume_all(const gt_args &args, const gt_maps &, const Ring &ring, int consumer)
 {
     const Schedule schedule(args);
     Position position;
@@ -85,23 +87,7 @@ GT_DEVICE void consume_all(const gt_args &args, const Ring &ring, int consumer)
     }
 }
 
-GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
-{
-    GT_DYNAMIC_SHARED(unsigned char, shared);
-    const Ring ring(shared);
-
-    if (threadIdx.x == 0)
-        ring.make_barriers();
-    gt_sync();
-    if (threadIdx.x < 128) {
-        gt_setmaxnreg_dec<PRODUCER_REGISTERS>();
-        if (threadIdx.x == 0)
-            produce_all(args, maps, ring);
-    } else {
-        gt_setmaxnreg_inc<CONSUMER_REGISTERS>();
-        consume_all(args, ring, (int)threadIdx.x / 128 - 1);
-    }
-}
+#include "hopper/entry.cuh"
 
 #if SPLIT
 GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)

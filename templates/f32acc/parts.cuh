@@ -1,19 +1,19 @@
-/* parts.cuh - of the templates of f32acc: a float as the sum of three bfloat16 numbers.
+/* parts.cuh - of the templates of f32acc: splits a float into the sum of three bfloat16 numbers.
  *
- * x = high + mid + low up to 2^-26 |x|: each part is what the parts before it left over, rounded to
- * nearest; what is left over is exact in float. A NaN's high part is NaN. Infinities, and finite
- * values that would round to one, have no parts: those who split keep the largest magnitude they
- * see. Parts below 2^-126 are subnormal, and what lies below 2^-134 is lost, where FP32 would have
- * kept 2^-150. */
+ * x = high + mid + low up to 2^-26 |x|. Each part is what the parts before it leave of x, rounded
+ * to nearest; this rest is exact in float. The high part of a NaN is NaN. Infinities, and finite
+ * values that would round to infinity, have no parts: those who split keep the largest magnitude
+ * they see. Parts below 2^-126 are subnormal, and what is below 2^-134 is lost, where FP32 would
+ * have kept 2^-150. */
 #ifndef GT_F32ACC_PARTS_CUH
 #define GT_F32ACC_PARTS_CUH
 
 constexpr int PARTS = 3;
 
-/* The least magnitude that rounds to an infinity: 255.5 * 2^120. */
+/* The least magnitude that rounds to infinity: 255.5 * 2^120. */
 constexpr float NO_PARTS = 3.3961775292304601e38f;
 
-/* The parts of x (lower half of a register) and y. */
+/* Splits x, whose parts are the lower halves of the registers, and y. */
 GT_DEVICE void split_pair(float x, float y, unsigned (&part)[PARTS])
 {
 #pragma unroll

@@ -1,13 +1,14 @@
-/* products.cuh - of f32acc/gemm.cu: a consumer's products, and how their sums get to FP32. */
+/* products.cuh - of f32acc/gemm.cu: a consumer's products, and how their sums are promoted to
+ * FP32. */
 #ifndef GT_F32ACC_PRODUCTS_CUH
 #define GT_F32ACC_PRODUCTS_CUH
 
-/* The products by their size, the smallest first: hexadecimal digit i, from the right, is the part
- * of A (B) in product i; 0 is high, 1 mid, 2 low. */
+/* The products in the order of their size, the smallest first. Hexadecimal digit i, from the right,
+ * says which part of A (of B) product i has: 0 is high, 1 mid, 2 low. */
 constexpr unsigned A_OF = 0x010120, B_OF = 0x001102;
 constexpr int PRODUCTS = 6;
 
-/* Adds all products of a stage to acc; a window's first stage sets it. */
+/* Adds all products of a stage to acc; the first stage of a window sets acc. */
 GT_DEVICE void multiply_stage(const unsigned char *stage, int consumer, bool first, float *acc)
 {
     const unsigned long long a =
@@ -25,10 +26,10 @@ GT_DEVICE void multiply_stage(const unsigned char *stage, int consumer, bool fir
                 !first || p > 0 || k > 0);
 }
 
-/* Sums of the consumer's 64 rows over `windows` windows of the ring. */
+/* Adds up the consumer's 64 rows over `windows` windows of the ring. */
 GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, int windows, float *sum)
 {
-    const bool chosen = threadIdx.x % 128 == 0;
+    const bool elected = threadIdx.x % 128 == 0;
 
 #pragma unroll
     for (int i = 0; i < BN / 2; i++)
@@ -45,14 +46,14 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, int 
             gt_wgmma_commit();
             if (i > 0) {
                 gt_wgmma_wait<1>();
-                if (chosen)
+                if (elected)
                     gt_mbarrier_arrive(read);
             }
             read = ring.empty + position.stage;
             position.advance();
         }
         gt_wgmma_wait<0>();
-        if (chosen)
+        if (elected)
             gt_mbarrier_arrive(read);
 #pragma unroll
         for (int i = 0; i < BN / 2; i++)

@@ -1,12 +1,13 @@
-/* reduce.cuh - of the templates of f32acc: results to D or, where the depth is divided (SPLIT), to
- * the workspace, and the launch that adds the parts. The template says where they begin in the
- * workspace: partial_begin. */
+/* reduce.cuh - of the templates of f32acc: stores results to D or, where the depth is divided
+ * (SPLIT), to the workspace, and adds the parts of the depth in a launch of its own. The template
+ * defines partial_begin: where the sums begin in the workspace. */
 #ifndef GT_F32ACC_REDUCE_CUH
 #define GT_F32ACC_REDUCE_CUH
 
 constexpr int REDUCE_THREADS = 256;
 
-/* Sums of m rows that are this long, for each matrix of the batch and each part of the depth. */
+/* The workspace has m rows of sums of this length for each matrix of the batch and each part of the
+ * depth. */
 GT_DEVICE long long partial_row(const gt_args &args)
 {
     return gt_cdiv(args.n, 4) * 4;
@@ -18,10 +19,10 @@ GT_DEVICE float *partial_sums(const gt_args &args, long long batch, long long sp
            (batch * SPLITS + split) * args.m * partial_row(args);
 }
 
-/* Where a block's results go. */
+/* Where a block stores its results. */
 struct Target {
     gt_typed_output output;
-    float *partial; /* with SPLIT */
+    float *partial; /* used with SPLIT */
     long long row_length;
 
     GT_DEVICE Target(const gt_args &args, long long batch, long long split)
@@ -33,7 +34,7 @@ struct Target {
         }
     }
 
-    /* `count` neighbours of a row, from a multiple of count on. */
+    /* Stores `count` neighbours of a row; the first column is a multiple of count. */
     template <int count> GT_DEVICE void put(long long row, long long column, const float *sum) const
     {
         constexpr int part = SPLIT || count < VEC_C ? count : VEC_C;
@@ -42,11 +43,11 @@ struct Target {
             if (!SPLIT) {
                 gt_typed_output_store<part>(output, row, column + first, sum + first);
             } else if (row < output.m && column + first < output.n) {
-                gt_vec<float, part> run;
+                gt_vec<float, part> vec;
 #pragma unroll
                 for (int i = 0; i < part; i++)
-                    run.at[i] = sum[first + i];
-                gt_store_vec<float, part>(partial + row * row_length + column + first, run);
+                    vec.at[i] = sum[first + i];
+                gt_store_vec<float, part>(partial + row * row_length + column + first, vec);
             }
         }
     }
@@ -63,8 +64,8 @@ GT_DEVICE float exact_element(const gt_args &args, long long batch, long long ro
     return sum;
 }
 
-/* D from the sums of all parts of the depth, added in their order. A thread takes four columns of a
- * row. */
+/* Adds the sums of all parts of the depth in their order, and stores D. A thread has four columns
+ * of a row. */
 GT_DEVICE void reduce_sums(const gt_args &args)
 {
     const long long across = gt_cdiv(args.n, 4);

@@ -1,25 +1,24 @@
-/* split.cuh - FP32 operands in three parts (parts.cuh), in the workspace, along k.
+/* split.cuh - writes FP32 operands to the workspace in three parts (parts.cuh), along k.
  *
  *      A, m x k or k x m, any ld          parts of A: [matrix][part][m][ld], ld = k rounded up to 8
  *      +-----------+                      +-----------+
- *      |           |     ->               | high      |   B the same way, as n x k, behind A's;
- *      |           |                      +-----------+   behind B's a flag for each tile of A and
- *      +-----------+                      | mid       |   of B that is split: whether it holds a
- *                                         +-----------+   value that has no parts.
+ *      |           |     ->               | high      |   After the parts of A come those of B, as
+ *      |           |                      +-----------+   n x k; then a flag for each tile of A and
+ *      +-----------+                      | mid       |   of B that says whether the tile
+ *                                         +-----------+   holds a value that has no parts.
  *                                         | low       |
- *                                         +-----------+
- */
+ *                                         +-----------+ */
 #ifndef GT_F32ACC_SPLIT_CUH
 #define GT_F32ACC_SPLIT_CUH
 
 #include "pack/pack_tile.cuh"
 #include "f32acc/parts.cuh"
 
-/* The workspace, in bytes from its start. A tile of PACK_TILE x PACK_TILE floats of an operand has
- * a flag, an int: whether one of them has no parts. */
+/* The workspace: offsets in bytes. Each tile of PACK_TILE x PACK_TILE floats of an operand has a
+ * flag, an int, which is 1 if one of the floats has no parts. */
 struct SplitLayout {
-    long long b, flags_a, flags_b, end; /* parts of B, flags; A's parts are at 0 */
-    long long ld;                       /* of the parts, elements */
+    long long b, flags_a, flags_b, end; /* of B's parts and of the flags; A's parts begin at 0 */
+    long long ld;                       /* of the parts, in elements */
     long long tiles_a, tiles_b, deep;   /* flags of a matrix: tiles along m (or n) and along k */
 
     GT_DEVICE int *flags(const gt_args &args, bool is_a) const
@@ -57,12 +56,12 @@ GT_DEVICE SplitLayout split_layout_of(const gt_args &args)
     return x;
 }
 
-/* One operand: `rows` of op(A) or columns of op(B), stored along k or across. */
+/* One operand: `rows` rows of op(A) or columns of op(B), stored along k or across it. */
 struct SplitOperand {
     gt_stored<unsigned> from; /* the bits of floats */
     long long stride;         /* between matrices of the batch */
     long long rows, k;
-    bool is_a, turn; /* turn: k runs down the stored matrix */
+    bool is_a, transposed; /* k runs down the stored matrix */
     unsigned short *to;
 };
 
@@ -70,22 +69,23 @@ GT_DEVICE SplitOperand split_operand(const gt_args &args, const SplitLayout &lay
 {
     SplitOperand x;
     x.is_a = is_a;
-    x.turn = is_a ? GT_TRANS_A : !GT_TRANS_B;
+    x.transposed = is_a ? GT_TRANS_A : !GT_TRANS_B;
     x.rows = is_a ? args.m : args.n;
     x.k = args.k;
     x.stride = is_a ? args.stride_a : args.stride_b;
     x.from.first = static_cast<const unsigned *>(is_a ? args.a : args.b);
-    x.from.rows = x.turn ? args.k : x.rows;
-    x.from.cols = x.turn ? x.rows : args.k;
+    x.from.rows = x.transposed ? args.k : x.rows;
+    x.from.cols = x.transposed ? x.rows : args.k;
     x.from.ld = is_a ? args.lda : args.ldb;
     x.to = reinterpret_cast<unsigned short *>(static_cast<char *>(args.workspace) +
                                               (is_a ? 0 : layout.b));
     return x;
 }
 
-/* How eight neighbours along k get to a thread: by the tile in shared memory, across it, or, where
- * they are two aligned pieces of 16 bytes of a tile that lies within the operand, straight. */
-enum SplitWay { BY_TILE, TURNED, STRAIGHT };
+/* How a thread gets eight neighbours along k: from the tile in shared memory, along a row of it or
+ * (TRANSPOSED) down a column; or directly, where they are two aligned vectors of 16 bytes of a tile
+ * that lies within the operand. */
+enum SplitWay { BY_TILE, TRANSPOSED, DIRECT };
 
 template <int way>
 GT_DEVICE void load_eight(float (&to)[8], const gt_pack_tile<unsigned> &tile,
@@ -95,29 +95,29 @@ GT_DEVICE void load_eight(float (&to)[8], const gt_pack_tile<unsigned> &tile,
 #pragma unroll
     for (int j = 0; j < 8; j += 4) {
         const unsigned *at = from.first + (row + tile_row) * from.ld + k + tile_k + j;
-        gt_vec<unsigned, 4> run;
-        if (way == STRAIGHT)
-            run = gt_load_vec_global<unsigned, 4>(at);
+        gt_vec<unsigned, 4> vec;
+        if (way == DIRECT)
+            vec = gt_load_vec_global<unsigned, 4>(at);
 #pragma unroll
         for (int u = 0; u < 4; u++)
-            to[j + u] =
-                __uint_as_float(way == STRAIGHT ? run.at[u]
-                                : way == TURNED ? tile.at[(tile_k + j + u) * tile.pitch + tile_row]
-                                                : tile.at[tile_row * tile.pitch + tile_k + j + u]);
+            to[j + u] = __uint_as_float(way == DIRECT ? vec.at[u]
+                                        : way == TRANSPOSED
+                                            ? tile.at[(tile_k + j + u) * tile.pitch + tile_row]
+                                            : tile.at[tile_row * tile.pitch + tile_k + j + u]);
     }
 }
 
-/* Writes the parts of a tile; whether the thread saw a value that has none. */
+/* Writes the parts of a tile; true if the thread saw a value that has none. */
 template <int way>
 GT_DEVICE bool split_store(const gt_pack_tile<unsigned> &tile, const gt_stored<unsigned> &from,
                            long long x_rows, long long ld, unsigned short *to, long long row,
                            long long k, int thread)
 {
-    /* Lanes side by side: turned, as many as keep the banks apart. */
-    typedef gt_pack_piece<8, way == TURNED ? 4 : PACK_TILE / 8> piece_type;
+    /* Lanes next to each other; for a transposed tile, as many as do not use the same banks. */
+    typedef gt_pack_piece<8, way == TRANSPOSED ? 4 : PACK_TILE / 8> piece_type;
     float largest = 0.0f;
 
-#pragma unroll 1 /* registers for more blocks are worth more */
+#pragma unroll 1 /* not unrolled, because registers for more blocks are worth more */
     for (int i = 0; i < piece_type::rounds; i++) {
         const piece_type piece(i, thread);
         gt_vec<unsigned, 4> part[PARTS];
@@ -143,16 +143,17 @@ GT_DEVICE bool split_store(const gt_pack_tile<unsigned> &tile, const gt_stored<u
     return largest >= NO_PARTS;
 }
 
-/* Whether the tile at (row, k) lies within the operand, along k and by whole 16 bytes. */
-GT_DEVICE bool is_straight(const SplitOperand &x, const gt_stored<unsigned> &from, long long row,
-                           long long k)
+/* Whether the tile at (row, k) lies within the operand, along k and in whole vectors of 16
+ * bytes. */
+GT_DEVICE bool is_direct(const SplitOperand &x, const gt_stored<unsigned> &from, long long row,
+                         long long k)
 {
     const unsigned long long place =
         reinterpret_cast<unsigned long long>(from.first) | (unsigned long long)from.ld * 4;
-    return !x.turn && place % 16 == 0 && row + PACK_TILE <= x.rows && k + PACK_TILE <= x.k;
+    return !x.transposed && place % 16 == 0 && row + PACK_TILE <= x.rows && k + PACK_TILE <= x.k;
 }
 
-/* Tile `number` of one operand, in every matrix of the batch. */
+/* Splits tile `number` of one operand in every matrix of the batch. */
 GT_DEVICE void split_tile(const gt_args &args, const SplitLayout &layout, const SplitOperand &x,
                           unsigned number)
 {
@@ -169,15 +170,16 @@ GT_DEVICE void split_tile(const gt_args &args, const SplitLayout &layout, const 
         from.first += matrix * x.stride;
         if (threadIdx.x == 0)
             *flag = 0;
-        const bool straight = is_straight(x, from, row, k);
-        if (!straight)
-            tile.fill(from, x.turn ? k : row, x.turn ? row : k, threadIdx.x);
-        gt_sync(); /* of the tile, and of the flag */
+        const bool direct = is_direct(x, from, row, k);
+        if (!direct)
+            tile.fill(from, x.transposed ? k : row, x.transposed ? row : k, threadIdx.x);
+        gt_sync(); /* for the tile and for the flag */
         bool special;
-        if (straight)
-            special = split_store<STRAIGHT>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
-        else if (x.turn)
-            special = split_store<TURNED>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
+        if (direct)
+            special = split_store<DIRECT>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
+        else if (x.transposed)
+            special =
+                split_store<TRANSPOSED>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
         else
             special = split_store<BY_TILE>(tile, from, x.rows, layout.ld, to, row, k, threadIdx.x);
         if (special)
@@ -186,7 +188,7 @@ GT_DEVICE void split_tile(const gt_args &args, const SplitLayout &layout, const 
     }
 }
 
-/* What the entry does: the first blocks take the tiles of A, the others those of B. */
+/* The entry `split`: the first blocks have the tiles of A, the others those of B. */
 GT_DEVICE void split_both(const gt_args &args)
 {
     const SplitLayout layout = split_layout_of(args);

@@ -1,8 +1,8 @@
-/* store.cuh - of f32acc/gemm.cu: what a consumer has computed, to D or to the workspace. */
+/* store.cuh - of f32acc/gemm.cu: stores what a consumer has computed to D or to the workspace. */
 #ifndef GT_F32ACC_STORE_CUH
 #define GT_F32ACC_STORE_CUH
 
-/* Sums of parts of the depth lie behind what `split` writes. */
+/* In the workspace the sums of parts of the depth follow what `split` writes. */
 GT_DEVICE long long partial_begin(const gt_args &args)
 {
     return split_layout_of(args).end;
@@ -10,7 +10,7 @@ GT_DEVICE long long partial_begin(const gt_args &args)
 
 #include "f32acc/reduce.cuh"
 
-/* The consumer's sums, as wgmma leaves them: pairs of neighbours. */
+/* Stores the consumer's sums, which are pairs of neighbours as wgmma leaves them. */
 GT_DEVICE void store_sums(const gt_args &args, const Work &work, int consumer, const float *sum)
 {
     const Target target(args, work.batch, work.split);
@@ -23,7 +23,8 @@ GT_DEVICE void store_sums(const gt_args &args, const Work &work, int consumer, c
         target.put<2>(row + i % 2 * 8, column + i / 2 * 8, sum + i * 2);
 }
 
-/* Whether an operand of the warp's 16 rows holds a value without parts; the same for all lanes. */
+/* Whether an operand of the warp's 16 rows holds a value that has no parts; the same for all
+ * lanes. */
 GT_DEVICE bool is_special(const gt_args &args, const Work &work, int consumer)
 {
     const SplitLayout layout = split_layout_of(args);
@@ -44,7 +45,7 @@ GT_DEVICE bool is_special(const gt_args &args, const Work &work, int consumer)
     return found != 0;
 }
 
-/* The warp's 16 rows of the tile from A and B themselves. */
+/* Computes the warp's 16 rows of the tile from A and B themselves. */
 GT_DEVICE void store_special(const gt_args &args, const Work &work, int consumer)
 {
     const Target target(args, work.batch, work.split);

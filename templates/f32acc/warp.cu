@@ -1,22 +1,21 @@
 /* warp.cu - FP32 products on tensor cores by warp (mma.sync, sm_80 and later), as accurate as FP32
- * arithmetic; operands of any alignment are split on the way from shared memory to registers.
+ * arithmetic; operands of any alignment are split between shared memory and registers.
  *
- *                 BN                 a block of WARPS_M x WARPS_N warps computes BM x BN elements
- * of
- *            +----+----+----+        D, 32 of k at a time, from a ring of STAGES tiles of floats in
- *         32 | B  |    |    |        shared memory; a warp computes WM x WN of them.
+ *                 BN                A block of WARPS_M x WARPS_N warps computes BM x BN elements of
+ *            +----+----+----+       D, 32 of k at a time, from a ring of STAGES tiles of floats in
+ *         32 | B  |    |    |       shared memory. A warp computes WM x WN of them.
  *            +----+----+----+
- *      32        WN                  A warp takes 16 of k at a time. It splits each float it loads
- *    +----+  +----+----+----+        into three bfloat16 numbers (parts.cuh), high, mid and low,
- *    | A  |  | w0 | w1 | w2 | WM     and adds six products of parts on the tensor cores, the
- * BM +----+  +----+----+----+        small ones first. Tensor cores truncate when they add: what a
- *    |    |  | w3 | w4 | w5 |        step has given is added to the sums by FP32 additions, which
- *    +----+  +----+----+----+        round.
+ *      32        WN                 A warp takes 16 of k at a time. It splits each float it loads
+ *    +----+  +----+----+----+       into three bfloat16 numbers (parts.cuh), high, mid and low, and
+ *    | A  |  | w0 | w1 | w2 | WM    adds six products of parts on the tensor cores, the small ones
+ * BM +----+  +----+----+----+       first. Tensor cores truncate when they add. So a step's sum
+ *    |    |  | w3 | w4 | w5 |       is added to the sums so far by FP32 additions, which round.
+ *    +----+  +----+----+----+
  *
- * SPLIT 1: the depth is divided over SPLITS blocks; the entry `reduce` adds their sums.
+ * SPLIT 1 (split-K): the depth is divided over SPLITS blocks; the entry `reduce` adds their sums.
  *
- * Infinities and values that would round to one have no parts: a warp that meets one computes its
- * tile again from A and B by FP32 FMAs. Parts below 2^-126 are subnormal, and what lies below
+ * Infinities and values that would round to infinity have no parts: a warp that meets one computes
+ * its tile again from A and B by FP32 FMAs. Parts below 2^-126 are subnormal, and what is below
  * 2^-134 is lost, where FP32 would have kept 2^-150. */
 #include "common/tensor.cuh"
 #include "common/mma.cuh"
@@ -61,7 +60,7 @@
 constexpr int BK = 32; /* depth of a tile */
 constexpr int BM = WM * WARPS_M, BN = WN * WARPS_N, THREADS = 32 * WARPS_M * WARPS_N;
 
-/* The workspace holds nothing but sums of parts of the depth. */
+/* The workspace holds nothing but the sums of parts of the depth. */
 GT_DEVICE long long partial_begin(const gt_args &)
 {
     return 0;
@@ -71,7 +70,7 @@ GT_DEVICE long long partial_begin(const gt_args &)
 #include "f32acc/warp_operand.cuh"
 #include "f32acc/warp_products.cuh"
 
-/* The tile of this block and its part of the depth. */
+/* The block's tile and its part of the depth. */
 GT_DEVICE Work work_of(const gt_args &args)
 {
     const gt_tile tile =
@@ -99,7 +98,7 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
             store_special(args, work, batch, target);
         else
             sums.store(work, target);
-        gt_sync(); /* the ring is filled anew for the next matrix */
+        gt_sync(); /* before the ring is filled for the next matrix */
     }
 }
 

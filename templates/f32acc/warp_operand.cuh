@@ -1,18 +1,19 @@
-/* warp_operand.cuh - of f32acc/warp.cu: an operand's tiles of floats on their way to shared memory,
- * and from there, in parts, to registers.
+/* warp_operand.cuh - of f32acc/warp.cu: moves an operand's tiles of floats to shared memory, and
+ * from there, split into parts, to registers.
  *
- * A tile keeps the lines of global memory: BK long, one for each m or n, or EXTENT long, one for
- * each k. Lanes load four floats at once. With group = lane / 4, member = lane % 4, in a step of 16
- * values of k a lane always has k = 4 * member ... + 3, of A and of B: which of the 16 stands where
- * in the instruction does not matter as long as both agree. Along m or n a lane's four neighbours
- * become those of its group in four blocks of 8, so that rows or columns change places (at). Chunks
- * of four floats are placed by an XOR, so that eight lanes read from different banks. */
+ * A tile keeps the lines of global memory: lines of BK floats, one for each m or n, or lines of
+ * EXTENT floats, one for each k. A lane loads four floats at once. With group = lane / 4 and member
+ * = lane % 4, in a step of 16 values of k a lane always has k = 4 * member ... + 3, of A and of B:
+ * the order of the 16 within the instruction does not matter as long as A and B agree. Along m or
+ * n, a lane's four neighbours become rows (or columns) of four blocks of 8, so that rows or columns
+ * change places (see at). An XOR places the chunks of four floats so that eight lanes read from
+ * different banks. */
 #ifndef GT_F32ACC_WARP_OPERAND_CUH
 #define GT_F32ACC_WARP_OPERAND_CUH
 
 #include "f32acc/parts.cuh"
 
-/* Three parts of four values of k, two neighbours in a register. */
+/* The three parts of four values of k, two neighbours in a register. */
 struct Quad {
     unsigned part[PARTS][2];
 };
@@ -35,7 +36,7 @@ GT_DEVICE Quad split_quad(const float (&x)[4], float &largest)
     return quad;
 }
 
-/* EXTENT: the tile's along m or n; VEC: floats of a copy. */
+/* EXTENT is the tile's length along m or n, VEC the number of floats of a copy. */
 template <int EXTENT, bool K_CONTIGUOUS, int VEC> struct Operand {
     static constexpr bool ALONG_K = K_CONTIGUOUS;
     static constexpr int LINES = ALONG_K ? EXTENT : BK, LENGTH = ALONG_K ? BK : EXTENT;
@@ -44,16 +45,16 @@ template <int EXTENT, bool K_CONTIGUOUS, int VEC> struct Operand {
     static constexpr int COPIES = LINES * PER_LINE, COUNT = (COPIES + THREADS - 1) / THREADS;
     static_assert(LENGTH % 32 == 0, "the XOR stays within 32 floats");
 
-    /* Where float `at` of a line lies. */
+    /* The index in the tile of float `at` of a line. */
     static GT_DEVICE int place(int line, int at)
     {
-        int turn = ALONG_K ? (line & 1) << 2 : (line >> 2 & 3) << 1;
-        return line * LENGTH + ((at / 4 ^ turn) * 4 | at % 4);
+        int swizzle = ALONG_K ? (line & 1) << 2 : (line >> 2 & 3) << 1;
+        return line * LENGTH + ((at / 4 ^ swizzle) * 4 | at % 4);
     }
 
-    /* Starts the copies of a tile. first: its first element; along m or n `left` elements of the
-     * matrix remain from there on, along k k_left; zeros follow them. A thread's copies lie in one
-     * column of the tile where lines are short enough. */
+    /* Starts the copies of a tile from its first element, `first`. Along m or n the matrix has
+     * `left` elements from there on, along k it has k_left; zeros follow them. Where lines are
+     * short enough all copies of a thread are in the same column of the tile. */
     static GT_DEVICE void fill(float *tile, const float *first, long long ld, int left, int k_left)
     {
         constexpr bool REGULAR = THREADS % PER_LINE == 0;
@@ -81,14 +82,15 @@ template <int EXTENT, bool K_CONTIGUOUS, int VEC> struct Operand {
         }
     }
 
-    /* Number of a row or column in the warp tile: of element e of block `block` of 8. */
+    /* The row or column in the warp tile of element e of block `block` of 8. */
     static GT_DEVICE int at(int block, int e)
     {
         return ALONG_K ? block * 8 + e : block / 4 * 32 + e * 4 + block % 4;
     }
 
-    /* The lane's parts of COUNT_8 blocks of 8 from block `block` on of the warp tile that begins at
-     * `origin`; step: of 16 values of k. Along m or n four blocks at a time. */
+    /* Loads the lane's parts of COUNT_8 blocks of 8, from block `block` on, of the warp tile that
+     * begins at `origin`; `step` counts steps of 16 values of k. Along m or n four blocks are
+     * loaded at a time. */
     template <int COUNT_8>
     static GT_DEVICE void load(Quad (&to)[COUNT_8], const float *tile, int origin, int block,
                                int step, float &largest)
@@ -106,15 +108,15 @@ template <int EXTENT, bool K_CONTIGUOUS, int VEC> struct Operand {
             static_assert(COUNT_8 % 4 == 0, "four blocks of 8 are loaded at once");
 #pragma unroll
             for (int b = 0; b < COUNT_8; b += 4) {
-                float x[4][4]; /* of each k */
+                float x[4][4]; /* for each k */
 #pragma unroll
                 for (int i = 0; i < 4; i++)
                     gt_load<4>(x[i], tile + place(step * 16 + member * 4 + i,
                                                   origin + (block + b) * 8 + group * 4));
 #pragma unroll
                 for (int j = 0; j < 4; j++) {
-                    const float turned[4] = {x[0][j], x[1][j], x[2][j], x[3][j]};
-                    to[b + j] = split_quad(turned, largest);
+                    const float along_k[4] = {x[0][j], x[1][j], x[2][j], x[3][j]};
+                    to[b + j] = split_quad(along_k, largest);
                 }
             }
         }

@@ -1,17 +1,16 @@
-/* warp_products.cuh - of f32acc/warp.cu: the products of a warp, the loop over k, and the stores.
- */
+/* warp_products.cuh - of f32acc/warp.cu: a warp's products, the loop over k, and the stores. */
 #ifndef GT_F32ACC_WARP_PRODUCTS_CUH
 #define GT_F32ACC_WARP_PRODUCTS_CUH
 
 constexpr int STAGE = Rows::FLOATS + Columns::FLOATS;
 
-/* The block's share of the product: which tile of D, and which k. */
+/* The block's tile of D and part of the depth. */
 struct Work {
     long long row, column;
     long long k, k_end;
 };
 
-/* Of the first element of this warp's tile, in the block's. */
+/* The place of this warp's tile in the block's. */
 GT_DEVICE int warp_row()
 {
     return threadIdx.x / 32 / WARPS_N * WM;
@@ -21,16 +20,16 @@ GT_DEVICE int warp_column()
     return threadIdx.x / 32 % WARPS_N * WN;
 }
 
-/* A warp's sums: those of 16 x 8 elements of D are four registers of a lane (mma.cuh). */
+/* A warp's sums: a lane has four of each 16 x 8 elements of D (mma.cuh). */
 struct Sums {
-    static constexpr int COLUMNS_8 = Columns::ALONG_K ? 2 : 4; /* blocks loaded at once */
+    static constexpr int COLUMNS_8 = Columns::ALONG_K ? 2 : 4; /* blocks that are loaded at once */
     static_assert(WN % (8 * COLUMNS_8) == 0, "whole loads");
     float sum[WM / 16][WN / 8][4] = {};
     float largest = 0.0f;
 
-    /* Adds the products of all rows and JOINED blocks of columns, 16 deep: six products of parts,
-     * the smallest first, on the tensor cores, then once in FP32. Neighbouring instructions do not
-     * wait for each other. */
+    /* Adds the products of all rows and JOINED blocks of columns, 16 deep: first six products of
+     * parts, the smallest first, on the tensor cores, then their sum in FP32. Neighbouring
+     * instructions are independent of each other. */
     template <int JOINED> GT_DEVICE void add(const Quad *a, const Quad *b, int first)
     {
         constexpr unsigned A_OF = 0x010120, B_OF = 0x001102; /* digit i: the part in product i */
@@ -61,7 +60,7 @@ struct Sums {
     GT_DEVICE void add_tile(const float *tile)
     {
         constexpr int JOINED = WM == 16 ? COLUMNS_8 : 2;
-#pragma unroll 1 /* or the compiler loads and splits far ahead, and spills */
+#pragma unroll 1 /* else the compiler loads and splits far ahead, and spills */
         for (int step = 0; step < BK / 16; step++) {
             Quad a[WM / 8];
             Rows::load(a, tile, warp_row(), 0, step, largest);
@@ -86,29 +85,29 @@ struct Sums {
         return found != 0;
     }
 
-    /* A lane's sums of a row lie side by side, in pairs or, along n, in fours. */
+    /* A lane's sums of a row are neighbours, in pairs or, along n, in fours. */
     GT_DEVICE void store(const Work &work, const Target &target) const
     {
-        constexpr int RUN = Columns::ALONG_K ? 2 : 4;
+        constexpr int VECTOR = Columns::ALONG_K ? 2 : 4;
         const int group = threadIdx.x % 32 / 4, member = threadIdx.x % 4;
 #pragma unroll
         for (int block = 0; block < WM / 8; block++)
 #pragma unroll
-            for (int run = 0; run < WN / 4 / RUN; run++) {
-                const int first = RUN == 4 ? run / 2 * 4 : run, e = RUN == 4 ? run % 2 : 0;
-                float value[RUN];
+            for (int v = 0; v < WN / 4 / VECTOR; v++) {
+                const int first = VECTOR == 4 ? v / 2 * 4 : v, e = VECTOR == 4 ? v % 2 : 0;
+                float value[VECTOR];
 #pragma unroll
-                for (int u = 0; u < RUN; u++)
-                    value[u] = sum[block / 2][first + (RUN == 4 ? u : 0)]
-                                  [block % 2 * 2 + (RUN == 4 ? e : u)];
-                target.put<RUN>(work.row + warp_row() + Rows::at(block, group),
-                                work.column + warp_column() + Columns::at(first, member * 2 + e),
-                                value);
+                for (int u = 0; u < VECTOR; u++)
+                    value[u] = sum[block / 2][first + (VECTOR == 4 ? u : 0)]
+                                  [block % 2 * 2 + (VECTOR == 4 ? e : u)];
+                target.put<VECTOR>(work.row + warp_row() + Rows::at(block, group),
+                                   work.column + warp_column() + Columns::at(first, member * 2 + e),
+                                   value);
             }
     }
 };
 
-/* Sums of the block's k, the ring of stages running ahead of the arithmetic. */
+/* Adds up the block's part of the depth; the copies to the ring run ahead of the arithmetic. */
 GT_DEVICE void multiply(const gt_args &args, const Work &work, long long batch, float *shared,
                         Sums &sums)
 {
@@ -120,7 +119,7 @@ GT_DEVICE void multiply(const gt_args &args, const Work &work, long long batch, 
     const int left_b = (int)min(args.n - work.column, (long long)BN);
     int k_left = (int)(work.k_end - work.k);
     const int tiles = (k_left + BK - 1) / BK;
-    int filled = 0; /* stages, of the ring and in all */
+    int filled = 0; /* stages: index of the next one in the ring */
 
     auto fill_next = [&](int tile) {
         if (tile < tiles) {
@@ -150,7 +149,7 @@ GT_DEVICE void multiply(const gt_args &args, const Work &work, long long batch, 
     gt_cp_async_wait<0>();
 }
 
-/* The warp's tile from A and B themselves. */
+/* Computes the warp's tile from A and B themselves. */
 GT_DEVICE void store_special(const gt_args &args, const Work &work, long long batch,
                              const Target &target)
 {

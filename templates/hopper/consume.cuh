@@ -1,23 +1,25 @@
-/* consume.cuh - of hopper/gemm.cu: a consumer's products. */
+/* consume.cuh - of hopper/gemm.cu: how a consumer multiplies what the ring holds. */
+#ifndef GT_HOPPER_CONSUME_CUH
+#define GT_HOPPER_CONSUME_CUH
 
-/* An operand in a stage: its first row is number `first` of the tile along m or n. */
+/* The descriptor of an operand in a stage, from row number `first` of the tile along m or n on. */
 template <int extent, int along_mn>
 GT_DEVICE unsigned long long operand_of(const unsigned char *tile, int first)
 {
-    constexpr int width = box_width(extent), row = width * (int)sizeof(in_type);
+    constexpr int width = box_width(extent), row = width * (int)sizeof(In);
     if (along_mn)
-        return gt_smem_descriptor(tile + first / width * PIECE * row, PIECE * row, 8 * row, row);
+        return gt_smem_descriptor(tile + first / width * SLAB * row, SLAB * row, 8 * row, row);
     return gt_smem_descriptor(tile + first * 128, 16, 1024, 128);
 }
 
-/* Bytes from one wgmma's part of an operand to the next one's along k. */
+/* The distance in bytes, along k, between the parts of an operand that two wgmma in a row read. */
 template <int extent, int along_mn> GT_DEVICE constexpr unsigned k_distance()
 {
-    return along_mn ? K_MMA * box_width(extent) * (int)sizeof(in_type) : 32;
+    return along_mn ? K_MMA * box_width(extent) * (int)sizeof(In) : 32;
 }
 
-/* Tells whoever fills a stage of this block that this consumer has read it. */
-GT_DEVICE void release(const ring &ring, int stage)
+/* Tells each producer that fills stages of this block that this consumer has read the stage. */
+GT_DEVICE void release_stage(const Ring &ring, int stage)
 {
     const int thread = (int)threadIdx.x % 128;
     if (CLUSTER == 1) {
@@ -29,54 +31,57 @@ GT_DEVICE void release(const ring &ring, int stage)
     }
 }
 
-/* PINGPONG: tile `number` of the block may be begun when its predecessor, which the other consumer
- * computes, has had all its stages: before that this one's are further off than the parities of the
- * ring can tell. turn[i] has a phase for each tile of consumer i, completed by the other. */
-GT_DEVICE void wait_for_turn(const ring &ring, int number)
+/* PINGPONG: waits until tile `number` of the block may begin, that is, until its predecessor, which
+ * the other consumer computes, has had all its stages. Before that, this tile's stages are further
+ * away than the parities of the ring can tell apart. turn[i] has a phase for each tile of consumer
+ * i; the other consumer completes it. */
+GT_DEVICE void wait_for_turn(const Ring &ring, int number)
 {
     const unsigned before = (unsigned)(number / 2 + number % 2 + 1);
     gt_mbarrier_wait(ring.turn + number % 2, before & 1);
 }
 
-/* Makes zeros of the first `count` elements, fewer than 16 bytes have, of the consumer's rows in a
- * stage, so that wgmma finds them. */
-GT_DEVICE void clear_front(unsigned char *stage, int consumer, int count)
+/* Writes zeros over the first `count` elements (less than 16 bytes) of each of the consumer's rows
+ * in a stage, where wgmma will read them. */
+GT_DEVICE void zero_front(unsigned char *stage, int consumer, int count)
 {
-    constexpr int run = 16 / (int)sizeof(in_type);
+    constexpr int count_16 = 16 / (int)sizeof(In);
     const int first = PINGPONG ? 0 : consumer * ROWS;
     for (int row = first + (int)threadIdx.x % 128; row < first + ROWS; row += 128) {
-        in_type *const at = (in_type *)(stage + row * 128 + row % 8 * 16);
-        gt_vec<in_type, run> front = gt_load_vec<in_type, run>(at);
+        In *const at = (In *)(stage + row * 128 + row % 8 * 16);
+        gt_vec<In, count_16> front = gt_load_vec<In, count_16>(at);
 #pragma unroll
-        for (int i = 0; i < run; i++)
+        for (int i = 0; i < count_16; i++)
             if (i < count)
-                front.at[i] = in_type();
-        gt_store_vec<in_type, run>(at, front);
+                front.at[i] = In();
+        gt_store_vec<In, count_16>(at, front);
     }
     gt_tma_fence();
     gt_named_barrier_sync(1 + consumer, 128);
 }
 
-/* Waits for the products of the ring's next stage, and lets it be filled again. */
-GT_DEVICE void finish_stage(const ring &ring, position &position)
+/* Waits for the products of the ring's next stage, and lets the producers fill it again. */
+GT_DEVICE void finish_stage(const Ring &ring, Position &position)
 {
     gt_wgmma_wait<0>();
-    release(ring, position.stage);
+    release_stage(ring, position.stage);
     position.advance();
 }
 
-/* Sums of the consumer's rows over the stages of the ring that are its tile's. Without MMA_PENDING
- * the last stage is left to the caller's finish_stage, who has time until then. */
-GT_DEVICE void multiply(const ring &ring, position &position, int consumer, const work &work,
-                        sum_type (*sum)[BN / 2])
+/* Adds up the consumer's rows of a tile over the tile's stages in the ring. Without MMA_PENDING the
+ * last stage is still being multiplied at the end: the caller has time until it calls finish_stage.
+ */
+GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, const Work &work,
+                        Sum (*sum)[BN / 2])
 {
     const int first = PINGPONG ? 0 : consumer * ROWS;
     const unsigned long long a = operand_of<BM, A_ALONG_MN>(ring.stages, first);
     const unsigned long long b = operand_of<BN, B_ALONG_MN>(ring.stages + A_BYTES, 0);
-    constexpr unsigned rows_64 = A_ALONG_MN ? PIECE * 128 : 64 * 128;
+    constexpr unsigned rows_64 = A_ALONG_MN ? SLAB * 128 : 64 * 128;
     int before = 0;
 
-#if MMA_PENDING == 0 /* nothing hides the fetching of further copies */
+#if MMA_PENDING == 0 /* unrolled copies of the loop would be fetched with nothing to hide that \
+                      * time */
 #pragma unroll 1
 #endif
     for (int i = 0; i < work.steps; i++) {
@@ -85,13 +90,13 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, cons
         const unsigned at = position.stage * STAGE_BYTES;
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
         if (ROW_PHASES > 1 && i == 0 && work.shift > 0)
-            clear_front(ring.stages + at, consumer, work.shift);
+            zero_front(ring.stages + at, consumer, work.shift);
         gt_wgmma_fence();
 #pragma unroll
         for (int k = 0; k < 4 * DEPTH; k++)
 #pragma unroll
             for (int r = 0; r < BLOCKS_64; r++) {
-                const unsigned to = at + k / 4 * PIECE_BYTES;
+                const unsigned to = at + k / 4 * SLAB_BYTES;
                 gt_wgmma<GT_TYPE, BN, A_ALONG_MN, B_ALONG_MN>(
                     sum[r],
                     gt_smem_descriptor_advance(a, to + r * rows_64 +
@@ -104,7 +109,7 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, cons
             continue;
         gt_wgmma_wait<MMA_PENDING>();
         if (i > 0)
-            release(ring, before);
+            release_stage(ring, before);
         before = position.stage;
         position.advance();
     }
@@ -112,6 +117,8 @@ GT_DEVICE void multiply(const ring &ring, position &position, int consumer, cons
         gt_mbarrier_arrive(ring.turn + !consumer);
     if (MMA_PENDING > 0) {
         gt_wgmma_wait<0>();
-        release(ring, before);
+        release_stage(ring, before);
     }
 }
+
+#endif

@@ -1,36 +1,40 @@
-/* finish.cuh - of hopper/gemm.cu: from sums to what is stored, two neighbours of a row at a time:
- * elements of D or, with SPLIT, the sums of a part of the depth as they are. */
-typedef gt_vec<stored_type, 2> pair_type;
+/* finish.cuh - of hopper/gemm.cu: turns sums into what is stored, two neighbours of a row at a
+ * time: elements of D or, with SPLIT, the plain sums of a part of the depth. */
+#ifndef GT_HOPPER_FINISH_CUH
+#define GT_HOPPER_FINISH_CUH
 
-/* Behind copies of operands the workspace holds, for each matrix of the batch and each part of the
- * depth, sums of m rows that are this long. */
+typedef gt_vec<Stored, 2> Pair;
+
+/* The workspace holds the copies of operands and then, with SPLIT 1, for each matrix of the batch
+ * and each part of the depth, the sums of m rows of this length. */
 GT_DEVICE long long partial_row(const gt_args &args)
 {
     return gt_cdiv(args.n, 4) * 4;
 }
 
-GT_DEVICE sum_type *partial_sums(const gt_args &args, int batch, int split)
+GT_DEVICE Sum *partial_sums(const gt_args &args, int batch, int split)
 {
     char *const sums = static_cast<char *>(args.workspace) + gt_packed_bytes(args);
-    return reinterpret_cast<sum_type *>(sums) +
+    return reinterpret_cast<Sum *>(sums) +
            ((long long)batch * SPLITS + split) * args.m * partial_row(args);
 }
 
-/* What a consumer stores: from its first row and the tile's first column on. */
-struct target {
+/* Where a consumer stores: from its first row and the tile's first column on. */
+struct Target {
     gt_typed_output output;
-    stored_type *first;
-    const stored_type *c; /* the element of C there; read only with READ_C */
+    Stored *first;
+    const Stored *c; /* the element of C for `first`; read only with READ_C */
     long long ld;
-    int row, column;   /* of the first, in D; of a strand, among its rows, which lie ld apart */
-    int rows, columns; /* that exist from there on; may be none */
+    int row, column;   /* of `first` in D; with row phases, the row counts the rows of its phase,
+                        * which are ld apart */
+    int rows, columns; /* that exist from `first` on; may be 0 or less */
 };
 
 #if SPLIT
 
-GT_DEVICE target target_of(const gt_args &args, const work &work, int first_row)
+GT_DEVICE Target target_of(const gt_args &args, const Work &work, int first_row)
 {
-    target target;
+    Target target;
     target.row = work.row + first_row;
     target.column = work.column;
     target.ld = partial_row(args);
@@ -41,9 +45,9 @@ GT_DEVICE target target_of(const gt_args &args, const work &work, int first_row)
     return target;
 }
 
-GT_DEVICE pair_type finish_pair(const target &, pair_type, int, const sum_type *sum)
+GT_DEVICE Pair finish_pair(const Target &, Pair, int, const Sum *sum)
 {
-    pair_type pair;
+    Pair pair;
     pair.at[0] = sum[0];
     pair.at[1] = sum[1];
     return pair;
@@ -51,9 +55,9 @@ GT_DEVICE pair_type finish_pair(const target &, pair_type, int, const sum_type *
 
 #else
 
-GT_DEVICE target target_of(const gt_args &args, const work &work, int first_row)
+GT_DEVICE Target target_of(const gt_args &args, const Work &work, int first_row)
 {
-    target target;
+    Target target;
     target.output = gt_typed_output_of(args, work.batch);
     target.row = work.row + first_row;
     target.column = work.column;
@@ -76,7 +80,7 @@ GT_DEVICE gt_vec<typename gt_element<code>::type, 2> round_pair(float x, float y
 }
 
 #ifndef GT_EMULATE
-/* One instruction for both. */
+/* One instruction rounds both. */
 template <> GT_DEVICE gt_vec<gt_f16, 2> round_pair<GT_F16>(float x, float y)
 {
     gt_vec<gt_f16, 2> pair;
@@ -92,12 +96,12 @@ template <> GT_DEVICE gt_vec<gt_bf16, 2> round_pair<GT_BF16>(float x, float y)
 }
 #endif
 
-/* `column` counts from the target's; beyond D there is no bias, and what is computed is not stored.
- */
-GT_DEVICE pair_type finish_pair(const target &target, pair_type c, int column, const sum_type *sum)
+/* `column` counts from the target's. Beyond D's last column the last bias is read, which changes
+ * nothing: such results are not stored. */
+GT_DEVICE Pair finish_pair(const Target &target, Pair c, int column, const Sum *sum)
 {
 #if GT_OUT == GT_S32
-    pair_type pair;
+    Pair pair;
 #pragma unroll
     for (int i = 0; i < 2; i++)
         pair.at[i] = gt_typed_finish(target.output, sum[i], c.at[i], 0);
@@ -118,10 +122,10 @@ GT_DEVICE pair_type finish_pair(const target &target, pair_type c, int column, c
 
 #endif
 
-/* The elements of C for a pair at `column` of `row`, as far as they exist. */
-GT_DEVICE pair_type load_pair(const target &target, int row, int column)
+/* The elements of C for a pair at `column` of `row`; zeros for those that do not exist. */
+GT_DEVICE Pair load_pair(const Target &target, int row, int column)
 {
-    pair_type c = {};
+    Pair c = {};
     if (target.output.beta == 0.0f)
         return c;
 #pragma unroll
@@ -130,3 +134,5 @@ GT_DEVICE pair_type load_pair(const target &target, int row, int column)
             c.at[i] = target.c[row * target.ld + column + i];
     return c;
 }
+
+#endif

@@ -1,18 +1,21 @@
 /* produce.cuh - of hopper/gemm.cu: the producer thread, which fills the ring. */
+#ifndef GT_HOPPER_PRODUCE_CUH
+#define GT_HOPPER_PRODUCE_CUH
 
-static_assert(ROW_PHASES == 1 || (MAP_ROW_PHASES + ROW_PHASES - 1) * sizeof(gt_map) <= sizeof(gt_maps),
-              "the argument has a map for every strand");
+static_assert(ROW_PHASES == 1 ||
+                  (MAP_ROW_PHASES + ROW_PHASES - 1) * sizeof(gt_map) <= sizeof(gt_maps),
+              "the argument has a map for every row phase");
 
-/* Loads the block's part of a tile of an operand, `extent` long along m or n, for the `sharers`
- * blocks of the cluster that need the tile: all of them load a part of it, number `part` is ours.
- * x and k: its first element. */
+/* Loads this block's part of a tile of an operand to `tile`. The tile is `extent` long along m or n
+ * and begins at (x, k). `sharers` blocks of the cluster need it; each of them loads one part, this
+ * block part number `part`, for all of them. */
 template <int extent, int along_mn, int sharers>
 GT_DEVICE void load_tile(unsigned char *tile, const gt_map *map, gt_mbarrier *full, int x, int k,
                          int batch, int part, unsigned ranks)
 {
-    constexpr int width = along_mn ? box_width(extent) : PIECE; /* elements of a row of a box */
-    constexpr int rows = (along_mn ? PIECE : extent) / sharers; /* rows of a box */
-    constexpr int row_bytes = width * (int)sizeof(in_type);
+    constexpr int width = along_mn ? box_width(extent) : SLAB; /* elements of a box's row */
+    constexpr int rows = (along_mn ? SLAB : extent) / sharers; /* rows of a box */
+    constexpr int row_bytes = width * (int)sizeof(In);
     constexpr int boxes = along_mn ? extent / width : 1;
     static_assert(rows % 8 == 0, "a box is whole groups of eight rows");
 
@@ -28,7 +31,7 @@ GT_DEVICE void load_tile(unsigned char *tile, const gt_map *map, gt_mbarrier *fu
     }
 }
 
-/* Bits of the blocks in the same row and in the same column of those that share operands. */
+/* Bit masks of the blocks in this block's row, and in its column, of those that share operands. */
 GT_DEVICE unsigned row_ranks()
 {
     unsigned ranks = 0;
@@ -42,29 +45,30 @@ GT_DEVICE unsigned column_ranks()
     return ((1u << CLUSTER_M) - 1) << (cluster_first() + cluster_column() * CLUSTER_M);
 }
 
-/* Bytes that come for a stage. Where D has fewer rows than a tile, the box of A along k ends with
- * them (to a multiple of 8: the description's LOADED_M): what the stage holds below is multiplied
- * to rows that nobody stores. */
+/* Bytes that arrive for a stage. Where D has fewer rows than a tile, the box of A along k has only
+ * D's rows (rounded up to a multiple of 8: LOADED_M in the description). What the stage holds below
+ * them is multiplied as well, but gives rows that nobody stores. */
 GT_DEVICE unsigned stage_bytes(const gt_args &args)
 {
     const int rows = (min((int)args.m, BM) + 7) / 8 * 8;
     return A_ENDS_WITH_D ? DEPTH * (rows * 128 + B_BYTES) : STAGE_BYTES;
 }
 
-GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring &ring)
+GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const Ring &ring)
 {
-    schedule schedule(args);
-    const unsigned with_a = row_ranks(), with_b = column_ranks();
+    const auto &product = product_of(args);
+    Schedule schedule(product);
+    const unsigned ranks_a = row_ranks(), ranks_b = column_ranks();
     const int part_a = cluster_column(), part_b = cluster_row();
-    const unsigned bytes = stage_bytes(args);
-    position position;
-    work work;
+    const unsigned bytes = stage_bytes(product);
+    Position position;
+    Work work;
 
-    while (schedule.next(args, work)) {
+    while (schedule.next(product, work)) {
         const bool further = ROW_PHASES > 1 && work.phase > 0;
         const gt_map *map_a = &maps.map[further ? MAP_ROW_PHASES - 1 + work.phase : MAP_A];
         int k = work.k;
-#pragma unroll 1 /* few registers */
+#pragma unroll 1 /* to need few registers */
         for (int i = 0; i < work.steps; i++, k += BK) {
             unsigned char *stage = ring.stages + position.stage * STAGE_BYTES;
             gt_mbarrier *full = ring.full + position.stage;
@@ -72,15 +76,17 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const ring 
             gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
             gt_mbarrier_arrive_expect_tx(full, bytes);
 #pragma unroll
-            for (int piece = 0; piece < DEPTH; piece++, stage += PIECE_BYTES) {
-                const int first = k + piece * PIECE;
+            for (int slab = 0; slab < DEPTH; slab++, stage += SLAB_BYTES) {
+                const int first = k + slab * SLAB;
                 load_tile<BM, A_ALONG_MN, CLUSTER_N>(stage, map_a, full, work.row, first,
-                                                     work.batch, part_a, with_a);
+                                                     work.batch, part_a, ranks_a);
                 load_tile<BN, B_ALONG_MN, CLUSTER_M>(stage + A_BYTES, &maps.map[MAP_B], full,
                                                      work.column, first - work.shift, work.batch,
-                                                     part_b, with_b);
+                                                     part_b, ranks_b);
             }
             position.advance();
         }
     }
 }
+
+#endif

@@ -1,19 +1,22 @@
-/* reduce.cuh - of hopper/gemm.cu: the sums of all parts of the depth, added in order, to D. */
+/* reduce.cuh - of hopper/gemm.cu: adds the sums of all parts of the depth, in the order of k, and
+ * stores D. */
+#ifndef GT_HOPPER_REDUCE_CUH
+#define GT_HOPPER_REDUCE_CUH
 
-/* Four sums of a row and their columns of D. */
+/* Finishes and stores four sums of a row, from `column` of D on. */
 GT_DEVICE void store_four(const gt_typed_output &output, long long row, long long column,
-                          const sum_type *sum)
+                          const Sum *sum)
 {
 #pragma unroll
     for (int i = 0; i < 4; i += VEC_C)
         gt_typed_output_store<VEC_C>(output, row, column + i, sum + i);
 }
 
-/* ---- SPLIT 1: by a launch of its own; a thread takes four columns of a row ---- */
+/* ---- SPLIT 1: a launch of its own adds the sums; a thread has four columns of a row ---- */
 #if SPLIT == 1
 
 constexpr int REDUCE_THREADS = 256;
-constexpr int REDUCE_LOADS = 8; /* in flight for a thread */
+constexpr int REDUCE_LOADS = 8; /* of a thread, at the same time */
 
 GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)
 {
@@ -25,16 +28,16 @@ GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)
         return;
 
     const int batch = (int)(row / args.m);
-    const sum_type *from = partial_sums(args, batch, 0) + row % args.m * partial_row(args) + column;
+    const Sum *from = partial_sums(args, batch, 0) + row % args.m * partial_row(args) + column;
     const long long part = args.m * partial_row(args);
-    sum_type total[4] = {};
+    Sum total[4] = {};
     for (int split = 0; split < SPLITS; split += REDUCE_LOADS, from += REDUCE_LOADS * part) {
-        gt_vec<sum_type, 4> more[REDUCE_LOADS] = {};
+        gt_vec<Sum, 4> more[REDUCE_LOADS] = {};
 #pragma unroll
         for (int i = 0; i < REDUCE_LOADS; i++)
-            if (split + i < SPLITS) /* not through the read-only path, where loads may move up
-                                     * before the wait: the launch before may still write then */
-                more[i] = gt_load_vec<sum_type, 4>(from + i * part);
+            if (split + i < SPLITS) /* not through the read-only path: the launch before may
+                                     * still write when such a load moves up before the wait */
+                more[i] = gt_load_vec<Sum, 4>(from + i * part);
 #pragma unroll
         for (int i = 0; i < REDUCE_LOADS; i++)
 #pragma unroll
@@ -46,62 +49,63 @@ GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)
 
 #endif
 
-/* ---- SPLIT 2: by the blocks of the cluster, each some rows of the tile ---- */
+/* ---- SPLIT 2: the blocks of the cluster add the sums, each some rows of the tile ---- */
 
-/* Barrier of the cluster, producers and consumers alike. */
-GT_DEVICE void meet()
+constexpr int IN_FLIGHT = 4; /* vectors of four sums that a thread adds at a time: as many loads
+                              * are in flight */
+
+/* Adds the vectors that block `rank` of the cluster has at the places `own`. */
+GT_DEVICE void add_part(gt_vec<Sum, 4> *total, const Sum *const *own, unsigned rank)
 {
-    gt_cluster_sync();
-}
-
-constexpr int TOGETHER = 4; /* runs of four sums that a thread adds up at a time: loads in flight */
-
-/* Adds what block `rank` of the cluster left at `own`. */
-GT_DEVICE void add_part(gt_vec<sum_type, 4> *total, const sum_type *const *own, unsigned rank)
-{
-    float there[TOGETHER][4];
+    float there[IN_FLIGHT][4];
 #pragma unroll
-    for (int i = 0; i < TOGETHER; i++)
+    for (int i = 0; i < IN_FLIGHT; i++)
         gt_cluster_load<4>(there[i], (const float *)own[i], rank);
 #pragma unroll
-    for (int i = 0; i < TOGETHER; i++)
+    for (int i = 0; i < IN_FLIGHT; i++)
 #pragma unroll
         for (int j = 0; j < 4; j++) {
             const gt_vec<float, 1> bits = {__float_as_uint(there[i][j])};
-            total[i].at[j] += ((const gt_vec<sum_type, 1> &)bits).at[0];
+            total[i].at[j] += ((const gt_vec<Sum, 1> &)bits).at[0];
         }
 }
 
-/* The consumers finish the block's rows of the tile. */
-GT_DEVICE void gather(const gt_args &args, const ring &ring, const work &work)
+/* The consumers add up this block's rows of the tile, and store them. */
+GT_DEVICE void cluster_reduce(const gt_args &args, const Ring &ring, const Work &work)
 {
     constexpr int across = (SWAP_AB ? BM : BN) / 4, threads = CONSUMERS * 128;
     const gt_typed_output output = gt_typed_output_of(args, work.batch);
     const long long top = SWAP_AB ? work.column : work.row, left = SWAP_AB ? work.row : work.column;
-    const int all = (int)min((long long)(SWAP_AB ? BN : BM), args.m - top); /* rows; may be none */
+    const int all = (int)min((long long)(SWAP_AB ? BN : BM), args.m - top); /* of D from the
+                                                                             * tile's first on;
+                                                                             * may be 0 or less */
     const int rows = (all + SPLITS - 1) / SPLITS, first = work.split * rows;
-    const int count = min(rows, all - first) * across; /* runs of four */
+    const int count = min(rows, all - first) * across; /* vectors of four sums */
 
-    for (int begin = (int)threadIdx.x - 128; begin < count; begin += TOGETHER * threads) {
-        const sum_type *own[TOGETHER];
-        gt_vec<sum_type, 4> total[TOGETHER];
+    for (int begin = (int)threadIdx.x - 128; begin < count; begin += IN_FLIGHT * threads) {
+        const Sum *own[IN_FLIGHT];
+        gt_vec<Sum, 4> total[IN_FLIGHT];
 #pragma unroll
-        for (int i = 0; i < TOGETHER; i++) {
-            const int e = min(begin + i * threads, count - 1); /* no branch between the loads */
+        for (int i = 0; i < IN_FLIGHT; i++) {
+            const int e = min(begin + i * threads, count - 1); /* a valid vector again, instead
+                                                                * of a branch between the loads */
             const int row = first + e / across, column = e % across * 4;
-            own[i] = (const sum_type *)ring.stages + row * SUMS_ROW + column;
-            total[i] = gt_load_vec<sum_type, 4>(own[i]);
+            own[i] = (const Sum *)ring.stages + row * SUMS_ROW + column;
+            total[i] = gt_load_vec<Sum, 4>(own[i]);
         }
-        /* The other parts from the next one on, so that each block is read by one at a time. */
+        /* The other parts follow from the next one on, so that one block at a time reads each of
+         * them. */
         for (int ahead = 1, split = work.split; ahead < SPLITS; ahead++) {
             split = split + 1 < SPLITS ? split + 1 : 0;
             add_part(total, own, (unsigned)(split * CLUSTER + cluster_place()));
         }
 #pragma unroll
-        for (int i = 0; i < TOGETHER; i++) {
+        for (int i = 0; i < IN_FLIGHT; i++) {
             const int e = begin + i * threads;
             if (e < count)
                 store_four(output, top + first + e / across, left + e % across * 4, total[i].at);
         }
     }
 }
+
+#endif

@@ -1,14 +1,18 @@
-/* schedule.cuh - of hopper/gemm.cu: which tiles a block computes, in which order.
+/* schedule.cuh - of hopper/gemm.cu: which tiles a block computes, and in which order.
  *
- * Work is numbered by cluster: tiles in the order of raster.cuh, those of the first part of the
- * depth before those of the second, matrix after matrix of the batch. Cluster c takes work c, c +
- * clusters, c + 2 * clusters... With SPLIT 2 a cluster has the same tiles once for each part
- * of the depth.
+ * Work is numbered by cluster: tiles in the order of raster.cuh; those of the first part of the
+ * depth before those of the second; one matrix of the batch after the other. Cluster c takes the
+ * work numbered c, c + clusters, c + 2 * clusters, ... With SPLIT 2 a cluster has the same tiles
+ * once for each part of the depth.
  *
- * STREAM: where the last round has tiles for some of the clusters only, each gets as many stages
- * of that round's tiles (2: of the last two rounds' tiles) as every other. They come behind whole
- * tiles, which the clusters take side by side, at one k, so that the L2 cache reads for several. */
-#ifndef ROW_PHASES /* of templates that have none */
+ * STREAM: where the last round would have tiles for some of the clusters only, the stages of that
+ * round's tiles (STREAM 2: of the last two rounds' tiles) are divided evenly over all clusters.
+ * They come after the whole tiles. The clusters compute whole tiles side by side at the same k, so
+ * that the L2 cache reads for several of them. */
+#ifndef GT_HOPPER_SCHEDULE_CUH
+#define GT_HOPPER_SCHEDULE_CUH
+
+#ifndef ROW_PHASES /* for templates without it */
 #define ROW_PHASES 1
 #endif
 #ifndef STREAM
@@ -18,17 +22,27 @@
 #define SWAP_AB 0
 #endif
 
-struct work {
-    int row, column;   /* first of the block's tile, in elements; may lie outside of D */
-    int phase, shift; /* row phase of A; elements that its rows begin late: `row` counts its rows, k from as
-                        * far before them */
+/* The product whose tiles are computed. */
+#if SWAP_AB
+GT_DEVICE gt_args product_of(const gt_args &args); /* in swapped.cuh */
+#else
+GT_DEVICE const gt_args &product_of(const gt_args &args)
+{
+    return args;
+}
+#endif
+
+struct Work {
+    int row, column;  /* of the first element of the block's tile; may lie outside of D */
+    int phase, shift; /* row phase of A, in which `row` counts; elements by which its rows begin
+                       * late, and by which k begins early */
     int batch, split;
-    int k;      /* first of the depth; beyond it where there is nothing to multiply */
-    int steps;  /* stages; at least one, which is all zeros where there is nothing */
-    int stream; /* the tile's number if others have parts of its depth (STREAM), or -1 */
+    int k;      /* first of the depth; beyond the depth where there is nothing to multiply */
+    int steps;  /* stages; at least one, which is all zeros where there is nothing to multiply */
+    int stream; /* STREAM: the tile's number if other blocks have parts of its depth, else -1 */
 };
 
-/* The block's place among those that share operands, which follow each other in the cluster. */
+/* The block's index among those that share operands. In a cluster these follow each other. */
 GT_DEVICE int cluster_place()
 {
     return CLUSTER == 1 ? 0
@@ -46,29 +60,33 @@ GT_DEVICE int cluster_column()
     return cluster_place() / CLUSTER_M;
 }
 
-/* Rank in the cluster of the first of them. */
+/* The rank in the cluster of the first of the blocks that share operands with this one. */
 GT_DEVICE int cluster_first()
 {
     return SPLIT == 2 ? (int)gt_cluster_rank() - cluster_place() : 0;
 }
 
-/* Parts of size `part` that cover `whole`: TMA counts in 32 bits. */
+/* The number of parts of size `part` that cover `whole`, in 32 bits because TMA counts in 32
+ * bits. */
 GT_DEVICE constexpr unsigned parts_of(unsigned whole, unsigned part)
 {
     return (whole + part - 1) / part;
 }
 
-/* The first loads wait for these numbers, and their instructions come from memory at that time: a
- * division costs as much as a load, so that the common cases do without. */
-struct schedule {
-    unsigned rows, columns, tiles; /* clusters of tiles; work in all */
-    unsigned first, step;          /* of the block's work */
-    int depth, part;               /* of k; stages of a part of it */
+/* The first loads wait for these numbers, and at that time their instructions still come from
+ * memory. There a division costs as much as a load, so that the common cases do without divisions.
+ */
+struct Schedule {
+    unsigned rows, columns, tiles; /* clusters of tiles along m and n; work in all */
+    unsigned first, step;          /* the block's first work, and the distance to the next */
+    int depth, part;               /* k in all; stages of a part of it */
     unsigned index;                /* of the block's next whole tile */
-    unsigned streamed, share;      /* STREAM: tiles whose stages are divided; stages of a cluster */
-    unsigned at, end;              /* the first of them still to do, and the first of another */
+    unsigned streamed, share;      /* STREAM: tiles whose stages are divided; stages that a
+                                    * cluster has of them */
+    unsigned at, end;              /* STREAM: the block's next such stage, and the first that is
+                                    * another block's */
 
-    GT_DEVICE schedule(const gt_args &args)
+    GT_DEVICE Schedule(const gt_args &args)
     {
         const unsigned cluster = SPLIT == 2 ? (unsigned)SPLITS * CLUSTER : CLUSTER;
         rows = ROW_PHASES * parts_of(parts_of((unsigned)args.m, ROW_PHASES), BM * CLUSTER_M);
@@ -94,7 +112,7 @@ struct schedule {
         end = min(at + share, streamed * (unsigned)part);
     }
 
-    GT_DEVICE void place(const gt_args &args, work &work, unsigned within) const
+    GT_DEVICE void place(const gt_args &args, Work &work, unsigned within) const
     {
         const unsigned outer = ORDER ? columns : rows, inner = ORDER ? rows : columns;
         gt_tile tile = {0, within};
@@ -102,18 +120,18 @@ struct schedule {
             tile = gt_raster(within, outer, inner, GROUP);
         const int down = (int)(ORDER ? tile.column : tile.row);
         const int across = (int)(ORDER ? tile.row : tile.column);
-        constexpr int size = (int)sizeof(in_type);
+        constexpr int size = (int)sizeof(In);
         work.phase = down % ROW_PHASES;
         work.shift = ROW_PHASES == 1 ? 0 : (int)(work.phase * args.lda * size & 15) / size;
         work.row = (down / ROW_PHASES * CLUSTER_M + cluster_row()) * BM;
         work.column = (across * CLUSTER_N + cluster_column()) * BN;
     }
 
-    GT_DEVICE work work_of(const gt_args &args, unsigned index) const
+    GT_DEVICE Work work_of(const gt_args &args, unsigned index) const
     {
         const unsigned of_plane = rows * columns;
         const unsigned plane = index < of_plane ? 0 : index / of_plane;
-        work work;
+        Work work;
 
         place(args, work, index - plane * of_plane);
         work.batch = (int)plane;
@@ -128,7 +146,7 @@ struct schedule {
             work.steps = (depth - work.k + BK - 1) / BK;
         if (ROW_PHASES > 1)
             work.steps = depth ? (depth + work.shift + BK - 1) / BK : 0;
-        if (work.steps <= 0) { /* TMA loads zeros without reading anything */
+        if (work.steps <= 0) { /* a box outside of its map is all zeros: TMA reads nothing */
             work.k = (int)parts_of((unsigned)(args.k + work.shift), BK) * BK;
             work.steps = 1;
         }
@@ -136,8 +154,8 @@ struct schedule {
         return work;
     }
 
-    /* The block's next work, if there is more. */
-    GT_DEVICE bool next(const gt_args &args, work &work)
+    /* The block's next work; false if there is none. */
+    GT_DEVICE bool next(const gt_args &args, Work &work)
     {
         if (index < tiles - (STREAM ? streamed : 0)) {
             work = work_of(args, index);
@@ -157,3 +175,5 @@ struct schedule {
         return true;
     }
 };
+
+#endif

@@ -1,11 +1,14 @@
 /* swapped.cuh - of hopper/gemm.cu: SWAP_AB, the transposed product.
  *
- *        rows of D               What multiplies has n for its rows, of which wgmma takes 64 at
- *      +----------+              least, and m for its columns, 16 or more: few rows of D leave
- *      | B^T A^T  |  columns     nothing idle, and of B, which is most of what is read, a stage
- *      |          |  of D        holds BM rows.  Its A is B^T and its B is A^T; where D comes in
- *      +----------+              (C, bias, the sums of parts) rows and columns are D's again.
- */
+ *    rows of D              The kernel computes D^T = B^T A^T: its rows are D's n columns, of which
+ *  +----------+             wgmma takes at least 64, and its columns are D's m rows, of which 16
+ *  | B^T A^T  | columns     are enough. So few rows of D leave nothing idle, and a stage holds BM
+ *  |          | of D        rows of B^T, which is most of what is read. The kernel's A is B^T and
+ *  +----------+             its B is A^T. For D, C, bias and the sums of parts of the depth,
+ *                           rows and columns are D's again. */
+#ifndef GT_HOPPER_SWAPPED_CUH
+#define GT_HOPPER_SWAPPED_CUH
+
 #if SWAP_AB
 
 static_assert(PACK_A == 0 && PACK_B == 0 && ROW_PHASES == 1, "operands as they are");
@@ -25,17 +28,17 @@ GT_DEVICE gt_args product_of(const gt_args &args)
     return product;
 }
 
-/* What a consumer stores: the thread's first row of D and, in the tile, first column. */
-struct swapped {
+/* Where a consumer stores. */
+struct Swapped {
     gt_typed_output output;
-    int row, left; /* of D; of the consumer's columns */
-    int column;    /* of the thread's, behind `left` */
+    int row, left; /* the thread's first row of D; the consumer's first column of D */
+    int column;    /* the thread's first column, counted from `left` */
 };
 
-GT_DEVICE swapped swapped_of(const gt_args &args, const work &work, int consumer)
+GT_DEVICE Swapped swapped_of(const gt_args &args, const Work &work, int consumer)
 {
     const int lane = (int)threadIdx.x % 32;
-    swapped swapped;
+    Swapped swapped;
     swapped.output = gt_typed_output_of(args, work.batch);
     swapped.row = work.column + lane % 4 * 2;
     swapped.left = work.row + (PINGPONG ? 0 : consumer * ROWS);
@@ -43,9 +46,9 @@ GT_DEVICE swapped swapped_of(const gt_args &args, const work &work, int consumer
     return swapped;
 }
 
-/* A sum as it is to the place in the workspace that is its part's; or, finished, to D. */
-GT_DEVICE void store_sum(const gt_args &args, const work &work, const swapped &swapped, int row,
-                         int column, sum_type sum)
+/* Stores a sum: finished to D or, with SPLIT 1, as it is to its place in the workspace. */
+GT_DEVICE void store_sum(const gt_args &args, const Work &work, const Swapped &swapped, int row,
+                         int column, Sum sum)
 {
 #if SPLIT == 1
     if (row < args.m && column < args.n)
@@ -56,8 +59,8 @@ GT_DEVICE void store_sum(const gt_args &args, const work &work, const swapped &s
 }
 
 /* Lanes whose numbers differ by 4 have neighbours of a row of D. */
-GT_DEVICE void store_swapped(const gt_args &args, const work &work, const swapped &swapped,
-                             sum_type (*sum)[BN / 2])
+GT_DEVICE void store_swapped(const gt_args &args, const Work &work, const Swapped &swapped,
+                             Sum (*sum)[BN / 2])
 {
     const int column = swapped.left + swapped.column;
 #pragma unroll
@@ -70,15 +73,15 @@ GT_DEVICE void store_swapped(const gt_args &args, const work &work, const swappe
 
 #if STORE > 0 && SPLIT == 0
 
-/* Two sums of a column of D, rows `row` and the next of the thread's. */
-GT_DEVICE pair_type finish_swapped(const swapped &swapped, int row, int column, const sum_type *sum)
+/* Finishes two sums of a column of D, of the thread's rows `row` and row + 1. */
+GT_DEVICE Pair finish_swapped(const Swapped &swapped, int row, int column, const Sum *sum)
 {
     const gt_typed_output &output = swapped.output;
     const long long n = min((long long)swapped.left + swapped.column + column, output.n - 1);
-    pair_type pair;
+    Pair pair;
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        stored_type c = stored_type();
+        Stored c = Stored();
         if (READ_C && swapped.row + row + i < output.m)
             c = output.c[(swapped.row + row + i) * output.ldc + n];
         pair.at[i] = gt_typed_finish(output, sum[i], c, n);
@@ -86,76 +89,76 @@ GT_DEVICE pair_type finish_swapped(const swapped &swapped, int row, int column, 
     return pair;
 }
 
-/* Four pairs, of 16 columns of D that the warp has from `left` on in the slice and 16 rows from
- * `row` on, to their places, which are their own words' halves: rows lie across the pairs. */
-template <class element> struct place_swapped {
-    static GT_DEVICE void store(unsigned char *slice, int row, int left,
+/* Writes four pairs of the warp to a subtile: 16 columns of D from `left` on, 16 rows from `row`
+ * on. The elements of a pair belong to two rows, so that each is written by itself. */
+template <class element> struct SwappedPlace {
+    static GT_DEVICE void store(unsigned char *subtile, int row, int left,
                                 const gt_vec<element, 2> *pair)
     {
         const int lane = (int)threadIdx.x % 32;
 #pragma unroll
         for (int i = 0; i < 8; i++) {
             const int down =
-                lane % 4 * 2 + i % 2; /* among eight rows, after which swizzles repeat */
+                lane % 4 * 2 + i % 2; /* among eight rows, after which the swizzle repeats */
             const int at = (left + i / 2 % 2 * 8 + lane / 4) * (int)sizeof(element);
-            unsigned char *const place = slice + down * SLICE_WIDTH + (at ^ swizzle_of(down));
-            *(element *)(place + (row + i / 4 * 8) * SLICE_WIDTH) = pair[i / 2].at[i % 2];
+            unsigned char *const place = subtile + down * SUBTILE_WIDTH + (at ^ swizzle_of(down));
+            *(element *)(place + (row + i / 4 * 8) * SUBTILE_WIDTH) = pair[i / 2].at[i % 2];
         }
     }
 };
 
-struct place_swapped_words {
-    template <class pair_16>
-    static GT_DEVICE void store(unsigned char *slice, int row, int left, const pair_16 *pair)
+struct SwappedPlace16 {
+    template <class Pair16>
+    static GT_DEVICE void store(unsigned char *subtile, int row, int left, const Pair16 *pair)
     {
         const int lane = (int)threadIdx.x % 32, down = row + lane / 16 * 8 + lane % 8;
         const unsigned word[4] = {pair[0].word, pair[1].word, pair[2].word, pair[3].word};
-        gt_stmatrix_x4_trans(
-            slice + down * SLICE_WIDTH + ((left + lane / 8 % 2 * 8) * 2 ^ swizzle_of(down)), word);
+        gt_stmatrix_x4_trans(subtile + down * SUBTILE_WIDTH +
+                                 ((left + lane / 8 % 2 * 8) * 2 ^ swizzle_of(down)),
+                             word);
     }
 };
-template <> struct place_swapped<gt_f16> : place_swapped_words {
+template <> struct SwappedPlace<gt_f16> : SwappedPlace16 {
 };
-template <> struct place_swapped<gt_bf16> : place_swapped_words {
+template <> struct SwappedPlace<gt_bf16> : SwappedPlace16 {
 };
 
-/* Finishes the warp's sums as far as they lie in slice s, and puts them there. */
-GT_DEVICE void fill_swapped(unsigned char *slice, int s, const swapped &swapped,
-                            sum_type (*sum)[BN / 2])
+/* Finishes those of the warp's sums that belong to subtile s, and writes them there. */
+GT_DEVICE void fill_swapped(unsigned char *subtile, int s, const Swapped &swapped,
+                            Sum (*sum)[BN / 2])
 {
-    const int warp = (int)threadIdx.x % 128 / 32 * 16; /* the warp's first column of 64 */
+    const int warp = (int)threadIdx.x % 128 / 32 * 16; /* the warp's first column among 64 */
 #pragma unroll
     for (int r = 0; r < BLOCKS_64; r++) {
-        const int left = r * 64 + warp - s * SLICE_COLUMNS;
-        if (left < 0 || left >= SLICE_COLUMNS)
+        const int left = r * 64 + warp - s * SUBTILE_COLUMNS;
+        if (left < 0 || left >= SUBTILE_COLUMNS)
             continue;
 #pragma unroll
         for (int row = 0; row < BN; row += 16) {
-            pair_type pair[4];
+            Pair pair[4];
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 pair[i] = finish_swapped(swapped, row + i / 2 * 8, r * 64 + i % 2 * 8,
                                          sum[r] + row / 2 + i * 2);
-            place_swapped<stored_type>::store(slice, row, left, pair);
+            SwappedPlace<Stored>::store(subtile, row, left, pair);
         }
     }
 }
 
-GT_DEVICE void store_swapped_by_tma(const gt_map *map, const ring &ring, int consumer,
-                                    const work &work, const swapped &swapped,
-                                    sum_type (*sum)[BN / 2])
+GT_DEVICE void store_swapped_by_tma(const gt_map *map, const Ring &ring, int consumer,
+                                    const Work &work, const Swapped &swapped, Sum (*sum)[BN / 2])
 {
-    store_slices(map, ring, consumer, swapped.left, work.column, work.batch,
-                 [&](unsigned char *slice, int s) { fill_swapped(slice, s, swapped, sum); });
+    store_subtiles(map, ring, consumer, swapped.left, work.column, work.batch,
+                   [&](unsigned char *subtile, int s) { fill_swapped(subtile, s, swapped, sum); });
 }
 
 #endif
 
-GT_DEVICE void store(const gt_args &args, const gt_maps &maps, const ring &ring, int consumer,
-                     const work &work, sum_type (*sum)[BN / 2])
+GT_DEVICE void store(const gt_args &args, const gt_maps &maps, const Ring &ring, int consumer,
+                     const Work &work, Sum (*sum)[BN / 2])
 {
 #if SPLIT == 2
-    leave_sums(ring, consumer, sum);
+    sums_to_shared(ring, consumer, sum);
 #elif STORE > 0
     store_swapped_by_tma(&maps.map[MAP_D], ring, consumer, work, swapped_of(args, work, consumer),
                          sum);
@@ -164,11 +167,6 @@ GT_DEVICE void store(const gt_args &args, const gt_maps &maps, const ring &ring,
 #endif
 }
 
-#else
-
-GT_DEVICE const gt_args &product_of(const gt_args &args)
-{
-    return args;
-}
+#endif
 
 #endif

@@ -1,28 +1,28 @@
-/* gemm.cu - TF32 on Hopper (sm_90a) where one operand lies the way that wgmma does not read from
- * shared memory: it goes through registers.
+/* gemm.cu - TF32 for Hopper (sm_90a) where one operand lies along m or n: wgmma reads TF32 along k
+ * only from shared memory, so that this operand goes through registers.
  *
- *         32 of k          WIDTH           wgmma takes TF32 along k from shared memory, and its first
- *      +---+---+---+    +----------+      operand from registers.  So the operand that lies along m
- *      | 0 | 1 | 2 |    |consumer 0|      or n comes first: A, and tiles of D are computed; or B,
- *      +---+---+---+    +----------+      and tiles of D' = D transposed are, op(B) transposed times
- *     turned operand    |consumer 1|      op(A) transposed.  TMA brings it to shared memory as it is
- *      +---+---+---+    +----------+      stored; each thread of a consumer reads from there what
- *      | 0 | 1 | 2 |       of D'          it must hold (consume.cuh).
- *      +---+---+---+
- *      other operand    64 * BLOCKS rows of D' a consumer
+ *    32 of k         WIDTH          wgmma can take its first operand from registers. So the operand
+ * +---+---+---+   +----------+      that lies along m or n (the transposed operand) comes first. If
+ * | 0 | 1 | 2 |   |consumer 0|      it is A, the kernel computes tiles of D; if it is B, it does
+ * +---+---+---+   +----------+      so for D' = D transposed, as op(B) transposed times op(A)
+ *  transposed     |consumer 1|      transposed. TMA brings the operand to shared memory as it is
+ * +---+---+---+   +----------+      stored. Each thread of a consumer reads from there what wgmma
+ * | 0 | 1 | 2 |      of D'          expects in its registers (consume.cuh).
+ * +---+---+---+
+ * other operand    a consumer has 64 * BLOCKS rows of D'
  *
- * Blocks stay: each computes tile after tile in the order of hopper/schedule.cuh.  One thread, the
- * producer, keeps a ring of STAGES stages filled by TMA; CONSUMERS warpgroups multiply and store.
- * full[s]: stage s has arrived; empty[s]: it may be refilled.  A cluster of CLUSTER_M x CLUSTER_N
- * blocks computes as many neighbouring tiles and shares their loads.
+ * The kernel is persistent: each block computes one tile after the other, in the order of
+ * hopper/schedule.cuh. One thread, the producer, keeps a ring of STAGES stages filled by TMA; the
+ * CONSUMERS warpgroups multiply and store (hopper/ring.cuh, hopper/entry.cuh). A cluster of
+ * CLUSTER_M x CLUSTER_N blocks computes as many neighbouring tiles and shares their loads.
  *
- * SPLIT 1: the depth is divided over SPLITS blocks, whose sums go to the workspace; the entry
- * `reduce` adds them in the order of k. SPLIT 2: those blocks are a cluster, which has one tile and
- * adds the sums through its shared memory.
+ * SPLIT 1 (split-K): the depth is divided over SPLITS blocks, which leave their sums in the
+ * workspace; the entry `reduce` adds them in the order of k. SPLIT 2: these blocks are a cluster,
+ * which has one tile and adds the sums through shared memory.
  *
- * Where both operands lie the wrong way one of them is copied into the workspace first, and so are
- * operands whose rows TMA cannot read (PACK_A, PACK_B).  A along k may do without, by strands of its
- * rows (ROW_PHASES) as in hopper/gemm.cu. */
+ * Where both operands lie along m and n, one of them is copied into the workspace first, and so are
+ * operands whose rows TMA cannot read (PACK_A, PACK_B). An A along k can do without a copy, by row
+ * phases (ROW_PHASES), as in hopper/gemm.cu. */
 #if ROW_PHASES > 1
 #define GT_MAPS (3 + ROW_PHASES)
 #else
@@ -88,10 +88,11 @@
 #define ROW_PHASES 1 /* strands of rows of A */
 #endif
 
-constexpr int RUN = 2 * BLOCKS; /* neighbours along the turned operand that a thread has */
+constexpr int VECTOR = 2 * BLOCKS; /* neighbours along the transposed operand that a thread has */
 
 #include "pack/pack.cuh"
 #include "hopper_transposed/layout.cuh"
+#include "hopper/ring.cuh"
 #include "hopper/schedule.cuh"
 #include "hopper/produce.cuh"
 #include "hopper/finish.cuh"
@@ -99,86 +100,22 @@ constexpr int RUN = 2 * BLOCKS; /* neighbours along the turned operand that a th
 #include "hopper_transposed/consume.cuh"
 #include "hopper_transposed/store.cuh"
 
-#if PACK_A || PACK_B
-GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
-{
-    gt_pdl_trigger();
-    gt_pack(args);
-}
-#endif
-
-/* The producer makes the barriers. */
-GT_DEVICE void make_barriers(const ring &ring)
-{
-#pragma unroll
-    for (int s = 0; s < STAGES; s++) {
-        gt_mbarrier_init(ring.full + s, 1);
-        gt_mbarrier_init(ring.empty + s, RELEASES);
-    }
-    gt_mbarrier_publish();
-}
-
-/* Until the barriers are made: those of the whole cluster where its blocks write to each other's;
- * else the producer need not wait, and its first loads are under way before anybody else's first
- * step. */
-GT_DEVICE void await_barriers()
-{
-    constexpr int warps = 1 + CONSUMERS * 4;
-    if (CLUSTER > 1)
-        gt_cluster_wait();
-    else if (threadIdx.x >= 128)
-        gt_named_barrier_sync(5, warps * 32);
-    else if (threadIdx.x < 32)
-        gt_named_barrier_arrive(5, warps * 32);
-}
-
 /* All tiles of the block, by one of its consumers. */
-GT_DEVICE void consume_all(const gt_args &args, const ring &ring, int consumer)
+GT_DEVICE void consume_all(const gt_args &args, const gt_maps &, const Ring &ring, int consumer)
 {
-    const schedule schedule(args);
-    position position;
+    const Schedule schedule(args);
+    Position position;
 
     for (unsigned index = schedule.first; index < schedule.tiles; index += schedule.step) {
-        const work work = schedule.work_of(args, index);
-        sum_type sum[BLOCKS][WIDTH / 2];
+        const Work work = schedule.work_of(args, index);
+        Sum sum[BLOCKS][WIDTH / 2];
         multiply(ring, position, consumer, work, sum);
         store(args, ring, consumer, work, sum);
         if (SPLIT == 2) {
-            meet();
-            gather(args, ring, work);
+            gt_cluster_sync();
+            cluster_reduce(args, ring, work);
         }
     }
 }
 
-GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
-{
-    GT_DYNAMIC_SHARED(unsigned char, shared);
-    const ring ring(shared);
-
-    if (threadIdx.x == 0) {
-        make_barriers(ring);
-    } else if (threadIdx.x == 32) {
-        gt_tma_prefetch(&maps.map[MAP_A]);
-        gt_tma_prefetch(&maps.map[MAP_B]);
-    }
-    if (CLUSTER > 1)
-        gt_cluster_arrive();
-    if (threadIdx.x < 128) {
-        gt_setmaxnreg_dec<PRODUCER_REGISTERS>();
-        await_barriers();
-        if (PACK_A || PACK_B)
-            gt_pdl_wait(); /* for the copies of operands */
-        if (threadIdx.x == 0)
-            produce_all(args, maps, ring);
-        if (SPLIT == 2)
-            meet();
-    } else {
-        gt_setmaxnreg_inc<CONSUMER_REGISTERS>();
-        await_barriers();
-        if (PACK_A || PACK_B)
-            gt_pdl_wait();
-        consume_all(args, ring, (int)threadIdx.x / 128 - 1);
-    }
-    if (CLUSTER > 1 || SPLIT == 2) /* a block's memory is its neighbours' until they are done */
-        gt_cluster_sync_relaxed();
-}
+#include "hopper/entry.cuh"

@@ -1,89 +1,62 @@
-/* layout.cuh - of hopper_transposed/gemm.cu: sizes that follow from its parameters, and where things
- * lie in shared memory.
- *
- *   0            STAGES * STAGE_BYTES
- *   | A B | A B | ... | full[STAGES] empty[STAGES] */
-typedef float sum_type;
-typedef float in_type;
+/* layout.cuh - of hopper_transposed/gemm.cu: sizes that follow from its parameters. Shared memory
+ * holds the stages and then the barriers (hopper/ring.cuh). A stage holds DEPTH slabs of 32 k, each
+ * of which holds A and then B. */
+#ifndef GT_HOPPER_TRANSPOSED_LAYOUT_CUH
+#define GT_HOPPER_TRANSPOSED_LAYOUT_CUH
 
-/* What the kernel stores: D, or sums of a part of the depth. */
-template <int split> struct stored_as {
+typedef float Sum;
+typedef float In;
+
+/* What the kernel stores: elements of D, or the sums of a part of the depth. */
+template <int split> struct StoredAs {
     typedef gt_element<GT_OUT>::type type;
 };
-template <> struct stored_as<1> {
-    typedef sum_type type;
+template <> struct StoredAs<1> {
+    typedef Sum type;
 };
-typedef stored_as<(SPLIT > 0)>::type stored_type;
+typedef StoredAs<(SPLIT > 0)>::type Stored;
 
-constexpr int PIECE = 32;         /* k of a piece of a stage: 128 bytes */
-constexpr int BK = DEPTH * PIECE; /* k of a stage */
+constexpr int SLAB = 32;         /* k of a slab: 128 bytes */
+constexpr int BK = DEPTH * SLAB; /* k of a stage */
 constexpr int A_ALONG_MN = GT_PACKED_TRANS_A, B_ALONG_MN = !GT_PACKED_TRANS_B;
-static_assert(A_ALONG_MN + B_ALONG_MN == 1, "one operand lies along k, the other one is turned");
+static_assert(A_ALONG_MN + B_ALONG_MN == 1, "one operand lies along k, the other one is transposed");
 
-/* A tile is ACROSS long where the turned operand is, WIDTH where the other one is. */
+/* The length of a tile is ACROSS along the transposed operand, and WIDTH along the other one. */
 constexpr int ACROSS = 64 * BLOCKS * CONSUMERS;
 constexpr int BM = A_ALONG_MN ? ACROSS : WIDTH, BN = A_ALONG_MN ? WIDTH : ACROSS;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
-/* Places in the list of tensor maps of the description. */
+/* Indices in the description's list of tensor maps. */
 constexpr int MAP_A = PACK_A ? 2 : 0, MAP_B = PACK_B ? 3 : 1;
-constexpr int MAP_ROW_PHASES = 4; /* A's strands from the second on */
+constexpr int MAP_ROW_PHASES = 4; /* of A's row phases from the second on */
 static_assert(ROW_PHASES == 1 || (SPLIT == 0 && !A_ALONG_MN), "rows of B can begin anywhere");
 
-constexpr int A_ENDS_WITH_D = 0; /* tiles of A are loaded as a whole */
+constexpr int A_ENDS_WITH_D = 0; /* tiles of A are loaded whole */
 
-/* Arrivals that make a stage free: of the warps that read it, in each block that is written to by
- * whoever writes here. */
-constexpr int RELEASES = 4 * CONSUMERS * (CLUSTER_M + CLUSTER_N - 1);
+/* Arrivals that release a stage: one of each warp that reads it, in each block that the stage's
+ * producer writes to. */
+constexpr int EMPTY_ARRIVALS = 4 * CONSUMERS * (CLUSTER_M + CLUSTER_N - 1);
 
-/* Elements of a row of a box of the turned operand, which lies along m or n. */
+/* Elements of a box's row of the transposed operand, which lies along m or n. */
 GT_DEVICE constexpr int box_width(int)
 {
     return 32;
 }
 
 constexpr int A_BYTES = BM * 128, B_BYTES = BN * 128;
-constexpr int PIECE_BYTES = A_BYTES + B_BYTES, STAGE_BYTES = DEPTH * PIECE_BYTES;
-constexpr int TURNED_AT = A_ALONG_MN ? 0 : A_BYTES, OTHER_AT = A_ALONG_MN ? A_BYTES : 0;
+constexpr int SLAB_BYTES = A_BYTES + B_BYTES, STAGE_BYTES = DEPTH * SLAB_BYTES;
+constexpr int TRANSPOSED_AT = A_ALONG_MN ? 0 : A_BYTES, OTHER_AT = A_ALONG_MN ? A_BYTES : 0;
 
-/* The block starts with LAUNCH_REGISTERS for each thread, as __launch_bounds__ makes the compiler
- * choose; the producer needs few. */
-GT_DEVICE constexpr int at_most(int a, int b)
-{
-    return a < b ? a : b;
-}
-constexpr int LAUNCH_REGISTERS = at_most(65536 / (THREADS * MIN_BLOCKS) / 8 * 8, 240);
-constexpr int PRODUCER_REGISTERS = 32;
-constexpr int CONSUMER_REGISTERS =
-    at_most((LAUNCH_REGISTERS * (CONSUMERS + 1) - PRODUCER_REGISTERS) / CONSUMERS / 8 * 8, 240);
+constexpr int PRODUCER_LEAST = 32, PRODUCER_MOST = 32; /* bounds on the registers of a producer's
+                                                        * thread */
 
-/* SPLIT 2: where a block of the cluster leaves its sums for the others, in the place of the stages:
- * BM rows of BN, a few words apart from each other. */
+/* SPLIT 2: each block of the cluster leaves its sums for the others where the stages were: BM rows,
+ * a few words longer than BN, so that neighbouring rows begin in different banks. */
 constexpr int SUMS_ROW = BN + 4;
 static_assert(SPLIT != 2 || BM * SUMS_ROW * 4 <= STAGES * STAGE_BYTES, "room for the sums");
 
-struct ring {
-    unsigned char *stages;
-    gt_mbarrier *full, *empty;
+constexpr int BARRIERS_AT = STAGES * STAGE_BYTES, TURNS = 0;
 
-    GT_DEVICE ring(unsigned char *shared)
-    {
-        stages = shared;
-        full = (gt_mbarrier *)(stages + STAGES * STAGE_BYTES);
-        empty = full + STAGES;
-    }
-};
+constexpr bool PACKS = PACK_A || PACK_B, CLUSTER_SPLIT = SPLIT == 2;
 
-/* The next stage to fill or to read, and how often the ring has been gone round, modulo 2. */
-struct position {
-    int stage = 0;
-    unsigned parity = 0;
-
-    GT_DEVICE void advance()
-    {
-        if (++stage == STAGES) {
-            stage = 0;
-            parity ^= 1;
-        }
-    }
-};
+#endif

@@ -20,9 +20,7 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    GT_PROBLEM_OPTIONS(struct options),
-    GT_SESSION_OPTIONS(struct options),
-    {"kernels", 'k', GT_OPTION_TEXT, offsetof(struct options, session.kernels), "LIST",
+    {"kernels", 'k', GT_OPTION_TEXT, offsetof(struct options, session.kernels), "KERNELS",
      "kernels to tune with --budget, joined by commas (default: those in production)", NULL, 0, 0},
     {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, session.budget), "BUDGET",
      "tune each problem first, for that long or that many trials: 60s, 500 (default: not at all)",
@@ -275,7 +273,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     if (!rc && bench.tune)
         rc = gt_session_kernels(&bench.kernel, &bench.kernels, &bench.session.kernels,
                                 options->session.kernels, err);
-    bench.session.spares = !options->session.kernels;
+    bench.session.fallbacks = !options->session.kernels;
     if (!rc && bench.session.measures)
         rc = measure_copy(&bench, err);
     if (!rc)
@@ -310,7 +308,11 @@ const struct gt_command gt_command_bench = {
         "  tune bench configs/problems/bench.json --csv h200-f32.csv\n"
         "  tune bench configs/problems/bench.json --dtype bf16 --csv h200-bf16.csv\n"
         "  tune bench configs/problems/bench.json --budget 60s\n",
-    .option = option_table,
+    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
+              {gt_session_option_table, offsetof(struct options, session)},
+              {gt_search_option_table, offsetof(struct options, session)},
+              {option_table, 0}},
+    .argument = "FILE",
     .size = sizeof(struct options),
     .max_args = 1,
     .finishes = true,

@@ -374,7 +374,7 @@ const struct gt_command gt_command_doctor = {
         "\n"
         "  tune doctor --calibrate\n"
         "  tune doctor --predictor --db gemmtune.db --csv predictor.csv\n",
-    .option = option_table,
+    .group = {{option_table, 0}},
     .size = sizeof(struct options),
     .max_args = 0,
     .run = run,

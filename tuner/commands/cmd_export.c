@@ -50,10 +50,10 @@ static const struct gt_option option_table[] = {
      "type of A and B of the problems of --shapes", NULL, 0, 0},
     {"accuracy", 0, GT_OPTION_TEXT, offsetof(struct options, problem.accuracy), "CLASS",
      "accuracy of the problems of --shapes: strict, f32, tf32, low", NULL, 0, 0},
-    {"kernel", 'k', GT_OPTION_TEXT, offsetof(struct options, kernel), "NAME", "only this kernel",
+    {"kernel", 'k', GT_OPTION_TEXT, offsetof(struct options, kernel), "KERNEL", "only this kernel",
      NULL, 0, 0},
-    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "sm_86", "only this arch", NULL,
-     0, 0},
+    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "ARCH", "only this arch", NULL, 0,
+     0},
     GT_OPTIONS_END,
 };
 
@@ -183,7 +183,7 @@ const struct gt_command gt_command_export = {
              "  tune export --format search --problem 4096x4096x4096:f32:nn\n"
              "  tune export --format shipped --measured --current --keep old.csv -o new.csv\n"
              "  tune export --format kt-cache --kernel simt --output space.json\n",
-    .option = option_table,
+    .group = {{option_table, 0}},
     .size = sizeof(struct options),
     .max_args = 0,
     .run = run,

@@ -25,8 +25,6 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    GT_PROBLEM_OPTIONS(struct options),
-    GT_SESSION_OPTIONS(struct options),
     {"trials", 't', GT_OPTION_INTEGER, offsetof(struct options, trials), "N",
      "candidates tried of each rung (default: 64)", NULL, 1, 1000000},
     {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
@@ -309,7 +307,10 @@ const struct gt_command gt_command_ladder = {
              "\n"
              "  tune ladder --shape 4096x4096x4096 --csv ladder.csv\n"
              "  tune ladder --shape 4092x4092x4092 --beta 0.5 --trials 200\n",
-    .option = option_table,
+    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
+              {gt_session_option_table, offsetof(struct options, session)},
+              {gt_search_option_table, offsetof(struct options, session)},
+              {option_table, 0}},
     .size = sizeof(struct options),
     .max_args = 0,
     .finishes = true,

@@ -221,7 +221,8 @@ const struct gt_command gt_command_list = {
     .usage = "list kernels|devices|strategies",
     .about = "Lists what there is: kernels (configs/kernels), device profiles to predict for\n"
              "(configs/devices), or search strategies.\n",
-    .option = option_table,
+    .group = {{option_table, 0}},
+    .argument = "kernels|devices|strategies",
     .size = sizeof(struct options),
     .min_args = 1,
     .max_args = 1,

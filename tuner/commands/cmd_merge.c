@@ -57,7 +57,8 @@ const struct gt_command gt_command_merge = {
              "the deeper measured and then the newer one stays. Each DB is all or nothing.\n"
              "\n"
              "  tune merge node1.db node2.db --db gemmtune.db\n",
-    .option = option_table,
+    .group = {{option_table, 0}},
+    .argument = "FILE",
     .size = sizeof(struct options),
     .min_args = 1,
     .max_args = 4096,

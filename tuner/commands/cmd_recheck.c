@@ -27,8 +27,6 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    GT_PROBLEM_OPTIONS(struct options),
-    GT_SESSION_OPTIONS(struct options),
     {"limit", 'n', GT_OPTION_INTEGER, offsetof(struct options, limit), "N",
      "winners timed again, spread over the list if there are more (default: 50; with --adopt: all)",
      NULL, 1, 100000},
@@ -367,7 +365,9 @@ const struct gt_command gt_command_recheck = {
         "  tune recheck --limit 50 --csv recheck.csv\n"
         "  tune recheck --shape 4096x4096x4096 --runners-up 8\n"
         "  tune recheck --adopt --system-db db/shipped/h200.csv --db adopted.db\n",
-    .option = option_table,
+    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
+              {gt_session_option_table, offsetof(struct options, session)},
+              {option_table, 0}},
     .size = sizeof(struct options),
     .max_args = 0,
     .finishes = true,

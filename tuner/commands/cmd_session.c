@@ -34,7 +34,7 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
         .compile_memory = options->compile_memory << 20,
         .baseline = !options->baseline || strcmp(options->baseline, "none") != 0,
         .bench = {.warm_l2 = options->l2 && strcmp(options->l2, "warm") == 0,
-                  .slow_factor = (double)options->slow,
+                  .slow_factor = options->slow,
                   .seed = session->seed},
     };
 
@@ -193,6 +193,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err)
 {
     int rc = GT_OK, cc = 0;
+    int64_t limit = 0;
 
     memset(session, 0, sizeof(*session));
     session->cli = cli;
@@ -218,8 +219,12 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = load_shipped(session, err);
     if (!rc)
         rc = gt_cache_dir(&session->cache_dir, err);
+    if (!rc)
+        rc = gt_cache_limit(&limit, err);
     if (!rc) {
-        gt_cache_tidy(session->cache_dir);
+        /* A cache that is not ours to use is no reason to stop: cubins are kept for this run only.
+         */
+        gt_cache_trim(session->cache_dir, limit, NULL, NULL);
         rc = open_evaluator(session, options, cc, err);
     }
     if (!rc && session->replays)
@@ -441,23 +446,23 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
                      struct gt_err *err)
 {
     const struct gt_kernels *all = &session->kernels;
-    const struct gt_kernel **spare = calloc(all->count + 1, sizeof(*spare));
-    size_t spares = 0;
+    const struct gt_kernel **fallback = calloc(all->count + 1, sizeof(*fallback));
+    size_t fallbacks = 0;
     int rc;
 
-    if (!spare)
+    if (!fallback)
         return gt_err_nomem(err);
-    for (size_t i = 0; i < all->count && session->spares; i++)
+    for (size_t i = 0; i < all->count && session->fallbacks; i++)
         if (!all->kernel[i]->production)
-            spare[spares++] = all->kernel[i];
+            fallback[fallbacks++] = all->kernel[i];
     const struct gt_sweep_options options = {
         .problem = problem,
         .weight = session->weight,
         .problems = problems,
         .kernel = kernel,
         .kernels = kernels,
-        .spare = spare,
-        .spares = spares,
+        .fallback = fallback,
+        .fallbacks = fallbacks,
         .evaluator = session->evaluator,
         .store = session->store,
         .shipped = &session->shipped,
@@ -470,6 +475,6 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
     };
 
     rc = gt_sweep_run(&options, result, err);
-    free(spare);
+    free(fallback);
     return rc;
 }

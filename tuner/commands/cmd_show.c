@@ -24,7 +24,7 @@ struct options {
 static const struct gt_option option_table[] = {
     {"problem", 'p', GT_OPTION_TEXT, offsetof(struct options, problem), "TEXT",
      "what to compute (default: " DEFAULT_PROBLEM ")", NULL, 0, 0},
-    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "sm_86",
+    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "ARCH",
      "device profile to compile and check for (default: " DEFAULT_ARCH ")", NULL, 0, 0},
     {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
      "a folder with descriptions of your own kernels", NULL, 0, 0},
@@ -352,7 +352,8 @@ const struct gt_command gt_command_show = {
         "\n"
         "  tune show simt_warptile TM=4,BM=64 --problem 4096x4096x4096:f32:nt\n"
         "  tune show simt_warptile --source\n",
-    .option = option_table,
+    .group = {{option_table, 0}},
+    .argument = "KERNEL",
     .size = sizeof(struct options),
     .min_args = 1,
     .max_args = 2,

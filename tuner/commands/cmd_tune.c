@@ -17,9 +17,7 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    GT_PROBLEM_OPTIONS(struct options),
-    GT_SESSION_OPTIONS(struct options),
-    {"kernels", 'k', GT_OPTION_TEXT, offsetof(struct options, session.kernels), "LIST",
+    {"kernels", 'k', GT_OPTION_TEXT, offsetof(struct options, session.kernels), "KERNELS",
      "names joined by commas (default: every kernel with role production, and those of the ladder "
      "for a problem that none of them has a valid point for)",
      NULL, 0, 0},
@@ -38,10 +36,10 @@ static const struct gt_option option_table[] = {
     {"space", 0, GT_OPTION_TEXT, offsetof(struct options, session.space), "FILE",
      "with --device replay: the kernel's space, described in T1 (default: the recorded points)",
      NULL, 0, 0},
-    {"slow", 0, GT_OPTION_INTEGER, offsetof(struct options, session.slow), "FACTOR",
+    {"slow", 0, GT_OPTION_REAL, offsetof(struct options, session.slow), "FACTOR",
      "give a candidate up if its first run takes more than FACTOR times the best (default: 1.5); "
      "1000 gives none up, for recordings",
-     NULL, 2, 1000000},
+     NULL, 1, 1000000},
     {"rows", 'n', GT_OPTION_INTEGER, offsetof(struct options, rows), "N",
      "candidates to print of each problem (default: 10)", NULL, 1, GT_SWEEP_ROWS},
     GT_OPTIONS_END,
@@ -122,7 +120,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         goto out;
     }
     session.weight = weight;
-    session.spares = !options->session.kernels;
+    session.fallbacks = !options->session.kernels;
     if (!options->session.budget)
         budget = gt_budget_default(session.measures);
     rc = gt_session_sweep(&session, problem, problems, kernel, kernels, &budget, result, err);
@@ -157,7 +155,10 @@ const struct gt_command gt_command_tune = {
         "  tune --shapes configs/problems/bench.json --budget 2h\n"
         "  tune --shape 512x512x64:f32:nt:batch=8 --epilogue bias+relu\n"
         "  tune --device replay:space.json.gz --strategy local --budget 500\n",
-    .option = option_table,
+    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
+              {gt_session_option_table, offsetof(struct options, session)},
+              {gt_search_option_table, offsetof(struct options, session)},
+              {option_table, 0}},
     .size = sizeof(struct options),
     .max_args = 0,
     .finishes = true,

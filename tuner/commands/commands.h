@@ -1,18 +1,49 @@
-/* commands.h - the sub-commands, one cmd_<name>.c each; main.c lists them. */
+/* commands.h - the list of sub-commands, one cmd_<name>.c each, and the exit codes. */
 #ifndef GT_COMMANDS_H
 #define GT_COMMANDS_H
 
-struct gt_command;
+#include <stddef.h>
 
-extern const struct gt_command gt_command_tune;
-extern const struct gt_command gt_command_show;
-extern const struct gt_command gt_command_ladder;
-extern const struct gt_command gt_command_bench;
-extern const struct gt_command gt_command_lookup;
-extern const struct gt_command gt_command_export;
-extern const struct gt_command gt_command_merge;
-extern const struct gt_command gt_command_recheck;
-extern const struct gt_command gt_command_list;
-extern const struct gt_command gt_command_doctor;
+struct gt_command;
+struct gt_err;
+
+/* X(name): the object is gt_command_<name>.  The first is the sweep, which needs no word. */
+#define GT_COMMANDS(X) \
+    X(tune)            \
+    X(show)            \
+    X(ladder)          \
+    X(bench)           \
+    X(lookup)          \
+    X(export)          \
+    X(merge)           \
+    X(recheck)         \
+    X(list)            \
+    X(cache)           \
+    X(doctor)
+
+#define GT_DECLARE_COMMAND(name) extern const struct gt_command gt_command_##name;
+GT_COMMANDS(GT_DECLARE_COMMAND)
+#undef GT_DECLARE_COMMAND
+
+extern const struct gt_command *const gt_commands[];
+extern const size_t gt_command_count;
+
+/* The command of that name; NULL with a sentence that may name a near one. */
+const struct gt_command *gt_command_find(const char *name, struct gt_err *err);
+
+#define GT_EXIT_ERRORS 6 /* error codes that one exit code stands for, at most */
+
+struct gt_exit {
+    int code;
+    const char *meaning;
+    int error[GT_EXIT_ERRORS]; /* the error codes that end so; 0 ends the list */
+};
+
+/* All exit codes, ascending. */
+extern const struct gt_exit gt_exits[];
+extern const size_t gt_exit_count;
+
+/* The exit code of what a command's run returned. */
+int gt_exit_code(int rc);
 
 #endif

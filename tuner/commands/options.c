@@ -1,5 +1,4 @@
-/* options.c - the command line: turns option tables into getopt_long's form, checks values, prints
- * help. */
+/* options.c - the command line: turns option tables into getopt_long's form and checks values. */
 #include "commands/options.h"
 
 #include <errno.h>
@@ -11,12 +10,26 @@
 #include "base/near.h"
 
 #define MAX_OPTIONS 64
-#define FIRST_CODE \
-    256 /* getopt's answer for option i is FIRST_CODE + i; letters answer themselves */
-#define DOC_COLUMN 28
-#define HELP_WIDTH 100
+#define FIRST_CODE  256 /* getopt's answer for option i; a letter answers itself */
 
-/* Both tables side by side, as getopt_long wants them. */
+const struct gt_option gt_common_options[] = {
+    {"json", 0, GT_OPTION_FLAG, offsetof(struct gt_cli, json), NULL,
+     "print data as JSON instead of as a table", NULL, 0, 0},
+    {"quiet", 'q', GT_OPTION_FLAG, offsetof(struct gt_cli, quiet), NULL,
+     "print nothing but errors on standard error", NULL, 0, 0},
+    {"verbose", 'v', GT_OPTION_FLAG, offsetof(struct gt_cli, verbose), NULL,
+     "also print where files were found and the compiler's messages", NULL, 0, 0},
+    {"color", 0, GT_OPTION_TEXT, offsetof(struct gt_cli, color), "WHEN",
+     "auto (default: on a terminal, unless NO_COLOR is set), always or never", "auto|always|never",
+     0, 0},
+    {"help", 'h', GT_OPTION_FLAG, offsetof(struct gt_cli, help), NULL, "print this text", NULL, 0,
+     0},
+    {"version", 0, GT_OPTION_FLAG, offsetof(struct gt_cli, version), NULL, "print the version",
+     NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+/* All tables side by side, as getopt_long wants them. */
 struct parser {
     const struct gt_option *option[MAX_OPTIONS];
     void *fields[MAX_OPTIONS];
@@ -97,6 +110,20 @@ static bool is_choice(const char *choices, const char *value)
     return false;
 }
 
+/* A number in [min, max], nothing before or after it. */
+static int parse_real(const char *text, const struct gt_option *option, double *value,
+                      struct gt_err *err)
+{
+    char *end;
+    double number = strtod(text, &end);
+
+    if (end == text || *end || !(number >= (double)option->min && number <= (double)option->max))
+        return gt_err_set(err, GT_ESYNTAX, "'%s' is not a number from %lld to %lld", text,
+                          (long long)option->min, (long long)option->max);
+    *value = number;
+    return GT_OK;
+}
+
 static int set_field(const struct gt_option *option, void *fields, const char *value,
                      struct gt_err *err)
 {
@@ -126,6 +153,9 @@ static int set_field(const struct gt_option *option, void *fields, const char *v
     case GT_OPTION_INTEGER:
         rc = gt_integer_parse(value, option->min, option->max, field, err);
         return rc ? gt_err_prefix(err, rc, "--%s", option->name) : GT_OK;
+    case GT_OPTION_REAL:
+        rc = parse_real(value, option, field, err);
+        return rc ? gt_err_prefix(err, rc, "--%s", option->name) : GT_OK;
     }
     return GT_OK;
 }
@@ -144,15 +174,15 @@ int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value,
     return GT_OK;
 }
 
-int gt_options_parse(const struct gt_option *common, void *common_fields,
-                     const struct gt_option *own, void *own_fields, int *argc, char **argv,
-                     struct gt_err *err)
+int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, void *fields,
+                     int *argc, char **argv, struct gt_err *err)
 {
     struct parser parser = {.letters = ":"};
     int code, rc, at = 1;
 
-    add_table(&parser, own, own_fields);
-    add_table(&parser, common, common_fields);
+    for (; group->table; group++)
+        add_table(&parser, group->table, (char *)fields + group->offset);
+    add_table(&parser, gt_common_options, cli);
     optind = 0; /* glibc: start afresh */
     opterr = 0;
     while ((code = getopt_long(*argc, argv, parser.letters, parser.longs, NULL)) != -1) {
@@ -169,37 +199,4 @@ int gt_options_parse(const struct gt_option *common, void *common_fields,
         argv[i - optind] = argv[i];
     *argc -= optind;
     return GT_OK;
-}
-
-/* Prints text from the column on, wrapped at spaces. */
-static void print_wrapped(FILE *out, const char *text, int column)
-{
-    int room = HELP_WIDTH - column;
-
-    while ((int)strlen(text) > room) {
-        int cut = room;
-
-        while (cut > 1 && text[cut] != ' ')
-            cut--;
-        fprintf(out, "%.*s\n%*s", cut, text, column, "");
-        text += cut + (text[cut] == ' ');
-    }
-    fprintf(out, "%s\n", text);
-}
-
-void gt_options_help(FILE *out, const struct gt_option *table)
-{
-    for (const struct gt_option *option = table; option && option->name; option++) {
-        char left[64];
-        char letter[8] = "    ";
-
-        if (option->letter)
-            snprintf(letter, sizeof(letter), "-%c, ", option->letter);
-        snprintf(left, sizeof(left), "  %s--%s%s%s", letter, option->name, option->value ? " " : "",
-                 option->value ? option->value : "");
-        fprintf(out, "%-*s", DOC_COLUMN, left);
-        if (strlen(left) >= DOC_COLUMN)
-            fprintf(out, "\n%*s", DOC_COLUMN, "");
-        print_wrapped(out, option->doc, DOC_COLUMN);
-    }
 }

@@ -1,6 +1,7 @@
-/* options.h - the command line: tables of options that feed parsing, --help and "did you mean".
+/* options.h - the command line: tables of options.  Parsing, --help, manual pages and completions
+ * all come from them.
  *
- * Each sub-command is one file cmd_<name>.c with one struct gt_command; main.c holds their list. */
+ * Each sub-command is one file cmd_<name>.c with one struct gt_command; commands.c lists them. */
 #ifndef GT_OPTIONS_H
 #define GT_OPTIONS_H
 
@@ -24,17 +25,20 @@ enum gt_option_type {
     GT_OPTION_TEXT,    /* const char * */
     GT_OPTION_TEXTS,   /* struct gt_texts: may be repeated */
     GT_OPTION_INTEGER, /* int64_t within [min, max] */
+    GT_OPTION_REAL,    /* double within [min, max] */
 };
 
 struct gt_option {
     const char *name; /* "shape"; NULL ends a table */
     char letter;      /* of the short form; 0: none */
     enum gt_option_type type;
-    size_t offset;       /* of its field in the struct being filled */
-    const char *value;   /* what the help calls its value; NULL for flags */
+    size_t offset; /* of its field in the struct being filled */
+    /* What the help calls its value; NULL for flags.  FILE, DIR, ARCH, KERNEL, KERNELS and STRATEGY
+     * also say what a shell completes. */
+    const char *value;
     const char *doc;     /* for the help: what it does, its default */
     const char *choices; /* "cold|warm": nothing else is accepted; NULL: no such list */
-    int64_t min, max;    /* of an integer */
+    int64_t min, max;    /* of a number */
 };
 
 /* The last row of a table. */
@@ -42,6 +46,14 @@ struct gt_option {
     {                                                      \
         NULL, 0, GT_OPTION_FLAG, 0, NULL, NULL, NULL, 0, 0 \
     }
+
+#define GT_MAX_GROUPS 4 /* tables that one command's options come from */
+
+/* A table, and where the struct that it fills begins in the struct of the command. */
+struct gt_option_group {
+    const struct gt_option *table; /* NULL ends a list of groups */
+    size_t offset;
+};
 
 /* What every sub-command gets. */
 struct gt_cli {
@@ -57,33 +69,38 @@ struct gt_cli {
     const volatile sig_atomic_t *signals; /* SIGINT and SIGTERM so far */
 };
 
-/* What a run answers beyond GT_OK and the error codes: finished, but no candidate was valid. */
-#define GT_EXIT_NOTHING 4
-#define GT_EXIT_LOST    8 /* a stored winner is not the fastest any more */
+/* What a run answers beyond GT_OK and the error codes. */
+enum gt_exit_result {
+    GT_EXIT_NOTHING = 4, /* finished, but no candidate was valid */
+    GT_EXIT_LOST = 8,    /* a stored winner is not the fastest any more */
+};
 
 struct gt_command {
     const char *name;  /* "show"; "" for the sweep, which needs no word */
     const char *doc;   /* one line for the list of sub-commands */
     const char *usage; /* "show KERNEL [POINT] --problem P" */
     const char *about; /* paragraphs and examples for its --help */
-    const struct gt_option *option;
+    /* What a shell completes where no option stands: as gt_option.value, or "a|b|c"; NULL: nothing.
+     */
+    const char *argument;
+    struct gt_option_group group[GT_MAX_GROUPS + 1];
     size_t size; /* of the struct its options fill, zeroed before */
     int min_args, max_args;
-    bool
-        finishes; /* SIGINT and SIGTERM are counted in cli->signals instead of ending the program */
+    /* SIGINT and SIGTERM are counted in cli->signals instead of ending the program. */
+    bool finishes;
+    bool needs_no_data; /* runs without a data folder */
     /* GT_OK, an error code with err filled in, or a positive exit code. */
     int (*run)(struct gt_cli *cli, const void *options, int argc, char **argv, struct gt_err *err);
 };
 
-/* Fills the fields of `common` and of `own` from argv (argv[0] is skipped) and moves what is left
- * to argv[0..*argc).  GT_ESYNTAX with a sentence that names the option, the value and what was
- * allowed, or a near name. */
-int gt_options_parse(const struct gt_option *common, void *common_fields,
-                     const struct gt_option *own, void *own_fields, int *argc, char **argv,
-                     struct gt_err *err);
+/* The options that every command has; they fill a struct gt_cli. */
+extern const struct gt_option gt_common_options[];
 
-/* Prints a table for --help, docs wrapped and aligned. */
-void gt_options_help(FILE *out, const struct gt_option *table);
+/* Fills the fields of gt_common_options in `cli` and those of the groups in `fields` from argv
+ * (argv[0] is skipped) and moves what is left to argv[0..*argc).  GT_ESYNTAX with a sentence that
+ * names the option, the value and what was allowed, or a near name. */
+int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, void *fields,
+                     int *argc, char **argv, struct gt_err *err);
 
 /* A whole number in [min, max], nothing before or after it. */
 int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value,

@@ -64,7 +64,7 @@ static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
 }
 
 /* Samples an entry whose image is there: a loss or refusal is its trial's status. */
-static int sample_entry(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
+static int sample_once(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
 {
     const double runs = MAX_SAMPLES + PROOF_RUNS;
     struct gt_gpu_reply reply;
@@ -87,6 +87,16 @@ static int sample_entry(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_
     else if (gt_cuda_read_trial(&reply, entry, &entry->trial))
         gt_cuda_finish_with(entry, GT_STATUS_FAULT, "the worker's answer is malformed");
     return GT_OK;
+}
+
+/* A worker that was ended from outside says nothing about the entry. */
+static int sample_entry(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
+{
+    int rc = sample_once(cuda, entry, err);
+
+    for (int try = 1; !rc && entry->trial.status == GT_STATUS_KILLED && try < MAX_TRIES; try++)
+        rc = sample_once(cuda, entry, err);
+    return rc;
 }
 
 int gt_cuda_sample(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,

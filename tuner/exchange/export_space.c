@@ -27,6 +27,7 @@ static const struct {
     [GT_STATUS_NONDETERMINISTIC] = {"RuntimeFailedConfig", "correctness"},
     [GT_STATUS_SLOW] = {"RuntimeFailedConfig", "timeout"}, /* if it has no time */
     [GT_STATUS_DEVICE_LOST] = {"RuntimeFailedConfig", "runtime"},
+    [GT_STATUS_KILLED] = {"RuntimeFailedConfig", "runtime"},
 };
 
 bool gt_export_timed(const struct gt_trial *trial)

@@ -3,7 +3,7 @@
  *
  * The chain jumps by steps of heavy-tailed length that shrink as it cools.  A greedy hill climb
  * starts from every new best point, and from the chain's place after every few jumps. */
-#include "search/climb.h"
+#include "search/hill_climb.h"
 
 #include <math.h>
 #include <string.h>

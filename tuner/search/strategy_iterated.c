@@ -4,7 +4,7 @@
  * home at random and climbs from there to another optimum, which becomes its home if it is faster.
  * Basin hopping also accepts a slower optimum, with a probability that falls with the slow-down.  A
  * searcher whose home has not changed for long starts anew. */
-#include "search/climb.h"
+#include "search/hill_climb.h"
 
 #include <math.h>
 

@@ -1,10 +1,10 @@
-/* strategy_local.c - strategies: greedy hill climbing from many starts (walkers.h), with two kinds
- * of neighbours.
+/* strategy_local.c - strategies: greedy hill climbing from many starts (multi_start.h), with two
+ * kinds of neighbours.
  *
  * The seeds are the starts; random points are added where there are few seeds.  While all climbs
  * wait and little is in flight, the best point with a few parameters changed at random is given
  * out, because a machine with many compilers would be idle otherwise. */
-#include "search/walkers.h"
+#include "search/multi_start.h"
 
 #define BUSY 48 /* points in flight that keep many compilers and the GPU at work */
 #define KICK 4  /* parameters changed at most to leave the best point */

@@ -15,7 +15,8 @@ struct gt_job {
     char key[GT_DIGEST_HEX];
     uint64_t *id; /* the candidates that wait for it */
     size_t ids, capacity;
-    bool again; /* a worker died of it, or while it had it, once */
+    int crashes; /* of workers that had it */
+    int killed;  /* workers that were ended from outside while they had it */
     struct gt_job *next;
 };
 

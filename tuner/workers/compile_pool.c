@@ -16,9 +16,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_JOBS       256
-#define MAX_BAD_STARTS 3 /* in a row, then the pool gives up */
+#define MAX_BAD_STARTS 3   /* in a row, then the pool gives up */
+#define MAX_NO_STARTS  20  /* processes that the system refused in a row, without a worker alive */
+#define REST_MS        500 /* after such a refusal */
+#define MAX_KILLED     20  /* deaths from outside that one job may see before it is put off */
 
 struct answer {
     struct gt_compiled compiled;
@@ -39,12 +43,13 @@ struct gt_compile_pool {
         struct gt_slot slot;
         struct gt_job *job; /* while the slot is BUSY */
     } worker[MAX_JOBS];
-    int workers, nvrtc, bad_starts;
+    int workers, nvrtc, bad_starts, no_starts;
     struct gt_job *queue, **queue_end;
     size_t queued;
     struct answer *answer, **answer_end;
     void *failures; /* tsearch tree of struct failure */
     size_t pending;
+    bool spills; /* the cache has refused a cubin; that has been said */
     struct gt_compile_stats stats;
 };
 
@@ -100,7 +105,7 @@ static int finish_job(struct gt_compile_pool *pool, struct gt_job *job,
 
     memcpy(compiled->key, job->key, sizeof(compiled->key));
     if (compiled->status != GT_STATUS_OK && compiled->status != GT_STATUS_SPILLS &&
-        compiled->status != GT_STATUS_SERIALIZED)
+        compiled->status != GT_STATUS_SERIALIZED && compiled->status != GT_STATUS_KILLED)
         remember_failure(pool, compiled);
     for (i = 0; !rc && i < job->ids; i++) {
         compiled->id = job->id[i];
@@ -130,15 +135,25 @@ static void judge_code(struct gt_compiled *compiled)
 
 /* --- workers ---------------------------------------------------------------------------------- */
 
-/* A death may have come from outside (the system short of memory, a person): whether the job gets a
- * second chance.  A second death is its own fault. */
+/* Whether the job gets another chance.  A crash may have come from outside, too: a second one is
+ * the job's own fault.  A worker that was killed from outside says nothing about the job. */
 static bool try_again(struct gt_compile_pool *pool, struct gt_job *job,
                       const struct gt_slot_report *report)
 {
-    if (report->event != GT_SLOT_LOST || report->compiled.status != GT_STATUS_COMPILE_CRASH ||
-        job->again)
+    if (report->event != GT_SLOT_LOST)
         return false;
-    job->again = true;
+    switch (report->compiled.status) {
+    case GT_STATUS_COMPILE_CRASH:
+        if (job->crashes++)
+            return false;
+        break;
+    case GT_STATUS_KILLED:
+        if (++job->killed > MAX_KILLED)
+            return false;
+        break;
+    default:
+        return false;
+    }
     job->next = pool->queue;
     if (!pool->queue)
         pool->queue_end = &job->next;
@@ -152,11 +167,19 @@ static int take_report(struct gt_compile_pool *pool, struct worker *worker,
                        struct gt_slot_report *report, struct gt_err *err)
 {
     struct gt_job *job = worker->job;
-    char sentence[256];
+    char sentence[512];
 
     if (report->event >= GT_SLOT_LOST) {
         pool->stats.respawns++;
         snprintf(sentence, sizeof(sentence), "a compile worker %s", report->how);
+        notice(pool, sentence);
+    }
+    if (*report->spilled && !pool->spills) {
+        pool->spills = true;
+        snprintf(sentence, sizeof(sentence),
+                 "the cache does not take compiled kernels (%s); they are kept for this run only; "
+                 "GEMMTUNE_CACHE may name another folder",
+                 report->spilled);
         notice(pool, sentence);
     }
     switch (report->event) {
@@ -182,6 +205,39 @@ static int take_report(struct gt_compile_pool *pool, struct worker *worker,
     }
 }
 
+static bool any_alive(const struct gt_compile_pool *pool)
+{
+    for (int i = 0; i < pool->workers; i++)
+        if (pool->worker[i].slot.state != GT_SLOT_EMPTY)
+            return true;
+    return false;
+}
+
+/* Starts a worker.  A system that is short of processes, descriptors or memory for a moment is
+ * asked again; others go on meanwhile. */
+static int start(struct gt_compile_pool *pool, struct worker *worker, struct gt_err *err)
+{
+    struct gt_err why = {0};
+    char sentence[256];
+    int rc;
+
+    if (gt_clock_ms() < worker->slot.deadline)
+        return GT_OK;
+    rc = gt_slot_start(&worker->slot, &pool->options, &why);
+    if (!rc) {
+        pool->no_starts = 0;
+        return GT_OK;
+    }
+    if (!any_alive(pool) && ++pool->no_starts >= MAX_NO_STARTS)
+        return gt_err_set(err, rc, "%s (%d times in a row)", why.msg, MAX_NO_STARTS);
+    worker->slot.deadline = gt_clock_ms() + REST_MS;
+    if (pool->no_starts <= 1) {
+        snprintf(sentence, sizeof(sentence), "%.200s; it is tried again", why.msg);
+        notice(pool, sentence);
+    }
+    return GT_OK;
+}
+
 /* Gives a worker the oldest job; it is started when it is first needed. */
 static int feed(struct gt_compile_pool *pool, struct worker *worker, struct gt_err *err)
 {
@@ -190,7 +246,7 @@ static int feed(struct gt_compile_pool *pool, struct worker *worker, struct gt_e
     if (!job || worker->slot.state == GT_SLOT_BUSY || worker->slot.state == GT_SLOT_STARTING)
         return GT_OK;
     if (worker->slot.state == GT_SLOT_EMPTY)
-        return gt_slot_start(&worker->slot, &pool->options, err);
+        return start(pool, worker, err);
     pool->queue = job->next;
     pool->queued--;
     if (!pool->queue)
@@ -253,7 +309,8 @@ static bool known(struct gt_compile_pool *pool, const char *key, struct gt_compi
         memcpy(compiled->detail, (*failure)->detail, sizeof(compiled->detail));
         return true;
     }
-    if (gt_cache_load(pool->cache_dir, key, &binary, NULL))
+    if (gt_cache_load(pool->cache_dir, key, &binary, NULL) &&
+        gt_cache_spill_load(getpid(), key, &binary, NULL))
         return false;
     compiled->registers = binary.registers;
     compiled->spill_bytes = binary.spill_bytes;
@@ -329,7 +386,12 @@ size_t gt_compile_pool_poll(const struct gt_compile_pool *pool, struct pollfd *f
     for (i = 0; i < pool->workers; i++) {
         const struct gt_slot *slot = &pool->worker[i].slot;
 
-        if (slot->state == GT_SLOT_EMPTY || count == max)
+        if (slot->state == GT_SLOT_EMPTY) {
+            if (pool->queue && slot->deadline < least)
+                least = slot->deadline;
+            continue;
+        }
+        if (count == max)
             continue;
         fd[count++] = (struct pollfd){.fd = slot->process.fd, .events = POLLIN};
         if (slot->state != GT_SLOT_IDLE && slot->deadline < least)
@@ -401,15 +463,18 @@ void gt_compile_pool_drop(struct gt_compile_pool *pool)
 /* The first worker tells whether there is a compiler, and which. */
 static int wait_first(struct gt_compile_pool *pool, struct gt_err *err)
 {
-    struct gt_slot *slot = &pool->worker[0].slot;
+    struct worker *worker = &pool->worker[0];
+    struct gt_slot *slot = &worker->slot;
     int rc = GT_OK;
 
     while (!rc && slot->state != GT_SLOT_IDLE) {
         struct pollfd fd = {.fd = slot->process.fd, .events = POLLIN};
 
-        if (slot->state == GT_SLOT_EMPTY)
-            rc = gt_slot_start(slot, &pool->options, err);
-        else if (poll(&fd, 1, 1000) >= 0)
+        if (slot->state == GT_SLOT_EMPTY) {
+            rc = start(pool, worker, err);
+            if (slot->state == GT_SLOT_EMPTY)
+                poll(NULL, 0, REST_MS);
+        } else if (poll(&fd, 1, 1000) >= 0)
             rc = pump(pool, err);
     }
     return rc;
@@ -457,6 +522,7 @@ void gt_compile_pool_close(struct gt_compile_pool *pool)
         gt_job_free(pool->worker[i].job);
     }
     tdestroy(pool->failures, free);
+    gt_cache_spill_remove(getpid());
     free(pool->cache_dir);
     free(pool);
 }

@@ -31,6 +31,7 @@ static int slot_end(struct gt_slot *slot, int grace_ms, char *how, size_t size)
 
     gt_wire_release(&slot->wire);
     slot->state = GT_SLOT_EMPTY;
+    slot->deadline = 0; /* another may start at once */
     if (gt_process_end(&slot->process, grace_ms, &status, &err))
         snprintf(how, size, "%.*s", (int)size - 1, err.msg);
     else
@@ -81,7 +82,8 @@ void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *op
     slot->state = GT_SLOT_BUSY;
     slot->began = gt_clock_ms();
     slot->deadline = slot->began + (int64_t)(3000 * options->cpu_s);
-    if (gt_wire_send(slot->process.fd, &slot->frame, SEND_MS, NULL))
+    slot->unsent = gt_wire_send(slot->process.fd, &slot->frame, SEND_MS, NULL) != GT_OK;
+    if (slot->unsent)
         slot->deadline = slot->began; /* it does not read: lost at the next pump */
 }
 
@@ -147,10 +149,11 @@ static int read_compiled(struct gt_slot *slot, const struct gt_compile_pool_opti
     compiled->ms = gt_wire_get_real(in);
     if (gt_wire_finish(in, err))
         return GT_ESYNTAX;
-    if (code == GT_EIO) /* the cache cannot be written: no candidate's fault */
+    if (code == GT_EIO) /* neither the cache nor any other folder takes it: no candidate's fault */
         return gt_err_set(err, code, "%s", sentence);
     slot->state = GT_SLOT_IDLE;
     report->event = GT_SLOT_COMPILED;
+    snprintf(report->spilled, sizeof(report->spilled), "%s", code == GT_OK ? sentence : "");
     judge(compiled, code, sentence, log, options);
     if (++slot->done >= RECYCLE_AFTER || compiled->status == GT_STATUS_COMPILE_CRASH)
         slot_end(slot, 0, report->how, sizeof(report->how));
@@ -172,7 +175,11 @@ static void slot_lost(struct gt_slot *slot, const struct gt_compile_pool_options
     if (state != GT_SLOT_BUSY)
         return;
     compiled->ms = (double)(gt_clock_ms() - slot->began);
-    if (late || cpu) {
+    if (slot->unsent || (!late && gt_process_killed(status))) {
+        compiled->status = GT_STATUS_KILLED;
+        snprintf(compiled->detail, sizeof(compiled->detail),
+                 "the compile worker %s; this says nothing about the candidate", report->how);
+    } else if (late || cpu) {
         compiled->status = GT_STATUS_COMPILE_TIMEOUT;
         snprintf(compiled->detail, sizeof(compiled->detail),
                  "compiling took more than the %g s of %s allowed",

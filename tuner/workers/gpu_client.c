@@ -6,18 +6,24 @@
 #include "base/err.h"
 #include "workers/lock.h"
 
+#include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#define MAX_ATTEMPTS 3  /* to bring a worker up; then the device is lost */
-#define MAX_KILLED   20 /* workers that somebody else killed while they came up; they count apart */
-#define HELLO_S      60 /* driver start, context, kernels read */
-#define CANARY_S     30
-#define CALIBRATE_S  60 /* of which most is compiling */
-#define SEND_MS      10000
-#define GRACE_MS     2000 /* for a worker that closed its pipe to end by itself */
+#define MAX_ATTEMPTS  3  /* to bring a worker up; then the device is lost */
+#define MAX_KILLED    20 /* workers that somebody else killed while they came up; they count apart */
+#define MAX_NO_STARTS 20  /* processes that the system refused in a row */
+#define REST_MS       500 /* after such a refusal */
+#define HELLO_S       60  /* driver start, context, kernels read */
+#define CANARY_S      30
+#define CALIBRATE_S   60 /* of which most is compiling */
+#define SEND_MS       10000
+#define POLL_MS       10000
+#define LONGEST_S     (7 * 86400.0) /* a deadline beyond it overflows nothing and helps nobody */
+#define GRACE_MS      2000          /* for a worker that closed its pipe to end by itself */
 
 static void notice(const struct gt_gpu_client *client, const char *sentence)
 {
@@ -36,7 +42,7 @@ static int end_worker(struct gt_gpu_client *client, int grace_ms, char *how, siz
     rc = gt_process_end(&client->process, grace_ms, &status, err);
     if (!rc)
         gt_process_describe(status, how, size);
-    client->killed = !rc && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    client->killed = !rc && gt_process_killed(status);
     return rc;
 }
 
@@ -55,7 +61,7 @@ void gt_gpu_client_put(struct gt_gpu_client *client, const struct gt_candidate *
 void gt_gpu_client_send(struct gt_gpu_client *client, double deadline_s)
 {
     client->sent = gt_clock_ms();
-    client->deadline = client->sent + (int64_t)(1000 * deadline_s);
+    client->deadline = client->sent + (int64_t)(1000 * fmin(deadline_s, LONGEST_S));
     gt_wire_send(client->process.fd, &client->frame, SEND_MS, NULL);
 }
 
@@ -70,7 +76,7 @@ static int worker_lost(struct gt_gpu_client *client, bool late, struct gt_gpu_re
     if (rc)
         return rc;
     client->killed = client->killed && !late;
-    reply->lost = late ? GT_STATUS_TIMEOUT : GT_STATUS_FAULT;
+    reply->lost = late ? GT_STATUS_TIMEOUT : client->killed ? GT_STATUS_KILLED : GT_STATUS_FAULT;
     if (late)
         snprintf(reply->how, sizeof(reply->how), "the worker did not answer in %.1f s", waited);
     else
@@ -114,7 +120,7 @@ int gt_gpu_client_call(struct gt_gpu_client *client, double deadline_s, struct g
 
     gt_gpu_client_send(client, deadline_s);
     for (;;) {
-        rc = gt_gpu_client_poll(client, (int)(1000 * deadline_s) + 1000, reply, err);
+        rc = gt_gpu_client_poll(client, POLL_MS, reply, err);
         if (rc)
             return rc < 0 ? rc : GT_OK;
         if (signals && *signals > 1)
@@ -135,6 +141,19 @@ static int must_answer(struct gt_gpu_client *client, double deadline_s, struct g
     return reply->code ? gt_err_set(err, reply->code, "%s", reply->sentence) : GT_OK;
 }
 
+/* Starts the process.  A system that is short of processes, descriptors or memory for a moment is
+ * asked again. */
+static int start_process(struct gt_gpu_client *client, struct gt_err *err)
+{
+    int rc = gt_process_start(&client->process, GT_ROLE_GPU, err);
+
+    for (int try = 1; rc && try < MAX_NO_STARTS; try++) {
+        poll(NULL, 0, REST_MS);
+        rc = gt_process_start(&client->process, GT_ROLE_GPU, err);
+    }
+    return rc;
+}
+
 /* A new worker: started, greeted. */
 static int start_worker(struct gt_gpu_client *client, struct gt_err *err)
 {
@@ -145,7 +164,7 @@ static int start_worker(struct gt_gpu_client *client, struct gt_err *err)
 
     client->killed = false; /* of the new one */
     if (!rc)
-        rc = gt_process_start(&client->process, GT_ROLE_GPU, err);
+        rc = start_process(client, err);
     if (rc)
         return rc;
     gt_wire_init(&client->wire, client->process.fd);

@@ -33,7 +33,7 @@ struct gt_gpu_client {
     int lock;               /* of the device; -1: not held */
     bool ready;             /* a worker is up, its problem open, its canary alive */
     bool baseline;          /* the worker has cuBLASLt open for the problem */
-    bool killed;            /* the last worker ended by a SIGKILL that was not ours */
+    bool killed;            /* the last worker was ended from outside (gt_process_killed) */
     struct gt_problem problem;
     double prepare_s; /* deadline of opening the problem */
     int64_t sent, deadline;
@@ -43,7 +43,8 @@ struct gt_gpu_client {
 
 /* How a request ended. */
 struct gt_gpu_reply {
-    enum gt_status lost; /* GT_STATUS_NONE: answered; FAULT: the worker died; TIMEOUT: killed */
+    enum gt_status lost; /* GT_STATUS_NONE: answered; FAULT: the worker died; TIMEOUT: it was late
+                            and we ended it; KILLED: somebody else did */
     char how[160];       /* lost: "the worker was killed by signal 11 (Segmentation fault)" */
     int code;            /* answered: GT_OK or the error, with its sentence */
     char sentence[512];

@@ -124,6 +124,11 @@ int gt_process_end(struct gt_process *process, int grace_ms, int *status, struct
     return GT_OK;
 }
 
+bool gt_process_killed(int status)
+{
+    return WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM);
+}
+
 void gt_process_describe(int status, char *text, size_t size)
 {
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;

@@ -39,6 +39,10 @@ int gt_process_start(struct gt_process *process, const char *role, struct gt_err
  * status.  GT_ELOST if it is not gone 10 s after SIGKILL.  A process that never started is fine. */
 int gt_process_end(struct gt_process *process, int grace_ms, int *status, struct gt_err *err);
 
+/* Whether a wait status tells of a signal that ends processes from outside (SIGKILL of a system
+ * short of memory or of a person, SIGTERM): it says nothing about what the process was doing. */
+bool gt_process_killed(int status);
+
 /* "was killed by signal 11 (Segmentation fault)" or "exited with code 66 (sticky CUDA error)". */
 void gt_process_describe(int status, char *text, size_t size);
 

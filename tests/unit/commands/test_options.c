@@ -10,15 +10,13 @@
 #include "commands/options.h"
 
 struct fields {
-    bool quiet, all;
+    bool all;
     const char *arch, *mode;
     struct gt_texts shape;
     int64_t jobs;
-};
-
-static const struct gt_option common[] = {
-    {"quiet", 'q', GT_OPTION_FLAG, offsetof(struct fields, quiet), NULL, "say less", NULL, 0, 0},
-    GT_OPTIONS_END,
+    struct more {
+        double slow;
+    } more;
 };
 
 static const struct gt_option own[] = {
@@ -30,37 +28,51 @@ static const struct gt_option own[] = {
     GT_OPTIONS_END,
 };
 
-#define MAX_WORDS 8
+static const struct gt_option more[] = {
+    {"slow", 0, GT_OPTION_REAL, offsetof(struct more, slow), "FACTOR", "when", NULL, 1, 1000},
+    GT_OPTIONS_END,
+};
+
+static const struct gt_option_group groups[] = {
+    {own, 0}, {more, offsetof(struct fields, more)}, {NULL, 0}};
+
+#define MAX_WORDS 10
 
 /* Parses a NULL-terminated list of words as if they stood behind the program's name. */
 static int parse(struct fields *fields, const char *const *words, char **argv, int *argc,
                  struct gt_err *err)
 {
+    struct gt_cli cli = {0};
+    int rc;
+
     memset(fields, 0, sizeof(*fields));
     *argc = 0;
     argv[(*argc)++] = (char *)"tune";
-    for (; *words; words++)
-        argv[(*argc)++] = (char *)*words;
+    for (size_t i = 0; words[i]; i++)
+        argv[(*argc)++] = (char *)words[i];
     argv[*argc] = NULL;
-    return gt_options_parse(common, fields, own, fields, argc, argv, err);
+    rc = gt_options_parse(&cli, groups, fields, argc, argv, err);
+    if (!rc)
+        assert_int_equal(cli.quiet, strcmp(words[0], "-q") == 0);
+    return rc;
 }
 
 static void test_every_type(void **state)
 {
-    static const char *const words[] = {"-q",      "--arch=sm_90", "-s",  "1x2x3",
-                                        "--shape", "4x5x6",        "-j8", NULL};
+    static const char *const words[] = {"-q",    "--arch=sm_90", "-s",     "1x2x3", "--shape",
+                                        "4x5x6", "-j8",          "--slow", "1.5",   NULL};
     struct fields fields;
     char *argv[2 * MAX_WORDS];
     int argc;
 
     (void)state;
     assert_int_equal(parse(&fields, words, argv, &argc, NULL), GT_OK);
-    assert_true(fields.quiet);
     assert_false(fields.all);
     assert_string_equal(fields.arch, "sm_90");
     assert_int_equal(fields.shape.count, 2);
     assert_string_equal(fields.shape.text[1], "4x5x6");
     assert_int_equal(fields.jobs, 8);
+    assert_true(fields.more.slow == 1.5);
     assert_int_equal(argc, 0);
 }
 
@@ -96,6 +108,9 @@ static void test_refusals(void **state)
         {{"--mode", "cold|warm"}, "--mode: 'cold|warm' is none of cold|warm"},
         {{"--jobs", "0"}, "--jobs: '0' is not a whole number from 1 to 256"},
         {{"-j", "2x"}, "--jobs: '2x' is not a whole number from 1 to 256"},
+        {{"--slow", "0.5"}, "--slow: '0.5' is not a number from 1 to 1000"},
+        {{"--slow", "nan"}, "--slow: 'nan' is not a number from 1 to 1000"},
+        {{"--slow", "2x"}, "--slow: '2x' is not a number from 1 to 1000"},
         {{"-j", "99999999999999999999"},
          "--jobs: '99999999999999999999' is not a whole number from 1 to 256"},
     };
@@ -117,6 +132,7 @@ static void test_too_many(void **state)
     static char *argv[2 * GT_MAX_TEXTS + 8];
     struct fields fields = {0};
     struct gt_err err = {0};
+    struct gt_cli cli = {0};
     int argc = 0;
 
     (void)state;
@@ -124,7 +140,7 @@ static void test_too_many(void **state)
     for (int i = 0; i <= GT_MAX_TEXTS; i++)
         argv[argc++] = (char *)"-s1x1x1";
     argv[argc] = NULL;
-    assert_int_equal(gt_options_parse(common, &fields, own, &fields, &argc, argv, &err), GT_ERANGE);
+    assert_int_equal(gt_options_parse(&cli, groups, &fields, &argc, argv, &err), GT_ERANGE);
 }
 
 int main(void)

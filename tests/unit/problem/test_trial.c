@@ -32,7 +32,8 @@ static void test_final(void **state)
     for (int i = 0; i <= GT_STATUS_COUNT; i++)
         assert_int_equal(gt_status_final((enum gt_status)i),
                          i != GT_STATUS_NONE && i != GT_STATUS_TIMEOUT &&
-                             i != GT_STATUS_DEVICE_LOST && i != GT_STATUS_COUNT);
+                             i != GT_STATUS_DEVICE_LOST && i != GT_STATUS_KILLED &&
+                             i != GT_STATUS_COUNT);
 }
 
 static void test_provenances(void **state)

@@ -7,8 +7,8 @@ static int crashes_at_best(const struct gt_candidate *candidate)
     return is_point(candidate, 10, 9) ? CRASH : GT_STATUS_OK;
 }
 
-/* A candidate that takes the tuner down is launched three times in all, then blamed. */
-static void test_a_deadly_candidate_is_blamed(void **state)
+/* A candidate that takes the tuner down is launched three times in all, then put off. */
+static void test_a_deadly_candidate_is_put_off(void **state)
 {
     struct search *s = *state;
     struct fake fake = new_fake(s, true);
@@ -22,11 +22,11 @@ static void test_a_deadly_candidate_is_blamed(void **state)
     }
     assert_int_equal(runs, 3);
     assert_int_equal(fake.seen[10 * SIDE + 9], 3);
-    assert_int_equal(bench.result.status[GT_STATUS_FAULT], 1);
+    assert_int_equal(bench.result.status[GT_STATUS_KILLED], 1);
     assert_int_equal(launches(&fake, 3), BUDGET + 2);
     assert_true(stored_winner(&bench, true).us == 102);
     OK(&s->err, run(&bench, &fake));
-    assert_int_equal(bench.result.status[GT_STATUS_FAULT], 1);
+    assert_int_equal(bench.result.status[GT_STATUS_KILLED], 1);
     assert_int_equal(bench.result.fresh, 0);
     close_bench(&bench);
 }
@@ -77,7 +77,8 @@ static int64_t open_attempts(struct search *s, const struct bench *bench)
     return open;
 }
 
-/* The tuner dies each time that it samples the best candidate: the third time is its last. */
+/* The tuner dies each time that it samples the best candidate.  Its ok trial stays: after the third
+ * time it sits out a run's finals, and is sampled again by the next. */
 static void test_deaths_while_sampling(void **state)
 {
     struct search *s = *state;
@@ -90,10 +91,13 @@ static void test_deaths_while_sampling(void **state)
         assert_int_equal(open_attempts(s, &bench), 1);
     }
     OK(&s->err, run(&bench, &fake));
-    assert_int_equal(bench.result.status[GT_STATUS_FAULT], 1);
-    assert_true(stored_winner(&bench, true).us == 102);
-    assert_int_equal(open_attempts(s, &bench), 0);
+    assert_int_equal(bench.result.status[GT_STATUS_OK], BUDGET);
+    assert_true(bench.result.row[0].trial.us == 102);
+    assert_int_equal(open_attempts(s, &bench), 1);
     assert_int_equal(fake.finals, 2); /* a final, and a play-off of the four of 102 us */
+    fake.sampling = NULL;
+    OK(&s->err, run(&bench, &fake));
+    assert_true(stored_winner(&bench, true).us == 100);
     close_bench(&bench);
 }
 
@@ -116,6 +120,31 @@ static void test_deaths_in_the_final(void **state)
     assert_int_equal(bench.result.status[GT_STATUS_FAULT], 0);
     assert_true(stored_winner(&bench, true).us == 100);
     assert_int_equal(open_attempts(s, &bench), 0);
+    close_bench(&bench);
+}
+
+static int killed_often(const struct gt_candidate *candidate)
+{
+    static int launches;
+
+    return is_point(candidate, 10, 9) && ++launches < 3 * GT_MAX_ATTEMPTS ? GT_STATUS_KILLED
+                                                                          : GT_STATUS_OK;
+}
+
+/* What ends workers from outside is no verdict, however often it comes. */
+static void test_kills_from_outside_do_not_count(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    fake.status_of = killed_often;
+    bench.options.strategy = "exhaustive";
+    bench.options.budget = (struct gt_budget){.trials = 2 * SIDE * SIDE};
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(fake.seen[10 * SIDE + 9], 3 * GT_MAX_ATTEMPTS);
+    assert_int_equal(bench.result.status[GT_STATUS_OK], SIDE * SIDE);
+    assert_true(stored_winner(&bench, true).us == 100);
     close_bench(&bench);
 }
 
@@ -225,10 +254,11 @@ static void test_a_disproved_best_is_forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FOLDER(test_a_deadly_candidate_is_blamed),
+        WITH_FOLDER(test_a_deadly_candidate_is_put_off),
         WITH_FOLDER(test_a_death_in_the_last_attempt),
         WITH_FOLDER(test_deaths_while_sampling),
         WITH_FOLDER(test_deaths_in_the_final),
+        WITH_FOLDER(test_kills_from_outside_do_not_count),
         WITH_FOLDER(test_tried_again_in_the_same_run),
         WITH_FOLDER(test_statuses),
         WITH_FOLDER(test_nothing_works),

@@ -1,0 +1,92 @@
+/* default_database.c - names the database that a sweep writes and a look-up reads where nobody
+ * names another (gt_default_database of kernel.h). */
+#include "kernel/kernel.h"
+
+#include "base/err.h"
+#include "base/strbuf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *variable(const char *name)
+{
+    const char *value = secure_getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+/* The environment decides; a relative folder in XDG_DATA_HOME does not count (XDG Base Directory
+ * Specification 0.8, "Environment variables"). */
+static int name_database(struct gt_strbuf *path, struct gt_err *err)
+{
+    const char *own = variable("GEMMTUNE_DB"), *data = variable("XDG_DATA_HOME");
+    const char *home = variable("HOME");
+
+    if (own)
+        gt_strbuf_add(path, own);
+    else if (data && *data == '/')
+        gt_strbuf_addf(path, "%s/gemmtune/gemmtune.db", data);
+    else if (home)
+        gt_strbuf_addf(path, "%s/.local/share/gemmtune/gemmtune.db", home);
+    else
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "no default database: none of GEMMTUNE_DB, XDG_DATA_HOME and HOME is "
+                          "set; name a database");
+    return gt_strbuf_check(path, err);
+}
+
+/* Creates the folders above the file that are missing, for this user alone. */
+static int make_folders(char *path, struct gt_err *err)
+{
+    int code = GT_OK;
+
+    for (char *slash = strchr(path + 1, '/'); slash && !code; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0700) != 0 && errno != EEXIST)
+            code = gt_err_set(err, GT_EIO, "%s: cannot create the folder of the database: %s", path,
+                              strerror(errno));
+        *slash = '/';
+    }
+    return code;
+}
+
+/* Nobody but this user and root may have written what is used without being named. */
+static int check_owner(const char *path, struct gt_err *err)
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0)
+        return GT_OK; /* it is not there yet, or opening it says why not */
+    if (status.st_uid != geteuid() && status.st_uid != 0)
+        return gt_err_set(err, GT_EDB,
+                          "the default database %s belongs to another user (id %ld); set "
+                          "GEMMTUNE_DB, or name it yourself if you trust it",
+                          path, (long)status.st_uid);
+    if (S_ISREG(status.st_mode) && status.st_mode & (S_IWGRP | S_IWOTH))
+        return gt_err_set(err, GT_EDB,
+                          "other users may write the default database %s; correct that with "
+                          "`chmod go-w`, or name it yourself if you trust them",
+                          path);
+    return GT_OK;
+}
+
+int gt_default_database(char **path, bool create, struct gt_err *err)
+{
+    struct gt_strbuf name = GT_STRBUF_INIT;
+    int code = name_database(&name, err);
+
+    *path = NULL;
+    if (!code && create && !variable("GEMMTUNE_DB"))
+        code = make_folders(name.text, err);
+    if (!code)
+        code = check_owner(name.text, err);
+    if (!code) {
+        *path = gt_strbuf_detach(&name);
+        code = *path ? GT_OK : gt_err_nomem(err);
+    }
+    gt_strbuf_release(&name);
+    return code;
+}

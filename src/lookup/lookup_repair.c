@@ -1,0 +1,300 @@
+/* lookup_repair.c - adapts a point that won elsewhere to the problem at hand.
+ *
+ * Repairing is descent on the number of broken constraints: the best change of one parameter as
+ * long as one helps, else a change of two.  Where no winner is near and that gets stuck, a random
+ * walk repairs broken constraints one by one.  Refining is descent on the model's time.  It takes
+ * only steps so large that they cannot be an error of the model. */
+#include "lookup/lookup_impl.h"
+
+#include "lookup/predict.h"
+#include "base/stats.h"
+
+#include <limits.h>
+#include <math.h>
+
+#define GT_REPAIR_ROUNDS 12   /* changes before a repair is given up */
+#define GT_REPAIR_PAIRS  3    /* of them, changes of two parameters: each costs milliseconds */
+#define GT_REFINEMENTS   4    /* changes of one parameter that are made for time */
+#define GT_WALK_STEPS    3000 /* changes of a walk; after them, no valid point is assumed to exist */
+#define GT_WALK_FREE     0.3  /* share of them that are drawn blindly */
+#define GT_GAIN          0.75 /* a refinement must leave at most this share of the time */
+
+bool gt_lookup_fits(const struct gt_candidate *candidate, struct gt_geometry *geometry)
+{
+    int failed;
+
+    return gt_candidate_valid(candidate, &failed, NULL) == GT_OK && failed < 0 &&
+           gt_candidate_geometry(candidate, geometry, NULL) == GT_OK;
+}
+
+double gt_lookup_predict(const struct gt_candidate *candidate, const struct gt_geometry *geometry)
+{
+    double us = 0;
+
+    if (gt_predict(candidate, geometry, 0, 0, &us, NULL) != GT_OK || !isfinite(us) || us < 0)
+        return 0;
+    return us;
+}
+
+/* How many constraints the point breaks, counted up to `most`; what cannot be computed counts as
+ * broken. */
+static int count_broken(const struct gt_candidate *candidate, int most)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    int64_t slots[GT_MAX_SLOTS], holds;
+    int broken = gt_candidate_slots(candidate, slots, NULL) != GT_OK;
+
+    for (size_t i = 0; i < kernel->constraints && broken < most; i++)
+        broken += gt_expr_eval(kernel->constraint[i].expr, slots, &holds, NULL) != GT_OK || !holds;
+    return broken;
+}
+
+/* Ranks changes that break equally few constraints by the model's time.  Only a valid point has
+ * one. */
+static double judge(const struct gt_candidate *candidate, int broken)
+{
+    struct gt_geometry geometry;
+    double us = 0;
+
+    if (broken == 0 && gt_lookup_fits(candidate, &geometry))
+        us = gt_lookup_predict(candidate, &geometry);
+    return us > 0 ? us : HUGE_VAL;
+}
+
+/* The change of one parameter after which the fewest constraints are broken; false: none helps. */
+static bool change_one(struct gt_candidate *candidate, int *broken)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    struct gt_point best = candidate->point;
+    const struct gt_point start = best;
+    const int before = *broken;
+    double least = HUGE_VAL;
+
+    for (size_t i = 0; i < kernel->params; i++) {
+        candidate->point = start;
+        for (size_t v = 0; v < kernel->param[i].count; v++) {
+            int now;
+            double us;
+
+            candidate->point.value[i] = kernel->param[i].value[v];
+            now = count_broken(candidate, *broken + 1);
+            if (now > *broken || now == before)
+                continue;
+            us = judge(candidate, now);
+            if (now < *broken || us < least) {
+                *broken = now;
+                least = us;
+                best = candidate->point;
+            }
+        }
+    }
+    candidate->point = best;
+    return *broken < before;
+}
+
+/* The best change of two parameters so far. */
+struct pair {
+    struct gt_point point;
+    int broken;
+    double us;
+};
+
+/* Tries the second parameter on the candidate, whose first one was changed. */
+static void try_second(struct gt_candidate *candidate, size_t param, struct pair *best)
+{
+    const struct gt_param *second = &candidate->kernel->param[param];
+    const int64_t start = candidate->point.value[param];
+
+    for (size_t w = 0; w < second->count; w++) {
+        int now;
+        double us;
+
+        candidate->point.value[param] = second->value[w];
+        now = count_broken(candidate, best->broken + 1);
+        if (now > best->broken)
+            continue;
+        us = judge(candidate, now);
+        if (now < best->broken || us < best->us)
+            *best = (struct pair){candidate->point, now, us};
+    }
+    candidate->point.value[param] = start;
+}
+
+/* The change of two parameters after which the fewest constraints are broken; false: none helps. */
+static bool change_two(struct gt_candidate *candidate, int *broken)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    const struct gt_point start = candidate->point;
+    struct pair best = {start, *broken, HUGE_VAL};
+
+    for (size_t i = 0; i < kernel->params; i++) {
+        candidate->point = start;
+        for (size_t v = 0; v < kernel->param[i].count; v++) {
+            candidate->point.value[i] = kernel->param[i].value[v];
+            for (size_t j = i + 1; j < kernel->params; j++)
+                try_second(candidate, j, &best);
+        }
+    }
+    candidate->point = best.point;
+    if (best.broken == *broken)
+        return false;
+    *broken = best.broken;
+    return true;
+}
+
+bool gt_lookup_repair(struct gt_candidate *candidate, struct gt_geometry *geometry)
+{
+    int broken = count_broken(candidate, INT_MAX), pairs = 0;
+
+    for (int round = 0; broken && round < GT_REPAIR_ROUNDS; round++)
+        if (!change_one(candidate, &broken) &&
+            (pairs++ == GT_REPAIR_PAIRS || !change_two(candidate, &broken)))
+            return false;
+    return gt_lookup_fits(candidate, geometry);
+}
+
+/* The parameters behind one of the constraints that the point breaks, drawn at random; all of them
+ * where only a derived value cannot be computed; 0: it breaks none. */
+static uint64_t broken_params(const struct gt_candidate *candidate, struct gt_random *random)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    int64_t slots[GT_MAX_SLOTS], holds;
+    uint64_t params = 0, drawn, broken = 0;
+
+    if (gt_candidate_slots(candidate, slots, NULL) != GT_OK)
+        params = ((uint64_t)1 << kernel->params) - 1;
+    for (size_t i = 0; i < kernel->constraints; i++) {
+        if (gt_expr_eval(kernel->constraint[i].expr, slots, &holds, NULL) == GT_OK && holds)
+            continue;
+        drawn = gt_kernel_depends(kernel, kernel->constraint[i].expr);
+        if (drawn && gt_random_below(random, ++broken) == 0)
+            params = drawn;
+    }
+    return params;
+}
+
+/* Gives one of the parameters another value: the change that leaves the fewest constraints broken,
+ * drawn at random where several do. */
+static void change_best(struct gt_candidate *candidate, uint64_t params, struct gt_random *random)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    const struct gt_point start = candidate->point;
+    struct gt_point best = start;
+    int least = INT_MAX;
+    uint64_t ties = 0;
+
+    for (size_t i = 0; i < kernel->params; i++) {
+        if (!(params >> i & 1))
+            continue;
+        candidate->point = start;
+        for (size_t v = 0; v < kernel->param[i].count; v++) {
+            int now;
+
+            if (kernel->param[i].value[v] == start.value[i])
+                continue;
+            candidate->point.value[i] = kernel->param[i].value[v];
+            now = count_broken(candidate, least == INT_MAX ? INT_MAX : least + 1);
+            ties = now < least ? 1 : ties + (now == least);
+            if (now < least || (now == least && gt_random_below(random, ties) == 0))
+                best = candidate->point;
+            least = now < least ? now : least;
+        }
+    }
+    candidate->point = best;
+}
+
+/* Gives one of the parameters any value. */
+static void change_any(struct gt_candidate *candidate, uint64_t params, struct gt_random *random)
+{
+    uint64_t skip = gt_random_below(random, (uint64_t)__builtin_popcountll(params));
+    const struct gt_param *param;
+    int i;
+
+    for (; skip; skip--)
+        params &= params - 1;
+    i = __builtin_ctzll(params);
+    param = &candidate->kernel->param[i];
+    candidate->point.value[i] = param->value[gt_random_below(random, param->count)];
+}
+
+/* The share of its time that a changed point leaves, by the model.  On the problem that the start
+ * was tuned for, the model should see no gain.  What it sees there is its own error and is
+ * subtracted here. */
+static double gain(const struct gt_candidate *changed, double before_us,
+                   const struct gt_problem *tuned, double tuned_us)
+{
+    struct gt_candidate there = *changed;
+    double share = judge(changed, 0) / before_us, error = HUGE_VAL;
+
+    if (share >= GT_GAIN)
+        return share;
+    there.problem = tuned;
+    if (tuned_us > 0)
+        error = judge(&there, 0) / tuned_us;
+    return error < 1 ? share / error : share;
+}
+
+/* Makes the change of one parameter that the model ranks best; false: none gains enough. */
+static bool refine_one(struct gt_candidate *candidate, const struct gt_problem *tuned,
+                       double tuned_us)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    const struct gt_point start = candidate->point;
+    const double before_us = judge(candidate, 0);
+    struct gt_point best = start;
+    double least = GT_GAIN;
+
+    for (size_t i = 0; i < kernel->params; i++) {
+        candidate->point = start;
+        for (size_t v = 0; v < kernel->param[i].count; v++) {
+            double share;
+
+            candidate->point.value[i] = kernel->param[i].value[v];
+            share = gain(candidate, before_us, tuned, tuned_us);
+            if (share < least) {
+                least = share;
+                best = candidate->point;
+            }
+        }
+    }
+    candidate->point = best;
+    return least < GT_GAIN;
+}
+
+bool gt_lookup_walk(struct gt_candidate *candidate, struct gt_geometry *geometry)
+{
+    const struct gt_problem *problem = candidate->problem;
+    struct gt_random random = {.state = 1}; /* the same answer every time */
+    uint64_t params = broken_params(candidate, &random);
+    int refined = 0;
+
+    for (int step = 0; params && step < GT_WALK_STEPS; step++) {
+        if (gt_random_unit(&random) < GT_WALK_FREE)
+            change_any(candidate, params, &random);
+        else
+            change_best(candidate, params, &random);
+        params = broken_params(candidate, &random);
+    }
+    if (params || !gt_lookup_fits(candidate, geometry))
+        return false;
+    while (refined++ < GT_REFINEMENTS && refine_one(candidate, problem, 0))
+        ;
+    return gt_lookup_fits(candidate, geometry);
+}
+
+bool gt_lookup_refine(struct gt_candidate *candidate, const struct gt_point *won,
+                      const struct gt_problem *tuned, struct gt_geometry *geometry)
+{
+    struct gt_candidate there = *candidate;
+    double tuned_us;
+    int refined = 0;
+
+    there.point = *won;
+    there.problem = tuned;
+    tuned_us = judge(&there, 0);
+    if (!isfinite(tuned_us))
+        tuned_us = 0;
+    while (refined < GT_REFINEMENTS && refine_one(candidate, tuned, tuned_us))
+        refined++;
+    return gt_lookup_fits(candidate, geometry) && refined;
+}

@@ -1,0 +1,31 @@
+/* session_options.h - options that several commands share: where to tune, with what, and which
+ * problems. */
+#ifndef GT_SESSION_OPTIONS_H
+#define GT_SESSION_OPTIONS_H
+
+#include "commands/options.h"
+
+struct gt_session_options {
+    const char *arch, *device, *db, *kernels, *kernels_dir, *strategy, *budget, *baseline, *l2,
+        *space, *values;
+    int64_t jobs, seed;
+    int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
+    double slow;                                   /* times the best; 0: the default */
+    bool no_bets; /* the space is searched without them */
+};
+
+/* Fills a struct gt_session_options: device, database, workers, seed. */
+extern const struct gt_option gt_session_option_table[];
+
+/* Fills a struct gt_session_options too: how a search goes. */
+extern const struct gt_option gt_search_option_table[];
+
+struct gt_problem_options {
+    struct gt_texts shape;
+    const char *shapes, *dtype, *layout, *accuracy, *beta, *epilogue, *batch;
+};
+
+/* Fills a struct gt_problem_options. */
+extern const struct gt_option gt_problem_option_table[];
+
+#endif

@@ -1,0 +1,41 @@
+/* hill_climb.h - greedy hill climbing from one place: tries the neighbours in a random or a given
+ * order, moves to the first faster one, and stops at a local optimum. */
+#ifndef GT_HILL_CLIMB_H
+#define GT_HILL_CLIMB_H
+
+#include "search/strategy.h"
+
+#define GT_HILL_CLIMB_FLYING 8 /* neighbours that one climb has in flight at most */
+
+/* A key of a point.  The neighbour with the smallest key is tried first. */
+typedef float gt_hill_climb_order(struct gt_strategy *strategy, size_t point);
+
+struct gt_hill_climb {
+    bool adjacent;              /* neighbours: one step of a parameter; else any value of one */
+    gt_hill_climb_order *order; /* of the neighbours; NULL: random */
+    size_t place;               /* SIZE_MAX: none, the climb needs a start */
+    size_t *list;               /* neighbours of the place, in the order in which they are tried */
+    size_t count, cursor;
+    size_t flying[GT_HILL_CLIMB_FLYING]; /* given out for this climb; SIZE_MAX: free slot */
+};
+
+int gt_hill_climb_init(struct gt_hill_climb *climb, bool adjacent, gt_hill_climb_order *order,
+                       struct gt_err *err);
+void gt_hill_climb_release(struct gt_hill_climb *climb); /* a zeroed one is accepted */
+
+/* Moves to a point whose time is known, and on to faster neighbours as long as one is known. */
+void gt_hill_climb_to(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t place);
+
+/* POINT: a NEW neighbour.  WAIT: enough neighbours are in flight, or there are no others.  DONE:
+ * the climb has no place, or its place is a local optimum. */
+enum gt_next gt_hill_climb_next(struct gt_strategy *strategy, struct gt_hill_climb *climb,
+                                size_t *point);
+
+/* Counts a point that was chosen elsewhere as one of this climb's; false: no slot is free. */
+bool gt_hill_climb_own(struct gt_hill_climb *climb, size_t point);
+
+/* After a point was told: moves there if the climb gave it out and it is faster than the place.
+ * Returns whether the climb had given it out. */
+bool gt_hill_climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t point);
+
+#endif

@@ -1,0 +1,158 @@
+/* arms.c - the kernels of a race: who takes part, and whose turn it is. */
+#include "base/err.h"
+#include "sweep/sweep_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SPACE_BYTES  1.2e8 /* for the points of all kernels; beyond, a sample is kept */
+#define POINT_BYTES  14    /* of a point beside its parameters: look-up table, time */
+#define SEEDS        96    /* per problem, where the budget does not say otherwise */
+#define SEED_SHARE   0.9   /* of a trials budget */
+#define WEIGHT_LEAST 0.05  /* of a slow arm's share */
+
+/* sharers: the kernels that share the room for points. */
+static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, size_t sharers,
+                    struct gt_err *err)
+{
+    struct gt_arm *arm = &race->arm[race->arms];
+    double limit = SPACE_BYTES / (double)sharers / (double)(kernel->params + POINT_BYTES);
+    const struct gt_evaluator *evaluator = race->evaluator;
+    int rc = evaluator->ops->space
+                 ? evaluator->ops->space(evaluator, &arm->space, race->problem, err)
+                 : gt_space_init(&arm->space, kernel, race->problem, &evaluator->device,
+                                 (size_t)limit, err);
+
+    if (rc)
+        return rc;
+    race->arms++;
+    arm->race = race;
+    arm->kernel = kernel;
+    race->result->points += arm->space.valid;
+    race->result->cross_product += arm->space.cross_product;
+    arm->key = (struct gt_trial_key){
+        .sweep = race->sweep,
+        .device = race->device,
+        .toolchain = race->toolchain,
+        .problem = race->problem_id,
+        .warm_l2 = race->evaluator->options.bench.warm_l2,
+    };
+    return gt_store_kernel(race->options->store, kernel, &arm->key.kernel, err);
+}
+
+static size_t seeds_wanted(const struct gt_race *race)
+{
+    double wanted = SEEDS;
+
+    if (race->options->budget.trials)
+        wanted = fmin(SEED_SHARE * (double)race->options->budget.trials, 4 * SEEDS);
+    return (size_t)fmax(1, wanted / (double)race->arms);
+}
+
+/* Joins why one more kernel stays out. */
+static void add_reason(struct gt_err *nothing, const struct gt_err *reason)
+{
+    struct gt_err before;
+
+    if (!nothing)
+        return;
+    before = *nothing;
+    gt_err_set(nothing, reason->code, "%s%s%s", before.msg, before.code ? "; " : "", reason->msg);
+}
+
+/* A arm for each kernel of the list that has a valid point; nothing: where to tell why others have
+ * none (NULL: nowhere). */
+static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel, size_t count,
+                     struct gt_err *nothing, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < count && !rc; i++) {
+        const char *why = NULL;
+        struct gt_err reason = {0};
+
+        if (!gt_kernel_serves(kernel[i], race->problem, &race->evaluator->device, &why)) {
+            gt_err_set(&reason, GT_ENOTFOUND, "kernel %s does not serve it: %s", kernel[i]->name,
+                       why ? why : "not in its description");
+            add_reason(nothing, &reason);
+            continue;
+        }
+        rc = open_arm(race, kernel[i], count, &reason);
+        if (rc == GT_ERANGE) { /* no valid point: that kernel stays out */
+            if (nothing)
+                gt_sweep_note(race, reason.msg);
+            add_reason(nothing, &reason);
+            rc = GT_OK;
+        } else if (rc && err) {
+            *err = reason;
+        }
+    }
+    return rc;
+}
+
+/* Fills the arms; no arm at all is told in result->nothing. */
+int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err)
+{
+    const struct gt_sweep_options *options = race->options;
+    struct gt_err *nothing = &race->result->nothing;
+    int rc;
+
+    race->arm = calloc(options->kernels + options->fallbacks + 1, sizeof(*race->arm));
+    if (!race->arm)
+        return gt_err_nomem(err);
+    rc = open_list(race, options->kernel, options->kernels, nothing, err);
+    if (!rc && !race->arms) {
+        rc = open_list(race, options->fallback, options->fallbacks, NULL, err);
+        if (race->arms)
+            gt_sweep_note(race, "kernels of the ladder take part instead");
+    }
+    if (race->arms)
+        *nothing = (struct gt_err){0};
+    for (size_t i = 0; i < race->arms && !rc; i++) {
+        rc = gt_sweep_seed(race, &race->arm[i], seeds_wanted(race), err);
+        if (!rc)
+            rc = gt_sweep_resume(race, &race->arm[i], err);
+    }
+    return rc;
+}
+
+struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kernel *kernel)
+{
+    for (size_t i = 0; i < race->arms; i++)
+        if (race->arm[i].kernel == kernel)
+            return &race->arm[i];
+    return NULL;
+}
+
+/* The arm whose turn it is: the one that had the fewest trials for what its best promises. */
+struct gt_arm *gt_sweep_choose_arm(struct gt_race *race)
+{
+    struct gt_arm *chosen = NULL;
+    double least = 0;
+
+    for (size_t i = 0; i < race->arms; i++) {
+        struct gt_arm *arm = &race->arm[i];
+        double weight = 1, slice;
+
+        if (arm->done || arm->waiting)
+            continue;
+        if (race->best_us > 0 && arm->best_us > 0)
+            weight = fmax(WEIGHT_LEAST, pow(race->best_us / arm->best_us, 4));
+        slice = (double)(arm->tried + arm->flying - arm->backfilled) / weight;
+        if (!chosen || slice < least) {
+            chosen = arm;
+            least = slice;
+        }
+    }
+    return chosen;
+}
+
+void gt_sweep_close_arms(struct gt_race *race)
+{
+    for (size_t i = 0; i < race->arms; i++) {
+        gt_strategy_free(race->arm[i].strategy);
+        gt_space_release(&race->arm[i].space);
+        free(race->arm[i].retry);
+    }
+    free(race->arm);
+}

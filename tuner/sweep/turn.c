@@ -1,0 +1,64 @@
+/* turn.c - what is kept of a turn when it is over: how long it took, how busy the GPU was,
+ * and when its best got better.  `tune export --format search` makes a table of it. */
+#include "base/err.h"
+#include "sweep/sweep_parts.h"
+
+#include <stdlib.h>
+
+static int name_kernels(const struct gt_race *race, struct gt_strbuf *text, struct gt_err *err)
+{
+    for (size_t i = 0; i < race->arms; i++)
+        gt_strbuf_addf(text, "%s%s", i ? "," : "", race->arm[i].kernel->name);
+    return gt_strbuf_check(text, err);
+}
+
+/* *list is malloc'ed. */
+static int list_improvements(const struct gt_race *race, struct gt_improvement **list,
+                             struct gt_err *err)
+{
+    *list = calloc(race->bests + 1, sizeof(**list));
+    if (!*list)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < race->bests; i++)
+        (*list)[i] = (struct gt_improvement){.seconds = race->history[i].at_s,
+                                             .us = race->history[i].us,
+                                             .trials = race->history[i].trials};
+    return GT_OK;
+}
+
+int gt_sweep_put_turn(const struct gt_race *race, struct gt_err *err)
+{
+    const struct gt_sweep_options *options = race->options;
+    const struct gt_sweep_result *result = race->result;
+    struct gt_strbuf kernels = GT_STRBUF_INIT;
+    struct gt_improvement *list = NULL;
+    bool won = race->measures && result->rows > 0 && result->row[0].trial.stage == 3;
+    int rc;
+
+    if (!race->measures || !race->opened)
+        return GT_OK;
+    rc = name_kernels(race, &kernels, err);
+    if (!rc)
+        rc = list_improvements(race, &list, err);
+    if (!rc)
+        rc = gt_store_put_turn(
+            options->store, &race->arm[0].key,
+            &(struct gt_turn){
+                .kernels = kernels.text,
+                .strategy = options->strategy ? options->strategy : GT_STRATEGY_DEFAULT,
+                .seed = options->seed,
+                .known = result->resumed,
+                .trials = result->fresh,
+                .seconds = result->wall_s,
+                .race_s = race->end_s - race->begin_s,
+                .busy_s = race->busy_s,
+                .us = won ? result->row[0].trial.us : 0,
+                .baseline_us = won && result->have_baseline ? result->baseline.us : 0,
+                .improvement = list,
+                .improvements = race->bests,
+            },
+            err);
+    free(list);
+    gt_strbuf_release(&kernels);
+    return rc;
+}
