@@ -423,7 +423,8 @@ EMU_DRAW := $(addprefix tests/emu/,sample.c served.c operands.c numbers.c)
 EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c machine.c machine_calls.c \
              machine_async.c machine_wgmma.c tensor_maps.c execute.c)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)
-$(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
+EMU_PROGRAM := $(BUILD)/tests/emu/gemmtune_emulate
+$(EMU_TEST) $(EMU_PROGRAM): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
@@ -436,6 +437,10 @@ $(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_e
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(filter %.c %.a,$^) -o $@ \
 		$(LDFLAGS) $(LDLIBS)
+
+# What `tune try --on cpu` starts; it stands beside the program, or is installed in libexec.
+$(BUILD)/gemmtune-emulate: $(EMU_PROGRAM)
+	$(Q)cp $< $@.new && mv $@.new $@
 
 ## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
 .PHONY: bench-host
