@@ -6,11 +6,18 @@ VERSION   := 0.1.0
 SOVERSION := 0
 CC        ?= cc
 PREFIX    ?= /usr/local
+LIBDIR    ?= $(PREFIX)/lib
 SAN       ?=
 comma     := ,
+# Compiled in and written to gemmtune.pc, so a relative one would depend on who reads it from where.
+override PREFIX := $(if $(filter /%,$(PREFIX)),$(PREFIX),$(CURDIR)/$(PREFIX))
+override LIBDIR := $(if $(filter /%,$(LIBDIR)),$(LIBDIR),$(PREFIX)/$(LIBDIR))
 BUILD     ?= build$(if $(SAN),/$(subst $(comma),-,$(SAN)))
 # One name for one folder: what an object depends on is noted under its target's name.
-override BUILD := $(patsubst $(CURDIR)/%,%,$(BUILD))
+# subst, not patsubst: the folder's path may contain spaces.
+override BUILD := $(subst $(CURDIR)/,,$(BUILD))
+# What `make install` copies; a folder of its own, because the paths in it are others.
+INSTALLED ?= $(BUILD)/installed
 ifeq ($(filter -j%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
@@ -37,8 +44,10 @@ LIB_SRC := \
 	src/base/err.c \
 	src/base/json.c \
 	src/base/near.c \
+	src/base/place.c \
 	src/base/stats.c \
 	src/base/strbuf.c \
+	src/base/trust.c \
 	src/problem/device.c \
 	src/problem/measured.c \
 	src/problem/problem.c \
@@ -64,6 +73,7 @@ LIB_SRC := \
 	src/cuda/compile.c \
 	src/cuda/cuda_api.c \
 	src/cuda/gpu.c \
+	src/cuda/libraries.c \
 	src/cuda/module.c \
 	src/cuda/module_maps.c \
 	db/store_migrate.c \
@@ -106,7 +116,7 @@ TUNE_SRC := \
 	tuner/timing/bench_time.c \
 	tuner/timing/calibrate.c \
 	tuner/timing/throttle.c \
-	tuner/timing/turns.c \
+	tuner/timing/williams.c \
 	tuner/search/agents.c \
 	tuner/search/hill_climb.c \
 	tuner/search/narrow.c \
@@ -174,16 +184,16 @@ TUNE_SRC := \
 	tuner/sweep/contests.c \
 	tuner/sweep/drift.c \
 	tuner/sweep/finals.c \
-	tuner/sweep/lanes.c \
+	tuner/sweep/arms.c \
 	tuner/sweep/priors.c \
 	tuner/sweep/progress.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
 	tuner/sweep/seeds.c \
-	tuner/sweep/shares.c \
-	tuner/sweep/spare.c \
+	tuner/sweep/time_slices.c \
+	tuner/sweep/backfill.c \
 	tuner/sweep/sweep.c \
-	tuner/sweep/visit.c \
+	tuner/sweep/turn.c \
 	tuner/commands/cmd_adopt.c \
 	tuner/commands/cmd_adopt_report.c \
 	tuner/commands/cmd_adopt_take.c \
@@ -247,7 +257,7 @@ TESTS := \
 	tests/unit/commands/test_quality.c \
 	tests/unit/commands/test_problemset.c \
 	tests/unit/proof/test_verify.c \
-	tests/unit/timing/test_turns.c \
+	tests/unit/timing/test_williams.c \
 	tests/unit/timing/test_bench.c \
 	tests/unit/timing/test_bench_move.c \
 	tests/unit/db/test_store.c \
@@ -266,6 +276,7 @@ TESTS := \
 	tests/unit/cuda/test_compile.c \
 	tests/unit/cuda/test_cache.c \
 	tests/unit/cuda/test_gpu.c \
+	tests/unit/cuda/test_libraries.c \
 	tests/unit/kernel/test_expr.c \
 	tests/unit/kernel/test_expr_random.c \
 	tests/unit/kernel/test_kernel.c \
@@ -283,6 +294,7 @@ TESTS := \
 	tests/unit/base/test_near.c \
 	tests/unit/base/test_digest.c \
 	tests/unit/base/test_stats.c \
+	tests/unit/base/test_trust.c \
 
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
@@ -341,20 +353,55 @@ $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
 
-$(BUILD)/src/kernel/data_dir.o: CPPFLAGS += -DGT_DATADIR='"$(PREFIX)/share/gemmtune"'
+# What stays in the build tree may look into it (src/base/place.h); what leaves it may not.
+$(BUILD)/src/base/place.o: GT_CFLAGS += -DGT_BUILD_TREE='"$(CURDIR)"'
+
+LINK_LIB  = $(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/gemmtune.map -Wl,--as-needed \
+            -Wl,--gc-sections $(LDFLAGS) $(RUNPATH) $(filter %.o,$^) -o $@ $(LDLIBS) && \
+            ln -sf $(@F) $(@D)/libgemmtune.so
+LINK_TUNE = $(CC) $(LDFLAGS) $(RUNPATH) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDLIBS)
 
 $(BUILD)/libgemmtune.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/libgemmtune.so.$(SOVERSION): $(LIB_OBJ) src/gemmtune.map
-	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/gemmtune.map -Wl,--as-needed \
-		-Wl,--gc-sections $(LDFLAGS) \
-		$(LIB_OBJ) -o $@ $(LDLIBS)
-	$(Q)ln -sf $(@F) $(BUILD)/libgemmtune.so
+	$(Q)$(LINK_LIB)
 
 $(BUILD)/tune: $(TUNE_OBJ) $(BUILD)/libgemmtune.a
 	$(if $(Q),@echo "  LINK  $@")
-	$(Q)$(CC) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN/../lib' $(TUNE_OBJ) $(BUILD)/libgemmtune.a -o $@ $(LDLIBS)
+	$(Q)$(LINK_TUNE)
+
+# The same for what is installed and what is bundled.  Only a bundle has a RUNPATH: its libraries
+# lie beside it, and a loader that looks beside an installed program may find anybody's.
+OUTSIDE     := $(INSTALLED) $(BUILD)/bundle
+OUTSIDE_LIB := $(filter-out $(BUILD)/src/base/place.o,$(LIB_OBJ))
+$(INSTALLED)/datadir: DATADIR = $(PREFIX)/share/gemmtune
+$(BUILD)/bundle/datadir: DATADIR = /usr/local/share/gemmtune
+$(BUILD)/bundle/tune: RUNPATH = -Wl,-rpath,'$$ORIGIN/../lib'
+$(BUILD)/bundle/libgemmtune.so.$(SOVERSION): RUNPATH = -Wl,-rpath,'$$ORIGIN'
+
+# Written when the folder is another one than the last time, so that what names it is made again.
+$(OUTSIDE:%=%/datadir): FORCE
+	@mkdir -p $(@D)
+	@printf '%s' '$(DATADIR)' | cmp -s - $@ || printf '%s' '$(DATADIR)' > $@
+
+$(OUTSIDE:%=%/place.o): %/place.o: src/base/place.c src/base/place.h src/base/trust.h %/datadir | $(SETUP)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) -DGT_DATADIR="\"$$(cat $(@D)/datadir)\"" -c $< -o $@
+
+$(OUTSIDE:%=%/libgemmtune.a): %/libgemmtune.a: %/place.o $(OUTSIDE_LIB)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(OUTSIDE:%=%/libgemmtune.so.$(SOVERSION)): %/libgemmtune.so.$(SOVERSION): %/place.o $(OUTSIDE_LIB) src/gemmtune.map
+	$(Q)$(LINK_LIB)
+
+$(OUTSIDE:%=%/tune): %/tune: %/libgemmtune.a $(TUNE_OBJ)
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)$(LINK_TUNE)
+
+BUNDLED := $(addprefix $(BUILD)/bundle/,tune libgemmtune.a libgemmtune.so.$(SOVERSION))
+
+.PHONY: FORCE
+FORCE:
 
 # Everything but tuner/main.c, for the unit tests to link.
 $(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
@@ -470,7 +517,7 @@ check-emu: $(EMU_TEST)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(STUBS) $(SOAK) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(BUNDLED) $(STUBS) $(SOAK) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
@@ -500,20 +547,20 @@ compile_commands.json: Makefile
 			"$(CC) $(GT_CFLAGS) -c $$f"; \
 	done | sed '1s/^/[/; $$s/,$$/]/' > $@
 
-## install: into $(DESTDIR)$(PREFIX)
+## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too
 .PHONY: install
-install: all
-	$(Q)tools/install "$(BUILD)" "$(DESTDIR)" "$(PREFIX)" $(VERSION) $(SOVERSION)
+install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION))
+	$(Q)NVRTC="$(NVRTC)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
 
 ## uninstall: remove what install put there
 .PHONY: uninstall
 uninstall:
-	$(Q)tools/install --remove "$(DESTDIR)" "$(PREFIX)" $(SOVERSION)
+	$(Q)tools/install --remove "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(SOVERSION)
 
-## bundle: a relocatable tarball for GPU nodes without a package manager
+## bundle: a relocatable tarball for machines on which nothing can be installed; NVRTC=1 packs NVRTC, too
 .PHONY: bundle
-bundle: all
-	$(Q)tools/bundle $(BUILD) $(VERSION)
+bundle: $(BUNDLED)
+	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
 
 ## help: this list
 .PHONY: help

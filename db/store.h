@@ -121,7 +121,7 @@ struct gt_improvement {
     double seconds, us; /* since the visit began; as the race timed it */
     int64_t trials;     /* of the visit by then */
 };
-struct gt_visit {
+struct gt_turn {
     const char *kernels, *strategy; /* "hopper,mma"; as named */
     uint64_t seed;
     int64_t known, trials;          /* of earlier runs; of this visit */
@@ -129,7 +129,7 @@ struct gt_visit {
     double us, baseline_us;         /* in the final; 0: none */
     const struct gt_improvement *improvement;
     size_t improvements;
-    /* filled by gt_store_visits */
+    /* filled by gt_store_turns */
     const char *device, *problem, *date; /* ISO 8601 UTC, of its end */
     bool warm_l2;
     double best_us; /* the least that any visit of the same problem, device name and L2 mode saw in
@@ -137,15 +137,15 @@ struct gt_visit {
 };
 
 /* Of the key: sweep, device, problem and L2 mode. */
-int gt_store_put_visit(struct gt_store *store, const struct gt_trial_key *key,
-                       const struct gt_visit *visit, struct gt_err *err);
+int gt_store_put_turn(struct gt_store *store, const struct gt_trial_key *key,
+                      const struct gt_turn *visit, struct gt_err *err);
 
 /* Visits by device, problem and kernels, those of one in the order of their ends.  Of the filter
  * problem and cc count. */
 struct gt_row_filter;
-typedef int gt_visit_visit(void *context, const struct gt_visit *visit, struct gt_err *err);
-int gt_store_visits(struct gt_store *store, const struct gt_row_filter *filter,
-                    gt_visit_visit *visit, void *context, struct gt_err *err);
+typedef int gt_turn_visit(void *context, const struct gt_turn *visit, struct gt_err *err);
+int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, gt_turn_visit *visit,
+                   void *context, struct gt_err *err);
 
 /* One line of every export and of the winner view. */
 struct gt_row {

@@ -9,7 +9,7 @@
 
 /* ---- writing ---- */
 
-static int put_improvements(struct gt_store *store, int64_t id, const struct gt_visit *visit,
+static int put_improvements(struct gt_store *store, int64_t id, const struct gt_turn *visit,
                             struct gt_err *err)
 {
     sqlite3_stmt *s;
@@ -32,7 +32,7 @@ static int put_improvements(struct gt_store *store, int64_t id, const struct gt_
     return code;
 }
 
-static int put(struct gt_store *store, const struct gt_trial_key *key, const struct gt_visit *visit,
+static int put(struct gt_store *store, const struct gt_trial_key *key, const struct gt_turn *visit,
                struct gt_err *err)
 {
     sqlite3_stmt *s;
@@ -63,8 +63,8 @@ static int put(struct gt_store *store, const struct gt_trial_key *key, const str
     return code ? code : put_improvements(store, sqlite3_last_insert_rowid(store->db), visit, err);
 }
 
-int gt_store_put_visit(struct gt_store *store, const struct gt_trial_key *key,
-                       const struct gt_visit *visit, struct gt_err *err)
+int gt_store_put_turn(struct gt_store *store, const struct gt_trial_key *key,
+                      const struct gt_turn *visit, struct gt_err *err)
 {
     int code = gt_store_begin(store, err);
 
@@ -96,9 +96,9 @@ static const char *column_text(sqlite3_stmt *s, int i)
     return value ? value : "";
 }
 
-static void read_visit(sqlite3_stmt *s, struct gt_visit *visit)
+static void read_visit(sqlite3_stmt *s, struct gt_turn *visit)
 {
-    *visit = (struct gt_visit){
+    *visit = (struct gt_turn){
         .kernels = column_text(s, 1),
         .strategy = column_text(s, 2),
         .seed = (uint64_t)sqlite3_column_int64(s, 3),
@@ -142,8 +142,8 @@ static int read_improvements(struct gt_store *store, int64_t id, size_t count,
     return code;
 }
 
-int gt_store_visits(struct gt_store *store, const struct gt_row_filter *filter,
-                    gt_visit_visit *visit, void *context, struct gt_err *err)
+int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, gt_turn_visit *visit,
+                   void *context, struct gt_err *err)
 {
     sqlite3_stmt *s;
     int result = SQLITE_DONE, code = gt_store_prepare(store, &s, visits_sql, err);
@@ -154,7 +154,7 @@ int gt_store_visits(struct gt_store *store, const struct gt_row_filter *filter,
     sqlite3_bind_int(s, 2, filter->cc);
     while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
         struct gt_improvement *list;
-        struct gt_visit found;
+        struct gt_turn found;
 
         read_visit(s, &found);
         code =

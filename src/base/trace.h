@@ -12,7 +12,7 @@
  */
 static inline int gt_trace_on(const char *topic)
 {
-    const char *wanted = getenv("GT_TRACE");
+    const char *wanted = secure_getenv("GT_TRACE");
 
     return wanted && (strstr(wanted, topic) || strstr(wanted, "all"));
 }

@@ -36,8 +36,8 @@ struct header {
 
 int gt_cache_dir(char **path, struct gt_err *err)
 {
-    const char *own = getenv("GEMMTUNE_CACHE"), *xdg = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
+    const char *own = secure_getenv("GEMMTUNE_CACHE"), *xdg = secure_getenv("XDG_CACHE_HOME");
+    const char *home = secure_getenv("HOME");
     struct gt_strbuf buf = GT_STRBUF_INIT;
 
     *path = NULL;

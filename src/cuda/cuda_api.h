@@ -2,11 +2,17 @@
  * NVML, each a table of functions filled by dlopen.  No CUDA header is needed to build; types are
  * the plain C types of the stable binary interfaces.
  *
- * Where a library is looked for, in this order: the file or folder named by an environment variable
- * (GEMMTUNE_LIBCUDA, GEMMTUNE_LIBNVRTC, GEMMTUNE_LIBNVJITLINK, GEMMTUNE_LIBCUBLASLT,
- * GEMMTUNE_LIBNVML; if set, nothing else is tried), the loader's path, $CUDA_HOME/lib64,
- * /usr/local/cuda/lib64, /usr/lib/x86_64-linux-gnu, and the pip wheels in a folder .deps beside or
- * above the program. */
+ * Where a library is looked for, in this order:
+ *   1. the file or folder named by GEMMTUNE_LIBCUDA, GEMMTUNE_LIBNVRTC, GEMMTUNE_LIBNVJITLINK,
+ *      GEMMTUNE_LIBCUBLASLT or GEMMTUNE_LIBNVML; if it is set, nothing else is tried;
+ *   2. the loader's path;
+ *   3. $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64, the system's folder for
+ * libraries;
+ *   4. lib/gemmtune beside the program, and .deps of the build tree;
+ *   5. wheels of pip and packages of conda: $VIRTUAL_ENV, $CONDA_PREFIX, the python3 on the path,
+ *      ~/.local.
+ * The driver and NVML stop after the system's folder.  $CUDA_PATH and what 4 and 5 find are used
+ * only if nobody else may write there (libraries.h). */
 #ifndef GT_CUDA_API_H
 #define GT_CUDA_API_H
 

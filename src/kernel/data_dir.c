@@ -1,21 +1,18 @@
-/* data_dir.c - vocabulary: where templates/ and configs/ are (gt_data_dir of kernel.h). */
+/* data_dir.c - vocabulary: where templates/ and configs/ are (gt_data_dir of kernel.h).
+ *
+ * Templates are code.  They are taken from the folder that $GEMMTUNE_DATA names, from the build
+ * tree by what was built there, from share/gemmtune beside the program's or library's own folder if
+ * nobody else may write there, and from the folder that `make install` was given. */
 #include "kernel/kernel.h"
 
 #include "base/err.h"
+#include "base/place.h"
+#include "base/trust.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#ifndef GT_DATADIR /* where `make install` puts the data folder */
-#define GT_DATADIR "/usr/local/share/gemmtune"
-#endif
-
-#define MAX_PARENTS 4 /* a sanitizer build's unit test lies this deep below the data folder */
 
 static bool is_folder(const char *dir, const char *name)
 {
@@ -31,60 +28,96 @@ static bool is_data_dir(const char *dir)
     return is_folder(dir, "templates") && is_folder(dir, "configs/kernels");
 }
 
-/* Looks in the folders above `file` and in share/gemmtune beside each; true once found. */
-static bool find_beside(struct gt_strbuf *dir, const char *file)
+/* A data folder whose two parts can have been written by nobody else than root, this user and the
+ * owner of the code that looks for it.  `dir` loses its links. */
+static int check_data_dir(struct gt_strbuf *dir, uid_t owner, struct gt_err *err)
 {
-    char *real = realpath(file, NULL), *slash;
-    bool found = false;
+    static const char *const part[] = {"", "/templates", "/configs/kernels"};
+    char real[PATH_MAX];
+    int rc = GT_OK;
 
-    for (int i = 0; real && !found && i <= MAX_PARENTS && (slash = strrchr(real, '/')); i++) {
-        *slash = '\0';
-        gt_strbuf_reset(dir);
-        gt_strbuf_add(dir, real);
-        found = !dir->failed && is_data_dir(dir->text);
-        if (!found) {
-            gt_strbuf_add(dir, "/share/gemmtune");
-            found = !dir->failed && is_data_dir(dir->text);
+    for (size_t i = 0; i < sizeof(part) / sizeof(*part) && !rc; i++) {
+        struct gt_strbuf path = GT_STRBUF_INIT;
+
+        gt_strbuf_addf(&path, "%s%s", dir->text, part[i]);
+        rc = gt_strbuf_check(&path, err);
+        if (!rc)
+            rc = gt_trust(path.text, owner, real, err);
+        gt_strbuf_release(&path);
+        if (!rc && i == 0) {
+            gt_strbuf_reset(dir);
+            gt_strbuf_add(dir, real);
+            rc = gt_strbuf_check(dir, err);
         }
     }
-    free(real);
-    return found;
+    return rc;
 }
 
-/* Beside the library or program this code is part of, else beside the program, else installed. */
-static bool find(struct gt_strbuf *dir)
+/* The layouts of `make install` and `make bundle`: PREFIX/bin and PREFIX/lib, or, with
+ * LIBDIR=lib/x86_64-linux-gnu, one folder deeper. */
+static int find_beside(struct gt_strbuf *dir, struct gt_err *err)
 {
-    static const char here;
-    Dl_info info;
+    static const char *const up[] = {"..", "../.."};
+    char folder[PATH_MAX];
+    int rc = GT_ENOTFOUND;
+    uid_t owner;
 
-    if (dladdr(&here, &info) && info.dli_fname && find_beside(dir, info.dli_fname))
-        return true;
-    if (find_beside(dir, "/proc/self/exe"))
-        return true;
+    if (!gt_code_folder(folder, &owner))
+        return GT_ENOTFOUND;
+    for (size_t i = 0; i < sizeof(up) / sizeof(*up) && rc == GT_ENOTFOUND; i++) {
+        gt_strbuf_reset(dir);
+        gt_strbuf_addf(dir, "%s/%s/share/gemmtune", folder, up[i]);
+        rc = gt_strbuf_check(dir, err);
+        if (!rc)
+            rc = is_data_dir(dir->text) ? check_data_dir(dir, owner, err) : GT_ENOTFOUND;
+    }
+    return rc;
+}
+
+/* GT_EIO: there is none; the sentence names a folder that was passed over because of its owner or
+ * mode. */
+static int find(struct gt_strbuf *dir, struct gt_err *err)
+{
+    struct gt_err refused = {0};
+    char tree[PATH_MAX];
+    int rc = GT_ENOTFOUND;
+
+    if (gt_build_tree(tree) && is_data_dir(tree)) {
+        gt_strbuf_add(dir, tree);
+        return gt_strbuf_check(dir, err);
+    }
+    rc = find_beside(dir, &refused);
+    if (rc == GT_OK || rc == GT_ENOMEM)
+        return rc == GT_OK ? GT_OK : gt_err_nomem(err);
     gt_strbuf_reset(dir);
-    gt_strbuf_add(dir, GT_DATADIR);
-    return is_data_dir(GT_DATADIR);
+    gt_strbuf_add(dir, gt_installed_data);
+    if (is_data_dir(gt_installed_data))
+        return gt_strbuf_check(dir, err);
+    return gt_err_set(err, GT_EIO,
+                      "no data folder (templates/ and configs/kernels/) beside the program or in "
+                      "%s; $GEMMTUNE_DATA may name one%s%s%s",
+                      gt_installed_data,
+                      rc == GT_EIO ? " (the one beside the program is not used: " : "",
+                      rc == GT_EIO ? refused.msg : "", rc == GT_EIO ? ")" : "");
 }
 
 int gt_data_dir(char **path, struct gt_err *err)
 {
-    const char *wanted = getenv("GEMMTUNE_DATA");
+    const char *wanted = secure_getenv("GEMMTUNE_DATA");
     struct gt_strbuf dir = GT_STRBUF_INIT;
-    int rc = GT_OK;
+    int rc;
 
     *path = NULL;
-    if (wanted && *wanted) {
+    if (!wanted || !*wanted) {
+        rc = find(&dir, err);
+    } else {
         gt_strbuf_add(&dir, wanted);
-        if (!is_data_dir(wanted))
+        rc = gt_strbuf_check(&dir, err);
+        if (!rc && !is_data_dir(wanted))
             rc = gt_err_set(err, GT_EIO,
                             "$GEMMTUNE_DATA is \"%s\", a folder without templates/ and "
                             "configs/kernels/",
                             wanted);
-    } else if (!find(&dir)) {
-        rc = gt_err_set(err, GT_EIO,
-                        "no data folder (templates/ and configs/kernels/) beside the program or in "
-                        "%s; $GEMMTUNE_DATA may name one",
-                        GT_DATADIR);
     }
     if (!rc) {
         *path = gt_strbuf_detach(&dir);

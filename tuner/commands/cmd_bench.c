@@ -273,7 +273,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     if (!rc && bench.tune)
         rc = gt_session_kernels(&bench.kernel, &bench.kernels, &bench.session.kernels,
                                 options->session.kernels, err);
-    bench.session.spares = !options->session.kernels;
+    bench.session.fallbacks = !options->session.kernels;
     if (!rc && bench.session.measures)
         rc = measure_copy(&bench, err);
     if (!rc)

@@ -439,23 +439,23 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
                      struct gt_err *err)
 {
     const struct gt_kernels *all = &session->kernels;
-    const struct gt_kernel **spare = calloc(all->count + 1, sizeof(*spare));
-    size_t spares = 0;
+    const struct gt_kernel **fallback = calloc(all->count + 1, sizeof(*fallback));
+    size_t fallbacks = 0;
     int rc;
 
-    if (!spare)
+    if (!fallback)
         return gt_err_nomem(err);
-    for (size_t i = 0; i < all->count && session->spares; i++)
+    for (size_t i = 0; i < all->count && session->fallbacks; i++)
         if (!all->kernel[i]->production)
-            spare[spares++] = all->kernel[i];
+            fallback[fallbacks++] = all->kernel[i];
     const struct gt_sweep_options options = {
         .problem = problem,
         .weight = session->weight,
         .problems = problems,
         .kernel = kernel,
         .kernels = kernels,
-        .spare = spare,
-        .spares = spares,
+        .fallback = fallback,
+        .fallbacks = fallbacks,
         .evaluator = session->evaluator,
         .store = session->store,
         .shipped = &session->shipped,
@@ -468,6 +468,6 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
     };
 
     rc = gt_sweep_run(&options, result, err);
-    free(spare);
+    free(fallback);
     return rc;
 }

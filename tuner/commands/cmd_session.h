@@ -19,7 +19,7 @@ struct gt_session {
     const char *strategy;
     const double *weight; /* of the problems of a sweep, not owned; NULL: all alike */
     uint64_t seed;
-    bool spares;          /* kernels of the ladder take part where those in production cannot */
+    bool fallbacks;       /* kernels of the ladder take part where those in production cannot */
     bool measures;        /* false: every time is predicted */
     bool replays;         /* every time is out of a recording */
     struct gt_err no_gpu; /* why it does not measure although nobody asked for a prediction */

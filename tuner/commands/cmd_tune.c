@@ -118,7 +118,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         goto out;
     }
     session.weight = weight;
-    session.spares = !options->session.kernels;
+    session.fallbacks = !options->session.kernels;
     if (!options->session.budget)
         budget = gt_budget_default(session.measures);
     rc = gt_session_sweep(&session, problem, problems, kernel, kernels, &budget, result, err);

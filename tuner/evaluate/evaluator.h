@@ -68,7 +68,7 @@ struct gt_evaluator_ops {
     size_t (*room)(struct gt_evaluator *evaluator);
     /* Whether the device will have to wait for a compiler; NULL: it never does.  One candidate more
      * than there is room for is welcome then, if its cubin is at hand. */
-    bool (*hungry)(const struct gt_evaluator *evaluator);
+    bool (*starved)(const struct gt_evaluator *evaluator);
     /* Proves and races (cuda) or estimates (predict); id comes back from collect. */
     int (*submit)(struct gt_evaluator *evaluator, uint64_t id, const struct gt_candidate *candidate,
                   struct gt_err *err);

@@ -290,7 +290,7 @@ static size_t cuda_room(struct gt_evaluator *evaluator)
 }
 
 /* Nothing is ready to follow what the GPU is at. */
-static bool cuda_hungry(const struct gt_evaluator *evaluator)
+static bool cuda_starved(const struct gt_evaluator *evaluator)
 {
     const struct gt_cuda *cuda = evaluator->state;
 
@@ -489,7 +489,7 @@ const struct gt_evaluator_ops gt_evaluator_cuda = {
     .open = cuda_open,
     .open_problem = cuda_open_problem,
     .room = cuda_room,
-    .hungry = cuda_hungry,
+    .starved = cuda_starved,
     .submit = cuda_submit,
     .ahead = cuda_ahead,
     .collect = cuda_collect,

@@ -19,7 +19,7 @@ static void add_real(struct gt_strbuf *text, double value, int digits, bool know
 }
 
 /* The first improvement that is near enough, or NULL. */
-static const struct gt_improvement *reached(const struct gt_visit *visit, double factor)
+static const struct gt_improvement *reached(const struct gt_turn *visit, double factor)
 {
     for (size_t i = 0; i < visit->improvements; i++)
         if (visit->improvement[i].us <= factor * visit->best_us)
@@ -27,7 +27,7 @@ static const struct gt_improvement *reached(const struct gt_visit *visit, double
     return NULL;
 }
 
-static double race_us(const struct gt_visit *visit)
+static double race_us(const struct gt_turn *visit)
 {
     double us = 0;
 
@@ -37,7 +37,7 @@ static double race_us(const struct gt_visit *visit)
     return us;
 }
 
-static int add_visit(void *context, const struct gt_visit *visit, struct gt_err *err)
+static int add_visit(void *context, const struct gt_turn *visit, struct gt_err *err)
 {
     struct gt_export_out *out = context;
     struct gt_strbuf *text = out->text;
@@ -74,7 +74,7 @@ static int whole(struct gt_export_out *out, struct gt_store *store, struct gt_er
     gt_strbuf_add(out->text,
                   "device,problem,kernels,strategy,seed,known,seconds,trials,us,cublas_us,race_us,"
                   "best_us,s_5,s_2,s_1,trials_5,trials_2,trials_1,per_second,busy,l2,date\n");
-    return gt_store_visits(store, out->filter, add_visit, out, err);
+    return gt_store_turns(store, out->filter, add_visit, out, err);
 }
 
 const struct gt_export_ops gt_export_search = {.whole = whole};

@@ -42,8 +42,8 @@ static int hold(struct gt_race *race, const struct gt_rounds *rounds, size_t ent
         round_us += result->row[i].trial.us;
         candidate[i] = gt_sweep_candidate(race, &result->row[i]);
         contest->trial[i] = result->row[i].trial;
-        rc = gt_sweep_attempt(race, gt_sweep_lane_of(race, candidate[i].kernel),
-                              &candidate[i].point, err);
+        rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate[i].kernel), &candidate[i].point,
+                              err);
     }
     if (!rc)
         rc = race->evaluator->ops->final(race->evaluator, candidate, entries,
@@ -107,7 +107,7 @@ static int store_trials(struct gt_race *race, const struct contest *contest, siz
     for (size_t i = 0; i < entries && !rc; i++) {
         const struct gt_sweep_row *row = &race->result->row[i];
 
-        rc = gt_sweep_store(race, gt_sweep_lane_of(race, row->kernel), &row->point,
+        rc = gt_sweep_store(race, gt_sweep_arm_of(race, row->kernel), &row->point,
                             &contest->trial[i], false, err);
     }
     return rc;
@@ -181,7 +181,7 @@ static int store_baseline(struct gt_race *race, const struct gt_trial *trial, st
         baseline->samples = trial->samples;
         memcpy(baseline->sample, trial->sample, sizeof(baseline->sample));
     }
-    return gt_store_baseline(race->options->store, &race->lane[0].key, baseline, err);
+    return gt_store_baseline(race->options->store, &race->arm[0].key, baseline, err);
 }
 
 /* A contest with the baseline, whose times are kept: the first rows are put into its order, those
@@ -236,13 +236,13 @@ static size_t find_ties(struct gt_sweep_result *result, struct contest *contest,
 static bool preferred(const struct gt_race *race, const struct gt_sweep_row *x,
                       const struct gt_sweep_row *y)
 {
-    const struct gt_lane *lane_x = gt_sweep_lane_of(race, x->kernel);
-    const struct gt_lane *lane_y = gt_sweep_lane_of(race, y->kernel);
+    const struct gt_arm *arm_x = gt_sweep_arm_of(race, x->kernel);
+    const struct gt_arm *arm_y = gt_sweep_arm_of(race, y->kernel);
 
     if (x->trial.shared_bytes != y->trial.shared_bytes)
         return x->trial.shared_bytes < y->trial.shared_bytes;
-    if (lane_x != lane_y)
-        return lane_x < lane_y;
+    if (arm_x != arm_y)
+        return arm_x < arm_y;
     return memcmp(x->point.value, y->point.value, x->kernel->params * sizeof(x->point.value[0])) <
            0;
 }
@@ -284,7 +284,7 @@ static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
         point[i] = text[i].text;
         count++;
     }
-    key = gt_sweep_lane_of(race, row[0].kernel)->key;
+    key = gt_sweep_arm_of(race, row[0].kernel)->key;
     key.point = point[0];
     if (!rc)
         rc = gt_store_tie(race->options->store, &key, kernel + 1, point + 1, count - 1, err);

@@ -10,13 +10,13 @@
 #define ALLOWED 0.02 /* change of the reference kernel's time */
 #define HOPEFUL 1.1  /* times the best: slower ones lose on a drifting device too */
 
-int gt_sweep_remember(struct gt_race *race, struct gt_lane *lane, size_t point, struct gt_err *err)
+int gt_sweep_remember(struct gt_race *race, struct gt_arm *arm, size_t point, struct gt_err *err)
 {
     int rc = gt_sweep_reserve((void **)&race->recent, race->recents, &race->recent_capacity,
                               sizeof(*race->recent), err);
 
     if (!rc)
-        race->recent[race->recents++] = (struct gt_recent){lane, point};
+        race->recent[race->recents++] = (struct gt_recent){arm, point};
     return rc;
 }
 
@@ -28,14 +28,14 @@ static int measure_again(struct gt_race *race, double drift, size_t *count, stru
 
     *count = 0;
     for (size_t i = 0; i < race->recents && !rc; i++) {
-        struct gt_lane *lane = race->recent[i].lane;
+        struct gt_arm *arm = race->recent[i].arm;
         size_t point = race->recent[i].point;
         struct gt_retry what;
 
-        if (lane->strategy->known[point] > limit)
+        if (arm->strategy->known[point] > limit)
             continue;
         what = (struct gt_retry){.point = point, .urgent = true, .remeasure = true};
-        rc = gt_sweep_retry(lane, what, err);
+        rc = gt_sweep_retry(arm, what, err);
         ++*count;
     }
     return rc;

@@ -58,12 +58,11 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
             return gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
         snprintf(phase, sizeof(phase), "sampling %d of %d", ++sampled, GT_SWEEP_SAMPLED);
         gt_sweep_show(race, phase, false);
-        rc =
-            gt_sweep_attempt(race, gt_sweep_lane_of(race, candidate.kernel), &candidate.point, err);
+        rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate.kernel), &candidate.point, err);
         if (!rc)
             rc = race->evaluator->ops->sample(race->evaluator, &candidate, &trial, err);
         if (!rc)
-            rc = gt_sweep_store(race, gt_sweep_lane_of(race, candidate.kernel), &candidate.point,
+            rc = gt_sweep_store(race, gt_sweep_arm_of(race, candidate.kernel), &candidate.point,
                                 &trial, false, err);
         if (!rc)
             rc = gt_sweep_rank(race, candidate.kernel, &candidate.point, &trial, resumed, err);
@@ -150,7 +149,7 @@ static int find_settled(const struct gt_race *race, bool *settled, struct gt_err
     }
     if (result->fresh || !final)
         return GT_OK;
-    return gt_store_final_is_last(race->options->store, &race->lane[0].key, settled, err);
+    return gt_store_final_is_last(race->options->store, &race->arm[0].key, settled, err);
 }
 
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err)

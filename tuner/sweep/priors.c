@@ -57,7 +57,7 @@ static int on_winner(void *context, const struct gt_row *row, struct gt_err *err
 /* The trials of one problem, device after device. */
 struct reading {
     const struct gt_race *race;
-    const struct gt_lane *lane;
+    const struct gt_arm *arm;
     struct gt_priors *priors;
     char device[96]; /* whose trials are being read */
     size_t capacity, *point;
@@ -97,16 +97,16 @@ static bool is_own(const struct reading *reading, const struct gt_named_trial *n
 static int on_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
     struct reading *reading = context;
-    const struct gt_lane *lane = reading->lane;
+    const struct gt_arm *arm = reading->arm;
     struct gt_point point;
     char device[sizeof(reading->device)];
     size_t found;
     int rc;
 
     if (named->trial.status != GT_STATUS_OK || is_own(reading, named) ||
-        gt_point_parse(&point, lane->kernel, named->point, NULL))
+        gt_point_parse(&point, arm->kernel, named->point, NULL))
         return GT_OK;
-    found = gt_space_find(&lane->space, &point);
+    found = gt_space_find(&arm->space, &point);
     if (found == SIZE_MAX)
         return GT_OK;
     snprintf(device, sizeof(device), "%s %d %d %d", named->uuid, named->driver, named->nvrtc,
@@ -130,12 +130,12 @@ static int on_trial(void *context, const struct gt_named_trial *named, struct gt
     return GT_OK;
 }
 
-int gt_sweep_priors(const struct gt_race *race, const struct gt_lane *lane,
-                    struct gt_priors *priors, struct gt_err *err)
+int gt_sweep_priors(const struct gt_race *race, const struct gt_arm *arm, struct gt_priors *priors,
+                    struct gt_err *err)
 {
     struct search search = {.race = race};
     struct gt_row_filter filter = {
-        .kernel = lane->kernel->name,
+        .kernel = arm->kernel->name,
         .winners_only = true,
         .provenance =
             1u << (race->evaluator->ops->provenance == GT_REPLAYED ? GT_REPLAYED : GT_MEASURED),
@@ -145,7 +145,7 @@ int gt_sweep_priors(const struct gt_race *race, const struct gt_lane *lane,
     *priors = (struct gt_priors){.count = 0};
     filter.winners_only = false;
     for (size_t i = 0; i < search.sources && !rc; i++) {
-        struct reading reading = {.race = race, .lane = lane, .priors = priors};
+        struct reading reading = {.race = race, .arm = arm, .priors = priors};
 
         filter.problem = search.source[i].problem;
         rc = gt_store_trials(race->options->store, &filter, on_trial, &reading, err);

@@ -32,40 +32,40 @@ static uint16_t unusual(const struct gt_kernel *kernel, const struct gt_point *p
 }
 
 /* Predicts one point; false: the model has no answer (no block fits an SM, an expression fails). */
-static bool predict(const struct gt_race *race, const struct gt_lane *lane, size_t i,
+static bool predict(const struct gt_race *race, const struct gt_arm *arm, size_t i,
                     struct gt_ranked *ranked)
 {
-    struct gt_candidate candidate = {lane->kernel, race->problem, &race->evaluator->device, {{0}}};
+    struct gt_candidate candidate = {arm->kernel, race->problem, &race->evaluator->device, {{0}}};
     struct gt_geometry geometry;
     double us;
 
-    gt_space_point(&lane->space, i, &candidate.point);
+    gt_space_point(&arm->space, i, &candidate.point);
     if (gt_candidate_geometry(&candidate, &geometry, NULL) ||
         gt_predict(&candidate, &geometry, 0, 0, &us, NULL))
         return false;
-    *ranked = (struct gt_ranked){(uint32_t)i, unusual(lane->kernel, &candidate.point), (float)us};
+    *ranked = (struct gt_ranked){(uint32_t)i, unusual(arm->kernel, &candidate.point), (float)us};
     return true;
 }
 
 float gt_sweep_expect(void *context, size_t point)
 {
-    const struct gt_lane *lane = context;
+    const struct gt_arm *arm = context;
     struct gt_ranked ranked;
 
-    return predict(lane->race, lane, point, &ranked) ? logf(ranked.us) : NAN;
+    return predict(arm->race, arm, point, &ranked) ? logf(ranked.us) : NAN;
 }
 
 /* Goes from a point to its best neighbour as long as that is faster. */
-static struct gt_ranked descend(const struct gt_race *race, const struct gt_lane *lane,
+static struct gt_ranked descend(const struct gt_race *race, const struct gt_arm *arm,
                                 struct gt_ranked here)
 {
     for (;;) {
         struct gt_ranked best = here, next;
         size_t list[NEIGHBOURS];
-        size_t count = gt_space_neighbours(&lane->space, here.point, false, list, NEIGHBOURS);
+        size_t count = gt_space_neighbours(&arm->space, here.point, false, list, NEIGHBOURS);
 
         for (size_t i = 0; i < count && i < NEIGHBOURS; i++)
-            if (predict(race, lane, list[i], &next) && compare(&next, &best) < 0)
+            if (predict(race, arm, list[i], &next) && compare(&next, &best) < 0)
                 best = next;
         if (best.point == here.point)
             return here;
@@ -74,13 +74,13 @@ static struct gt_ranked descend(const struct gt_race *race, const struct gt_lane
 }
 
 /* Adds what descents from the best of the list find. */
-static size_t polish(const struct gt_race *race, const struct gt_lane *lane, struct gt_ranked *list,
+static size_t polish(const struct gt_race *race, const struct gt_arm *arm, struct gt_ranked *list,
                      size_t count)
 {
     size_t from = count < DESCENTS ? count : DESCENTS, added = count;
 
     for (size_t i = 0; i < from; i++) {
-        struct gt_ranked found = descend(race, lane, list[i]);
+        struct gt_ranked found = descend(race, arm, list[i]);
         size_t known = count; /* among those added; that others are in the list does no harm */
 
         while (known < added && list[known].point != found.point)
@@ -92,16 +92,15 @@ static size_t polish(const struct gt_race *race, const struct gt_lane *lane, str
     return added;
 }
 
-int gt_sweep_predict(const struct gt_race *race, const struct gt_lane *lane,
-                     struct gt_random *random, struct gt_ranked **list, size_t *count,
-                     struct gt_err *err)
+int gt_sweep_predict(const struct gt_race *race, const struct gt_arm *arm, struct gt_random *random,
+                     struct gt_ranked **list, size_t *count, struct gt_err *err)
 {
-    const struct gt_space *space = &lane->space;
+    const struct gt_space *space = &arm->space;
     size_t step = space->count / SAMPLE + 1;
 
     *count = 0;
     *list = NULL;
-    if (!lane->kernel->launches)
+    if (!arm->kernel->launches)
         return GT_OK; /* a recorded kernel: the model knows nothing of it */
     *list = malloc((space->count / step + 1 + DESCENTS) * sizeof(**list));
     if (!*list)
@@ -109,11 +108,11 @@ int gt_sweep_predict(const struct gt_race *race, const struct gt_lane *lane,
     for (size_t i = 0; i < space->count; i += step) {
         size_t point = i + gt_random_below(random, step); /* a fixed stride would miss values */
 
-        if (point < space->count && predict(race, lane, point, &(*list)[*count]))
+        if (point < space->count && predict(race, arm, point, &(*list)[*count]))
             ++*count;
     }
     qsort(*list, *count, sizeof(**list), compare);
     if (step > 1)
-        *count = polish(race, lane, *list, *count);
+        *count = polish(race, arm, *list, *count);
     return GT_OK;
 }

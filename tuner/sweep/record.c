@@ -27,30 +27,30 @@ int gt_sweep_reserve(void **array, size_t count, size_t *capacity, size_t size, 
     return GT_OK;
 }
 
-int gt_sweep_retry(struct gt_lane *lane, struct gt_retry retry, struct gt_err *err)
+int gt_sweep_retry(struct gt_arm *arm, struct gt_retry retry, struct gt_err *err)
 {
-    int rc = gt_sweep_reserve((void **)&lane->retry, lane->retries, &lane->retry_capacity,
-                              sizeof(*lane->retry), err);
+    int rc = gt_sweep_reserve((void **)&arm->retry, arm->retries, &arm->retry_capacity,
+                              sizeof(*arm->retry), err);
 
-    size_t at = retry.urgent ? lane->retries : 0;
+    size_t at = retry.urgent ? arm->retries : 0;
 
     if (rc)
         return rc;
-    memmove(&lane->retry[at + 1], &lane->retry[at], (lane->retries - at) * sizeof(retry));
-    lane->retry[at] = retry;
-    lane->retries++;
-    lane->done = false;
+    memmove(&arm->retry[at + 1], &arm->retry[at], (arm->retries - at) * sizeof(retry));
+    arm->retry[at] = retry;
+    arm->retries++;
+    arm->done = false;
     return GT_OK;
 }
 
-int gt_sweep_attempt(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
+int gt_sweep_attempt(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
                      struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
-    struct gt_trial_key key = lane->key;
+    struct gt_trial_key key = arm->key;
     int rc;
 
-    gt_point_format(&text, lane->kernel, point);
+    gt_point_format(&text, arm->kernel, point);
     key.point = text.text;
     rc = gt_strbuf_check(&text, err);
     if (!rc)
@@ -59,14 +59,14 @@ int gt_sweep_attempt(struct gt_race *race, const struct gt_lane *lane, const str
     return rc;
 }
 
-int gt_sweep_store(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
+int gt_sweep_store(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
                    const struct gt_trial *trial, bool later, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
-    struct gt_trial_key key = lane->key;
+    struct gt_trial_key key = arm->key;
     int rc;
 
-    gt_point_format(&text, lane->kernel, point);
+    gt_point_format(&text, arm->kernel, point);
     key.point = text.text;
     rc = gt_strbuf_check(&text, err);
     if (!rc)
@@ -77,14 +77,14 @@ int gt_sweep_store(struct gt_race *race, const struct gt_lane *lane, const struc
 }
 
 /* The candidate's earlier attempts count no more: something else ended them. */
-static int forgive(struct gt_race *race, const struct gt_lane *lane, const struct gt_point *point,
+static int forgive(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
                    bool doubtful, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
-    struct gt_trial_key key = lane->key;
+    struct gt_trial_key key = arm->key;
     int rc;
 
-    gt_point_format(&text, lane->kernel, point);
+    gt_point_format(&text, arm->kernel, point);
     key.point = text.text;
     rc = gt_strbuf_check(&text, err);
     if (!rc)
@@ -153,13 +153,13 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
 }
 
 /* Counts a trial and takes note of a better best. */
-static int count(struct gt_race *race, struct gt_lane *lane, const struct gt_trial *trial,
+static int count(struct gt_race *race, struct gt_arm *arm, const struct gt_trial *trial,
                  bool resumed, struct gt_err *err)
 {
     int rc;
 
     race->tried++;
-    lane->tried++;
+    arm->tried++;
     race->result->status[trial->status]++;
     if (resumed)
         race->result->resumed++;
@@ -167,8 +167,8 @@ static int count(struct gt_race *race, struct gt_lane *lane, const struct gt_tri
         race->result->fresh++;
     if (trial->status != GT_STATUS_OK)
         return GT_OK;
-    if (!lane->best_us || trial->us < lane->best_us)
-        lane->best_us = trial->us;
+    if (!arm->best_us || trial->us < arm->best_us)
+        arm->best_us = trial->us;
     if (race->best_us > 0 && trial->us >= race->best_us)
         return GT_OK;
     race->best_us = trial->us;
@@ -187,11 +187,11 @@ static int count(struct gt_race *race, struct gt_lane *lane, const struct gt_tri
 }
 
 /* After a second measurement: what the first one claimed may have been the best. */
-static void find_best_again(struct gt_race *race, struct gt_lane *lane)
+static void find_best_again(struct gt_race *race, struct gt_arm *arm)
 {
-    const struct gt_strategy *strategy = lane->strategy;
+    const struct gt_strategy *strategy = arm->strategy;
 
-    lane->best_us = strategy->best == SIZE_MAX ? 0 : (double)strategy->known[strategy->best];
+    arm->best_us = strategy->best == SIZE_MAX ? 0 : (double)strategy->known[strategy->best];
     race->best_us = gt_sweep_best_us(race->result);
     if (race->anchor_us < race->best_us)
         race->anchor_us = race->best_us;
@@ -218,35 +218,35 @@ static void tell_cost(const struct gt_race *race, struct gt_strategy *strategy, 
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
                     const struct gt_trial *trial, struct gt_err *err)
 {
-    struct gt_lane *lane = flight->lane;
+    struct gt_arm *arm = flight->arm;
     struct gt_retry what = flight->what;
     bool ok = trial->status == GT_STATUS_OK;
-    int rc = gt_sweep_store(race, lane, &flight->candidate.point, trial, race->measures, err);
+    int rc = gt_sweep_store(race, arm, &flight->candidate.point, trial, race->measures, err);
 
     if (rc)
         return rc;
     what.urgent = false;
     what.due = race->tried + RETRY_AFTER;
     if (trial->status == GT_STATUS_KILLED) {
-        rc = forgive(race, lane, &flight->candidate.point, false, err);
+        rc = forgive(race, arm, &flight->candidate.point, false, err);
         if (rc || ++what.killed < MAX_KILLED)
-            return rc ? rc : gt_sweep_retry(lane, what, err);
+            return rc ? rc : gt_sweep_retry(arm, what, err);
     } else if (!gt_status_final(trial->status) && ++what.attempts < GT_MAX_ATTEMPTS) {
-        return gt_sweep_retry(lane, what, err);
+        return gt_sweep_retry(arm, what, err);
     }
-    tell_cost(race, lane->strategy, what.point, trial);
-    gt_strategy_tell(lane->strategy, what.point, told(trial));
-    rc = gt_sweep_rank(race, lane->kernel, &flight->candidate.point, trial, false, err);
+    tell_cost(race, arm->strategy, what.point, trial);
+    gt_strategy_tell(arm->strategy, what.point, told(trial));
+    rc = gt_sweep_rank(race, arm->kernel, &flight->candidate.point, trial, false, err);
     if (what.remeasure)
-        find_best_again(race, lane);
+        find_best_again(race, arm);
     else if (!rc)
-        rc = count(race, lane, trial, false, err);
+        rc = count(race, arm, trial, false, err);
     if (!rc && race->best_us > 0)
         race->evaluator->ops->set_best(race->evaluator, race->best_us);
     if (!rc && ok && race->measures && !what.remeasure)
-        rc = gt_sweep_remember(race, lane, what.point, err);
+        rc = gt_sweep_remember(race, arm, what.point, err);
     if (!rc && ok && race->measures && !what.remeasure)
-        rc = gt_sweep_spare_note(race, lane, what.point, err);
+        rc = gt_sweep_backfill_note(race, arm, what.point, err);
     return rc;
 }
 
@@ -254,8 +254,8 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
 
 struct resume {
     struct gt_race *race;
-    struct gt_lane *lane;
-    struct blamed { /* have had all their attempts, to be stored once the visit is over */
+    struct gt_arm *arm;
+    struct blamed { /* have had all their attempts, to be stored once the turn is over */
         struct gt_point point;
         size_t index;
         struct gt_trial trial;
@@ -279,9 +279,9 @@ static int resume_attempt(struct resume *resume, const struct gt_point *point, s
     if (attempts < GT_MAX_ATTEMPTS) {
         if (index == SIZE_MAX)
             return GT_OK;
-        gt_strategy_claim(resume->lane->strategy, index);
+        gt_strategy_claim(resume->arm->strategy, index);
         return gt_sweep_retry(
-            resume->lane, (struct gt_retry){.point = index, .attempts = attempts, .urgent = true},
+            resume->arm, (struct gt_retry){.point = index, .attempts = attempts, .urgent = true},
             err);
     }
     rc = gt_sweep_reserve((void **)&resume->blamed, resume->blames, &resume->capacity,
@@ -314,40 +314,40 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
 {
     struct resume *resume = context;
     struct gt_race *race = resume->race;
-    struct gt_lane *lane = resume->lane;
+    struct gt_arm *arm = resume->arm;
     struct gt_point point;
     size_t index;
     int rc;
 
-    if (gt_point_parse(&point, lane->kernel, text, NULL) != GT_OK)
+    if (gt_point_parse(&point, arm->kernel, text, NULL) != GT_OK)
         return GT_OK; /* of a description that has changed without its values: not ours to judge */
-    index = gt_space_find(&lane->space, &point);
+    index = gt_space_find(&arm->space, &point);
     if (!gt_status_final(trial->status) ||
         (trial->status == GT_STATUS_OK && attempts >= GT_MAX_ATTEMPTS))
         return resume_attempt(resume, &point, index, trial, attempts, err);
     if (index != SIZE_MAX)
-        gt_strategy_tell(lane->strategy, index, told(trial));
-    rc = gt_sweep_rank(race, lane->kernel, &point, trial, true, err);
+        gt_strategy_tell(arm->strategy, index, told(trial));
+    rc = gt_sweep_rank(race, arm->kernel, &point, trial, true, err);
     if (!rc && attempts)
-        blame_row(race->result, lane->kernel, &point);
-    return rc ? rc : count(race, lane, trial, true, err);
+        blame_row(race->result, arm->kernel, &point);
+    return rc ? rc : count(race, arm, trial, true, err);
 }
 
-int gt_sweep_resume(struct gt_race *race, struct gt_lane *lane, struct gt_err *err)
+int gt_sweep_resume(struct gt_race *race, struct gt_arm *arm, struct gt_err *err)
 {
-    struct resume resume = {.race = race, .lane = lane};
-    int rc = gt_store_resume(race->options->store, &lane->key, race->evaluator->ops->provenance,
+    struct resume resume = {.race = race, .arm = arm};
+    int rc = gt_store_resume(race->options->store, &arm->key, race->evaluator->ops->provenance,
                              on_resume, &resume, err);
 
     for (size_t i = 0; i < resume.blames && !rc; i++) {
         const struct blamed *blamed = &resume.blamed[i];
 
-        rc = blamed->sound ? forgive(race, lane, &blamed->point, true, err)
-                           : gt_sweep_store(race, lane, &blamed->point, &blamed->trial, false, err);
+        rc = blamed->sound ? forgive(race, arm, &blamed->point, true, err)
+                           : gt_sweep_store(race, arm, &blamed->point, &blamed->trial, false, err);
         if (!rc && blamed->index != SIZE_MAX)
-            gt_strategy_tell(lane->strategy, blamed->index, told(&blamed->trial));
+            gt_strategy_tell(arm->strategy, blamed->index, told(&blamed->trial));
         if (!rc)
-            rc = count(race, lane, &blamed->trial, true, err);
+            rc = count(race, arm, &blamed->trial, true, err);
     }
     free(resume.blamed);
     return rc;

@@ -17,7 +17,7 @@
 
 /* The list in the making. */
 struct picks {
-    const struct gt_lane *lane;
+    const struct gt_arm *arm;
     size_t *point;
     size_t count, max;
 };
@@ -81,14 +81,14 @@ static void keep_nearest(struct stored *stored, struct near near)
 static int on_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct stored *stored = context;
-    const struct gt_lane *lane = stored->picks->lane;
+    const struct gt_arm *arm = stored->picks->arm;
     struct gt_point point;
     size_t found;
 
     (void)err;
-    if (row->status != GT_STATUS_OK || gt_point_parse(&point, lane->kernel, row->point, NULL))
+    if (row->status != GT_STATUS_OK || gt_point_parse(&point, arm->kernel, row->point, NULL))
         return GT_OK;
-    found = gt_space_find(&lane->space, &point);
+    found = gt_space_find(&arm->space, &point);
     if (found == SIZE_MAX)
         return GT_OK;
     if (strcmp(row->problem, stored->text) == 0)
@@ -121,7 +121,7 @@ static void offer_shipped(struct stored *stored)
         };
 
         if (from->cc == race->evaluator->device.cc &&
-            strcmp(from->kernel, stored->picks->lane->kernel->name) == 0)
+            strcmp(from->kernel, stored->picks->arm->kernel->name) == 0)
             on_row(stored, &row, NULL);
     }
 }
@@ -133,7 +133,7 @@ static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err 
     struct stored stored = {.race = race, .picks = picks};
     struct gt_row_filter filter = {
         .problem = stored.text,
-        .kernel = picks->lane->kernel->name,
+        .kernel = picks->arm->kernel->name,
         .cc = race->evaluator->device.cc,
         .provenance = race->evaluator->ops->provenance == GT_REPLAYED
                           ? 1u << GT_REPLAYED
@@ -172,7 +172,7 @@ static bool same_cubin(const struct gt_space *space, size_t x, size_t y)
 static bool cubin_picked(const struct picks *picks, size_t point)
 {
     for (size_t i = 0; i < picks->count; i++)
-        if (same_cubin(&picks->lane->space, picks->point[i], point))
+        if (same_cubin(&picks->arm->space, picks->point[i], point))
             return true;
     return false;
 }
@@ -180,7 +180,7 @@ static bool cubin_picked(const struct picks *picks, size_t point)
 /* Parameters in which a point differs from the pick nearest to it. */
 static size_t remoteness(const struct picks *picks, size_t point)
 {
-    const struct gt_space *space = &picks->lane->space;
+    const struct gt_space *space = &picks->arm->space;
     size_t params = space->kernel->params, least = params;
 
     for (size_t i = 0; i < picks->count; i++) {
@@ -239,10 +239,10 @@ static size_t best_match(const struct gt_space *space, const struct gt_pattern *
 
 static void pick_described(struct picks *picks)
 {
-    const struct gt_kernel *kernel = picks->lane->kernel;
+    const struct gt_kernel *kernel = picks->arm->kernel;
 
     for (size_t i = 0; i < kernel->seeds; i++) {
-        size_t point = best_match(&picks->lane->space, &kernel->seed[i]);
+        size_t point = best_match(&picks->arm->space, &kernel->seed[i]);
 
         if (point != SIZE_MAX)
             pick(picks, point);
@@ -278,10 +278,10 @@ static void pick_ranked(struct picks *picks, const struct gt_ranked *list, size_
     }
 }
 
-int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, struct gt_err *err)
+int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct gt_err *err)
 {
     const char *name = race->options->strategy ? race->options->strategy : GT_STRATEGY_DEFAULT;
-    struct picks picks = {.lane = lane, .max = count};
+    struct picks picks = {.arm = arm, .max = count};
     struct gt_random random = {race->seed};
     struct gt_ranked *list = NULL;
     size_t listed = 0;
@@ -291,13 +291,13 @@ int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, stru
     picks.point = calloc(count + 1, sizeof(*picks.point));
     rc = picks.point ? pick_stored(race, &picks, err) : gt_err_nomem(err);
     if (!rc)
-        rc = gt_sweep_predict(race, lane, &random, &list, &listed, err);
+        rc = gt_sweep_predict(race, arm, &random, &list, &listed, err);
     if (!rc) {
         pick_described(&picks);
         pick_ranked(&picks, list, listed, &random);
     }
     if (!rc)
-        rc = gt_sweep_priors(race, lane, &priors, err);
+        rc = gt_sweep_priors(race, arm, &priors, err);
     if (!rc) {
         const struct gt_seeds seeds = {
             .point = picks.point,
@@ -305,10 +305,10 @@ int gt_sweep_seed(struct gt_race *race, struct gt_lane *lane, size_t count, stru
             .prior = priors.prior,
             .priors = priors.count,
             .expect = listed ? gt_sweep_expect : NULL,
-            .context = lane,
+            .context = arm,
         };
 
-        rc = gt_strategy_new(&lane->strategy, name, &lane->space, race->seed, &seeds, err);
+        rc = gt_strategy_new(&arm->strategy, name, &arm->space, race->seed, &seeds, err);
     }
     gt_sweep_priors_release(&priors);
     free(picks.point);

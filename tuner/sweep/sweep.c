@@ -1,9 +1,9 @@
 /* sweep.c - one run of `tune`, from problems to winners.  Newcomers: read this file first.
  *
- * The only file that calls the stages in order.  For each visit of a problem (which, and for how
- * long: shares.c):
+ * The only file that calls the stages in order.  For each turn of a problem (which, and for how
+ * long: time_slices.c):
  *
- *     gt_sweep_open_lanes  kernels that serve it -> their valid points       lanes.c, space.h
+ *     gt_sweep_open_arms  kernels that serve it -> their valid points       arms.c, space.h
  *                          -> points worth trying first -> a strategy        seeds.c
  *                          -> what earlier runs found                        record.c
  *     run_race             strategy -> evaluator (compile, prove, time)      this file
@@ -12,7 +12,7 @@
  *
  * The evaluator decides what "time" means: `cuda` measures, `predict` estimates,
  * `replay` answers from a recording; and what time it is.  Several kernels
- * race in lanes that share the budget; a lane that does better gets more of it. */
+ * race in arms that share the budget; a arm that does better gets more of it. */
 #include "sweep/sweep.h"
 
 #include "base/err.h"
@@ -30,7 +30,7 @@
 
 /* Beyond its deadline, for a problem that has no time yet: */
 #define LATE_FLIGHTS 4  /* more are not sent while so many are under way: the next problem waits */
-#define LATE_TRIALS  16 /* of a visit; so many failures tell that the others would fail too */
+#define LATE_TRIALS  16 /* of a turn; so many failures tell that the others would fail too */
 
 int gt_sweep_signals(const struct gt_race *race)
 {
@@ -79,7 +79,7 @@ static int on_launching(void *context, uint64_t id, struct gt_err *err)
 
     if (!flight || flight->launched)
         return GT_OK;
-    rc = gt_sweep_attempt(race, flight->lane, &flight->candidate.point, err);
+    rc = gt_sweep_attempt(race, flight->arm, &flight->candidate.point, err);
     flight->launched = rc == GT_OK;
     return rc;
 }
@@ -128,7 +128,7 @@ static bool trials_spent(const struct gt_race *race)
             race->tried - race->improved_at >= budget->patience);
 }
 
-static int submit(struct gt_race *race, struct gt_lane *lane, struct gt_retry what,
+static int submit(struct gt_race *race, struct gt_arm *arm, struct gt_retry what,
                   struct gt_err *err)
 {
     struct gt_flight *flight;
@@ -139,49 +139,49 @@ static int submit(struct gt_race *race, struct gt_lane *lane, struct gt_retry wh
     if (rc)
         return rc;
     flight = &race->flight[race->flights];
-    *flight = (struct gt_flight){.id = ++*race->next_id, .lane = lane, .what = what};
-    flight->candidate.kernel = lane->kernel;
+    *flight = (struct gt_flight){.id = ++*race->next_id, .arm = arm, .what = what};
+    flight->candidate.kernel = arm->kernel;
     flight->candidate.problem = race->problem;
     flight->candidate.device = &race->evaluator->device;
-    gt_space_point(&lane->space, what.point, &flight->candidate.point);
+    gt_space_point(&arm->space, what.point, &flight->candidate.point);
     race->flights++;
-    lane->flying++;
+    arm->flying++;
     rc = race->evaluator->ops->submit(race->evaluator, flight->id, &flight->candidate, err);
     if (rc)
         race->flights--;
     return rc;
 }
 
-static bool has_urgent(const struct gt_lane *lane)
+static bool has_urgent(const struct gt_arm *arm)
 {
-    return lane->retries && lane->retry[lane->retries - 1].urgent;
+    return arm->retries && arm->retry[arm->retries - 1].urgent;
 }
 
-/* The lane that may submit next, or NULL. */
-static struct gt_lane *next_lane(struct gt_race *race)
+/* The arm that may submit next, or NULL. */
+static struct gt_arm *next_arm(struct gt_race *race)
 {
     if (is_late(race))
         return NULL;
-    for (size_t i = 0; i < race->lanes; i++)
-        if (has_urgent(&race->lane[i]))
-            return &race->lane[i];
-    return trials_spent(race) ? NULL : gt_sweep_choose_lane(race);
+    for (size_t i = 0; i < race->arms; i++)
+        if (has_urgent(&race->arm[i]))
+            return &race->arm[i];
+    return trials_spent(race) ? NULL : gt_sweep_choose_arm(race);
 }
 
-/* Takes the next point of a lane: an urgent or due one to try again, the strategy's, or while that
+/* Takes the next point of a arm: an urgent or due one to try again, the strategy's, or while that
  * waits, any to try again. */
-static enum gt_next next_of(const struct gt_race *race, struct gt_lane *lane, struct gt_retry *what)
+static enum gt_next next_of(const struct gt_race *race, struct gt_arm *arm, struct gt_retry *what)
 {
-    bool due = lane->retries && lane->retry[lane->retries - 1].due <= race->tried;
+    bool due = arm->retries && arm->retry[arm->retries - 1].due <= race->tried;
     enum gt_next answer;
 
     *what = (struct gt_retry){0};
-    if (!has_urgent(lane) && !due) {
-        answer = gt_strategy_next(lane->strategy, &what->point);
-        if (answer == GT_NEXT_POINT || !lane->retries)
+    if (!has_urgent(arm) && !due) {
+        answer = gt_strategy_next(arm->strategy, &what->point);
+        if (answer == GT_NEXT_POINT || !arm->retries)
             return answer;
     }
-    *what = lane->retry[--lane->retries];
+    *what = arm->retry[--arm->retries];
     return GT_NEXT_POINT;
 }
 
@@ -190,57 +190,57 @@ static int submit_all(struct gt_race *race, struct gt_err *err)
 {
     int rc = GT_OK;
 
-    for (size_t i = 0; i < race->lanes; i++)
-        race->lane[i].waiting = false;
+    for (size_t i = 0; i < race->arms; i++)
+        race->arm[i].waiting = false;
     while (!rc && race->evaluator->ops->room(race->evaluator) > 0) {
-        struct gt_lane *lane = next_lane(race);
+        struct gt_arm *arm = next_arm(race);
         struct gt_retry what;
         enum gt_next answer;
 
-        if (!lane)
+        if (!arm)
             break;
-        answer = next_of(race, lane, &what);
-        lane->waiting = answer == GT_NEXT_WAIT;
-        lane->done = answer == GT_NEXT_DONE;
+        answer = next_of(race, arm, &what);
+        arm->waiting = answer == GT_NEXT_WAIT;
+        arm->done = answer == GT_NEXT_DONE;
         if (answer == GT_NEXT_POINT)
-            rc = submit(race, lane, what, err);
+            rc = submit(race, arm, what, err);
     }
     return rc;
 }
 
-/* Whether something that a strategy asked for is under way.  Were spare points to keep each other
- * company, a strategy that is done would never hear that all is told. */
+/* Whether something that a strategy asked for is under way.  Were backfill points to keep each
+ * other company, a strategy that is done would never hear that all is told. */
 static bool strategies_wait(const struct gt_race *race)
 {
     for (size_t i = 0; i < race->flights; i++)
-        if (!race->flight[i].spare)
+        if (!race->flight[i].backfill)
             return true;
     return false;
 }
 
 /* A device that would wait for the compilers gets what can be had without them, where the clock is
  * what ends the race: one to work at and one to follow. */
-static int submit_spare(struct gt_race *race, struct gt_err *err)
+static int submit_backfill(struct gt_race *race, struct gt_err *err)
 {
     const struct gt_evaluator *evaluator = race->evaluator;
     const struct gt_budget *budget = &race->options->budget;
-    struct gt_lane *lane;
+    struct gt_arm *arm;
     struct gt_retry what;
     int rc = GT_OK;
 
     for (int i = 0; !rc && i < 2 && strategies_wait(race); i++) {
-        if (!evaluator->ops->hungry || !evaluator->ops->hungry(evaluator) || is_late(race) ||
+        if (!evaluator->ops->starved || !evaluator->ops->starved(evaluator) || is_late(race) ||
             !(budget->seconds > 0) || budget->patience || trials_spent(race) ||
-            !gt_sweep_spare(race, &lane, &what))
+            !gt_sweep_backfill(race, &arm, &what))
             break;
-        rc = submit(race, lane, what, err);
+        rc = submit(race, arm, what, err);
         if (!rc)
-            race->flight[race->flights - 1].spare = true;
+            race->flight[race->flights - 1].backfill = true;
     }
     return rc;
 }
 
-/* The time of a visit runs from its first trial: before that the compilers start. */
+/* The time of a turn runs from its first trial: before that the compilers start. */
 static void start_clock(struct gt_race *race)
 {
     race->first_s = gt_evaluator_now(race->evaluator);
@@ -261,7 +261,7 @@ static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *tria
                           (unsigned long long)id);
     flight = *found;
     *found = race->flight[--race->flights];
-    flight.lane->flying--;
+    flight.arm->flying--;
     rc = gt_sweep_record(race, &flight, trial, err);
     if (first && race->result->fresh)
         start_clock(race);
@@ -300,7 +300,7 @@ static int run_race(struct gt_race *race, struct gt_err *err)
         if (!stopping)
             rc = submit_all(race, err);
         if (!rc && !stopping)
-            rc = submit_spare(race, err);
+            rc = submit_backfill(race, err);
         if (rc || !race->flights || !left)
             break;
         got = collect(race, &id, &trial, err);
@@ -347,8 +347,8 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     gt_progress_title(race->options->progress, text);
     rc = gt_store_problem(race->options->store, race->problem, &race->problem_id, err);
     if (!rc)
-        rc = gt_sweep_open_lanes(race, err);
-    if (rc || !race->lanes)
+        rc = gt_sweep_open_arms(race, err);
+    if (rc || !race->arms)
         return rc;
     rc = evaluator->ops->open_problem(evaluator, race->problem, err);
     if (rc == GT_ETOOBIG) {
@@ -371,7 +371,7 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
-/* Adds what earlier visits of this run came to. */
+/* Adds what earlier turns of this run came to. */
 static void join(struct gt_sweep_result *result, struct gt_sweep_result *earlier)
 {
     if (result->to_best_s > 0 || !(earlier->wall_s > 0))
@@ -389,17 +389,17 @@ static void join(struct gt_sweep_result *result, struct gt_sweep_result *earlier
     gt_sweep_result_release(earlier);
 }
 
-static void add_sums(struct gt_store_sweep_stats *sums, const struct gt_sweep_result *visit)
+static void add_sums(struct gt_store_sweep_stats *sums, const struct gt_sweep_result *turn)
 {
-    sums->busy_s += visit->busy_s;
-    sums->trials += visit->fresh;
-    sums->compiled += visit->compiled;
+    sums->busy_s += turn->busy_s;
+    sums->trials += turn->fresh;
+    sums->compiled += turn->compiled;
 }
 
-/* What was reached is kept of an interrupted visit too; rc: how it ended. */
-static int end_visit(const struct gt_race *race, int rc, struct gt_err *err)
+/* What was reached is kept of an interrupted turn too; rc: how it ended. */
+static int end_turn(const struct gt_race *race, int rc, struct gt_err *err)
 {
-    int code = gt_sweep_put_visit(race, rc ? NULL : err);
+    int code = gt_sweep_put_turn(race, rc ? NULL : err);
 
     return rc ? rc : code;
 }
@@ -410,18 +410,18 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
                         struct gt_err *err)
 {
     struct gt_evaluator *evaluator = options->evaluator;
-    struct gt_shares shares;
+    struct gt_time_slices slices;
     int64_t device, toolchain;
     uint64_t next_id = 0;
     double search_s, deadline_s;
     size_t i;
-    int rc = gt_shares_init(&shares, options, err);
+    int rc = gt_time_slices_init(&slices, options, err);
 
     if (!rc)
         rc = gt_store_device(options->store, &evaluator->device, &device, err);
     if (!rc)
         rc = gt_store_toolchain(options->store, evaluator->nvrtc_version, &toolchain, err);
-    while (!rc && gt_shares_next(&shares, &i, &search_s, &deadline_s)) {
+    while (!rc && gt_time_slices_next(&slices, &i, &search_s, &deadline_s)) {
         struct gt_evaluator_stats before = evaluator->stats;
         struct gt_sweep_result earlier = result[i];
         struct gt_race race = {
@@ -431,7 +431,7 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
             .evaluator = evaluator,
             .measures = evaluator->ops->sample != NULL,
             .sweep = sweep,
-            .seed = options->seed + shares.visits,
+            .seed = options->seed + slices.turns,
             .device = device,
             .toolchain = toolchain,
             .next_id = &next_id,
@@ -447,22 +447,22 @@ static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
         rc = run_problem(&race, err);
         sum_up(&race, &before);
         if (!rc || rc == GT_EINTERRUPTED)
-            rc = end_visit(&race, rc, err);
+            rc = end_turn(&race, rc, err);
         add_sums(sums, &result[i]);
-        gt_shares_note(&shares, i, &race);
+        gt_time_slices_note(&slices, i, &race);
         join(&result[i], &earlier);
         result[i].interrupted = rc == GT_EINTERRUPTED;
         sums->to_best_s = fmax(sums->to_best_s, result[i].to_best_s);
-        gt_sweep_close_lanes(&race);
+        gt_sweep_close_arms(&race);
         free(race.flight);
         free(race.recent);
-        free(race.spare);
+        free(race.backfill);
         free(race.history);
     }
     evaluator->options.events = (struct gt_evaluator_events){0};
     evaluator->options.signals = NULL;
-    sums->wall_s = gt_evaluator_now(evaluator) - shares.begin_s;
-    gt_shares_release(&shares);
+    sums->wall_s = gt_evaluator_now(evaluator) - slices.begin_s;
+    gt_time_slices_release(&slices);
     return rc;
 }
 

@@ -13,7 +13,7 @@
 
 /* When a sweep ends; 0: no bound of that kind. */
 struct gt_budget {
-    double seconds;   /* of the whole run, shared by its problems: shares.c; a problem without
+    double seconds;   /* of the whole run, shared by its problems: time_slices.c; a problem without
                          a time outlasts it: sweep.c */
     int64_t trials;   /* per problem, those of earlier runs included */
     int64_t patience; /* trials of a problem since its best improved by 0.5 % */
@@ -35,8 +35,8 @@ struct gt_sweep_options {
     size_t problems;
     const struct gt_kernel *const *kernel; /* candidates; those that do not serve are left out */
     size_t kernels;
-    const struct gt_kernel *const *spare; /* for a problem that none of those has a point for */
-    size_t spares;
+    const struct gt_kernel *const *fallback; /* for a problem that none of those has a point for */
+    size_t fallbacks;
     struct gt_evaluator *evaluator; /* open; its events are set by the sweep */
     struct gt_store *store;         /* open for writing */
     const struct gt_table *shipped; /* winners worth trying where they fit; NULL: none */

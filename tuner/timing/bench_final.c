@@ -1,5 +1,5 @@
 /* bench_final.c - stage: finals (stage 3 of bench.h): the device is brought into the state it stays
- * in, then the entries run against each other in rounds of balanced order (turns.h). */
+ * in, then the entries run against each other in rounds of balanced order (williams.h). */
 #include "timing/bench_internal.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/stats.h"
 #include "timing/throttle.h"
 #include "base/trace.h"
-#include "timing/turns.h"
+#include "timing/williams.h"
 
 /* The pre-heat goes in slices.  On an H200 the power cap takes hold 45 to 100 ms after the work
  * began and lowers the clock in steps 45 to 70 ms apart, for 200 ms in all. */
@@ -86,7 +86,7 @@ struct final {
     struct gt_runner *runner;
     struct gt_series *series;
     struct gt_trial **trial;
-    int count, order[GT_TURNS_MAX];
+    int count, order[GT_WILLIAMS_MAX];
 };
 
 /* Every entry still in the running once, in final->order.  Batches keep the queue bounded. */
@@ -166,19 +166,19 @@ static int prove_finalist(struct gt_bench *bench, struct final *final, int entry
 
 static int run_final(struct gt_bench *bench, struct final *final, int rounds, struct gt_err *err)
 {
-    struct gt_turns turns;
+    struct gt_williams turns;
     double mhz = 0;
     int rc = GT_OK;
 
     if (final->count && final->trial[0]->status == GT_STATUS_NONE)
         rc = preheat(bench, &final->runner[0], err);
-    gt_turns_begin(&turns, final->count, bench->options.seed + 0x9e37 * ++bench->finals);
+    gt_williams_begin(&turns, final->count, bench->options.seed + 0x9e37 * ++bench->finals);
     for (int i = 0; i < final->count; i++)
         final->order[i] = i;
     if (!rc)
         rc = run_round(bench, final, -1, err); /* warms up */
     for (int round = 0; round < rounds && !rc; round++) {
-        gt_turns_next(&turns, final->order);
+        gt_williams_next(&turns, final->order);
         rc = run_round(bench, final, round, err);
     }
     if (!rc)
@@ -216,9 +216,9 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, s
         rc = gt_err_nomem(err);
         goto out;
     }
-    if (most > GT_TURNS_MAX) {
+    if (most > GT_WILLIAMS_MAX) {
         rc = gt_err_set(err, GT_ERANGE, "a final of %zu entries; at most %d", entries,
-                        GT_TURNS_MAX - 1);
+                        GT_WILLIAMS_MAX - 1);
         goto out;
     }
     rounds = rounds < 1 ? 1 : rounds > GT_MAX_SAMPLES ? GT_MAX_SAMPLES : rounds;

@@ -86,17 +86,17 @@ static void test_merge_rules(void **state)
 static void fill_tables(struct fixture *other)
 {
     static const struct gt_improvement improvement[] = {{1, 40, 1}, {2, 30, 5}};
-    const struct gt_visit visit = {.kernels = "simt",
-                                   .strategy = "auto",
-                                   .seed = 3,
-                                   .trials = 9,
-                                   .improvement = improvement,
-                                   .improvements = 2};
+    const struct gt_turn visit = {.kernels = "simt",
+                                  .strategy = "auto",
+                                  .seed = 3,
+                                  .trials = 9,
+                                  .improvement = improvement,
+                                  .improvements = 2};
     const struct gt_comparison comparison = {31, 31, 31, 1, 77, 0, 0};
 
     other->key.point = "deep";
     OK(other, gt_store_put_comparison(other->store, &other->key, &comparison, &other->err));
-    OK(other, gt_store_put_visit(other->store, &other->key, &visit, &other->err));
+    OK(other, gt_store_put_turn(other->store, &other->key, &visit, &other->err));
 }
 
 static int collect_compared(void *context, const struct gt_row *row, double copy_gbps,
@@ -107,7 +107,7 @@ static int collect_compared(void *context, const struct gt_row *row, double copy
     return collect(context, row, err);
 }
 
-static int collect_visit(void *context, const struct gt_visit *visit, struct gt_err *err)
+static int collect_visit(void *context, const struct gt_turn *visit, struct gt_err *err)
 {
     (void)err;
     gt_strbuf_addf(context, "%s %s %zu %g\n", visit->problem, visit->strategy, visit->improvements,
@@ -131,7 +131,7 @@ static void test_merge_of_tables(void **state)
     for (int time = 0; time < 2; time++)
         OK(f, gt_store_merge(f->store, path, &rows, &f->err));
     OK(f, gt_store_compared(f->store, &everything, collect_compared, &text, &f->err));
-    OK(f, gt_store_visits(f->store, &everything, collect_visit, &text, &f->err));
+    OK(f, gt_store_turns(f->store, &everything, collect_visit, &text, &f->err));
     assert_string_equal(text.text,
                         "256x128x64:f32:nn deep ok 31 77\n256x128x64:f32:nn auto 2 30\n");
     gt_strbuf_release(&text);

@@ -30,7 +30,7 @@ static int do_write(struct gt_err *err)
     struct gt_kernel kernel = fixture_kernel((char *)"simt", "aaaa");
     const struct gt_comparison comparison = {50, 49, 51, 1, 60, 4000, 20};
     const struct gt_improvement improvement = {1, 50, 1};
-    const struct gt_visit visit = {
+    const struct gt_turn visit = {
         .kernels = "simt", .strategy = "auto", .improvement = &improvement, .improvements = 1};
     struct gt_trial trial = fixture_trial(50, 1);
     struct gt_store *store = at.f->store;
@@ -45,7 +45,7 @@ static int do_write(struct gt_err *err)
         code = gt_store_trial(store, &at.f->key, &trial, err);
     if (!code)
         code = gt_store_put_comparison(store, &at.f->key, &comparison, err);
-    return code ? code : gt_store_put_visit(store, &at.f->key, &visit, err);
+    return code ? code : gt_store_put_turn(store, &at.f->key, &visit, err);
 }
 
 static int do_merge(struct gt_err *err)

@@ -162,16 +162,16 @@ static void the_next_is_announced_ahead(void **state)
     uint64_t id;
 
     open_evaluator(f);
-    assert_true(gt_evaluator_cuda.hungry(&f->evaluator));
+    assert_true(gt_evaluator_cuda.starved(&f->evaluator));
     submit(f, 0, ENDLESS, 0);
     submit(f, 1, GOOD, 0);
     while (!f->launched[1])
         assert_int_equal(take(f, 10, &id, &trial[0], NULL), 0);
-    assert_false(gt_evaluator_cuda.hungry(&f->evaluator));
+    assert_false(gt_evaluator_cuda.starved(&f->evaluator));
     collect(f, trial, 2);
     assert_int_equal(trial[0].status, GT_STATUS_TIMEOUT);
     assert_int_equal(trial[1].status, GT_STATUS_OK);
-    assert_true(gt_evaluator_cuda.hungry(&f->evaluator));
+    assert_true(gt_evaluator_cuda.starved(&f->evaluator));
 }
 
 /* Candidates that were in doubt before do not share the GPU's queue: `launching` would see it. */

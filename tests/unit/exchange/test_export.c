@@ -401,33 +401,33 @@ static void test_search(void **state)
 {
     static const struct gt_improvement slow[] = {{1, 120, 2}, {4, 103, 30}},
                                        fast[] = {{2, 106, 1}, {3, 101, 9}, {8, 100, 70}};
-    const struct gt_visit first = {.kernels = "simt",
-                                   .strategy = "local",
-                                   .seed = 7,
-                                   .trials = 200,
-                                   .seconds = 60,
-                                   .race_s = 50,
-                                   .busy_s = 25,
-                                   .us = 104,
-                                   .baseline_us = 110,
-                                   .improvement = slow,
-                                   .improvements = 2};
-    const struct gt_visit second = {.kernels = "simt,gemv",
-                                    .strategy = "auto",
-                                    .seed = 8,
-                                    .known = 200,
-                                    .trials = 300,
-                                    .seconds = 30,
-                                    .race_s = 20,
-                                    .busy_s = 18,
-                                    .us = 102,
-                                    .improvement = fast,
-                                    .improvements = 3};
+    const struct gt_turn first = {.kernels = "simt",
+                                  .strategy = "local",
+                                  .seed = 7,
+                                  .trials = 200,
+                                  .seconds = 60,
+                                  .race_s = 50,
+                                  .busy_s = 25,
+                                  .us = 104,
+                                  .baseline_us = 110,
+                                  .improvement = slow,
+                                  .improvements = 2};
+    const struct gt_turn second = {.kernels = "simt,gemv",
+                                   .strategy = "auto",
+                                   .seed = 8,
+                                   .known = 200,
+                                   .trials = 300,
+                                   .seconds = 30,
+                                   .race_s = 20,
+                                   .busy_s = 18,
+                                   .us = 102,
+                                   .improvement = fast,
+                                   .improvements = 3};
     struct fixture *f = *state;
 
-    OK(f, gt_store_put_visit(f->store, &f->key, &first, &f->err));
+    OK(f, gt_store_put_turn(f->store, &f->key, &first, &f->err));
     grow_older(f);
-    OK(f, gt_store_put_visit(f->store, &f->key, &second, &f->err));
+    OK(f, gt_store_put_turn(f->store, &f->key, &second, &f->err));
     expect_export(
         f, GT_EXPORT_SEARCH, &winners,
         "device,problem,kernels,strategy,seed,known,seconds,trials,us,cublas_us,race_us,best_us,"

@@ -184,7 +184,7 @@ static void test_shipped_winners_come_first(void **state)
     close_bench(&bench);
 }
 
-static bool hungry(const struct gt_evaluator *evaluator)
+static bool starved(const struct gt_evaluator *evaluator)
 {
     return ((const struct fake *)evaluator)->flights < ROOM;
 }
@@ -222,7 +222,7 @@ static int tried_of_the_best(struct search *s, const char *name, const struct gt
     int tried = 0;
 
     fake.ops.room = small_room;
-    fake.ops.hungry = waits ? hungry : NULL;
+    fake.ops.starved = waits ? starved : NULL;
     bench.options.budget = *budget;
     bench.options.strategy = "random";
     OK(&s->err, run(&bench, &fake));
@@ -253,7 +253,7 @@ static void test_a_hungry_device_does_not_prolong_the_race(void **state)
     struct fake fake = new_fake(s, true);
     struct bench bench = open_launch_bench(s, "done");
 
-    fake.ops.hungry = hungry;
+    fake.ops.starved = starved;
     bench.options.budget = (struct gt_budget){.seconds = 60};
     bench.options.strategy = "auto:calm=1,gain=1";
     OK(&s->err, run(&bench, &fake));

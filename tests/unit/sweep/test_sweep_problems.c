@@ -141,7 +141,7 @@ static double clock_of_finals(const struct gt_evaluator *evaluator)
 #define MANY 12
 
 /* Finals that take longer than anybody thought are not paid for by the last in the list. */
-static void test_every_problem_has_its_share(void **state)
+static void test_every_problem_has_its_slice(void **state)
 {
     struct search *s = *state;
     struct fake fake = new_fake(s, true);
@@ -222,7 +222,7 @@ static int fails(const struct gt_candidate *candidate)
     return GT_STATUS_SPILLS;
 }
 
-/* Where nothing works the clock ends the visit after a while, and SIGINT does at once. */
+/* Where nothing works the clock ends the turn after a while, and SIGINT does at once. */
 static void test_beyond_its_time_a_visit_ends(void **state)
 {
     struct search *s = *state;
@@ -245,13 +245,13 @@ static void test_beyond_its_time_a_visit_ends(void **state)
 }
 
 static size_t visited;
-static int64_t visit_of[64];
+static int64_t turn_of[64];
 
-static int note_visit(struct gt_evaluator *evaluator, const struct gt_problem *problem,
-                      struct gt_err *err)
+static int note_turn(struct gt_evaluator *evaluator, const struct gt_problem *problem,
+                     struct gt_err *err)
 {
     assert_true(visited < 64);
-    visit_of[visited++] = problem->m;
+    turn_of[visited++] = problem->m;
     return fake_open_problem(evaluator, problem, err);
 }
 
@@ -273,14 +273,14 @@ static void test_a_problem_without_a_time_comes_before_gains(void **state)
 
     visited = 0;
     fake.ops.now = trial_clock;
-    fake.ops.open_problem = note_visit;
+    fake.ops.open_problem = note_turn;
     fake.status_of = first_is_hard;
     fake.us_of = one_goes_on;
     bench.options.strategy = "exhaustive";
     bench.options.budget = (struct gt_budget){.seconds = 0.2};
     run_many(&bench, &fake, problem, result, 3);
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(visit_of[i], 100 * (i % 3 + 1));
+        assert_int_equal(turn_of[i], 100 * (i % 3 + 1));
     assert_true(visited > 4);
     assert_true(result[0].rows > 0);
     for (size_t i = 0; i < 3; i++)
@@ -300,12 +300,12 @@ static int note_trials(struct gt_evaluator *evaluator, const struct gt_problem *
                        struct gt_err *err)
 {
     trials_before[visited] = (int64_t)fake_of(evaluator)->trials;
-    return note_visit(evaluator, problem, err);
+    return note_turn(evaluator, problem, err);
 }
 
 #define SLOW 16
 
-/* Compilers take longer to start than a visit's share: none ends before it has tried anything. */
+/* Compilers take longer to start than a turn's share: none ends before it has tried anything. */
 static void test_waiting_is_not_searching(void **state)
 {
     struct search *s = *state;
@@ -330,7 +330,7 @@ static void test_waiting_is_not_searching(void **state)
     close_bench(&bench);
 }
 
-/* The first problem's compilers are slower and slower, until its second visit. */
+/* The first problem's compilers are slower and slower, until its second turn. */
 static int first_is_slow(struct gt_evaluator *evaluator, uint64_t id,
                          const struct gt_candidate *candidate, struct gt_err *err)
 {
@@ -366,7 +366,7 @@ static void test_a_problem_hardly_tried_comes_before_gains(void **state)
     run_many(&bench, &fake, problem, result, 3);
     assert_true(visited > 3);
     assert_int_equal(trials_before[1], 1);
-    assert_int_equal(visit_of[3], 100);
+    assert_int_equal(turn_of[3], 100);
     assert_true(result[0].fresh > 10);
     for (size_t i = 0; i < 3; i++)
         gt_sweep_result_release(&result[i]);
@@ -412,7 +412,7 @@ int main(void)
         WITH_FOLDER(test_kernels_share_the_budget),
         WITH_FOLDER(test_auto_learns_from_other_problems),
         WITH_FOLDER(test_weights_decide_the_order),
-        WITH_FOLDER(test_every_problem_has_its_share),
+        WITH_FOLDER(test_every_problem_has_its_slice),
         WITH_FOLDER(test_the_rest_goes_where_it_gains),
         WITH_FOLDER(test_a_slow_compiler_leaves_no_problem_out),
         WITH_FOLDER(test_beyond_its_time_a_visit_ends),

@@ -1,24 +1,24 @@
-/* test_turns.c - that the order of finals favours no entry. */
+/* test_williams.c - that the order of finals favours no entry. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "timing/turns.h"
+#include "timing/williams.h"
 
 #include <string.h>
 
-static int stood[GT_TURNS_MAX][GT_TURNS_MAX];    /* entry, place */
-static int followed[GT_TURNS_MAX][GT_TURNS_MAX]; /* entry, the one before it */
+static int stood[GT_WILLIAMS_MAX][GT_WILLIAMS_MAX];    /* entry, place */
+static int followed[GT_WILLIAMS_MAX][GT_WILLIAMS_MAX]; /* entry, the one before it */
 
-static void count_rounds(struct gt_turns *turns, int rounds)
+static void count_rounds(struct gt_williams *turns, int rounds)
 {
-    int order[GT_TURNS_MAX];
+    int order[GT_WILLIAMS_MAX];
 
     memset(stood, 0, sizeof(stood));
     memset(followed, 0, sizeof(followed));
     for (int round = 0; round < rounds; round++) {
-        gt_turns_next(turns, order);
+        gt_williams_next(turns, order);
         for (int i = 0; i < turns->count; i++) {
             stood[order[i]][i]++;
             if (i)
@@ -34,9 +34,9 @@ static void test_balance(void **state)
     (void)state;
     for (int count = 1; count <= 33; count++) {
         const int times = 1 + count % 2;
-        struct gt_turns turns;
+        struct gt_williams turns;
 
-        gt_turns_begin(&turns, count, 7);
+        gt_williams_begin(&turns, count, 7);
         for (int design = 0; design < 3; design++) {
             count_rounds(&turns, times * count);
             for (int i = 0; i < count; i++)
@@ -51,17 +51,17 @@ static void test_balance(void **state)
 /* Designs follow each other in an order of their own, which the seed decides. */
 static void test_seeds(void **state)
 {
-    struct gt_turns one, same, other;
+    struct gt_williams one, same, other;
     int a[8], b[8], c[8], different = 0;
 
     (void)state;
-    gt_turns_begin(&one, 8, 1);
-    gt_turns_begin(&same, 8, 1);
-    gt_turns_begin(&other, 8, 2);
+    gt_williams_begin(&one, 8, 1);
+    gt_williams_begin(&same, 8, 1);
+    gt_williams_begin(&other, 8, 2);
     for (int round = 0; round < 24; round++) {
-        gt_turns_next(&one, a);
-        gt_turns_next(&same, b);
-        gt_turns_next(&other, c);
+        gt_williams_next(&one, a);
+        gt_williams_next(&same, b);
+        gt_williams_next(&other, c);
         assert_memory_equal(a, b, sizeof(a));
         different += memcmp(a, c, sizeof(a)) != 0;
     }

@@ -1,4 +1,4 @@
-/* visit.c - what is kept of a visit when it is over: how long it took, how busy the GPU was,
+/* turn.c - what is kept of a turn when it is over: how long it took, how busy the GPU was,
  * and when its best got better.  `tune export --format search` makes a table of it. */
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
@@ -7,8 +7,8 @@
 
 static int name_kernels(const struct gt_race *race, struct gt_strbuf *text, struct gt_err *err)
 {
-    for (size_t i = 0; i < race->lanes; i++)
-        gt_strbuf_addf(text, "%s%s", i ? "," : "", race->lane[i].kernel->name);
+    for (size_t i = 0; i < race->arms; i++)
+        gt_strbuf_addf(text, "%s%s", i ? "," : "", race->arm[i].kernel->name);
     return gt_strbuf_check(text, err);
 }
 
@@ -26,7 +26,7 @@ static int list_improvements(const struct gt_race *race, struct gt_improvement *
     return GT_OK;
 }
 
-int gt_sweep_put_visit(const struct gt_race *race, struct gt_err *err)
+int gt_sweep_put_turn(const struct gt_race *race, struct gt_err *err)
 {
     const struct gt_sweep_options *options = race->options;
     const struct gt_sweep_result *result = race->result;
@@ -41,9 +41,9 @@ int gt_sweep_put_visit(const struct gt_race *race, struct gt_err *err)
     if (!rc)
         rc = list_improvements(race, &list, err);
     if (!rc)
-        rc = gt_store_put_visit(
-            options->store, &race->lane[0].key,
-            &(struct gt_visit){
+        rc = gt_store_put_turn(
+            options->store, &race->arm[0].key,
+            &(struct gt_turn){
                 .kernels = kernels.text,
                 .strategy = options->strategy ? options->strategy : GT_STRATEGY_DEFAULT,
                 .seed = options->seed,

@@ -1,5 +1,5 @@
-/* turns.c - the order of entries in rounds; see turns.h. */
-#include "timing/turns.h"
+/* williams.c - the order of entries in rounds; see williams.h. */
+#include "timing/williams.h"
 
 #include <assert.h>
 
@@ -13,16 +13,16 @@ static void shuffle(struct gt_random *random, int *list, int count)
     }
 }
 
-void gt_turns_begin(struct gt_turns *turns, int count, uint64_t seed)
+void gt_williams_begin(struct gt_williams *turns, int count, uint64_t seed)
 {
-    assert(count >= 0 && count <= GT_TURNS_MAX);
-    *turns = (struct gt_turns){.random = {seed}, .count = count, .at = count, .mirrored = true};
+    assert(count >= 0 && count <= GT_WILLIAMS_MAX);
+    *turns = (struct gt_williams){.random = {seed}, .count = count, .at = count, .mirrored = true};
     for (int i = 0; i < count; i++)
         turns->label[i] = turns->row[i] = i;
 }
 
 /* Labels are drawn anew for each balanced design, which has two blocks if the count is odd. */
-static void begin_block(struct gt_turns *turns)
+static void begin_block(struct gt_williams *turns)
 {
     turns->at = 0;
     turns->mirrored = turns->count % 2 && !turns->mirrored;
@@ -31,7 +31,7 @@ static void begin_block(struct gt_turns *turns)
     shuffle(&turns->random, turns->row, turns->count);
 }
 
-void gt_turns_next(struct gt_turns *turns, int *order)
+void gt_williams_next(struct gt_williams *turns, int *order)
 {
     const int count = turns->count;
     int row;

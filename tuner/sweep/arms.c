@@ -1,4 +1,4 @@
-/* lanes.c - the kernels of a race: who takes part, and whose turn it is. */
+/* arms.c - the kernels of a race: who takes part, and whose turn it is. */
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
@@ -9,35 +9,35 @@
 #define POINT_BYTES  14    /* of a point beside its parameters: look-up table, time */
 #define SEEDS        96    /* per problem, where the budget does not say otherwise */
 #define SEED_SHARE   0.9   /* of a trials budget */
-#define WEIGHT_LEAST 0.05  /* of a slow lane's share */
+#define WEIGHT_LEAST 0.05  /* of a slow arm's share */
 
 /* sharers: the kernels that share the room for points. */
-static int open_lane(struct gt_race *race, const struct gt_kernel *kernel, size_t sharers,
-                     struct gt_err *err)
+static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, size_t sharers,
+                    struct gt_err *err)
 {
-    struct gt_lane *lane = &race->lane[race->lanes];
+    struct gt_arm *arm = &race->arm[race->arms];
     double limit = SPACE_BYTES / (double)sharers / (double)(kernel->params + POINT_BYTES);
     const struct gt_evaluator *evaluator = race->evaluator;
     int rc = evaluator->ops->space
-                 ? evaluator->ops->space(evaluator, &lane->space, race->problem, err)
-                 : gt_space_init(&lane->space, kernel, race->problem, &evaluator->device,
+                 ? evaluator->ops->space(evaluator, &arm->space, race->problem, err)
+                 : gt_space_init(&arm->space, kernel, race->problem, &evaluator->device,
                                  (size_t)limit, err);
 
     if (rc)
         return rc;
-    race->lanes++;
-    lane->race = race;
-    lane->kernel = kernel;
-    race->result->points += lane->space.valid;
-    race->result->cross_product += lane->space.cross_product;
-    lane->key = (struct gt_trial_key){
+    race->arms++;
+    arm->race = race;
+    arm->kernel = kernel;
+    race->result->points += arm->space.valid;
+    race->result->cross_product += arm->space.cross_product;
+    arm->key = (struct gt_trial_key){
         .sweep = race->sweep,
         .device = race->device,
         .toolchain = race->toolchain,
         .problem = race->problem_id,
         .warm_l2 = race->evaluator->options.bench.warm_l2,
     };
-    return gt_store_kernel(race->options->store, kernel, &lane->key.kernel, err);
+    return gt_store_kernel(race->options->store, kernel, &arm->key.kernel, err);
 }
 
 static size_t seeds_wanted(const struct gt_race *race)
@@ -46,7 +46,7 @@ static size_t seeds_wanted(const struct gt_race *race)
 
     if (race->options->budget.trials)
         wanted = fmin(SEED_SHARE * (double)race->options->budget.trials, 4 * SEEDS);
-    return (size_t)fmax(1, wanted / (double)race->lanes);
+    return (size_t)fmax(1, wanted / (double)race->arms);
 }
 
 /* Joins why one more kernel stays out. */
@@ -60,7 +60,7 @@ static void add_reason(struct gt_err *nothing, const struct gt_err *reason)
     gt_err_set(nothing, reason->code, "%s%s%s", before.msg, before.code ? "; " : "", reason->msg);
 }
 
-/* A lane for each kernel of the list that has a valid point; nothing: where to tell why others have
+/* A arm for each kernel of the list that has a valid point; nothing: where to tell why others have
  * none (NULL: nowhere). */
 static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel, size_t count,
                      struct gt_err *nothing, struct gt_err *err)
@@ -77,7 +77,7 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
             add_reason(nothing, &reason);
             continue;
         }
-        rc = open_lane(race, kernel[i], count, &reason);
+        rc = open_arm(race, kernel[i], count, &reason);
         if (rc == GT_ERANGE) { /* no valid point: that kernel stays out */
             if (nothing)
                 gt_sweep_note(race, reason.msg);
@@ -90,69 +90,69 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
     return rc;
 }
 
-/* Fills the lanes; no lane at all is told in result->nothing. */
-int gt_sweep_open_lanes(struct gt_race *race, struct gt_err *err)
+/* Fills the arms; no arm at all is told in result->nothing. */
+int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err)
 {
     const struct gt_sweep_options *options = race->options;
     struct gt_err *nothing = &race->result->nothing;
     int rc;
 
-    race->lane = calloc(options->kernels + options->spares + 1, sizeof(*race->lane));
-    if (!race->lane)
+    race->arm = calloc(options->kernels + options->fallbacks + 1, sizeof(*race->arm));
+    if (!race->arm)
         return gt_err_nomem(err);
     rc = open_list(race, options->kernel, options->kernels, nothing, err);
-    if (!rc && !race->lanes) {
-        rc = open_list(race, options->spare, options->spares, NULL, err);
-        if (race->lanes)
+    if (!rc && !race->arms) {
+        rc = open_list(race, options->fallback, options->fallbacks, NULL, err);
+        if (race->arms)
             gt_sweep_note(race, "kernels of the ladder take part instead");
     }
-    if (race->lanes)
+    if (race->arms)
         *nothing = (struct gt_err){0};
-    for (size_t i = 0; i < race->lanes && !rc; i++) {
-        rc = gt_sweep_seed(race, &race->lane[i], seeds_wanted(race), err);
+    for (size_t i = 0; i < race->arms && !rc; i++) {
+        rc = gt_sweep_seed(race, &race->arm[i], seeds_wanted(race), err);
         if (!rc)
-            rc = gt_sweep_resume(race, &race->lane[i], err);
+            rc = gt_sweep_resume(race, &race->arm[i], err);
     }
     return rc;
 }
 
-struct gt_lane *gt_sweep_lane_of(const struct gt_race *race, const struct gt_kernel *kernel)
+struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kernel *kernel)
 {
-    for (size_t i = 0; i < race->lanes; i++)
-        if (race->lane[i].kernel == kernel)
-            return &race->lane[i];
+    for (size_t i = 0; i < race->arms; i++)
+        if (race->arm[i].kernel == kernel)
+            return &race->arm[i];
     return NULL;
 }
 
-/* The lane whose turn it is: the one that had the fewest trials for what its best promises. */
-struct gt_lane *gt_sweep_choose_lane(struct gt_race *race)
+/* The arm whose turn it is: the one that had the fewest trials for what its best promises. */
+struct gt_arm *gt_sweep_choose_arm(struct gt_race *race)
 {
-    struct gt_lane *chosen = NULL;
+    struct gt_arm *chosen = NULL;
     double least = 0;
 
-    for (size_t i = 0; i < race->lanes; i++) {
-        struct gt_lane *lane = &race->lane[i];
-        double weight = 1, share;
+    for (size_t i = 0; i < race->arms; i++) {
+        struct gt_arm *arm = &race->arm[i];
+        double weight = 1, slice;
 
-        if (lane->done || lane->waiting)
+        if (arm->done || arm->waiting)
             continue;
-        if (race->best_us > 0 && lane->best_us > 0)
-            weight = fmax(WEIGHT_LEAST, pow(race->best_us / lane->best_us, 4));
-        share = (double)(lane->tried + lane->flying - lane->spared) / weight;
-        if (!chosen || share < least) {
-            chosen = lane;
-            least = share;
+        if (race->best_us > 0 && arm->best_us > 0)
+            weight = fmax(WEIGHT_LEAST, pow(race->best_us / arm->best_us, 4));
+        slice = (double)(arm->tried + arm->flying - arm->backfilled) / weight;
+        if (!chosen || slice < least) {
+            chosen = arm;
+            least = slice;
         }
     }
     return chosen;
 }
 
-void gt_sweep_close_lanes(struct gt_race *race)
+void gt_sweep_close_arms(struct gt_race *race)
 {
-    for (size_t i = 0; i < race->lanes; i++) {
-        gt_strategy_free(race->lane[i].strategy);
-        gt_space_release(&race->lane[i].space);
-        free(race->lane[i].retry);
+    for (size_t i = 0; i < race->arms; i++) {
+        gt_strategy_free(race->arm[i].strategy);
+        gt_space_release(&race->arm[i].space);
+        free(race->arm[i].retry);
     }
-    free(race->lane);
+    free(race->arm);
 }

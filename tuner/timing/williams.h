@@ -1,29 +1,30 @@
-/* turns.h - vocabulary: in which order entries that are timed against each other take their turns.
+/* williams.h - vocabulary: in which order entries that are timed against each other take their
+ * turns.
  *
  * Where an entry stands in a round changes its time: on an H200 BF16 kernels of 40 us are 1.6 %
  * faster as the first after a pause and 2 to 3 % slower as the second, because the clock follows
  * the power.  So in each block of rounds every entry stands once in every place and follows every
  * other equally often (Williams' design, a Latin square), and blocks are relabelled at random. */
-#ifndef GT_TURNS_H
-#define GT_TURNS_H
+#ifndef GT_WILLIAMS_H
+#define GT_WILLIAMS_H
 
 #include "base/stats.h"
 
 #include <stdbool.h>
 
-#define GT_TURNS_MAX 72
+#define GT_WILLIAMS_MAX 72
 
-struct gt_turns {
+struct gt_williams {
     struct gt_random random;
     int count, at; /* entries; the round of the block */
     bool mirrored; /* an odd count needs every other block backwards */
-    int label[GT_TURNS_MAX], row[GT_TURNS_MAX];
+    int label[GT_WILLIAMS_MAX], row[GT_WILLIAMS_MAX];
 };
 
-/* count: 0 to GT_TURNS_MAX entries. */
-void gt_turns_begin(struct gt_turns *turns, int count, uint64_t seed);
+/* count: 0 to GT_WILLIAMS_MAX entries. */
+void gt_williams_begin(struct gt_williams *turns, int count, uint64_t seed);
 
 /* The next round: order[0..count) are the entries, the first to start first. */
-void gt_turns_next(struct gt_turns *turns, int *order);
+void gt_williams_next(struct gt_williams *turns, int *order);
 
 #endif

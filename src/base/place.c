@@ -1,0 +1,57 @@
+/* place.c - vocabulary: where this code was loaded from (place.h).  The Makefile defines
+ * GT_BUILD_TREE for binaries that stay in the build tree and GT_DATADIR for those that leave it. */
+#include "base/place.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/trust.h"
+
+#ifndef GT_BUILD_TREE
+#define GT_BUILD_TREE ""
+#endif
+#ifndef GT_DATADIR
+#define GT_DATADIR "/usr/local/share/gemmtune"
+#endif
+
+const char gt_installed_data[] = GT_DATADIR;
+
+/* The loader names a library by the path that it was opened by, and the program by nothing:
+ * argv[0], which dladdr reports instead, may be a relative path or anything else. */
+bool gt_code_folder(char folder[PATH_MAX], uid_t *owner)
+{
+    static const char here;
+    const struct link_map *map = NULL;
+    struct stat status;
+    Dl_info info;
+    char *slash;
+
+    if (!dladdr1(&here, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return false;
+    if (*map->l_name && *map->l_name != '/')
+        return false;
+    if (!realpath(*map->l_name ? map->l_name : "/proc/self/exe", folder) || stat(folder, &status))
+        return false;
+    *owner = status.st_uid;
+    slash = strrchr(folder, '/');
+    *slash = '\0';
+    return true;
+}
+
+bool gt_build_tree(char tree[PATH_MAX])
+{
+    char folder[PATH_MAX];
+    size_t length;
+    uid_t owner;
+
+    if (!*GT_BUILD_TREE || !realpath(GT_BUILD_TREE, tree))
+        return false;
+    length = strlen(tree);
+    if (gt_code_folder(folder, &owner) && !strncmp(folder, tree, length) && folder[length] == '/')
+        return true;
+    return gt_trust(GT_BUILD_TREE, geteuid(), tree, NULL) == 0;
+}

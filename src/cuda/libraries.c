@@ -1,0 +1,230 @@
+/* libraries.c - stage: looks for the CUDA libraries and opens them (libraries.h).  Below
+ * cuda_api.c.
+ */
+#include "cuda/libraries.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/place.h"
+#include "base/strbuf.h"
+#include "base/trust.h"
+
+/* Where distributions keep libraries of this processor. */
+#if defined(__x86_64__)
+#define SYSTEM_FOLDER "/usr/lib/x86_64-linux-gnu"
+#elif defined(__aarch64__)
+#define SYSTEM_FOLDER "/usr/lib/aarch64-linux-gnu"
+#else
+#define SYSTEM_FOLDER "/usr/lib64"
+#endif
+
+/* A search for one file name. */
+struct search {
+    const char *name;
+    void *handle;            /* NULL until it is open */
+    struct gt_strbuf *tried; /* what could not be opened, for the sentence */
+};
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+__attribute__((format(printf, 2, 3))) static void remember(struct search *search,
+                                                           const char *format, ...)
+{
+    char text[PATH_MAX + 256];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    gt_strbuf_addf(search->tried, "%s%s", search->tried->length ? ", " : "", text);
+}
+
+static void try_open(struct search *search, const char *path)
+{
+    search->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!search->handle)
+        remember(search, "%s", path);
+}
+
+/* A file of a folder that the user or the system named. */
+static void try_folder(struct search *search, const char *folder, const char *below)
+{
+    char path[PATH_MAX];
+
+    if (!search->handle && folder && *folder &&
+        (size_t)snprintf(path, sizeof(path), "%s%s/%s", folder, below, search->name) < sizeof(path))
+        try_open(search, path);
+}
+
+/* A file that was found by looking around: only where nobody else may write. */
+static void try_trusted(struct search *search, const char *path, uid_t owner)
+{
+    char real[PATH_MAX];
+    struct gt_err why = {0};
+    int rc = gt_trust(path, owner, real, &why);
+
+    if (!rc)
+        try_open(search, real);
+    else if (rc == GT_EIO)
+        remember(search, "%s (not used: %.400s)", path, why.msg);
+}
+
+/* Adds a path to a pattern of glob, which takes it literally. */
+static void add_literal(struct gt_strbuf *pattern, const char *path)
+{
+    for (; *path; path++) {
+        if (strchr("*?[\\", *path))
+            gt_strbuf_add_char(pattern, '\\');
+        gt_strbuf_add_char(pattern, *path);
+    }
+}
+
+/* Every file that matches, below a folder. */
+static void try_matches(struct search *search, const char *folder, const char *below, uid_t owner)
+{
+    struct gt_strbuf pattern = GT_STRBUF_INIT;
+    glob_t found = {0};
+
+    if (search->handle || !folder || *folder != '/')
+        return;
+    add_literal(&pattern, folder);
+    gt_strbuf_addf(&pattern, "%s/%s", below, search->name);
+    if (!pattern.failed && glob(pattern.text, 0, NULL, &found) == 0)
+        for (size_t i = 0; i < found.gl_pathc && !search->handle; i++)
+            try_trusted(search, found.gl_pathv[i], owner);
+    globfree(&found);
+    gt_strbuf_release(&pattern);
+}
+
+/* The pip wheels keep libraries in nvidia/<package>/lib of a folder for packages, of which an
+ * environment or an installation of Python has one. */
+static void try_python(struct search *search, const char *prefix)
+{
+    static const char *const below[] = {"/lib/python3*/site-packages/nvidia/*/lib",
+                                        "/lib/python3*/dist-packages/nvidia/*/lib",
+                                        "/local/lib/python3*/dist-packages/nvidia/*/lib",
+                                        "/lib/python3/dist-packages/nvidia/*/lib"};
+
+    for (size_t i = 0; i < sizeof(below) / sizeof(*below); i++)
+        try_matches(search, prefix, below[i], geteuid());
+}
+
+/* The installation of the python3 that a shell would start, without starting it: PREFIX/bin of the
+ * link on the path (a virtual environment), then of the file it leads to. */
+static void try_python_on_path(struct search *search)
+{
+    const char *at = secure_getenv("PATH"), *end;
+
+    for (; at && *at && !search->handle; at = *end ? end + 1 : end) {
+        char path[PATH_MAX], real[PATH_MAX];
+
+        end = strchrnul(at, ':');
+        if (*at != '/' || (size_t)snprintf(path, sizeof(path), "%.*s/python3", (int)(end - at),
+                                           at) >= sizeof(path))
+            continue;
+        if (access(path, X_OK) || !realpath(path, real))
+            continue;
+        for (int i = 0; i < 2; i++) { /* drop /bin/python3 */
+            char *prefix = i ? real : path;
+
+            for (int up = 0; up < 2 && strchr(prefix, '/'); up++)
+                *strrchr(prefix, '/') = '\0';
+            try_python(search, prefix);
+        }
+        return;
+    }
+}
+
+/* What `make install NVRTC=1` and `make bundle NVRTC=1` put beside the program. */
+static void try_beside(struct search *search)
+{
+    static const char *const below[] = {"/../lib/gemmtune", "/../gemmtune", "/gemmtune"};
+    char folder[PATH_MAX];
+    uid_t owner;
+
+    for (size_t i = 0; i < sizeof(below) / sizeof(*below) && !search->handle; i++)
+        if (gt_code_folder(folder, &owner))
+            try_matches(search, folder, below[i], owner);
+}
+
+/* The folder .deps of the build tree, where tools/setup puts NVRTC. */
+static void try_deps(struct search *search)
+{
+    char tree[PATH_MAX];
+    struct stat status;
+
+    if (gt_build_tree(tree) && !stat(tree, &status))
+        try_matches(search, tree, "/.deps/nvidia/*/lib", status.st_uid);
+}
+
+static void try_places(struct search *search, bool in_toolkit)
+{
+    const char *home = secure_getenv("HOME");
+    char local[PATH_MAX] = "";
+
+    try_open(search, search->name);
+    if (in_toolkit) {
+        try_folder(search, secure_getenv("CUDA_HOME"), "/lib64");
+        try_matches(search, secure_getenv("CUDA_PATH"), "/lib64", geteuid());
+        try_folder(search, "/usr/local/cuda", "/lib64");
+    }
+    try_folder(search, SYSTEM_FOLDER, "");
+    if (!in_toolkit)
+        return;
+    if (home && (size_t)snprintf(local, sizeof(local), "%s/.local", home) >= sizeof(local))
+        *local = '\0';
+    try_beside(search);
+    try_deps(search);
+    try_python(search, secure_getenv("VIRTUAL_ENV"));
+    try_matches(search, secure_getenv("CONDA_PREFIX"), "/lib", geteuid());
+    try_python(search, secure_getenv("CONDA_PREFIX"));
+    try_python_on_path(search);
+    try_python(search, local);
+}
+
+int gt_library_open(void **handle, const struct gt_library *library, struct gt_err *err)
+{
+    struct gt_strbuf tried = GT_STRBUF_INIT;
+    struct search search = {.tried = &tried};
+    const char *forced = secure_getenv(library->environment);
+    const bool is_forced = forced && *forced;
+    int rc = GT_OK;
+
+    if (is_forced && !is_folder(forced))
+        try_open(&search, forced);
+    else
+        for (const char *const *name = library->names; *name && !search.handle; name++) {
+            search.name = *name;
+            if (is_forced)
+                try_folder(&search, forced, "");
+            else
+                try_places(&search, library->in_toolkit);
+        }
+    *handle = search.handle;
+    if (!search.handle)
+        rc = gt_err_set(err, GT_ENOLIB, "%s not found: tried %s; %s, or set %s to its path",
+                        library->what, tried.text, library->hint, library->environment);
+    gt_strbuf_release(&tried);
+    return rc;
+}
+
+const char *gt_library_file(void *handle)
+{
+    const struct link_map *map = NULL;
+
+    return handle && !dlinfo(handle, RTLD_DI_LINKMAP, (void *)&map) && map ? map->l_name : "";
+}

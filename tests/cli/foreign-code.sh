@@ -1,0 +1,41 @@
+# Code, libraries and tables of other users, planted where the program might look, are not used.
+case $BUILD in */build) ;; *) skip "sanitizer builds are not installed" ;; esac
+umask 022
+chmod 711 "$SCRATCH" "$PWD/.."
+"$ROOT/tools/install" "$BUILD/bundle" "" "$PWD/shared/x" "$PWD/shared/x/lib" test 0
+readelf -d "$BUILD/tune" "$BUILD/installed/tune" "$BUILD/libgemmtune.so.0" 2>/dev/null | grep -E 'RUNPATH|RPATH'
+cp "$BUILD/tune" shared/x/tune
+echo 'int main(void); __attribute__((constructor)) static void evil(void) { __builtin_printf("EVIL\n"); __builtin_exit(0); }' > evil.c
+cc -shared -fPIC -w evil.c -o evil.so 2>/dev/null || skip "no compiler"
+
+# What the neighbours of a program that lies in shared/x may have put there.
+plant() {
+    mkdir -p shared/lib shared/.deps/nvidia/cuda/lib shared/templates shared/configs/kernels
+    for name in libcjson.so.1 libsqlite3.so.0 libz.so.1; do cp evil.so "shared/lib/$name"; done
+    for name in libnvrtc.so.13 libnvrtc.so.12 libnvJitLink.so.13 libcublasLt.so.13; do
+        cp evil.so "shared/.deps/nvidia/cuda/lib/$name"
+    done
+    echo EVIL > shared/configs/kernels/simt.json
+    mkdir -p shared/share && cp -R shared/templates shared/configs shared/share
+    mkdir shared/share/gemmtune && mv shared/share/templates shared/share/configs shared/share/gemmtune
+    chmod -R 777 shared/lib shared/.deps shared/templates shared/configs shared/share
+    if [[ $(id -u) == 0 ]]; then chown -R 65534:65534 shared/lib shared/.deps shared/templates shared/configs shared/share; fi
+}
+plant
+unset GEMMTUNE_DATA CUDA_HOME
+echo "a program that lies in a shared folder"
+shared/x/tune --version | grep -c EVIL
+shared/x/tune list kernels 2>&1 | grep -c EVIL
+shared/x/tune doctor 2>&1 | grep -c EVIL
+echo "an installed one, whose own folder another user owns: its data folder is not theirs to give"
+mkdir -p shared/y/bin && cp "$BUILD/bundle/tune" shared/y/bin && mv shared/share shared/y/share
+shared/y/bin/tune list kernels 2>&1 | sed 's|/[^ ]*/shared|SHARED|g; s/ belongs to another user (uid 65534)/ IS FOREIGN/; s/ may be written by other users (mode 0777)/ IS FOREIGN/'
+
+echo "a program with more rights than its user"
+if [[ $(id -u) != 0 ]]; then
+    echo "EVIL: 0"
+else
+    cp "$BUILD/tune" shared/x/setuid && chown 65534 shared/x/setuid && chmod 4755 shared/x/setuid
+    echo "EVIL: $(GEMMTUNE_LIBCUDA=$PWD/evil.so setpriv --reuid=1 --regid=1 --clear-groups \
+        "$PWD/shared/x/setuid" doctor 2>&1 | grep -c EVIL)"
+fi

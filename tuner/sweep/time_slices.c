@@ -1,0 +1,204 @@
+/* time_slices.c - which problem of a sweep is worked on next, and for how long.
+ *
+ * A budget of time is spent in two parts.  First every problem has a turn, those of most weight
+ * first and longest; each starts from what its neighbours have left.  One in which nothing was
+ * timed is made good by a second before any other problem has one.  Then one problem at a time has
+ * one more: those hardly tried first, of which nothing can be told yet; then the one that promises
+ * most for its time: by its weight, by what it still gained in the second half of its last turn,
+ * and by a hope that fades with each.  Finals belong to a turn, and so does the wait for its first
+ * trial, while the compilers start; what both took so far is set aside, and a turn's time runs
+ * from that trial.  Without a budget of time every problem has one turn. */
+#include "base/err.h"
+#include "sweep/sweep_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define WEIGHT_LEAST 0.1   /* of the mean weight: nobody asks for a problem to be left out */
+#define FIRST        0.6   /* of the time, for the first turns of several problems ... */
+#define FIRST_LATER  0.5   /* ... and of what is left, once they have taken longer */
+#define UNTIMED_MOST 2     /* turns before one without a time is a problem like the others */
+#define RACE_LEAST   0.3   /* of a turn, whatever its finals take */
+#define TURN_LEAST   0.5   /* of a problem's first turn; a shorter one is not worth it */
+#define GAIN         0.005 /* logarithm of time that a second turn is expected to gain anyway */
+#define UNTOLD       0.05  /* the same of one in whose first half nothing was timed */
+#define FOLLOW       0.3   /* of an estimate towards what a turn's wait or finals took */
+
+struct gt_time_slice {
+    size_t turns;
+    int64_t tried;  /* trials, those of earlier runs included */
+    size_t params;  /* of the kernel that has most */
+    double seconds; /* of its first turn's search, or the one that made it good */
+    double late;    /* logarithm: what the second half of its last turn gained */
+    bool spent;     /* another turn would find nothing to try */
+    bool timed;     /* it has a time, be it of an earlier run */
+};
+
+int gt_time_slices_init(struct gt_time_slices *slices, const struct gt_sweep_options *options,
+                        struct gt_err *err)
+{
+    *slices = (struct gt_time_slices){.options = options};
+    slices->begin_s = gt_evaluator_now(options->evaluator);
+    slices->slice = calloc(options->problems, sizeof(*slices->slice));
+    return slices->slice ? GT_OK : gt_err_nomem(err);
+}
+
+void gt_time_slices_release(struct gt_time_slices *slices)
+{
+    free(slices->slice);
+}
+
+static double weight_of(const struct gt_sweep_options *options, size_t i)
+{
+    double mean = 0;
+
+    for (size_t j = 0; j < options->problems && options->weight; j++)
+        mean += options->weight[j] / (double)options->problems;
+    return mean > 0 ? fmax(options->weight[i], WEIGHT_LEAST * mean) : 1;
+}
+
+/* Whether its next turn is due whatever it promises. */
+static bool is_due(const struct gt_time_slice *slice)
+{
+    return !slice->turns || (slice->turns < UNTIMED_MOST && !slice->timed && !slice->spent);
+}
+
+/* Of the problems due those without a turn first, then the one of most weight, and of equals the
+ * first; SIZE_MAX: there is none.  *part: its weight among theirs. */
+static size_t due_turn(const struct gt_time_slices *slices, double *part)
+{
+    const struct gt_sweep_options *options = slices->options;
+    size_t next = SIZE_MAX;
+    double left = 0;
+
+    for (size_t i = 0; i < options->problems; i++) {
+        size_t turns = slices->slice[i].turns;
+
+        if (!is_due(&slices->slice[i]))
+            continue;
+        left += weight_of(options, i);
+        if (next == SIZE_MAX || turns < slices->slice[next].turns ||
+            (turns == slices->slice[next].turns &&
+             weight_of(options, i) > weight_of(options, next)))
+            next = i;
+    }
+    if (next != SIZE_MAX)
+        *part = weight_of(options, next) / left;
+    return next;
+}
+
+/* Seconds that a turn takes besides its search. */
+static double aside(const struct gt_time_slices *slices)
+{
+    return slices->head_s + slices->tail_s;
+}
+
+/* Seconds for the search of a turn that is due. */
+static double due_seconds(const struct gt_time_slices *slices, double part, double left)
+{
+    double total = slices->options->budget.seconds, turn;
+
+    if (slices->options->problems == 1)
+        return left;
+    turn = part * fmax(FIRST_LATER * left, left - (1 - FIRST) * total);
+    return fmax(turn - aside(slices), RACE_LEAST * turn);
+}
+
+/* Whether nothing can be told from its trials: they are fewer than the unknowns of the simplest
+ * model, an effect of each parameter and a constant. */
+static bool hardly_tried(const struct gt_time_slice *slice)
+{
+    return slice->tried <= (int64_t)slice->params;
+}
+
+/* What one more turn promises for its time; more than any gain where hardly anything was tried. */
+static double promise_of(const struct gt_time_slices *slices, size_t i)
+{
+    const struct gt_time_slice *slice = &slices->slice[i];
+    double gain = slice->late + GAIN / (double)slice->turns;
+
+    if (hardly_tried(slice))
+        return INFINITY;
+    return gain * weight_of(slices->options, i) / (slice->seconds + aside(slices));
+}
+
+/* The problem that promises most for the time of one more turn, of equals the one with fewest
+ * trials; SIZE_MAX: there is time for none. */
+static size_t next_turn(const struct gt_time_slices *slices, double left)
+{
+    size_t next = SIZE_MAX;
+    double most = 0;
+
+    for (size_t i = 0; i < slices->options->problems; i++) {
+        const struct gt_time_slice *slice = &slices->slice[i];
+        double promise = promise_of(slices, i);
+
+        if (slice->spent || TURN_LEAST * slice->seconds + aside(slices) > left)
+            continue;
+        if (next == SIZE_MAX || promise > most ||
+            (promise == most && slice->tried < slices->slice[next].tried)) {
+            most = promise;
+            next = i;
+        }
+    }
+    return next;
+}
+
+bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double *search_s,
+                         double *deadline_s)
+{
+    double now = gt_evaluator_now(slices->options->evaluator), part = 0, latest;
+    double left = fmax(0, slices->begin_s + slices->options->budget.seconds - now);
+    bool timed = slices->options->budget.seconds > 0;
+
+    *problem = due_turn(slices, &part);
+    if (!(left > 0) && (*problem == SIZE_MAX || slices->slice[*problem].turns))
+        return false; /* the time is over, or there is no budget of time */
+    if (*problem != SIZE_MAX) {
+        slices->slice[*problem].seconds = due_seconds(slices, part, left);
+        latest = left;
+    } else {
+        *problem = next_turn(slices, left);
+        if (*problem == SIZE_MAX)
+            return false;
+        latest = left - slices->tail_s;
+    }
+    *search_s = slices->slice[*problem].seconds;
+    *deadline_s = timed ? now + latest : 0;
+    slices->slice[*problem].turns++;
+    return true;
+}
+
+/* The logarithm of what the second half of the race gained, from its first trial on. */
+static double late_gain(const struct gt_race *race)
+{
+    double half = (race->first_s + race->end_s) / 2 - race->begin_s, then = race->resumed_us;
+
+    for (size_t i = 0; i < race->bests && race->history[i].at_s <= half; i++)
+        then = race->history[i].us;
+    if (!(race->best_us > 0))
+        return 0;
+    return then > 0 ? log(then / race->best_us) : UNTOLD;
+}
+
+void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const struct gt_race *race)
+{
+    struct gt_time_slice *slice = &slices->slice[problem];
+    double tail = gt_evaluator_now(race->evaluator) - race->end_s;
+    double step = slices->turns ? FOLLOW : 1;
+
+    slice->timed = race->best_us > 0;
+    slice->tried = race->tried;
+    for (size_t i = 0; i < race->arms; i++)
+        if (race->arm[i].kernel->params > slice->params)
+            slice->params = race->arm[i].kernel->params;
+    slice->spent = race->end_s < race->deadline_s;
+    if (!(race->end_s > 0))
+        return;
+    if (race->result->fresh) {
+        slice->late = late_gain(race);
+        slices->head_s += step * (race->first_s - race->begin_s - slices->head_s);
+    }
+    slices->tail_s += step * (tail - slices->tail_s);
+    slices->turns++;
+}
