@@ -18,7 +18,9 @@
  * atomics after a launch that wrote beta*C (+ bias). */
 #include "common/tensor.cuh"
 
-#include "common/mma.cuh"
+#include "common/mma_typed.cuh"
+#include "common/split_k.cuh"
+#include "common/warp_tile.cuh"
 
 #ifndef BM
 #define BM 128 /* rows of D per block */
@@ -122,25 +124,16 @@ GT_DEVICE Work work_of(const gt_args &args)
     unsigned tile_rows = (unsigned)gt_cdiv(args.m, BM);
     unsigned tile_columns = (unsigned)gt_cdiv(args.n, BN);
     Work work;
-    gt_tile tile;
-    if (ORDER == 0) {
-        tile = gt_raster(blockIdx.x, tile_rows, tile_columns, GROUP_M);
-    } else {
-        gt_tile transposed = gt_raster(blockIdx.x, tile_columns, tile_rows, GROUP_M);
-        tile.row = transposed.column;
-        tile.column = transposed.row;
-    }
+    const gt_tile tile = gt_raster_by(ORDER, blockIdx.x, tile_rows, tile_columns, GROUP_M);
     work.row = shifted<X>(tile.row * BM, BM, args.m);
     work.column = tile.column * BN;
     if (args.n % OUT_RUN == 0)
         work.column = shifted<Y>(work.column, BN, args.n);
     work.skip_rows = (int)(tile.row * BM - work.row);
     work.skip_columns = (int)(tile.column * BN - work.column);
-    long long depth = gt_depth(args);
-    long long share = SPLIT_MODE == 0 ? depth : gt_cdiv(gt_cdiv(depth, BK), SPLIT_K) * BK;
-    work.k = SPLIT_MODE == 0 ? 0 : blockIdx.y * share;
-    work.k = work.k < depth ? work.k : depth;
-    work.k_end = work.k + share < depth ? work.k + share : depth;
+    const long long depth = gt_depth(args);
+    work.k = SPLIT_MODE == 0 ? gt_k_range{0, depth}
+                             : gt_k_range_of(depth, SPLIT_K, blockIdx.y, BK);
     return work;
 }
 
@@ -168,7 +161,8 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         gt_cp_async_wait<0>();
         gt_sync(); /* the last tile has been read */
         if (WARPS_K > 1) {
-            add_slices(shared, p, acc);
+            gt_add_slices<SUMS, THREADS / WARPS_K, WARPS_K>(
+                &acc.sum[0][0][0], p.slice, reinterpret_cast<SumRegister *>(shared), add_sums);
             gt_sync();
         }
         if (p.slice == 0)
@@ -178,30 +172,18 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 }
 
 #if SPLIT_MODE == 1
-/* D from the partial results: they are added in the order of the splits. */
+/* D from the partial results. */
 GT_KERNEL(reduce)
 {
-    long long ld = partial_ld(args), pieces = args.batch * args.m * (ld / OUT_RUN);
-    long long stride = args.batch * args.m * ld; /* between splits */
-    const Sum *partial = partial_sums(args);
+    const Sum *parts = partial_sums(args);
+    const long long ld = partial_ld(args);
 
-    for (long long piece = blockIdx.x * (long long)blockDim.x + threadIdx.x; piece < pieces;
-         piece += (long long)gridDim.x * blockDim.x) {
-        long long row = piece / (ld / OUT_RUN), column = piece % (ld / OUT_RUN) * OUT_RUN;
-        Sum sum[OUT_RUN] = {};
-        for (int s = 0; s < SPLIT_K; s++) {
-            const Sum *from = partial + s * stride + row * ld + column;
-#pragma unroll
-            for (int u = 0; u < OUT_RUN; u += SUM_RUN) {
-                gt_vec<Sum, SUM_RUN> value = gt_load_vec<Sum, SUM_RUN>(from + u);
-#pragma unroll
-                for (int v = 0; v < SUM_RUN; v++)
-                    sum[u + v] += value.at[v];
-            }
-        }
+    gt_each_vector<OUT_RUN>(args, ld / OUT_RUN, [&](long long row, long long column) {
+        Sum sum[OUT_RUN];
+        gt_sum_splits(sum, parts + row * ld + column, args.batch * args.m * ld, SPLIT_K);
         gt_typed_output_store<OUT_RUN>(gt_typed_output_of(args, row / args.m), row % args.m, column,
                                        sum);
-    }
+    });
 }
 #endif
 
@@ -209,14 +191,10 @@ GT_KERNEL(reduce)
 /* D = beta*C (+ bias), which the splits then add to. */
 GT_KERNEL(prepare)
 {
-    long long columns = gt_cdiv(args.n, OUT_RUN), pieces = args.batch * args.m * columns;
-
-    for (long long piece = blockIdx.x * (long long)blockDim.x + threadIdx.x; piece < pieces;
-         piece += (long long)gridDim.x * blockDim.x) {
-        long long row = piece / columns, column = piece % columns * OUT_RUN;
+    gt_each_vector<OUT_RUN>(args, gt_cdiv(args.n, OUT_RUN), [&](long long row, long long column) {
         const Sum zero[OUT_RUN] = {};
         gt_typed_output_store<OUT_RUN>(gt_typed_output_of(args, row / args.m), row % args.m, column,
                                        zero);
-    }
+    });
 }
 #endif

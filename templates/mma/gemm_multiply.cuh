@@ -26,64 +26,16 @@ typedef float Sum;
 constexpr int SUM_REGISTERS = 4;
 #endif
 
-/* Adds a product of 16 x 8 elements, 32 bytes of k deep. */
-GT_DEVICE void multiply_piece(SumRegister (&d)[SUM_REGISTERS], const unsigned (&a)[4],
-                              const unsigned (&b)[2])
-{
-#if SMALL_MMA && GT_TYPE == GT_F16
-    const unsigned left[2] = {a[0], a[1]}, right[2] = {a[2], a[3]}, upper[1] = {b[0]},
-                   lower[1] = {b[1]};
-#if GT_ACC == GT_F16
-    gt_mma_m16n8k8_f16_f16(d, left, upper);
-    gt_mma_m16n8k8_f16_f16(d, right, lower);
-#else
-    gt_mma_m16n8k8_f16_f32(d, left, upper);
-    gt_mma_m16n8k8_f16_f32(d, right, lower);
-#endif
-#elif SMALL_MMA && GT_TYPE == GT_S8
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        int sum[2] = {d[2 * half], d[2 * half + 1]};
-#pragma unroll
-        for (int k = 0; k < 2; k++) {
-            const unsigned rows[1] = {a[2 * k + half]}, columns[1] = {b[k]};
-            gt_mma_m8n8k16_s8(sum, rows, columns);
-        }
-        d[2 * half] = sum[0];
-        d[2 * half + 1] = sum[1];
-    }
-#elif GT_TYPE == GT_F16 && GT_ACC == GT_F16
-    gt_mma_m16n8k16_f16_f16(d, a, b);
-#elif GT_TYPE == GT_F16
-    gt_mma_m16n8k16_f16_f32(d, a, b);
-#elif GT_TYPE == GT_BF16
-    gt_mma_m16n8k16_bf16_f32(d, a, b);
-#elif GT_TYPE == GT_TF32
-    gt_mma_m16n8k8_tf32_f32(d, a, b);
-#elif GT_TYPE == GT_S8
-    gt_mma_m16n8k32_s8_s32(d, a, b);
-#elif GT_TYPE == GT_E4M3
-    gt_mma_m16n8k32_e4m3_f32(d, a, b);
-#elif GT_TYPE == GT_E5M2
-    gt_mma_m16n8k32_e5m2_f32(d, a, b);
-#endif
-}
-
-/* Which warp tile, lane and slice of k a thread works on. */
-struct Position {
-    int row, column;   /* origin of the warp tile in the block */
-    int group, member; /* of the lane (mma.cuh) */
-    int slice;
+/* Which warp tile and slice of k a thread works on, and its lane (mma.cuh). */
+struct Position : gt_warp_tile {
+    int group, member;
 };
 
 GT_DEVICE Position position()
 {
-    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    int tile = warp % ((BM / WM) * (BN / WN));
+    const int lane = threadIdx.x % 32;
     Position p;
-    p.slice = warp / ((BM / WM) * (BN / WN));
-    p.row = tile / (BN / WN) * WM;
-    p.column = tile % (BN / WN) * WN;
+    static_cast<gt_warp_tile &>(p) = gt_warp_tile_of<BM, BN, WM, WN>();
     p.group = lane / 4;
     p.member = lane % 4;
     return p;
@@ -213,6 +165,8 @@ template <class OPERAND, int EXTENT, bool LEFT> struct Fragment {
 typedef Fragment<X, WM, true> Rows;
 typedef Fragment<Y, WN, false> Columns;
 
+constexpr int SUMS = WM / 16 * (WN / 8) * SUM_REGISTERS; /* registers of a lane that hold sums */
+
 struct Accumulator {
     Rows x;
     Columns y;
@@ -254,7 +208,10 @@ struct Accumulator {
                 int j = i % 2 ? WN / 8 - 1 - e : e; /* to and fro: B's registers are used again */
                 const unsigned(&from)[4] = y.value[step % BUFFERS][j / 2];
                 const unsigned b[2] = {from[j % 2 * 2], from[j % 2 * 2 + 1]};
-                multiply_piece(sum[i][j], x.value[step % BUFFERS][i], b);
+                if constexpr (SMALL_MMA)
+                    gt_mma_small<GT_TYPE>(sum[i][j], x.value[step % BUFFERS][i], b);
+                else
+                    gt_mma<GT_TYPE>(sum[i][j], x.value[step % BUFFERS][i], b);
             }
     }
 };
@@ -263,7 +220,7 @@ struct Accumulator {
 struct Work {
     long long row, column;       /* first of the tile */
     int skip_rows, skip_columns; /* of it that are another block's to store */
-    long long k, k_end;
+    gt_k_range k;
 };
 
 /* The copies of both operands, a ring of stages. */
@@ -280,13 +237,13 @@ struct Ring {
         shared = memory;
         fill = use = 0;
         whole = work.row + BM <= args.m && work.column + BN <= args.n
-                    ? (int)((work.k_end - work.k) / BK)
+                    ? (int)((work.k.end - work.k.first) / BK)
                     : 0;
-        whole = min(X::safe_tiles(whole, a, args.lda, work.row, work.k, args.m, args.k),
-                    Y::safe_tiles(whole, b, args.ldb, work.column, work.k, args.n, args.k));
-        first_whole = X::unsafe_start(a, work.row, work.k) || Y::unsafe_start(b, work.column, work.k);
-        x.init(a, args.lda, work.row, work.k);
-        y.init(b, args.ldb, work.column, work.k);
+        whole = min(X::safe_tiles(whole, a, args.lda, work.row, work.k.first, args.m, args.k),
+                    Y::safe_tiles(whole, b, args.ldb, work.column, work.k.first, args.n, args.k));
+        first_whole = X::unsafe_start(a, work.row, work.k.first) || Y::unsafe_start(b, work.column, work.k.first);
+        x.init(a, args.lda, work.row, work.k.first);
+        y.init(b, args.ldb, work.column, work.k.first);
         if (first_whole)
             advance(args);
     }
@@ -319,7 +276,7 @@ struct Ring {
     {
         if (is_whole(tile))
             return;
-        long long k = work.k + (long long)tile * BK, left = work.k_end - k;
+        long long k = work.k.first + (long long)tile * BK, left = work.k.end - k;
         char *to = shared + fill * STAGE;
         x.begin_edge(to, gt_typed_a(args, batch), args.lda, work.row, k, args.m - work.row, left);
         y.begin_edge(to + X::BYTES, gt_typed_b(args, batch), args.ldb, work.column, k,
@@ -340,7 +297,7 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
                           const Position &p, Accumulator &acc)
 {
     Ring ring(args, work, batch, shared);
-    const int tiles = (int)gt_cdiv(work.k_end - work.k, BK);
+    const int tiles = (int)gt_cdiv(work.k.end - work.k.first, BK);
     constexpr int PARTS = STEPS - 1; /* of the copies, in the steps before the last */
 
 #pragma unroll 1
@@ -403,27 +360,6 @@ GT_DEVICE SumRegister add_sums(SumRegister x, SumRegister y)
 #else
     return x + y;
 #endif
-}
-
-/* Adds the sums of the other slices of k to those of slice 0, in the order of the slices. */
-GT_DEVICE void add_slices(char *shared, const Position &p, Accumulator &acc)
-{
-    constexpr int PER_SLICE = THREADS / WARPS_K, COUNT = WM / 16 * (WN / 8) * SUM_REGISTERS;
-    SumRegister *between = reinterpret_cast<SumRegister *>(shared);
-    SumRegister *own = &acc.sum[0][0][0];
-    int thread = threadIdx.x % PER_SLICE;
-
-    if (p.slice > 0)
-#pragma unroll
-        for (int e = 0; e < COUNT; e++)
-            between[((p.slice - 1) * COUNT + e) * PER_SLICE + thread] = own[e];
-    gt_sync();
-    if (p.slice == 0)
-#pragma unroll
-        for (int s = 0; s < WARPS_K - 1; s++)
-#pragma unroll
-            for (int e = 0; e < COUNT; e++)
-                own[e] = add_sums(own[e], between[(s * COUNT + e) * PER_SLICE + thread]);
 }
 
 #endif

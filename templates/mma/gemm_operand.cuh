@@ -138,27 +138,6 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
             gt_cp_async_whole<COPY>(stage + target(i, threadIdx.x), from);
         }
     }
-    /* The chunk that lies `bytes` behind the first of two aligned ones. */
-    static GT_DEVICE Words shifted(const Words (&from)[2], unsigned bytes)
-    {
-        unsigned word[8];
-        Words chunk;
-#pragma unroll
-        for (int i = 0; i < 8; i++)
-            word[i] = from[i / 4].at[i % 4];
-#pragma unroll
-        for (int i = 0; i < 6; i++)
-            word[i] = bytes & 8 ? word[i + 2] : word[i];
-#pragma unroll
-        for (int i = 0; i < 5; i++)
-            word[i] = bytes & 4 ? word[i + 1] : word[i];
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            chunk.at[i] = static_cast<unsigned>(
-                ((unsigned long long)word[i + 1] << 32 | word[i]) >> bytes % 4 * 8);
-        return chunk;
-    }
-
     /* Tiles from the first on that can be copied whole if `tiles` of them lie in the matrix as a
      * whole: with aligned pieces, not one whose last piece may reach beyond the matrix's end. */
     static GT_DEVICE int safe_tiles(int tiles, const Element *matrix, long long ld, long long first,
@@ -222,7 +201,7 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
                     continue;
                 if constexpr (SHIFTED)
                     gt_store_vec<unsigned, 4>(reinterpret_cast<unsigned *>(to),
-                                              shifted(aligned[i], shift[i]));
+                                              gt_pack_shift(aligned[i][0], aligned[i][1], (int)shift[i]));
                 else
                     gt_store_vec<Element, COPY / SIZE>(reinterpret_cast<Element *>(to), staged[i]);
             }

@@ -20,6 +20,9 @@
  * of which finishes a part of the tile from the shared memory of all, in the same order too. */
 #include "common/gemm.cuh"
 
+#include "common/split_k.cuh"
+#include "common/warp_tile.cuh"
+
 #ifndef BM
 #define BM 128 /* rows of X per block */
 #endif
@@ -137,25 +140,16 @@ GT_DEVICE Work work_of(const gt_args &args)
     work.columns = SWAP_AB ? args.m : args.n;
     unsigned tile_rows = (unsigned)gt_cdiv(work.rows, BM);
     unsigned tile_columns = (unsigned)gt_cdiv(work.columns, BN);
-    gt_tile tile;
-    if (ORDER == 0) {
-        tile = gt_raster(blockIdx.x, tile_rows, tile_columns, GROUP_M);
-    } else {
-        gt_tile transposed = gt_raster(blockIdx.x, tile_columns, tile_rows, GROUP_M);
-        tile.row = transposed.column;
-        tile.column = transposed.row;
-    }
+    const gt_tile tile = gt_raster_by(ORDER, blockIdx.x, tile_rows, tile_columns, GROUP_M);
     work.row = tile.row * BM;
     work.column = tile.column * BN;
     if (EDGE == 2) {
         work.row = work.row + BM < work.rows ? work.row : work.rows - BM;
         work.column = work.column + BN < work.columns ? work.column : work.columns - BN;
     }
-    long long depth = gt_depth(args);
-    long long share = SPLIT_MODE == 0 ? depth : gt_cdiv(gt_cdiv(depth, BK), SPLIT_K) * BK;
-    work.k = SPLIT_MODE == 0 ? 0 : blockIdx.y * share;
-    work.k = work.k < depth ? work.k : depth;
-    work.k_end = work.k + share < depth ? work.k + share : depth;
+    const long long depth = gt_depth(args);
+    work.k = SPLIT_MODE == 0 ? gt_k_range{0, depth}
+                             : gt_k_range_of(depth, SPLIT_K, blockIdx.y, BK);
     return work;
 }
 
@@ -174,8 +168,11 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         acc.clear();
         accumulate(args, work, batch, shared, p, acc);
         gt_cp_async_wait<0>();
-        if (WARPS_K > 1)
-            add_slices(shared, p, acc);
+        if (WARPS_K > 1) {
+            gt_sync(); /* the last tile has been read */
+            gt_add_slices<TM * TN, THREADS / WARPS_K, WARPS_K>(
+                &acc.sum[0][0], p.slice, shared, [](float x, float y) { return x + y; });
+        }
         if constexpr (SPLIT_MODE == 3)
             store_part(args, work, batch, shared, p, acc);
         else if (p.slice == 0)
@@ -185,29 +182,20 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 }
 
 #if SPLIT_MODE == 1
-/* D from the partial results: they are added in the order of the splits. */
+/* D from the partial results. */
 GT_KERNEL(reduce)
 {
-    long long ld = partial_ld(args), pieces = args.batch * args.m * (ld / 4);
-    long long stride = args.batch * args.m * ld; /* between splits */
-    const float *partial = static_cast<const float *>(args.workspace);
+    const float *parts = static_cast<const float *>(args.workspace);
+    const long long ld = partial_ld(args);
 
-    for (long long piece = blockIdx.x * (long long)blockDim.x + threadIdx.x; piece < pieces;
-         piece += (long long)gridDim.x * blockDim.x) {
-        long long row = piece / (ld / 4), column = piece % (ld / 4) * 4;
-        gt_output output = scaled_output(args, row / args.m);
-        float sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-        for (int s = 0; s < SPLIT_K; s++) {
-            float value[4];
-            gt_load<4>(value, partial + s * stride + row * ld + column);
-#pragma unroll
-            for (int u = 0; u < 4; u++)
-                sum[u] += value[u];
-        }
+    gt_each_vector<4>(args, ld / 4, [&](long long row, long long column) {
+        const gt_output output = scaled_output(args, row / args.m);
+        float sum[4];
+        gt_sum_splits(sum, parts + row * ld + column, args.batch * args.m * ld, SPLIT_K);
 #pragma unroll
         for (int u = 0; u < 4; u += VEC_C)
             gt_output_store<VEC_C>(output, row % args.m, column + u, sum + u);
-    }
+    });
 }
 #endif
 
@@ -215,13 +203,9 @@ GT_KERNEL(reduce)
 /* D = beta*C (+ bias), which the splits then add to. */
 GT_KERNEL(prepare)
 {
-    long long columns = gt_cdiv(args.n, VEC_C), pieces = args.batch * args.m * columns;
-
-    for (long long piece = blockIdx.x * (long long)blockDim.x + threadIdx.x; piece < pieces;
-         piece += (long long)gridDim.x * blockDim.x) {
-        long long row = piece / columns, column = piece % columns * VEC_C;
+    gt_each_vector<VEC_C>(args, gt_cdiv(args.n, VEC_C), [&](long long row, long long column) {
         const float zero[VEC_C] = {};
         gt_output_store<VEC_C>(gt_output_of(args, row / args.m), row % args.m, column, zero);
-    }
+    });
 }
 #endif

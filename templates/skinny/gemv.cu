@@ -49,6 +49,7 @@
 #endif
 
 #include "skinny/gemv_operand.cuh"
+#include "common/mma.cuh"
 
 #if GT_TYPE == GT_S8
 
@@ -87,19 +88,6 @@ GT_DEVICE void accumulate(const Tile &tile, Sum (*sum)[SUMS])
 
 #else
 
-/* Byte i of each of four words become the four bytes of word i. */
-GT_DEVICE void transpose_bytes(unsigned (&word)[4])
-{
-    unsigned even01 = __byte_perm(word[0], word[1], 0x5140); /* bytes 0 and 1 of both */
-    unsigned even23 = __byte_perm(word[2], word[3], 0x5140);
-    unsigned odd01 = __byte_perm(word[0], word[1], 0x7362); /* bytes 2 and 3 */
-    unsigned odd23 = __byte_perm(word[2], word[3], 0x7362);
-    word[0] = __byte_perm(even01, even23, 0x5410);
-    word[1] = __byte_perm(even01, even23, 0x7632);
-    word[2] = __byte_perm(odd01, odd23, 0x5410);
-    word[3] = __byte_perm(odd01, odd23, 0x7632);
-}
-
 GT_DEVICE void accumulate(const Tile &tile, Sum (*sum)[SUMS])
 {
 #pragma unroll
@@ -108,7 +96,7 @@ GT_DEVICE void accumulate(const Tile &tile, Sum (*sum)[SUMS])
         for (int v = 0; v < V; v += 4) {
             unsigned word[4] = {quad(tile.b[i], v), quad(tile.b[i + 1], v), quad(tile.b[i + 2], v),
                                 quad(tile.b[i + 3], v)};
-            transpose_bytes(word);
+            gt_transpose_bytes(word);
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
 #pragma unroll
@@ -206,44 +194,7 @@ GT_DEVICE void gather(Sum (*sum)[SUMS], Sum *slices)
     gt_sync();
 }
 
-/* Adds the products of tiles first .. last-1.  Of whole tiles the next is on its way while one is
- * multiplied (LOOKAHEAD); the others, at most the last where N fits the loads, are fetched with
- * care.
- */
-GT_DEVICE void sum_tiles(const gt_args &args, long long batch, long long first, long long last,
-                         Sum (*sum)[SUMS])
-{
-    const Lane lane = make_lane(args, batch);
-    const long long in_k = gt_depth(args) / TILE_K;
-    const long long whole = !lane.whole ? 0 : in_k < last ? in_k : last;
-    Tile now, next;
-    long long tile = first;
-
-    if (first < whole && LOOKAHEAD > 0)
-        fetch_b<true>(args, lane, first * TILE_K, next);
-    if (first < whole && LOOKAHEAD > 1)
-        fetch_a<true>(args, lane, first * TILE_K, next);
-#pragma unroll(LOOKAHEAD > 0 ? 2 : 1)
-    for (; tile < whole; tile++) {
-        if (LOOKAHEAD > 0)
-            now = next;
-        else
-            fetch_b<true>(args, lane, tile * TILE_K, now);
-        if (LOOKAHEAD < 2)
-            fetch_a<true>(args, lane, tile * TILE_K, now);
-        if (LOOKAHEAD > 0 && tile + 1 < whole)
-            fetch_b<true>(args, lane, (tile + 1) * TILE_K, next);
-        if (LOOKAHEAD > 1 && tile + 1 < whole)
-            fetch_a<true>(args, lane, (tile + 1) * TILE_K, next);
-        accumulate(now, sum);
-    }
-#pragma unroll 1
-    for (; tile < last; tile++) {
-        fetch_b<false>(args, lane, tile * TILE_K, now);
-        fetch_a<false>(args, lane, tile * TILE_K, now);
-        accumulate(now, sum);
-    }
-}
+#include "skinny/lookahead.cuh"
 
 GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
@@ -253,7 +204,8 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 
     for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
         Sum sum[ROWS][SUMS] = {};
-        sum_tiles(args, batch, first, last, sum);
+        const Lane lane = make_lane(args, batch);
+        sum_tiles(args, lane, lane.whole, first, last, sum);
         gather(sum, slices);
         finish(args, batch, slices);
     }

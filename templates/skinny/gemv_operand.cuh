@@ -5,6 +5,7 @@
 
 #include "common/tensor.cuh"
 #include "common/stream.cuh"
+#include "skinny/edge.cuh"
 
 constexpr int V = VEC / (int)sizeof(GT_IN);                 /* elements of a load of B */
 constexpr int GROUPS = 32 / LANES;                          /* of lanes in a warp */
@@ -87,31 +88,6 @@ GT_DEVICE Lane make_lane(const gt_args &args, long long batch)
     return own;
 }
 
-/* The first `valid` elements of a run, zeros for the rest.  A function of its own: in line, it
- * would fill the instruction cache with code that is hardly ever run. */
-__device__ __noinline__ Run::word_type edge(const GT_IN *from, int valid)
-{
-    Run run;
-    run.word = Run::word_type();
-#pragma unroll
-    for (int i = 0; i < V; i++)
-        if (i < valid)
-            run.at[i] = from[i];
-    return run.word;
-}
-
-/* The same of A, whose elements along k are `step` apart. */
-__device__ __noinline__ RunA::word_type edge_a(const GT_IN *from, long long step, int valid)
-{
-    RunA run;
-    run.word = RunA::word_type();
-#pragma unroll
-    for (int i = 0; i < ALONG; i++)
-        if (i < valid)
-            run.at[i] = from[i * step];
-    return run.word;
-}
-
 /* Loads the lane's part of a tile of B that begins at `k`; of one that is not WHOLE, zeros where
  * the operand has ended. */
 template <bool WHOLE>
@@ -129,7 +105,7 @@ GT_DEVICE void fetch_b(const gt_args &args, const Lane &lane, long long k, Tile 
         if (WHOLE || valid >= V)
             tile.b[i] = gt_stream_vec<GT_IN, V>(from);
         else
-            tile.b[i].word = edge(from, valid > 0 ? (int)valid : 0);
+            tile.b[i].word = edge<V>(from, valid > 0 ? (int)valid : 0);
         row += i % 4 == 3 ? (4 * GROUPS - 3) * args.ldb : args.ldb; /* needs few registers */
     }
 }
@@ -149,7 +125,7 @@ GT_DEVICE void fetch_a(const gt_args &args, const Lane &lane, long long k, Tile 
             if (lane.runs && (WHOLE || left >= ALONG))
                 tile.a[i][r] = gt_load_vec_global<GT_IN, ALONG>(from);
             else
-                tile.a[i][r].word = edge_a(from, GT_TRANS_A ? args.lda : 1,
+                tile.a[i][r].word = edge<ALONG>(from, GT_TRANS_A ? args.lda : 1,
                                            left >= ALONG ? ALONG
                                            : left > 0    ? (int)left
                                                          : 0);

@@ -10,8 +10,7 @@
 
 #include "common/tensor.cuh"
 #include "common/cluster.cuh"
-
-typedef GT_ACCUMULATOR Sum;
+#include "skinny/partial.cuh"
 
 /* The block's first row and column of D: blocks that read the same columns of B follow each other.
  */
@@ -23,13 +22,6 @@ GT_DEVICE long long block_row(const gt_args &args)
 GT_DEVICE long long block_column(const gt_args &args)
 {
     return blockIdx.x / (unsigned)gt_cdiv(args.m, ROWS) * (long long)BLOCK_N;
-}
-
-/* A row of partial sums in the workspace, of one of the blocks that share k. */
-GT_DEVICE Sum *partial(const gt_args &args, long long split, long long batch, long long row)
-{
-    return static_cast<Sum *>(args.workspace) +
-           ((split * args.batch + batch) * args.m + row) * args.n;
 }
 
 /* The sum at `own` in the shared memory of block `rank` of the cluster. */

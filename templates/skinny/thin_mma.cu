@@ -54,7 +54,7 @@
 
 #include "skinny/thin_operand.cuh"
 #include "skinny/thin_ring.cuh"
-#include "common/mma.cuh"
+#include "common/mma_typed.cuh"
 
 typedef Sum Accumulator[EIGHTS][TILES][4];
 
@@ -63,20 +63,14 @@ typedef Sum Accumulator[EIGHTS][TILES][4];
 GT_DEVICE void multiply(Sum (&sum)[4], const unsigned (&b)[4], const unsigned (&a)[2])
 {
 #if GT_TYPE == GT_F16 && !defined(GT_EMULATE) && __CUDA_ARCH__ < 800
-    const unsigned b0[2] = {b[0], b[1]}, b1[2] = {b[2], b[3]}, a0[1] = {a[0]}, a1[1] = {a[1]};
-    gt_mma_m16n8k8_f16_f32(sum, b0, a0);
-    gt_mma_m16n8k8_f16_f32(sum, b1, a1);
-#elif GT_TYPE == GT_F16 || WIDENED
-    gt_mma_m16n8k16_f16_f32(sum, b, a);
-#elif GT_TYPE == GT_BF16
-    gt_mma_m16n8k16_bf16_f32(sum, b, a);
+    gt_mma_small<GT_F16>(sum, b, a);
 #elif GT_TYPE == GT_TF32
     const unsigned b_tf32[4] = {gt_round_tf32(b[0]), gt_round_tf32(b[1]), gt_round_tf32(b[2]),
                                 gt_round_tf32(b[3])};
     const unsigned a_tf32[2] = {gt_round_tf32(a[0]), gt_round_tf32(a[1])};
-    gt_mma_m16n8k8_tf32_f32(sum, b_tf32, a_tf32);
-#elif GT_TYPE == GT_S8
-    gt_mma_m16n8k32_s8_s32(sum, b, a);
+    gt_mma<GT_TF32>(sum, b_tf32, a_tf32);
+#else
+    gt_mma<TAKEN_TYPE>(sum, b, a);
 #endif
 }
 
@@ -154,43 +148,7 @@ GT_DEVICE void sum_ring(const gt_args &args, long long batch, long long first, l
     gt_sync(); /* the sums take the place of the tiles */
 }
 
-/* Adds the products of tiles first .. last-1.  Of whole tiles the next is on its way while one is
- * multiplied (LOOKAHEAD); the others, the last or those beside the matrix, are fetched with care.
- */
-GT_DEVICE void sum_tiles(const gt_args &args, long long batch, long long first, long long last,
-                         Accumulator &sum)
-{
-    const Lane lane = make_lane(args, batch);
-    const long long in_k = gt_depth(args) / TILE_K;
-    const long long whole = !columns_exist(args) ? 0 : in_k < last ? in_k : last;
-    Tile now, next;
-    long long tile = first;
-
-    if (first < whole && LOOKAHEAD > 0)
-        fetch_b<true>(args, lane, first * TILE_K, next);
-    if (first < whole && LOOKAHEAD > 1)
-        fetch_a<true>(args, lane, first * TILE_K, next);
-#pragma unroll(LOOKAHEAD > 0 ? 2 : 1)
-    for (; tile < whole; tile++) {
-        if (LOOKAHEAD > 0)
-            now = next;
-        else
-            fetch_b<true>(args, lane, tile * TILE_K, now);
-        if (LOOKAHEAD < 2)
-            fetch_a<true>(args, lane, tile * TILE_K, now);
-        if (LOOKAHEAD > 0 && tile + 1 < whole)
-            fetch_b<true>(args, lane, (tile + 1) * TILE_K, next);
-        if (LOOKAHEAD > 1 && tile + 1 < whole)
-            fetch_a<true>(args, lane, (tile + 1) * TILE_K, next);
-        accumulate(now, sum);
-    }
-#pragma unroll 1
-    for (; tile < last; tile++) {
-        fetch_b<false>(args, lane, tile * TILE_K, now);
-        fetch_a<false>(args, lane, tile * TILE_K, now);
-        accumulate(now, sum);
-    }
-}
+#include "skinny/lookahead.cuh"
 
 /* Puts the sums of lanes where `finish` takes them. */
 GT_DEVICE void gather(const Accumulator &sum, Sum *slices)
@@ -221,7 +179,7 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         if constexpr (RING > 0)
             sum_ring(args, batch, first, last, reinterpret_cast<char *>(slices), sum);
         else
-            sum_tiles(args, batch, first, last, sum);
+            sum_tiles(args, make_lane(args, batch), columns_exist(args), first, last, sum);
         gather(sum, slices);
         finish(args, batch, slices);
     }

@@ -18,6 +18,7 @@
 
 #include "common/tensor.cuh"
 #include "common/stream.cuh"
+#include "skinny/edge.cuh"
 #include "skinny/widen.cuh"
 
 constexpr int SIZE = (int)sizeof(GT_IN);
@@ -102,31 +103,6 @@ GT_DEVICE bool columns_exist(const gt_args &args)
     return block_column(args) + BLOCK_N <= args.n;
 }
 
-/* The first `valid` elements of a load, zeros for the rest. A function of its own: in line, it
- * would fill the instruction cache with code that is hardly ever run. */
-__device__ __noinline__ gt_vec<GT_IN, V>::word_type edge(const GT_IN *from, int valid)
-{
-    gt_vec<GT_IN, V> run;
-    run.word = gt_vec<GT_IN, V>::word_type();
-#pragma unroll
-    for (int i = 0; i < V; i++)
-        if (i < valid)
-            run.at[i] = from[i];
-    return run.word;
-}
-
-/* A piece of op(A), element by element; zeros beyond k. */
-__device__ __noinline__ uint4 edge_a(const GT_IN *from, long long step, int valid)
-{
-    gt_vec<GT_IN, PIECE> run;
-    run.word = uint4();
-#pragma unroll
-    for (int i = 0; i < PIECE; i++)
-        if (i < valid)
-            run.at[i] = from[i * step];
-    return run.word;
-}
-
 /* Loads the lane's part of the rows of A for a tile that begins at `k`. Rows beyond the matrix are
  * computed from one that exists, and never stored. */
 template <bool WHOLE>
@@ -142,7 +118,7 @@ GT_DEVICE void fetch_a(const gt_args &args, const Lane &lane, long long k, Tile 
             if (lane.pieces && (WHOLE || left >= PIECE))
                 tile.a[c][x] = gt_load_vec_global<GT_IN, PIECE>(from).word;
             else
-                tile.a[c][x] = edge_a(from, GT_TRANS_A ? args.lda : 1,
+                tile.a[c][x] = edge<PIECE>(from, GT_TRANS_A ? args.lda : 1,
                                       left >= PIECE ? PIECE
                                       : left > 0    ? (int)left
                                                     : 0);
@@ -172,7 +148,7 @@ GT_DEVICE void fetch_b(const gt_args &args, const Lane &lane, long long k, Tile 
                 if (WHOLE || (along >= V && across > 0))
                     run = gt_stream_vec<GT_IN, V>(line + j * V);
                 else
-                    run.word = edge(line + j * V, across > 0 && along > 0 ? (int)along : 0);
+                    run.word = edge<V>(line + j * V, across > 0 && along > 0 ? (int)along : 0);
             }
             line += GT_TRANS_B ? 8 * args.ldb : args.ldb;
         }

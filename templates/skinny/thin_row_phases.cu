@@ -59,7 +59,7 @@
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
-#include "common/mma.cuh"
+#include "common/mma_typed.cuh"
 
 constexpr int SIZE = (int)sizeof(GT_IN);
 constexpr int DEEP = 32 / SIZE;  /* k of an mma */
@@ -120,18 +120,6 @@ GT_DEVICE void load_tile(const gt_args &args, const gt_maps &maps, const Ring &r
                     (int)tile * LINES, (int)batch);
 }
 
-/* The products of a mma: b has columns of B, a rows of A. */
-GT_DEVICE void multiply(Sum (&sum)[4], const unsigned (&b)[4], const unsigned (&a)[2])
-{
-#if GT_TYPE == GT_F16
-    gt_mma_m16n8k16_f16_f32(sum, b, a);
-#elif GT_TYPE == GT_BF16
-    gt_mma_m16n8k16_bf16_f32(sum, b, a);
-#elif GT_TYPE == GT_TF32
-    gt_mma_m16n8k8_tf32_f32(sum, b, a);
-#endif
-}
-
 /* Adds the products of the warp's units of a stage. */
 GT_DEVICE void accumulate(const gt_args &args, const unsigned char *stage,
                           const unsigned char *rows, Accumulator &sum)
@@ -152,7 +140,7 @@ GT_DEVICE void accumulate(const gt_args &args, const unsigned char *stage,
                 lines.get(t, b);
 #pragma unroll
                 for (int x = 0; x < EIGHTS; x++)
-                    multiply(sum[x][t], b, a[x]);
+                    gt_mma<GT_TYPE>(sum[x][t], b, a[x]);
             }
         }
     }

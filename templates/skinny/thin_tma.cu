@@ -51,9 +51,11 @@
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
-#include "common/mma.cuh"
+#include "common/mma_typed.cuh"
 #include "skinny/widen.cuh"
 #include "skinny/thin_tma_operand.cuh"
+
+#include "skinny/partial.cuh"
 
 typedef Sum Accumulator[EIGHTS][TILES][4];
 
@@ -62,26 +64,11 @@ typedef Sum Accumulator[EIGHTS][TILES][4];
 /* Adds the products of a step, 32 bytes of k as stored, of a tile and an eight. */
 GT_DEVICE void multiply(Sum (&sum)[4], const Taken &b, const Taken &a)
 {
-#if WIDENED
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-        const unsigned b_half[4] = {b.word[half][0], b.word[half][1], b.word[half][2],
-                                    b.word[half][3]};
-        const unsigned a_half[2] = {a.word[half][0], a.word[half][1]};
-        gt_mma_m16n8k16_f16_f32(sum, b_half, a_half);
+    for (int half = 0; half < 1 + WIDENED; half++) {
+        const unsigned a_pair[2] = {a.word[half][0], a.word[half][1]};
+        gt_mma<TAKEN_TYPE>(sum, b.word[half], a_pair);
     }
-#else
-    const unsigned a_pair[2] = {a.word[0][0], a.word[0][1]};
-#if GT_TYPE == GT_F16
-    gt_mma_m16n8k16_f16_f32(sum, b.word[0], a_pair);
-#elif GT_TYPE == GT_BF16
-    gt_mma_m16n8k16_bf16_f32(sum, b.word[0], a_pair);
-#elif GT_TYPE == GT_TF32
-    gt_mma_m16n8k8_tf32_f32(sum, b.word[0], a_pair);
-#else
-    gt_mma_m16n8k32_s8_s32(sum, b.word[0], a_pair);
-#endif
-#endif
 }
 
 /* Adds the products of a piece. */

@@ -10,6 +10,7 @@
 #define GT_SKINNY_THIN_TMA_FINISH_CUH
 
 #include "common/cluster_send.cuh"
+#include "skinny/partial.cuh"
 
 constexpr int SHARE_N = BLOCK_N / CLUSTER_K; /* columns that a block finishes */
 constexpr int SOURCES = CLUSTER_K * WARPS_K;
@@ -72,13 +73,6 @@ GT_DEVICE void hand_over(const Accumulator &sum, const Sources &sources)
         gt_mbarrier_wait(sources.come, 0);
     else
         gt_sync();
-}
-
-/* A row of sums in the workspace, of one of the parts of k. */
-GT_DEVICE Sum *partial(const gt_args &args, long long part, long long batch, long long row)
-{
-    return static_cast<Sum *>(args.workspace) +
-           ((part * args.batch + batch) * args.m + row) * args.n;
 }
 
 /* Brings what `finish` needs of the arguments near, while everybody waits for the first load. */

@@ -39,8 +39,6 @@ constexpr int BOXES = GT_TRANS_B ? 1 : BLOCK_N * SIZE / BOX_BYTES;
 constexpr int A_BYTES = ROWS * 128, B_BYTES = BLOCK_N * 128;
 constexpr int PIECE_BYTES = A_BYTES + B_BYTES, SLOT = DEPTH * PIECE_BYTES;
 
-typedef GT_ACCUMULATOR Sum;
-
 static_assert(BOXES * BOX_BYTES == BLOCK_N * SIZE || GT_TRANS_B, "whole boxes");
 static_assert(ROWS % 8 == 0 && BOX_BYTES >= 32, "lines as TMA swizzles them");
 

@@ -9,6 +9,8 @@
 #define WIDENED 0
 #endif
 
+constexpr int TAKEN_TYPE = WIDENED ? GT_F16 : GT_TYPE; /* as tensor cores take them */
+
 /* Four 8-bit floats of a word as two words of f16; other words are taken as they are. */
 GT_DEVICE void widen(unsigned word, unsigned &low, unsigned &high)
 {

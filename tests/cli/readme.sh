@@ -27,11 +27,12 @@ commands=$(for page in "${pages[@]}"; do
     awk '/^```/ { inside = !inside; next } inside' "$page"
     awk '/^```/ { inside = !inside; next } !inside' "$page" | tr '\n' ' ' | grep -oE '`[^`]+`' | tr -d '`'
 done | sed -n -E 's/^(\$ )?(build\/)?(tune|make) /\3 /p' | sed 's/ #.*//; s/   .*//; s/ | .*//' | sort -u)
+targets=$(env -u BUILD make help)
 while read -r program words; do
     first=${words%% *}
     if [[ $program == make ]]; then
         [[ $first == *=* || -z $first ]] ||
-            make help | grep -qE "^ *$first " || echo "make $words: there is no such target"
+            grep -qE "^ *$first " <<<"$targets" || echo "make $words: there is no such target"
         continue
     fi
     [[ $first == COMMAND ]] && continue
