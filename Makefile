@@ -44,6 +44,7 @@ LIB_SRC := \
 	src/base/err.c \
 	src/base/json.c \
 	src/base/near.c \
+	src/base/plain_locale.c \
 	src/base/place.c \
 	src/base/stats.c \
 	src/base/strbuf.c \
@@ -277,6 +278,7 @@ TESTS := \
 	tests/unit/lookup/test_lookup.c \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
+	tests/unit/lookup/test_lookup_locale.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
 	tests/unit/cuda/test_compile_everywhere.c \
