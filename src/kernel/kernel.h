@@ -97,7 +97,7 @@ struct gt_model {
     struct gt_expr *cluster_m, *cluster_n; /* blocks along m, n that share what they load */
     struct gt_expr *issue;                 /* other instructions per thread and k step, x 256 */
     struct gt_expr *shared_words;          /* shared wavefronts per warp and k step, x 256 */
-    struct gt_expr *group;                 /* blocks of a raster group along m */
+    struct gt_expr *group;                 /* blocks of a swizzle group along m */
     struct gt_expr *even; /* per cent of tiles divided evenly over blocks along k */
     struct gt_expr *prepare_read, *prepare_write; /* bytes, by launches before the product */
 };
@@ -168,6 +168,11 @@ struct gt_kernels {
 };
 int gt_kernels_load(struct gt_kernels *kernels, const char *data_dir, const char *extra_dir,
                     struct gt_err *err);
+
+/* Adds the descriptions of a further folder.  On failure some of them may have been added. */
+int gt_kernels_add(struct gt_kernels *kernels, const char *data_dir, const char *dir,
+                   struct gt_err *err);
+
 void gt_kernels_release(struct gt_kernels *kernels);
 
 /* The parameters that an expression of the kernel depends on, directly or through derived names:
