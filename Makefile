@@ -70,6 +70,7 @@ LIB_SRC := \
 	src/kernel/render.c \
 	src/cuda/assemble.c \
 	src/cuda/cache.c \
+	src/cuda/cache_folder.c \
 	src/cuda/compile.c \
 	src/cuda/cuda_api.c \
 	src/cuda/gpu.c \
@@ -82,7 +83,8 @@ LIB_SRC := \
 	db/store_statement.c \
 	db/store_winners.c \
 	src/lookup/lookup.c \
-	src/lookup/lookup_mend.c \
+	src/lookup/lookup_explain.c \
+	src/lookup/lookup_repair.c \
 	src/lookup/lookup_tiers.c \
 	src/lookup/plan.c \
 	src/lookup/predict.c \
@@ -137,15 +139,11 @@ TUNE_SRC := \
 	tuner/search/strategy_random.c \
 	tuner/search/strategy_swarm.c \
 	tuner/search/multi_start.c \
-	tuner/search/auto/costs.c \
 	tuner/search/auto/design.c \
-	tuner/search/auto/experts.c \
 	tuner/search/auto/forest.c \
 	tuner/search/auto/gp_model.c \
-	tuner/search/auto/grove.c \
 	tuner/search/auto/prior_mean.c \
 	tuner/search/auto/elites.c \
-	tuner/search/auto/acquisition.c \
 	tuner/search/auto/gp.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
@@ -199,6 +197,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_adopt_take.c \
 	tuner/commands/cmd_bench.c \
 	tuner/commands/cmd_bench_report.c \
+	tuner/commands/cmd_cache.c \
 	tuner/commands/cmd_calibrate.c \
 	tuner/commands/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
@@ -237,8 +236,6 @@ TESTS := \
 	tests/unit/search/test_narrow.c \
 	tests/unit/search/test_strategy.c \
 	tests/unit/search/test_gp.c \
-	tests/unit/search/test_costs.c \
-	tests/unit/search/test_experts.c \
 	tests/unit/evaluate/test_evaluator_predict.c \
 	tests/unit/evaluate/test_evaluator_replay.c \
 	tests/unit/evaluate/test_evaluator_cuda.c \
@@ -270,6 +267,7 @@ TESTS := \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
+	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
 	tests/unit/cuda/test_compile_everywhere.c \

@@ -159,6 +159,8 @@ struct gt_row {
     int registers, stage, ties; /* how many others tie with it */
     int64_t shared_bytes, workspace_bytes;
     const char *baseline, *date, *detail; /* ISO 8601 UTC */
+    int sms;                              /* of the device; filled by gt_store_rows, as l2_bytes */
+    int64_t l2_bytes;
 };
 
 /* winners_only: the best ok row per (device, problem, accuracy, l2), measured before predicted;

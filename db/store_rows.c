@@ -160,6 +160,11 @@ void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *f
         sqlite3_bind_int(statement, 3, filter->cc);
 }
 
+/* A column of the device table for a row of `line`, which names the device by its key. */
+#define DEVICE_FACT(column)                                                    \
+    "(SELECT max(d." column ") FROM device AS d WHERE (d.name, d.uuid, d.cc, " \
+    "d.driver) = (ranked.device, ranked.uuid, ranked.cc, ranked.driver))"
+
 /* The filter narrows before rows are ranked, so that "winners of kernel K" are the best of K.
  * The order within a problem is that of the view `winner`, failures last. */
 static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
@@ -168,13 +173,16 @@ static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
     struct gt_strbuf sql = GT_STRBUF_INIT;
     int code;
 
-    gt_strbuf_addf(&sql,
-                   "SELECT " GT_STORE_ROW_COLUMNS " FROM (SELECT *, row_number() OVER ("
-                   "PARTITION BY device, cc, problem, warm_l2, provenance = 'replayed'"
-                   " ORDER BY %s ok DESC, provenance, stage DESC,"
-                   " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, point,"
-                   " driver DESC, nvrtc DESC, uuid, signature) AS place FROM line WHERE true",
-                   filter->older ? "" : "ok AND current DESC,");
+    gt_strbuf_addf(
+        &sql,
+        "SELECT " GT_STORE_ROW_COLUMNS ", " DEVICE_FACT("sms") ", " DEVICE_FACT(
+            "l2_bytes") " FROM (SELECT *, row_number() OVER ("
+                        "PARTITION BY device, cc, problem, warm_l2, provenance = 'replayed'"
+                        " ORDER BY %s ok DESC, provenance, stage DESC,"
+                        " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, "
+                        "point,"
+                        " driver DESC, nvrtc DESC, uuid, signature) AS place FROM line WHERE true",
+        filter->older ? "" : "ok AND current DESC,");
     gt_store_add_filter(&sql, filter);
     for (int i = 0; filter->provenance && i < GT_PROVENANCE_COUNT; i++)
         if (!(filter->provenance >> i & 1))
@@ -183,8 +191,9 @@ static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
     gt_strbuf_add(&sql, filter->winners_only ? " AND ok" : "");
     if (filter->winners_only || filter->kernels)
         gt_store_add_current(&sql, filter);
-    gt_strbuf_add(&sql, ") WHERE place <= ?4 ORDER BY device, cc, dtype, accuracy, layout, m, n, k,"
-                        " batch, problem, warm_l2, place");
+    gt_strbuf_add(
+        &sql, ") AS ranked WHERE place <= ?4 ORDER BY device, cc, dtype, accuracy, layout, m, n, k,"
+              " batch, problem, warm_l2, place");
     code = gt_strbuf_check(&sql, err);
     if (!code)
         code = gt_store_prepare(store, statement, sql.text, err);
@@ -250,6 +259,8 @@ int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt
         return code;
     while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
         code = gt_store_read_row(store, s, &row, err);
+        row.sms = sqlite3_column_int(s, GT_STORE_ROW_COLUMN_COUNT);
+        row.l2_bytes = sqlite3_column_int64(s, GT_STORE_ROW_COLUMN_COUNT + 1);
         if (!code)
             code = visit(context, &row, err);
     }

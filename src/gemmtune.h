@@ -131,7 +131,7 @@ void gt_problem_format(const struct gt_problem *problem, char text[GT_PROBLEM_TE
 /* How good an answer is, best first. */
 enum gt_tier {
     GT_TIER_EXACT,  /* this problem was tuned on this device */
-    GT_TIER_NEAR,   /* a winner of a near tuned problem, made to fit, the model's choice of a few */
+    GT_TIER_NEAR,   /* the nearest tuned problem's winner, adapted; the model chooses among a few */
     GT_TIER_FAMILY, /* a default point, or a winner for a distant relative of the problem */
     GT_TIER_NONE,   /* nothing serves it */
 };
@@ -159,19 +159,26 @@ struct gt_answer {
     const char *point;     /* "BM=128,BN=128,..." */
     const char *device;    /* name of the device it was measured on, or of the profile */
     const char *tuned_for; /* problem text the row was tuned for */
-    int predicted;         /* 1: never measured, an analytic model's choice */
-    double us;             /* median time of the row, on its own problem, in microseconds;
-                              0: not known */
+    int predicted;         /* 1: the row was never measured, an analytic model chose it */
+    double us;             /* median time of this very problem in microseconds, in tier EXACT;
+                              0 in all other tiers: nobody timed it */
     double expected_loss;  /* slowdown to expect against a tuned kernel: 0.05 = 5 %; 0 for a row
                               measured exactly.  A rule of thumb from the distance between the
                               problems (src/lookup/lookup_tiers.c), not a measurement or a bound:
-                              good for  deciding what to tune next */
+                              good for deciding what to tune next */
     unsigned grid[3], block[3], shared_bytes;
     size_t workspace_bytes;
+    double tuned_us;         /* median time of the row on the problem `tuned_for`; 0: no row */
+    double expected_us;      /* time to expect of this problem: us in tier EXACT, else the model's
+                                estimate; 0: the model has none */
+    const char *passed_over; /* one phrase on another row that was tuned for this problem and was
+                                not taken, with the reason; NULL: there is none */
 };
 
-/* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  Tier NONE
- * is an answer, not an error.  No GPU, no allocation for a problem that was asked for before. */
+/* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  A measured
+ * row comes before a predicted one, and the fastest of the measured rows of a problem on a device
+ * is taken, whichever table it is in.  Tier NONE is an answer, not an error.  No GPU, no allocation
+ * for a problem that was asked for before. */
 int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_problem *problem,
               const struct gt_answer **answer, struct gt_err *err);
 

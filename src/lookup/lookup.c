@@ -130,8 +130,10 @@ static int publish(struct gt *gt, struct entry *entry, struct gt_err *err)
 
 static void free_entry(struct entry *entry)
 {
-    if (entry)
+    if (entry) {
         free((char *)entry->resolved.answer.point);
+        free((char *)entry->resolved.answer.passed_over);
+    }
     free(entry);
 }
 

@@ -22,27 +22,40 @@ struct gt_problem_key {
 void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *problem);
 
 /* Fills resolved, whose problem and device are set; device_name may be NULL.  Tier NONE is an
- * answer.  answer.point is malloc'ed. */
+ * answer.  answer.point and answer.passed_over are malloc'ed. */
 int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
                       struct gt_resolved *resolved, struct gt_err *err);
+
+/* Whether the row was tuned for the problem (see gt_problem_key). */
+bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_table_row *row);
+
+/* The kernel of that name; NULL: it is not loaded. */
+const struct gt_kernel *gt_lookup_kernel(const struct gt_kernels *kernels, const char *name);
+
+/* Sets answer.passed_over: the best row of the arch that was tuned for the problem and is not
+ * `taken` (NULL: a default point), with the reason. */
+int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
+                      const struct gt_table_row *taken, struct gt_resolved *resolved,
+                      struct gt_err *err);
 
 /* Whether the candidate can run; fills its geometry. */
 bool gt_lookup_fits(const struct gt_candidate *candidate, struct gt_geometry *geometry);
 
-/* Changes a few parameters so that it can; false: that was not enough.  A winner for aligned
- * operands, say, needs narrower loads to serve others. */
-bool gt_lookup_mend(struct gt_candidate *candidate, struct gt_geometry *geometry);
+/* Changes a few parameters so that the candidate can run; false: a few changes are not enough.  A
+ * winner for aligned operands, for example, needs narrower loads to serve others. */
+bool gt_lookup_repair(struct gt_candidate *candidate, struct gt_geometry *geometry);
 
-/* Changes as many parameters as it takes, in a walk that is the same every time, and then a few for
- * the sake of time; false: no valid point was found.  For a default point, which is as good as any
- * other to begin at. */
+/* Changes as many parameters as it takes, in a random walk from a fixed seed, and then refines a
+ * few; false: no valid point was found.  It is meant for a default point, which is a start as good
+ * as any other. */
 bool gt_lookup_walk(struct gt_candidate *candidate, struct gt_geometry *geometry);
 
-/* Changes a few parameters of a candidate that fits where the model promises far more than it errs:
- * a winner for one row, say, reads B once for each of eight.  won, tuned: the point that was best
- * for that problem, of which the candidate was made.  Whether anything changed. */
-bool gt_lookup_improve(struct gt_candidate *candidate, const struct gt_point *won,
-                       const struct gt_problem *tuned, struct gt_geometry *geometry);
+/* Changes a few parameters of a candidate that can run, where the model expects a gain far above
+ * its error: a winner for one row, for example, reads B eight times for eight rows.  `won` is the
+ * point that was best for the problem `tuned`, and the candidate was made from it.  Returns whether
+ * anything changed. */
+bool gt_lookup_refine(struct gt_candidate *candidate, const struct gt_point *won,
+                      const struct gt_problem *tuned, struct gt_geometry *geometry);
 
 /* The model's estimate in microseconds; 0: it has none. */
 double gt_lookup_predict(const struct gt_candidate *candidate, const struct gt_geometry *geometry);

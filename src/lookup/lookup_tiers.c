@@ -1,10 +1,13 @@
 /* lookup_tiers.c - finds the answer for a problem: exact, near, family, none.
  *
  * exact   a row of this problem, tuned on this device with the kernel's present template.
- * near    winners of the nearest tuned problems of the arch, made to fit this one (lookup_mend.c),
- *         of which the model expects the least time here.
+ * near    winners of the nearest tuned problems of the arch, adapted to this one
+ *         (lookup_repair.c), of which the model expects the least time here.
  * family  no problem like it was tuned on the arch: default points and winners of other layouts,
- *         epilogues and archs, ranked by the model. */
+ *         epilogues and archs, ranked by the model.
+ *
+ * Measured rows of the arch are tried first, exact and then near; predicted rows come after them,
+ * because a prediction may be made by anybody without a GPU. */
 #include "lookup/lookup_impl.h"
 
 #include "base/err.h"
@@ -14,18 +17,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GT_NEAR_MOST  8  /* winners handed to the model */
-#define GT_NEAR_TRIES 16 /* winners of kernels that serve the problem, looked at for them */
+#define GT_NEAR_MOST  8    /* winners handed to the model */
+#define GT_NEAR_TRIES 16   /* winners of kernels that serve the problem, looked at for them */
+#define GT_MAX_SMS    4096 /* as in a profile (src/problem/device.c) */
 
 /* Estimated slowdown of an answer against a tuned kernel.  Rules of thumb: about 5 % for each
  * doubling of a size between the problem asked for and the one tuned, 5 % each for another device
- * of the arch, a template changed since and a point that had to be mended, 15 % for a model's
+ * of the arch, a template changed since and a point that had to be adapted, 15 % for a model's
  * choice that was never run, a third for what was never tuned on the arch. */
 #define GT_LOSS_NEAR      0.02
 #define GT_LOSS_OCTAVE    0.05
 #define GT_LOSS_DEVICE    0.05
 #define GT_LOSS_CHANGED   0.05
-#define GT_LOSS_MENDED    0.05
+#define GT_LOSS_ADAPTED   0.05
 #define GT_LOSS_PREDICTED 0.15
 #define GT_LOSS_FAMILY    0.33
 #define GT_LOSS_MOST      1.0
@@ -37,6 +41,7 @@ struct search {
     struct gt_resolved *resolved;
     const struct gt_table_row *row; /* of the best so far; NULL: a default point */
     double score;                   /* of the best so far, in expected microseconds; 0: none */
+    double expected_us;             /* of the best so far; 0: the model cannot tell */
     bool found;
 };
 
@@ -108,6 +113,7 @@ static void consider(struct search *search, const struct gt_candidate *candidate
         return;
     search->found = true;
     search->score = score;
+    search->expected_us = us;
     search->row = row;
     resolved->kernel = candidate->kernel;
     resolved->point = candidate->point;
@@ -115,8 +121,7 @@ static void consider(struct search *search, const struct gt_candidate *candidate
     resolved->answer.expected_loss = loss < GT_LOSS_MOST ? loss : GT_LOSS_MOST;
 }
 
-/* gt_kernels_find without its sentence: rows of kernels that are gone are nothing to speak of. */
-static const struct gt_kernel *find_kernel(const struct gt_kernels *kernels, const char *name)
+const struct gt_kernel *gt_lookup_kernel(const struct gt_kernels *kernels, const char *name)
 {
     for (size_t i = 0; i < kernels->count; i++)
         if (strcmp(kernels->kernel[i]->name, name) == 0)
@@ -133,64 +138,94 @@ static bool take_row(const struct search *search, const struct gt_table_row *row
 
     candidate->problem = &resolved->problem;
     candidate->device = &resolved->device;
-    candidate->kernel = find_kernel(&search->sources->kernels, row->kernel);
+    candidate->kernel = gt_lookup_kernel(&search->sources->kernels, row->kernel);
     return candidate->kernel &&
            gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL) &&
            gt_point_parse(&candidate->point, candidate->kernel, row->point, NULL) == GT_OK;
 }
 
-/* Predictions are for a profile of the arch, whatever its name. */
 static bool same_device(const struct search *search, const struct gt_table_row *row)
 {
-    return row->predicted || !search->device_name || strcmp(row->device, search->device_name) == 0;
+    return !search->device_name || strcmp(row->device, search->device_name) == 0;
 }
 
-/* Which of two rows of the same problem to trust more: > 0 for the first.  Measured before
- * predicted, this device before its likes, the user's own before the system's (which come later),
- * timed with cold L2 before warm. */
-static int compare_trust(const struct search *search, const struct gt_table_row *x,
-                         const struct gt_table_row *y)
+/* Gives the profile of the arch the figures of the device that the row was tuned on: a point for 16
+ * multiprocessors need not be valid for 132.  The figures of a GPU that is there stay. */
+static void take_device(struct gt_device *device, const struct gt_table_row *row)
 {
-    if (x->predicted != y->predicted)
-        return y->predicted - x->predicted;
-    if (same_device(search, x) != same_device(search, y))
-        return same_device(search, x) - same_device(search, y);
-    if ((x < search->sources->table.row + search->sources->user_rows) !=
-        (y < search->sources->table.row + search->sources->user_rows))
-        return x < y ? 1 : -1;
-    return y->warm_l2 - x->warm_l2;
+    if (!device->profile || row->sms < 1 || row->sms > GT_MAX_SMS)
+        return;
+    device->sms = row->sms;
+    if (row->l2_bytes > 0)
+        device->l2_bytes = row->l2_bytes;
 }
 
-/* The most trusted row of the very problem that still works here. */
-static void find_exact(struct search *search)
+/* A device that is asked for by name and in a table is known from there. */
+static void find_device(struct search *search)
+{
+    const struct gt_table *table = &search->sources->table;
+    struct gt_device *device = &search->resolved->device;
+
+    for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++)
+        if (row->cc == device->cc && search->device_name && same_device(search, row) &&
+            row->sms > 0) {
+            take_device(device, row);
+            return;
+        }
+}
+
+/* Which of two rows of the same problem and device to take, both measured or both predicted: timed
+ * with cold L2 before warm; of measured ones the faster; else the first, which is the user's. */
+static bool is_better(const struct gt_table_row *row, const struct gt_table_row *best)
+{
+    if (row->warm_l2 != best->warm_l2)
+        return best->warm_l2;
+    return !row->predicted && row->us < best->us;
+}
+
+bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_table_row *row)
+{
+    struct gt_problem_key key, tuned;
+
+    gt_problem_key(&key, asked);
+    gt_problem_key(&tuned, &row->problem);
+    return memcmp(&key, &tuned, sizeof(key)) == 0;
+}
+
+/* The best row of the very problem that still works here; a prediction counts for all devices of
+ * the arch. */
+static void find_exact(struct search *search, bool predicted)
 {
     const struct gt_table *table = &search->sources->table;
     struct gt_resolved *resolved = search->resolved;
+    const struct gt_device profile = resolved->device;
     const struct gt_table_row *best = NULL;
-    struct gt_problem_key asked, tuned;
 
-    gt_problem_key(&asked, &resolved->problem);
     for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++) {
+        struct gt_device device = profile;
         struct gt_candidate candidate;
         struct gt_geometry geometry;
 
-        if (row->cc != resolved->device.cc || !same_device(search, row))
+        if (row->cc != device.cc || row->predicted != predicted ||
+            !(predicted || same_device(search, row)) || (best && !is_better(row, best)) ||
+            !gt_lookup_same_problem(&resolved->problem, row))
             continue;
-        gt_problem_key(&tuned, &row->problem);
-        if (memcmp(&asked, &tuned, sizeof(asked)) != 0 ||
-            (best && compare_trust(search, row, best) <= 0) || !take_row(search, row, &candidate) ||
-            strcmp(row->signature, candidate.kernel->signature) != 0 ||
-            !gt_lookup_fits(&candidate, &geometry))
+        take_device(&device, row);
+        if (!take_row(search, row, &candidate) ||
+            strcmp(row->signature, candidate.kernel->signature) != 0)
+            continue;
+        candidate.device = &device;
+        if (!gt_lookup_fits(&candidate, &geometry))
             continue;
         best = row;
         resolved->kernel = candidate.kernel;
         resolved->point = candidate.point;
         resolved->geometry = geometry;
+        resolved->device = device;
     }
     search->found = best != NULL;
     search->row = best;
-    if (best && best->predicted)
-        resolved->answer.expected_loss = GT_LOSS_PREDICTED;
+    resolved->answer.expected_loss = best && predicted ? GT_LOSS_PREDICTED : 0;
 }
 
 static int nearer(const void *x, const void *y)
@@ -249,7 +284,7 @@ static int find_near(struct search *search, struct among among, struct gt_err *e
 
     for (size_t i = 0; !code && i < count && tried < GT_NEAR_TRIES && taken < GT_NEAR_MOST; i++) {
         double loss = list[i].loss;
-        bool mended = false;
+        bool adapted = false;
         struct gt_candidate candidate;
         struct gt_point won;
         struct gt_geometry geometry;
@@ -261,12 +296,12 @@ static int find_near(struct search *search, struct among among, struct gt_err *e
         if (strcmp(list[i].row->signature, candidate.kernel->signature) != 0)
             loss += GT_LOSS_CHANGED;
         if (!gt_lookup_fits(&candidate, &geometry)) {
-            if (!gt_lookup_mend(&candidate, &geometry))
+            if (!gt_lookup_repair(&candidate, &geometry))
                 continue;
-            mended = true;
+            adapted = true;
         }
-        if (gt_lookup_improve(&candidate, &won, &list[i].row->problem, &geometry) || mended)
-            loss += GT_LOSS_MENDED;
+        if (gt_lookup_refine(&candidate, &won, &list[i].row->problem, &geometry) || adapted)
+            loss += GT_LOSS_ADAPTED;
         consider(search, &candidate, &geometry, list[i].row, loss);
         taken++;
     }
@@ -290,7 +325,7 @@ static void find_default(struct search *search, bool production)
             !gt_kernel_serves(candidate.kernel, candidate.problem, candidate.device, NULL))
             continue;
         gt_point_default(&candidate.point, candidate.kernel);
-        if (gt_lookup_fits(&candidate, &geometry) || gt_lookup_mend(&candidate, &geometry) ||
+        if (gt_lookup_fits(&candidate, &geometry) || gt_lookup_repair(&candidate, &geometry) ||
             gt_lookup_walk(&candidate, &geometry))
             consider(search, &candidate, &geometry, NULL, GT_LOSS_FAMILY);
     }
@@ -314,8 +349,11 @@ static int describe(const struct search *search, enum gt_tier tier, struct gt_er
         answer->device = search->row->device;
         answer->tuned_for = search->row->text;
         answer->predicted = search->row->predicted;
-        answer->us = search->row->us;
+        answer->tuned_us = search->row->us;
     }
+    if (tier == GT_TIER_EXACT)
+        answer->us = search->row->us;
+    answer->expected_us = tier == GT_TIER_EXACT ? answer->us : search->expected_us;
     if (geometry->launches) {
         memcpy(answer->grid, geometry->launch[0].grid, sizeof(answer->grid));
         memcpy(answer->block, geometry->launch[0].block, sizeof(answer->block));
@@ -325,28 +363,40 @@ static int describe(const struct search *search, enum gt_tier tier, struct gt_er
     return GT_OK;
 }
 
+/* The tiers one after the other, until one has an answer. */
+static int find_tier(struct search *search, enum gt_tier *tier, struct gt_err *err)
+{
+    int code = GT_OK;
+
+    for (int predicted = 0; predicted < 2; predicted++) {
+        *tier = GT_TIER_EXACT;
+        find_exact(search, predicted);
+        if (search->found)
+            return GT_OK;
+        *tier = GT_TIER_NEAR;
+        code = find_near(search, (struct among){.predicted = predicted}, err);
+        if (code || search->found)
+            return code;
+    }
+    *tier = GT_TIER_FAMILY;
+    find_default(search, true);
+    code = find_near(search, (struct among){.distant = true}, err);
+    if (!code && !search->found)
+        find_default(search, false);
+    return code;
+}
+
 int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
                       struct gt_resolved *resolved, struct gt_err *err)
 {
     struct search search = {.sources = sources, .device_name = device_name, .resolved = resolved};
-    int code = GT_OK;
+    enum gt_tier tier;
+    int code;
 
     resolved->answer.tier = GT_TIER_NONE;
-    find_exact(&search);
-    if (search.found)
-        return describe(&search, GT_TIER_EXACT, err);
-    code = find_near(&search, (struct among){0}, err);
-    if (!code && !search.found)
-        code = find_near(&search, (struct among){.predicted = true}, err);
-    if (code)
-        return code;
-    if (search.found)
-        return describe(&search, GT_TIER_NEAR, err);
-    find_default(&search, true);
-    code = find_near(&search, (struct among){.distant = true}, err);
-    if (code)
-        return code;
-    if (!search.found)
-        find_default(&search, false);
-    return search.found ? describe(&search, GT_TIER_FAMILY, err) : GT_OK;
+    find_device(&search);
+    code = find_tier(&search, &tier, err);
+    if (!code && search.found)
+        code = describe(&search, tier, err);
+    return code ? code : gt_lookup_explain(sources, device_name, search.row, resolved, err);
 }

@@ -30,6 +30,8 @@ struct raw {
     int cc;
     bool predicted, warm_l2;
     double us;
+    int sms;
+    int64_t l2_bytes;
 };
 
 /* Where rows go, and what sentences say of their place. */
@@ -97,8 +99,12 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
     int code;
 
     row.warm_l2 = raw->warm_l2;
+    row.sms = raw->sms;
+    row.l2_bytes = raw->l2_bytes;
     if (!isfinite(raw->us) || raw->us <= 0)
         return fail(loading, "a time that is not above zero, of", raw->problem, err);
+    if (raw->sms < 0 || raw->l2_bytes < 0)
+        return fail(loading, "a device of less than nothing, of", raw->problem, err);
     if (raw->cc < 10 || raw->cc > 999)
         return fail(loading, "no such arch, of", raw->problem, err);
     code = gt_problem_parse(&row.problem, raw->problem, &why);
@@ -147,7 +153,9 @@ static int add_store_row(void *context, const struct gt_row *row, struct gt_err 
                             .cc = row->cc,
                             .predicted = row->provenance == GT_PREDICTED,
                             .warm_l2 = row->warm_l2,
-                            .us = row->us};
+                            .us = row->us,
+                            .sms = row->sms,
+                            .l2_bytes = row->l2_bytes};
 
     if (row->provenance == GT_REPLAYED)
         return GT_OK; /* it says nothing of a device that is here */
@@ -209,7 +217,11 @@ static bool read_choice(const char *text, const char *no, const char *yes, bool 
 /* The fields in the order of GT_TABLE_COLUMNS. */
 static int add_record(struct loading *loading, char *field[GT_TABLE_FIELDS], struct gt_err *err)
 {
-    struct raw raw = {field[2], field[3], field[4], field[5], field[6], 0, false, false, 0};
+    struct raw raw = {.device = field[2],
+                      .problem = field[3],
+                      .kernel = field[4],
+                      .signature = field[5],
+                      .point = field[6]};
     double number;
 
     if (!read_real(field[0], &number) || !(fabs(number) < 1e6) || number != (int)number)

@@ -1,8 +1,8 @@
-/* args.h - the one argument of every kernel, read by the host (C) and by the templates (CUDA C++).
+/* args.h - the argument of every kernel, read by the host (C) and by the templates (CUDA C++).
  *
- * A launch passes a single struct gt_args by value.  Problem sizes are run-time values, so that one
- * cubin serves many shapes; parameters of kind "launch" travel in launch[], in the order in which
- * the description lists them, and appear in the template under their own names. */
+ * A launch passes one struct gt_args by value. Problem sizes are run-time values, so that one cubin
+ * serves many shapes. Parameters of kind "launch" travel in launch[], in the order in which the
+ * description lists them; in the template they have their own names. */
 #ifndef GT_ARGS_H
 #define GT_ARGS_H
 
@@ -12,7 +12,7 @@ struct gt_args {
     const void *a, *b, *c; /* c is read only when beta != 0 */
     void *d;
     const void *bias; /* n elements, or null */
-    void *workspace;  /* contents undefined at entry, unless a launch of its own prepares it */
+    void *workspace;  /* undefined at entry, unless a launch of the kernel prepares it */
     long long m, n, k;
     long long lda, ldb, ldc;                /* elements between stored rows; C and D share ldc */
     long long stride_a, stride_b, stride_c; /* elements between matrices of a batch */

@@ -1,8 +1,9 @@
-/* arrival_counter.cuh - a counter in global memory that blocks pass, so that the last of them knows
- * that it is.  Nobody waits at it: blocks need not run at the same time.
+/* arrival_counter.cuh - a counter in global memory at which blocks arrive, so that the last one
+ * knows that it is the last. No block waits: the blocks need not run at the same time.
  *
- * It must be 0 before the first passes.  The threads of a block that wrote for the others, or will
- * read what others wrote, and the one that calls these share a barrier of theirs in between. */
+ * The counter is 0 before the first arrival. One thread of a block calls these functions. Between
+ * its call and the writes of the block's other threads for other blocks, or their reads of what
+ * other blocks wrote, stands a barrier of these threads. */
 #ifndef GT_ARRIVAL_COUNTER_CUH
 #define GT_ARRIVAL_COUNTER_CUH
 
@@ -20,7 +21,7 @@ GT_DEVICE unsigned gt_arrival_counter_add(unsigned *counter)
 
 #else
 
-/* How many have passed: what they wrote before can be read. */
+/* How many blocks have arrived; what they wrote before can be read. */
 GT_DEVICE unsigned gt_arrival_counter_load(const unsigned *counter)
 {
     unsigned passed;
@@ -28,7 +29,7 @@ GT_DEVICE unsigned gt_arrival_counter_load(const unsigned *counter)
     return passed;
 }
 
-/* Passes; how many had before, whose writes can be read. */
+/* Arrives; how many blocks had arrived before, whose writes can be read. */
 GT_DEVICE unsigned gt_arrival_counter_add(unsigned *counter)
 {
     unsigned passed;

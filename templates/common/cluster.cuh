@@ -1,8 +1,8 @@
-/* cluster.cuh - thread-block clusters (sm_90 and later): a barrier of all their blocks, and reading the
- * shared memory of the others.
+/* cluster.cuh - thread-block clusters (sm_90 and later): a barrier of all their blocks, and loads
+ * from the shared memory of other blocks.
  *
- * A block's shared memory may be read by the others between two barriers of the cluster: after the
- * first everything written before it can be seen; no block returns before the second. */
+ * Other blocks may read a block's shared memory between two barriers of the cluster: the first
+ * makes everything written before it visible, and no block returns before the second. */
 #ifndef GT_CLUSTER_CUH
 #define GT_CLUSTER_CUH
 
@@ -10,7 +10,8 @@
 
 #define gt_cluster_sync() gt_emu_cluster_barrier(__FILE__, __LINE__)
 
-/* Loads count floats from where block `rank` of the cluster has what `own` points to here. */
+/* Loads count floats from where block `rank` of the cluster has what `own` points to in this
+ * block. */
 template <int count> GT_DEVICE void gt_cluster_load(float *value, const float *own, unsigned rank)
 {
     gt_load<count>(value, (const float *)gt_emu_cluster_shared(own, rank, __FILE__, __LINE__));
@@ -18,7 +19,7 @@ template <int count> GT_DEVICE void gt_cluster_load(float *value, const float *o
 
 #else
 
-/* Barrier of all threads of the cluster's blocks. */
+/* Barrier of all threads of all blocks of the cluster. */
 GT_DEVICE void gt_cluster_sync()
 {
     asm volatile("barrier.cluster.arrive.release.aligned;\n\t"
@@ -26,8 +27,8 @@ GT_DEVICE void gt_cluster_sync()
                      : "memory");
 }
 
-/* Loads count floats from where block `rank` of the cluster has what `own`, in dynamic shared memory,
- * points to here. */
+/* Loads count floats from where block `rank` of the cluster has what `own`, in dynamic shared
+ * memory, points to in this block. */
 template <int count> GT_DEVICE void gt_cluster_load(float *value, const float *own, unsigned rank)
 {
     static_assert(count == 1 || count == 2 || count == 4, "sizes of a load");

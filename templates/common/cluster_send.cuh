@@ -1,14 +1,15 @@
-/* cluster_send.cuh - words to the shared memory of any block of the cluster, whose mbarrier counts
- * their bytes as they come (sm_90 and later; hopper.cuh has mbarriers).
+/* cluster_send.cuh - sends words to the shared memory of any block of the cluster, where an
+ * mbarrier counts their bytes as they arrive (sm_90 and later; hopper.cuh has mbarriers).
  *
- *   sender                                        receiver
- *   gt_cluster_wait()   (all have begun)          gt_mbarrier_arrive_expect_tx(&come, all bytes)
- *   gt_cluster_send_pair(place, 0, come, x, y)    gt_mbarrier_wait(&come, parity)
+ *   sender                                       receiver
+ *   ------                                       --------
+ *   gt_cluster_wait()  all blocks have begun     gt_mbarrier_arrive_expect_tx(&full, all bytes)
+ *   gt_cluster_send_pair(to, 0, full, x, y)      gt_mbarrier_wait(&full, parity)
  *
- * Neither side meets the other, and nobody waits for his writes to be seen, as in a barrier of the
- * cluster that releases them.  On an H200 words come about one a clock: for a thousand pairs of a
- * block that is 870 clocks where stores and such a barrier took 1140, for eight thousand it is 8000
- * where those took 4000. */
+ * Sender and receiver need no common barrier, and no thread waits until its writes are visible, as
+ * it would in a barrier of the cluster that releases them. On an H200 about one word arrives per
+ * clock: a thousand pairs of a block took 870 clocks, where stores and such a barrier took 1140;
+ * eight thousand took 8000 clocks, where stores and a barrier took 4000. */
 #ifndef GT_CLUSTER_SEND_CUH
 #define GT_CLUSTER_SEND_CUH
 
@@ -38,7 +39,8 @@ inline gt_cluster_address gt_cluster_address_of(void *own, unsigned rank)
 
 typedef unsigned gt_cluster_address;
 
-/* Where block `rank` of the cluster has what `own`, in dynamic shared memory, points to here. */
+/* The address in block `rank` of the cluster of what `own`, in dynamic shared memory, points to
+ * here. */
 GT_DEVICE gt_cluster_address gt_cluster_address_of(void *own, unsigned rank)
 {
     gt_cluster_address place;
@@ -48,7 +50,8 @@ GT_DEVICE gt_cluster_address gt_cluster_address_of(void *own, unsigned rank)
     return place;
 }
 
-/* Sends two words to `bytes`, a multiple of 8, behind a place; `barrier` is of the same block. */
+/* Sends two words to `bytes` (a multiple of 8) behind `to`; `barrier` is in the same block as
+ * `to`. */
 GT_DEVICE void gt_cluster_send_pair(gt_cluster_address to, int bytes, gt_cluster_address barrier,
                                     unsigned x, unsigned y)
 {

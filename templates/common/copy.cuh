@@ -1,9 +1,10 @@
-/* copy.cuh - asynchronous copies from global to shared memory (cp.async, sm_80 and later; a plain
- * load and store on older devices).
+/* copy.cuh - asynchronous copies from global to shared memory (cp.async, sm_80 and later; a load
+ * and a store on older devices).
  *
- * A copy is complete for the thread that issued it after gt_cp_async_wait, for the others after a
- * barrier that follows.  Both addresses are multiples of the copy's size; where nothing is valid
- * zeros are written and the global address, though not read, should be one inside the operand. */
+ * A copy is complete for the thread that issued it after gt_cp_async_wait, and for the other
+ * threads after a barrier that follows. Both addresses are multiples of the copy's size. Where no
+ * byte is valid zeros are written; the global address is not read then, but should lie within the
+ * operand. */
 #ifndef GT_COPY_CUH
 #define GT_COPY_CUH
 
@@ -36,14 +37,14 @@ GT_DEVICE unsigned gt_shared_address(const void *pointer)
     return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
-/* 16 bytes bypass L1 (.cg); smaller copies cannot (.ca). */
+/* Copies of 16 bytes bypass L1 (.cg); smaller copies cannot (.ca). */
 #define GT_CP_ASYNC(operands, ...)                                                  \
     if (size == 16)                                                                 \
         asm volatile("cp.async.cg.shared.global " operands __VA_ARGS__ : "memory"); \
     else                                                                            \
         asm volatile("cp.async.ca.shared.global " operands __VA_ARGS__ : "memory")
 
-/* `size` (4, 8 or 16) bytes, of which the first valid_bytes are read and the rest are zeros. */
+/* Copies `size` (4, 8 or 16) bytes: the first valid_bytes are read, the rest are zeros. */
 template <int size> GT_DEVICE void gt_cp_async(void *shared, const void *global, int valid_bytes)
 {
     static_assert(size == 4 || size == 8 || size == 16, "sizes of cp.async");
@@ -51,7 +52,7 @@ template <int size> GT_DEVICE void gt_cp_async(void *shared, const void *global,
                 "r"(valid_bytes));
 }
 
-/* The same with nothing left out: one register and one instruction less. */
+/* The same with all bytes valid, which saves a register and an instruction. */
 template <int size> GT_DEVICE void gt_cp_async_whole(void *shared, const void *global)
 {
     static_assert(size == 4 || size == 8 || size == 16, "sizes of cp.async");
@@ -60,13 +61,13 @@ template <int size> GT_DEVICE void gt_cp_async_whole(void *shared, const void *g
 
 #undef GT_CP_ASYNC
 
-/* Makes one group of the thread's copies issued since the last commit. */
+/* Makes a group of the thread's copies issued since the last commit. */
 GT_DEVICE void gt_cp_async_commit()
 {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-/* Waits until at most the pending youngest groups of the thread are incomplete. */
+/* Waits until all but the `pending` youngest groups of the thread are complete. */
 template <int pending> GT_DEVICE void gt_cp_async_wait()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
@@ -100,7 +101,7 @@ template <int pending> GT_DEVICE void gt_cp_async_wait()
 
 #endif
 
-/* The sizes by name: all of it, or zeros. */
+/* Copies of a given size: all of it, or zeros. */
 GT_DEVICE void gt_cp_async_4(void *shared, const void *global, bool valid)
 {
     gt_cp_async<4>(shared, global, valid ? 4 : 0);

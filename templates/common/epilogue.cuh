@@ -1,7 +1,7 @@
-/* epilogue.cuh - from the accumulator to D: alpha, beta, bias, activation, and the store.
+/* epilogue.cuh - from FP32 sums to an FP32 D: alpha, beta, bias, activation, and the store.
  *
- * D = activation(alpha * acc + beta * C + bias).  C is not read when beta is 0, so that NaN there
- * does not spread. */
+ * D = activation(alpha * acc + beta * C + bias). C is not read where beta is 0, so that a NaN there
+ * does not spread. output.cuh does the same for D of any type. */
 #ifndef GT_EPILOGUE_CUH
 #define GT_EPILOGUE_CUH
 
@@ -28,7 +28,7 @@ GT_DEVICE gt_output gt_output_of(const gt_args &args, long long batch)
     return output;
 }
 
-/* What follows alpha and beta, for one element of a column. */
+/* Adds the bias and applies the activation to an element of a column. */
 GT_DEVICE float gt_activate(const gt_output &output, float value, long long column)
 {
     if (GT_EPILOGUE & 1)
@@ -40,7 +40,7 @@ GT_DEVICE float gt_activate(const gt_output &output, float value, long long colu
     return value;
 }
 
-/* One element of D; `c` is the element of C, any value where beta is 0. */
+/* One element of D. `c` is the element of C; where beta is 0 it may have any value. */
 GT_DEVICE float gt_epilogue(const gt_output &output, float acc, float c, long long column)
 {
     float value = output.alpha * acc;
@@ -49,8 +49,8 @@ GT_DEVICE float gt_epilogue(const gt_output &output, float acc, float c, long lo
     return gt_activate(output, value, column);
 }
 
-/* Finishes and stores count (1, 2 or 4) elements of one row from `column` on; those outside of D
- * are left out.  With count > 1 the row's address and ldc are multiples of count elements. */
+/* Finishes and stores count (1, 2 or 4) elements of a row from `column` on; elements outside of D
+ * are left out. With count > 1, the row's address and ldc are multiples of count elements. */
 template <int count>
 GT_DEVICE void gt_output_store(const gt_output &output, long long row, long long column,
                                const float *acc)

@@ -1,24 +1,28 @@
-/* hopper.cuh - what sm_90 has beyond threads: barriers that count bytes, copies of whole boxes by
- * tensor map (TMA), clusters, register hand-over and the stores that go with them.  wgmma.cuh has
- * the matrix instructions.
+/* hopper.cuh - primitives of sm_90: mbarriers, which count arrivals and bytes; TMA, which copies
+ * boxes of a tensor map; clusters; setmaxnreg; stmatrix; programmatic dependent launch (PDL).
+ * wgmma.cuh has the matrix instructions.
  *
- *   producer thread                          consumer threads
- *   gt_mbarrier_wait(&empty[s], parity)      gt_mbarrier_wait(&full[s], parity)
- *   gt_mbarrier_arrive_expect_tx(&full[s], bytes)      ... read the stage ...
- *   gt_tma_load(stage, map, &full[s], ...)   gt_mbarrier_arrive(&empty[s])
+ * How a producer and consumers hand stage s of a ring to each other:
  *
- * Every tensor map of the project has rank 3: x counts elements along the contiguous dimension, y
- * rows, z matrices of the batch; x is a multiple of 16 bytes.  What a box holds of places outside
- * of the map is zero when loaded (and counts as bytes all the same) and left alone when stored, but
- * that the last 16 bytes of a row are written as a whole. */
+ *   producer thread                                  consumer threads
+ *   ---------------                                  ----------------
+ *   gt_mbarrier_wait(&empty[s], parity)              gt_mbarrier_wait(&full[s], parity)
+ *   gt_mbarrier_arrive_expect_tx(&full[s], bytes)    ... read the stage ...
+ *   gt_tma_load(stage, map, &full[s], x, y, z)       gt_mbarrier_arrive(&empty[s])
+ *
+ * Every tensor map has rank 3: x counts elements along the contiguous dimension, y rows, z matrices
+ * of the batch; x is a multiple of 16 bytes. Elements of a box that are outside of the map are
+ * zeros when they are loaded (their bytes count all the same) and are left alone when they are
+ * stored, except that the last 16 bytes of a row are written as a whole. */
 #ifndef GT_HOPPER_CUH
 #define GT_HOPPER_CUH
 
 #include "common/cluster.cuh"
 #include "common/named_barrier.cuh"
 
-/* A barrier in shared memory.  It completes a phase when as many threads as it was made for have
- * arrived and as many bytes as they announced have come.  The first phase has parity 0. */
+/* A barrier in shared memory. A phase is complete when as many arrivals as the barrier was
+ * initialised with, and as many bytes as these announced, have come. The first phase has parity 0.
+ */
 typedef unsigned long long gt_mbarrier;
 
 #ifdef GT_EMULATE
@@ -27,7 +31,8 @@ typedef unsigned long long gt_mbarrier;
 
 /* ---- mbarriers ---- */
 
-/* One thread makes a barrier, then gt_mbarrier_publish, then a barrier of all that will use it. */
+/* Order of steps: one thread initialises a barrier, calls gt_mbarrier_publish, and then all threads
+ * that use the barrier meet in another barrier. */
 GT_DEVICE void gt_mbarrier_init(gt_mbarrier *barrier, unsigned arrivals)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(gt_shared_address(barrier)),
@@ -46,10 +51,9 @@ GT_DEVICE void gt_mbarrier_arrive(gt_mbarrier *barrier)
                  : "memory");
 }
 
-/* Arrives at the same barrier of block `rank` of the cluster.  It says that this thread has read
- * what it waited for, not that what it wrote can be seen there: that would take a fence of the
- * whole GPU
- * (.release.cluster). */
+/* Arrives at the same barrier in block `rank` of the cluster. This says that the thread has read
+ * what it waited for. It does not make the thread's writes visible there; that would take a fence
+ * of the whole GPU (.release.cluster). */
 GT_DEVICE void gt_mbarrier_arrive_at(gt_mbarrier *barrier, unsigned rank)
 {
     asm volatile("{\n"
@@ -61,7 +65,7 @@ GT_DEVICE void gt_mbarrier_arrive_at(gt_mbarrier *barrier, unsigned rank)
                  : "memory");
 }
 
-/* Arrives, and announces that `bytes` more will come before the phase is complete. */
+/* Arrives, and announces that `bytes` more bytes will come before the phase is complete. */
 GT_DEVICE void gt_mbarrier_arrive_expect_tx(gt_mbarrier *barrier, unsigned bytes)
 {
     asm volatile(
@@ -70,9 +74,9 @@ GT_DEVICE void gt_mbarrier_arrive_expect_tx(gt_mbarrier *barrier, unsigned bytes
         : "memory");
 }
 
-/* Waits until the phase of this parity is complete.  A barrier in its first phase counts as having
- * completed one of parity 1.  Parity tells two phases apart, no more: nobody may wait for a phase
- * before the one before it is complete. */
+/* Waits until the phase with this parity is complete. While a barrier is in its first phase, the
+ * phase with parity 1 counts as complete. Parity tells only two phases apart: a thread may wait for
+ * a phase only when the phase before it is complete. */
 GT_DEVICE void gt_mbarrier_wait(gt_mbarrier *barrier, unsigned parity)
 {
     asm volatile("{\n"
@@ -89,14 +93,14 @@ GT_DEVICE void gt_mbarrier_wait(gt_mbarrier *barrier, unsigned parity)
 
 /* ---- TMA ---- */
 
-/* Brings the map nearer before its first use. */
+/* Fetches the map before its first use. */
 GT_DEVICE void gt_tma_prefetch(const gt_map *map)
 {
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-/* Starts the copy of the box at (x, y, z) to shared memory, aligned to 128 bytes (1024 where the
- * map swizzles by 128).  One thread calls it; the bytes arrive at `barrier`. */
+/* Starts the copy of the box at (x, y, z) to shared memory at a multiple of 128 bytes (of 1024
+ * where the map swizzles by 128). One thread calls it; the bytes arrive at `barrier`. */
 GT_DEVICE void gt_tma_load(void *shared, const gt_map *map, gt_mbarrier *barrier, int x, int y,
                            int z)
 {
@@ -106,8 +110,8 @@ GT_DEVICE void gt_tma_load(void *shared, const gt_map *map, gt_mbarrier *barrier
                  : "memory");
 }
 
-/* The same to the same place, and for the same barrier, of every block of the cluster whose bit is
- * set in `ranks`. */
+/* The same for every block of the cluster whose bit is set in `ranks`: the box goes to the same
+ * place, and its bytes to the same barrier, of each of them. */
 GT_DEVICE void gt_tma_load_multicast(void *shared, const gt_map *map, gt_mbarrier *barrier, int x,
                                      int y, int z, unsigned ranks)
 {
@@ -119,14 +123,14 @@ GT_DEVICE void gt_tma_load_multicast(void *shared, const gt_map *map, gt_mbarrie
         : "memory");
 }
 
-/* What the thread's ordinary stores wrote to shared memory becomes visible to TMA; between them and
- * a TMA store by another thread stands a barrier after this fence. */
+/* Makes the thread's own stores to shared memory visible to TMA. Where another thread then starts a
+ * TMA store, a barrier stands between this fence and the store. */
 GT_DEVICE void gt_tma_fence()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* Starts the copy of a box from shared memory to (x, y, z).  One thread calls it. */
+/* Starts the copy of a box from shared memory to (x, y, z). One thread calls it. */
 GT_DEVICE void gt_tma_store(const gt_map *map, const void *shared, int x, int y, int z)
 {
     asm volatile(
@@ -136,20 +140,20 @@ GT_DEVICE void gt_tma_store(const gt_map *map, const void *shared, int x, int y,
         : "memory");
 }
 
-/* Makes one group of the thread's TMA stores since the last commit. */
+/* Makes a group of the thread's TMA stores since the last commit. */
 GT_DEVICE void gt_tma_store_commit()
 {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-/* Waits until all but the `pending` youngest groups of the thread have read shared memory, which
- * may then be written again. */
+/* Waits until TMA has read the shared memory of all but the `pending` youngest groups of the
+ * thread; that memory may then be written again. */
 template <int pending> GT_DEVICE void gt_tma_store_wait_read()
 {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
 }
 
-/* ---- clusters: cluster.cuh has the barrier ---- */
+/* ---- clusters; cluster.cuh has the barrier that makes writes visible ---- */
 
 /* The block's rank in its cluster. */
 GT_DEVICE unsigned gt_cluster_rank()
@@ -159,9 +163,9 @@ GT_DEVICE unsigned gt_cluster_rank()
     return rank;
 }
 
-/* Barrier of all threads of the cluster's blocks, for mbarriers that have been published and for
- * staying until the others are done: what was written before it need not be visible behind it,
- * which saves gt_cluster_sync's fence of the whole GPU. */
+/* Barrier of all threads of the cluster's blocks, which does not make writes visible. It serves
+ * mbarriers that have been published, and keeps a block's shared memory until the others are done.
+ * It saves the fence of the whole GPU that gt_cluster_sync has. */
 GT_DEVICE void gt_cluster_sync_relaxed()
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\n"
@@ -180,10 +184,11 @@ GT_DEVICE void gt_cluster_wait()
     asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
 }
 
-/* ---- parts of a block (and named_barrier.cuh) ---- */
+/* ---- registers of a warpgroup ---- */
 
-/* A warpgroup changes its registers per thread to `count`, a multiple of 8 in 24..256: first some
- * give, then others take.  All registers together are those the block was launched with. */
+/* Change the number of registers of each of the warpgroup's threads to `count`, a multiple of 8
+ * from 24 to 256. First some warpgroups give registers back (dec), then others take them (inc); the
+ * block never has more than it was launched with. */
 template <int count> GT_DEVICE void gt_setmaxnreg_dec()
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
@@ -196,9 +201,9 @@ template <int count> GT_DEVICE void gt_setmaxnreg_inc()
 
 /* ---- stores of accumulators to shared memory ---- */
 
-/* A warp stores four matrices of 8 rows of 16 bytes.  Lane l gives the address of row l % 8 of
- * matrix l / 8; word i of lane l is two neighbouring elements of 16 bits, those of columns
- * 2 * (l % 4) and the next of row l / 4 of matrix i. */
+/* A warp stores four matrices of 8 rows of 16 bytes. Lane l gives the address of row l % 8 of
+ * matrix l / 8. Word i of lane l holds two neighbouring 16-bit elements: row l / 4 of matrix i,
+ * columns 2 * (l % 4) and the next. */
 GT_DEVICE void gt_stmatrix_x4(void *row, const unsigned *word)
 {
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
@@ -207,8 +212,8 @@ GT_DEVICE void gt_stmatrix_x4(void *row, const unsigned *word)
                  : "memory");
 }
 
-/* The same, turned: what a lane's word i holds are the elements of row l / 4 and columns 2 * (l % 4)
- * and the next, and a row in memory is one of those columns. */
+/* The same with each matrix transposed: word i of lane l holds the elements of column l / 4 of
+ * matrix i as it is in memory, rows 2 * (l % 4) and the next. */
 GT_DEVICE void gt_stmatrix_x4_trans(void *row, const unsigned *word)
 {
     asm volatile(
@@ -218,15 +223,15 @@ GT_DEVICE void gt_stmatrix_x4_trans(void *row, const unsigned *word)
         : "memory");
 }
 
-/* ---- launches that overlap ---- */
+/* ---- programmatic dependent launch ---- */
 
-/* Waits until the launch before has ended and its writes are visible. */
+/* Waits until the launch before this one has ended and its writes are visible. */
 GT_DEVICE void gt_pdl_wait()
 {
     asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
-/* The launch after this one may begin. */
+/* Allows the launch after this one to begin. */
 GT_DEVICE void gt_pdl_trigger()
 {
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

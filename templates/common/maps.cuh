@@ -1,5 +1,5 @@
-/* maps.cuh - the entry of a kernel whose launch says "maps": beside `args` it has an argument
- * `maps`, the tensor maps of its description in their order. */
+/* maps.cuh - the entry of a kernel whose launch says "maps". Besides `args` it has the argument
+ * `maps`: the tensor maps of the description, in their order. */
 #ifndef GT_MAPS_CUH
 #define GT_MAPS_CUH
 

@@ -1,10 +1,10 @@
-/* maps.h - the second argument of kernels that read or write global memory through tensor maps
- * (Hopper's TMA), read by the host (C) and by the templates (CUDA C++).
+/* maps.h - the second argument of kernels that use tensor maps (Hopper's TMA), read by the host (C)
+ * and by the templates (CUDA C++).
  *
- * map[i] is the i-th of the description's "tensor_maps", encoded for the launch's pointers; one
- * whose "when" is 0 is undefined and must not be used.  A map with a dimension of size 0 may be
- * prefetched, but nothing may be loaded or stored through it.  In the emulator a map is what the
- * driver was asked for, instead of what it made of it. */
+ * map[i] is the i-th of the description's "tensor_maps", encoded for the launch's pointers. A map
+ * whose "when" is 0 is undefined and must not be used. A map with a dimension of size 0 may be
+ * prefetched, but nothing may be loaded or stored through it. In the emulator a map holds what the
+ * driver was asked for instead of the driver's encoding. */
 #ifndef GT_MAPS_H
 #define GT_MAPS_H
 
@@ -23,7 +23,7 @@ struct gt_map {
     int rank, element_bytes;
     int swizzle;                        /* bytes of the pattern: 0 (none), 32, 64, 128 */
     unsigned box[GT_MAX_MAP_RANK];      /* elements, innermost first */
-    long long dims[GT_MAX_MAP_RANK];    /* elements; what lies outside reads as 0 */
+    long long dims[GT_MAX_MAP_RANK];    /* elements; elements outside of them read as 0 */
     long long strides[GT_MAX_MAP_RANK]; /* bytes between neighbours; [0]: element_bytes */
 };
 #else
@@ -32,7 +32,8 @@ struct gt_map { /* CUtensorMap */
 };
 #endif
 
-/* A template that uses only the first of its maps may say so: a launch copies them all. */
+/* A launch copies all maps, so that a template may say that it uses only the first GT_MAPS of
+ * them. */
 #if !defined(GT_MAPS) || defined(GT_EMULATE)
 #undef GT_MAPS
 #define GT_MAPS GT_MAX_MAPS

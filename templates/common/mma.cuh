@@ -25,9 +25,9 @@
 #include "mma_emulate.h"
 #else
 
-/* Loads `count` matrices of 8 rows of 16 bytes from shared memory: lane i names the first byte, a
- * multiple of 16, of row i % 8 of matrix i / 8. Of the lanes from 8 count on nothing is read, but
- * their addresses too should be good ones. */
+/* Loads `count` matrices of 8 rows of 16 bytes from shared memory. Lane i gives the address, a
+ * multiple of 16, of row i % 8 of matrix i / 8. Lanes from 8 * count on read nothing, but must give
+ * valid addresses too. */
 #define GT_LDMATRIX(name, count, operands, outputs)                                          \
     GT_DEVICE void name(unsigned (&to)[count], const void *row)                              \
     {                                                                                        \
@@ -48,7 +48,8 @@ GT_LDMATRIX(gt_ldmatrix_x4_trans, 4, "4.trans.shared.b16 {%0, %1, %2, %3}, [%4];
 #undef GT_COMMA
 #undef GT_LDMATRIX
 
-/* D += A B, named by shape, type of A and B, and type of D: `type` is of D's elements or pairs. */
+/* D += A B. The name says shape, type of A and B, and type of D; `type` is that of D's elements, or
+ * of pairs of them. */
 #define GT_MMA_4_4_2(name, text, type, bits)                                              \
     GT_DEVICE void name(type(&d)[4], const unsigned(&a)[4], const unsigned(&b)[2])        \
     {                                                                                     \
@@ -84,7 +85,7 @@ GT_LDMATRIX(gt_ldmatrix_x4_trans, 4, "4.trans.shared.b16 {%0, %1, %2, %3}, [%4];
 GT_MMA_4_2_1(gt_mma_m16n8k8_f16_f32, "m16n8k8.row.col.f32.f16.f16.f32", float, "f")
 GT_MMA_2_2_1(gt_mma_m16n8k8_f16_f16, "m16n8k8.row.col.f16.f16.f16.f16")
 
-/* Bytes, 8 x 8 x 16: a lane has row `group` of A, column `group` of B, two elements of D. */
+/* Bytes, 8 x 8 x 16. A lane has row `group` of A, column `group` of B and two elements of D. */
 GT_DEVICE void gt_mma_m8n8k16_s8(int (&d)[2], const unsigned (&a)[1], const unsigned (&b)[1])
 {
     asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
@@ -111,7 +112,8 @@ GT_MMA_4_4_2(gt_mma_m16n8k32_e5m2_f32, "m16n8k32.row.col.f32.e5m2.e5m2.f32", flo
 #undef GT_MMA_2_4_2
 #undef GT_MMA_2_2_1
 
-/* A float rounded to tf32, half away from zero, as mma takes it (it would cut the low bits off). */
+/* Rounds a float to tf32, half away from zero. mma takes only the upper bits, so that it would
+ * truncate. */
 GT_DEVICE unsigned gt_round_tf32(unsigned bits)
 {
     unsigned rounded;
@@ -119,7 +121,7 @@ GT_DEVICE unsigned gt_round_tf32(unsigned bits)
     return rounded;
 }
 
-/* Bytes 0..3 of x and 4..7 of y, picked by the digits of `selector`, the lowest first. */
+/* Selects bytes 0..3 of x and 4..7 of y by the digits of `selector`, the lowest first. */
 GT_DEVICE unsigned gt_pick_bytes(unsigned x, unsigned y, unsigned selector)
 {
     return __byte_perm(x, y, selector);
@@ -127,7 +129,7 @@ GT_DEVICE unsigned gt_pick_bytes(unsigned x, unsigned y, unsigned selector)
 
 #endif
 
-/* Turns a square of 4 x 4 bytes round: byte j of word i becomes byte i of word j. */
+/* Transposes 4 x 4 bytes: byte j of word i becomes byte i of word j. */
 GT_DEVICE void gt_transpose_bytes(unsigned (&word)[4])
 {
     unsigned low[2], high[2];

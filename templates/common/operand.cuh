@@ -1,5 +1,5 @@
-/* operand.cuh - where the elements of op(A) and op(B) lie, for the layout the source was rendered
- * for (GT_TRANS_A, GT_TRANS_B).  Offsets are 64 bits wide. */
+/* operand.cuh - where the elements of op(A) and op(B) are, for the layout that the source was
+ * rendered for (GT_TRANS_A, GT_TRANS_B). Offsets have 64 bits. */
 #ifndef GT_OPERAND_CUH
 #define GT_OPERAND_CUH
 
@@ -25,7 +25,7 @@ GT_DEVICE long long gt_offset_b(const gt_args &args, long long k, long long colu
     return GT_TRANS_B ? column * args.ldb + k : k * args.ldb + column;
 }
 
-/* The k a kernel runs over: none at all where alpha is 0, so that A and B are not read. */
+/* The depth that a kernel multiplies: 0 where alpha is 0, so that A and B are not read. */
 GT_DEVICE long long gt_depth(const gt_args &args)
 {
     return args.alpha == 0.0f ? 0 : args.k;

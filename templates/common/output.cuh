@@ -1,9 +1,10 @@
-/* output.cuh - from sums to D of any type: alpha, beta, bias, activation, one rounding, the store.
+/* output.cuh - from sums to a D of any type: alpha, beta, bias, activation, one rounding, the
+ * store.
  *
- * D = activation(alpha * sum + beta * C + bias), in float, rounded once to GT_OUT.  Where D is s32
- * (sums are s32 then) everything is 32-bit integer arithmetic, alpha and beta are whole numbers and
- * there is neither bias nor activation.  C is not read when beta is 0, so that NaN there does not
- * spread.  C may be D. */
+ * D = activation(alpha * sum + beta * C + bias), in float, rounded once to GT_OUT. Where D is s32,
+ * the sums are s32 too, and all arithmetic is 32-bit integer arithmetic; alpha and beta are whole
+ * numbers, and there is neither bias nor activation. C is not read where beta is 0, so that a NaN
+ * there does not spread. C may be D. */
 #ifndef GT_OUTPUT_CUH
 #define GT_OUTPUT_CUH
 
@@ -32,7 +33,7 @@ GT_DEVICE gt_typed_output gt_typed_output_of(const gt_args &args, long long batc
     return output;
 }
 
-/* What follows alpha and beta, for one element of a column. */
+/* Adds the bias and applies the activation to an element of a column. */
 GT_DEVICE float gt_typed_activate(const gt_typed_output &output, float value, long long column)
 {
     if (GT_EPILOGUE & 1)
@@ -45,14 +46,14 @@ GT_DEVICE float gt_typed_activate(const gt_typed_output &output, float value, lo
     return value;
 }
 
-/* One element of D; `c` is the element of C, any value where beta is 0. */
+/* One element of D. `c` is the element of C; where beta is 0 it may have any value. */
 template <class Sum>
 GT_DEVICE gt_element<GT_OUT>::type gt_typed_finish(const gt_typed_output &output, Sum sum,
                                                    gt_element<GT_OUT>::type c, long long column)
 {
 #if GT_OUT == GT_S32
     static_assert(GT_EPILOGUE == 0, "an s32 result takes no epilogue");
-    unsigned value = (unsigned)__float2int_rn(output.alpha) * (unsigned)sum; /* wraps */
+    unsigned value = (unsigned)__float2int_rn(output.alpha) * (unsigned)sum; /* wraps around */
     if (output.beta != 0.0f)
         value += (unsigned)__float2int_rn(output.beta) * (unsigned)c;
     return (int)value;
@@ -64,16 +65,16 @@ GT_DEVICE gt_element<GT_OUT>::type gt_typed_finish(const gt_typed_output &output
 #endif
 }
 
-/* Finishes and stores count (1, 2, 4 ...) elements of one row from `column` on; those outside of D
- * are left out.  With count > 1 the row's address and ldc are multiples of min(16, count *
- * sizeof(element)) bytes.  Sum is float or int. */
+/* Finishes and stores count (1, 2, 4 ...) elements of a row from `column` on; elements outside of D
+ * are left out. With count > 1, the row's address and ldc are multiples of min(16, count *
+ * sizeof(element)) bytes. Sum is float or int. */
 template <int count, class Sum>
 GT_DEVICE void gt_typed_output_store(const gt_typed_output &output, long long row, long long column,
                                      const Sum *sum)
 {
     typedef gt_element<GT_OUT>::type element;
     constexpr int size = (int)sizeof(element), most = 16 / size;
-    constexpr int part = count < most ? count : most; /* elements of one instruction */
+    constexpr int part = count < most ? count : most; /* elements of an instruction */
     const long long at = row * output.ldc + column;
 
     if (row >= output.m || column >= output.n)

@@ -1,4 +1,4 @@
-/* platform.cuh - how a kernel, its shared memory and its barriers are spelled, on the GPU and in
+/* platform.cuh - how a kernel, its shared memory and its barriers are written, for the GPU and for
  * the emulator. */
 #ifndef GT_PLATFORM_CUH
 #define GT_PLATFORM_CUH
@@ -17,15 +17,15 @@
 
 #else
 
-/* GT_KERNEL(gemm) { ... } defines an entry whose one argument is called `args`. */
+/* GT_KERNEL(gemm) { ... } defines an entry whose only argument is `args`. */
 #define GT_KERNEL(name) extern "C" __global__ void name(const __grid_constant__ gt_args args)
 
-/* The same with a bound on the threads of a block and a least number of blocks per SM. */
+/* The same with an upper bound on a block's threads and a lower bound on the blocks of an SM. */
 #define GT_KERNEL_BOUNDS(name, threads, blocks)                   \
     extern "C" __global__ void __launch_bounds__(threads, blocks) \
         name(const __grid_constant__ gt_args args)
 
-/* The dynamic shared memory of the launch: GT_DYNAMIC_SHARED(float, tiles); */
+/* The launch's dynamic shared memory: GT_DYNAMIC_SHARED(float, tiles); */
 #define GT_DYNAMIC_SHARED(type, name)                                   \
     extern __shared__ __align__(128) unsigned char gt_dynamic_shared[]; \
     type *name = reinterpret_cast<type *>(gt_dynamic_shared)
@@ -35,11 +35,11 @@
 
 #endif
 
-/* Barrier of all threads of the block: every one of them must reach the same one. */
+/* Barrier of all threads of the block: every thread must reach the same one. */
 #define gt_sync() __syncthreads()
 
-/* The thread's index, read anew: what is computed from it on a rare path is computed there, instead
- * of before a loop and kept in registers through it. */
+/* Reads the thread's index again. What is computed from it on a rare path is then computed there,
+ * instead of before a loop, where it would occupy registers throughout. */
 GT_DEVICE int gt_reload_thread_index()
 {
 #ifdef GT_EMULATE
@@ -51,7 +51,7 @@ GT_DEVICE int gt_reload_thread_index()
 #endif
 }
 
-/* Number of parts of size `part` that cover `whole`. */
+/* The number of parts of size `part` that cover `whole`. */
 GT_DEVICE constexpr long long gt_cdiv(long long whole, long long part)
 {
     return (whole + part - 1) / part;

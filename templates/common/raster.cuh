@@ -1,18 +1,18 @@
-/* raster.cuh - which tile of D a block computes.
+/* raster.cuh - the raster order: which tile of D a block computes.
  *
- * Blocks that run at the same time should share operands in the L2 cache.  Tiles are numbered in
- * groups of `group` tile rows, down the rows first; with group 2 and a D of 4 x 3 tiles:
+ * Blocks that run at the same time should share operands in the L2 cache. So tiles are numbered in
+ * swizzle groups of `group` tile rows, and within a group column by column. With group 2 and a D of
+ * 4 x 3 tiles:
  *
- *      0  2  4
- *      1  3  5
- *      6  8 10
- *      7  9 11
- */
+ *     0  2  4
+ *     1  3  5
+ *     6  8 10
+ *     7  9 11 */
 #ifndef GT_RASTER_CUH
 #define GT_RASTER_CUH
 
 struct gt_tile {
-    long long row, column; /* counted in tiles */
+    long long row, column; /* in tiles */
 };
 
 GT_DEVICE gt_tile gt_raster(unsigned index, unsigned rows, unsigned columns, unsigned group)

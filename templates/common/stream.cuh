@@ -1,4 +1,5 @@
-/* stream.cuh - loads of data that a launch reads once: past L1, and in whole lines into L2. */
+/* stream.cuh - loads of data that a launch reads only once: they bypass L1, and fetch whole lines
+ * into L2. */
 #ifndef GT_STREAM_CUH
 #define GT_STREAM_CUH
 
@@ -44,13 +45,14 @@ GT_DEVICE void gt_stream_word(unsigned char &to, const void *from)
 
 #undef GT_STREAM
 
-/* A run of global memory that no thread writes during the launch; its address is a multiple of its
- * size.  Volatile: loads stay where they are written, all of a round in flight together. */
+/* A vector of global memory that no thread writes during the launch; its address is a multiple of
+ * its size. The loads are volatile, so that they stay where they are written, all loads of a round
+ * in flight together. */
 template <class E, int count> GT_DEVICE gt_vec<E, count> gt_stream_vec(const E *from)
 {
-    gt_vec<E, count> run;
-    gt_stream_word(run.word, from);
-    return run;
+    gt_vec<E, count> vec;
+    gt_stream_word(vec.word, from);
+    return vec;
 }
 
 #endif

@@ -1,26 +1,24 @@
-/* tile.cuh - a tile of an operand on its way from global memory, through registers, to shared
- * memory.
+/* tile.cuh - moves a tile of an operand from global memory, through registers, to shared memory.
  *
- * x is the index along m (A) or n (B).  Vectors of vec elements lie along whichever of x and k is
- * contiguous in memory; thread t takes vectors t, t + threads, ... of the tile in memory's order.
- */
+ * x is the index along m (A) or n (B). Vectors of vec elements lie along whichever of x and k is
+ * contiguous in memory. Thread t has vectors t, t + threads, ... of the tile, in memory's order. */
 #ifndef GT_TILE_CUH
 #define GT_TILE_CUH
 
 template <int extent, int depth, bool k_contiguous, int vec, int threads> struct gt_staged {
     static constexpr int row_vectors =
-        (k_contiguous ? depth : extent) / vec; /* vectors side by side */
+        (k_contiguous ? depth : extent) / vec; /* vectors in a row of memory */
     static constexpr int vectors = extent * depth / vec;
     static constexpr int loads = (vectors + threads - 1) / threads;
     static_assert(threads % row_vectors == 0 || row_vectors % threads == 0,
                   "loads at constant distances");
 
     float value[loads * vec];
-    const float *from; /* the thread's first vector in the next tile to load */
+    const float *from; /* the thread's first vector in the next tile */
     long long ld;
-    int x, k; /* its place in the tile */
+    int x, k; /* the place of the thread's first vector in the tile */
 
-    /* Place of load i, as distances from that of the first. */
+    /* The place of load i, as distances from that of load 0. */
     static GT_DEVICE constexpr int fast(int i)
     {
         return row_vectors > threads ? i % (row_vectors / threads) * threads * vec : 0;
@@ -38,13 +36,13 @@ template <int extent, int depth, bool k_contiguous, int vec, int threads> struct
         return k_contiguous ? fast(i) : slow(i);
     }
 
-    /* Whether the thread has a load i at all. */
+    /* Whether the thread has a load i. */
     GT_DEVICE bool has(int i) const
     {
         return vectors % threads == 0 || (x + far_x(i) < extent && k + far_k(i) < depth);
     }
 
-    /* `first` is the operand's element at x = first_x, k = 0. */
+    /* `first` is the operand's element at the tile's first x and k = 0. */
     GT_DEVICE void begin(const float *first, long long leading, int thread)
     {
         int row = thread / row_vectors, column = thread % row_vectors * vec;
@@ -54,7 +52,7 @@ template <int extent, int depth, bool k_contiguous, int vec, int threads> struct
         from = first + row * leading + column;
     }
 
-    /* Loads the next tile, which lies wholly within the operand, and moves on along k. */
+    /* Loads the next tile, which lies within the operand, and moves on along k. */
     GT_DEVICE void load()
     {
 #pragma unroll
@@ -64,7 +62,8 @@ template <int extent, int depth, bool k_contiguous, int vec, int threads> struct
         from += k_contiguous ? depth : depth * ld;
     }
 
-    /* The same for a tile of which only x < x_valid, k < k_valid exist; zeros elsewhere. */
+    /* The same for a tile of which only x < x_valid and k < k_valid exist; the rest becomes
+     * zeros. */
     GT_DEVICE void load_masked(int x_valid, int k_valid)
     {
 #pragma unroll
@@ -77,7 +76,8 @@ template <int extent, int depth, bool k_contiguous, int vec, int threads> struct
         from += k_contiguous ? depth : depth * ld;
     }
 
-    /* The next tile, masked if it must be: x_left and k_left count what is left of the operand. */
+    /* Loads the next tile, masked if necessary: x_left and k_left count what is left of the
+     * operand. */
     GT_DEVICE void load_next(long long x_left, long long k_left)
     {
         if (x_left >= extent && k_left >= depth)

@@ -1,15 +1,16 @@
-/* types.cuh - element types: how each is stored, and its way to float and back.
+/* types.cuh - element types: how each is stored, and conversions to float and back.
  *
- * Floating-point types narrower than 32 bits are structs that hold bits, distinct types without
- * arithmetic; TF32 operands are stored as plain floats.  Conversions from float round to nearest,
- * ties to even; f16 and bf16 overflow to infinity, e4m3, e5m2 and the integers to their largest
- * values, as infinities do; NaN stays NaN, or is 0 as an integer.  On the GPU they are PTX's cvt
- * where the architecture has it, else, and in the emulator, integer arithmetic that gives the same
- * bits (gt_narrow, proved by tests/emu/conversions.c). */
+ * Floating-point types narrower than 32 bits are structs that hold bits: distinct types without
+ * arithmetic. TF32 operands are stored as floats. Conversions from float round to nearest, ties to
+ * even. f16 and bf16 overflow to infinity; e4m3, e5m2 and the integers become their largest values,
+ * for infinities too. NaN stays NaN, or becomes 0 as an integer. On the GPU the conversions are
+ * PTX's cvt where the architecture has it; elsewhere, and in the emulator, they are integer
+ * arithmetic that gives the same bits (gt_narrow, proved by tests/emu/conversions.c). */
 #ifndef GT_TYPES_CUH
 #define GT_TYPES_CUH
 
-/* Codes of types, as in enum gt_dtype of src/gemmtune.h; macros, so that #if can compare them. */
+/* Codes of types, as in enum gt_dtype of src/gemmtune.h. They are macros, so that #if can compare
+ * them. */
 #define GT_F32  0
 #define GT_TF32 1
 #define GT_F16  2
@@ -69,20 +70,21 @@ template <> struct gt_element<GT_S32> {
     typedef int type;
 };
 
-/* The problem's own: an element of A and B, one of C, D and bias, and a sum. */
+/* The problem's types: an element of A and B, an element of C, D and bias, and a sum. */
 #define GT_IN          typename gt_element<GT_TYPE>::type
 #define GT_RESULT      typename gt_element<GT_OUT>::type
 #define GT_ACCUMULATOR typename gt_element<GT_ACC>::type
 
-/* ---- float to narrow by integer arithmetic ---- */
+/* ---- from float to a narrow type, by integer arithmetic ---- */
 
-/* The bits of the number of `exponent` exponent and `mantissa` mantissa bits nearest to the float
- * of these bits.  Magnitudes beyond `largest` become `largest`, NaN becomes `nan`. */
+/* The bits of the number with `exponent` exponent bits and `mantissa` mantissa bits that is nearest
+ * to the float with these bits. Magnitudes beyond `largest` become `largest`, NaN becomes `nan`. */
 template <int exponent, int mantissa, unsigned largest, unsigned nan>
 GT_DEVICE unsigned gt_narrow(unsigned bits)
 {
-    constexpr int drop = 23 - mantissa;                       /* mantissa bits that go */
-    constexpr int rebias = 127 - ((1 << (exponent - 1)) - 1); /* float's exponent minus ours */
+    constexpr int drop = 23 - mantissa;                       /* mantissa bits that are dropped */
+    constexpr int rebias = 127 - ((1 << (exponent - 1)) - 1); /* the float's exponent bias minus
+                                                               * that of the narrow type */
     const unsigned sign = bits >> 31 << (exponent + mantissa);
     unsigned magnitude = bits & 0x7fffffffu, kept, rest, half;
     int shift = drop, field = (int)(magnitude >> 23);
@@ -91,7 +93,7 @@ GT_DEVICE unsigned gt_narrow(unsigned bits)
         return nan;
     if (field > rebias) {
         magnitude -= (unsigned)rebias << 23;
-    } else { /* subnormal with us: the leading one is written out */
+    } else { /* subnormal in the narrow type: the leading one is written out */
         magnitude = (magnitude & 0x7fffffu) | (field > 0 ? 0x800000u : 0);
         shift += rebias + 1 - (field > 0 ? field : 1);
         if (shift > 25) /* below half of the least number */
@@ -100,7 +102,7 @@ GT_DEVICE unsigned gt_narrow(unsigned bits)
     kept = magnitude >> shift;
     rest = magnitude & ((1u << shift) - 1);
     half = 1u << (shift - 1);
-    kept += rest > half || (rest == half && (kept & 1)); /* a carry moves on to the exponent */
+    kept += rest > half || (rest == half && (kept & 1)); /* a carry goes on to the exponent */
     return sign | (kept < largest ? kept : largest);
 }
 
@@ -109,7 +111,7 @@ GT_DEVICE unsigned gt_f16_bits(unsigned float_bits)
     return gt_narrow<5, 10, 0x7c00, 0x7fff>(float_bits);
 }
 
-/* Bfloat16 is the upper half of a float, subnormals too. */
+/* A bfloat16 is the upper half of a float, also when it is subnormal. */
 GT_DEVICE unsigned gt_bf16_bits(unsigned float_bits)
 {
     if ((float_bits & 0x7fffffffu) > 0x7f800000u)
@@ -127,7 +129,7 @@ GT_DEVICE unsigned gt_e5m2_bits(unsigned float_bits)
     return gt_narrow<5, 2, 0x7b, 0x7f>(float_bits);
 }
 
-/* ---- one element to float ---- */
+/* ---- from one element to float ---- */
 
 GT_DEVICE float gt_f16_value(unsigned bits)
 {
@@ -148,7 +150,8 @@ GT_DEVICE float gt_bf16_value(unsigned bits)
     return __uint_as_float(bits << 16);
 }
 
-/* An e4m3 has the fields of an f16, three bits further up and 2^8 times as large. */
+/* The fields of an e4m3 are those of an f16, three bits further up; the f16's value is 2^8 times
+ * too small. */
 GT_DEVICE float gt_e4m3_value(unsigned bits)
 {
     if ((bits & 0x7f) == 0x7f)
@@ -162,7 +165,7 @@ GT_DEVICE float gt_e5m2_value(unsigned bits)
     return gt_f16_value(bits << 8);
 }
 
-/* gt_to_float<code>(x): the number that x is.  One of the two numbers nearest to it for an s32. */
+/* gt_to_float<code>(x) is the number x. An s32 becomes one of the two nearest floats. */
 template <int code> GT_DEVICE float gt_to_float(typename gt_element<code>::type x);
 template <> GT_DEVICE float gt_to_float<GT_F32>(float x)
 {
@@ -203,7 +206,7 @@ template <> GT_DEVICE float gt_to_float<GT_S32>(int x)
     return (float)x;
 }
 
-/* ---- float to one element ---- */
+/* ---- from float to one element ---- */
 
 template <int code> GT_DEVICE typename gt_element<code>::type gt_from_float(float f);
 template <> GT_DEVICE float gt_from_float<GT_F32>(float f)
@@ -263,7 +266,7 @@ template <> GT_DEVICE int gt_from_float<GT_S32>(float f)
     return __float2int_rn(f);
 }
 
-/* ---- runs: neighbouring elements moved by one instruction ---- */
+/* ---- vectors: neighbouring elements that one instruction moves ---- */
 
 template <int bytes> struct gt_word;
 template <> struct gt_word<1> {
@@ -282,56 +285,58 @@ template <> struct gt_word<16> {
     typedef uint4 type;
 };
 
-/* count elements of type E in registers; together 1, 2, 4, 8 or 16 bytes. */
+/* count elements of type E in registers, together 1, 2, 4, 8 or 16 bytes. */
 template <class E, int count> union gt_vec {
     typedef typename gt_word<(int)sizeof(E) * count>::type word_type;
     word_type word;
     E at[count];
 };
 
-/* A run from shared or global memory; the address is a multiple of the run's size. */
+/* A vector from shared or global memory; its address is a multiple of its size. */
 template <class E, int count> GT_DEVICE gt_vec<E, count> gt_load_vec(const E *from)
 {
-    gt_vec<E, count> run;
-    run.word = *reinterpret_cast<const typename gt_vec<E, count>::word_type *>(from);
-    return run;
+    gt_vec<E, count> vec;
+    vec.word = *reinterpret_cast<const typename gt_vec<E, count>::word_type *>(from);
+    return vec;
 }
 
 /* The same through the read-only path: global memory that no thread writes during the launch. */
 template <class E, int count> GT_DEVICE gt_vec<E, count> gt_load_vec_global(const E *from)
 {
-    gt_vec<E, count> run;
-    run.word = __ldg(reinterpret_cast<const typename gt_vec<E, count>::word_type *>(from));
-    return run;
+    gt_vec<E, count> vec;
+    vec.word = __ldg(reinterpret_cast<const typename gt_vec<E, count>::word_type *>(from));
+    return vec;
 }
 
-/* The first `valid` elements (any number: all of them from count on, none below 1) of a run of
- * global memory, zeros for the rest.  Only a whole run needs its address aligned. */
+/* The first `valid` elements of a vector of global memory, zeros for the rest; `valid` may be below
+ * 0 and above count. Only where the whole vector is valid its address must be a multiple of its
+ * size. */
 template <class E, int count>
 GT_DEVICE gt_vec<E, count> gt_load_vec_masked(const E *from, long long valid)
 {
-    gt_vec<E, count> run;
+    gt_vec<E, count> vec;
     if (valid >= count)
         return gt_load_vec_global<E, count>(from);
-    run.word = typename gt_vec<E, count>::word_type();
+    vec.word = typename gt_vec<E, count>::word_type();
 #pragma unroll
     for (int i = 0; i < count; i++)
         if (i < valid)
-            run.at[i] = gt_load_vec_global<E, 1>(from + i).at[0];
-    return run;
+            vec.at[i] = gt_load_vec_global<E, 1>(from + i).at[0];
+    return vec;
 }
 
-/* All elements of a run as floats; eight-bit floats go in pairs where there is an instruction. */
+/* All elements of a vector as floats. Eight-bit floats are converted in pairs where there is an
+ * instruction for it. */
 template <int code, int count>
 GT_DEVICE void gt_vec_to_floats(float *to,
-                                const gt_vec<typename gt_element<code>::type, count> &run)
+                                const gt_vec<typename gt_element<code>::type, count> &vec)
 {
 #if !defined(GT_EMULATE) && __CUDA_ARCH__ >= 890
     if constexpr (code == GT_E4M3 && count % 2 == 0) {
 #pragma unroll
         for (int i = 0; i < count; i += 2) {
             unsigned pair;
-            unsigned short both = (unsigned short)(run.at[i].bits | run.at[i + 1].bits << 8);
+            unsigned short both = (unsigned short)(vec.at[i].bits | vec.at[i + 1].bits << 8);
             asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(both));
             to[i] = gt_f16_value(pair & 0xffff);
             to[i + 1] = gt_f16_value(pair >> 16);
@@ -341,13 +346,13 @@ GT_DEVICE void gt_vec_to_floats(float *to,
 #endif
 #pragma unroll
     for (int i = 0; i < count; i++)
-        to[i] = gt_to_float<code>(run.at[i]);
+        to[i] = gt_to_float<code>(vec.at[i]);
 }
 
-/* A run to shared or global memory; the address is a multiple of the run's size. */
-template <class E, int count> GT_DEVICE void gt_store_vec(E *to, const gt_vec<E, count> &run)
+/* Stores a vector to shared or global memory; its address is a multiple of its size. */
+template <class E, int count> GT_DEVICE void gt_store_vec(E *to, const gt_vec<E, count> &vec)
 {
-    *reinterpret_cast<typename gt_vec<E, count>::word_type *>(to) = run.word;
+    *reinterpret_cast<typename gt_vec<E, count>::word_type *>(to) = vec.word;
 }
 
 #endif

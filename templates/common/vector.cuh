@@ -1,5 +1,5 @@
-/* vector.cuh - 1, 2 or 4 floats moved by one instruction between registers and memory.  The
- * address is a multiple of the vector's size. */
+/* vector.cuh - vectors of 1, 2 or 4 floats, moved by one instruction between registers and memory.
+ * Their address is a multiple of their size. */
 #ifndef GT_VECTOR_CUH
 #define GT_VECTOR_CUH
 

@@ -3,38 +3,39 @@
  *              n columns of op(B)
  *            +-------------------+      The warpgroup adds the product of 64 rows of op(A) and n
  *   warp 0   | 16 rows           |      columns of op(B), 32 bytes deep along k, to sums that its
- *   warp 1   | 16 rows           |  64  threads hold.  Of columns 8 * j to 8 * j + 7 a thread has
+ *   warp 1   | 16 rows           |  64  threads hold. Of columns 8 * j to 8 * j + 7 a thread has
  *   warp 2   | 16 rows           |          d[4 * j + 0, 1]: row r,     columns 8 * j + 2 * c, + 1
  *   warp 3   | 16 rows           |          d[4 * j + 2, 3]: row r + 8, the same columns
  *            +-------------------+      with r = lane / 4, c = lane % 4.
  *
- * Operands lie in shared memory as TMA's swizzled boxes leave them, in one of two ways:
+ * Operands are in shared memory as TMA's swizzled boxes leave them, in one of two layouts:
  *
- * along k   rows of 128 bytes of k, one for each m (or n), swizzled by 128.  Eight rows are 1024
+ * along k   Rows of 128 bytes of k, one for each m (or n), swizzled by 128. Eight rows are 1024
  *           bytes; the next 32 bytes of k begin 32 bytes further on.
- * along mn  (16-bit types only) boxes of W = 32, 64 or 128 bytes of m (or n), one row for each k,
- *           swizzled by W.  Eight rows are 8 * W bytes; the next 16 k begin 16 * W bytes further
- *           on, the next box of m (or n) a box further on.
+ * along mn  (16-bit types only) Boxes of W = 32, 64 or 128 bytes of m (or n), one row for each k,
+ *           swizzled by W. Eight rows are 8 * W bytes; the next 16 k begin 16 * W bytes further on,
+ *           the next box of m (or n) one box further on.
  *
- * Order of calls: gt_wgmma_fence; gt_wgmma, any number; gt_wgmma_commit; gt_wgmma_wait.  Between
- * begin and wait nothing else touches the sums, and the operands must stay as they are. */
+ * Order of calls: gt_wgmma_fence; any number of gt_wgmma; gt_wgmma_commit; gt_wgmma_wait. From the
+ * fence to the wait nothing else may access the sums, and the operands must not change. */
 #ifndef GT_WGMMA_CUH
 #define GT_WGMMA_CUH
 
-/* Where an operand begins and how it goes on.  `next` is the distance in bytes of two groups of
- * eight rows; `apart` that of two boxes along mn (along k it has no meaning: 16); swizzle is 0, 32,
- * 64 or 128.  The operand's first byte is not moved by the swizzle: its box is aligned to 8 *
- * swizzle bytes and the begin is one of the box's first row or of a row whose number is a multiple
- * of 8, at most the swizzle's width along it. */
-GT_DEVICE unsigned long long gt_smem_descriptor(const void *shared, unsigned apart, unsigned next,
+/* The descriptor of an operand in shared memory. `lbo` (leading byte offset) is the distance in
+ * bytes of two boxes along mn; along k it has no meaning and is 16. `sbo` (stride byte offset) is
+ * the distance of two groups of eight rows. swizzle is 0, 32, 64 or 128. The swizzle must not move
+ * the operand's first byte: its box is aligned to 8 * swizzle bytes, and the operand begins in the
+ * box's first row, or in a row whose number is a multiple of 8, at most the swizzle's width along
+ * it. */
+GT_DEVICE unsigned long long gt_smem_descriptor(const void *shared, unsigned lbo, unsigned sbo,
                                               int swizzle)
 {
     unsigned long long pattern = swizzle == 128 ? 1 : swizzle == 64 ? 2 : swizzle == 32 ? 3 : 0;
-    return (gt_shared_address(shared) & 0x3ffff) >> 4 | (unsigned long long)(apart >> 4) << 16 |
-           (unsigned long long)(next >> 4) << 32 | pattern << 62;
+    return (gt_shared_address(shared) & 0x3ffff) >> 4 | (unsigned long long)(lbo >> 4) << 16 |
+           (unsigned long long)(sbo >> 4) << 32 | pattern << 62;
 }
 
-/* The operand `bytes` (a multiple of 16) further on. */
+/* The descriptor of what lies `bytes` (a multiple of 16) further on. */
 GT_DEVICE unsigned long long gt_smem_descriptor_advance(unsigned long long operand, unsigned bytes)
 {
     return operand + (bytes >> 4);
@@ -80,21 +81,21 @@ GT_DEVICE void gt_wgmma_fence()
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
-/* Makes one group of the products since the last commit. */
+/* Makes a group of the products since the last commit. */
 GT_DEVICE void gt_wgmma_commit()
 {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/* Waits until all but the `pending` youngest groups are complete: their operands may be overwritten
- * and their sums read. */
+/* Waits until all but the `pending` youngest groups are complete: their operands may be
+ * overwritten, and their sums read. */
 template <int pending> GT_DEVICE void gt_wgmma_wait()
 {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-/* One instruction for each type and n.  Its text names every register of the sums: the lists below
- * spell them out, eight a line, and grow by appending. */
+/* There is one instruction for each type and n. Its text names every register of the sums: the
+ * lists below name them, eight a line, each list by appending to the one before. */
 #define GT_W8   "%0, %1, %2, %3, %4, %5, %6, %7"
 #define GT_W16  GT_W8 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define GT_W24  GT_W16 ", %16, %17, %18, %19, %20, %21, %22, %23"
@@ -134,14 +135,14 @@ template <int pending> GT_DEVICE void gt_wgmma_wait()
 
 template <int code, int n> struct gt_wgmma_instruction;
 
-/* p, a, b, ta, tb: the numbers of the operands that follow the sums. */
+/* p, a, b, ta, tb are the numbers of the operands that follow the sums. */
 #define GT_WGMMA_DEFINE(code, shape, c, tail, n, words, sums, p, a, b, ta, tb)                 \
     template <> struct gt_wgmma_instruction<code, n> {                                         \
         template <int a_along_mn, int b_along_mn>                                              \
-        static GT_DEVICE void run(gt_wgmma_sum<code>::type *d, unsigned long long operand_a,   \
+        static GT_DEVICE void issue(gt_wgmma_sum<code>::type *d, unsigned long long operand_a,   \
                                   unsigned long long operand_b, int scale_d)                      \
         {                                                                                      \
-            asm volatile("{\n.reg .pred scale_d;\nsetp.ne.b32 scale_d, " p ", 0;\n"                  \
+            asm volatile("{\n.reg .pred scale_d;\nsetp.ne.b32 scale_d, " p ", 0;\n"           \
                          "wgmma.mma_async.sync.aligned.m64n" #n shape " {" words "}, " a ", " b \
                          ", scale_d" tail(ta, tb) ";\n}"                                          \
                          : sums(c)                                                             \
@@ -180,7 +181,7 @@ GT_WGMMA_TYPE(GT_E5M2, "k32.f32.e5m2.e5m2", "+f", GT_TAIL_NARROW)
 GT_WGMMA_TYPE(GT_S8, "k32.s32.s8.s8", "+r", GT_TAIL_INTEGER)
 
 /* Adds the product of 64 x 32 bytes of a and 32 bytes x n of b to d[0 .. n / 2), which is indexed
- * by constants only; with scale_d 0 the sums start from this product.  n is a multiple of 16 up to
+ * by constants only. With scale_d 0 the sums start from this product. n is a multiple of 16 up to
  * 256. */
 template <int code, int n, int a_along_mn, int b_along_mn>
 GT_DEVICE void gt_wgmma(typename gt_wgmma_sum<code>::type *d, unsigned long long a,
@@ -188,7 +189,7 @@ GT_DEVICE void gt_wgmma(typename gt_wgmma_sum<code>::type *d, unsigned long long
 {
     static_assert(code == GT_F16 || code == GT_BF16 || (!a_along_mn && !b_along_mn),
                   "only 16-bit operands may lie along m and n");
-    gt_wgmma_instruction<code, n>::template run<a_along_mn, b_along_mn>(d, a, b, scale_d);
+    gt_wgmma_instruction<code, n>::template issue<a_along_mn, b_along_mn>(d, a, b, scale_d);
 }
 
 #endif

@@ -1,5 +1,6 @@
-/* wgmma_rs.cuh - the product of wgmma.cuh for TF32 with operand a in registers instead of
- * shared memory: an operand that lies the other way there is turned by how it is read.
+/* wgmma_rs.cuh - the product of wgmma.cuh for TF32 with operand a in registers instead of shared
+ * memory. An operand that is stored along m or n, where wgmma cannot read it, is transposed by how
+ * the threads read it.
  *
  *            8 of k                  Of each 8 of k a thread has four elements of a:
  *          +---------+
@@ -9,7 +10,7 @@
  *   warp 3 | 16 rows |                 a[3]  row r + 8, k c + 4
  *          +---------+
  *
- * Sums, operand b and the order of calls are those of wgmma.cuh; a[], too, stays as it is between
+ * Sums, operand b and the order of calls are those of wgmma.cuh. a[] too must not change between
  * gt_wgmma_fence and the wait. */
 #ifndef GT_WGMMA_RS_CUH
 #define GT_WGMMA_RS_CUH
@@ -28,10 +29,10 @@ GT_DEVICE void gt_wgmma_rs(float *d, const unsigned *a, unsigned long long b, in
 
 template <int n> struct gt_wgmma_rs_instruction;
 
-/* p, a, b: the numbers of the operands that follow the sums. */
+/* p, a, b are the numbers of the operands that follow the sums. */
 #define GT_WGMMA_RS(n, words, sums, p, a, b)                                            \
     template <> struct gt_wgmma_rs_instruction<n> {                                     \
-        static GT_DEVICE void run(float *d, const unsigned *x, unsigned long long operand,  \
+        static GT_DEVICE void issue(float *d, const unsigned *x, unsigned long long operand,  \
                                   int scale_d)                                                 \
         {                                                                                   \
             asm volatile("{\n.reg .pred scale_d;\nsetp.ne.b32 scale_d, " p ", 0;\n"               \
@@ -53,13 +54,13 @@ GT_WGMMA_RS(192, GT_W96, GT_D96, "%96", "%97, %98, %99, %100", "%101")
 GT_WGMMA_RS(224, GT_W112, GT_D112, "%112", "%113, %114, %115, %116", "%117")
 GT_WGMMA_RS(256, GT_W128, GT_D128, "%128", "%129, %130, %131, %132", "%133")
 
-/* Adds the product of 64 x 8 of a, bits of floats whose lower 13 do not count, and 8 x n of b to
- * d[0 .. n / 2); both arrays are indexed by constants only.  With scale_d 0 the sums start from this
- * product.  n is 16, 32, 64, 96, 128, 160, 192, 224 or 256. */
+/* Adds the product of 64 x 8 of a and 8 x n of b to d[0 .. n / 2); a has the bits of floats, whose
+ * lower 13 do not count. Both arrays are indexed by constants only. With scale_d 0 the sums start
+ * from this product. n is 16, 32, 64, 96, 128, 160, 192, 224 or 256. */
 template <int n>
 GT_DEVICE void gt_wgmma_rs(float *d, const unsigned *a, unsigned long long b, int scale_d)
 {
-    gt_wgmma_rs_instruction<n>::run(d, a, b, scale_d);
+    gt_wgmma_rs_instruction<n>::issue(d, a, b, scale_d);
 }
 
 #endif

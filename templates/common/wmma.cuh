@@ -1,10 +1,10 @@
-/* wmma.cuh - tensor cores by warp through fragments whose layout the hardware keeps to itself
- * (wmma.load, wmma.mma, wmma.store): 16 x 16 elements of D, sm_75 and later for f16, sm_80 and
- * later for bf16 (16 deep) and tf32 (8 deep).
+/* wmma.cuh - tensor cores by warp, through fragments whose layout only the hardware knows
+ * (wmma.load, wmma.mma, wmma.store): 16 x 16 elements of D; f16 on sm_75 and later, bf16 (16 deep)
+ * and tf32 (8 deep) on sm_80 and later.
  *
- * All 32 lanes of a warp call a function together with the same arguments. Matrices lie in shared
- * memory, the first element at a multiple of 32 bytes, rows (columns, if `along_rows` is false) a
- * multiple of 16 bytes apart. */
+ * All 32 lanes of a warp call a function together with the same arguments. Matrices are in shared
+ * memory; the first element is at a multiple of 32 bytes, and rows (columns, if `along_rows` is
+ * false) are a multiple of 16 bytes apart. */
 #ifndef GT_WMMA_CUH
 #define GT_WMMA_CUH
 
@@ -19,7 +19,7 @@
 #define GT_WMMA_REGISTERS 4
 #endif
 
-/* A lane's part of 16 x GT_WMMA_DEPTH elements of A or as many of B; of 16 x 16 sums. */
+/* A lane's part of 16 x GT_WMMA_DEPTH elements of A, or as many of B, or of 16 x 16 sums. */
 struct gt_wmma_operand {
 #ifdef GT_EMULATE
     float value[GT_WMMA_DEPTH / 2];
@@ -35,7 +35,7 @@ struct gt_wmma_sum {
 
 #include "mma_emulate.h"
 
-/* Place of element e of a lane in a matrix of `columns` columns. */
+/* The place of element e of a lane in a matrix of `columns` columns. */
 inline int gt_emu_wmma_row(int e, int each, int columns)
 {
     return (GT_EMU_LANE * each + e) / columns;
@@ -124,7 +124,7 @@ GT_DEVICE unsigned gt_wmma_address(const void *shared)
     return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
-/* One instruction, with the layout as text. */
+/* One instruction; the layout is a part of its text. */
 #if GT_WMMA_REGISTERS == 8
 #define GT_WMMA_LOAD(operand, layout)                                                            \
     asm volatile("wmma.load." operand ".sync.aligned." layout "." GT_WMMA_SHAPE                  \
@@ -161,7 +161,7 @@ GT_DEVICE unsigned gt_wmma_address(const void *shared)
                    "r"(b.part[0]), "r"(b.part[1]), "r"(b.part[2]), "r"(b.part[3]))
 #endif
 
-/* tf32 is rounded after the load: the instruction would cut the low bits off. */
+/* tf32 is rounded after the load, because the instruction would truncate. */
 GT_DEVICE void gt_wmma_round(gt_wmma_operand &operand)
 {
 #if GT_TYPE == GT_TF32
@@ -191,7 +191,7 @@ GT_DEVICE void gt_wmma_load_b(gt_wmma_operand &to, const gt_element<GT_TYPE>::ty
     gt_wmma_round(to);
 }
 
-/* D += A B; the layouts are those that A and B were loaded with. */
+/* D += A B, with the layouts that A and B were loaded with. */
 template <bool a_along_rows, bool b_along_rows>
 GT_DEVICE void gt_wmma_multiply(gt_wmma_sum &d, const gt_wmma_operand &a, const gt_wmma_operand &b)
 {
@@ -205,7 +205,7 @@ GT_DEVICE void gt_wmma_multiply(gt_wmma_sum &d, const gt_wmma_operand &a, const 
         GT_WMMA_MULTIPLY("col.col");
 }
 
-/* The sums, row by row, `ld` floats apart. */
+/* Stores the sums row by row, `ld` floats apart. */
 GT_DEVICE void gt_wmma_store(float *to, const gt_wmma_sum &d, int ld)
 {
     asm volatile("wmma.store.d.sync.aligned.row." GT_WMMA_SHAPE

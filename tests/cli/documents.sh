@@ -17,7 +17,8 @@ enter_tree() {
     ln -s "$BUILD" build
 }
 
-# run_block FILE: as pasted, stopping at the first command that fails.
+# run_block FILE: as pasted, stopping at the first command that fails.  `make install` builds in a folder of its own,
+# because install.sh may run at the same time.
 run_block() {
     local words=
     read -r words <"$1.words"
@@ -28,7 +29,7 @@ run_block() {
             export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
             export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
         fi
-        env -u BUILD -u GEMMTUNE_DATA bash -e -o pipefail "$1" </dev/null >said 2>&1
+        env -u BUILD -u GEMMTUNE_DATA INSTALLED="$SCRATCH/installed" bash -e -o pipefail "$1" </dev/null >said 2>&1
     ) || { echo "$page: exit $? of"; cat "$1" said; }
     echo x >>"$SCRATCH/ran"
 }

@@ -8,3 +8,6 @@ t lookup 256x256x256 --arch sm_86
 t lookup 250x260x256 --arch sm_86 --json
 t lookup 256x256x256:e4m3 --arch sm_86
 t lookup 256x256x256 --arch sm_86 --db none.db
+# A prediction, made here without a GPU, does not hide what was measured on another GPU of the arch.
+t --arch sm_90 --shape 4096x4096x4096 --kernels simt_naive --budget 1 -q > /dev/null
+t lookup 4096x4096x4096 --arch sm_90 --device "NVIDIA H100 PCIe" | grep -E 'tier|tuned for|time|not taken' | sed -E 's,[0-9.]+ us,N us,'

@@ -49,7 +49,7 @@ static const char *tier_meaning(enum gt_tier tier)
     case GT_TIER_EXACT:
         return "this problem was tuned";
     case GT_TIER_NEAR:
-        return "a winner of a near tuned problem, made to fit";
+        return "nearest tuned problem, adapted";
     case GT_TIER_FAMILY:
         return "a default point, or a winner for a distant relative";
     case GT_TIER_NONE:
@@ -58,56 +58,99 @@ static const char *tier_meaning(enum gt_tier tier)
     return "no kernel serves it";
 }
 
+/* A time is shown as this problem's only where it was timed, or predicted, for this problem. */
+static void print_times(FILE *out, const struct gt_answer *answer)
+{
+    const char *how = answer->predicted ? "PREDICTED, never measured" : "measured";
+
+    if (answer->tuned_for)
+        fprintf(out, "  tuned for  %s on %s\n", answer->tuned_for,
+                answer->device ? answer->device : "an unnamed device");
+    if (answer->us > 0) {
+        fprintf(out, "  time       %.2f us, %s\n", answer->us, how);
+        return;
+    }
+    if (answer->tuned_us > 0)
+        fprintf(out, "             its time there: %.2f us, %s\n", answer->tuned_us, how);
+    if (answer->expected_us > 0)
+        fprintf(out, "  time       about %.2f us here, ESTIMATED by the model\n",
+                answer->expected_us);
+}
+
 static void print_answer(FILE *out, const char *problem, const struct gt_answer *answer)
 {
     fprintf(out, "%s\n", problem);
     fprintf(out, "  tier       %s: %s\n", tier_name(answer->tier), tier_meaning(answer->tier));
-    if (answer->tier == GT_TIER_NONE)
-        return;
-    fprintf(out, "  kernel     %s\n", answer->kernel);
-    fprintf(out, "  point      %s\n", answer->point);
-    if (answer->tuned_for)
-        fprintf(out, "  tuned for  %s on %s\n", answer->tuned_for,
-                answer->device ? answer->device : "an unnamed device");
-    if (answer->us > 0)
-        fprintf(out, "  time       %.2f us, %s\n", answer->us,
-                answer->predicted ? "PREDICTED, never measured" : "measured");
-    fprintf(out, "  loss       %.1f %% expected against a tuned kernel\n",
-            100 * answer->expected_loss);
-    fprintf(out, "  launch     grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared\n",
-            answer->grid[0], answer->grid[1], answer->grid[2], answer->block[0], answer->block[1],
-            answer->block[2], answer->shared_bytes);
-    fprintf(out, "  workspace  %zu bytes\n", answer->workspace_bytes);
+    if (answer->tier != GT_TIER_NONE) {
+        fprintf(out, "  kernel     %s\n", answer->kernel);
+        fprintf(out, "  point      %s\n", answer->point);
+        print_times(out, answer);
+        fprintf(out, "  slowdown   %.1f %% expected against a tuned kernel\n",
+                100 * answer->expected_loss);
+        fprintf(out,
+                "  launch     grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared\n",
+                answer->grid[0], answer->grid[1], answer->grid[2], answer->block[0],
+                answer->block[1], answer->block[2], answer->shared_bytes);
+        fprintf(out, "  workspace  %zu bytes\n", answer->workspace_bytes);
+    }
+    if (answer->passed_over)
+        fprintf(out, "  not taken  %s\n", answer->passed_over);
 }
 
-static void add_sizes(cJSON *json, const char *key, const unsigned size[3])
+static bool add_sizes(cJSON *json, const char *key, const unsigned size[3])
 {
     cJSON *list = cJSON_AddArrayToObject(json, key);
+    bool added = list;
 
-    for (int i = 0; i < 3; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber(size[i]));
+    for (int i = 0; i < 3 && added; i++)
+        added = cJSON_AddItemToArray(list, cJSON_CreateNumber(size[i]));
+    return added;
 }
 
-static cJSON *answer_json(const char *problem, const struct gt_answer *answer)
+/* us: of this very problem; tuned_us: of the problem tuned_for; estimated_us: the model's, for this
+ * problem.  Of the three only those that are known. */
+static bool add_times(cJSON *json, const struct gt_answer *answer)
+{
+    const struct {
+        const char *key;
+        double us;
+    } times[] = {{"us", answer->us},
+                 {"tuned_us", answer->us > 0 ? 0 : answer->tuned_us},
+                 {"estimated_us", answer->us > 0 ? 0 : answer->expected_us}};
+    bool added = true;
+
+    for (int i = 0; i < 3; i++)
+        added =
+            added && (times[i].us == 0 || cJSON_AddNumberToObject(json, times[i].key, times[i].us));
+    return added;
+}
+
+static bool add_answer(cJSON *json, const struct gt_answer *answer)
+{
+    return cJSON_AddStringToObject(json, "kernel", answer->kernel) &&
+           cJSON_AddStringToObject(json, "point", answer->point) &&
+           cJSON_AddStringToObject(json, "device", answer->device ? answer->device : "") &&
+           cJSON_AddStringToObject(json, "tuned_for", answer->tuned_for ? answer->tuned_for : "") &&
+           cJSON_AddBoolToObject(json, "predicted", answer->predicted) && add_times(json, answer) &&
+           cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss) &&
+           add_sizes(json, "grid", answer->grid) && add_sizes(json, "block", answer->block) &&
+           cJSON_AddNumberToObject(json, "shared_bytes", answer->shared_bytes) &&
+           cJSON_AddNumberToObject(json, "workspace_bytes", (double)answer->workspace_bytes);
+}
+
+/* Appends the answer to the list; false: there is no memory. */
+static bool list_answer(cJSON *list, const char *problem, const struct gt_answer *answer)
 {
     cJSON *json = cJSON_CreateObject();
 
-    cJSON_AddStringToObject(json, "problem", problem);
-    cJSON_AddStringToObject(json, "tier", tier_name(answer->tier));
-    if (answer->tier == GT_TIER_NONE)
-        return json;
-    cJSON_AddStringToObject(json, "kernel", answer->kernel);
-    cJSON_AddStringToObject(json, "point", answer->point);
-    cJSON_AddStringToObject(json, "device", answer->device ? answer->device : "");
-    cJSON_AddStringToObject(json, "tuned_for", answer->tuned_for ? answer->tuned_for : "");
-    cJSON_AddBoolToObject(json, "predicted", answer->predicted);
-    cJSON_AddNumberToObject(json, "us", answer->us);
-    cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss);
-    add_sizes(json, "grid", answer->grid);
-    add_sizes(json, "block", answer->block);
-    cJSON_AddNumberToObject(json, "shared_bytes", answer->shared_bytes);
-    cJSON_AddNumberToObject(json, "workspace_bytes", (double)answer->workspace_bytes);
-    return json;
+    if (json && cJSON_AddStringToObject(json, "problem", problem) &&
+        cJSON_AddStringToObject(json, "tier", tier_name(answer->tier)) &&
+        (answer->tier == GT_TIER_NONE || add_answer(json, answer)) &&
+        (!answer->passed_over || cJSON_AddStringToObject(json, "not_taken", answer->passed_over)) &&
+        cJSON_AddItemToArray(list, json))
+        return true;
+    cJSON_Delete(json);
+    return false;
 }
 
 /* Looks one problem text up; *answered: how many problems have an answer so far. */
@@ -126,9 +169,8 @@ static int look_up(struct gt_cli *cli, struct gt *gt, int cc, const struct optio
     gt_problem_format(&problem, canonical);
     *answered += answer->tier != GT_TIER_NONE;
     if (list)
-        cJSON_AddItemToArray(list, answer_json(canonical, answer));
-    else
-        print_answer(cli->out, canonical, answer);
+        return list_answer(list, canonical, answer) ? GT_OK : gt_err_nomem(err);
+    print_answer(cli->out, canonical, answer);
     return GT_OK;
 }
 
@@ -151,8 +193,10 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     rc = gt_arch_parse(options->arch, &cc, err);
     if (!rc)
         rc = gt_open(&gt, &open, err);
-    if (!rc && cli->json)
+    if (!rc && cli->json) {
         list = cJSON_CreateArray();
+        rc = list ? GT_OK : gt_err_nomem(err);
+    }
     for (int i = 0; i < argc && !rc; i++)
         rc = look_up(cli, gt, cc, options, argv[i], list, &answered, err);
     if (list && !rc)
@@ -170,11 +214,13 @@ const struct gt_command gt_command_lookup = {
     .name = "lookup",
     .doc = "the kernel a program would be handed for a problem, without tuning",
     .usage = "lookup PROBLEM... --arch sm_90 [OPTION]...",
-    .about = "Answers at once from the databases, as the library does, and says how good the\n"
-             "answer is: exact (this problem was tuned), near (the winner of the nearest tuned\n"
-             "problem), family (a default), none.\n"
-             "\n"
-             "  tune lookup 4096x4096x4096:f32:nn --arch sm_90\n",
+    .about =
+        "Answers at once from the databases, as the library does, and says how good the\n"
+        "answer is: exact (this problem was tuned), near (the nearest tuned problem's winner,\n"
+        "adapted), family (a default), none.  A measured row comes before a predicted one, and\n"
+        "the faster of two measured ones is taken; the other one is shown as not taken.\n"
+        "\n"
+        "  tune lookup 4096x4096x4096:f32:nn --arch sm_90\n",
     .group = {{option_table, 0}},
     .size = sizeof(struct options),
     .min_args = 1,

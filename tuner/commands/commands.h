@@ -18,6 +18,7 @@ struct gt_err;
     X(merge)           \
     X(recheck)         \
     X(list)            \
+    X(cache)           \
     X(doctor)
 
 #define GT_DECLARE_COMMAND(name) extern const struct gt_command gt_command_##name;

@@ -137,12 +137,6 @@ void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us)
         strategy->ops->tell(strategy, point);
 }
 
-void gt_strategy_cost(struct gt_strategy *strategy, size_t point, double run_s, double compile_s)
-{
-    if (strategy->ops->cost && run_s + compile_s > 0)
-        strategy->ops->cost(strategy, point, run_s, compile_s);
-}
-
 size_t gt_strategy_draw(struct gt_strategy *strategy)
 {
     size_t count = strategy->space->count;

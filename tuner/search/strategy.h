@@ -13,9 +13,9 @@
 
 enum gt_next { GT_NEXT_POINT, GT_NEXT_WAIT, GT_NEXT_DONE };
 
-/* What was learned elsewhere (another shape, device or type): times of the same kernel's points,
+/* Transfer data: times of the same kernel's points for another shape, device or type.  They are
  * comparable only among themselves. */
-struct gt_prior {
+struct gt_transfer {
     const size_t *point; /* indices into the space, each once */
     const float *us;     /* their times there */
     size_t count;
@@ -26,8 +26,8 @@ struct gt_prior {
 struct gt_seeds {
     const size_t *point; /* worth trying first, best guess first: indices into the space */
     size_t count;
-    const struct gt_prior *prior;
-    size_t priors;
+    const struct gt_transfer *transfer;
+    size_t transfers;
     /* What a model expects of a point: the logarithm of its time, NAN if it has no answer; NULL: no
      * model.  Asked while the strategy lives. */
     float (*expect)(void *context, size_t point);
@@ -72,8 +72,6 @@ struct gt_strategy_ops {
     int (*init)(struct gt_strategy *strategy, struct gt_err *err); /* NULL: nothing to do */
     /* Called once the seeds are given out and while NEW points are left; answers one of those. */
     enum gt_next (*next)(struct gt_strategy *strategy, size_t *point);
-    /* Seconds that trying a point cost, see gt_strategy_cost; NULL: does not care. */
-    void (*cost)(struct gt_strategy *strategy, size_t point, double run_s, double compile_s);
     /* After known[point] was set; NULL: does not care. */
     void (*tell)(struct gt_strategy *strategy, size_t point);
     /* What the state owns; also after an init that failed.  NULL: nothing. */
@@ -120,11 +118,6 @@ enum gt_next gt_strategy_next(struct gt_strategy *strategy, size_t *point);
 /* us: time to minimise; 0: the point is no good.  Points nobody asked for may be told too (resumed
  * trials), and a point may be told again (measured anew). */
 void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us);
-
-/* What trying a point cost, in seconds of whatever is scarce; before it is told.  compile_s: the
- * part that another point with the same cubin would not cost again.  Strategies that weigh gain
- * against cost learn from it. */
-void gt_strategy_cost(struct gt_strategy *strategy, size_t point, double run_s, double compile_s);
 
 /* Takes a NEW point out of the strategy's hands; it is told later. */
 void gt_strategy_claim(struct gt_strategy *strategy, size_t point);

@@ -1,9 +1,9 @@
-/* lookup_mend.c - makes a point that won elsewhere fit the problem at hand.
+/* lookup_repair.c - adapts a point that won elsewhere to the problem at hand.
  *
- * Mending is descent on the number of constraints that are broken: the best change of one parameter
- * as long as one helps, else a change of two.  Where no winner is near and that gets stuck, a
- * random walk repairs broken constraints one by one.  Improving is descent on the model's time, by
- * steps so large that they are no error of the model's. */
+ * Repairing is descent on the number of broken constraints: the best change of one parameter as
+ * long as one helps, else a change of two.  Where no winner is near and that gets stuck, a random
+ * walk repairs broken constraints one by one.  Refining is descent on the model's time.  It takes
+ * only steps so large that they cannot be an error of the model. */
 #include "lookup/lookup_impl.h"
 
 #include "lookup/predict.h"
@@ -12,12 +12,12 @@
 #include <limits.h>
 #include <math.h>
 
-#define GT_MEND_ROUNDS 12   /* changes before it is given up */
-#define GT_MEND_PAIRS  3    /* of them, changes of two parameters: each costs milliseconds */
-#define GT_IMPROVES    4    /* changes of one parameter for the sake of time */
-#define GT_WALK_STEPS  3000 /* changes of a walk before there is taken to be no valid point */
-#define GT_WALK_FREE   0.3  /* share of them that do not look where they lead */
-#define GT_GAIN        0.75 /* share of the time that a change has to leave, at most */
+#define GT_REPAIR_ROUNDS 12   /* changes before a repair is given up */
+#define GT_REPAIR_PAIRS  3    /* of them, changes of two parameters: each costs milliseconds */
+#define GT_REFINEMENTS   4    /* changes of one parameter that are made for time */
+#define GT_WALK_STEPS    3000 /* changes of a walk; after them, no valid point is assumed to exist */
+#define GT_WALK_FREE     0.3  /* share of them that are drawn blindly */
+#define GT_GAIN          0.75 /* a refinement must leave at most this share of the time */
 
 bool gt_lookup_fits(const struct gt_candidate *candidate, struct gt_geometry *geometry)
 {
@@ -49,8 +49,8 @@ static int count_broken(const struct gt_candidate *candidate, int most)
     return broken;
 }
 
-/* Of changes that break as few, the one that the model likes best: only whole points have a time.
- */
+/* Ranks changes that break equally few constraints by the model's time.  Only a valid point has
+ * one. */
 static double judge(const struct gt_candidate *candidate, int broken)
 {
     struct gt_geometry geometry;
@@ -92,7 +92,7 @@ static bool change_one(struct gt_candidate *candidate, int *broken)
     return *broken < before;
 }
 
-/* The best of what a change of two parameters came to. */
+/* The best change of two parameters so far. */
 struct pair {
     struct gt_point point;
     int broken;
@@ -142,13 +142,13 @@ static bool change_two(struct gt_candidate *candidate, int *broken)
     return true;
 }
 
-bool gt_lookup_mend(struct gt_candidate *candidate, struct gt_geometry *geometry)
+bool gt_lookup_repair(struct gt_candidate *candidate, struct gt_geometry *geometry)
 {
     int broken = count_broken(candidate, INT_MAX), pairs = 0;
 
-    for (int round = 0; broken && round < GT_MEND_ROUNDS; round++)
+    for (int round = 0; broken && round < GT_REPAIR_ROUNDS; round++)
         if (!change_one(candidate, &broken) &&
-            (pairs++ == GT_MEND_PAIRS || !change_two(candidate, &broken)))
+            (pairs++ == GT_REPAIR_PAIRS || !change_two(candidate, &broken)))
             return false;
     return gt_lookup_fits(candidate, geometry);
 }
@@ -173,8 +173,8 @@ static uint64_t broken_params(const struct gt_candidate *candidate, struct gt_ra
     return params;
 }
 
-/* Gives one of the parameters another value: of all such changes one that leaves the fewest
- * constraints broken, drawn where several do. */
+/* Gives one of the parameters another value: the change that leaves the fewest constraints broken,
+ * drawn at random where several do. */
 static void change_best(struct gt_candidate *candidate, uint64_t params, struct gt_random *random)
 {
     const struct gt_kernel *kernel = candidate->kernel;
@@ -217,9 +217,9 @@ static void change_any(struct gt_candidate *candidate, uint64_t params, struct g
     candidate->point.value[i] = param->value[gt_random_below(random, param->count)];
 }
 
-/* The share of its time that a changed point leaves, by the model.  For the problem that the start
- * was tuned for, the model should see no gain: what it sees there is its own error, and does not
- * count here. */
+/* The share of its time that a changed point leaves, by the model.  On the problem that the start
+ * was tuned for, the model should see no gain.  What it sees there is its own error and is
+ * subtracted here. */
 static double gain(const struct gt_candidate *changed, double before_us,
                    const struct gt_problem *tuned, double tuned_us)
 {
@@ -234,9 +234,9 @@ static double gain(const struct gt_candidate *changed, double before_us,
     return error < 1 ? share / error : share;
 }
 
-/* The change of one parameter that the model likes best; false: none gains enough. */
-static bool improve_one(struct gt_candidate *candidate, const struct gt_problem *tuned,
-                        double tuned_us)
+/* Makes the change of one parameter that the model ranks best; false: none gains enough. */
+static bool refine_one(struct gt_candidate *candidate, const struct gt_problem *tuned,
+                       double tuned_us)
 {
     const struct gt_kernel *kernel = candidate->kernel;
     const struct gt_point start = candidate->point;
@@ -266,7 +266,7 @@ bool gt_lookup_walk(struct gt_candidate *candidate, struct gt_geometry *geometry
     const struct gt_problem *problem = candidate->problem;
     struct gt_random random = {.state = 1}; /* the same answer every time */
     uint64_t params = broken_params(candidate, &random);
-    int improved = 0;
+    int refined = 0;
 
     for (int step = 0; params && step < GT_WALK_STEPS; step++) {
         if (gt_random_unit(&random) < GT_WALK_FREE)
@@ -277,24 +277,24 @@ bool gt_lookup_walk(struct gt_candidate *candidate, struct gt_geometry *geometry
     }
     if (params || !gt_lookup_fits(candidate, geometry))
         return false;
-    while (improved++ < GT_IMPROVES && improve_one(candidate, problem, 0))
+    while (refined++ < GT_REFINEMENTS && refine_one(candidate, problem, 0))
         ;
     return gt_lookup_fits(candidate, geometry);
 }
 
-bool gt_lookup_improve(struct gt_candidate *candidate, const struct gt_point *won,
-                       const struct gt_problem *tuned, struct gt_geometry *geometry)
+bool gt_lookup_refine(struct gt_candidate *candidate, const struct gt_point *won,
+                      const struct gt_problem *tuned, struct gt_geometry *geometry)
 {
     struct gt_candidate there = *candidate;
     double tuned_us;
-    int improved = 0;
+    int refined = 0;
 
     there.point = *won;
     there.problem = tuned;
     tuned_us = judge(&there, 0);
     if (!isfinite(tuned_us))
         tuned_us = 0;
-    while (improved < GT_IMPROVES && improve_one(candidate, tuned, tuned_us))
-        improved++;
-    return gt_lookup_fits(candidate, geometry) && improved;
+    while (refined < GT_REFINEMENTS && refine_one(candidate, tuned, tuned_us))
+        refined++;
+    return gt_lookup_fits(candidate, geometry) && refined;
 }

@@ -1,0 +1,74 @@
+/* lookup_explain.c - says which row of the problem asked for was not taken, and why: somebody tuned
+ * it and would look for it in vain.  Part of the look-up: see lookup_impl.h. */
+#include "lookup/lookup_impl.h"
+
+#include "base/err.h"
+#include "base/strbuf.h"
+
+#include <string.h>
+
+/* Whether the row says more than the one found so far: measured before predicted, cold before warm,
+ * then the faster. */
+static bool says_more(const struct gt_table_row *row, const struct gt_table_row *best)
+{
+    if (!best)
+        return true;
+    if (row->predicted != best->predicted)
+        return best->predicted;
+    if (row->warm_l2 != best->warm_l2)
+        return best->warm_l2;
+    return row->us < best->us;
+}
+
+/* The same winner may stand in two tables. */
+static bool is_taken(const struct gt_table_row *row, const struct gt_table_row *taken)
+{
+    return taken && row->predicted == taken->predicted && row->warm_l2 == taken->warm_l2 &&
+           row->us == taken->us && strcmp(row->device, taken->device) == 0 &&
+           strcmp(row->text, taken->text) == 0 && strcmp(row->kernel, taken->kernel) == 0 &&
+           strcmp(row->point, taken->point) == 0;
+}
+
+/* Why the row is not the answer. */
+static const char *reason(const struct gt_sources *sources, const char *device_name,
+                          const struct gt_table_row *row, const struct gt_table_row *taken,
+                          const struct gt_resolved *resolved)
+{
+    const struct gt_kernel *kernel = gt_lookup_kernel(&sources->kernels, row->kernel);
+
+    if (!kernel)
+        return "its kernel is not loaded";
+    if (strcmp(kernel->signature, row->signature) != 0)
+        return "its kernel has changed since";
+    if (!row->predicted && device_name && strcmp(row->device, device_name) != 0)
+        return "it was measured on another device";
+    if (row->predicted && taken && !taken->predicted)
+        return "a measured row comes first";
+    if (resolved->answer.tier != GT_TIER_EXACT)
+        return "its point is not valid on this device";
+    if (row->warm_l2)
+        return "it was timed with operands left in L2 (warm)";
+    return row->predicted ? "another prediction comes first" : "the row taken is faster";
+}
+
+int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
+                      const struct gt_table_row *taken, struct gt_resolved *resolved,
+                      struct gt_err *err)
+{
+    const struct gt_table *table = &sources->table;
+    const struct gt_table_row *best = NULL;
+    struct gt_strbuf text = GT_STRBUF_INIT;
+
+    for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++)
+        if (row->cc == resolved->device.cc && row != taken && says_more(row, best) &&
+            gt_lookup_same_problem(&resolved->problem, row) && !is_taken(row, taken))
+            best = row;
+    if (!best)
+        return GT_OK;
+    gt_strbuf_addf(&text, "kernel %s, %.2f us %s on %s (%s): %s", best->kernel, best->us,
+                   best->predicted ? "predicted" : "measured", best->device,
+                   best < table->row + sources->user_rows ? "own table" : "system's table",
+                   reason(sources, device_name, best, taken, resolved));
+    resolved->answer.passed_over = gt_strbuf_detach(&text);
+    return resolved->answer.passed_over ? GT_OK : gt_err_nomem(err);
+}
