@@ -84,6 +84,8 @@ LIB_SRC := \
 	db/store_winners.c \
 	src/lookup/lookup.c \
 	src/lookup/lookup_explain.c \
+	src/lookup/lookup_fork.c \
+	src/lookup/lookup_open.c \
 	src/lookup/lookup_repair.c \
 	src/lookup/lookup_tiers.c \
 	src/lookup/plan.c \
@@ -199,6 +201,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_bench_report.c \
 	tuner/commands/cmd_cache.c \
 	tuner/commands/cmd_calibrate.c \
+	tuner/commands/cmd_compile.c \
 	tuner/commands/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/commands/cmd_export.c \
@@ -216,6 +219,10 @@ TUNE_SRC := \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
+	tuner/commands/cmd_try.c \
+	tuner/commands/cmd_try_emulate.c \
+	tuner/commands/cmd_try_keep.c \
+	tuner/commands/cmd_try_measure.c \
 	tuner/commands/commands.c \
 	tuner/commands/help.c \
 	tuner/commands/options.c \
@@ -251,6 +258,7 @@ TESTS := \
 	tests/unit/exchange/test_export_space.c \
 	tests/unit/commands/test_options.c \
 	tests/unit/commands/test_cmd_csv.c \
+	tests/unit/commands/test_cmd_try.c \
 	tests/unit/commands/test_quality.c \
 	tests/unit/commands/test_problemset.c \
 	tests/unit/proof/test_verify.c \
@@ -268,6 +276,7 @@ TESTS := \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
 	tests/unit/lookup/test_lookup_trust.c \
+	tests/unit/lookup/test_lookup_contract.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
 	tests/unit/cuda/test_compile_everywhere.c \
@@ -333,7 +342,7 @@ SETUP    := $(BUILD)/setup.stamp
 
 ## all: build the program and the library
 .PHONY: all
-all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(filter tuner/main.c,$(TUNE_SRC)),$(BUILD)/tune)
+all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(filter tuner/main.c,$(TUNE_SRC)),$(BUILD)/tune) emulator
 
 $(SETUP): tools/setup
 	@mkdir -p $(@D)
@@ -467,13 +476,15 @@ tune: all
 EMU_DRAW := $(addprefix tests/emu/,sample.c served.c operands.c numbers.c)
 EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c machine.c machine_calls.c \
              machine_async.c machine_wgmma.c tensor_maps.c execute.c)
+EMU_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=all
+LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdynamic $< $(EMU_SRC) \
+            $(BUILD)/libtuner.a -o $@ $(LDLIBS)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -Wno-psabi -rdynamic $< $(EMU_SRC) $(BUILD)/libtuner.a -o $@ $(LDLIBS)
+	$(Q)$(LINK_EMU)
 
 $(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_everywhere.c $(EMU_DRAW) \
 		$(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
@@ -481,6 +492,16 @@ $(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_e
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(filter %.c %.a,$^) -o $@ \
 		$(LDFLAGS) $(LDLIBS)
+
+# What `tune try --on cpu` starts; it stands beside the program, or is installed in libexec.  A
+# compiler without the sanitizers' libraries builds everything else.
+EMULATOR := $(if $(SAN),,$(BUILD)/gemmtune-emulate)
+.PHONY: emulator
+emulator: $(EMULATOR)
+$(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_SRC) $(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)if echo 'int main(void) { return 0; }' | $(CC) $(EMU_SAN) -x c - -o $@.probe; then $(LINK_EMU); \
+		else echo "gemmtune-emulate is not built: $(CC) lacks AddressSanitizer"; fi; rm -f $@.probe
 
 ## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
 .PHONY: bench-host
@@ -542,8 +563,8 @@ compile_commands.json: Makefile
 
 ## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too
 .PHONY: install
-install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION))
-	$(Q)NVRTC="$(NVRTC)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
+install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION)) emulator
+	$(Q)NVRTC="$(NVRTC)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
 
 ## uninstall: remove what install put there
 .PHONY: uninstall
