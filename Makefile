@@ -44,6 +44,7 @@ LIB_SRC := \
 	src/base/err.c \
 	src/base/json.c \
 	src/base/near.c \
+	src/base/plain_locale.c \
 	src/base/place.c \
 	src/base/stats.c \
 	src/base/strbuf.c \
@@ -121,32 +122,7 @@ TUNE_SRC := \
 	tuner/timing/calibrate.c \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
-	tuner/search/agents.c \
-	tuner/search/hill_climb.c \
-	tuner/search/narrow.c \
-	tuner/search/space.c \
-	tuner/search/space_order.c \
-	tuner/search/space_walk.c \
-	tuner/search/strategy.c \
-	tuner/search/strategy_annealing.c \
-	tuner/search/strategy_auto.c \
-	tuner/search/strategy_differential.c \
-	tuner/search/strategy_dual.c \
-	tuner/search/strategy_exhaustive.c \
-	tuner/search/strategy_forest.c \
-	tuner/search/strategy_genetic.c \
-	tuner/search/strategy_iterated.c \
-	tuner/search/strategy_local.c \
-	tuner/search/strategy_options.c \
-	tuner/search/strategy_random.c \
-	tuner/search/strategy_swarm.c \
-	tuner/search/multi_start.c \
-	tuner/search/auto/design.c \
-	tuner/search/auto/forest.c \
-	tuner/search/auto/gp_model.c \
-	tuner/search/auto/prior_mean.c \
-	tuner/search/auto/elites.c \
-	tuner/search/auto/gp.c \
+	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_slot.c \
@@ -277,6 +253,7 @@ TESTS := \
 	tests/unit/lookup/test_lookup.c \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
+	tests/unit/lookup/test_lookup_locale.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
 	tests/unit/cuda/test_compile_everywhere.c \
@@ -319,6 +296,7 @@ FUZZ := \
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
 	tests/faults/short_soak \
+	tests/faults/short_powercut \
 	tests/replay/score_search \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)) \
@@ -453,6 +431,24 @@ soak: all $(SOAK) $(STUBS)
 	$(Q)$(SOAK) --seconds $(or $(SECONDS),480) $(if $(DEVICE),--device $(DEVICE),--stub \
 		$(BUILD)/stub --shape 96x80x64) $(BUILD)/tune tests/faults/kernels
 
+# Power cuts: cutlog.so logs what a sweep writes, powercut cuts after each of its writes.
+POWERCUT := $(BUILD)/tests/faults/powercut
+$(POWERCUT): $(addprefix tests/faults/,powercut.c run.c cutlog.h run.h) $(BUILD)/libtuner.a \
+		$(BUILD)/tests/faults/cutlog.so
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(filter %.c,$^) $(BUILD)/libtuner.a \
+		-o $@ $(LDFLAGS) $(LDLIBS)
+$(BUILD)/tests/faults/cutlog.so: tests/faults/cutlog.c tests/faults/cutlog.h | $(SETUP)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -O2 -shared $< -o $@ -ldl
+
+## powercut: the power cut at random writes of sweeps: make powercut CUTS=12000
+.PHONY: powercut
+powercut: all $(POWERCUT) $(STUBS)
+	$(Q)$(POWERCUT) --cuts $(or $(CUTS),12000) --stub $(CURDIR)/$(BUILD)/stub \
+		$(BUILD)/tune $(CURDIR)/$(BUILD)/tests/faults/cutlog.so
+
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
@@ -531,7 +527,7 @@ check-emu: $(EMU_TEST)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(BUNDLED) $(STUBS) $(SOAK) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
