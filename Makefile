@@ -123,32 +123,7 @@ TUNE_SRC := \
 	tuner/timing/calibrate.c \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
-	tuner/search/agents.c \
-	tuner/search/hill_climb.c \
-	tuner/search/narrow.c \
-	tuner/search/space.c \
-	tuner/search/space_order.c \
-	tuner/search/space_walk.c \
-	tuner/search/strategy.c \
-	tuner/search/strategy_annealing.c \
-	tuner/search/strategy_auto.c \
-	tuner/search/strategy_differential.c \
-	tuner/search/strategy_dual.c \
-	tuner/search/strategy_exhaustive.c \
-	tuner/search/strategy_forest.c \
-	tuner/search/strategy_genetic.c \
-	tuner/search/strategy_iterated.c \
-	tuner/search/strategy_local.c \
-	tuner/search/strategy_options.c \
-	tuner/search/strategy_random.c \
-	tuner/search/strategy_swarm.c \
-	tuner/search/multi_start.c \
-	tuner/search/auto/design.c \
-	tuner/search/auto/forest.c \
-	tuner/search/auto/gp_model.c \
-	tuner/search/auto/prior_mean.c \
-	tuner/search/auto/elites.c \
-	tuner/search/auto/gp.c \
+	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_slot.c \
