@@ -46,6 +46,7 @@ LIB_SRC := \
 	src/base/err.c \
 	src/base/json.c \
 	src/base/near.c \
+	src/base/plain_locale.c \
 	src/base/place.c \
 	src/base/stats.c \
 	src/base/strbuf.c \
@@ -86,6 +87,8 @@ LIB_SRC := \
 	db/store_winners.c \
 	src/lookup/lookup.c \
 	src/lookup/lookup_explain.c \
+	src/lookup/lookup_fork.c \
+	src/lookup/lookup_open.c \
 	src/lookup/lookup_repair.c \
 	src/lookup/lookup_tiers.c \
 	src/lookup/plan.c \
@@ -121,32 +124,7 @@ TUNE_SRC := \
 	tuner/timing/calibrate.c \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
-	tuner/search/agents.c \
-	tuner/search/hill_climb.c \
-	tuner/search/narrow.c \
-	tuner/search/space.c \
-	tuner/search/space_order.c \
-	tuner/search/space_walk.c \
-	tuner/search/strategy.c \
-	tuner/search/strategy_annealing.c \
-	tuner/search/strategy_auto.c \
-	tuner/search/strategy_differential.c \
-	tuner/search/strategy_dual.c \
-	tuner/search/strategy_exhaustive.c \
-	tuner/search/strategy_forest.c \
-	tuner/search/strategy_genetic.c \
-	tuner/search/strategy_iterated.c \
-	tuner/search/strategy_local.c \
-	tuner/search/strategy_options.c \
-	tuner/search/strategy_random.c \
-	tuner/search/strategy_swarm.c \
-	tuner/search/multi_start.c \
-	tuner/search/auto/design.c \
-	tuner/search/auto/forest.c \
-	tuner/search/auto/gp_model.c \
-	tuner/search/auto/prior_mean.c \
-	tuner/search/auto/elites.c \
-	tuner/search/auto/gp.c \
+	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_slot.c \
@@ -201,6 +179,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_bench_report.c \
 	tuner/commands/cmd_cache.c \
 	tuner/commands/cmd_calibrate.c \
+	tuner/commands/cmd_compile.c \
 	tuner/commands/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/commands/cmd_export.c \
@@ -218,6 +197,10 @@ TUNE_SRC := \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
+	tuner/commands/cmd_try.c \
+	tuner/commands/cmd_try_emulate.c \
+	tuner/commands/cmd_try_keep.c \
+	tuner/commands/cmd_try_measure.c \
 	tuner/commands/commands.c \
 	tuner/commands/help.c \
 	tuner/commands/options.c \
@@ -253,6 +236,7 @@ TESTS := \
 	tests/unit/exchange/test_export_space.c \
 	tests/unit/commands/test_options.c \
 	tests/unit/commands/test_cmd_csv.c \
+	tests/unit/commands/test_cmd_try.c \
 	tests/unit/commands/test_quality.c \
 	tests/unit/commands/test_problemset.c \
 	tests/unit/proof/test_verify.c \
@@ -270,6 +254,8 @@ TESTS := \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
 	tests/unit/lookup/test_lookup_trust.c \
+	tests/unit/lookup/test_lookup_contract.c \
+	tests/unit/lookup/test_lookup_locale.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
 	tests/unit/cuda/test_compile_everywhere.c \
@@ -312,6 +298,7 @@ FUZZ := \
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
 	tests/faults/short_soak \
+	tests/faults/short_powercut \
 	tests/replay/score_search \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)) \
@@ -342,7 +329,7 @@ endif
 
 ## all: build the program and the library
 .PHONY: all
-all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(filter tuner/main.c,$(TUNE_SRC)),$(BUILD)/tune)
+all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(filter tuner/main.c,$(TUNE_SRC)),$(BUILD)/tune) emulator
 
 $(SETUP): tools/setup
 	@mkdir -p $(@D)
@@ -453,6 +440,24 @@ soak: all $(SOAK) $(STUBS)
 	$(Q)$(SOAK) --seconds $(or $(SECONDS),480) $(if $(DEVICE),--device $(DEVICE),--stub \
 		$(BUILD)/stub --shape 96x80x64) $(BUILD)/tune tests/faults/kernels
 
+# Power cuts: cutlog.so logs what a sweep writes, powercut cuts after each of its writes.
+POWERCUT := $(BUILD)/tests/faults/powercut
+$(POWERCUT): $(addprefix tests/faults/,powercut.c run.c cutlog.h run.h) $(BUILD)/libtuner.a \
+		$(BUILD)/tests/faults/cutlog.so
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(filter %.c,$^) $(BUILD)/libtuner.a \
+		-o $@ $(LDFLAGS) $(LDLIBS)
+$(BUILD)/tests/faults/cutlog.so: tests/faults/cutlog.c tests/faults/cutlog.h | $(SETUP)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -O2 -shared $< -o $@ -ldl
+
+## powercut: the power cut at random writes of sweeps: make powercut CUTS=12000
+.PHONY: powercut
+powercut: all $(POWERCUT) $(STUBS)
+	$(Q)$(POWERCUT) --cuts $(or $(CUTS),12000) --stub $(CURDIR)/$(BUILD)/stub \
+		$(BUILD)/tune $(CURDIR)/$(BUILD)/tests/faults/cutlog.so
+
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
@@ -476,13 +481,15 @@ tune: all
 EMU_DRAW := $(addprefix tests/emu/,sample.c served.c operands.c numbers.c)
 EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c machine.c machine_calls.c \
              machine_async.c machine_wgmma.c tensor_maps.c execute.c)
+EMU_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=all
+LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdynamic $< $(EMU_SRC) \
+            $(BUILD)/libtuner.a -o $@ $(LDLIBS)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -Wno-psabi -rdynamic $< $(EMU_SRC) $(BUILD)/libtuner.a -o $@ $(LDLIBS)
+	$(Q)$(LINK_EMU)
 
 $(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_everywhere.c $(EMU_DRAW) \
 		$(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
@@ -490,6 +497,16 @@ $(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_e
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(filter %.c %.a,$^) -o $@ \
 		$(LDFLAGS) $(LDLIBS)
+
+# What `tune try --on cpu` starts; it stands beside the program, or is installed in libexec.  A
+# compiler without the sanitizers' libraries builds everything else.
+EMULATOR := $(if $(SAN),,$(BUILD)/gemmtune-emulate)
+.PHONY: emulator
+emulator: $(EMULATOR)
+$(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_SRC) $(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)if echo 'int main(void) { return 0; }' | $(CC) $(EMU_SAN) -x c - -o $@.probe; then $(LINK_EMU); \
+		else echo "gemmtune-emulate is not built: $(CC) lacks AddressSanitizer"; fi; rm -f $@.probe
 
 ## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
 .PHONY: bench-host
@@ -519,7 +536,7 @@ check-emu: $(EMU_TEST)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(BUNDLED) $(STUBS) $(SOAK) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
@@ -551,8 +568,8 @@ compile_commands.json: Makefile
 
 ## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too
 .PHONY: install
-install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION))
-	$(Q)NVRTC="$(NVRTC)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
+install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION)) emulator
+	$(Q)NVRTC="$(NVRTC)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
 
 ## uninstall: remove what install put there
 .PHONY: uninstall

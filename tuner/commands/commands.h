@@ -11,6 +11,7 @@ struct gt_err;
 #define GT_COMMANDS(X) \
     X(tune)            \
     X(show)            \
+    X(try)             \
     X(ladder)          \
     X(bench)           \
     X(lookup)          \
