@@ -320,6 +320,7 @@ FUZZ := \
 CHECKS := \
 	tests/faults/short_soak \
 	tests/faults/short_powercut \
+	tests/faults/flip_all \
 	tests/replay/score_search \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)) \
@@ -472,6 +473,17 @@ powercut: all $(POWERCUT) $(STUBS)
 	$(Q)$(POWERCUT) --cuts $(or $(CUTS),12000) --stub $(CURDIR)/$(BUILD)/stub \
 		$(BUILD)/tune $(CURDIR)/$(BUILD)/tests/faults/cutlog.so
 
+FLIPS_TEST := $(BUILD)/tests/faults/flips
+$(FLIPS_TEST): tests/faults/flips.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $^ -o $@ $(LDFLAGS) $(LDLIBS)
+
+## flips: flipped bits in tables, databases and cubins: make flips FLIPS=60000
+.PHONY: flips
+flips: all $(FLIPS_TEST)
+	$(Q)BUILD=$(BUILD) tests/faults/flip_all $(or $(FLIPS),60000)
+
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
@@ -550,7 +562,7 @@ check-emu: $(EMU_TEST)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
