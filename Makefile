@@ -455,6 +455,12 @@ soak: all $(SOAK) $(STUBS)
 	$(Q)$(SOAK) --seconds $(or $(SECONDS),480) $(if $(DEVICE),--device $(DEVICE),--stub \
 		$(BUILD)/stub --shape 96x80x64) $(BUILD)/tune tests/faults/kernels
 
+## storm: the same until so many kills were made: make storm KILLS=600
+.PHONY: storm
+storm: all $(SOAK) $(STUBS)
+	$(Q)$(SOAK) --kills $(or $(KILLS),600) --stub $(BUILD)/stub --shape 96x80x64 $(BUILD)/tune \
+		tests/faults/kernels
+
 # Power cuts: cutlog.so logs what a sweep writes, powercut cuts after each of its writes.
 POWERCUT := $(BUILD)/tests/faults/powercut
 $(POWERCUT): $(addprefix tests/faults/,powercut.c run.c cutlog.h run.h) $(BUILD)/libtuner.a \
