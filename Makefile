@@ -203,6 +203,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/commands/cmd_export.c \
+	tuner/commands/cmd_help.c \
 	tuner/commands/cmd_json.c \
 	tuner/commands/cmd_ladder.c \
 	tuner/commands/cmd_list.c \
@@ -222,7 +223,9 @@ TUNE_SRC := \
 	tuner/commands/cmd_try_keep.c \
 	tuner/commands/cmd_try_measure.c \
 	tuner/commands/commands.c \
+	tuner/commands/completions.c \
 	tuner/commands/help.c \
+	tuner/commands/help_man.c \
 	tuner/commands/options.c \
 	tuner/commands/problemset.c \
 	tuner/commands/quality.c \
