@@ -84,6 +84,8 @@ LIB_SRC := \
 	db/store_winners.c \
 	src/lookup/lookup.c \
 	src/lookup/lookup_explain.c \
+	src/lookup/lookup_fork.c \
+	src/lookup/lookup_open.c \
 	src/lookup/lookup_repair.c \
 	src/lookup/lookup_tiers.c \
 	src/lookup/plan.c \
@@ -277,6 +279,7 @@ TESTS := \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
 	tests/unit/lookup/test_lookup_trust.c \
+	tests/unit/lookup/test_lookup_contract.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
 	tests/unit/cuda/test_compile_everywhere.c \

@@ -12,7 +12,14 @@
  * The library never prints and never exits.
  *
  * Threads: a struct gt may be used by any number of threads at once.  A struct gt_plan may be run
- * by several threads at once; free it only when none of them uses it. */
+ * by several threads at once; free it only when none of them uses it.  A program may fork at any
+ * time: fork waits for a first look-up that another thread is in, and the child may look up in the
+ * same struct gt.  As with all of CUDA, plans are of no use in the child.
+ *
+ * Structures that a program fills may get further members at their ends in later versions.  They
+ * begin with their size: GT_OPTIONS_INIT and GT_OPERANDS_INIT set it, e.g.
+ *     struct gt_options options = {GT_OPTIONS_INIT, .allow_nvrtc = 1};
+ * A size of 0 stands for the members of version 0.1, so that `= {.allow_nvrtc = 1}` works too. */
 #ifndef GEMMTUNE_H
 #define GEMMTUNE_H
 
@@ -100,6 +107,7 @@ enum gt_epilogue {
 
 /* A GEMM problem.  Fill it with gt_problem_init or gt_problem_parse, then change fields. */
 struct gt_problem {
+    unsigned version;      /* of these fields; set by gt_problem_init; 0 is taken for 1 */
     int64_t m, n, k;       /* sizes; zero is allowed */
     int64_t lda, ldb, ldc; /* elements between rows as stored; C and D share ldc */
     int64_t batch;         /* >= 1; matrices i of a batch are stride elements apart */
@@ -112,7 +120,8 @@ struct gt_problem {
     unsigned char epilogue; /* GT_EPILOGUE_ flags */
     unsigned char align;    /* bytes that every base pointer is a multiple of: 1..16 */
     enum gt_accuracy accuracy;
-    double alpha, beta; /* as timed; a look-up distinguishes only beta == 0 */
+    double alpha, beta;  /* as timed; a look-up distinguishes only beta == 0 */
+    int64_t reserved[4]; /* 0: room for the fields of later versions */
 };
 
 /* A packed problem: f32, layout nn, alpha 1, beta 0, batch 1, strict, 16-byte aligned. */
@@ -140,13 +149,20 @@ struct gt;      /* an open set of tables; see gt_open */
 struct gt_plan; /* a kernel ready to run on one device */
 
 struct gt_options {
-    const char *user_db;   /* tuned by this user: searched first; NULL: none */
+    size_t size;           /* GT_OPTIONS_INIT; 0: the members of version 0.1 */
+    const char *user_db;   /* tuned by this user: searched first.  NULL: $GEMMTUNE_DB, else
+                              gemmtune/gemmtune.db in $XDG_DATA_HOME or ~/.local/share, where
+                              `tune` writes; that file may be missing, but must not be another
+                              user's or writable by others.  "": none */
     const char *system_db; /* shipped; NULL: db/shipped of the data folder */
     const char *data_dir; /* holds templates/ and configs/; NULL: as installed, or $GEMMTUNE_DATA */
     const char *cubin_dir; /* cubin cache; NULL: none, every plan compiles */
     const char *log_path;  /* untuned problems are appended here, one text a line; NULL: none */
     int allow_nvrtc;       /* gt_plan may compile templates of data_dir when no cubin is stored */
+    const char *const *kernels_dirs; /* folders with descriptions of your own kernels, as `tune
+                                        --kernels-dir` takes them; NULL ends the list; NULL: none */
 };
+#define GT_OPTIONS_INIT .size = sizeof(struct gt_options)
 
 /* Opens the tables named in options (NULL: all defaults).  Free with gt_close. */
 int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err);
@@ -192,12 +208,14 @@ const struct gt_answer *gt_plan_answer(const struct gt_plan *plan);
 
 /* Device pointers (CUdeviceptr values or runtime-API pointers). */
 struct gt_operands {
+    size_t size;           /* GT_OPERANDS_INIT; 0: the members of version 0.1 */
     const void *a, *b, *c; /* c may be NULL when beta == 0; c == d is allowed */
     void *d;
     const void *bias; /* n elements of the out type; NULL unless the epilogue has BIAS */
     void *workspace;  /* gt_answer.workspace_bytes; NULL if 0 */
     float alpha, beta;
 };
+#define GT_OPERANDS_INIT .size = sizeof(struct gt_operands)
 
 /* Enqueues the product on a CUstream/cudaStream_t (NULL: default stream).  Does not block,
  * allocates nothing; pointers are checked against the alignment the plan was made for, which is at

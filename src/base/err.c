@@ -54,6 +54,13 @@ int gt_err_prefix(struct gt_err *err, int code, const char *format, ...)
     return err->code;
 }
 
+int gt_err_pass(struct gt_err *err, const struct gt_err *inner, int code)
+{
+    if (code && err)
+        *err = *inner;
+    return code;
+}
+
 int gt_err_nomem(struct gt_err *err)
 {
     return gt_err_set(err, GT_ENOMEM, "out of memory");

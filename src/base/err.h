@@ -16,6 +16,10 @@ __attribute__((format(printf, 3, 4))) int gt_err_set(struct gt_err *err, int cod
 __attribute__((format(printf, 3, 4))) int gt_err_prefix(struct gt_err *err, int code,
                                                         const char *format, ...);
 
+/* For functions of gemmtune.h, whose err is untouched on success: they hand an err of their own
+ * (`inner`) down and end with this.  Copies it if `code` is a failure; returns `code`. */
+int gt_err_pass(struct gt_err *err, const struct gt_err *inner, int code);
+
 /* The sentence for a failed allocation. */
 int gt_err_nomem(struct gt_err *err);
 

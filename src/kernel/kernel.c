@@ -254,6 +254,16 @@ static int by_rung_and_name(const void *a, const void *b)
     return x->rung != y->rung ? x->rung - y->rung : strcmp(x->name, y->name);
 }
 
+int gt_kernels_add(struct gt_kernels *kernels, const char *data_dir, const char *dir,
+                   struct gt_err *err)
+{
+    int rc = load_dir(kernels, data_dir, dir, err);
+
+    if (!rc)
+        qsort(kernels->kernel, kernels->count, sizeof(*kernels->kernel), by_rung_and_name);
+    return rc;
+}
+
 int gt_kernels_load(struct gt_kernels *kernels, const char *data_dir, const char *extra_dir,
                     struct gt_err *err)
 {
@@ -264,14 +274,12 @@ int gt_kernels_load(struct gt_kernels *kernels, const char *data_dir, const char
     gt_strbuf_addf(&dir, "%s/configs/kernels", data_dir);
     rc = gt_strbuf_check(&dir, err);
     if (!rc)
-        rc = load_dir(kernels, data_dir, dir.text, err);
+        rc = gt_kernels_add(kernels, data_dir, dir.text, err);
     if (!rc && extra_dir)
-        rc = load_dir(kernels, data_dir, extra_dir, err);
+        rc = gt_kernels_add(kernels, data_dir, extra_dir, err);
     gt_strbuf_release(&dir);
     if (rc)
         gt_kernels_release(kernels);
-    else
-        qsort(kernels->kernel, kernels->count, sizeof(*kernels->kernel), by_rung_and_name);
     return rc;
 }
 

@@ -168,6 +168,11 @@ struct gt_kernels {
 };
 int gt_kernels_load(struct gt_kernels *kernels, const char *data_dir, const char *extra_dir,
                     struct gt_err *err);
+
+/* Adds the descriptions of a further folder.  On failure some of them may have been added. */
+int gt_kernels_add(struct gt_kernels *kernels, const char *data_dir, const char *dir,
+                   struct gt_err *err);
+
 void gt_kernels_release(struct gt_kernels *kernels);
 
 /* The parameters that an expression of the kernel depends on, directly or through derived names:

@@ -1,10 +1,13 @@
-/* lookup_impl.h - what src/lookup/lookup.c (remembering) and src/lookup/lookup_tiers.c (finding)
- * share. */
+/* lookup_impl.h - what the files src/lookup/lookup*.c share: opening (lookup_open.c), remembering
+ * (lookup.c), finding (lookup_tiers.c) and adapting (lookup_repair.c). */
 #ifndef GT_LOOKUP_IMPL_H
 #define GT_LOOKUP_IMPL_H
 
 #include "lookup/lookup.h"
 #include "lookup/table.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
 
 /* Where answers come from. */
 struct gt_sources {
@@ -17,9 +20,51 @@ struct gt_sources {
  * it is zero.  Bytes that mean nothing are zero. */
 struct gt_problem_key {
     int64_t size[10]; /* m n k lda ldb ldc batch stride_a stride_b stride_c */
-    unsigned char kind[16];
+    int32_t kind[8];  /* type out acc accuracy trans_a trans_b epilogue align */
+    int64_t has_beta;
 };
 void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *problem);
+
+struct gt_lookup_key {
+    struct gt_problem_key problem;
+    uint64_t device; /* hash of the name asked for and of the facts of a real GPU */
+    int64_t arch;
+};
+
+/* An answer and what it answers.  Never changed once it is in a map. */
+struct gt_lookup_entry {
+    struct gt_resolved resolved;
+    struct gt_lookup_key key;
+    struct gt_lookup_entry *next; /* all entries, to free them */
+};
+
+/* Open addressing.  Readers take no lock: a slot goes from NULL to an entry once, and a map that
+ * has become too small stays alive beside its successor. */
+struct gt_lookup_map {
+    size_t mask, used;
+    struct gt_lookup_map *older;
+    _Atomic(struct gt_lookup_entry *) slot[];
+};
+
+struct gt {
+    struct gt_sources sources;
+    struct gt_options options;
+    char *data_dir, *cubin_dir;
+    int log;              /* descriptor, or -1 */
+    pthread_mutex_t lock; /* of everything below, against other writers */
+    _Atomic(struct gt_lookup_map *) map;
+    struct gt_lookup_entry *entries;
+    struct gt *next; /* of all that are open (lookup_fork.c) */
+};
+
+/* The map before anything was looked up: true if there was memory for it; and its end. */
+bool gt_lookup_begin(struct gt *gt);
+void gt_lookup_end(struct gt *gt);
+
+/* From the first to the second, fork() waits until no thread is in a first look-up of gt, so that
+ * the child does not inherit a lock that nobody will open. */
+void gt_lookup_guard_fork(struct gt *gt);
+void gt_lookup_unguard_fork(struct gt *gt);
 
 /* Fills resolved, whose problem and device are set; device_name may be NULL.  Tier NONE is an
  * answer.  answer.point and answer.passed_over are malloc'ed. */

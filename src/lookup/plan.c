@@ -139,17 +139,13 @@ static int load(struct gt_plan *plan, const struct gt_options *options, struct g
     return rc;
 }
 
-int gt_plan(struct gt_plan **plan, struct gt *gt, int ordinal, const struct gt_problem *problem,
-            struct gt_err *err)
+/* A plan that is calloc'ed; gt_plan frees it where this fails. */
+static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct gt_problem *problem,
+                struct gt_err *err)
 {
-    struct gt_plan *made = calloc(1, sizeof(*made));
     char text[GT_PROBLEM_TEXT_MAX];
-    int rc;
+    int rc = gt_gpu_open(&made->gpu, ordinal, true, err);
 
-    *plan = NULL;
-    if (!made)
-        return gt_err_nomem(err);
-    rc = gt_gpu_open(&made->gpu, ordinal, true, err);
     if (!rc)
         rc = gt_lookup_device(gt, gt_gpu_device(made->gpu), problem, &made->resolved, err);
     if (!rc && made->resolved->answer.tier == GT_TIER_NONE) {
@@ -159,13 +155,27 @@ int gt_plan(struct gt_plan **plan, struct gt *gt, int ordinal, const struct gt_p
     }
     if (!rc)
         rc = load(made, gt_lookup_options(gt), err);
-    if (rc) {
+    if (!rc)
+        fill_args(made);
+    return rc;
+}
+
+int gt_plan(struct gt_plan **plan, struct gt *gt, int ordinal, const struct gt_problem *problem,
+            struct gt_err *err)
+{
+    struct gt_plan *made = calloc(1, sizeof(*made));
+    struct gt_err inner;
+    int rc;
+
+    *plan = NULL;
+    if (!made)
+        return gt_err_nomem(err);
+    rc = make(made, gt, ordinal, problem, &inner);
+    if (rc)
         gt_plan_free(made);
-        return rc;
-    }
-    fill_args(made);
-    *plan = made;
-    return GT_OK;
+    else
+        *plan = made;
+    return gt_err_pass(err, &inner, rc);
 }
 
 void gt_plan_free(struct gt_plan *plan)
@@ -185,6 +195,15 @@ const struct gt_answer *gt_plan_answer(const struct gt_plan *plan)
 static int whole(const struct gt_operands *o)
 {
     return o->alpha == truncf(o->alpha) && o->beta == truncf(o->beta);
+}
+
+/* Whether members of a later version are set, which this one would ignore. */
+static int beyond(const struct gt_operands *o)
+{
+    for (size_t i = sizeof(*o); i < o->size; i++)
+        if (((const unsigned char *)o)[i] != 0)
+            return 1;
+    return 0;
 }
 
 /* The sentence for operands that the plan was not made for. */
@@ -239,6 +258,12 @@ int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *o
     void *const default_stream = (void *)(uintptr_t)1;
     struct gt_args args = plan->args;
 
+    if (operands->size && operands->size != sizeof(*operands) &&
+        (operands->size < sizeof(*operands) || beyond(operands)))
+        return gt_err_set(err, GT_ERANGE,
+                          "gt_operands has %zu bytes, of which this library knows %zu; begin with "
+                          "GT_OPERANDS_INIT, and set no member that the library does not know",
+                          operands->size, sizeof(*operands));
     if (!acceptable(plan, operands))
         return refuse(plan, operands, err);
     args.a = operands->a;

@@ -259,6 +259,7 @@ void gt_problem_retype(struct gt_problem *problem, enum gt_dtype type)
 void gt_problem_init(struct gt_problem *problem, int64_t m, int64_t n, int64_t k)
 {
     memset(problem, 0, sizeof(*problem)); /* padding too: equal problems are equal bytes */
+    problem->version = GT_PROBLEM_VERSION;
     problem->m = m;
     problem->n = n;
     problem->k = k;
@@ -361,6 +362,12 @@ int gt_problem_check(const struct gt_problem *p, struct gt_err *err)
 {
     int rc;
 
+    for (size_t i = 0; i < sizeof(p->reserved) / sizeof(*p->reserved); i++)
+        if (p->version > GT_PROBLEM_VERSION || p->reserved[i] != 0)
+            return gt_err_set(err, GT_ERANGE,
+                              "problem: version %u with fields that this library (version %d) does "
+                              "not know; begin with gt_problem_init",
+                              p->version, GT_PROBLEM_VERSION);
     if (p->trans_a > 1 || p->trans_b > 1)
         return gt_err_set(err, GT_ERANGE, "problem: trans_a and trans_b must be 0 or 1");
     if (!gt_epilogue_name(p->epilogue))

@@ -8,6 +8,8 @@
 
 #include "gemmtune.h"
 
+#define GT_PROBLEM_VERSION 1 /* of the fields of struct gt_problem */
+
 /* Largest size, leading dimension and batch. */
 #define GT_MAX_EXTENT ((int64_t)0x7fffffff)
 

@@ -13,7 +13,7 @@
 #define DEFAULT_DB "gemmtune.db"
 
 struct options {
-    const char *arch, *device, *db, *system_db;
+    const char *arch, *device, *db, *system_db, *kernels_dir;
 };
 
 static const struct gt_option option_table[] = {
@@ -25,6 +25,8 @@ static const struct gt_option option_table[] = {
      "own database, searched first (default: gemmtune.db if there is one)", NULL, 0, 0},
     {"system-db", 0, GT_OPTION_TEXT, offsetof(struct options, system_db), "FILE",
      "table searched after it (default: db/shipped of the data folder)", NULL, 0, 0},
+    {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
+     "folder with descriptions of your own kernels", NULL, 0, 0},
     GT_OPTIONS_END,
 };
 
@@ -177,12 +179,15 @@ static int look_up(struct gt_cli *cli, struct gt *gt, int cc, const struct optio
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
 {
     const struct options *options = fields;
+    const char *const folders[] = {options->kernels_dir, NULL};
     const struct gt_options open = {
+        GT_OPTIONS_INIT,
         .user_db = options->db                     ? options->db
                    : access(DEFAULT_DB, F_OK) == 0 ? DEFAULT_DB
                                                    : NULL,
         .system_db = options->system_db,
         .data_dir = cli->data_dir,
+        .kernels_dirs = folders,
     };
     cJSON *list = NULL;
     struct gt *gt = NULL;

@@ -194,6 +194,58 @@ static void test_maps(void **state)
     free(data[1]);
 }
 
+/* Compiling what no cache holds goes through failures that are none to the program. */
+static void test_err_is_untouched_on_success(void **state)
+{
+    struct world *w = *state;
+    struct data *data = new_data();
+    struct gt_operands operands = operands_of(data, 1, 0);
+    struct gt_err err = {.code = 77, .msg = "as it was"};
+    struct gt_problem problem;
+    struct gt_plan *plan;
+
+    gt_problem_init(&problem, M, N, K);
+    assert_int_equal(gt_plan(&plan, w->gt, 0, &problem, &err), GT_OK);
+    if (gt_plan_answer(plan)->workspace_bytes)
+        assert_int_equal(
+            posix_memalign(&operands.workspace, 256, gt_plan_answer(plan)->workspace_bytes), 0);
+    assert_int_equal(gt_run(plan, NULL, &operands, &err), GT_OK);
+    assert_int_equal(err.code, 77);
+    assert_string_equal(err.msg, "as it was");
+    gt_plan_free(plan);
+    free(operands.workspace);
+    free(data);
+}
+
+/* Operands of a program of another version: with one member more, with one less. */
+static void test_operands_of_other_versions(void **state)
+{
+    struct world *w = *state;
+    struct data *data = new_data();
+    struct gt_plan *plan = make_plan(w, 0);
+    struct {
+        struct gt_operands operands;
+        const void *more;
+    } later = {.operands = operands_of(data, 1, 0)};
+    struct gt_operands *operands = &later.operands;
+    struct gt_err err = {0};
+
+    if (gt_plan_answer(plan)->workspace_bytes)
+        assert_int_equal(
+            posix_memalign(&operands->workspace, 256, gt_plan_answer(plan)->workspace_bytes), 0);
+    operands->size = sizeof(later);
+    assert_int_equal(gt_run(plan, NULL, operands, &err), GT_OK);
+    check(data, 1, 0);
+    later.more = data;
+    assert_int_equal(gt_run(plan, NULL, operands, &err), GT_ERANGE);
+    assert_non_null(strstr(err.msg, "gt_operands"));
+    operands->size = offsetof(struct gt_operands, workspace);
+    assert_int_equal(gt_run(plan, NULL, operands, &err), GT_ERANGE);
+    gt_plan_free(plan);
+    free(operands->workspace);
+    free(data);
+}
+
 static void test_refusals(void **state)
 {
     struct world *w = *state;
@@ -235,6 +287,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stored_cubin, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_maps, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_err_is_untouched_on_success, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_operands_of_other_versions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
     };
 

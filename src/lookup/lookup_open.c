@@ -1,0 +1,171 @@
+/* lookup_open.c - gt_open and gt_close: reads the options, the kernels and the tables.  Part of the
+ * look-up: see lookup_impl.h. */
+#include "lookup/lookup_impl.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A table that somebody named; a folder without any is a slip. */
+static int load_named(struct gt *gt, const char *path, struct gt_err *err)
+{
+    size_t before = gt->sources.table.rows;
+    int code = gt_table_load(&gt->sources.table, path, err);
+    struct stat status;
+
+    if (!code && gt->sources.table.rows == before && stat(path, &status) == 0 &&
+        S_ISDIR(status.st_mode))
+        return gt_err_set(err, GT_EDB, "%s: no table (*.csv, *.db) with a row in this folder",
+                          path);
+    return code;
+}
+
+/* The table that nobody named: where the user has none, or one that is still empty, there is
+ * nothing to read.  One that another user could have written is an error. */
+static int load_default(struct gt *gt, struct gt_err *err)
+{
+    char *path = NULL;
+    struct stat status;
+    int code = gt_default_database(&path, false, err);
+
+    if (!code && stat(path, &status) == 0 && status.st_size > 0)
+        code = gt_table_load(&gt->sources.table, path, err);
+    free(path);
+    return code == GT_ENOTFOUND ? GT_OK : code;
+}
+
+/* The user's table, then the system's. */
+static int load_tables(struct gt *gt, struct gt_err *err)
+{
+    const struct gt_options *options = &gt->options;
+    char *shipped = NULL;
+    int code = GT_OK;
+
+    if (!options->user_db)
+        code = load_default(gt, err);
+    else if (*options->user_db)
+        code = load_named(gt, options->user_db, err);
+    gt->sources.user_rows = gt->sources.table.rows;
+    if (code)
+        return code;
+    if (options->system_db)
+        return load_named(gt, options->system_db, err);
+    if (asprintf(&shipped, "%s/db/shipped", gt->data_dir) < 0)
+        return gt_err_nomem(err);
+    if (access(shipped, F_OK) == 0)
+        code = gt_table_load(&gt->sources.table, shipped, err);
+    free(shipped);
+    return code;
+}
+
+/* The kernels of the data folder and of the program's own folders. */
+static int load_kernels(struct gt *gt, struct gt_err *err)
+{
+    const char *const *dir = gt->options.kernels_dirs;
+    int code = gt_kernels_load(&gt->sources.kernels, gt->data_dir, NULL, err);
+
+    for (; !code && dir && *dir; dir++)
+        code = gt_kernels_add(&gt->sources.kernels, gt->data_dir, *dir, err);
+    return code;
+}
+
+/* Copies the options as far as the program knows them: it may be older or newer than the library. A
+ * newer one may not have set what this library does not know. */
+static int copy_options(struct gt *gt, const struct gt_options *options, struct gt_err *err)
+{
+    const size_t ours = sizeof(*options), size = options->size ? options->size : ours;
+
+    for (size_t i = ours; i < size; i++)
+        if (((const unsigned char *)options)[i] != 0)
+            return gt_err_set(err, GT_ERANGE,
+                              "gt_options has %zu bytes, and a member beyond the %zu that this "
+                              "library knows is set",
+                              size, ours);
+    memcpy(&gt->options, options, size < ours ? size : ours);
+    return GT_OK;
+}
+
+/* Copies what outlives the call; the paths of tables and log are used only in it. */
+static int take_options(struct gt *gt, const struct gt_options *options, struct gt_err *err)
+{
+    int code = options ? copy_options(gt, options, err) : GT_OK;
+
+    if (code)
+        return code;
+    if (gt->options.cubin_dir) {
+        gt->cubin_dir = strdup(gt->options.cubin_dir);
+        if (!gt->cubin_dir)
+            return gt_err_nomem(err);
+        gt->options.cubin_dir = gt->cubin_dir;
+    }
+    if (gt->options.data_dir) {
+        gt->data_dir = strdup(gt->options.data_dir);
+        if (!gt->data_dir)
+            return gt_err_nomem(err);
+    } else {
+        code = gt_data_dir(&gt->data_dir, err);
+    }
+    gt->options.data_dir = gt->data_dir;
+    return code;
+}
+
+static int open_log(struct gt *gt, struct gt_err *err)
+{
+    const char *path = gt->options.log_path;
+
+    if (!path)
+        return GT_OK;
+    gt->log = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    if (gt->log < 0)
+        return gt_err_set(err, GT_EIO, "%s: cannot open the log of untuned problems: %s", path,
+                          strerror(errno));
+    return GT_OK;
+}
+
+int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err)
+{
+    struct gt *opened = calloc(1, sizeof(*opened));
+    struct gt_err inner;
+    int code;
+
+    *gt = NULL;
+    if (!opened)
+        return gt_err_nomem(err);
+    opened->log = -1;
+    code = gt_lookup_begin(opened) ? take_options(opened, options, &inner) : gt_err_nomem(&inner);
+    if (!code)
+        code = load_kernels(opened, &inner);
+    if (!code)
+        code = load_tables(opened, &inner);
+    if (!code)
+        code = open_log(opened, &inner);
+    opened->options.user_db = opened->options.system_db = opened->options.log_path = NULL;
+    opened->options.kernels_dirs = NULL;
+    gt_lookup_guard_fork(opened);
+    if (code)
+        gt_close(opened);
+    else
+        *gt = opened;
+    return gt_err_pass(err, &inner, code);
+}
+
+void gt_close(struct gt *gt)
+{
+    if (!gt)
+        return;
+    gt_lookup_unguard_fork(gt);
+    gt_lookup_end(gt);
+    if (gt->log >= 0)
+        close(gt->log);
+    gt_table_release(&gt->sources.table);
+    gt_kernels_release(&gt->sources.kernels);
+    free(gt->data_dir);
+    free(gt->cubin_dir);
+    free(gt);
+}
