@@ -564,10 +564,10 @@ compile_commands.json: Makefile
 			"$(CC) $(GT_CFLAGS) -c $$f"; \
 	done | sed '1s/^/[/; $$s/,$$/]/' > $@
 
-## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too
+## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too; TUNE=0 leaves the name tune out
 .PHONY: install
 install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION)) emulator
-	$(Q)NVRTC="$(NVRTC)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
+	$(Q)NVRTC="$(NVRTC)" TUNE="$(TUNE)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
 
 ## uninstall: remove what install put there
 .PHONY: uninstall

@@ -132,7 +132,9 @@ void gt_help_bash(FILE *out)
           out);
     for (size_t i = 0; i < gt_command_count; i++)
         each_option(out, gt_commands[i], bash_value);
-    fputs("    *) return 1 ;;\n    esac\n}\n_gemmtune_words() {\n    case $command: in\n", out);
+    fputs("    *) return 1 ;;\n    esac\n    return 0\n}\n_gemmtune_words() {\n    case $command: "
+          "in\n",
+          out);
     for (size_t i = 0; i < gt_command_count; i++)
         bash_argument(out, gt_commands[i]);
     fputs("    esac\n}\n_gemmtune_options() {\n    case $command: in\n", out);
