@@ -7,6 +7,7 @@
 #include "db/store_internal.h"
 
 #include "base/err.h"
+#include "base/plain_locale.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,11 +48,14 @@ static int read_winners(struct gt_store *store, gt_row_visit *visit, void *conte
                         char hex[GT_DIGEST_HEX], struct gt_err *err)
 {
     struct reading reading = {.visit = visit, .context = context};
+    locale_t before;
     int code;
 
     if (gt_digest_init(&reading.digest))
         return gt_err_nomem(err);
+    before = gt_locale_enter(); /* the digest is of numbers as "%a" writes them with a point */
     code = gt_store_rows(store, &winners, digest_row, &reading, err);
+    gt_locale_leave(before);
     gt_digest_final(&reading.digest, hex);
     return code;
 }

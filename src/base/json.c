@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/near.h"
+#include "base/plain_locale.h"
 #include "base/strbuf.h"
 
 #include <errno.h>
@@ -12,13 +13,16 @@ int gt_json_parse(cJSON **root, const char *path, const char *text, size_t lengt
                   struct gt_err *err)
 {
     const char *end = NULL;
+    locale_t before;
     int line = 1;
 
     *root = NULL;
     if (memchr(text, '\0', length))
         return gt_err_set(err, GT_ECONFIG, "%s: contains a NUL byte; it is no JSON text", path);
-    errno = 0; /* cJSON does not say why it failed; its allocator does */
+    errno = 0;                  /* cJSON does not say why it failed; its allocator does */
+    before = gt_locale_enter(); /* cJSON takes the first byte of a longer decimal point */
     *root = cJSON_ParseWithLengthOpts(text, length + 1, &end, 1);
+    gt_locale_leave(before);
     if (!*root && errno == ENOMEM)
         return gt_err_nomem(err);
     if (!*root) {

@@ -4,12 +4,12 @@
 #include "db/store.h"
 #include "base/digest.h"
 #include "base/err.h"
+#include "base/plain_locale.h"
 #include "problem/problem.h"
 #include "base/strbuf.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,16 +194,14 @@ static int cut_record(char **at, char *field[GT_TABLE_FIELDS])
     }
 }
 
-/* A finite number with a point, whatever the locale of the program that loads the table writes. */
+/* A finite number. */
 static bool read_real(const char *text, double *value)
 {
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const locale_t before = gt_locale_enter();
     char *end;
 
-    if (!plain)
-        return false;
-    *value = strtod_l(text, &end, plain);
-    freelocale(plain);
+    *value = strtod(text, &end);
+    gt_locale_leave(before);
     return end != text && *end == '\0' && isfinite(*value);
 }
 

@@ -5,9 +5,9 @@
 #include "problem/problem.h"
 
 #include "base/err.h"
+#include "base/plain_locale.h"
 
 #include <ctype.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,19 +51,19 @@ static int parse_integer(const struct said *said, const char *part, size_t lengt
     return GT_OK;
 }
 
-/* Reads a finite decimal number whatever the program's locale writes for the point. */
+/* Reads a finite decimal number. */
 static int parse_real(const struct said *said, const char *part, size_t length, double *value)
 {
     char copy[64], *end;
+    locale_t before;
 
     if (!length || length >= sizeof(copy) || strspn(part, "0123456789+-.eE") < length)
         return refuse(said, GT_ESYNTAX, part, length, "is not a decimal number");
     memcpy(copy, part, length);
     copy[length] = '\0';
-    end = strchr(copy, '.');
-    if (end)
-        *end = *localeconv()->decimal_point;
+    before = gt_locale_enter();
     *value = strtod(copy, &end);
+    gt_locale_leave(before);
     if (*end)
         return refuse(said, GT_ESYNTAX, part, length, "is not a decimal number");
     if (!isfinite(*value))
@@ -301,20 +301,17 @@ int gt_problem_parse(struct gt_problem *problem, const char *text, struct gt_err
 
 /* ---- writing ---- */
 
-/* The shortest decimal text that reads back as the same value, with a point in every locale. */
+/* The shortest decimal text that reads back as the same value. */
 static void format_real(double value, char text[40])
 {
-    const char *point = localeconv()->decimal_point;
-    char *at;
+    const locale_t before = gt_locale_enter();
 
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(text, 40, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             break;
     }
-    at = strstr(text, point);
-    if (at)
-        *at = '.';
+    gt_locale_leave(before);
 }
 
 /* Writes the value of a key; false if it is the default. */

@@ -1,0 +1,12 @@
+/* plain_locale.c - vocabulary: the "C" locale for one thread and a while.  See plain_locale.h. */
+#include "base/plain_locale.h"
+
+locale_t gt_locale_enter(void)
+{
+    return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+}
+
+void gt_locale_leave(locale_t before)
+{
+    uselocale(before);
+}
