@@ -1,5 +1,5 @@
-/* help.h - what the tables of commands and options say: as text, as manual pages, and as what shells
- * complete. */
+/* help.h - what the tables of commands and options say: as text, as manual pages, and as what
+ * shells complete. */
 #ifndef GT_HELP_H
 #define GT_HELP_H
 
