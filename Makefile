@@ -71,6 +71,7 @@ LIB_SRC := \
 	src/kernel/render.c \
 	src/cuda/assemble.c \
 	src/cuda/cache.c \
+	src/cuda/cache_folder.c \
 	src/cuda/compile.c \
 	src/cuda/cuda_api.c \
 	src/cuda/gpu.c \
@@ -141,15 +142,11 @@ TUNE_SRC := \
 	tuner/search/strategy_random.c \
 	tuner/search/strategy_swarm.c \
 	tuner/search/multi_start.c \
-	tuner/search/auto/costs.c \
 	tuner/search/auto/design.c \
-	tuner/search/auto/experts.c \
 	tuner/search/auto/forest.c \
 	tuner/search/auto/gp_model.c \
-	tuner/search/auto/grove.c \
 	tuner/search/auto/prior_mean.c \
 	tuner/search/auto/elites.c \
-	tuner/search/auto/acquisition.c \
 	tuner/search/auto/gp.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
@@ -203,7 +200,9 @@ TUNE_SRC := \
 	tuner/commands/cmd_adopt_take.c \
 	tuner/commands/cmd_bench.c \
 	tuner/commands/cmd_bench_report.c \
+	tuner/commands/cmd_cache.c \
 	tuner/commands/cmd_calibrate.c \
+	tuner/commands/cmd_compile.c \
 	tuner/commands/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/commands/cmd_export.c \
@@ -221,6 +220,10 @@ TUNE_SRC := \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
+	tuner/commands/cmd_try.c \
+	tuner/commands/cmd_try_emulate.c \
+	tuner/commands/cmd_try_keep.c \
+	tuner/commands/cmd_try_measure.c \
 	tuner/commands/commands.c \
 	tuner/commands/help.c \
 	tuner/commands/options.c \
@@ -241,8 +244,6 @@ TESTS := \
 	tests/unit/search/test_narrow.c \
 	tests/unit/search/test_strategy.c \
 	tests/unit/search/test_gp.c \
-	tests/unit/search/test_costs.c \
-	tests/unit/search/test_experts.c \
 	tests/unit/evaluate/test_evaluator_predict.c \
 	tests/unit/evaluate/test_evaluator_replay.c \
 	tests/unit/evaluate/test_evaluator_cuda.c \
@@ -258,6 +259,7 @@ TESTS := \
 	tests/unit/exchange/test_export_space.c \
 	tests/unit/commands/test_options.c \
 	tests/unit/commands/test_cmd_csv.c \
+	tests/unit/commands/test_cmd_try.c \
 	tests/unit/commands/test_quality.c \
 	tests/unit/commands/test_problemset.c \
 	tests/unit/proof/test_verify.c \
@@ -342,7 +344,7 @@ SETUP    := $(BUILD)/setup.stamp
 
 ## all: build the program and the library
 .PHONY: all
-all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(filter tuner/main.c,$(TUNE_SRC)),$(BUILD)/tune)
+all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(filter tuner/main.c,$(TUNE_SRC)),$(BUILD)/tune) emulator
 
 $(SETUP): tools/setup
 	@mkdir -p $(@D)
@@ -476,13 +478,15 @@ tune: all
 EMU_DRAW := $(addprefix tests/emu/,sample.c served.c operands.c numbers.c)
 EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c machine.c machine_calls.c \
              machine_async.c machine_wgmma.c tensor_maps.c execute.c)
+EMU_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=all
+LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdynamic $< $(EMU_SRC) \
+            $(BUILD)/libtuner.a -o $@ $(LDLIBS)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -fsanitize=address,undefined \
-		-fno-sanitize-recover=all -Wno-psabi -rdynamic $< $(EMU_SRC) $(BUILD)/libtuner.a -o $@ $(LDLIBS)
+	$(Q)$(LINK_EMU)
 
 $(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_everywhere.c $(EMU_DRAW) \
 		$(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
@@ -490,6 +494,16 @@ $(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_e
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(filter %.c %.a,$^) -o $@ \
 		$(LDFLAGS) $(LDLIBS)
+
+# What `tune try --on cpu` starts; it stands beside the program, or is installed in libexec.  A
+# compiler without the sanitizers' libraries builds everything else.
+EMULATOR := $(if $(SAN),,$(BUILD)/gemmtune-emulate)
+.PHONY: emulator
+emulator: $(EMULATOR)
+$(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_SRC) $(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)if echo 'int main(void) { return 0; }' | $(CC) $(EMU_SAN) -x c - -o $@.probe; then $(LINK_EMU); \
+		else echo "gemmtune-emulate is not built: $(CC) lacks AddressSanitizer"; fi; rm -f $@.probe
 
 ## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
 .PHONY: bench-host
@@ -551,8 +565,8 @@ compile_commands.json: Makefile
 
 ## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too
 .PHONY: install
-install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION))
-	$(Q)NVRTC="$(NVRTC)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
+install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION)) emulator
+	$(Q)NVRTC="$(NVRTC)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
 
 ## uninstall: remove what install put there
 .PHONY: uninstall

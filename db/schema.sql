@@ -20,7 +20,7 @@ CREATE TABLE device (
     UNIQUE (name, uuid, cc, driver, profile)
 ) STRICT;
 
--- What turned source into machine code.
+-- What compiled source to machine code.
 CREATE TABLE toolchain (
     id INTEGER PRIMARY KEY,
     nvrtc INTEGER NOT NULL CHECK (nvrtc >= 0),        -- 13000 for NVRTC 13.0

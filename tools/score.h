@@ -23,8 +23,8 @@ struct gt_score_space {
     double begin, end;               /* range of time that counts, ms */
     double baseline[GT_SCORE_TIMES]; /* best time of random search over that range */
     /* Times of the same points in other spaces; NULL: not asked for. */
-    struct gt_prior *prior;
-    size_t priors;
+    struct gt_transfer *transfer;
+    size_t transfers;
 };
 
 /* Percentiles of the way from the median to the optimum at which the range begins and ends. */

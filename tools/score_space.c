@@ -101,11 +101,11 @@ int gt_score_open(struct gt_score_space *space, const char *path, struct gt_err 
 
 static void forget(struct gt_score_space *space)
 {
-    for (size_t i = 0; i < space->priors; i++) {
-        free((void *)space->prior[i].point);
-        free((void *)space->prior[i].us);
+    for (size_t i = 0; i < space->transfers; i++) {
+        free((void *)space->transfer[i].point);
+        free((void *)space->transfer[i].us);
     }
-    free(space->prior);
+    free(space->transfer);
 }
 
 void gt_score_close(struct gt_score_space *space)
@@ -139,25 +139,25 @@ static size_t translate(const struct gt_score_space *to, const struct gt_score_s
 int gt_score_learn(struct gt_score_space *space, const struct gt_score_space *other, size_t others,
                    struct gt_err *err)
 {
-    space->prior = calloc(others + 1, sizeof(*space->prior));
-    if (!space->prior)
+    space->transfer = calloc(others + 1, sizeof(*space->transfer));
+    if (!space->transfer)
         return gt_err_nomem(err);
     for (size_t o = 0; o < others; o++) {
-        struct gt_prior *prior = &space->prior[space->priors];
+        struct gt_transfer *transfer = &space->transfer[space->transfers];
         size_t *point, points = other[o].recording.points;
         float *us;
 
         if (&other[o] == space)
             continue;
-        space->priors++;
-        prior->point = point = calloc(points, sizeof(*point));
-        prior->us = us = calloc(points, sizeof(*us));
+        space->transfers++;
+        transfer->point = point = calloc(points, sizeof(*point));
+        transfer->us = us = calloc(points, sizeof(*us));
         if (!point || !us)
             return gt_err_nomem(err);
         for (size_t i = 0; i < points; i++) {
-            point[prior->count] = translate(space, &other[o], i);
-            us[prior->count] = other[o].recording.point[i].us;
-            prior->count += point[prior->count] != SIZE_MAX && us[prior->count] > 0;
+            point[transfer->count] = translate(space, &other[o], i);
+            us[transfer->count] = other[o].recording.point[i].us;
+            transfer->count += point[transfer->count] != SIZE_MAX && us[transfer->count] > 0;
         }
     }
     return GT_OK;
@@ -235,8 +235,6 @@ static void drive(struct run *run, struct gt_strategy *strategy,
     /* What follows the optimum cannot change the score. */
     while (run->best > run->space->optimum &&
            (run->now < run->space->end || run->evals < GT_SCORE_EVALS)) {
-        const struct gt_recorded *recorded;
-
         while (flying < (size_t)options->flying &&
                gt_strategy_next(strategy, &queue[flying]) == GT_NEXT_POINT) {
             flying++;
@@ -244,9 +242,6 @@ static void drive(struct run *run, struct gt_strategy *strategy,
         }
         if (!flying)
             break;
-        recorded = &run->space->recording.point[queue[0]];
-        gt_strategy_cost(strategy, queue[0], 1e-3 * (cost(recorded) - recorded->compile_ms),
-                         1e-3 * recorded->compile_ms);
         gt_strategy_tell(strategy, queue[0], evaluate(run, queue[0], options->exact));
         memmove(queue, queue + 1, --flying * sizeof(queue[0]));
     }
@@ -277,7 +272,7 @@ static void conclude(struct gt_score *score, const struct gt_score_space *space,
 int gt_score_run(struct gt_score *score, const char *strategy, const struct gt_score_space *space,
                  const struct gt_score_options *options, struct gt_err *err)
 {
-    const struct gt_seeds seeds = {.prior = space->prior, .priors = space->priors};
+    const struct gt_seeds seeds = {.transfer = space->transfer, .transfers = space->transfers};
 
     *score = (struct gt_score){0};
     for (int seed = 1; seed <= options->seeds; seed++) {

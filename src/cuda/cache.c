@@ -2,29 +2,28 @@
  * Between compile.c, which fills it, and the GPU worker, which is handed a file of it.
  *
  * A file is a fixed header (what ptxas said, sizes, the digest of what follows), the image and the
- * log.  Names are never followed through symbolic links. */
+ * log.  The digest finds damage; what keeps out images that somebody else made is the owner of the
+ * folder and of the file (cache_folder.c), because whoever can write there can also compute it. */
 #include "cuda/cache.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "kernel/kernel.h"
 #include "base/strbuf.h"
+#include "cuda/cache_folder.h"
+#include "kernel/kernel.h"
 
 #define MAGIC "gtcubin1"
 #define LIMIT (256u << 20) /* bytes of an image or log; more is damage */
-#define STALE 3600         /* seconds without a write after which a temporary file has no writer */
 
 struct header {
     char magic[8];
@@ -74,9 +73,12 @@ int gt_cache_key(char key[GT_DIGEST_HEX], const struct gt_kernel *kernel,
     return GT_OK;
 }
 
-void gt_cache_path(char *path, size_t size, const char *dir, const char *key)
+#define NAME_MAX_BYTES (GT_DIGEST_HEX + 16)
+
+/* KEY.bin */
+static void entry_name(char name[NAME_MAX_BYTES], const char *key)
 {
-    snprintf(path, size, "%s/%s.bin", dir, key);
+    snprintf(name, NAME_MAX_BYTES, "%s.bin", key);
 }
 
 static int payload_digest(char hex[GT_DIGEST_HEX], const struct header *header, const void *image,
@@ -161,54 +163,49 @@ static int read_file(int fd, struct gt_binary *binary)
     return GT_OK;
 }
 
+/* Opens the entry for reading: a plain file that nobody else can have written.  A FIFO of this name
+ * does not block, a link is not followed. */
+static int open_entry(int folder, const char *name)
+{
+    const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat status;
+
+    if (fd < 0)
+        return -1;
+    if (!fstat(fd, &status) && S_ISREG(status.st_mode) && gt_cache_owned(&status))
+        return fd;
+    close(fd);
+    errno = EACCES;
+    return -1;
+}
+
 int gt_cache_load(const char *dir, const char *key, struct gt_binary *binary, struct gt_err *err)
 {
-    char path[PATH_MAX];
-    int fd, rc;
+    char name[NAME_MAX_BYTES];
+    struct gt_err why = {0};
+    int folder, fd, rc;
 
     memset(binary, 0, sizeof(*binary));
-    gt_cache_path(path, sizeof(path), dir, key);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    entry_name(name, key);
+    folder = gt_cache_folder(dir, false, &why);
+    if (folder < 0)
+        return gt_err_set(err, GT_ENOTFOUND, "%s", why.msg);
+    fd = open_entry(folder, name);
     if (fd < 0)
-        return gt_err_set(err, GT_ENOTFOUND, "%s: %s", path, strerror(errno));
+        rc = gt_err_set(err, GT_ENOTFOUND, "%s/%s: %s", dir, name, strerror(errno));
+    close(folder);
+    if (fd < 0)
+        return rc;
     rc = read_file(fd, binary);
+    if (!rc)
+        futimens(fd, NULL); /* used now: gt_cache_trim removes it later than others */
     close(fd);
     if (rc)
         gt_binary_release(binary);
     if (rc == GT_ENOMEM)
         return gt_err_nomem(err);
     if (rc)
-        return gt_err_set(err, rc, "%s: damaged, to be compiled again", path);
-    return GT_OK;
-}
-
-/* mkdir -p with mode 0700; the last folder must belong to this user and admit no other writer. */
-static int make_folder(const char *dir, struct gt_err *err)
-{
-    struct stat status;
-    char path[PATH_MAX];
-
-    if ((size_t)snprintf(path, sizeof(path), "%s", dir) >= sizeof(path))
-        return gt_err_set(err, GT_EIO, "%.200s...: path too long", dir);
-    for (char *at = path + 1; *at; at++) {
-        if (*at != '/')
-            continue;
-        *at = '\0';
-        if (mkdir(path, 0700) && errno != EEXIST)
-            return gt_err_set(err, GT_EIO, "%s: cannot create the cache folder: %s", path,
-                              strerror(errno));
-        *at = '/';
-    }
-    if (mkdir(path, 0700) && errno != EEXIST)
-        return gt_err_set(err, GT_EIO, "%s: cannot create the cache folder: %s", path,
-                          strerror(errno));
-    if (stat(path, &status))
-        return gt_err_set(err, GT_EIO, "%s: %s", path, strerror(errno));
-    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 022))
-        return gt_err_set(err, GT_EIO,
-                          "%s: the cubin cache must be a folder that belongs to this user and that "
-                          "no one else may write to",
-                          path);
+        return gt_err_set(err, rc, "%s/%s: damaged, to be compiled again", dir, name);
     return GT_OK;
 }
 
@@ -236,54 +233,42 @@ static int write_file(int fd, const struct gt_binary *binary)
     return fsync(fd);
 }
 
+/* A file that nobody has opened before; its name goes to `name`.  -1 and errno. */
+static int create_temporary(int folder, char name[NAME_MAX_BYTES], const char *key)
+{
+    for (int attempt = 0; attempt < 100; attempt++) {
+        unsigned number;
+        int fd;
+
+        if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+            return -1;
+        snprintf(name, NAME_MAX_BYTES, ".%s.%06x", key, number & 0xffffff);
+        fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
 int gt_cache_save(const char *dir, const char *key, const struct gt_binary *binary,
                   struct gt_err *err)
 {
-    char path[PATH_MAX], temporary[PATH_MAX];
-    int rc = make_folder(dir, err), fd;
+    char name[NAME_MAX_BYTES], temporary[NAME_MAX_BYTES] = "";
+    int folder = gt_cache_folder(dir, true, err), fd, rc;
 
+    if (folder < 0)
+        return GT_EIO;
+    entry_name(name, key);
+    fd = create_temporary(folder, temporary, key);
+    rc = fd < 0 || write_file(fd, binary);
     if (rc)
-        return rc;
-    gt_cache_path(path, sizeof(path), dir, key);
-    if ((size_t)snprintf(temporary, sizeof(temporary), "%s/.%s.XXXXXX", dir, key) >=
-        sizeof(temporary))
-        return gt_err_set(err, GT_EIO, "%.200s...: path too long", dir);
-    fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0)
-        return gt_err_set(err, GT_EIO, "%s: %s", temporary, strerror(errno));
-    rc = write_file(fd, binary);
-    if (rc)
-        rc = gt_err_set(err, GT_EIO, "%s: %s", temporary, strerror(errno));
-    if (close(fd) && !rc)
-        rc = gt_err_set(err, GT_EIO, "%s: %s", temporary, strerror(errno));
-    if (!rc && rename(temporary, path))
-        rc = gt_err_set(err, GT_EIO, "%s: %s", path, strerror(errno));
-    if (rc)
-        unlink(temporary);
+        rc = gt_err_set(err, GT_EIO, "%s/%s: %s", dir, temporary, strerror(errno));
+    if (fd >= 0 && close(fd) && !rc)
+        rc = gt_err_set(err, GT_EIO, "%s/%s: %s", dir, temporary, strerror(errno));
+    if (!rc && renameat(folder, temporary, folder, name))
+        rc = gt_err_set(err, GT_EIO, "%s/%s: %s", dir, name, strerror(errno));
+    if (rc && fd >= 0)
+        unlinkat(folder, temporary, 0);
+    close(folder);
     return rc;
-}
-
-/* Whether gt_cache_save gives such a name to what it has not finished: .KEY.XXXXXX. */
-static bool is_temporary(const char *name)
-{
-    return name[0] == '.' && strspn(name + 1, "0123456789abcdef") == GT_DIGEST_HEX - 1 &&
-           name[GT_DIGEST_HEX] == '.' && strlen(name + GT_DIGEST_HEX + 1) == 6;
-}
-
-void gt_cache_tidy(const char *dir)
-{
-    DIR *folder = opendir(dir);
-    const struct dirent *entry;
-
-    if (!folder)
-        return;
-    while ((entry = readdir(folder)) != NULL) {
-        struct stat status;
-
-        if (is_temporary(entry->d_name) &&
-            fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-            status.st_mtime < time(NULL) - STALE)
-            unlinkat(dirfd(folder), entry->d_name, 0);
-    }
-    closedir(folder);
 }

@@ -262,7 +262,7 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
         read_log(binary);
         rc = fetch_image(api, program, request->ptx, binary, err);
     }
-    if (!rc && request->ptx)
+    if (!rc && request->ptx && !request->unassembled)
         rc = assemble(nvrtc, request, binary, err);
     api->DestroyProgram(&program);
     binary->ms = 1e3 * (gt_clock_s() - start);

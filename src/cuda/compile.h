@@ -25,6 +25,7 @@ struct gt_compile_request {
     int device_cc;           /* where it will run */
     bool ptx;                /* by way of PTX of `arch`, which nvJitLink then makes a cubin for
                                 device_cc of; without nvJitLink the PTX is delivered */
+    bool unassembled;        /* deliver the PTX itself, for people to read */
     int max_registers;       /* 0: no limit */
 };
 

@@ -97,7 +97,7 @@ struct gt_model {
     struct gt_expr *cluster_m, *cluster_n; /* blocks along m, n that share what they load */
     struct gt_expr *issue;                 /* other instructions per thread and k step, x 256 */
     struct gt_expr *shared_words;          /* shared wavefronts per warp and k step, x 256 */
-    struct gt_expr *group;                 /* blocks of a raster group along m */
+    struct gt_expr *group;                 /* blocks of a swizzle group along m */
     struct gt_expr *even; /* per cent of tiles divided evenly over blocks along k */
     struct gt_expr *prepare_read, *prepare_write; /* bytes, by launches before the product */
 };

@@ -57,15 +57,17 @@ static int compile(const char *dir, const struct gt_resolved *resolved,
 {
     struct gt_nvrtc *nvrtc;
     char key[GT_DIGEST_HEX];
+    int64_t limit;
     int rc = gt_nvrtc_open(&nvrtc, err);
 
     if (rc)
         return rc;
     rc = gt_compile(nvrtc, request, binary, err);
     /* What cannot be kept is compiled again next time. */
-    if (!rc && dir &&
-        gt_cache_key(key, resolved->kernel, request, gt_nvrtc_version(nvrtc), NULL) == GT_OK)
-        gt_cache_save(dir, key, binary, NULL);
+    if (!rc && dir && gt_cache_limit(&limit, NULL) == GT_OK &&
+        gt_cache_key(key, resolved->kernel, request, gt_nvrtc_version(nvrtc), NULL) == GT_OK &&
+        gt_cache_save(dir, key, binary, NULL) == GT_OK)
+        gt_cache_trim(dir, limit, NULL, NULL);
     gt_nvrtc_close(nvrtc);
     return rc;
 }
@@ -78,6 +80,7 @@ static int get_binary(const struct gt_options *options, const struct gt_resolved
     const struct gt_candidate candidate = {resolved->kernel, &resolved->problem, &resolved->device,
                                            resolved->point};
     struct gt_strbuf source = GT_STRBUF_INIT;
+    struct gt_err why = {.msg = "no cubin_dir is given"};
     struct gt_compile_request request = {.name = resolved->kernel->name,
                                          .include_dir = resolved->kernel->include_dir,
                                          .arch = geometry->code_arch,
@@ -89,17 +92,19 @@ static int get_binary(const struct gt_options *options, const struct gt_resolved
 
     request.source = source.text;
     if (!rc && options->cubin_dir)
-        rc = find_any_cubin(options->cubin_dir, resolved, &request, binary, err);
+        rc = find_any_cubin(options->cubin_dir, resolved, &request, binary, &why);
     else if (!rc)
         rc = GT_ENOTFOUND;
     if (rc == GT_ENOTFOUND && options->allow_nvrtc)
         rc = compile(options->cubin_dir, resolved, &request, binary, err);
     else if (rc == GT_ENOTFOUND)
         rc = gt_err_set(err, rc,
-                        "no cubin of kernel %s at %s for sm_%d is stored in %s, and compiling is "
-                        "not allowed (gt_options.allow_nvrtc)",
+                        "no cubin of kernel %s at %s for sm_%d is stored in %s (%.200s), and "
+                        "compiling is not allowed (gt_options.allow_nvrtc)",
                         resolved->kernel->name, resolved->answer.point, geometry->code_arch,
-                        options->cubin_dir ? options->cubin_dir : "(no cubin_dir)");
+                        options->cubin_dir ? options->cubin_dir : "(no cubin_dir)", why.msg);
+    else if (rc && why.code == rc)
+        rc = gt_err_set(err, rc, "%s", why.msg);
     gt_strbuf_release(&source);
     return rc;
 }

@@ -16,7 +16,7 @@ struct gt_prediction {
     double compute_us;   /* issue, FMA pipe, shared memory, latency: what the SMs need */
     double l2_us;        /* operand tiles from L2 */
     double memory_us;    /* traffic of the device memory */
-    double prepare_us;   /* operands packed, turned or split by launches of their own */
+    double prepare_us;   /* operands packed, transposed or split by launches of their own */
     double reduction_us; /* sums of partial results when k is split */
     double launch_us;
     const char *bound; /* the largest of them: "compute", "l2", "memory", "reduction", "launch",

@@ -50,9 +50,9 @@ GT_DEVICE void gt_stream_word(unsigned char &to, const void *from)
  * in flight together. */
 template <class E, int count> GT_DEVICE gt_vec<E, count> gt_stream_vec(const E *from)
 {
-    gt_vec<E, count> run;
-    gt_stream_word(run.word, from);
-    return run;
+    gt_vec<E, count> vec;
+    gt_stream_word(vec.word, from);
+    return vec;
 }
 
 #endif

@@ -295,17 +295,17 @@ template <class E, int count> union gt_vec {
 /* A vector from shared or global memory; its address is a multiple of its size. */
 template <class E, int count> GT_DEVICE gt_vec<E, count> gt_load_vec(const E *from)
 {
-    gt_vec<E, count> run;
-    run.word = *reinterpret_cast<const typename gt_vec<E, count>::word_type *>(from);
-    return run;
+    gt_vec<E, count> vec;
+    vec.word = *reinterpret_cast<const typename gt_vec<E, count>::word_type *>(from);
+    return vec;
 }
 
 /* The same through the read-only path: global memory that no thread writes during the launch. */
 template <class E, int count> GT_DEVICE gt_vec<E, count> gt_load_vec_global(const E *from)
 {
-    gt_vec<E, count> run;
-    run.word = __ldg(reinterpret_cast<const typename gt_vec<E, count>::word_type *>(from));
-    return run;
+    gt_vec<E, count> vec;
+    vec.word = __ldg(reinterpret_cast<const typename gt_vec<E, count>::word_type *>(from));
+    return vec;
 }
 
 /* The first `valid` elements of a vector of global memory, zeros for the rest; `valid` may be below
@@ -314,29 +314,29 @@ template <class E, int count> GT_DEVICE gt_vec<E, count> gt_load_vec_global(cons
 template <class E, int count>
 GT_DEVICE gt_vec<E, count> gt_load_vec_masked(const E *from, long long valid)
 {
-    gt_vec<E, count> run;
+    gt_vec<E, count> vec;
     if (valid >= count)
         return gt_load_vec_global<E, count>(from);
-    run.word = typename gt_vec<E, count>::word_type();
+    vec.word = typename gt_vec<E, count>::word_type();
 #pragma unroll
     for (int i = 0; i < count; i++)
         if (i < valid)
-            run.at[i] = gt_load_vec_global<E, 1>(from + i).at[0];
-    return run;
+            vec.at[i] = gt_load_vec_global<E, 1>(from + i).at[0];
+    return vec;
 }
 
 /* All elements of a vector as floats. Eight-bit floats are converted in pairs where there is an
  * instruction for it. */
 template <int code, int count>
 GT_DEVICE void gt_vec_to_floats(float *to,
-                                const gt_vec<typename gt_element<code>::type, count> &run)
+                                const gt_vec<typename gt_element<code>::type, count> &vec)
 {
 #if !defined(GT_EMULATE) && __CUDA_ARCH__ >= 890
     if constexpr (code == GT_E4M3 && count % 2 == 0) {
 #pragma unroll
         for (int i = 0; i < count; i += 2) {
             unsigned pair;
-            unsigned short both = (unsigned short)(run.at[i].bits | run.at[i + 1].bits << 8);
+            unsigned short both = (unsigned short)(vec.at[i].bits | vec.at[i + 1].bits << 8);
             asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(both));
             to[i] = gt_f16_value(pair & 0xffff);
             to[i + 1] = gt_f16_value(pair >> 16);
@@ -346,13 +346,13 @@ GT_DEVICE void gt_vec_to_floats(float *to,
 #endif
 #pragma unroll
     for (int i = 0; i < count; i++)
-        to[i] = gt_to_float<code>(run.at[i]);
+        to[i] = gt_to_float<code>(vec.at[i]);
 }
 
 /* Stores a vector to shared or global memory; its address is a multiple of its size. */
-template <class E, int count> GT_DEVICE void gt_store_vec(E *to, const gt_vec<E, count> &run)
+template <class E, int count> GT_DEVICE void gt_store_vec(E *to, const gt_vec<E, count> &vec)
 {
-    *reinterpret_cast<typename gt_vec<E, count>::word_type *>(to) = run.word;
+    *reinterpret_cast<typename gt_vec<E, count>::word_type *>(to) = vec.word;
 }
 
 #endif

@@ -139,7 +139,7 @@ template <int code, int n> struct gt_wgmma_instruction;
 #define GT_WGMMA_DEFINE(code, shape, c, tail, n, words, sums, p, a, b, ta, tb)                 \
     template <> struct gt_wgmma_instruction<code, n> {                                         \
         template <int a_along_mn, int b_along_mn>                                              \
-        static GT_DEVICE void run(gt_wgmma_sum<code>::type *d, unsigned long long operand_a,   \
+        static GT_DEVICE void issue(gt_wgmma_sum<code>::type *d, unsigned long long operand_a,   \
                                   unsigned long long operand_b, int scale_d)                      \
         {                                                                                      \
             asm volatile("{\n.reg .pred scale_d;\nsetp.ne.b32 scale_d, " p ", 0;\n"           \
@@ -189,7 +189,7 @@ GT_DEVICE void gt_wgmma(typename gt_wgmma_sum<code>::type *d, unsigned long long
 {
     static_assert(code == GT_F16 || code == GT_BF16 || (!a_along_mn && !b_along_mn),
                   "only 16-bit operands may lie along m and n");
-    gt_wgmma_instruction<code, n>::template run<a_along_mn, b_along_mn>(d, a, b, scale_d);
+    gt_wgmma_instruction<code, n>::template issue<a_along_mn, b_along_mn>(d, a, b, scale_d);
 }
 
 #endif

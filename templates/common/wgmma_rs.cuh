@@ -32,7 +32,7 @@ template <int n> struct gt_wgmma_rs_instruction;
 /* p, a, b are the numbers of the operands that follow the sums. */
 #define GT_WGMMA_RS(n, words, sums, p, a, b)                                            \
     template <> struct gt_wgmma_rs_instruction<n> {                                     \
-        static GT_DEVICE void run(float *d, const unsigned *x, unsigned long long operand,  \
+        static GT_DEVICE void issue(float *d, const unsigned *x, unsigned long long operand,  \
                                   int scale_d)                                                 \
         {                                                                                   \
             asm volatile("{\n.reg .pred scale_d;\nsetp.ne.b32 scale_d, " p ", 0;\n"               \
@@ -60,7 +60,7 @@ GT_WGMMA_RS(256, GT_W128, GT_D128, "%128", "%129, %130, %131, %132", "%133")
 template <int n>
 GT_DEVICE void gt_wgmma_rs(float *d, const unsigned *a, unsigned long long b, int scale_d)
 {
-    gt_wgmma_rs_instruction<n>::run(d, a, b, scale_d);
+    gt_wgmma_rs_instruction<n>::issue(d, a, b, scale_d);
 }
 
 #endif

@@ -71,7 +71,7 @@ GT_KERNEL_BOUNDS(split, GT_PACK_THREADS, 6)
 }
 
 /* All tiles of the block, by one of its consumers. */
-GT_DEVICE void consume_all(const gt_args &args, const Ring &ring, int consumer)
+GT_DEVICE void consume_all(const gt_args &args, const gt_maps &, const Ring &ring, int consumer)
 {
     const Schedule schedule(args);
     Position position;
@@ -87,23 +87,7 @@ GT_DEVICE void consume_all(const gt_args &args, const Ring &ring, int consumer)
     }
 }
 
-GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
-{
-    GT_DYNAMIC_SHARED(unsigned char, shared);
-    const Ring ring(shared);
-
-    if (threadIdx.x == 0)
-        init_barriers(ring);
-    gt_sync();
-    if (threadIdx.x < 128) {
-        gt_setmaxnreg_dec<PRODUCER_REGISTERS>();
-        if (threadIdx.x == 0)
-            produce_all(args, maps, ring);
-    } else {
-        gt_setmaxnreg_inc<CONSUMER_REGISTERS>();
-        consume_all(args, ring, (int)threadIdx.x / 128 - 1);
-    }
-}
+#include "hopper/entry.cuh"
 
 #if SPLIT
 GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)

@@ -7,8 +7,6 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const Ring 
     const Schedule schedule(args);
     Position position;
 
-    gt_tma_prefetch(&maps.map[MAP_A]);
-    gt_tma_prefetch(&maps.map[MAP_B]);
     for (unsigned index = blockIdx.x; index < schedule.works; index += gridDim.x) {
         const Work work = schedule.work_of(args, index);
         for (int i = 0; i < work.windows * WINDOW; i++) {

@@ -18,6 +18,8 @@ constexpr int MAP_A = 0, MAP_B = 1;  /* indices in the description's list of ten
 static_assert(BK == 32 || BK == 64, "rows of 64 or 128 bytes, as wide as the swizzle");
 static_assert(PROMOTE % BK == 0 && WINDOW > 0, "whole stages between promotions");
 
+constexpr int CLUSTER = 1; /* no clusters, and no copies of operands before this launch */
+constexpr bool CLUSTER_SPLIT = false, PACKS = false;
 constexpr int EMPTY_ARRIVALS = CONSUMERS, TURNS = 0, BARRIERS_AT = STAGES * STAGE_BYTES;
 constexpr int PRODUCER_LEAST = CONSUMERS == 3 ? 32 : 40; /* bounds on the registers of a
                                                           * producer's thread */

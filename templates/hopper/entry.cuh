@@ -55,7 +55,7 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         if (threadIdx.x == 0)
             produce_all(args, maps, ring);
         if (CLUSTER_SPLIT)
-            gt_cluster_sync();
+            cluster_barrier();
     } else {
         gt_setmaxnreg_inc<CONSUMER_REGISTERS>();
         wait_for_barriers();

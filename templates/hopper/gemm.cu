@@ -177,7 +177,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring 
 #endif
             store(args, maps, ring, consumer, work, sum);
         if (SPLIT == 2) {
-            gt_cluster_sync();
+            cluster_barrier();
             cluster_reduce(args, ring, work);
         }
     }

@@ -4,7 +4,7 @@
 
 static_assert(ROW_PHASES == 1 ||
                   (MAP_ROW_PHASES + ROW_PHASES - 1) * sizeof(gt_map) <= sizeof(gt_maps),
-              "the argument has a map for every strand");
+              "the argument has a map for every row phase");
 
 /* Loads this block's part of a tile of an operand to `tile`. The tile is `extent` long along m or n
  * and begins at (x, k). `sharers` blocks of the cluster need it; each of them loads one part, this

@@ -63,6 +63,13 @@ struct Position {
     }
 };
 
+/* Barrier of the cluster for producers and consumers alike, who call it here, at one place, because
+ * the emulator checks that threads that wait for each other wait at the same one. */
+GT_DEVICE void cluster_barrier()
+{
+    gt_cluster_sync();
+}
+
 /* The block starts with LAUNCH_REGISTERS for each thread: __launch_bounds__ makes the compiler
  * choose this number. Then the producer's warpgroup, which needs few, gives registers to the
  * consumers. */

@@ -112,7 +112,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &, const Ring &rin
         multiply(ring, position, consumer, work, sum);
         store(args, ring, consumer, work, sum);
         if (SPLIT == 2) {
-            gt_cluster_sync();
+            cluster_barrier();
             cluster_reduce(args, ring, work);
         }
     }

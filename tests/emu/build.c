@@ -14,7 +14,7 @@ extern char **environ;
 static int run_compiler(const char *include, const char *source, const char *object,
                         struct gt_err *err)
 {
-    char emulator[4200]; /* the folder of emulate.h */
+    char emulator[4200], installed[4200]; /* the folders where emulate.h may be */
     const char *compiler = getenv("CXX") && *getenv("CXX") ? getenv("CXX") : "c++";
     /* What null, object-size and pointer-overflow would see AddressSanitizer sees on access; they
      * cost a fifth of the time. */
@@ -36,6 +36,8 @@ static int run_compiler(const char *include, const char *source, const char *obj
                           include,
                           "-I",
                           emulator,
+                          "-I",
+                          installed,
                           "-x",
                           "c++",
                           source,
@@ -46,9 +48,13 @@ static int run_compiler(const char *include, const char *source, const char *obj
     int status;
 
     snprintf(emulator, sizeof emulator, "%s/../tests/emu", include);
+    snprintf(installed, sizeof installed, "%s/../emulate", include);
     /* The cast: posix_spawn does not write to its arguments. */
     if (posix_spawnp(&pid, compiler, NULL, NULL, (char *const *)argv, environ) != 0)
-        return gt_err_set(err, GT_EIO, "cannot run the C++ compiler %s", compiler);
+        return gt_err_set(err, GT_ENOLIB,
+                          "the emulator needs a C++ compiler, but %s cannot be run; install g++ or "
+                          "name another one with CXX",
+                          compiler);
     if (waitpid(pid, &status, 0) != pid || status != 0)
         return gt_err_set(err, GT_ENVRTC, "%s does not compile for the CPU", source);
     return GT_OK;

@@ -83,7 +83,7 @@ template <int count> inline void gt_setmaxnreg_inc()
 }
 
 /* Each lane writes its own words, or their halves, where the lanes that own their rows say. */
-inline void gt_emu_stmatrix_x4(void *row, const unsigned *word, bool turned, const char *file,
+inline void gt_emu_stmatrix_x4(void *row, const unsigned *word, bool transposed, const char *file,
                                int line)
 {
     gt_emu_check_shared(row, 16, file, line);
@@ -91,7 +91,7 @@ inline void gt_emu_stmatrix_x4(void *row, const unsigned *word, bool turned, con
     const int high = (int)GT_EMU_LANE / 4, low = (int)GT_EMU_LANE % 4 * 2;
     for (int i = 0; i < 4; i++)
         for (int half = 0; half < 2; half++) {
-            const int to_row = turned ? low + half : high, at = turned ? high : low + half;
+            const int to_row = transposed ? low + half : high, at = transposed ? high : low + half;
             char *to = *(char *const *)gt_emu_of_lane<char>(rows, i * 8 + to_row);
             __builtin_memcpy(to + at * 2, (const char *)&word[i] + half * 2, 2);
         }

@@ -179,6 +179,38 @@ static double multiply_adds(const struct gt_problem *problem)
     return (double)problem->m * (double)problem->n * (double)problem->k * (double)problem->batch;
 }
 
+/* Runs a problem that the candidate is valid for, under both schedules (job->once: one of them). */
+static int run_problem(struct build *build, const struct gt_candidate *candidate,
+                       const struct gt_emu_case *cases, struct gt_emu_tally *tally,
+                       struct gt_err *err)
+{
+    struct gt_geometry geometry;
+    char text[GT_PROBLEM_TEXT_MAX];
+    int status = gt_candidate_geometry(candidate, &geometry, err);
+
+    if (!status)
+        status = prepare(build, candidate, err);
+    if (status)
+        return status;
+    gt_problem_format(candidate->problem, text);
+    tally->problems++;
+    for (int second = 0; second < 2; second++) {
+        struct gt_err wrong;
+        if (build->job->once && (tally->problems + build->trans_a + second) % 2)
+            continue;
+        /* The sanitizers end the process: let the log name the case first. */
+        printf("%s, schedule %d\n", text, second);
+        fflush(stdout);
+        if (run_once(build, candidate, &geometry, cases, second, &wrong)) {
+            printf("FAILED: %s\n", wrong.msg);
+            tally->failed++;
+        } else {
+            tally->passed++;
+        }
+    }
+    return GT_OK;
+}
+
 /* Runs the case, if it is one for the point and has no more multiply-adds than `most`. */
 static int run_case(struct build *build, const struct gt_emu_case *cases, double most,
                     struct gt_emu_tally *tally, struct gt_err *err)
@@ -187,8 +219,6 @@ static int run_case(struct build *build, const struct gt_emu_case *cases, double
     struct gt_device device;
     struct gt_problem problem;
     struct gt_candidate candidate = {job->kernel, &problem, &device, job->point};
-    struct gt_geometry geometry;
-    char text[GT_PROBLEM_TEXT_MAX];
     bool found = false;
     int status = GT_OK;
 
@@ -199,28 +229,7 @@ static int run_case(struct build *build, const struct gt_emu_case *cases, double
     }
     if (status || !found || multiply_adds(&problem) > most)
         return status;
-    status = gt_candidate_geometry(&candidate, &geometry, err);
-    if (!status)
-        status = prepare(build, &candidate, err);
-    if (status)
-        return status;
-    gt_problem_format(&problem, text);
-    tally->problems++;
-    for (int second = 0; second < 2; second++) {
-        struct gt_err wrong;
-        if (job->once && (tally->problems + build->trans_a + second) % 2)
-            continue;
-        /* The sanitizers end the process: let the log name the case first. */
-        printf("%s, schedule %d\n", text, second);
-        fflush(stdout);
-        if (run_once(build, &candidate, &geometry, cases, second, &wrong)) {
-            printf("FAILED: %s\n", wrong.msg);
-            tally->failed++;
-        } else {
-            tally->passed++;
-        }
-    }
-    return GT_OK;
+    return run_problem(build, &candidate, cases, tally, err);
 }
 
 /* Every part-th case, the first of them case turn % part. */
@@ -291,5 +300,121 @@ int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, str
             status = run_build(job, 0, epilogue, tally, err);
     if (!status && tally->builds == 0)
         return gt_err_set(err, GT_ECONFIG, "the point is valid for no case");
+    return status;
+}
+
+/* Sizes of at least `modulus` that leave the same remainder by it, so that edges and alignment stay
+ * those of the problem. */
+static int64_t reduced(int64_t size, int64_t modulus)
+{
+    return size < 2 * modulus ? size : size % modulus + modulus;
+}
+
+/* The problem with smaller sizes; what a row or a matrix is longer than its contents stays by
+ * `modulus` as well. */
+static void reduce(struct gt_problem *to, const struct gt_problem *from, int64_t modulus)
+{
+    struct gt_problem packed = *from;
+
+    gt_problem_pack(&packed);
+    *to = *from;
+    to->m = reduced(from->m, modulus);
+    to->n = reduced(from->n, modulus);
+    to->k = reduced(from->k, modulus);
+    to->batch = from->batch < 2 ? from->batch : 2;
+    gt_problem_pack(to);
+    to->lda += (from->lda - packed.lda) % modulus;
+    to->ldb += (from->ldb - packed.ldb) % modulus;
+    to->ldc += (from->ldc - packed.ldc) % modulus;
+    to->stride_a = from->stride_a ? to->lda * gt_problem_rows(to, GT_OPERAND_A) : 0;
+    to->stride_b = from->stride_b ? to->ldb * gt_problem_rows(to, GT_OPERAND_B) : 0;
+    to->stride_c = to->ldc * to->m;
+}
+
+/* Whether the candidate is valid for its problem and no larger than `most` multiply-adds. */
+static bool fits_within(const struct gt_candidate *candidate, double most)
+{
+    int failed = 0;
+
+    return multiply_adds(candidate->problem) <= most &&
+           gt_problem_check(candidate->problem, NULL) == GT_OK &&
+           gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL) &&
+           gt_candidate_valid(candidate, &failed, NULL) == GT_OK && failed < 0;
+}
+
+/* The problem to run for the one asked: itself if it is small, else the largest reduced one below
+ * ASKED multiply-adds that the point is valid for, else the smallest. */
+#define ASKED 4e6
+#define MOST  3e8
+static bool choose_problem(struct gt_candidate *candidate, struct gt_problem *problem,
+                           const struct gt_problem *asked)
+{
+    *problem = *asked;
+    if (fits_within(candidate, ASKED))
+        return true;
+    for (int64_t modulus = 1024; modulus >= 16; modulus /= 2) {
+        reduce(problem, asked, modulus);
+        if (fits_within(candidate, ASKED))
+            return true;
+    }
+    for (int64_t modulus = 16; modulus <= 1024; modulus *= 2) {
+        reduce(problem, asked, modulus);
+        if (fits_within(candidate, MOST))
+            return true;
+    }
+    *problem = *asked;
+    return false;
+}
+
+/* The sentence for a candidate that is valid for no problem that the emulator could run. */
+static int none_fits(const struct gt_candidate *candidate, struct gt_err *err)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    const char *why = NULL;
+    int failed = -1;
+
+    if (!gt_kernel_serves(kernel, candidate->problem, candidate->device, &why))
+        return gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem: %s", kernel->name,
+                          why ? why : "it is not in its description");
+    if (gt_candidate_valid(candidate, &failed, err))
+        return GT_ERANGE;
+    if (failed >= 0)
+        return gt_err_set(err, GT_ERANGE, "the point is not valid here: \"%s\" does not hold: %s",
+                          gt_expr_text(kernel->constraint[failed].expr),
+                          kernel->constraint[failed].why);
+    return gt_err_set(err, GT_ETOOBIG,
+                      "the point is valid for no smaller problem like this one, and this one is "
+                      "too large for the emulator");
+}
+
+int gt_emu_try(const struct gt_emu_job *job, const struct gt_problem *asked,
+               struct gt_emu_tally *tally, struct gt_err *err)
+{
+    static const struct gt_emu_case plain = {.alpha = 1, .batch = 1};
+    struct build build = {.job = job,
+                          .trans_a = asked->trans_a,
+                          .trans_b = asked->trans_b,
+                          .epilogue = asked->epilogue,
+                          .source = GT_STRBUF_INIT};
+    struct gt_problem problem;
+    struct gt_device device;
+    struct gt_candidate candidate = {job->kernel, &problem, &device, job->point};
+    bool found = false;
+    int status;
+
+    for (int sms = GT_EMU_SEVERAL_SMS; sms >= 1 && !found; sms -= GT_EMU_SEVERAL_SMS - 1) {
+        gt_emu_device(&device, job->kernel, sms);
+        found = choose_problem(&candidate, &problem, asked);
+    }
+    status = found ? GT_OK : none_fits(&candidate, err);
+    if (!status)
+        status = run_problem(&build, &candidate, &plain, tally, err);
+    /* The cases have the accumulator of their type alone, which is a part of the source. */
+    if (!status && asked->acc == gt_dtype_default_acc(asked->type))
+        status = run_cases(&build, 1, 0, ASKED, tally, err);
+    tally->builds += build.object != NULL;
+    if (build.object)
+        dlclose(build.object);
+    gt_strbuf_release(&build.source);
     return status;
 }

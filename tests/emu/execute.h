@@ -32,4 +32,11 @@ struct gt_emu_tally {
  * compile) ends the job.  Memory errors end the process with AddressSanitizer's report. */
 int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, struct gt_err *err);
 
+/* Runs the job's point for one problem, made smaller where it is large, and for all cases of the
+ * problem's types, layout and epilogue that the point is valid for: one build.  Of the job, `types`
+ * must be those of the problem; layouts, epilogues and parts are not looked at.  Output and errors
+ * as gt_emu_execute; GT_ETOOBIG if the point is valid for no problem that is small enough. */
+int gt_emu_try(const struct gt_emu_job *job, const struct gt_problem *asked,
+               struct gt_emu_tally *tally, struct gt_err *err);
+
 #endif

@@ -118,7 +118,7 @@ static void worker_round(struct soak *soak)
     }
     soak_check_orphans(soak);
     read_results(soak, &results, db);
-    soak_check_results(soak, &results, kills);
+    soak_check_results(soak, &results, 0); /* a kill from outside is no verdict */
 }
 
 /* The supervisor is killed without warning and started again, until it comes to its end. */
@@ -150,8 +150,8 @@ static void supervisor_round(struct soak *soak)
     soak_check_kept(soak, &before, &after);
     for (i = 0; i < after.rows; i++)
         blamed += !soak_as_expected(&after.row[i], false);
-    /* The third death that a candidate is in takes the blame; of its deaths it may have shared the
-     * first one with another. */
+    /* The third death in which a candidate had not been timed puts it off; of its deaths it may
+     * have shared the first one with another. */
     soak_check_results(soak, &after, blamed ? 2 * kills / 5 : 0);
     /* Each kill may repeat two candidates, the one on the GPU and the one announced to follow it;
      * those of the end of a sweep are forgiven once they have been sampled. */

@@ -12,7 +12,7 @@ const char *const soak_statuses[SOAK_STATUSES] = {
     "ok",        "compile_error", "compile_timeout",  "compile_crash",
     "spills",    "serialized",    "launch_invalid",   "fault",
     "timeout",   "wrong",         "nondeterministic", "slow",
-    "oob_write", "device_lost",
+    "oob_write", "device_lost",   "killed",
 };
 
 /* What each FAULT must end as; good points may also lose the race early. */
@@ -101,9 +101,7 @@ bool soak_as_expected(const struct result *row, bool killed)
     if (!strcmp(row->status, expected[row->fault]) ||
         (row->fault == 0 && !strcmp(row->status, "slow")))
         return true;
-    if (!killed)
-        return false;
-    return strstr(row->detail, "signal 9") || strstr(row->detail, "did not live to see the end");
+    return killed && !strcmp(row->status, "killed");
 }
 
 void soak_check_results(struct soak *soak, const struct results *results, int harmed)

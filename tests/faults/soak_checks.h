@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#define SOAK_STATUSES 14 /* that a trial may have */
+#define SOAK_STATUSES 15 /* that a trial may have */
 #define FAULTS        10 /* FAULT=0 is none */
 #define GOOD          9  /* points with FAULT=0 */
 
@@ -31,10 +31,11 @@ void soak_count(struct soak *soak, const struct results *results);
 /* No process may outlive its sweep; one that does is killed. */
 void soak_check_orphans(struct soak *soak);
 
-/* Whether a row is as it must be.  killed: its worker may have been killed by this test. */
+/* Whether a row is as it must be.  killed: the tuner may have died each time that it was launched,
+ * which is put down as `killed` and never as a verdict. */
 bool soak_as_expected(const struct result *row, bool killed);
 
-/* A finished sweep over the faults; at most `harmed` rows may tell of this test's own kills. */
+/* A finished sweep over the faults; at most `harmed` rows may be `killed`. */
 void soak_check_results(struct soak *soak, const struct results *results, int harmed);
 
 /* What was acknowledged before a kill must still be there; only what may be tried again may differ.

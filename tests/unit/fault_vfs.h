@@ -168,7 +168,7 @@ FAULT_PASS(xShmMap, (sqlite3_file * base, int page, int size, int extend, void v
 FAULT_PASS(xShmLock, (sqlite3_file * base, int offset, int n, int flags), , offset, n, flags)
 FAULT_PASS(xShmUnmap, (sqlite3_file * base, int erase), , erase)
 
-/* No promise beyond sectors: SQLite must not rely on atomic or ordered writes. */
+/* Nothing is guaranteed beyond sectors: SQLite must not rely on atomic or ordered writes. */
 static int fault_characteristics(sqlite3_file *base)
 {
     (void)base;

@@ -26,8 +26,7 @@ struct fake {
     int (*sampling)(const struct gt_candidate *candidate); /* CRASH; NULL: nothing crashes there */
     size_t finals_lost; /* so many contests are the end of the tuner */
     double (*us_of)(const struct gt_candidate *candidate);
-    void (*cost_of)(const struct gt_candidate *candidate, struct gt_trial *trial); /* or NULL */
-    double (*final_us_of)(const struct gt_candidate *candidate);                   /* NULL: us_of */
+    double (*final_us_of)(const struct gt_candidate *candidate); /* NULL: us_of */
     double spread;       /* of the samples around a time; 0: 1 % */
     size_t signal_after; /* trials until SIGINT; 0: never */
     size_t drift_at;     /* number of the reference run from which on it is 10 % slower; 0: never */
@@ -126,8 +125,6 @@ static inline int fake_collect(struct gt_evaluator *evaluator, int timeout_ms, u
     if (status != GT_STATUS_OK)
         *trial = (struct gt_trial){.status = (enum gt_status)status};
     trial->provenance = fake->ops.provenance;
-    if (fake->cost_of)
-        fake->cost_of(&flight.candidate, trial);
     *id = flight.id;
     if (++fake->trials == fake->signal_after)
         fake->signals = 1;

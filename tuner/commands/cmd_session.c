@@ -193,6 +193,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err)
 {
     int rc = GT_OK, cc = 0;
+    int64_t limit = 0;
 
     memset(session, 0, sizeof(*session));
     session->cli = cli;
@@ -216,8 +217,12 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = load_shipped(session, err);
     if (!rc)
         rc = gt_cache_dir(&session->cache_dir, err);
+    if (!rc)
+        rc = gt_cache_limit(&limit, err);
     if (!rc) {
-        gt_cache_tidy(session->cache_dir);
+        /* A cache that is not ours to use is no reason to stop: cubins are kept for this run only.
+         */
+        gt_cache_trim(session->cache_dir, limit, NULL, NULL);
         rc = open_evaluator(session, options, cc, err);
     }
     if (!rc && session->replays)

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/compile.h"
 #include "base/err.h"
 #include "kernel/kernel.h"
 #include "problem/problem.h"
 #include "kernel/render.h"
+#include "commands/cmd_compile.h"
 #include "commands/cmd_session.h"
 #include "commands/cmd_show_json.h"
 #include "commands/commands.h"
@@ -156,38 +156,12 @@ static void show_binary(FILE *out, const struct gt_candidate *candidate,
         fprintf(out, "  wgmma serialized: %s\n", reason);
 }
 
-/* Compiles for show and its document; the binary's log tells why not. */
-static int compile(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
-                   const char *source, struct gt_binary *binary, int *nvrtc_version,
-                   struct gt_err *err)
-{
-    const struct gt_kernel *kernel = candidate->kernel;
-    const struct gt_compile_request request = {
-        .source = source,
-        .name = kernel->template_path,
-        .include_dir = kernel->include_dir,
-        .arch = geometry->code_arch,
-        .device_cc = candidate->device->cc,
-        .features = geometry->arch_features,
-        .ptx = geometry->code_ptx,
-        .max_registers = geometry->max_registers,
-    };
-    struct gt_nvrtc *nvrtc = NULL;
-    int rc = gt_nvrtc_open(&nvrtc, err);
-
-    if (rc)
-        return rc;
-    *nvrtc_version = gt_nvrtc_version(nvrtc);
-    rc = gt_compile(nvrtc, &request, binary, err);
-    gt_nvrtc_close(nvrtc);
-    return rc;
-}
-
 static int show_compile(const struct gt_cli *cli, const struct gt_candidate *candidate,
                         const struct gt_geometry *geometry, const char *source, struct gt_err *err)
 {
     struct gt_binary binary = {0};
-    int version = 0, rc = compile(candidate, geometry, source, &binary, &version, err);
+    int version = 0,
+        rc = gt_cmd_compile(candidate, geometry, source, GT_IMAGE_DEFAULT, &binary, &version, err);
 
     if (version)
         fprintf(cli->out, "\ncompiler: NVRTC %d.%d for sm_%d\n", version / 1000,
@@ -233,7 +207,8 @@ static int show_document(const struct gt_cli *cli, const struct options *options
     if (failed < 0)
         shown.geometry = &geometry;
     if (failed < 0 && !options->no_compile)
-        rc = compile(candidate, &geometry, source, &binary, &shown.nvrtc_version, err);
+        rc = gt_cmd_compile(candidate, &geometry, source, GT_IMAGE_DEFAULT, &binary,
+                            &shown.nvrtc_version, err);
     if (binary.log)
         shown.binary = &binary;
     printed = gt_show_json(cli, &shown, rc ? NULL : err);

@@ -11,6 +11,7 @@ struct gt_err;
 #define GT_COMMANDS(X) \
     X(tune)            \
     X(show)            \
+    X(try)             \
     X(ladder)          \
     X(bench)           \
     X(lookup)          \
@@ -18,6 +19,7 @@ struct gt_err;
     X(merge)           \
     X(recheck)         \
     X(list)            \
+    X(cache)           \
     X(doctor)
 
 #define GT_DECLARE_COMMAND(name) extern const struct gt_command gt_command_##name;

@@ -1,6 +1,6 @@
 /* recording_read.c - the frame of a recorded space: walks the text and hands each entry on.
  *
- * The text as one cJSON tree would take ten times its size.  So the walker here knows objects and
+ * The text as one cJSON tree would take ten times its size.  So the reader here knows objects and
  * lists only, calls cJSON for one member at a time, and lets the text end between two members: that
  * is the form Kernel Tuner leaves when it is stopped. */
 #include "exchange/recording_impl.h"

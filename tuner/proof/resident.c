@@ -7,10 +7,10 @@
 #include "proof/cases.h"
 #include "base/err.h"
 
-#define GUARD_WORDS 4096      /* around inputs: 16 KiB */
-#define GUARD_ROWS  256       /* around results: the tallest tile likely to overshoot */
-#define GUARD_MAX   (1 << 20) /* words: 4 MiB */
-#define SPARE_BYTES (64u << 20)
+#define GUARD_WORDS   4096      /* around inputs: 16 KiB */
+#define GUARD_ROWS    256       /* around results: the tallest tile likely to overshoot */
+#define GUARD_MAX     (1 << 20) /* words: 4 MiB */
+#define RESERVE_BYTES (64u << 20)
 
 /* ---- matrices ---- */
 
@@ -194,7 +194,7 @@ static int check_memory(struct gt_resident *r, struct gt_err *err)
     size_t count = large_matrices(r, list), present = 0, total = 0;
     double bytes = 4.0 * (double)(r->arena_in_words + r->arena_out_words) +
                    12.0 * (double)gt_problem_results(&r->problem) +
-                   4.0 * (double)gt_case_exact_words(&r->exact[GT_CASES]) + SPARE_BYTES;
+                   4.0 * (double)gt_case_exact_words(&r->exact[GT_CASES]) + RESERVE_BYTES;
     char text[GT_PROBLEM_TEXT_MAX];
     int rc = gt_gpu_memory(r->gpu, &present, &total, err);
 

@@ -1,4 +1,4 @@
-/* narrow.c - leaves only some values of a kernel's parameters; see narrow.h. */
+/* narrow.c - keeps only some values of a kernel's parameters, see narrow.h. */
 #include "search/narrow.h"
 
 #include "base/err.h"

@@ -1,5 +1,5 @@
-/* space.c - stage "choose": the set of valid points of a kernel; finds points and their neighbours.
- * How it is filled stands in space_walk.c. */
+/* space.c - the set of valid points of a kernel; finds points and their neighbours.  space_walk.c
+ * fills it. */
 #include "search/space.h"
 
 #include "base/err.h"
@@ -18,7 +18,7 @@ static uint64_t hash_point(const uint8_t *point, size_t params)
 
         memcpy(&word, point + i, params - i < 8 ? params - i : 8);
         hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-        hash ^= hash >> 32; /* the low bits of a product know nothing of the high ones */
+        hash ^= hash >> 32; /* the high bits of a product do not reach its low ones */
     }
     return hash;
 }
@@ -40,7 +40,7 @@ static size_t table_slot(const struct gt_space *space, const uint8_t *point)
     return slot;
 }
 
-/* The sentence for two equal points of a list. */
+/* The error for two equal points of a list. */
 static int given_twice(const struct gt_space *space, size_t i, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
@@ -77,8 +77,8 @@ static int enter_list(struct gt_space *space, struct gt_err *err)
     return GT_OK;
 }
 
-/* Enters the points of a walk, of which no two are the same: the points in occupied slots, which
- * lie all over the memory, are not looked at, and slots are fetched ahead. */
+/* Enters the points of a walk, of which no two are the same.  Therefore the points in occupied
+ * slots, which lie all over the memory, need not be compared, and slots are fetched ahead. */
 static void enter_walked(struct gt_space *space)
 {
     enum { AHEAD = 16 }; /* points; a power of two */

@@ -1,9 +1,9 @@
 /* space_order.c - in which order a walk binds the parameters of a kernel, for space_walk.c.
  *
- * A good order prunes early: parameters whose values the constraints mostly decide come first,
- * those that are free to vary last.  Which is which cannot be read from the constraints, so it is
- * tried out on a few random prefixes: again and again the parameter, or the few that a constraint
- * relates, of whose combinations the smallest part survives is bound next. */
+ * A good order prunes early: parameters whose values the constraints mostly decide come first, and
+ * those that are free to vary come last.  The constraints do not show which is which, so it is
+ * tried out on a few random prefixes.  The parameter that is bound next is the one, or belongs to
+ * the few that a constraint relates, of whose combinations the smallest part survives. */
 #include "search/space_walk.h"
 
 #include "base/stats.h"
@@ -34,7 +34,7 @@ struct orderer {
 struct choice {
     uint64_t set;
     size_t param[TOGETHER], count;
-    double open; /* how much of the choice is left: 0 one combination survives, 1 all do */
+    double open; /* how much of the choice survives: 0 one combination, 1 all of them */
 };
 
 /* Whether what depends on `need` becomes known when the set is bound. */
@@ -43,8 +43,8 @@ static bool becomes_known(const struct orderer *orderer, uint64_t need, uint64_t
     return need & set && !(need & ~(orderer->bound | set));
 }
 
-/* Computes what the newly bound set determines; false: a constraint rejects the prefix.  Failing
- * expressions are left to the walk. */
+/* Computes what the newly bound set determines; false: a constraint rejects the prefix.  The walk
+ * deals with expressions that fail. */
 static bool survives(const struct orderer *orderer, int64_t *slots, uint64_t set)
 {
     const struct gt_kernel *kernel = orderer->kernel;
@@ -151,7 +151,7 @@ static void bind(struct orderer *orderer, const struct choice *choice)
 
     orderer->bound |= choice->set;
     if (!survivors)
-        return; /* the sample has died out: the old one must do */
+        return; /* no prefix is left: the old sample stays */
     orderer->prefixes = survivors < PREFIXES ? survivors : PREFIXES;
     memcpy(orderer->prefix, kept, orderer->prefixes * sizeof(kept[0]));
 }

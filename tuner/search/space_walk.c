@@ -1,9 +1,9 @@
-/* space_walk.c - stage "choose": walks a kernel's parameters to its valid points, for space.c.
+/* space_walk.c - walks through a kernel's parameters to its valid points, for space.c.
  *
- * Parameters are bound one after the other, in an order that prunes early (space_order.c); a
- * derived value is computed and a constraint checked as soon as every parameter behind it is bound,
- * and a prefix that fails is not extended.  Parameters that no constraint knows are not walked at
- * all: they multiply whatever is left. */
+ * Parameters are bound one after the other, in an order that prunes early (space_order.c).  A
+ * derived value is computed, and a constraint checked, as soon as all its parameters are bound, and
+ * a prefix that fails is not extended.  Parameters that no constraint reads are not walked at all:
+ * they multiply what is left. */
 #include "search/space_walk.h"
 
 #include "base/err.h"
@@ -30,7 +30,7 @@ struct walk {
     size_t depth;                         /* parameters walked; the rest of order[] is free */
     size_t first_step[GT_MAX_PARAMS + 2]; /* of each level, in step[] */
     struct step *step;
-    uint64_t free_points; /* of the parameters that no constraint knows */
+    uint64_t free_points; /* of the parameters that no constraint reads */
     /* the state */
     int64_t slots[GT_MAX_SLOTS];
     uint8_t index[GT_MAX_PARAMS];
@@ -156,7 +156,7 @@ static int grow(struct walk *walk)
     return GT_OK;
 }
 
-/* Draws how many points are passed over before the next one is taken. */
+/* Draws how many points are skipped before the next one is taken. */
 static void skip(struct walk *walk)
 {
     double k = (double)walk->limit, gap;
@@ -166,7 +166,7 @@ static void skip(struct walk *walk)
     walk->next += gap < 0x1p61 ? (uint64_t)gap + 1 : 1ull << 61;
 }
 
-/* A valid prefix: takes its points, or those of them that the sample wants. */
+/* Takes the points of a valid prefix, or those of them that belong to the sample. */
 static int take(struct walk *walk)
 {
     struct gt_space *space = walk->space;
@@ -205,8 +205,8 @@ static bool reads_undefined(const struct walk *walk, const struct gt_expr *expr,
     return false;
 }
 
-/* What is not known about a prefix because an expression failed (a division by zero...): whether
- * that matters is decided at its points, where another constraint may reject it (settle_doubt). */
+/* What is not known about a prefix because an expression failed (a division by zero, say).  Whether
+ * that matters is decided at its points, which another constraint may reject (settle_doubt). */
 struct doubt {
     uint64_t undefined; /* derived values */
     bool any;
@@ -285,7 +285,7 @@ static int descend(struct walk *walk, size_t level, struct doubt doubt)
     return GT_OK;
 }
 
-/* No point is left: blames the constraint that nothing got past. */
+/* The error where no point is left: names the constraint that rejected every prefix. */
 static int explain_empty(const struct walk *walk)
 {
     const struct gt_kernel *kernel = walk->space->kernel;

@@ -1,5 +1,4 @@
-/* space_walk.h - the enumeration behind gt_space_init, and the order in which it goes; nobody else
- * calls them. */
+/* space_walk.h - the enumeration behind gt_space_init and its order; for space*.c only. */
 #ifndef GT_SPACE_WALK_H
 #define GT_SPACE_WALK_H
 

@@ -1,4 +1,4 @@
-/* strategy.c - stage "choose": the table of strategies and the bookkeeping all of them share. */
+/* strategy.c - the table of strategies and the bookkeeping that all of them share. */
 #include "search/strategy.h"
 
 #include "base/err.h"
@@ -11,7 +11,7 @@
 
 const struct gt_strategy_ops *const gt_strategies[] = {GT_STRATEGY_NAMES(ADDRESS) NULL};
 
-/* Keeps the seeds that are points of the space, each once. */
+/* Copies the seeds that are points of the space, each once. */
 static void copy_seeds(struct gt_strategy *strategy, const struct gt_seeds *seeds)
 {
     for (size_t i = 0; i < seeds->count; i++) {
@@ -137,20 +137,15 @@ void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us)
         strategy->ops->tell(strategy, point);
 }
 
-void gt_strategy_cost(struct gt_strategy *strategy, size_t point, double run_s, double compile_s)
-{
-    if (strategy->ops->cost && run_s + compile_s > 0)
-        strategy->ops->cost(strategy, point, run_s, compile_s);
-}
-
 size_t gt_strategy_draw(struct gt_strategy *strategy)
 {
     size_t count = strategy->space->count;
     size_t point = 0;
 
     assert(strategy->fresh > 0);
-    /* Where NEW points are common a few throws find one; else take the next one after a throw. */
-    for (int throws = 0; throws < 32; throws++) {
+    /* Where NEW points are common, a few draws find one; else the next one after a draw is taken.
+     */
+    for (int draws = 0; draws < 32; draws++) {
         point = gt_random_below(&strategy->random, count);
         if (strategy->known[point] == GT_POINT_NEW)
             return point;
@@ -160,14 +155,14 @@ size_t gt_strategy_draw(struct gt_strategy *strategy)
     return point;
 }
 
-#define THROWS 64 /* of a kick or a repair, before it gives up */
+#define DRAWS 64 /* of a kick or a snap, before it gives up */
 
 size_t gt_strategy_kick(struct gt_strategy *strategy, size_t point, size_t changes)
 {
     const struct gt_kernel *kernel = strategy->space->kernel;
     const uint8_t *from = strategy->space->index + point * kernel->params;
 
-    for (int throws = 0; throws < THROWS && kernel->params; throws++) {
+    for (int draws = 0; draws < DRAWS && kernel->params; draws++) {
         uint64_t left = 1 + gt_random_below(&strategy->random, changes);
         uint8_t index[GT_MAX_PARAMS];
         size_t found;
@@ -190,11 +185,11 @@ size_t gt_strategy_snap(struct gt_strategy *strategy, const uint8_t *index)
     const struct gt_kernel *kernel = strategy->space->kernel;
     size_t found = gt_space_find_index(strategy->space, index);
 
-    for (size_t throws = 0; throws < THROWS && found == SIZE_MAX && kernel->params; throws++) {
+    for (size_t draws = 0; draws < DRAWS && found == SIZE_MAX && kernel->params; draws++) {
         uint8_t near[GT_MAX_PARAMS];
 
         memcpy(near, index, kernel->params);
-        for (size_t left = 1 + throws / 16; left > 0; left--) {
+        for (size_t left = 1 + draws / 16; left > 0; left--) {
             size_t p = gt_random_below(&strategy->random, kernel->params);
 
             near[p] = (uint8_t)gt_random_below(&strategy->random, kernel->param[p].count);

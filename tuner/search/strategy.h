@@ -1,9 +1,9 @@
-/* strategy.h - what chooses the next points.  A strategy is one file and one row of the table in
- * strategy.c.
+/* strategy.h - what chooses the next points.  A strategy is one file and one name in
+ * GT_STRATEGY_NAMES.
  *
- * Asynchronous: the next point may be asked for before earlier ones were told; a strategy that must
- * hear first answers WAIT.  Same space, seed and answers: same trace.  No point is given out twice.
- */
+ * A strategy is asynchronous: it may be asked for the next point before earlier ones were told, and
+ * answers WAIT if it needs those results first.  The same space, seed and answers give the same
+ * points.  No point is given out twice. */
 #ifndef GT_STRATEGY_H
 #define GT_STRATEGY_H
 
@@ -13,23 +13,23 @@
 
 enum gt_next { GT_NEXT_POINT, GT_NEXT_WAIT, GT_NEXT_DONE };
 
-/* What was learned elsewhere (another shape, device or type): times of the same kernel's points,
+/* Transfer data: times of the same kernel's points for another shape, device or type.  They are
  * comparable only among themselves. */
-struct gt_prior {
+struct gt_transfer {
     const size_t *point; /* indices into the space, each once */
     const float *us;     /* their times there */
     size_t count;
 };
 
-/* What a strategy starts from; all of it may be empty.  Lives until gt_strategy_new returns, but
- * for what `context` points to. */
+/* What a strategy starts from; all of it may be empty.  It must live until gt_strategy_new returns,
+ * and what `context` points to must live as long as the strategy. */
 struct gt_seeds {
-    const size_t *point; /* worth trying first, best guess first: indices into the space */
+    const size_t *point; /* to be tried first, best guess first: indices into the space */
     size_t count;
-    const struct gt_prior *prior;
-    size_t priors;
-    /* What a model expects of a point: the logarithm of its time, NAN if it has no answer; NULL: no
-     * model.  Asked while the strategy lives. */
+    const struct gt_transfer *transfer;
+    size_t transfers;
+    /* The logarithm of the time that a model expects of a point, NAN if it has no answer; NULL: no
+     * model.  It is called while the strategy lives. */
     float (*expect)(void *context, size_t point);
     void *context;
 };
@@ -42,10 +42,10 @@ struct gt_strategy_option {
 };
 #define GT_STRATEGY_OPTIONS 8 /* of one strategy at most */
 
-/* What is known of a point, kept for every strategy by strategy.c. */
+/* What is known of a point; strategy.c keeps it for every strategy. */
 #define GT_POINT_NEW    0.0f  /* neither given out nor told */
 #define GT_POINT_ASKED  -1.0f /* given out, not told yet */
-#define GT_POINT_FAILED -2.0f /* told: it has no time; greater than 0: its time */
+#define GT_POINT_FAILED -2.0f /* told, and it has no time; a value greater than 0 is its time */
 
 struct gt_strategy {
     const struct gt_strategy_ops *ops;
@@ -54,7 +54,7 @@ struct gt_strategy {
     float *known;  /* per point of the space, see above */
     size_t fresh;  /* points that are still NEW */
     size_t flying; /* points given out and not told */
-    size_t *seed;  /* the seeds; given out before the strategy's own points, see ops->own_seeds */
+    size_t *seed;  /* given out before the strategy's own points, see ops->own_seeds */
     size_t seeds, next_seed;
     const struct gt_seeds *given;       /* only while init runs; NULL: nothing was given */
     double option[GT_STRATEGY_OPTIONS]; /* in the order of ops->option */
@@ -62,21 +62,20 @@ struct gt_strategy {
     void *state;
 };
 
-/* What a strategy's own file provides; the bookkeeping above is done by the callers of these. */
+/* What a strategy's own file provides; strategy.c calls these and does the bookkeeping above. */
 struct gt_strategy_ops {
     const char *name;
     const char *doc;                         /* one line, for `tune list strategies` */
     const struct gt_strategy_option *option; /* ends with a NULL name; NULL: none */
-    bool own_seeds;    /* it calls gt_strategy_seed itself; else all seeds come before its points */
+    bool own_seeds;    /* it calls gt_strategy_seed itself; else all seeds are given out first */
     size_t state_size; /* of strategy->state, which is zeroed before init and freed after release */
     int (*init)(struct gt_strategy *strategy, struct gt_err *err); /* NULL: nothing to do */
-    /* Called once the seeds are given out and while NEW points are left; answers one of those. */
+    /* Called after the seeds, while NEW points are left; a point that it answers is one of those.
+     */
     enum gt_next (*next)(struct gt_strategy *strategy, size_t *point);
-    /* Seconds that trying a point cost, see gt_strategy_cost; NULL: does not care. */
-    void (*cost)(struct gt_strategy *strategy, size_t point, double run_s, double compile_s);
-    /* After known[point] was set; NULL: does not care. */
+    /* Called after known[point] was set; NULL: nothing to do. */
     void (*tell)(struct gt_strategy *strategy, size_t point);
-    /* What the state owns; also after an init that failed.  NULL: nothing. */
+    /* Frees what the state owns, also after an init that failed; NULL: nothing to free. */
     void (*release)(struct gt_strategy *strategy);
 };
 
@@ -103,8 +102,8 @@ GT_STRATEGY_NAMES(GT_STRATEGY_DECLARE)
 extern const struct gt_strategy_ops *const gt_strategies[]; /* ends with NULL */
 
 /* text: "NAME" or "NAME:OPTION=VALUE,..." -> the strategy and its options, those not named at their
- * standard values.  GT_ENOTFOUND for a name there is not, GT_ERANGE for a value that is no number
- * or out of its range; the sentence tells what there is.  ops, option[GT_STRATEGY_OPTIONS]: may be
+ * standard values.  GT_ENOTFOUND for an unknown name, GT_ERANGE for a value that is no number
+ * or out of its range; the sentence says what is allowed.  ops, option[GT_STRATEGY_OPTIONS]: may be
  * NULL.
  */
 int gt_strategy_parse(const struct gt_strategy_ops **ops, double *option, const char *text,
@@ -117,16 +116,11 @@ void gt_strategy_free(struct gt_strategy *strategy); /* NULL accepted */
 
 enum gt_next gt_strategy_next(struct gt_strategy *strategy, size_t *point);
 
-/* us: time to minimise; 0: the point is no good.  Points nobody asked for may be told too (resumed
- * trials), and a point may be told again (measured anew). */
+/* us: the time, which is minimised; 0: the point failed.  Points that the strategy did not give out
+ * may be told too (trials of an earlier run), and a point may be told again (measured again). */
 void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us);
 
-/* What trying a point cost, in seconds of whatever is scarce; before it is told.  compile_s: the
- * part that another point with the same cubin would not cost again.  Strategies that weigh gain
- * against cost learn from it. */
-void gt_strategy_cost(struct gt_strategy *strategy, size_t point, double run_s, double compile_s);
-
-/* Takes a NEW point out of the strategy's hands; it is told later. */
+/* Marks a NEW point as given out, without asking the strategy; it is told later. */
 void gt_strategy_claim(struct gt_strategy *strategy, size_t point);
 
 /* ---- for strategies ---- */
@@ -137,12 +131,12 @@ size_t gt_strategy_seed(struct gt_strategy *strategy);
 /* A NEW point drawn at random; only while fresh > 0. */
 size_t gt_strategy_draw(struct gt_strategy *strategy);
 
-/* A NEW point that differs from `point` in at least one and at most `changes` parameters, drawn at
- * random; SIZE_MAX if a number of throws finds none. */
+/* A NEW point drawn at random that differs from `point` in at least one and at most `changes`
+ * parameters; SIZE_MAX if a number of draws finds none. */
 size_t gt_strategy_kick(struct gt_strategy *strategy, size_t point, size_t changes);
 
-/* The point whose indices of values are given, one per parameter, or one a few random changes away
- * where that is not valid; SIZE_MAX if a number of throws finds none.  It may be known already. */
+/* The point with these indices of values, one per parameter.  Where that is not valid, a point a
+ * few random changes away; SIZE_MAX if a number of draws finds none.  It may be known already. */
 size_t gt_strategy_snap(struct gt_strategy *strategy, const uint8_t *index);
 
 #endif

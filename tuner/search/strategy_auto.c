@@ -1,88 +1,86 @@
-/* strategy_auto.c - strategy: Bayesian search by several experts, the default.
+/* strategy_auto.c - strategy: Bayesian search with two models, the default.
  *
- * Starts from the seeds, or, without any, from the middle of the space and points spread around it
- * (extreme values are seldom fast, and slow points cost the most time).  Then a Gaussian process
- * (gp_model.h) and a forest of trees (grove.h) are fitted to the times told, and a pool of
- * candidates is drawn around the elites and elsewhere.  Whose turn it is gives out the candidate
- * with the greatest expected improvement for its cost (promise.h); nobody's turn is a step of
- * greedy walkers from the first points (multi_start.h).  The turns go to whoever has been right of
- * late (experts.h): no one of them is the best in every space.
+ * 1. First points.  It starts from the seeds.  Without any it starts near the middle of the space,
+ *    because extreme values are seldom fast and slow points cost the most time (design.h).
+ * 2. Models.  A Gaussian process (gp_model.h) and a forest of trees (forest.h) are fitted to the
+ *    times told.  Transfer data and the expectation of a model enter the process (prior_mean.h).
+ * 3. Candidates.  A pool is drawn around the elites and elsewhere (elites.h).
+ * 4. Acquisition.  The point of the pool with the greatest expected improvement is given out, by a
+ *    fixed blend of both predictions.
+ * 5. Now and then a point near the best one is given out instead.  In a large space, of whose far
+ *    ends the models know nothing, the pool stays around the elites, and every other point comes
+ *    from hill climbing (multi_start.h).
  *
- * What a model expects of a point, and times of the same points in other circumstances, enter the
- * Gaussian process as hints (hints.h).  In a space too large for a surrogate to know its far ends,
- * candidates are only around the elites, and the walkers have turns of their own.  It is done once
- * the expected improvement has been negligible for a while. */
-#include "base/err.h"
-#include "search/auto/costs.h"
+ * The search is done once the expected improvement has been negligible for many points in a row.
+ * What each part is worth: db/measured/search-removals.csv. */
 #include "search/auto/design.h"
-#include "search/auto/experts.h"
-#include "search/auto/gp_model.h"
-#include "search/auto/grove.h"
-#include "search/auto/prior_mean.h"
 #include "search/auto/elites.h"
-#include "search/auto/acquisition.h"
+#include "search/auto/forest.h"
+#include "search/auto/gp_model.h"
+#include "search/auto/prior_mean.h"
 #include "search/multi_start.h"
+
+#include "base/err.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define DESIGN_LEAST 6     /* points of the first design ... */
-#define DESIGN_MOST  10    /* ... however many parameters vary: more tell no more than models ask */
-#define LEAST_TOLD   3     /* times before the models are asked */
-#define SLOW         1.39f /* e^this times as slow as the best is as bad as a failure */
-#define TREES_DOUBT  1e-3f /* deviation that trees have where they agree: no time is exact */
-/* Where a fair share of the points can be tried, wonders are soon disproved, and room for them does
- * no harm; in a larger space there are always more places where nobody was. */
+#define DESIGN_LEAST 6 /* points of the first design */
+#define DESIGN_MOST  10
+#define LEAST_TOLD   3             /* times before the models are asked */
+#define GP_WEIGHT    (2.0f / 3.0f) /* of the process in the blend; the forest has the rest */
+#define TREES_DOUBT  1e-3f /* deviation added to the forest's, which is 0 where trees agree */
+/* A small space can be tried in good part, so that expectations far below the best are soon
+ * corrected, and a low floor does no harm.  A large space always has regions without observations.
+ */
 #define SMALL       100000
-#define ROOM_SMALL  1.0
-#define ROOM_LARGE  0.1
-#define QUIET       50 /* points in a row without hope, and the surrogate is in doubt */
+#define GAP_SMALL   1.0
+#define GAP_LARGE   0.1
+#define STALLED     50 /* points in a row of which nothing was expected: the model may be wrong */
 #define KICK        4  /* parameters changed at most to leave the best point */
-#define WALKERS     6  /* as in `local`, the same two */
+#define CLIMBS      6  /* as in `local`, the same two */
 #define RANDOM_EACH 4
-#define THRIFT      0.1 /* of a walker: a logarithm of time for one of cost */
 
-enum { START, SEEDED, GAIN, CALM, LOCAL, BOLD, ROOM, WALK };
+enum { START, SEEDED, GAIN, STALL, LOCAL, KAPPA, FLOOR, CLIMB };
 
 static const struct gt_strategy_option options[] = {
-    {"start", 0, 0, 1000,
-     "points of the first design, if no seeds (0: as many as parameters vary, 6 to 10)"},
-    {"seeded", 16, 0, 1e6, "seeds given out first; the others compete with all points"},
-    {"gain", 0.0002, 0, 1, "done when no improvement above this share is expected (0: never) ..."},
-    {"calm", 1000, 1, 1e9, "... of as many points in a row"},
-    {"local", 10, 0, 1e9, "every so many points, a neighbour of the best (0: never)"},
-    {"bold", 0.8, 0.01, 10, "deviations that count as one; less stays nearer to what is known"},
-    {"room", 0, 0, 1, "share by which the best may be beaten, at most (0: by the space's size)"},
-    {"walk", 2, 0, 1e9, "in a large space every so many points one of greedy search (0: never)"},
+    [START] = {"start", 0, 0, 1000,
+               "first points, if no seeds (0: as many as parameters vary, 6 to 10)"},
+    [SEEDED] = {"seeded", 16, 0, 1e6, "seeds given out first; the others compete with all points"},
+    [GAIN] = {"gain", 0.0002, 0, 1,
+              "done when no improvement above this share is expected (0: never) ..."},
+    [STALL] = {"stall", 1000, 1, 1e9, "... of as many points in a row: the stall limit"},
+    [LOCAL] = {"local", 10, 0, 1e9, "every so many points is a neighbour of the best (0: never)"},
+    [KAPPA] = {"kappa", 0.8, 0.01, 10,
+               "factor on the Gaussian process's deviations; less explores less"},
+    [FLOOR] = {"floor", 0, 0, 1,
+               "share by which the best may be beaten, at most (0: by the space's size)"},
+    [CLIMB] = {"climb", 2, 0, 1e9,
+               "in a large space every so many points is a hill climb's (0: never)"},
     {NULL},
 };
 
-struct automatic {
-    struct gt_gp_model gauss;
-    struct gt_grove grove;
-    struct gt_experts experts;
-    struct gt_prior_means hints;
+struct state {
+    struct gt_gp_model gp;
+    struct gt_forest forest;
+    struct gt_prior_means priors;
     struct gt_elites elites;
     struct gt_pool pool;
-    float mean[GT_GP_POOL], sd[GT_GP_POOL]; /* of its points, by both models */
-    size_t *start;                          /* points of the first design so far */
-    size_t starts, design, given;           /* how many there are, and will be; seeds given out */
-    double calm;                            /* points in a row of which nothing was expected */
-    size_t asked;
-    struct gt_costs costs;
-    struct gt_multi_start walkers;
-    size_t turn; /* points asked for where walkers take part */
+    float mean[GT_POOL_MAX], sd[GT_POOL_MAX]; /* the blend's prediction for the pool */
+    size_t *start;                            /* points of the first design so far */
+    size_t starts, design, given;             /* how many there are, and will be; seeds given out */
+    double stalled;                           /* points in a row of which nothing was expected */
+    size_t asked;                             /* points after the first ones */
+    struct gt_multi_start climbs;
+    size_t turn; /* points asked for where climbs take part */
 };
 
-/* Which of a walker's neighbours come first: those thought to be fast, and cheap to try. */
+/* The neighbours that are expected to be fast are climbed first. */
 static float order(struct gt_strategy *strategy, size_t point)
 {
-    struct automatic *a = strategy->state;
+    struct state *state = strategy->state;
 
-    if (!gt_gp_model_is_fitted(&a->gauss))
-        return 0;
-    return gt_gp_model_mean(&a->gauss, point) +
-           (float)(THRIFT * log(gt_costs_of(&a->costs, point)));
+    return gt_gp_model_is_fitted(&state->gp) ? gt_gp_model_mean(&state->gp, point) : 0;
 }
 
 static bool is_large(const struct gt_strategy *strategy)
@@ -106,71 +104,61 @@ static size_t design_size(const struct gt_strategy *strategy)
 
 static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
-    struct automatic *a = strategy->state;
-    double room = strategy->option[ROOM];
+    struct state *state = strategy->state;
+    const struct gt_space *space = strategy->space;
+    double gap = strategy->option[FLOOR];
     int rc;
 
-    if (!(room > 0))
-        room = is_large(strategy) ? ROOM_LARGE : ROOM_SMALL;
-    gt_experts_init(&a->experts);
-    a->design = design_size(strategy);
-    a->start = calloc(a->design, sizeof(*a->start));
-    if (!a->start)
+    if (!(gap > 0))
+        gap = is_large(strategy) ? GAP_LARGE : GAP_SMALL;
+    state->design = design_size(strategy);
+    state->start = calloc(state->design, sizeof(*state->start));
+    if (!state->start)
         return gt_err_nomem(err);
-    rc = gt_multi_start_init(&a->walkers, WALKERS, false, strategy->seeds + a->design, order, err);
-    a->walkers.random_each = RANDOM_EACH;
+    rc = gt_multi_start_init(&state->climbs, CLIMBS, false, strategy->seeds + state->design, order,
+                             err);
+    state->climbs.random_each = RANDOM_EACH;
     if (!rc)
-        rc = gt_costs_init(&a->costs, strategy->space, err);
+        rc = gt_prior_mean_init(&state->priors, space, strategy->given, err);
     if (!rc)
-        rc = gt_prior_mean_init(&a->hints, strategy->space, strategy->given, err);
+        rc = gt_pool_init(&state->pool, space, err);
     if (!rc)
-        rc = gt_pool_init(&a->pool, strategy->space, GT_GP_POOL, err);
-    if (!rc)
-        rc = gt_gp_model_init(&a->gauss, strategy, &a->hints, room, err);
-    if (!rc)
-        rc = gt_grove_init(&a->grove, strategy->space, GT_GP_POOL, err);
-    return rc;
+        rc = gt_gp_model_init(&state->gp, strategy, &state->priors, gap, err);
+    return rc ? rc : gt_forest_init(&state->forest, space, err);
 }
 
 static void release(struct gt_strategy *strategy)
 {
-    struct automatic *a = strategy->state;
+    struct state *state = strategy->state;
 
-    gt_gp_model_release(&a->gauss);
-    gt_grove_release(&a->grove);
-    gt_pool_release(&a->pool);
-    gt_prior_mean_release(&a->hints);
-    gt_multi_start_release(&a->walkers);
-    gt_costs_release(&a->costs);
-    free(a->start);
+    gt_gp_model_release(&state->gp);
+    gt_forest_release(&state->forest);
+    gt_pool_release(&state->pool);
+    gt_prior_mean_release(&state->priors);
+    gt_multi_start_release(&state->climbs);
+    free(state->start);
 }
 
-static void cost(struct gt_strategy *strategy, size_t point, double run_s, double compile_s)
-{
-    struct automatic *a = strategy->state;
-
-    gt_costs_tell(&a->costs, point, run_s, compile_s);
-}
-
-/* A point of the first design, or SIZE_MAX once it is complete. */
+/* A seed or a point of the first design, or SIZE_MAX once these are complete. */
 static size_t first(struct gt_strategy *strategy)
 {
-    struct automatic *a = strategy->state;
-    bool ready = a->elites.count >= LEAST_TOLD;
+    struct state *state = strategy->state;
+    bool ready = state->elites.count >= LEAST_TOLD;
     size_t point = SIZE_MAX;
 
-    if (!ready || (double)a->given < strategy->option[SEEDED])
+    if (!ready || (double)state->given < strategy->option[SEEDED]) {
         point = gt_strategy_seed(strategy);
-    if (point == SIZE_MAX && (!ready || (double)a->given < strategy->option[SEEDED]))
-        point = gt_prior_mean_next(&a->hints, strategy);
+        if (point == SIZE_MAX)
+            point = gt_prior_mean_next(&state->priors, strategy);
+    }
     if (point != SIZE_MAX) {
-        a->given++;
+        state->given++;
         return point;
     }
-    if (a->given || a->starts >= a->design)
+    if (state->given || state->starts >= state->design)
         return ready ? SIZE_MAX : gt_strategy_draw(strategy);
-    point = gt_spread(strategy, a->start, a->starts);
-    a->start[a->starts++] = point;
+    point = gt_spread(strategy, state->start, state->starts);
+    state->start[state->starts++] = point;
     return point;
 }
 
@@ -178,164 +166,163 @@ static size_t first(struct gt_strategy *strategy)
 
 static void fill_pool(struct gt_strategy *strategy)
 {
-    struct automatic *a = strategy->state;
+    struct state *state = strategy->state;
 
-    gt_pool_clear(&a->pool);
-    for (size_t i = 0; i < strategy->seeds && i < GT_GP_POOL / 8; i++)
-        gt_pool_add(strategy, &a->pool, strategy->seed[i]);
-    gt_prior_mean_fill(&a->hints, strategy, &a->pool, GT_GP_POOL / 4);
-    gt_pool_fill(strategy, &a->pool, &a->elites, is_large(strategy));
+    gt_pool_clear(&state->pool);
+    for (size_t i = 0; i < strategy->seeds && i < GT_POOL_MAX / 8; i++)
+        gt_pool_add(strategy, &state->pool, strategy->seed[i]);
+    gt_prior_mean_fill(&state->priors, strategy, &state->pool, GT_POOL_MAX / 4);
+    gt_pool_fill(strategy, &state->pool, &state->elites, is_large(strategy));
 }
 
 static void fit(struct gt_strategy *strategy)
 {
-    struct automatic *a = strategy->state;
+    struct state *state = strategy->state;
 
     fill_pool(strategy);
-    gt_gp_model_fit(&a->gauss, &a->elites, &a->pool);
-    gt_grove_grow(&a->grove, &strategy->random, &a->elites, gt_gp_model_target, &a->gauss);
-    gt_grove_ask(&a->grove, &a->pool);
+    gt_gp_model_fit(&state->gp, &state->elites, &state->pool);
+    gt_forest_fit(&state->forest, &strategy->random, &state->elites, gt_gp_model_target,
+                  &state->gp);
+    gt_forest_predict(&state->forest, &state->pool);
 }
 
-/* A point is given out that the experts are to be judged by; the surrogate's mean of it. */
-static void note(struct gt_strategy *strategy, size_t point, float expected)
+/* The prediction of both models for the pool. */
+static struct gt_prediction blend(struct state *state, const struct gt_prediction *gp, double kappa)
 {
-    struct automatic *a = strategy->state;
-    double mean, sd;
+    for (size_t c = 0; c < state->pool.count; c++) {
+        float gp_sd = (float)kappa * gp->sd[c], trees_sd = state->forest.sd[c] + TREES_DOUBT;
 
-    gt_forest_predict(&a->grove.forest, point, &mean, &sd);
-    gt_experts_note(&a->experts, point, gt_gp_model_log_time(&a->gauss, expected),
-                    gt_gp_model_log_time(&a->gauss, (float)mean));
-}
-
-/* What both models say of the pool, each weighed by how far it is trusted. */
-static struct gt_prediction blend(struct automatic *a, const struct gt_prediction *gauss,
-                                  double bold)
-{
-    const double *share = a->experts.share;
-    double models = share[GT_EXPERT_GAUSS] + share[GT_EXPERT_TREES];
-    float g = (float)(share[GT_EXPERT_GAUSS] / models), t = 1 - g, daring = (float)bold;
-
-    for (size_t c = 0; c < a->pool.count; c++) {
-        float sure = daring * gauss->sd[c], unsure = a->grove.sd[c] + TREES_DOUBT;
-
-        a->mean[c] = g * gauss->mean[c] + t * a->grove.mean[c];
-        a->sd[c] = sqrtf(g * sure * sure + t * unsure * unsure);
+        state->mean[c] = GP_WEIGHT * gp->mean[c] + (1 - GP_WEIGHT) * state->forest.mean[c];
+        state->sd[c] = sqrtf(GP_WEIGHT * gp_sd * gp_sd + (1 - GP_WEIGHT) * trees_sd * trees_sd);
     }
-    return (struct gt_prediction){a->mean, a->sd, gauss->best};
+    return (struct gt_prediction){state->mean, state->sd, gp->best};
 }
 
-/* The candidate that promises most, or SIZE_MAX where none is NEW.  How calm it is, is the Gaussian
- * process's to say: trees never agree. */
-static size_t promising(struct gt_strategy *strategy)
+/* The place in the pool of the NEW point with the greatest expected improvement (Jones, Schonlau,
+ * Welch, Journal of Global Optimization 13, 1998), SIZE_MAX if none is NEW; *improvement: that. */
+static size_t acquire(const struct gt_strategy *strategy, const struct gt_prediction *prediction,
+                      double *improvement)
 {
-    struct automatic *a = strategy->state;
-    struct gt_prediction gauss = gt_gp_model_predict(&a->gauss);
-    struct gt_prediction both = blend(a, &gauss, strategy->option[BOLD]);
-    size_t at = gt_acquisition_best(strategy, &a->pool, &a->costs, &both);
-    double hope = gt_expected_improvement(strategy, &a->pool, &gauss) * a->gauss.room;
+    const struct gt_pool *pool = &((struct state *)strategy->state)->pool;
+    size_t found = SIZE_MAX;
+
+    *improvement = -1;
+    for (size_t c = 0; c < pool->count; c++) {
+        double sd = (double)prediction->sd[c];
+        double z = (prediction->best - (double)prediction->mean[c]) / sd, expected;
+
+        if (strategy->known[pool->point[c]] != GT_POINT_NEW)
+            continue;
+        expected = sd * (z * 0.5 * erfc(-z * M_SQRT1_2) + exp(-0.5 * z * z) / sqrt(2 * M_PI));
+        if (expected > *improvement) {
+            *improvement = expected;
+            found = c;
+        }
+    }
+    return found;
+}
+
+/* The best candidate, or SIZE_MAX where no point of the pool is NEW.  The Gaussian process alone
+ * decides whether the search has stalled, since the trees never agree. */
+static size_t candidate(struct gt_strategy *strategy)
+{
+    struct state *state = strategy->state;
+    struct gt_prediction gp = gt_gp_model_predict(&state->gp);
+    struct gt_prediction both = blend(state, &gp, strategy->option[KAPPA]);
+    double improvement;
+    size_t at = acquire(strategy, &both, &improvement);
 
     if (at == SIZE_MAX)
         return SIZE_MAX;
-    a->calm = hope < strategy->option[GAIN] ? a->calm + 1 : 0;
-    note(strategy, a->pool.point[at], gauss.mean[at]);
-    gt_gp_model_pending(&a->gauss, &a->pool, at, gauss.mean[at]);
-    return a->pool.point[at];
+    acquire(strategy, &gp, &improvement);
+    improvement *= state->gp.gap;
+    state->stalled = improvement < strategy->option[GAIN] ? state->stalled + 1 : 0;
+    gt_gp_model_pending(&state->gp, &state->pool, at, gp.mean[at]);
+    return state->pool.point[at];
 }
 
-/* Now and then a neighbour of the best, whatever the surrogate thinks of it; once that expects
+/* ---- the interface ---- */
+
+/* Now and then a neighbour of the best point, whatever the models expect of it.  Once they expect
  * nothing any more, every other point is one farther from the best. */
 static size_t beside_best(struct gt_strategy *strategy)
 {
-    struct automatic *a = strategy->state;
+    struct state *state = strategy->state;
 
-    a->asked++;
-    if (a->calm >= QUIET && a->asked % 2)
+    state->asked++;
+    if (state->stalled >= STALLED && state->asked % 2)
         return gt_strategy_kick(strategy, strategy->best, KICK);
-    if (!(strategy->option[LOCAL] > 0) || a->asked % (size_t)strategy->option[LOCAL])
+    if (!(strategy->option[LOCAL] > 0) || state->asked % (size_t)strategy->option[LOCAL])
         return SIZE_MAX;
     return gt_strategy_kick(strategy, strategy->best, 1);
 }
 
-/* In a large space every so many points the next of a walker, unless all of them wait. */
-static size_t walk(struct gt_strategy *strategy)
+/* In a large space every so many points the next of a hill climb, unless all climbs wait. */
+static size_t climb(struct gt_strategy *strategy)
 {
-    struct automatic *a = strategy->state;
-    double every = strategy->option[WALK];
+    struct state *state = strategy->state;
+    double every = strategy->option[CLIMB];
     size_t point;
 
     if (!is_large(strategy) || strategy->best == SIZE_MAX || !(every > 0) ||
-        a->turn++ % (size_t)every ||
-        gt_multi_start_next(strategy, &a->walkers, &point) != GT_NEXT_POINT)
+        state->turn++ % (size_t)every ||
+        gt_multi_start_next(strategy, &state->climbs, &point) != GT_NEXT_POINT)
         return SIZE_MAX;
     return point;
 }
 
-/* A walker's point where the models are to be passed by this time, else what they promise. */
-static size_t ask(struct gt_strategy *strategy)
+static size_t ask_models(struct gt_strategy *strategy)
 {
-    struct automatic *a = strategy->state;
-    size_t point = SIZE_MAX;
+    struct state *state = strategy->state;
+    size_t point;
 
-    if (gt_gp_model_is_stale(&a->gauss, &a->elites))
+    if (gt_gp_model_is_stale(&state->gp, &state->elites))
         fit(strategy);
-    if (gt_experts_pass(&a->experts) &&
-        gt_multi_start_next(strategy, &a->walkers, &point) == GT_NEXT_POINT) {
-        note(strategy, point, gt_gp_model_mean(&a->gauss, point));
-        return point;
-    }
-    point = promising(strategy);
+    point = candidate(strategy);
     if (point == SIZE_MAX) { /* the pool is empty */
         fit(strategy);
-        point = promising(strategy);
+        point = candidate(strategy);
     }
     return point == SIZE_MAX ? gt_strategy_draw(strategy) : point;
 }
 
 static enum gt_next next(struct gt_strategy *strategy, size_t *point)
 {
-    struct automatic *a = strategy->state;
+    struct state *state = strategy->state;
 
-    if (a->calm >= strategy->option[CALM])
+    if (state->stalled >= strategy->option[STALL])
         return strategy->flying ? GT_NEXT_WAIT : GT_NEXT_DONE;
     *point = first(strategy);
     if (*point != SIZE_MAX)
-        gt_multi_start_add(&a->walkers, *point);
+        gt_multi_start_add(&state->climbs, *point);
     if (*point == SIZE_MAX)
-        *point = walk(strategy);
+        *point = climb(strategy);
     if (*point == SIZE_MAX)
         *point = beside_best(strategy);
     if (*point == SIZE_MAX)
-        *point = ask(strategy);
+        *point = ask_models(strategy);
     else
-        a->calm += a->calm > 0;
+        state->stalled += state->stalled > 0;
     return GT_NEXT_POINT;
 }
 
 static void tell(struct gt_strategy *strategy, size_t point)
 {
-    struct automatic *a = strategy->state;
+    struct state *state = strategy->state;
 
-    gt_elites_tell(strategy, &a->elites, point);
-    gt_multi_start_tell(strategy, &a->walkers, point);
-    gt_gp_model_tell(&a->gauss, point);
-    if (strategy->best != SIZE_MAX) {
-        double most = log((double)strategy->known[strategy->best]) + (double)SLOW;
-        float us = strategy->known[point];
-
-        gt_experts_tell(&a->experts, point, us > 0 ? log((double)us) : most, most);
-    }
+    gt_elites_tell(strategy, &state->elites, point);
+    gt_multi_start_tell(strategy, &state->climbs, point);
+    gt_gp_model_tell(&state->gp, point);
 }
 
 const struct gt_strategy_ops gt_strategy_auto = {
     .name = "auto",
-    .doc = "Bayesian search with a Gaussian process, trees and walkers, from what is known",
+    .doc = "Bayesian search with a Gaussian process and a forest, from what is known",
     .option = options,
     .own_seeds = true,
-    .state_size = sizeof(struct automatic),
+    .state_size = sizeof(struct state),
     .init = init,
     .next = next,
-    .cost = cost,
     .tell = tell,
     .release = release,
 };

@@ -1,4 +1,4 @@
-/* strategy_options.c - stage "choose": the text form of a strategy, NAME:OPTION=VALUE,... */
+/* strategy_options.c - the text form of a strategy, NAME:OPTION=VALUE,... */
 #include "base/err.h"
 #include "base/near.h"
 #include "base/strbuf.h"
@@ -10,7 +10,7 @@
 
 #define NAMES 32
 
-/* Which of the names word[0..length) is, or SIZE_MAX with a sentence; what: "strategy". */
+/* The index of word[0..length) among the names, or SIZE_MAX with a sentence; what: "strategy". */
 static size_t find_name(const char *what, const char *word, size_t length, const char *const *name,
                         size_t count, struct gt_err *err)
 {

@@ -72,7 +72,7 @@ static void end(struct reading *reading)
 
     if (reading->count >= LEAST && priors->count < GT_PRIORS_MAX) {
         priors->prior[priors->count++] =
-            (struct gt_prior){reading->point, reading->us, reading->count};
+            (struct gt_transfer){reading->point, reading->us, reading->count};
     } else {
         free(reading->point);
         free(reading->us);

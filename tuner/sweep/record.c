@@ -3,7 +3,6 @@
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,16 +204,6 @@ static double told(const struct gt_trial *trial)
     return trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW ? trial->us : 0;
 }
 
-/* Tells the strategy the seconds of the GPU's worker, and the compilers' share. */
-static void tell_cost(const struct gt_race *race, struct gt_strategy *strategy, size_t point,
-                      const struct gt_trial *trial)
-{
-    double compilers = fmax(1, race->evaluator->jobs);
-
-    gt_strategy_cost(strategy, point, 1e-3 * (trial->prove_ms + trial->time_ms),
-                     1e-3 * trial->compile_ms / compilers);
-}
-
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
                     const struct gt_trial *trial, struct gt_err *err)
 {
@@ -234,7 +223,6 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
     } else if (!gt_status_final(trial->status) && ++what.attempts < GT_MAX_ATTEMPTS) {
         return gt_sweep_retry(arm, what, err);
     }
-    tell_cost(race, arm->strategy, what.point, trial);
     gt_strategy_tell(arm->strategy, what.point, told(trial));
     rc = gt_sweep_rank(race, arm->kernel, &flight->candidate.point, trial, false, err);
     if (what.remeasure)

@@ -302,8 +302,8 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
         const struct gt_seeds seeds = {
             .point = picks.point,
             .count = picks.count,
-            .prior = priors.prior,
-            .priors = priors.count,
+            .transfer = priors.prior,
+            .transfers = priors.count,
             .expect = listed ? gt_sweep_expect : NULL,
             .context = arm,
         };

@@ -134,10 +134,10 @@ double gt_sweep_distance(const struct gt_problem *problem, const struct gt_row *
 
 /* priors.c */
 
-#define GT_PRIORS_MAX 6 /* one more hint than that still fits into a surrogate */
+#define GT_PRIORS_MAX 6 /* with the predictor, GT_GP_PRIORS at most */
 
 struct gt_priors {
-    struct gt_prior prior[GT_PRIORS_MAX];
+    struct gt_transfer prior[GT_PRIORS_MAX];
     size_t count;
 };
 

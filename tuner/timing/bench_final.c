@@ -132,8 +132,9 @@ static int load_finalists(struct gt_bench *bench, const struct gt_final_entry *e
     return rc;
 }
 
-/* Brings back inputs that somebody wrote to in the rounds; who it was, his own proof will show. */
-static int mend_inputs(struct gt_bench *bench, struct gt_err *err)
+/* Restores inputs that an entry wrote to in the rounds. Its own proof will show which entry it was.
+ */
+static int restore_inputs(struct gt_bench *bench, struct gt_err *err)
 {
     struct gt_trial anybody = {.status = GT_STATUS_NONE};
     bool damaged = false;
@@ -186,7 +187,7 @@ static int run_final(struct gt_bench *bench, struct final *final, int rounds, st
     if (!rc)
         rc = gt_bench_read_clock(bench, &mhz, err);
     if (!rc)
-        rc = mend_inputs(bench, err);
+        rc = restore_inputs(bench, err);
     for (int i = 0; i < final->count && !rc; i++) {
         if (final->trial[i]->status != GT_STATUS_NONE)
             continue;

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_JOBS       256
 #define MAX_BAD_STARTS 3   /* in a row, then the pool gives up */
@@ -48,6 +49,7 @@ struct gt_compile_pool {
     struct answer *answer, **answer_end;
     void *failures; /* tsearch tree of struct failure */
     size_t pending;
+    bool spills; /* the cache has refused a cubin; that has been said */
     struct gt_compile_stats stats;
 };
 
@@ -165,11 +167,19 @@ static int take_report(struct gt_compile_pool *pool, struct worker *worker,
                        struct gt_slot_report *report, struct gt_err *err)
 {
     struct gt_job *job = worker->job;
-    char sentence[256];
+    char sentence[512];
 
     if (report->event >= GT_SLOT_LOST) {
         pool->stats.respawns++;
         snprintf(sentence, sizeof(sentence), "a compile worker %s", report->how);
+        notice(pool, sentence);
+    }
+    if (*report->spilled && !pool->spills) {
+        pool->spills = true;
+        snprintf(sentence, sizeof(sentence),
+                 "the cache does not take compiled kernels (%s); they are kept for this run only; "
+                 "GEMMTUNE_CACHE may name another folder",
+                 report->spilled);
         notice(pool, sentence);
     }
     switch (report->event) {
@@ -299,7 +309,8 @@ static bool known(struct gt_compile_pool *pool, const char *key, struct gt_compi
         memcpy(compiled->detail, (*failure)->detail, sizeof(compiled->detail));
         return true;
     }
-    if (gt_cache_load(pool->cache_dir, key, &binary, NULL))
+    if (gt_cache_load(pool->cache_dir, key, &binary, NULL) &&
+        gt_cache_spill_load(getpid(), key, &binary, NULL))
         return false;
     compiled->registers = binary.registers;
     compiled->spill_bytes = binary.spill_bytes;
@@ -511,6 +522,7 @@ void gt_compile_pool_close(struct gt_compile_pool *pool)
         gt_job_free(pool->worker[i].job);
     }
     tdestroy(pool->failures, free);
+    gt_cache_spill_remove(getpid());
     free(pool->cache_dir);
     free(pool);
 }

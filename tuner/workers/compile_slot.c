@@ -149,10 +149,11 @@ static int read_compiled(struct gt_slot *slot, const struct gt_compile_pool_opti
     compiled->ms = gt_wire_get_real(in);
     if (gt_wire_finish(in, err))
         return GT_ESYNTAX;
-    if (code == GT_EIO) /* the cache cannot be written: no candidate's fault */
+    if (code == GT_EIO) /* neither the cache nor any other folder takes it: no candidate's fault */
         return gt_err_set(err, code, "%s", sentence);
     slot->state = GT_SLOT_IDLE;
     report->event = GT_SLOT_COMPILED;
+    snprintf(report->spilled, sizeof(report->spilled), "%s", code == GT_OK ? sentence : "");
     judge(compiled, code, sentence, log, options);
     if (++slot->done >= RECYCLE_AFTER || compiled->status == GT_STATUS_COMPILE_CRASH)
         slot_end(slot, 0, report->how, sizeof(report->how));

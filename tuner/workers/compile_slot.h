@@ -36,6 +36,7 @@ struct gt_slot_report {
     int nvrtc;
     struct gt_compiled compiled; /* without id and key */
     char how[128];               /* LOST*, BAD_START: "was killed by signal 9 (Killed)" */
+    char spilled[256];           /* COMPILED: why the cache did not take the cubin; "": it did */
 };
 
 /* Options must be complete (no zero stands for a default). */
@@ -49,7 +50,7 @@ void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *op
                   const char *key, const struct gt_compile_request *request);
 
 /* Reads at most one message and watches the deadline, without waiting.  Errors: what no other
- * worker would do better (no NVRTC, the cache cannot be written). */
+ * worker would do better (no NVRTC, no folder for cubins that can be written to). */
 int gt_slot_pump(struct gt_slot *slot, const struct gt_compile_pool_options *options,
                  struct gt_slot_report *report, struct gt_err *err);
 

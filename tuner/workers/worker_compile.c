@@ -16,9 +16,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define REPLY_MS 60000
-#define NICENESS 5     /* supervisor and GPU worker do not wait for a core */
-#define LOG_MAX  65536 /* bytes of a compiler's complaints that are worth sending */
+#define REPLY_MS  60000
+#define NICENESS  5     /* supervisor and GPU worker do not wait for a core */
+#define TRIM_PART 32    /* the cache is looked through when this part of its limit has been added */
+#define LOG_MAX   65536 /* bytes of a compiler's complaints that are worth sending */
 
 struct compiler {
     struct gt_wire wire;
@@ -26,6 +27,8 @@ struct compiler {
     struct gt_nvrtc *nvrtc;
     char *cache_dir;
     double cpu_s;
+    int64_t saved;    /* bytes since the cache was last brought below its limit */
+    char remark[512]; /* why the cache did not take this cubin; empty: it did */
 };
 
 /* No limit is ever raised above the hard one that was inherited. */
@@ -106,6 +109,27 @@ static int send_setup(struct compiler *self, int rc, const struct gt_err *err)
     return gt_wire_send(self->wire.fd, &self->reply, REPLY_MS, NULL);
 }
 
+/* Stores a cubin in the cache, which is brought back below its limit now and then, or where the
+ * supervisor's run keeps what the cache does not take; why it did not goes to self->remark. */
+static int keep(struct compiler *self, const char *key, const struct gt_binary *binary,
+                struct gt_err *err)
+{
+    struct gt_err why = {0};
+    int64_t limit;
+
+    if (gt_cache_save(self->cache_dir, key, binary, &why) == GT_OK) {
+        self->saved += (int64_t)binary->size;
+        if (gt_cache_limit(&limit, NULL) == GT_OK && self->saved > limit / TRIM_PART) {
+            gt_cache_trim(self->cache_dir, limit, NULL, NULL);
+            self->saved = 0;
+        }
+        return GT_OK;
+    }
+    snprintf(self->remark, sizeof(self->remark), "%s", why.msg);
+    return gt_cache_spill_save(getppid(), key, binary, err) ? gt_err_set(err, GT_EIO, "%s", why.msg)
+                                                            : GT_OK;
+}
+
 /* Compiles and stores one candidate: rc, and *log of a source that does not compile. */
 static int compile_one(struct compiler *self, struct gt_wire_in *in, struct gt_binary *binary,
                        struct gt_err *err)
@@ -125,9 +149,10 @@ static int compile_one(struct compiler *self, struct gt_wire_in *in, struct gt_b
     rc = gt_wire_finish(in, err);
     if (rc)
         return rc;
+    *self->remark = '\0';
     limit_cpu(self->cpu_s);
     rc = gt_compile(self->nvrtc, &request, binary, err);
-    return rc ? rc : gt_cache_save(self->cache_dir, key, binary, err);
+    return rc ? rc : keep(self, key, binary, err);
 }
 
 static int serve(struct compiler *self, struct gt_wire_in *in)
@@ -142,7 +167,7 @@ static int serve(struct compiler *self, struct gt_wire_in *in)
         return rc;
     gt_wire_begin(&self->reply, GT_MSG_COMPILED);
     gt_wire_put_int(&self->reply, rc);
-    gt_wire_put_text(&self->reply, rc ? err.msg : "");
+    gt_wire_put_text(&self->reply, rc ? err.msg : self->remark);
     gt_wire_put_bytes(&self->reply, log, strnlen(log, LOG_MAX));
     gt_wire_put_int(&self->reply, binary.registers);
     gt_wire_put_int(&self->reply, binary.spill_bytes);

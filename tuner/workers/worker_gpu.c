@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define REPLY_MS  60000
 #define MAX_FINAL 64
@@ -92,6 +93,7 @@ static int read_request(struct worker *self, struct gt_wire_in *in, struct reque
     size_t bytes;
     const char *values = gt_wire_get_bytes(in, &bytes);
     const struct gt_kernel *kernel;
+    int rc;
 
     if (in->failed)
         return gt_err_set(err, GT_ESYNTAX, "a candidate is malformed");
@@ -106,7 +108,10 @@ static int read_request(struct worker *self, struct gt_wire_in *in, struct reque
     request->candidate.problem = &self->problem;
     request->candidate.device = gt_gpu_device(self->gpu);
     memcpy(request->candidate.point.value, values, bytes);
-    return gt_cache_load(self->cache_dir, key, &request->binary, err);
+    rc = gt_cache_load(self->cache_dir, key, &request->binary, err);
+    if (rc && gt_cache_spill_load(getppid(), key, &request->binary, NULL) == GT_OK)
+        rc = GT_OK;
+    return rc;
 }
 
 /* TRIAL and SAMPLE. */

@@ -1,7 +1,7 @@
 /* packed.cu - test: a naive product of operands that templates/pack has copied, read by aligned
  * pieces of 16 bytes.  The padding of rows is added to every sum: it must be zeros. */
 #ifndef PACK_A
-#define PACK_A 2 /* A is copied to the workspace first: 0 no, 1 as stored, 2 turned */
+#define PACK_A 2 /* A is copied to the workspace first: 0 no, 1 as stored, 2 transposed */
 #endif
 #ifndef PACK_B
 #define PACK_B 2 /* the same for B */

@@ -240,7 +240,7 @@ static void need_assembler(struct gt_nvrtc *nvrtc)
 }
 
 /* By way of PTX of another arch, a cubin for the device all the same: the driver, which would
- * compile the PTX while the GPU waits, is spared that. */
+ * compile the PTX while the GPU waits, does not have to. */
 static void test_assembled_ptx(void **state)
 {
     struct gt_nvrtc *nvrtc = open_real();

@@ -30,8 +30,8 @@ static int do_strategies(struct gt_err *err)
 {
     const size_t point[] = {1, 2, 3};
     const float us[] = {30, 20, 10};
-    const struct gt_prior prior = {point, us, 3};
-    const struct gt_seeds seeds = {.point = point, .count = 3, .prior = &prior, .priors = 1};
+    const struct gt_transfer prior = {point, us, 3};
+    const struct gt_seeds seeds = {.point = point, .count = 3, .transfer = &prior, .transfers = 1};
     int rc = GT_OK;
 
     for (size_t i = 0; gt_strategies[i] && !rc; i++) {

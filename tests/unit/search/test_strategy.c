@@ -343,7 +343,7 @@ static void test_auto_learns_from_elsewhere(void **state)
     struct search *s = *state;
     struct gt_kernel *kernel = big_kernel(s);
     struct gt_space space;
-    struct gt_prior prior[2] = {{0}};
+    struct gt_transfer prior[2] = {{0}};
     size_t *point;
     float *us;
 
@@ -361,8 +361,8 @@ static void test_auto_learns_from_elsewhere(void **state)
     prior[1].point = point;
     prior[1].us = us;
     for (int with_model = 0; with_model < 2; with_model++) {
-        const struct gt_seeds seeds = {.prior = prior,
-                                       .priors = with_model ? 0 : 2,
+        const struct gt_seeds seeds = {.transfer = prior,
+                                       .transfers = with_model ? 0 : 2,
                                        .expect = with_model ? rough : NULL,
                                        .context = &space};
         struct gt_strategy *strategy;

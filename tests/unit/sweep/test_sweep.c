@@ -72,42 +72,6 @@ static void test_patience_and_time(void **state)
     close_bench(&bench);
 }
 
-/* Half of the points take a compiler long, the others the GPU. */
-static void cost_by_parity(const struct gt_candidate *candidate, struct gt_trial *trial)
-{
-    bool odd = candidate->point.value[0] % 2;
-
-    trial->compile_ms = odd ? 2500 : 200;
-    trial->prove_ms = odd ? 5 : 500;
-}
-
-/* Nothing can be learned of it, so that there is always something to hope for. */
-static double rugged(const struct gt_candidate *candidate)
-{
-    struct gt_random random = {number_of(candidate)};
-
-    return 100 + 50 * gt_random_unit(&random);
-}
-
-/* With many compilers the GPU's time is what is scarce, however many there are by themselves. */
-static void test_compilers_share_the_cost(void **state)
-{
-    struct search *s = *state;
-    struct fake fake = new_fake(s, true);
-    struct bench bench = open_bench(s);
-    size_t odd = 0;
-
-    bench.options.strategy = "auto";
-    fake.evaluator.jobs = 64;
-    fake.us_of = rugged;
-    fake.cost_of = cost_by_parity;
-    OK(&s->err, run(&bench, &fake));
-    for (size_t i = 0; i < SIDE * SIDE; i++)
-        odd += (i / SIDE % 2) * (size_t)fake.seen[i];
-    assert_in_range(odd, BUDGET * 11 / 20, BUDGET);
-    close_bench(&bench);
-}
-
 static void test_an_interrupt_loses_nothing(void **state)
 {
     struct search *s = *state;
@@ -255,7 +219,7 @@ static void test_a_hungry_device_does_not_prolong_the_race(void **state)
 
     fake.ops.starved = starved;
     bench.options.budget = (struct gt_budget){.seconds = 60};
-    bench.options.strategy = "auto:calm=1,gain=1";
+    bench.options.strategy = "auto:stall=1,gain=1";
     OK(&s->err, run(&bench, &fake));
     assert_in_range(bench.result.fresh, 1, 40);
     close_bench(&bench);
@@ -290,7 +254,6 @@ int main(void)
         WITH_FOLDER(test_finds_and_stores_the_winner),
         WITH_FOLDER(test_a_spent_budget_stays_spent),
         WITH_FOLDER(test_patience_and_time),
-        WITH_FOLDER(test_compilers_share_the_cost),
         WITH_FOLDER(test_an_interrupt_loses_nothing),
         WITH_FOLDER(test_predicted_beside_measured),
         WITH_FOLDER(test_shipped_winners_come_first),

@@ -1,13 +1,13 @@
-/* design.c - stage "choose": the first points of a search that has no seeds. */
+/* design.c - the first points of a search that has no seeds. */
 #include "search/auto/design.h"
 
 #include <math.h>
 
-#define THROWS       20   /* points drawn for each of the design */
-#define FIRST_THROWS 4096 /* for its first */
+#define DRAWS       20   /* points from which each one of the design is chosen */
+#define FIRST_DRAWS 4096 /* the same for the first */
 
-/* Distance of two points, or of a point from the middle (other: SIZE_MAX), in ranges of parameters.
- */
+/* Distance of two points, or of a point from the middle (other: SIZE_MAX), a parameter's range
+ * being 1. */
 static double distance(const struct gt_space *space, size_t point, size_t other)
 {
     const struct gt_kernel *kernel = space->kernel;
@@ -28,10 +28,10 @@ static double distance(const struct gt_space *space, size_t point, size_t other)
 
 size_t gt_spread(struct gt_strategy *strategy, const size_t *start, size_t starts)
 {
-    size_t throws = starts ? THROWS : FIRST_THROWS, best = SIZE_MAX;
+    size_t draws = starts ? DRAWS : FIRST_DRAWS, best = SIZE_MAX;
     double most = 0;
 
-    for (size_t t = 0; t < throws; t++) {
+    for (size_t t = 0; t < draws; t++) {
         size_t point = gt_strategy_draw(strategy);
         double far = starts ? distance(strategy->space, point, start[0]) : 0, worth;
 

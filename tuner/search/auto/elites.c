@@ -1,5 +1,4 @@
-/* elites.c - stage "choose": the fastest points told, and pools of points for models to choose
- * from. */
+/* elites.c - the fastest points told, and the pools of points from which models choose. */
 #include "search/auto/elites.h"
 
 #include "base/err.h"
@@ -7,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEIGHBOURS_OF  8 /* elites whose neighbours are all in the pool */
+#define NEIGHBOURS_OF  8 /* elites whose neighbours come into the pool */
 #define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
 #define PARENTS        20   /* elites that have offspring */
 #define NEAR_SHARE     0.65 /* of the pool, for neighbours */
 #define RANDOM_SHARE   0.15 /* of the pool, at least */
-#define CROSS_EVERY    3    /* of the offspring; the others are changed */
-#define CHANGES        3    /* parameters of those at most, and at least two */
+#define CROSS_EVERY    3    /* every so many offspring is crossed, the others are changed */
+#define CHANGES        3    /* parameters of a changed one at most; at least two */
 
 void gt_elites_tell(const struct gt_strategy *strategy, struct gt_elites *elites, size_t point)
 {
@@ -23,7 +22,7 @@ void gt_elites_tell(const struct gt_strategy *strategy, struct gt_elites *elites
     elites->told++;
     while (at < elites->count && list[at] != point)
         at++;
-    if (at < elites->count) /* measured anew */
+    if (at < elites->count) /* measured again */
         memmove(&list[at], &list[at + 1], (--elites->count - at) * sizeof(*list));
     if (known[point] <= 0) {
         elites->failed[elites->failures++ % GT_FAILED_MAX] = point;
@@ -54,17 +53,14 @@ size_t gt_elites_mix(const struct gt_elites *elites, size_t *list, size_t max)
     return count;
 }
 
-int gt_pool_init(struct gt_pool *pool, const struct gt_space *space, size_t max, struct gt_err *err)
+int gt_pool_init(struct gt_pool *pool, const struct gt_space *space, struct gt_err *err)
 {
-    pool->max = max;
-    pool->point = calloc(max, sizeof(*pool->point));
     pool->taken = calloc(space->count + 1, 1);
-    return pool->point && pool->taken ? GT_OK : gt_err_nomem(err);
+    return pool->taken ? GT_OK : gt_err_nomem(err);
 }
 
 void gt_pool_release(struct gt_pool *pool)
 {
-    free(pool->point);
     free(pool->taken);
 }
 
@@ -77,7 +73,7 @@ void gt_pool_clear(struct gt_pool *pool)
 
 void gt_pool_add(const struct gt_strategy *strategy, struct gt_pool *pool, size_t point)
 {
-    if (pool->count == pool->max || pool->taken[point] || strategy->known[point] != GT_POINT_NEW)
+    if (pool->count == GT_POOL_MAX || pool->taken[point] || strategy->known[point] != GT_POINT_NEW)
         return;
     pool->taken[point] = 1;
     pool->point[pool->count++] = point;
@@ -86,7 +82,7 @@ void gt_pool_add(const struct gt_strategy *strategy, struct gt_pool *pool, size_
 static void add_neighbours(const struct gt_strategy *strategy, struct gt_pool *pool,
                            const struct gt_elites *elites)
 {
-    size_t room = (size_t)(NEAR_SHARE * (double)pool->max);
+    size_t room = (size_t)(NEAR_SHARE * GT_POOL_MAX);
 
     for (size_t i = 0; i < elites->count && i < NEIGHBOURS_OF; i++) {
         size_t list[NEIGHBOURS_MAX];
@@ -103,9 +99,9 @@ static void add_offspring(struct gt_strategy *strategy, struct gt_pool *pool,
 {
     const struct gt_kernel *kernel = strategy->space->kernel;
     size_t parents = elites->count < PARENTS ? elites->count : PARENTS;
-    size_t room = pool->max - (near ? 0 : (size_t)(RANDOM_SHARE * (double)pool->max));
+    size_t room = GT_POOL_MAX - (near ? 0 : (size_t)(RANDOM_SHARE * GT_POOL_MAX));
 
-    for (size_t throws = 0; parents && throws < pool->max && pool->count < room; throws++) {
+    for (size_t throws = 0; parents && throws < GT_POOL_MAX && pool->count < room; throws++) {
         double rank = gt_random_unit(&strategy->random);
         size_t one = elites->point[(size_t)(rank * rank * (double)parents)];
         size_t other = elites->point[gt_random_below(&strategy->random, parents)];
@@ -136,14 +132,14 @@ void gt_pool_fill(struct gt_strategy *strategy, struct gt_pool *pool,
 {
     size_t count = strategy->space->count;
 
-    if (count <= pool->max) {
+    if (count <= GT_POOL_MAX) {
         for (size_t i = 0; i < count; i++)
             gt_pool_add(strategy, pool, i);
         return;
     }
     add_neighbours(strategy, pool, elites);
     add_offspring(strategy, pool, elites, near);
-    for (size_t throws = 0; throws < 2 * pool->max && pool->count < (near ? 0 : pool->max);
+    for (size_t throws = 0; !near && throws < 2 * GT_POOL_MAX && pool->count < GT_POOL_MAX;
          throws++)
         gt_pool_add(strategy, pool, gt_random_below(&strategy->random, count));
     if (!pool->count && strategy->fresh)

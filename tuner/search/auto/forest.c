@@ -1,4 +1,4 @@
-/* forest.c - stage "choose": extremely randomised trees over the indices of the values. */
+/* forest.c - extremely randomised trees over the indices of the values. */
 #include "search/auto/forest.h"
 
 #include "base/err.h"
@@ -6,24 +6,26 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NODES (2 * GT_FOREST_SEEN)
-#define LEAF  2 /* observations that are not split any more */
-#define DRAWS 8 /* drawn at random; the best of them is taken */
+#define TREES 32
+#define SEEN  512 /* observations at most */
+#define NODES (2 * SEEN)
+#define LEAF  2 /* observations of a node that is not split any more */
+#define DRAWS 8 /* splits drawn at random, of which the best is taken */
 
-/* A tree in the making. */
-struct growth {
+/* One tree while it is built. */
+struct builder {
     const struct gt_space *space;
     struct gt_random *random;
     struct gt_forest_node *node;
     size_t nodes;
-    const uint8_t *seen[GT_FOREST_SEEN];
-    float y[GT_FOREST_SEEN];
+    const uint8_t *seen[SEEN];
+    float y[SEEN];
 };
 
 int gt_forest_init(struct gt_forest *forest, const struct gt_space *space, struct gt_err *err)
 {
     forest->space = space;
-    forest->node = calloc((size_t)GT_FOREST_TREES * NODES, sizeof(*forest->node));
+    forest->node = calloc((size_t)TREES * NODES, sizeof(*forest->node));
     return forest->node ? GT_OK : gt_err_nomem(err);
 }
 
@@ -34,15 +36,15 @@ void gt_forest_release(struct gt_forest *forest)
 
 /* How much of the squared deviation in [from, to) a split leaves unexplained, less a constant;
  * INFINITY if all are on one side. */
-static double unexplained(const struct growth *growth, size_t from, size_t to, size_t param,
+static double unexplained(const struct builder *builder, size_t from, size_t to, size_t param,
                           uint8_t value)
 {
     double sum[2] = {0}, count[2] = {0};
 
     for (size_t i = from; i < to; i++) {
-        int side = growth->seen[i][param] > value;
+        int side = builder->seen[i][param] > value;
 
-        sum[side] += (double)growth->y[i];
+        sum[side] += (double)builder->y[i];
         count[side]++;
     }
     if (!(count[0] > 0 && count[1] > 0))
@@ -51,21 +53,21 @@ static double unexplained(const struct growth *growth, size_t from, size_t to, s
 }
 
 /* The best of a few random splits of [from, to); false: none separates anything. */
-static bool choose(struct growth *growth, size_t from, size_t to, struct gt_forest_node *node)
+static bool choose(struct builder *builder, size_t from, size_t to, struct gt_forest_node *node)
 {
-    const struct gt_kernel *kernel = growth->space->kernel;
+    const struct gt_kernel *kernel = builder->space->kernel;
     double least = INFINITY;
 
     for (int splits = 0; splits < DRAWS; splits++) {
-        size_t param = gt_random_below(growth->random, kernel->params), a, b;
+        size_t param = gt_random_below(builder->random, kernel->params), a, b;
         uint8_t low, high, value;
         double left;
 
         /* Between the values of two observations drawn at random, so that few draws are in vain. */
-        a = from + gt_random_below(growth->random, to - from);
-        b = from + gt_random_below(growth->random, to - from);
-        low = growth->seen[a][param];
-        high = growth->seen[b][param];
+        a = from + gt_random_below(builder->random, to - from);
+        b = from + gt_random_below(builder->random, to - from);
+        low = builder->seen[a][param];
+        high = builder->seen[b][param];
         if (low == high)
             continue;
         if (low > high) {
@@ -74,8 +76,8 @@ static bool choose(struct growth *growth, size_t from, size_t to, struct gt_fore
             low = high;
             high = swap;
         }
-        value = (uint8_t)(low + gt_random_below(growth->random, high - low));
-        left = unexplained(growth, from, to, param, value);
+        value = (uint8_t)(low + gt_random_below(builder->random, high - low));
+        left = unexplained(builder, from, to, param, value);
         if (left < least) {
             least = left;
             node->param = (uint8_t)param;
@@ -86,65 +88,66 @@ static bool choose(struct growth *growth, size_t from, size_t to, struct gt_fore
 }
 
 /* Puts those up to the split's value first; returns where the others begin. */
-static size_t part(struct growth *growth, size_t from, size_t to, const struct gt_forest_node *node)
+static size_t part(struct builder *builder, size_t from, size_t to,
+                   const struct gt_forest_node *node)
 {
     size_t middle = from;
 
     for (size_t i = from; i < to; i++)
-        if (growth->seen[i][node->param] <= node->value) {
-            const uint8_t *seen = growth->seen[i];
-            float y = growth->y[i];
+        if (builder->seen[i][node->param] <= node->value) {
+            const uint8_t *seen = builder->seen[i];
+            float y = builder->y[i];
 
-            growth->seen[i] = growth->seen[middle];
-            growth->y[i] = growth->y[middle];
-            growth->seen[middle] = seen;
-            growth->y[middle++] = y;
+            builder->seen[i] = builder->seen[middle];
+            builder->y[i] = builder->y[middle];
+            builder->seen[middle] = seen;
+            builder->y[middle++] = y;
         }
     return middle;
 }
 
 /* The subtree of observations [from, to), its root at the next free node. */
-static void grow(struct growth *growth, size_t from, size_t to)
+static void build(struct builder *builder, size_t from, size_t to)
 {
-    struct gt_forest_node *node = &growth->node[growth->nodes++];
+    struct gt_forest_node *node = &builder->node[builder->nodes++];
     size_t middle;
 
     *node = (struct gt_forest_node){0};
     for (size_t i = from; i < to; i++)
-        node->mean += growth->y[i] / (float)(to - from);
-    if (to - from <= LEAF || !choose(growth, from, to, node))
+        node->mean += builder->y[i] / (float)(to - from);
+    if (to - from <= LEAF || !choose(builder, from, to, node))
         return;
-    middle = part(growth, from, to, node);
-    grow(growth, from, middle);
-    node->other = (uint16_t)growth->nodes;
-    grow(growth, middle, to);
+    middle = part(builder, from, to, node);
+    build(builder, from, middle);
+    node->other = (uint16_t)builder->nodes;
+    build(builder, middle, to);
 }
 
-void gt_forest_fit(struct gt_forest *forest, struct gt_random *random, const size_t *point,
-                   const float *y, size_t count)
+void gt_forest_fit(struct gt_forest *forest, struct gt_random *random,
+                   const struct gt_elites *elites, gt_forest_target *target, const void *context)
 {
-    struct growth growth = {.space = forest->space, .random = random};
-    size_t params = forest->space->kernel->params;
+    struct builder builder = {.space = forest->space, .random = random};
+    size_t point[SEEN], count = gt_elites_mix(elites, point, SEEN - GT_FAILED_MAX);
 
-    if (count > GT_FOREST_SEEN)
-        count = GT_FOREST_SEEN;
+    for (size_t i = 0; i < elites->failures && i < GT_FAILED_MAX; i++)
+        point[count++] = elites->failed[i];
     for (size_t i = 0; i < count; i++) {
-        growth.seen[i] = forest->space->index + point[i] * params;
-        growth.y[i] = y[i];
+        builder.seen[i] = forest->space->index + point[i] * forest->space->kernel->params;
+        builder.y[i] = target(context, point[i]);
     }
-    for (size_t tree = 0; tree < GT_FOREST_TREES; tree++) {
-        growth.node = forest->node + tree * NODES;
-        growth.nodes = 0;
-        grow(&growth, 0, count);
+    for (size_t tree = 0; tree < TREES; tree++) {
+        builder.node = forest->node + tree * NODES;
+        builder.nodes = 0;
+        build(&builder, 0, count);
     }
 }
 
-void gt_forest_predict(const struct gt_forest *forest, size_t point, double *mean, double *sd)
+static void predict(struct gt_forest *forest, size_t at, size_t point)
 {
     const uint8_t *index = forest->space->index + point * forest->space->kernel->params;
-    double sum = 0, square = 0;
+    double sum = 0, square = 0, mean;
 
-    for (size_t tree = 0; tree < GT_FOREST_TREES; tree++) {
+    for (size_t tree = 0; tree < TREES; tree++) {
         const struct gt_forest_node *root = forest->node + tree * NODES, *node = root;
 
         while (node->other)
@@ -152,6 +155,13 @@ void gt_forest_predict(const struct gt_forest *forest, size_t point, double *mea
         sum += (double)node->mean;
         square += (double)node->mean * (double)node->mean;
     }
-    *mean = sum / GT_FOREST_TREES;
-    *sd = sqrt(fmax(square / GT_FOREST_TREES - *mean * *mean, 0));
+    mean = sum / TREES;
+    forest->mean[at] = (float)mean;
+    forest->sd[at] = (float)sqrt(fmax(square / TREES - mean * mean, 0));
+}
+
+void gt_forest_predict(struct gt_forest *forest, const struct gt_pool *pool)
+{
+    for (size_t i = 0; i < pool->count; i++)
+        predict(forest, i, pool->point[i]);
 }

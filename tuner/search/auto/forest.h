@@ -1,13 +1,12 @@
 /* forest.h - extremely randomised trees (Geurts, Ernst, Wehenkel, Machine Learning 63, 2006): a
- * regression that knows nothing of distances, for the strategy of that name. */
+ * regression that needs no distance between points.
+ *
+ * It is fitted to the points that a strategy was told and predicts for a pool of points.  All
+ * memory is taken when it is made; nothing after that fails. */
 #ifndef GT_FOREST_H
 #define GT_FOREST_H
 
-#include "base/stats.h"
-#include "search/space.h"
-
-#define GT_FOREST_TREES 32
-#define GT_FOREST_SEEN  512 /* observations at most */
+#include "search/auto/elites.h"
 
 struct gt_forest_node {
     uint8_t param, value; /* up to this index of its value: the next node; else `other` */
@@ -17,17 +16,21 @@ struct gt_forest_node {
 
 struct gt_forest {
     const struct gt_space *space;
-    struct gt_forest_node *node; /* 2 * GT_FOREST_SEEN of each tree */
+    struct gt_forest_node *node;              /* 2 * SEEN of each tree, see forest.c */
+    float mean[GT_POOL_MAX], sd[GT_POOL_MAX]; /* of each point of the pool */
 };
 
 int gt_forest_init(struct gt_forest *forest, const struct gt_space *space, struct gt_err *err);
 void gt_forest_release(struct gt_forest *forest); /* a zeroed one is accepted */
 
-/* Grows the trees from count >= 1 observations; more than GT_FOREST_SEEN are cut. */
-void gt_forest_fit(struct gt_forest *forest, struct gt_random *random, const size_t *point,
-                   const float *y, size_t count);
+/* The number that the forest learns of a point that was told, such as the logarithm of its time. */
+typedef float gt_forest_target(const void *context, size_t point);
 
-/* Mean of the trees' answers, and their standard deviation. */
-void gt_forest_predict(const struct gt_forest *forest, size_t point, double *mean, double *sd);
+/* Fits the trees to at least one point that was told. */
+void gt_forest_fit(struct gt_forest *forest, struct gt_random *random,
+                   const struct gt_elites *elites, gt_forest_target *target, const void *context);
+
+/* Sets mean and sd of each point of the pool: mean and standard deviation of the trees' answers. */
+void gt_forest_predict(struct gt_forest *forest, const struct gt_pool *pool);
 
 #endif

@@ -1,12 +1,12 @@
-/* gp.c - stage "choose": Gaussian process regression over a space.
+/* gp.c - Gaussian process regression over a space.
  *
- * The covariance of two points is a mixture of a product over the parameters (points alike in all
- * of them) and a sum over them (each parameter's own effect, learned from few points), each factor
- * a Matern 5/2 of the distance between the indices of the values.  Hints enter linearly: each is
- * one more coefficient with a normal prior.
+ * The covariance of two points mixes a product over the parameters (points that are alike in all of
+ * them) and a sum over them (each parameter's own effect, which few points can show).  Each factor
+ * is a Matern 5/2 function of the distance between the indices of the values.  A prior mean enters
+ * linearly: its coefficient is one more unknown, with a normal prior.
  *
  *     seen x seen   K = L L'          triangular[i][j]
- *     seen x pool   V = L^-1 K        across[i][c], kept up to date row by row
+ *     seen x pool   V = L^-1 K        cross[i][c], kept up to date row by row
  *     mean(c) = trend + V' z,   z = L^-1 (y - trend);    variance(c) = k(c,c) - |V(c)|^2  */
 #include "search/auto/gp.h"
 
@@ -16,40 +16,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEEN         GT_GP_SEEN
-#define POOL         GT_GP_POOL
-#define LEARN        96  /* observations that choose reach and noise */
-#define REACH        0.7 /* of a parameter, its whole range being 1: median of its prior ... */
-#define REACH_SPREAD 0.7 /* ... and deviation of its logarithm */
-#define REACH_LEAST  0.1
-#define REACH_MOST   8.0
-#define NOISE        1e-3 /* variance, as a share of that of the times: the same three */
-#define NOISE_SPREAD 1.5
-#define NOISE_LEAST  1e-5
-#define SCALE        0.1 /* variance of logarithms of times before anything is known ... */
-#define SCALE_WEIGHT 2   /* ... and the observations that knowledge is worth */
-#define TINY         1e-9
+#define SEEN          GT_GP_SEEN
+#define POOL          GT_GP_POOL
+#define LEARN         96  /* observations from which the covariance is learned */
+#define LENGTH        0.7 /* length scale, a parameter's range being 1: median of its prior ... */
+#define LENGTH_SPREAD 0.7 /* ... and standard deviation of its logarithm */
+#define LENGTH_LEAST  0.1
+#define LENGTH_MOST   8.0
+#define NOISE         1e-3 /* variance, as a share of that of the times: as LENGTH */
+#define NOISE_SPREAD  1.5
+#define NOISE_LEAST   1e-5
+#define SCALE         0.1 /* variance of logarithms of times before anything is known ... */
+#define SCALE_WEIGHT  2   /* ... which counts as many observations */
+#define TINY          1e-9
 
 struct gt_gp {
     const struct gt_space *space;
     size_t active[GT_MAX_PARAMS], actives; /* parameters with a choice */
-    double reach[GT_MAX_PARAMS];           /* of active ones */
+    double length[GT_MAX_PARAMS];          /* of active ones */
     double noise, additive;                /* variance; share of the sum in the covariance */
-    double liking;                         /* variance of a hint's coefficient */
+    double prior_variance;                 /* variance of a prior'gp coefficient */
     double scale, trend;                   /* variance of the times; their mean */
     float *table[GT_MAX_PARAMS];           /* of active ones: similarity of values, count x count */
-    size_t hints;
-    gt_gp_prior *hint;
+    size_t priors;
+    gt_gp_prior *prior;
     void *context;
-    float usual[GT_GP_PRIORS]; /* what each hint says of the points seen, on average */
-    const uint8_t *seen[SEEN]; /* indices of the values */
+    float offset[GT_GP_PRIORS]; /* of each prior, its mean over the points seen */
+    const uint8_t *seen[SEEN];  /* indices of the values */
     size_t count, pools;
-    double y[SEEN];                 /* less what the hints expect */
-    float *seen_hint, *pool_hint;   /* hints of each */
+    double y[SEEN];                 /* less prior_sum */
+    float *seen_prior, *pool_prior; /* priors of each */
     uint8_t *column[GT_MAX_PARAMS]; /* of active ones: the value of each point of the pool */
     size_t pool[POOL];
     double *triangular; /* SEEN x SEEN */
-    float *across;      /* SEEN x POOL */
+    float *cross;       /* SEEN x POOL */
     float mean[POOL], sd[POOL];
     float rest[POOL];          /* variance left, as a share of scale */
     double one[SEEN], z[SEEN]; /* L^-1 1, L^-1 y */
@@ -60,86 +60,86 @@ struct gt_gp {
 /* ---- covariance ---- */
 
 /* Matern 5/2. */
-static void fill_table(struct gt_gp *s, size_t a)
+static void fill_table(struct gt_gp *gp, size_t a)
 {
-    size_t values = s->space->kernel->param[s->active[a]].count;
+    size_t values = gp->space->kernel->param[gp->active[a]].count;
 
     for (size_t i = 0; i < values; i++)
         for (size_t j = 0; j < values; j++) {
-            double far = fabs((double)i - (double)j) / (double)(values - 1) / s->reach[a];
+            double far = fabs((double)i - (double)j) / (double)(values - 1) / gp->length[a];
             double r = sqrt(5) * far;
 
-            s->table[a][i * values + j] = (float)((1 + r + r * r / 3) * exp(-r));
+            gp->table[a][i * values + j] = (float)((1 + r + r * r / 3) * exp(-r));
         }
 }
 
-static double similar(const struct gt_gp *s, const uint8_t *x, const uint8_t *y)
+static double similarity(const struct gt_gp *gp, const uint8_t *x, const uint8_t *y)
 {
     float product = 1, sum = 0;
 
-    for (size_t a = 0; a < s->actives; a++) {
-        size_t p = s->active[a];
-        float t = s->table[a][x[p] * s->space->kernel->param[p].count + y[p]];
+    for (size_t a = 0; a < gp->actives; a++) {
+        size_t p = gp->active[a];
+        float t = gp->table[a][x[p] * gp->space->kernel->param[p].count + y[p]];
 
         product *= t;
         sum += t;
     }
-    return (1 - s->additive) * (double)product + s->additive * (double)sum / (double)s->actives;
+    return (1 - gp->additive) * (double)product + gp->additive * (double)sum / (double)gp->actives;
 }
 
-static double liked(const struct gt_gp *s, const float *x, const float *y)
+static double prior_covariance(const struct gt_gp *gp, const float *x, const float *y)
 {
     double sum = 0;
 
-    for (size_t h = 0; h < s->hints; h++)
+    for (size_t h = 0; h < gp->priors; h++)
         sum += (double)x[h] * (double)y[h];
-    return s->liking * sum;
+    return gp->prior_variance * sum;
 }
 
-static double covariance(const struct gt_gp *s, size_t i, size_t j)
+static double covariance(const struct gt_gp *gp, size_t i, size_t j)
 {
-    return similar(s, s->seen[i], s->seen[j]) +
-           liked(s, s->seen_hint + i * s->hints, s->seen_hint + j * s->hints);
+    return similarity(gp, gp->seen[i], gp->seen[j]) +
+           prior_covariance(gp, gp->seen_prior + i * gp->priors, gp->seen_prior + j * gp->priors);
 }
 
 /* Covariance of one point with every point of the pool. */
-static void cover_pool(const struct gt_gp *s, const uint8_t *x, const float *hint,
+static void cover_pool(const struct gt_gp *gp, const uint8_t *x, const float *prior,
                        float *restrict row)
 {
     float sum[POOL] = {0};
-    float share = s->actives ? (float)s->additive / (float)s->actives : 0;
+    float share = gp->actives ? (float)gp->additive / (float)gp->actives : 0;
 
-    for (size_t c = 0; c < s->pools; c++)
-        row[c] = 1 - (float)s->additive;
-    for (size_t a = 0; a < s->actives; a++) {
-        size_t p = s->active[a];
-        const float *table = s->table[a] + x[p] * s->space->kernel->param[p].count;
-        const uint8_t *column = s->column[a];
+    for (size_t c = 0; c < gp->pools; c++)
+        row[c] = 1 - (float)gp->additive;
+    for (size_t a = 0; a < gp->actives; a++) {
+        size_t p = gp->active[a];
+        const float *table = gp->table[a] + x[p] * gp->space->kernel->param[p].count;
+        const uint8_t *column = gp->column[a];
 
-        for (size_t c = 0; c < s->pools; c++) {
+        for (size_t c = 0; c < gp->pools; c++) {
             float t = table[column[c]];
 
             row[c] *= t;
             sum[c] += t;
         }
     }
-    for (size_t c = 0; c < s->pools; c++)
+    for (size_t c = 0; c < gp->pools; c++)
         row[c] += share * sum[c];
-    for (size_t c = 0; s->hints && c < s->pools; c++)
-        row[c] += (float)liked(s, hint, s->pool_hint + c * s->hints);
+    for (size_t c = 0; gp->priors && c < gp->pools; c++)
+        row[c] += (float)prior_covariance(gp, prior, gp->pool_prior + c * gp->priors);
 }
 
 /* ---- regression ---- */
 
-/* Row i of L and the i-th of z and one; l: the covariances of observation i with those before it
- * and, last, itself. */
-static void extend(struct gt_gp *s, size_t i)
+/* Row i of L, and the i-th elements of z and one.  The row holds the covariances of observation i
+ * with those before it and, last, with itself. */
+static void extend(struct gt_gp *gp, size_t i)
 {
-    double *row = s->triangular + i * SEEN;
-    double own = row[i], one = 1, z = s->y[i];
+    double *row = gp->triangular + i * SEEN;
+    double own = row[i], one = 1, z = gp->y[i];
 
     for (size_t j = 0; j < i; j++) {
-        const double *other = s->triangular + j * SEEN;
+        const double *other = gp->triangular + j * SEEN;
         double t = row[j];
 
         for (size_t k = 0; k < j; k++)
@@ -147,340 +147,341 @@ static void extend(struct gt_gp *s, size_t i)
         t /= other[j];
         row[j] = t;
         own -= t * t;
-        one -= t * s->one[j];
-        z -= t * s->z[j];
+        one -= t * gp->one[j];
+        z -= t * gp->z[j];
     }
     row[i] = sqrt(fmax(own, TINY));
-    s->one[i] = one / row[i];
-    s->z[i] = z / row[i];
+    gp->one[i] = one / row[i];
+    gp->z[i] = z / row[i];
 }
 
-/* Solves for the first n observations; returns the logarithm of the likelihood, less a constant. */
-static double solve(struct gt_gp *s, size_t n)
+/* Solves for the first n observations; returns half the logarithm of the determinant of K. */
+static double solve(struct gt_gp *gp, size_t n)
 {
     double volume = 0;
 
     for (size_t i = 0; i < n; i++) {
-        double *row = s->triangular + i * SEEN;
+        double *row = gp->triangular + i * SEEN;
 
         for (size_t j = 0; j <= i; j++)
-            row[j] = covariance(s, i, j);
-        row[i] += s->noise;
-        extend(s, i);
+            row[j] = covariance(gp, i, j);
+        row[i] += gp->noise;
+        extend(gp, i);
         volume += log(row[i]);
     }
     return volume;
 }
 
-/* Trend and scale from what is solved. */
-static double settle(struct gt_gp *s, size_t n)
+/* Trend and scale from what is solved; returns the scale. */
+static double fit_trend(struct gt_gp *gp, size_t n)
 {
     double one = TINY, cross = 0, square = 0;
 
     for (size_t i = 0; i < n; i++) {
-        one += s->one[i] * s->one[i];
-        cross += s->one[i] * s->z[i];
-        square += s->z[i] * s->z[i];
+        one += gp->one[i] * gp->one[i];
+        cross += gp->one[i] * gp->z[i];
+        square += gp->z[i] * gp->z[i];
     }
-    s->trend = cross / one;
-    s->scale =
+    gp->trend = cross / one;
+    gp->scale =
         (fmax(square - cross * cross / one, 0) + SCALE_WEIGHT * SCALE) / (double)(n + SCALE_WEIGHT);
-    return s->scale;
+    return gp->scale;
 }
 
-static double bell(double x, double middle, double spread)
+static double log_prior(double x, double middle, double spread)
 {
     double z = log(x / middle) / spread;
 
     return -0.5 * z * z;
 }
 
-/* How well the present reach and noise explain the first n observations. */
-static double evidence(struct gt_gp *s, size_t n)
+/* How well the present covariance explains the first n observations: the logarithm of its
+ * posterior, less a constant. */
+static double log_likelihood(struct gt_gp *gp, size_t n)
 {
-    double sum = -solve(s, n);
+    double sum = -solve(gp, n);
 
-    sum -= 0.5 * (double)(n + SCALE_WEIGHT) * log(settle(s, n));
-    sum += bell(s->noise, NOISE, NOISE_SPREAD);
-    for (size_t a = 0; a < s->actives; a++)
-        sum += bell(s->reach[a], REACH * sqrt((double)s->actives), REACH_SPREAD);
+    sum -= 0.5 * (double)(n + SCALE_WEIGHT) * log(fit_trend(gp, n));
+    sum += log_prior(gp->noise, NOISE, NOISE_SPREAD);
+    for (size_t a = 0; a < gp->actives; a++)
+        sum += log_prior(gp->length[a], LENGTH * sqrt((double)gp->actives), LENGTH_SPREAD);
     return sum;
 }
 
-static void set(struct gt_gp *s, double *number, double value)
+static void set(struct gt_gp *gp, double *number, double value)
 {
     *number = value;
-    if (number >= s->reach && number < s->reach + s->actives)
-        fill_table(s, (size_t)(number - s->reach));
+    if (number >= gp->length && number < gp->length + gp->actives)
+        fill_table(gp, (size_t)(number - gp->length));
 }
 
-/* Tries other values for one of the numbers above, keeps the best. */
-static void improve(struct gt_gp *s, size_t n, double *number, const double *trial, size_t trials,
-                    double *best)
+/* Tries other values for one number of the covariance and keeps the best. */
+static void refine(struct gt_gp *gp, size_t n, double *number, const double *trial, size_t trials,
+                   double *best)
 {
     double kept = *number;
 
     for (size_t t = 0; t < trials; t++) {
         double sum;
 
-        set(s, number, trial[t]);
-        sum = evidence(s, n);
+        set(gp, number, trial[t]);
+        sum = log_likelihood(gp, n);
         if (sum > *best) {
             *best = sum;
             kept = trial[t];
         }
     }
-    set(s, number, kept);
+    set(gp, number, kept);
 }
 
-static void learn(struct gt_gp *s)
+static void learn(struct gt_gp *gp)
 {
     static const double additive[] = {0.05, 0.25, 0.5, 0.75, 0.95};
-    static const double liking[] = {0.1, 0.5, 2, 10};
-    size_t n = s->count < LEARN ? s->count : LEARN;
-    double best = evidence(s, n);
+    static const double prior_variance[] = {0.1, 0.5, 2, 10};
+    size_t n = gp->count < LEARN ? gp->count : LEARN;
+    double best = log_likelihood(gp, n);
 
-    for (size_t a = 0; a < s->actives; a++) {
-        const double trial[] = {fmax(REACH_LEAST, s->reach[a] * 0.6),
-                                fmin(REACH_MOST, s->reach[a] * 1.67)};
+    for (size_t a = 0; a < gp->actives; a++) {
+        const double trial[] = {fmax(LENGTH_LEAST, gp->length[a] * 0.6),
+                                fmin(LENGTH_MOST, gp->length[a] * 1.67)};
 
-        improve(s, n, &s->reach[a], trial, 2, &best);
+        refine(gp, n, &gp->length[a], trial, 2, &best);
     }
-    const double noise[] = {fmax(NOISE_LEAST, s->noise / 3), s->noise * 3};
-    improve(s, n, &s->noise, noise, 2, &best);
-    improve(s, n, &s->additive, additive, 5, &best);
-    if (s->hints)
-        improve(s, n, &s->liking, liking, 4, &best);
+    const double noise[] = {fmax(NOISE_LEAST, gp->noise / 3), gp->noise * 3};
+    refine(gp, n, &gp->noise, noise, 2, &best);
+    refine(gp, n, &gp->additive, additive, 5, &best);
+    if (gp->priors)
+        refine(gp, n, &gp->prior_variance, prior_variance, 4, &best);
 }
 
-/* Row i of across, from row i of the triangle and the covariances with the pool. */
-static void extend_pool(struct gt_gp *s, size_t i)
+/* Row i of cross, from row i of the triangle and the covariances with the pool. */
+static void extend_pool(struct gt_gp *gp, size_t i)
 {
-    const double *row = s->triangular + i * SEEN;
-    float *restrict v = s->across + i * POOL;
+    const double *row = gp->triangular + i * SEEN;
+    float *restrict v = gp->cross + i * POOL;
     float over = (float)(1 / row[i]);
 
-    cover_pool(s, s->seen[i], s->seen_hint + i * s->hints, v);
+    cover_pool(gp, gp->seen[i], gp->seen_prior + i * gp->priors, v);
     for (size_t j = 0; j < i; j++) {
-        const float *restrict u = s->across + j * POOL;
+        const float *restrict u = gp->cross + j * POOL;
         float t = (float)row[j];
 
-        for (size_t c = 0; c < s->pools; c++)
+        for (size_t c = 0; c < gp->pools; c++)
             v[c] -= t * u[c];
     }
-    for (size_t c = 0; c < s->pools; c++) {
+    for (size_t c = 0; c < gp->pools; c++) {
         v[c] *= over;
-        s->rest[c] -= v[c] * v[c];
+        gp->rest[c] -= v[c] * v[c];
     }
 }
 
 /* ---- the interface ---- */
 
-static void note_hints(struct gt_gp *s, size_t point, float *hint)
+static void read_priors(struct gt_gp *gp, size_t point, float *prior)
 {
-    for (size_t h = 0; h < s->hints; h++)
-        hint[h] = s->hint(s->context, h, point) - s->usual[h];
+    for (size_t h = 0; h < gp->priors; h++)
+        prior[h] = gp->prior(gp->context, h, point) - gp->offset[h];
 }
 
-/* What hints usually say is taken off them: a large number that all points share would swamp the
+/* Each prior is taken relative to its mean: a large number that all points share would hide the
  * differences in single precision. */
-static void find_usual(struct gt_gp *s, const size_t *seen, size_t count)
+static void find_offsets(struct gt_gp *gp, const size_t *seen, size_t count)
 {
-    for (size_t h = 0; h < s->hints; h++) {
+    for (size_t h = 0; h < gp->priors; h++) {
         double sum = 0;
 
         for (size_t i = 0; i < count; i++)
-            sum += (double)s->hint(s->context, h, seen[i]);
-        s->usual[h] = count ? (float)(sum / (double)count) : 0;
+            sum += (double)gp->prior(gp->context, h, seen[i]);
+        gp->offset[h] = count ? (float)(sum / (double)count) : 0;
     }
 }
 
-static double expected(const struct gt_gp *s, const float *hint)
+static double prior_sum(const struct gt_gp *gp, const float *prior)
 {
     double sum = 0;
 
-    for (size_t h = 0; h < s->hints; h++)
-        sum += (double)hint[h];
-    return s->hints ? sum / (double)s->hints : 0;
+    for (size_t h = 0; h < gp->priors; h++)
+        sum += (double)prior[h];
+    return gp->priors ? sum / (double)gp->priors : 0;
 }
 
-static void take(struct gt_gp *s, size_t point, float y)
+static void observe(struct gt_gp *gp, size_t point, float y)
 {
-    s->seen[s->count] = s->space->index + point * s->space->kernel->params;
-    note_hints(s, point, s->seen_hint + s->count * s->hints);
-    s->y[s->count] = (double)y - expected(s, s->seen_hint + s->count * s->hints);
-    s->count++;
-    s->weighed = false;
+    gp->seen[gp->count] = gp->space->index + point * gp->space->kernel->params;
+    read_priors(gp, point, gp->seen_prior + gp->count * gp->priors);
+    gp->y[gp->count] = (double)y - prior_sum(gp, gp->seen_prior + gp->count * gp->priors);
+    gp->count++;
+    gp->weighed = false;
 }
 
-void gt_gp_fit(struct gt_gp *s, const size_t *pool, size_t pools, const size_t *seen,
+void gt_gp_fit(struct gt_gp *gp, const size_t *pool, size_t pools, const size_t *seen,
                const float *y, size_t count, bool learn_too)
 {
-    s->count = 0;
-    s->weighed = false;
-    find_usual(s, seen, count < SEEN ? count : SEEN);
+    gp->count = 0;
+    gp->weighed = false;
+    find_offsets(gp, seen, count < SEEN ? count : SEEN);
     for (size_t i = 0; i < count && i < SEEN; i++)
-        take(s, seen[i], y[i]);
-    if (learn_too && s->count > 2)
-        learn(s);
-    s->pools = pools < POOL ? pools : POOL;
-    for (size_t c = 0; c < s->pools; c++) {
-        const uint8_t *index = s->space->index + pool[c] * s->space->kernel->params;
-        float *hint = s->pool_hint + c * s->hints;
+        observe(gp, seen[i], y[i]);
+    if (learn_too && gp->count > 2)
+        learn(gp);
+    gp->pools = pools < POOL ? pools : POOL;
+    for (size_t c = 0; c < gp->pools; c++) {
+        const uint8_t *index = gp->space->index + pool[c] * gp->space->kernel->params;
+        float *prior = gp->pool_prior + c * gp->priors;
 
-        s->pool[c] = pool[c];
-        for (size_t a = 0; a < s->actives; a++)
-            s->column[a][c] = index[s->active[a]];
-        note_hints(s, pool[c], hint);
-        s->rest[c] = (float)(1 + liked(s, hint, hint));
+        gp->pool[c] = pool[c];
+        for (size_t a = 0; a < gp->actives; a++)
+            gp->column[a][c] = index[gp->active[a]];
+        read_priors(gp, pool[c], prior);
+        gp->rest[c] = (float)(1 + prior_covariance(gp, prior, prior));
     }
-    solve(s, s->count);
-    for (size_t i = 0; i < s->count; i++)
-        extend_pool(s, i);
+    solve(gp, gp->count);
+    for (size_t i = 0; i < gp->count; i++)
+        extend_pool(gp, i);
 }
 
-bool gt_gp_add(struct gt_gp *s, size_t at, float y)
+bool gt_gp_add(struct gt_gp *gp, size_t at, float y)
 {
-    size_t i = s->count;
-    double *row = s->triangular + i * SEEN;
+    size_t i = gp->count;
+    double *row = gp->triangular + i * SEEN;
 
     if (i == SEEN)
         return false;
-    take(s, s->pool[at], y);
+    observe(gp, gp->pool[at], y);
     for (size_t j = 0; j <= i; j++)
-        row[j] = covariance(s, i, j);
-    row[i] += s->noise;
-    extend(s, i);
-    extend_pool(s, i);
+        row[j] = covariance(gp, i, j);
+    row[i] += gp->noise;
+    extend(gp, i);
+    extend_pool(gp, i);
     return true;
 }
 
-void gt_gp_correct(struct gt_gp *s, size_t number, float y)
+void gt_gp_correct(struct gt_gp *gp, size_t number, float y)
 {
-    s->y[number] = (double)y - expected(s, s->seen_hint + number * s->hints);
-    s->weighed = false;
-    for (size_t i = number; i < s->count; i++) {
-        const double *row = s->triangular + i * SEEN;
-        double z = s->y[i];
+    gp->y[number] = (double)y - prior_sum(gp, gp->seen_prior + number * gp->priors);
+    gp->weighed = false;
+    for (size_t i = number; i < gp->count; i++) {
+        const double *row = gp->triangular + i * SEEN;
+        double z = gp->y[i];
 
         for (size_t j = 0; j < i; j++)
-            z -= row[j] * s->z[j];
-        s->z[i] = z / row[i];
+            z -= row[j] * gp->z[j];
+        gp->z[i] = z / row[i];
     }
 }
 
-size_t gt_gp_count(const struct gt_gp *s)
+size_t gt_gp_count(const struct gt_gp *gp)
 {
-    return s->count;
+    return gp->count;
 }
 
-void gt_gp_predict(struct gt_gp *s, const float **mean, const float **sd)
+void gt_gp_predict(struct gt_gp *gp, const float **mean, const float **sd)
 {
-    settle(s, s->count);
-    for (size_t c = 0; c < s->pools; c++) {
-        s->mean[c] = (float)(s->trend + expected(s, s->pool_hint + c * s->hints));
-        s->sd[c] = sqrtf((float)s->scale * fmaxf(s->rest[c], (float)TINY));
+    fit_trend(gp, gp->count);
+    for (size_t c = 0; c < gp->pools; c++) {
+        gp->mean[c] = (float)(gp->trend + prior_sum(gp, gp->pool_prior + c * gp->priors));
+        gp->sd[c] = sqrtf((float)gp->scale * fmaxf(gp->rest[c], (float)TINY));
     }
-    for (size_t i = 0; i < s->count; i++) {
-        const float *restrict v = s->across + i * POOL;
-        float z = (float)(s->z[i] - s->trend * s->one[i]);
+    for (size_t i = 0; i < gp->count; i++) {
+        const float *restrict v = gp->cross + i * POOL;
+        float z = (float)(gp->z[i] - gp->trend * gp->one[i]);
 
-        for (size_t c = 0; c < s->pools; c++)
-            s->mean[c] += z * v[c];
+        for (size_t c = 0; c < gp->pools; c++)
+            gp->mean[c] += z * v[c];
     }
-    *mean = s->mean;
-    *sd = s->sd;
+    *mean = gp->mean;
+    *sd = gp->sd;
 }
 
 /* Solves L' weight = z - trend one. */
-static void weigh(struct gt_gp *s)
+static void solve_weights(struct gt_gp *gp)
 {
-    settle(s, s->count);
-    for (size_t i = s->count; i-- > 0;) {
-        double t = s->z[i] - s->trend * s->one[i];
+    fit_trend(gp, gp->count);
+    for (size_t i = gp->count; i-- > 0;) {
+        double t = gp->z[i] - gp->trend * gp->one[i];
 
-        for (size_t k = i + 1; k < s->count; k++)
-            t -= s->triangular[k * SEEN + i] * s->weight[k];
-        s->weight[i] = t / s->triangular[i * SEEN + i];
+        for (size_t k = i + 1; k < gp->count; k++)
+            t -= gp->triangular[k * SEEN + i] * gp->weight[k];
+        gp->weight[i] = t / gp->triangular[i * SEEN + i];
     }
-    s->weighed = true;
+    gp->weighed = true;
 }
 
-float gt_gp_mean(struct gt_gp *s, size_t point)
+float gt_gp_mean(struct gt_gp *gp, size_t point)
 {
-    const uint8_t *index = s->space->index + point * s->space->kernel->params;
-    float hint[GT_GP_PRIORS];
+    const uint8_t *index = gp->space->index + point * gp->space->kernel->params;
+    float prior[GT_GP_PRIORS];
     double mean;
 
-    if (!s->weighed)
-        weigh(s);
-    note_hints(s, point, hint);
-    mean = s->trend + expected(s, hint);
-    for (size_t i = 0; i < s->count; i++)
-        mean += s->weight[i] *
-                (similar(s, index, s->seen[i]) + liked(s, hint, s->seen_hint + i * s->hints));
+    if (!gp->weighed)
+        solve_weights(gp);
+    read_priors(gp, point, prior);
+    mean = gp->trend + prior_sum(gp, prior);
+    for (size_t i = 0; i < gp->count; i++)
+        mean += gp->weight[i] * (similarity(gp, index, gp->seen[i]) +
+                                 prior_covariance(gp, prior, gp->seen_prior + i * gp->priors));
     return (float)mean;
 }
 
-static bool take_memory(struct gt_gp *s)
+static bool take_memory(struct gt_gp *gp)
 {
-    size_t hints = s->hints + 1; /* no empty request */
+    size_t priors = gp->priors + 1; /* an empty request may give NULL */
 
-    for (size_t a = 0; a < s->actives; a++) {
-        size_t values = s->space->kernel->param[s->active[a]].count;
+    for (size_t a = 0; a < gp->actives; a++) {
+        size_t values = gp->space->kernel->param[gp->active[a]].count;
 
-        s->table[a] = calloc(values * values, sizeof(*s->table[a]));
-        s->column[a] = calloc(POOL, 1);
-        if (!s->table[a] || !s->column[a])
+        gp->table[a] = calloc(values * values, sizeof(*gp->table[a]));
+        gp->column[a] = calloc(POOL, 1);
+        if (!gp->table[a] || !gp->column[a])
             return false;
     }
-    s->triangular = calloc(SEEN * SEEN, sizeof(*s->triangular));
-    s->across = calloc(SEEN * POOL, sizeof(*s->across));
-    s->seen_hint = calloc(SEEN * hints, sizeof(*s->seen_hint));
-    s->pool_hint = calloc(POOL * hints, sizeof(*s->pool_hint));
-    return s->triangular && s->across && s->seen_hint && s->pool_hint;
+    gp->triangular = calloc(SEEN * SEEN, sizeof(*gp->triangular));
+    gp->cross = calloc(SEEN * POOL, sizeof(*gp->cross));
+    gp->seen_prior = calloc(SEEN * priors, sizeof(*gp->seen_prior));
+    gp->pool_prior = calloc(POOL * priors, sizeof(*gp->pool_prior));
+    return gp->triangular && gp->cross && gp->seen_prior && gp->pool_prior;
 }
 
-int gt_gp_new(struct gt_gp **surrogate, const struct gt_space *space, size_t hints,
-              gt_gp_prior *hint, void *context, struct gt_err *err)
+int gt_gp_new(struct gt_gp **made, const struct gt_space *space, size_t priors, gt_gp_prior *prior,
+              void *context, struct gt_err *err)
 {
-    struct gt_gp *s = calloc(1, sizeof(*s));
+    struct gt_gp *gp = calloc(1, sizeof(*gp));
 
-    if (!s)
+    if (!gp)
         return gt_err_nomem(err);
-    s->space = space;
+    gp->space = space;
     for (size_t p = 0; p < space->kernel->params; p++)
         if (space->kernel->param[p].count > 1)
-            s->active[s->actives++] = p;
-    for (size_t a = 0; a < s->actives; a++)
-        s->reach[a] = REACH * sqrt((double)s->actives);
-    s->noise = NOISE;
-    s->additive = s->actives ? 0.5 : 0;
-    s->liking = hints ? 0.5 : 0;
-    s->hints = hints;
-    s->hint = hint;
-    s->context = context;
-    if (!take_memory(s)) {
-        gt_gp_free(s);
+            gp->active[gp->actives++] = p;
+    for (size_t a = 0; a < gp->actives; a++)
+        gp->length[a] = LENGTH * sqrt((double)gp->actives);
+    gp->noise = NOISE;
+    gp->additive = gp->actives ? 0.5 : 0;
+    gp->prior_variance = priors ? 0.5 : 0;
+    gp->priors = priors;
+    gp->prior = prior;
+    gp->context = context;
+    if (!take_memory(gp)) {
+        gt_gp_free(gp);
         return gt_err_nomem(err);
     }
-    for (size_t a = 0; a < s->actives; a++)
-        fill_table(s, a);
-    *surrogate = s;
+    for (size_t a = 0; a < gp->actives; a++)
+        fill_table(gp, a);
+    *made = gp;
     return GT_OK;
 }
 
-void gt_gp_free(struct gt_gp *s)
+void gt_gp_free(struct gt_gp *gp)
 {
-    if (!s)
+    if (!gp)
         return;
-    for (size_t a = 0; a < s->actives; a++) {
-        free(s->table[a]);
-        free(s->column[a]);
+    for (size_t a = 0; a < gp->actives; a++) {
+        free(gp->table[a]);
+        free(gp->column[a]);
     }
-    free(s->triangular);
-    free(s->across);
-    free(s->seen_hint);
-    free(s->pool_hint);
-    free(s);
+    free(gp->triangular);
+    free(gp->cross);
+    free(gp->seen_prior);
+    free(gp->pool_prior);
+    free(gp);
 }

@@ -1,7 +1,7 @@
-/* gp_model.c - stage "choose": the Gaussian process of what a strategy was told.
+/* gp_model.c - the Gaussian process of what a strategy was told.
  *
- * A point given out counts as observed with the mean it was expected to have until it is told, so
- * that any number may be in flight (Ginsbourger, Le Riche, Carraro, "Kriging is well-suited to
+ * A point that was given out counts as observed with its predicted mean until it is told, so that
+ * many points may be in flight (Ginsbourger, Le Riche, Carraro, "Kriging is well-suited to
  * parallelize optimization", 2010). */
 #include "search/auto/gp_model.h"
 
@@ -9,151 +9,150 @@
 
 #include <math.h>
 
-#define OBSERVED     144 /* points told that a fit takes, at most; the rest is for those below */
-#define FAILED       16  /* of the points that failed */
-#define SLOW         4.0 /* times as slow as the best is as bad as a failure */
+#define OBSERVED     144 /* points with a time in a fit, at most */
+#define FAILED       16  /* failed points in a fit, at most */
+#define SLOW         4.0 /* a point this many times as slow as the best counts as a failure */
 #define FIT_EVERY    8   /* points told between fits at most; fewer while little is known */
 #define LEARN_GROWTH 8   /* learn again when 1/8 more is known */
 
-/* What so many times the best time counts for: the logarithm of how far it is above a floor a
- * little below the best.  Times have a floor, the hardware's, that a model of plain logarithms does
- * not know: it would go on expecting wonders of places where nobody was yet.  Nothing is learned
- * from how slow a slow point is. */
-static float above_floor(const struct gt_gp_model *gauss, double times)
-{
-    double room = gauss->room;
+_Static_assert(GT_GP_POOL >= GT_POOL_MAX, "the gp predicts for the whole pool");
+_Static_assert(GT_GP_SEEN >= OBSERVED + FAILED + GT_GP_MODEL_FLYING, "a fit takes all of these");
 
-    if (times < 1) /* where the level was not the best: goes on as steeply */
-        return (float)(log(room) + log(times) / room);
-    return (float)log(fmin(times, SLOW) - 1 + room);
+/* The model's scale: the logarithm of how far a time, given in units of the best one, is above a
+ * floor a little below the best.  Times have a floor, the hardware's, and a model of plain
+ * logarithms does not know it: it would always expect great improvements in regions without
+ * observations. Times beyond SLOW count as SLOW, since nothing is learned from how slow a slow
+ * point is. */
+static float above_floor(const struct gt_gp_model *model, double times)
+{
+    double gap = model->gap;
+
+    if (times < 1) /* faster than the best at the last fit: continued with the same slope */
+        return (float)(log(gap) + log(times) / gap);
+    return (float)log(fmin(times, SLOW) - 1 + gap);
 }
 
-/* How many times the best time a mean stands for. */
-static double times_of(const struct gt_gp_model *gauss, double mean)
+/* The time, in units of the best, that a mean stands for. */
+static double times_of(const struct gt_gp_model *model, double mean)
 {
-    return fmax(exp(mean) + 1 - gauss->room, 0.5);
+    return fmax(exp(mean) + 1 - model->gap, 0.5);
 }
 
-static float hint_of(void *context, size_t hint, size_t point)
+static float prior_of(void *context, size_t prior, size_t point)
 {
-    const struct gt_gp_model *gauss = context;
+    const struct gt_gp_model *model = context;
 
-    return above_floor(gauss, exp((double)gt_prior_mean_of(gauss->hints, hint, point)));
+    return above_floor(model, exp((double)gt_prior_mean_of(model->priors, prior, point)));
 }
 
 float gt_gp_model_target(const void *context, size_t point)
 {
-    const struct gt_gp_model *gauss = context;
-    double us = (double)gauss->strategy->known[point];
+    const struct gt_gp_model *model = context;
+    double us = (double)model->strategy->known[point];
 
-    return above_floor(gauss, us > 0 ? us / gauss->level : SLOW);
+    return above_floor(model, us > 0 ? us / model->level : SLOW);
 }
 
-int gt_gp_model_init(struct gt_gp_model *gauss, const struct gt_strategy *strategy,
-                     const struct gt_prior_means *hints, double room, struct gt_err *err)
+int gt_gp_model_init(struct gt_gp_model *model, const struct gt_strategy *strategy,
+                     const struct gt_prior_means *priors, double gap, struct gt_err *err)
 {
-    *gauss = (struct gt_gp_model){
-        .strategy = strategy, .hints = hints, .fit_best = SIZE_MAX, .room = room};
-    return gt_gp_new(&gauss->surrogate, strategy->space, hints->count, hint_of, gauss, err);
+    *model = (struct gt_gp_model){
+        .strategy = strategy, .priors = priors, .fit_best = SIZE_MAX, .gap = gap};
+    return gt_gp_new(&model->gp, strategy->space, priors->count, prior_of, model, err);
 }
 
-void gt_gp_model_release(struct gt_gp_model *gauss)
+void gt_gp_model_release(struct gt_gp_model *model)
 {
-    gt_gp_free(gauss->surrogate);
+    gt_gp_free(model->gp);
 }
 
-bool gt_gp_model_is_stale(const struct gt_gp_model *gauss, const struct gt_elites *elites)
+bool gt_gp_model_is_stale(const struct gt_gp_model *model, const struct gt_elites *elites)
 {
-    return elites->told >= gauss->fit_at || gauss->fit_best != gauss->strategy->best;
+    return elites->told >= model->fit_at || model->fit_best != model->strategy->best;
 }
 
-bool gt_gp_model_is_fitted(const struct gt_gp_model *gauss)
+bool gt_gp_model_is_fitted(const struct gt_gp_model *model)
 {
-    return gauss->fit_best != SIZE_MAX;
+    return model->fit_best != SIZE_MAX;
 }
 
-/* What was expected of those in flight is about the level of the fit before this one. */
-static void move_level(struct gt_gp_model *gauss)
+/* Moves the expected values of points in flight from the level of the last fit to the present one.
+ */
+static void move_level(struct gt_gp_model *model)
 {
-    double level = (double)gauss->strategy->known[gauss->strategy->best];
+    double level = (double)model->strategy->known[model->strategy->best];
 
-    for (size_t i = 0; i < gauss->flights; i++) {
-        double times = times_of(gauss, (double)gauss->flight[i].expected);
+    for (size_t i = 0; i < model->flights; i++) {
+        double times = times_of(model, (double)model->flight[i].expected);
 
-        gauss->flight[i].expected = above_floor(gauss, times * gauss->level / level);
+        model->flight[i].expected = above_floor(model, times * model->level / level);
     }
-    gauss->level = level;
+    model->level = level;
 }
 
-void gt_gp_model_fit(struct gt_gp_model *gauss, const struct gt_elites *elites,
+void gt_gp_model_fit(struct gt_gp_model *model, const struct gt_elites *elites,
                      const struct gt_pool *pool)
 {
     size_t seen[GT_GP_SEEN], count = gt_elites_mix(elites, seen, OBSERVED);
     size_t failed = elites->failures < FAILED ? elites->failures : FAILED;
     size_t told = elites->told;
-    bool learn = told >= gauss->learn_at;
+    bool learn = told >= model->learn_at;
     float y[GT_GP_SEEN];
 
-    move_level(gauss);
+    move_level(model);
     for (size_t i = 1; i <= failed; i++)
         seen[count++] = elites->failed[(elites->failures - i) % GT_FAILED_MAX];
     for (size_t i = 0; i < count; i++)
-        y[i] = gt_gp_model_target(gauss, seen[i]);
-    for (size_t i = 0; i < gauss->flights; i++) {
-        gauss->flight[i].number = count;
-        seen[count] = gauss->flight[i].point;
-        y[count++] = gauss->flight[i].expected;
+        y[i] = gt_gp_model_target(model, seen[i]);
+    for (size_t i = 0; i < model->flights; i++) {
+        model->flight[i].number = count;
+        seen[count] = model->flight[i].point;
+        y[count++] = model->flight[i].expected;
     }
-    gt_gp_fit(gauss->surrogate, pool->point, pool->count, seen, y, count, learn);
+    gt_gp_fit(model->gp, pool->point, pool->count, seen, y, count, learn);
     if (learn)
-        gauss->learn_at = told + 1 + told / LEARN_GROWTH;
-    gauss->fit_at = told + (told < LEARN_GROWTH * FIT_EVERY ? 1 + told / LEARN_GROWTH : FIT_EVERY);
-    gauss->fit_best = gauss->strategy->best;
+        model->learn_at = told + 1 + told / LEARN_GROWTH;
+    model->fit_at = told + (told < LEARN_GROWTH * FIT_EVERY ? 1 + told / LEARN_GROWTH : FIT_EVERY);
+    model->fit_best = model->strategy->best;
 }
 
-struct gt_prediction gt_gp_model_predict(struct gt_gp_model *gauss)
+struct gt_prediction gt_gp_model_predict(struct gt_gp_model *model)
 {
     struct gt_prediction prediction = {
-        .best = (double)gt_gp_model_target(gauss, gauss->strategy->best)};
+        .best = (double)gt_gp_model_target(model, model->strategy->best)};
 
-    gt_gp_predict(gauss->surrogate, &prediction.mean, &prediction.sd);
+    gt_gp_predict(model->gp, &prediction.mean, &prediction.sd);
     return prediction;
 }
 
-float gt_gp_model_mean(struct gt_gp_model *gauss, size_t point)
+float gt_gp_model_mean(struct gt_gp_model *model, size_t point)
 {
-    return gt_gp_mean(gauss->surrogate, point);
+    return gt_gp_mean(model->gp, point);
 }
 
-double gt_gp_model_log_time(const struct gt_gp_model *gauss, float mean)
-{
-    return log(gauss->level * times_of(gauss, (double)mean));
-}
-
-void gt_gp_model_pending(struct gt_gp_model *gauss, const struct gt_pool *pool, size_t at,
+void gt_gp_model_pending(struct gt_gp_model *model, const struct gt_pool *pool, size_t at,
                          float expected)
 {
-    size_t number = gt_gp_count(gauss->surrogate);
+    size_t number = gt_gp_count(model->gp);
 
-    if (gauss->flights == GT_GP_MODEL_FLYING)
+    if (model->flights == GT_GP_MODEL_FLYING)
         return;
-    if (!gt_gp_add(gauss->surrogate, at, expected)) {
-        gauss->fit_at = 0;
+    if (!gt_gp_add(model->gp, at, expected)) {
+        model->fit_at = 0;
         number = SIZE_MAX;
     }
-    gauss->flight[gauss->flights].point = pool->point[at];
-    gauss->flight[gauss->flights].number = number;
-    gauss->flight[gauss->flights++].expected = expected;
+    model->flight[model->flights].point = pool->point[at];
+    model->flight[model->flights].number = number;
+    model->flight[model->flights++].expected = expected;
 }
 
-void gt_gp_model_tell(struct gt_gp_model *gauss, size_t point)
+void gt_gp_model_tell(struct gt_gp_model *model, size_t point)
 {
-    for (size_t i = 0; i < gauss->flights; i++)
-        if (gauss->flight[i].point == point) {
-            if (gauss->flight[i].number != SIZE_MAX && gauss->strategy->best != SIZE_MAX)
-                gt_gp_correct(gauss->surrogate, gauss->flight[i].number,
-                              gt_gp_model_target(gauss, point));
-            gauss->flight[i] = gauss->flight[--gauss->flights];
+    for (size_t i = 0; i < model->flights; i++)
+        if (model->flight[i].point == point) {
+            if (model->flight[i].number != SIZE_MAX && model->strategy->best != SIZE_MAX)
+                gt_gp_correct(model->gp, model->flight[i].number, gt_gp_model_target(model, point));
+            model->flight[i] = model->flight[--model->flights];
             return;
         }
 }

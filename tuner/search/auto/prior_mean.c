@@ -1,4 +1,4 @@
-/* prior_mean.c - stage "choose": what is known of points before they are tried. */
+/* prior_mean.c - prior means: what is known of points before they are tried. */
 #include "search/auto/prior_mean.h"
 
 #include "base/err.h"
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BEST_OF    400  /* points of each prior that may be among the best */
+#define BEST_OF    400  /* points of each set that may be among the best */
 #define BEST       512  /* points kept for gt_prior_mean_next */
-#define LEARN_FROM 128  /* trials of a prior that its surrogate learns from */
-#define LEVEL_FROM 64   /* points beside the seeds that tell the level of a model */
-#define SLOW       2.0f /* logarithm beyond which it does not matter how slow */
+#define LEARN_FROM 128  /* trials of one set that its gp learns from */
+#define LEVEL_FROM 64   /* points beside the seeds from which the level of a model is found */
+#define SLOW       2.0f /* a point e^this times as slow as the best, or slower, counts as that */
 
 struct trial {
     uint32_t point;
@@ -21,7 +21,7 @@ struct trial {
 struct gt_prior_mean {
     struct trial *trial; /* by point */
     size_t count;
-    struct gt_gp *surrogate; /* of them; NULL: every point of the space is known */
+    struct gt_gp *gp; /* of them; NULL: every point of the space is known */
 };
 
 static int by_point(const void *x, const void *y)
@@ -40,86 +40,87 @@ static int by_time(const void *x, const void *y)
     return by_point(x, y);
 }
 
-/* Learns from the fastest trials and from an even choice of the others; they are sorted by time. */
-static int learn(struct gt_prior_mean *hint, const struct gt_space *space, struct gt_err *err)
+/* Fits a gp to the fastest trials and to an even choice of the others.  They are sorted by time. */
+static int learn(struct gt_prior_mean *prior, const struct gt_space *space, struct gt_err *err)
 {
-    size_t point[LEARN_FROM], count = hint->count < LEARN_FROM ? hint->count : LEARN_FROM;
+    size_t point[LEARN_FROM], count = prior->count < LEARN_FROM ? prior->count : LEARN_FROM;
     size_t fast = count / 2, slow = count - fast;
     float y[LEARN_FROM];
-    int rc = gt_gp_new(&hint->surrogate, space, 0, NULL, NULL, err);
+    int rc = gt_gp_new(&prior->gp, space, 0, NULL, NULL, err);
 
     if (rc)
         return rc;
     for (size_t i = 0; i < count; i++) {
-        size_t rank = i / 2; /* the two kinds by turns: the first few choose the reach */
+        size_t rank =
+            i / 2; /* both kinds in turn, since the first LEARN of gp.c choose the covariance */
 
         if (i % 2 == 0)
-            rank = fast + (hint->count - fast) * rank / slow;
-        point[i] = hint->trial[rank].point;
-        y[i] = hint->trial[rank].y;
+            rank = fast + (prior->count - fast) * rank / slow;
+        point[i] = prior->trial[rank].point;
+        y[i] = prior->trial[rank].y;
     }
-    gt_gp_fit(hint->surrogate, NULL, 0, point, y, count, true);
+    gt_gp_fit(prior->gp, NULL, 0, point, y, count, true);
     return GT_OK;
 }
 
-static int take_prior(struct gt_prior_mean *hint, const struct gt_space *space,
-                      const struct gt_prior *prior, struct gt_err *err)
+static int take(struct gt_prior_mean *prior, const struct gt_space *space,
+                const struct gt_transfer *data, struct gt_err *err)
 {
     float best = INFINITY;
     int rc = GT_OK;
 
-    hint->trial = calloc(prior->count, sizeof(*hint->trial));
-    if (!hint->trial)
+    prior->trial = calloc(data->count, sizeof(*prior->trial));
+    if (!prior->trial)
         return gt_err_nomem(err);
-    for (size_t i = 0; i < prior->count; i++)
-        best = fminf(best, prior->us[i]);
-    for (size_t i = 0; i < prior->count; i++)
-        if (prior->point[i] < space->count)
-            hint->trial[hint->count++] =
-                (struct trial){(uint32_t)prior->point[i], fminf(logf(prior->us[i] / best), SLOW)};
-    qsort(hint->trial, hint->count, sizeof(*hint->trial), by_time);
-    if (hint->count < space->count)
-        rc = learn(hint, space, err);
+    for (size_t i = 0; i < data->count; i++)
+        best = fminf(best, data->us[i]);
+    for (size_t i = 0; i < data->count; i++)
+        if (data->point[i] < space->count)
+            prior->trial[prior->count++] =
+                (struct trial){(uint32_t)data->point[i], fminf(logf(data->us[i] / best), SLOW)};
+    qsort(prior->trial, prior->count, sizeof(*prior->trial), by_time);
+    if (prior->count < space->count)
+        rc = learn(prior, space, err);
     return rc;
 }
 
-static float mean_of(const struct gt_prior_means *hints, size_t point)
+static float mean_of(const struct gt_prior_means *priors, size_t point)
 {
     float sum = 0;
 
-    for (size_t h = 0; h < hints->count; h++)
-        sum += gt_prior_mean_of(hints, h, point);
-    return sum / (float)hints->count;
+    for (size_t h = 0; h < priors->count; h++)
+        sum += gt_prior_mean_of(priors, h, point);
+    return sum / (float)priors->count;
 }
 
-/* Ranks the fastest points of all priors by the mean of their hints.  The trials are by time yet.
- */
-static int rank(struct gt_prior_means *hints, const struct gt_space *space, struct gt_err *err)
+/* Ranks the fastest points of all sets by their mean over the priors.  The trials are still sorted
+ * by time, and afterwards by point. */
+static int rank(struct gt_prior_means *priors, const struct gt_space *space, struct gt_err *err)
 {
-    struct trial *list = calloc(hints->count * BEST_OF + 1, sizeof(*list));
+    struct trial *list = calloc(priors->count * BEST_OF + 1, sizeof(*list));
     uint8_t *taken = calloc(space->count + 1, 1);
     size_t count = 0;
 
-    hints->best = calloc(BEST, sizeof(*hints->best));
-    if (list && taken && hints->best) {
-        for (size_t h = 0; h < hints->count && hints->hint[h]; h++)
-            for (size_t i = 0; i < hints->hint[h]->count && i < BEST_OF; i++)
-                if (!taken[hints->hint[h]->trial[i].point]++)
-                    list[count++].point = hints->hint[h]->trial[i].point;
-        for (size_t h = 0; h < hints->count && hints->hint[h]; h++)
-            qsort(hints->hint[h]->trial, hints->hint[h]->count, sizeof(struct trial), by_point);
+    priors->best = calloc(BEST, sizeof(*priors->best));
+    if (list && taken && priors->best) {
+        for (size_t h = 0; h < priors->count && priors->prior[h]; h++)
+            for (size_t i = 0; i < priors->prior[h]->count && i < BEST_OF; i++)
+                if (!taken[priors->prior[h]->trial[i].point]++)
+                    list[count++].point = priors->prior[h]->trial[i].point;
+        for (size_t h = 0; h < priors->count && priors->prior[h]; h++)
+            qsort(priors->prior[h]->trial, priors->prior[h]->count, sizeof(struct trial), by_point);
         for (size_t i = 0; i < count; i++)
-            list[i].y = mean_of(hints, list[i].point);
+            list[i].y = mean_of(priors, list[i].point);
         qsort(list, count, sizeof(*list), by_time);
-        for (hints->bests = 0; hints->bests < count && hints->bests < BEST; hints->bests++)
-            hints->best[hints->bests] = list[hints->bests].point;
+        for (priors->bests = 0; priors->bests < count && priors->bests < BEST; priors->bests++)
+            priors->best[priors->bests] = list[priors->bests].point;
     }
     free(list);
     free(taken);
-    return hints->best && list && taken ? GT_OK : gt_err_nomem(err);
+    return priors->best && list && taken ? GT_OK : gt_err_nomem(err);
 }
 
-/* The best a model expects of the seeds and of some other points. */
+/* The lowest value that a model expects of the seeds and of some other points. */
 static float find_level(const struct gt_space *space, const struct gt_seeds *given)
 {
     size_t step = space->count / LEVEL_FROM + 1;
@@ -133,62 +134,62 @@ static float find_level(const struct gt_space *space, const struct gt_seeds *giv
     return isfinite(least) ? least : 0;
 }
 
-int gt_prior_mean_init(struct gt_prior_means *hints, const struct gt_space *space,
+int gt_prior_mean_init(struct gt_prior_means *priors, const struct gt_space *space,
                        const struct gt_seeds *given, struct gt_err *err)
 {
     size_t most = GT_GP_PRIORS - (given && given->expect);
 
-    for (size_t i = 0; given && i < given->priors && hints->count < most; i++) {
-        struct gt_prior_mean *hint;
+    for (size_t i = 0; given && i < given->transfers && priors->count < most; i++) {
+        struct gt_prior_mean *prior;
         int rc;
 
-        if (!given->prior[i].count)
+        if (!given->transfer[i].count)
             continue;
-        hint = calloc(1, sizeof(*hint));
-        if (!hint)
+        prior = calloc(1, sizeof(*prior));
+        if (!prior)
             return gt_err_nomem(err);
-        hints->hint[hints->count++] = hint;
-        rc = take_prior(hint, space, &given->prior[i], err);
+        priors->prior[priors->count++] = prior;
+        rc = take(prior, space, &given->transfer[i], err);
         if (rc)
             return rc;
     }
     if (given && given->expect) {
-        hints->expect = given->expect;
-        hints->context = given->context;
-        hints->count++;
-        hints->level = find_level(space, given);
+        priors->expect = given->expect;
+        priors->context = given->context;
+        priors->count++;
+        priors->level = find_level(space, given);
     }
-    return hints->count ? rank(hints, space, err) : GT_OK;
+    return priors->count ? rank(priors, space, err) : GT_OK;
 }
 
-void gt_prior_mean_release(struct gt_prior_means *hints)
+void gt_prior_mean_release(struct gt_prior_means *priors)
 {
-    for (size_t h = 0; h < hints->count && hints->hint[h]; h++) {
-        free(hints->hint[h]->trial);
-        gt_gp_free(hints->hint[h]->surrogate);
-        free(hints->hint[h]);
+    for (size_t h = 0; h < priors->count && priors->prior[h]; h++) {
+        free(priors->prior[h]->trial);
+        gt_gp_free(priors->prior[h]->gp);
+        free(priors->prior[h]);
     }
-    free(hints->best);
+    free(priors->best);
 }
 
-float gt_prior_mean_of(const struct gt_prior_means *hints, size_t which, size_t point)
+float gt_prior_mean_of(const struct gt_prior_means *priors, size_t which, size_t point)
 {
-    const struct gt_prior_mean *hint = hints->hint[which];
+    const struct gt_prior_mean *prior = priors->prior[which];
     struct trial wanted = {.point = (uint32_t)point}, *found;
     float y;
 
-    if (!hint) {
-        y = hints->expect(hints->context, point) - hints->level;
+    if (!prior) {
+        y = priors->expect(priors->context, point) - priors->level;
         return isfinite(y) ? fminf(y, SLOW) : SLOW;
     }
-    found = bsearch(&wanted, hint->trial, hint->count, sizeof(wanted), by_point);
-    return found ? found->y : fminf(gt_gp_mean(hint->surrogate, point), SLOW);
+    found = bsearch(&wanted, prior->trial, prior->count, sizeof(wanted), by_point);
+    return found ? found->y : fminf(gt_gp_mean(prior->gp, point), SLOW);
 }
 
-size_t gt_prior_mean_next(struct gt_prior_means *hints, const struct gt_strategy *strategy)
+size_t gt_prior_mean_next(struct gt_prior_means *priors, const struct gt_strategy *strategy)
 {
-    while (hints->next < hints->bests) {
-        size_t point = hints->best[hints->next++];
+    while (priors->next < priors->bests) {
+        size_t point = priors->best[priors->next++];
 
         if (strategy->known[point] == GT_POINT_NEW)
             return point;
@@ -196,9 +197,9 @@ size_t gt_prior_mean_next(struct gt_prior_means *hints, const struct gt_strategy
     return SIZE_MAX;
 }
 
-void gt_prior_mean_fill(const struct gt_prior_means *hints, const struct gt_strategy *strategy,
+void gt_prior_mean_fill(const struct gt_prior_means *priors, const struct gt_strategy *strategy,
                         struct gt_pool *pool, size_t count)
 {
-    for (size_t i = 0; i < hints->bests && pool->count < count; i++)
-        gt_pool_add(strategy, pool, hints->best[i]);
+    for (size_t i = 0; i < priors->bests && pool->count < count; i++)
+        gt_pool_add(strategy, pool, priors->best[i]);
 }

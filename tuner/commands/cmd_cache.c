@@ -1,0 +1,83 @@
+/* cmd_cache.c - tune cache: how large the cache of compiled kernels is, and making it smaller. */
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "commands/cmd_json.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+#include "cuda/cache.h"
+
+struct options {
+    const char *limit;
+    bool clear;
+};
+
+static const struct gt_option option_table[] = {
+    {"limit", 0, GT_OPTION_TEXT, offsetof(struct options, limit), "SIZE",
+     "remove what was not used for the longest time until at most this is left, as 500M or 2G",
+     NULL, 0, 0},
+    {"clear", 0, GT_OPTION_FLAG, offsetof(struct options, clear), NULL,
+     "remove every compiled kernel", NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+static int print_json(const struct gt_cli *cli, const char *dir, const struct gt_cache_usage *usage,
+                      int64_t limit, struct gt_err *err)
+{
+    cJSON *json = cJSON_CreateObject();
+
+    if (!cJSON_AddStringToObject(json, "folder", dir) ||
+        !cJSON_AddNumberToObject(json, "entries", (double)usage->entries) ||
+        !cJSON_AddNumberToObject(json, "bytes", (double)usage->bytes) ||
+        !cJSON_AddNumberToObject(json, "limit", (double)limit)) {
+        cJSON_Delete(json);
+        return gt_err_nomem(err);
+    }
+    return gt_cmd_print_json(cli, json, err);
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+    struct gt_cache_usage usage;
+    int64_t limit, wanted;
+    char *dir = NULL;
+    int rc;
+
+    (void)argc;
+    (void)argv;
+    rc = gt_cache_limit(&limit, err);
+    wanted = limit;
+    if (!rc && options->limit)
+        rc = gt_cache_parse_size(&wanted, options->limit, err);
+    if (!rc)
+        rc = gt_cache_dir(&dir, err);
+    if (!rc)
+        rc = gt_cache_trim(dir, options->clear ? 0 : wanted, &usage, err);
+    if (!rc && cli->json)
+        rc = print_json(cli, dir, &usage, limit, err);
+    else if (!rc)
+        fprintf(cli->out, "%s: %lld compiled kernel%s, %.1f MiB of at most %.1f\n", dir,
+                (long long)usage.entries, usage.entries == 1 ? "" : "s",
+                (double)usage.bytes / (1 << 20), (double)limit / (1 << 20));
+    free(dir);
+    return rc;
+}
+
+const struct gt_command gt_command_cache = {
+    .name = "cache",
+    .doc = "show the size of the cache of compiled kernels, or make it smaller",
+    .usage = "cache [--limit SIZE] [--clear]",
+    .about =
+        "Compiled kernels are kept in $GEMMTUNE_CACHE, else $XDG_CACHE_HOME/gemmtune, else\n"
+        "~/.cache/gemmtune. Beyond $GEMMTUNE_CACHE_LIMIT (default: 2G) those that were not used\n"
+        "for the longest time are removed. What is missing is compiled again.\n"
+        "\n"
+        "  tune cache --limit 500M\n",
+    .group = {{option_table, 0}},
+    .size = sizeof(struct options),
+    .max_args = 0,
+    .needs_no_data = true,
+    .run = run,
+};
