@@ -27,8 +27,10 @@ endif
 
 Q := $(if $(filter 1,$(V)),,@)
 CFLAGS   ?= -O2 -g
+# WERROR=1 makes warnings errors (.ci/run does): a compiler newer than these sources finds others.
 WARNINGS := -Wall -Wextra -Wwrite-strings -Wvla -Wstrict-prototypes -Wmissing-prototypes \
-            -Wno-format-truncation -Werror
+            $(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),,-Wno-format-truncation) \
+            $(if $(filter 1,$(WERROR)),-Werror)
 GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -ffunction-sections -fdata-sections \
              -I. -Isrc -Ituner -I$(BUILD) $(CFLAGS)
 LDLIBS   := -lsqlite3 -lcjson -lz -lm -ldl -lpthread
@@ -124,32 +126,7 @@ TUNE_SRC := \
 	tuner/timing/calibrate.c \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
-	tuner/search/agents.c \
-	tuner/search/hill_climb.c \
-	tuner/search/narrow.c \
-	tuner/search/space.c \
-	tuner/search/space_order.c \
-	tuner/search/space_walk.c \
-	tuner/search/strategy.c \
-	tuner/search/strategy_annealing.c \
-	tuner/search/strategy_auto.c \
-	tuner/search/strategy_differential.c \
-	tuner/search/strategy_dual.c \
-	tuner/search/strategy_exhaustive.c \
-	tuner/search/strategy_forest.c \
-	tuner/search/strategy_genetic.c \
-	tuner/search/strategy_iterated.c \
-	tuner/search/strategy_local.c \
-	tuner/search/strategy_options.c \
-	tuner/search/strategy_random.c \
-	tuner/search/strategy_swarm.c \
-	tuner/search/multi_start.c \
-	tuner/search/auto/design.c \
-	tuner/search/auto/forest.c \
-	tuner/search/auto/gp_model.c \
-	tuner/search/auto/prior_mean.c \
-	tuner/search/auto/elites.c \
-	tuner/search/auto/gp.c \
+	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_slot.c \
@@ -325,6 +302,7 @@ FUZZ := \
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
 	tests/faults/short_soak \
+	tests/faults/short_powercut \
 	tests/replay/score_search \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)) \
@@ -345,6 +323,13 @@ CLI_TESTS := $(sort $(wildcard tests/cli/*.sh))
 # With T=space only that program needs to be built (scripts and parts of names: all of them).
 NAMED    := $(if $(T),$(filter %/test_$(T:test_%=%),$(TEST_BIN)))
 SETUP    := $(BUILD)/setup.stamp
+# A name that no test has is found out before everything is built.
+ifneq ($(and $(T),$(filter check,$(MAKECMDGOALS))),)
+TEST_NAMES := $(patsubst test_%,%,$(basename $(notdir $(TEST_BIN) $(CHECKS) $(CLI_TESTS))))
+ifeq ($(strip $(foreach name,$(TEST_NAMES),$(findstring $(T:test_%=%),$(name)))),)
+$(error no test is named '$(T)'; there are: $(sort $(TEST_NAMES)))
+endif
+endif
 
 ## all: build the program and the library
 .PHONY: all
@@ -459,6 +444,24 @@ soak: all $(SOAK) $(STUBS)
 	$(Q)$(SOAK) --seconds $(or $(SECONDS),480) $(if $(DEVICE),--device $(DEVICE),--stub \
 		$(BUILD)/stub --shape 96x80x64) $(BUILD)/tune tests/faults/kernels
 
+# Power cuts: cutlog.so logs what a sweep writes, powercut cuts after each of its writes.
+POWERCUT := $(BUILD)/tests/faults/powercut
+$(POWERCUT): $(addprefix tests/faults/,powercut.c run.c cutlog.h run.h) $(BUILD)/libtuner.a \
+		$(BUILD)/tests/faults/cutlog.so
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(filter %.c,$^) $(BUILD)/libtuner.a \
+		-o $@ $(LDFLAGS) $(LDLIBS)
+$(BUILD)/tests/faults/cutlog.so: tests/faults/cutlog.c tests/faults/cutlog.h | $(SETUP)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -O2 -shared $< -o $@ -ldl
+
+## powercut: the power cut at random writes of sweeps: make powercut CUTS=12000
+.PHONY: powercut
+powercut: all $(POWERCUT) $(STUBS)
+	$(Q)$(POWERCUT) --cuts $(or $(CUTS),12000) --stub $(CURDIR)/$(BUILD)/stub \
+		$(BUILD)/tune $(CURDIR)/$(BUILD)/tests/faults/cutlog.so
+
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
@@ -531,13 +534,13 @@ $(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
 ## check-emu: run every kernel on the CPU, under the sanitizers, all there is of it; K=simt_naive only that one
 .PHONY: check-emu
 check-emu: $(EMU_TEST)
-	$(Q)BUILD=$(BUILD) GEMMTUNE_DATA=$(CURDIR) $< $(or $(K),--all)
+	$(Q)BUILD=$(BUILD) GEMMTUNE_DATA="$(CURDIR)" $< $(or $(K),--all)
 	$(Q)$(if $(K),true,for test in $(filter-out $<,$^); do \
-		BUILD=$(BUILD) GEMMTUNE_DATA=$(CURDIR) $$test || exit 1; done)
+		BUILD=$(BUILD) GEMMTUNE_DATA="$(CURDIR)" $$test || exit 1; done)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(BUNDLED) $(STUBS) $(SOAK) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
@@ -581,6 +584,15 @@ uninstall:
 .PHONY: bundle
 bundle: $(BUNDLED)
 	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
+
+## cross: compile every source for another processor, without linking: make cross CROSS=aarch64-linux-gnu
+.PHONY: cross objects
+cross: CROSS ?= aarch64-linux-gnu
+cross: $(SETUP)
+	@mkdir -p $(BUILD)/$(CROSS) && touch $(BUILD)/$(CROSS)/setup.stamp
+	$(Q)$(MAKE) BUILD=$(BUILD)/$(CROSS) CC=$(CROSS)-gcc AR=$(CROSS)-ar objects \
+		CPPFLAGS="-idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)"
+objects: $(BUILD)/libgemmtune.a $(TUNE_OBJ)
 
 ## help: this list
 .PHONY: help

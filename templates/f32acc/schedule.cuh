@@ -20,6 +20,7 @@ static_assert(PROMOTE % BK == 0 && WINDOW > 0, "whole stages between promotions"
 
 constexpr int CLUSTER = 1; /* no clusters, and no copies of operands before this launch */
 constexpr bool CLUSTER_SPLIT = false, PACKS = false;
+constexpr bool EARLY_START = false; /* it makes the code longer: up to 2 KB of 50 */
 constexpr int EMPTY_ARRIVALS = CONSUMERS, TURNS = 0, BARRIERS_AT = STAGES * STAGE_BYTES;
 constexpr int PRODUCER_LEAST = CONSUMERS == 3 ? 32 : 40; /* bounds on the registers of a
                                                           * producer's thread */

@@ -6,9 +6,10 @@
  *   setmaxnreg_dec            setmaxnreg_dec      setmaxnreg_inc
  *   produce_all               -                   consume_all
  *
- * The template defines produce_all and consume_all; its layout defines CLUSTER, the number of
- * blocks that share operands, CLUSTER_SPLIT, whether the blocks of a cluster divide the depth, and
- * PACKS, whether the launch before this one copies operands. */
+ * The template defines produce_all and consume_all. Its layout defines CLUSTER, the number of
+ * blocks that share operands; CLUSTER_SPLIT, whether the blocks of a cluster divide the depth;
+ * PACKS, whether the launch before this one copies operands; and EARLY_START (wait_for_barriers).
+ */
 #ifndef GT_HOPPER_ENTRY_CUH
 #define GT_HOPPER_ENTRY_CUH
 
@@ -21,13 +22,16 @@ GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
 #endif
 
 /* Waits until the barriers are initialised. In a cluster whose blocks write to each other's memory
- * these are the barriers of all its blocks. Otherwise the producer does not wait, because it has
- * initialised them itself: its first loads are under way before the consumers' first step. */
+ * these are the barriers of all its blocks. Otherwise, with EARLY_START, the producer does not
+ * wait, because it has initialised them itself: its first loads are under way before the consumers'
+ * first step. */
 GT_DEVICE void wait_for_barriers()
 {
     constexpr int warps = 1 + CONSUMERS * 4;
     if (CLUSTER > 1)
         gt_cluster_wait();
+    else if (!EARLY_START)
+        gt_sync();
     else if (threadIdx.x >= 128)
         gt_named_barrier_sync(5, warps * 32);
     else if (threadIdx.x < 32)

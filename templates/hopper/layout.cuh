@@ -93,6 +93,6 @@ constexpr int SUBTILES_AT = STAGES * STAGE_BYTES;
 constexpr int BARRIERS_AT = SUBTILES_AT + CONSUMERS * STORE * SUBTILE_BYTES;
 constexpr int TURNS = PINGPONG ? 2 : 0;
 
-constexpr bool PACKS = PACK_A || PACK_B, CLUSTER_SPLIT = SPLIT == 2;
+constexpr bool PACKS = PACK_A || PACK_B, CLUSTER_SPLIT = SPLIT == 2, EARLY_START = true;
 
 #endif

@@ -19,7 +19,8 @@ typedef StoredAs<(SPLIT > 0)>::type Stored;
 constexpr int SLAB = 32;         /* k of a slab: 128 bytes */
 constexpr int BK = DEPTH * SLAB; /* k of a stage */
 constexpr int A_ALONG_MN = GT_PACKED_TRANS_A, B_ALONG_MN = !GT_PACKED_TRANS_B;
-static_assert(A_ALONG_MN + B_ALONG_MN == 1, "one operand lies along k, the other one is transposed");
+static_assert(A_ALONG_MN + B_ALONG_MN == 1,
+              "one operand lies along k, the other one is transposed");
 
 /* The length of a tile is ACROSS along the transposed operand, and WIDTH along the other one. */
 constexpr int ACROSS = 64 * BLOCKS * CONSUMERS;
@@ -57,6 +58,6 @@ static_assert(SPLIT != 2 || BM * SUMS_ROW * 4 <= STAGES * STAGE_BYTES, "room for
 
 constexpr int BARRIERS_AT = STAGES * STAGE_BYTES, TURNS = 0;
 
-constexpr bool PACKS = PACK_A || PACK_B, CLUSTER_SPLIT = SPLIT == 2;
+constexpr bool PACKS = PACK_A || PACK_B, CLUSTER_SPLIT = SPLIT == 2, EARLY_START = true;
 
 #endif
