@@ -92,8 +92,7 @@ GT_DEVICE void multiply(float (&acc)[TM][TN], const float *tile_a, const float *
         for (int i = 0; i < TM; i++)
 #pragma unroll
             for (int j = 0; j < TN; j++)
-                acc[i][j] =
-                    fmaf(values[k % FRAGMENTS].a[i], values[k % FRAGMENTS].b[j], acc[i][j]);
+                acc[i][j] = fmaf(values[k % FRAGMENTS].a[i], values[k % FRAGMENTS].b[j], acc[i][j]);
     }
 }
 
