@@ -83,6 +83,7 @@ LIB_SRC := \
 	db/store_migrate.c \
 	db/store_open.c \
 	db/store_rows.c \
+	db/store_schema.c \
 	db/store_statement.c \
 	db/store_winners.c \
 	src/lookup/lookup.c \
@@ -105,6 +106,7 @@ TUNE_SRC := \
 	db/store_deploy.c \
 	db/store_lock.c \
 	db/store_merge.c \
+	db/store_moved.c \
 	db/store_names.c \
 	db/store_trials.c \
 	db/store_visits.c \
@@ -248,6 +250,8 @@ TESTS := \
 	tests/unit/timing/test_bench_move.c \
 	tests/unit/db/test_store.c \
 	tests/unit/db/test_store_open.c \
+	tests/unit/db/test_store_lost.c \
+	tests/unit/db/test_store_flips.c \
 	tests/unit/db/test_store_merge.c \
 	tests/unit/db/test_calibration.c \
 	tests/unit/db/test_store_faults.c \
