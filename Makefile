@@ -83,6 +83,7 @@ LIB_SRC := \
 	db/store_migrate.c \
 	db/store_open.c \
 	db/store_rows.c \
+	db/store_schema.c \
 	db/store_statement.c \
 	db/store_winners.c \
 	src/lookup/lookup.c \
@@ -105,6 +106,7 @@ TUNE_SRC := \
 	db/store_deploy.c \
 	db/store_lock.c \
 	db/store_merge.c \
+	db/store_moved.c \
 	db/store_names.c \
 	db/store_trials.c \
 	db/store_visits.c \
@@ -183,6 +185,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/commands/cmd_export.c \
+	tuner/commands/cmd_help.c \
 	tuner/commands/cmd_json.c \
 	tuner/commands/cmd_ladder.c \
 	tuner/commands/cmd_list.c \
@@ -202,7 +205,9 @@ TUNE_SRC := \
 	tuner/commands/cmd_try_keep.c \
 	tuner/commands/cmd_try_measure.c \
 	tuner/commands/commands.c \
+	tuner/commands/completions.c \
 	tuner/commands/help.c \
+	tuner/commands/help_man.c \
 	tuner/commands/options.c \
 	tuner/commands/problemset.c \
 	tuner/commands/quality.c \
@@ -245,6 +250,8 @@ TESTS := \
 	tests/unit/timing/test_bench_move.c \
 	tests/unit/db/test_store.c \
 	tests/unit/db/test_store_open.c \
+	tests/unit/db/test_store_lost.c \
+	tests/unit/db/test_store_flips.c \
 	tests/unit/db/test_store_merge.c \
 	tests/unit/db/test_calibration.c \
 	tests/unit/db/test_store_faults.c \
@@ -583,10 +590,10 @@ compile_commands.json: Makefile
 			"$(CC) $(GT_CFLAGS) -c $$f"; \
 	done | sed '1s/^/[/; $$s/,$$/]/' > $@
 
-## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too
+## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too; TUNE=0 leaves the name tune out
 .PHONY: install
 install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION)) emulator
-	$(Q)NVRTC="$(NVRTC)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
+	$(Q)NVRTC="$(NVRTC)" TUNE="$(TUNE)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
 
 ## uninstall: remove what install put there
 .PHONY: uninstall
