@@ -87,23 +87,24 @@ struct gt_pattern {
 
 /* X(member): what the performance model needs to know (configs/README.md has units and defaults).
  * Every one is an expression, optional in the description and NULL where it is absent. */
-#define GT_MODEL_EXPRS(X)                                                                  \
-    X(block_m)                                                                             \
-    X(block_n)                                                                             \
-    X(block_k)      /* tile of D per block, depth of a stage */                            \
-    X(splits)       /* blocks that share one tile of D along k */                          \
-    X(stages)       /* tiles in flight; 1: no overlap */                                   \
-    X(registers)    /* estimate per thread, before compiling */                            \
-    X(fma)          /* FMA per thread and k step */                                        \
-    X(issue)        /* other instructions per thread and k step, x 256 */                  \
-    X(group)        /* blocks of a swizzle group along m */                                \
-    X(shared_words) /* shared wavefronts per warp and k step, x 256 */                     \
-    X(mma)          /* tensor-core products per element and k step, x 256 */               \
-    X(mma_type)     /* type that they run in */                                            \
-    X(cluster_m)                                                                           \
-    X(cluster_n)                         /* blocks along m, n that share what they load */ \
-        X(prepare_read) X(prepare_write) /* bytes, by launches before the product */       \
-        X(even)                          /* per cent of tiles divided evenly over blocks along k */
+#define GT_MODEL_EXPRS(X)                                                     \
+    X(block_m)       /* rows of D's tile per block */                         \
+    X(block_n)       /* its columns */                                        \
+    X(block_k)       /* depth of a stage */                                   \
+    X(splits)        /* blocks that share one tile of D along k */            \
+    X(stages)        /* tiles in flight; 1: no overlap */                     \
+    X(registers)     /* estimate per thread, before compiling */              \
+    X(fma)           /* FMA per thread and k step */                          \
+    X(issue)         /* other instructions per thread and k step, x 256 */    \
+    X(group)         /* blocks of a swizzle group along m */                  \
+    X(shared_words)  /* shared wavefronts per warp and k step, x 256 */       \
+    X(mma)           /* tensor-core products per element and k step, x 256 */ \
+    X(mma_type)      /* type that they run in */                              \
+    X(cluster_m)     /* blocks along m that share what they load */           \
+    X(cluster_n)     /* blocks along n that do */                             \
+    X(prepare_read)  /* bytes, by launches before the product */              \
+    X(prepare_write) /* bytes, by these */                                    \
+    X(even)          /* per cent of tiles divided evenly over blocks along k */
 
 struct gt_model {
 #define GT_MODEL_MEMBER(name) struct gt_expr *name;
