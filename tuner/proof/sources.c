@@ -1,10 +1,10 @@
 /* sources.c - stage: compiles and loads device kernels of the project's own. */
 #include "proof/sources.h"
 
-#include "cuda/cache.h"
-#include "cuda/compile.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "cuda/cache.h"
+#include "cuda/compile.h"
 
 static int read_source(struct gt_strbuf *source, const char *data_dir,
                        const struct gt_sources *sources, struct gt_err *err)

@@ -13,8 +13,8 @@
 #define GT_VERIFY_H
 
 #include "kernel/kernel.h"
-#include "proof/resident.h"
 #include "problem/trial.h"
+#include "proof/resident.h"
 
 /* Enqueues the candidate at every small case where its point is valid; sets the bits of those in
  * *ran.  The module keeps the geometry of the last one. */
