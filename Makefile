@@ -27,8 +27,10 @@ endif
 
 Q := $(if $(filter 1,$(V)),,@)
 CFLAGS   ?= -O2 -g
+# WERROR=1 makes warnings errors (.ci/run does): a compiler newer than these sources finds others.
 WARNINGS := -Wall -Wextra -Wwrite-strings -Wvla -Wstrict-prototypes -Wmissing-prototypes \
-            -Wno-format-truncation -Werror
+            $(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),,-Wno-format-truncation) \
+            $(if $(filter 1,$(WERROR)),-Werror)
 GT_CFLAGS := -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -MMD -MP -ffunction-sections -fdata-sections \
              -I. -Isrc -Ituner -I$(BUILD) $(CFLAGS)
 LDLIBS   := -lsqlite3 -lcjson -lz -lm -ldl -lpthread
@@ -81,6 +83,7 @@ LIB_SRC := \
 	db/store_migrate.c \
 	db/store_open.c \
 	db/store_rows.c \
+	db/store_schema.c \
 	db/store_statement.c \
 	db/store_winners.c \
 	src/lookup/lookup.c \
@@ -103,6 +106,7 @@ TUNE_SRC := \
 	db/store_deploy.c \
 	db/store_lock.c \
 	db/store_merge.c \
+	db/store_moved.c \
 	db/store_names.c \
 	db/store_trials.c \
 	db/store_visits.c \
@@ -181,6 +185,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/commands/cmd_export.c \
+	tuner/commands/cmd_help.c \
 	tuner/commands/cmd_json.c \
 	tuner/commands/cmd_ladder.c \
 	tuner/commands/cmd_list.c \
@@ -200,7 +205,9 @@ TUNE_SRC := \
 	tuner/commands/cmd_try_keep.c \
 	tuner/commands/cmd_try_measure.c \
 	tuner/commands/commands.c \
+	tuner/commands/completions.c \
 	tuner/commands/help.c \
+	tuner/commands/help_man.c \
 	tuner/commands/options.c \
 	tuner/commands/problemset.c \
 	tuner/commands/quality.c \
@@ -243,6 +250,8 @@ TESTS := \
 	tests/unit/timing/test_bench_move.c \
 	tests/unit/db/test_store.c \
 	tests/unit/db/test_store_open.c \
+	tests/unit/db/test_store_lost.c \
+	tests/unit/db/test_store_flips.c \
 	tests/unit/db/test_store_merge.c \
 	tests/unit/db/test_calibration.c \
 	tests/unit/db/test_store_faults.c \
@@ -317,6 +326,13 @@ CLI_TESTS := $(sort $(wildcard tests/cli/*.sh))
 # With T=space only that program needs to be built (scripts and parts of names: all of them).
 NAMED    := $(if $(T),$(filter %/test_$(T:test_%=%),$(TEST_BIN)))
 SETUP    := $(BUILD)/setup.stamp
+# A name that no test has is found out before everything is built.
+ifneq ($(and $(T),$(filter check,$(MAKECMDGOALS))),)
+TEST_NAMES := $(patsubst test_%,%,$(basename $(notdir $(TEST_BIN) $(CHECKS) $(CLI_TESTS))))
+ifeq ($(strip $(foreach name,$(TEST_NAMES),$(findstring $(T:test_%=%),$(name)))),)
+$(error no test is named '$(T)'; there are: $(sort $(TEST_NAMES)))
+endif
+endif
 
 ## all: build the program and the library
 .PHONY: all
@@ -431,6 +447,12 @@ soak: all $(SOAK) $(STUBS)
 	$(Q)$(SOAK) --seconds $(or $(SECONDS),480) $(if $(DEVICE),--device $(DEVICE),--stub \
 		$(BUILD)/stub --shape 96x80x64) $(BUILD)/tune tests/faults/kernels
 
+## storm: the same until so many kills were made: make storm KILLS=600
+.PHONY: storm
+storm: all $(SOAK) $(STUBS)
+	$(Q)$(SOAK) --kills $(or $(KILLS),600) --stub $(BUILD)/stub --shape 96x80x64 $(BUILD)/tune \
+		tests/faults/kernels
+
 # Power cuts: cutlog.so logs what a sweep writes, powercut cuts after each of its writes.
 POWERCUT := $(BUILD)/tests/faults/powercut
 $(POWERCUT): $(addprefix tests/faults/,powercut.c run.c cutlog.h run.h) $(BUILD)/libtuner.a \
@@ -448,6 +470,17 @@ $(BUILD)/tests/faults/cutlog.so: tests/faults/cutlog.c tests/faults/cutlog.h | $
 powercut: all $(POWERCUT) $(STUBS)
 	$(Q)$(POWERCUT) --cuts $(or $(CUTS),12000) --stub $(CURDIR)/$(BUILD)/stub \
 		$(BUILD)/tune $(CURDIR)/$(BUILD)/tests/faults/cutlog.so
+
+FLIPS_TEST := $(BUILD)/tests/faults/flips
+$(FLIPS_TEST): tests/faults/flips.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $^ -o $@ $(LDFLAGS) $(LDLIBS)
+
+## flips: flipped bits in tables, databases and cubins: make flips FLIPS=60000
+.PHONY: flips
+flips: all $(FLIPS_TEST)
+	$(Q)BUILD=$(BUILD) tests/faults/flip_all $(or $(FLIPS),60000)
 
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
@@ -521,13 +554,13 @@ $(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
 ## check-emu: run every kernel on the CPU, under the sanitizers, all there is of it; K=simt_naive only that one
 .PHONY: check-emu
 check-emu: $(EMU_TEST)
-	$(Q)BUILD=$(BUILD) GEMMTUNE_DATA=$(CURDIR) $< $(or $(K),--all)
+	$(Q)BUILD=$(BUILD) GEMMTUNE_DATA="$(CURDIR)" $< $(or $(K),--all)
 	$(Q)$(if $(K),true,for test in $(filter-out $<,$^); do \
-		BUILD=$(BUILD) GEMMTUNE_DATA=$(CURDIR) $$test || exit 1; done)
+		BUILD=$(BUILD) GEMMTUNE_DATA="$(CURDIR)" $$test || exit 1; done)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
@@ -557,10 +590,10 @@ compile_commands.json: Makefile
 			"$(CC) $(GT_CFLAGS) -c $$f"; \
 	done | sed '1s/^/[/; $$s/,$$/]/' > $@
 
-## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too
+## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too; TUNE=0 leaves the name tune out
 .PHONY: install
 install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION)) emulator
-	$(Q)NVRTC="$(NVRTC)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
+	$(Q)NVRTC="$(NVRTC)" TUNE="$(TUNE)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
 
 ## uninstall: remove what install put there
 .PHONY: uninstall
@@ -571,6 +604,15 @@ uninstall:
 .PHONY: bundle
 bundle: $(BUNDLED)
 	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
+
+## cross: compile every source for another processor, without linking: make cross CROSS=aarch64-linux-gnu
+.PHONY: cross objects
+cross: CROSS ?= aarch64-linux-gnu
+cross: $(SETUP)
+	@mkdir -p $(BUILD)/$(CROSS) && touch $(BUILD)/$(CROSS)/setup.stamp
+	$(Q)$(MAKE) BUILD=$(BUILD)/$(CROSS) CC=$(CROSS)-gcc AR=$(CROSS)-ar objects \
+		CPPFLAGS="-idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)"
+objects: $(BUILD)/libgemmtune.a $(TUNE_OBJ)
 
 ## help: this list
 .PHONY: help

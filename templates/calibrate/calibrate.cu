@@ -1,5 +1,5 @@
-/* calibrate.cu - kernels that do one thing only, as fast as the device can: what tuner/timing/calibrate.c
- * finds bandwidths and rates with.
+/* calibrate.cu - kernels that do one thing only, as fast as the device can: what
+ * tuner/timing/calibrate.c finds bandwidths and rates with.
  *
  *   entry               a block of 256 threads does, in each step,          limit that shows
  *   calibrate_empty     nothing                                             launch
@@ -9,8 +9,9 @@
  *   calibrate_fma       128 multiply-adds by each thread, 8 chains          FP32 pipe
  *   calibrate_mma_*     8 products of 16 x 8 x 32 bytes by each warp        tensor cores, by warp
  *
- * wgmma.cu has what sm_90a adds.  Tensor cores get operands that are zero: what a product's bits cost in power is not asked here.
- * An entry whose instruction the arch does not have is empty; the host does not time it. */
+ * wgmma.cu has what sm_90a adds. The operands of tensor cores are zero: the power that the bits of
+ * a product take is not measured here. An entry whose instruction the arch does not have is empty;
+ * the host does not time it. */
 #include "calibrate/device.cuh"
 #include "common/mma.cuh"
 
@@ -108,29 +109,29 @@ CALIBRATE(calibrate_fma)
 
 /* ---- tensor cores, by warp ---- */
 
-/* Eight independent sums hide an instruction's latency.  args.bytes is 0, which the compiler must not
- * know.  Where it makes one instruction of several (FP8 on sm_90) it would compute equal products
- * once: there each one varies to it, which elsewhere would cost a tenth of the rate. */
-#define CALIBRATE_MMA(name, sum_type, words_a, words_b, times, varies, call)       \
-    CALIBRATE(name)                                                                \
-    {                                                                              \
-        sum_type d[8][4] = {};                                                     \
-        unsigned a[words_a], b[words_b], zero = (unsigned)args.bytes, sum = 0;     \
-                                                                                   \
-        for (int i = 0; i < words_a; i++)                                          \
-            a[i] = zero;                                                           \
-        for (int i = 0; i < words_b; i++)                                          \
-            b[i] = zero;                                                           \
-        for (int step = 0; step < args.steps; step++)                              \
-            _Pragma("unroll") for (int i = 0; i < 8; i++)                          \
-            {                                                                      \
-                if (varies)                                                        \
-                    a[0] = (unsigned)(8 * step + i) & zero;                        \
+/* Eight independent sums hide an instruction's latency. args.bytes is 0, which the compiler must
+ * not know. Where it makes one instruction of several (FP8 on sm_90) it would compute equal
+ * products once: there each one varies to it, which elsewhere would cost a tenth of the rate. */
+#define CALIBRATE_MMA(name, sum_type, words_a, words_b, times, varies, call)        \
+    CALIBRATE(name)                                                                 \
+    {                                                                               \
+        sum_type d[8][4] = {};                                                      \
+        unsigned a[words_a], b[words_b], zero = (unsigned)args.bytes, sum = 0;      \
+                                                                                    \
+        for (int i = 0; i < words_a; i++)                                           \
+            a[i] = zero;                                                            \
+        for (int i = 0; i < words_b; i++)                                           \
+            b[i] = zero;                                                            \
+        for (int step = 0; step < args.steps; step++)                               \
+            _Pragma("unroll") for (int i = 0; i < 8; i++)                           \
+            {                                                                       \
+                if (varies)                                                         \
+                    a[0] = (unsigned)(8 * step + i) & zero;                         \
                 _Pragma("unroll") for (int j = 0; j < times; j++) call(d[i], a, b); \
-            }                                                                      \
-        for (int i = 0; i < 8; i++)                                                \
-            sum ^= (unsigned)d[i][0] ^ (unsigned)d[i][3];                          \
-        keep(args, sum);                                                           \
+            }                                                                       \
+        for (int i = 0; i < 8; i++)                                                 \
+            sum ^= (unsigned)d[i][0] ^ (unsigned)d[i][3];                           \
+        keep(args, sum);                                                            \
     }
 #define CALIBRATE_NONE(name) \
     CALIBRATE(name)          \

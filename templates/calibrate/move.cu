@@ -1,12 +1,13 @@
-/* move.cu - kernels that move what a product must and compute nothing: what tuner/timing/bench_move.c takes as
- * the bound of problems that memory holds up.
+/* move.cu - kernels that move what a product must and compute nothing: what
+ * tuner/timing/bench_move.c takes as the bound of problems that memory holds up.
  *
  *   entry                 how it reads A, B and C
  *   move_loads_N          N loads of 16 bytes a thread in flight, past L1
  *   move_bulk             one thread a block: bulk copies to shared memory, BULK in flight (sm_90)
  *
  * The operands are read as one line, whose words the blocks take in turn; D is written first, while
- * reads are on their way. An entry that the arch does not have is empty; the host does not time it. */
+ * reads are on their way. An entry that the arch does not have is empty; the host does not time it.
+ */
 #include "calibrate/move_args.h"
 #include "common/args.h"
 #include "common/platform.cuh"
@@ -68,8 +69,8 @@ template <int loads> GT_DEVICE void move(const gt_move_args &args)
 
 #pragma unroll
         for (int j = 0; j < loads; j++)
-            word[j] = i + j * apart < words ? read(word_at(args, i + j * apart))
-                                            : make_uint4(0, 0, 0, 0);
+            word[j] =
+                i + j * apart < words ? read(word_at(args, i + j * apart)) : make_uint4(0, 0, 0, 0);
 #pragma unroll
         for (int j = 0; j < loads; j++)
             sum ^= word[j].x ^ word[j].y ^ word[j].z ^ word[j].w;
@@ -106,10 +107,10 @@ GT_DEVICE void copy(const gt_move_args &args, long long index, void *to, void *b
         first -= (args.words[part] + CHUNK - 1) / CHUNK;
     left = args.words[part] - first * CHUNK;
     unsigned bytes = 16 * (unsigned)(left < CHUNK ? left : CHUNK);
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                     shared_address(barrier)),
-                 "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+        "r"(bytes)
+        : "memory");
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
                  "[%0], [%1], %2, [%3];" ::"r"(shared_address(to)),
                  "l"((const uint4 *)args.from[part] + first * CHUNK), "r"(bytes),

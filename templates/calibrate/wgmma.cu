@@ -1,5 +1,6 @@
-/* wgmma.cu - the tensor cores of sm_90a by warpgroup, as fast as they can: what tuner/timing/calibrate.c finds
- * their rates with.  In each step each of a block's two warpgroups does four products.
+/* wgmma.cu - the tensor cores of sm_90a by warpgroup, as fast as they can: what
+ * tuner/timing/calibrate.c finds their rates with. In each step each of a block's two warpgroups
+ * does four products.
  *
  *            256 columns of B                A and B lie in shared memory, in rows of 128 bytes of
  *          +------------------+              k: a step goes through them, 32 bytes at a time.  All

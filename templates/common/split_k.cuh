@@ -50,8 +50,7 @@ GT_DEVICE void gt_sum_splits(Sum (&sum)[count], const Sum *parts, long long stri
     for (int s = 0; s < splits; s++)
 #pragma unroll
         for (int u = 0; u < count; u += LOADED) {
-            const gt_vec<Sum, LOADED> value =
-                gt_load_vec<Sum, LOADED>(parts + s * stride + u);
+            const gt_vec<Sum, LOADED> value = gt_load_vec<Sum, LOADED>(parts + s * stride + u);
 #pragma unroll
             for (int v = 0; v < LOADED; v++)
                 sum[u + v] += value.at[v];

@@ -114,7 +114,7 @@ GT_DEVICE bool split_store(const gt_pack_tile<unsigned> &tile, const gt_stored<u
                            long long k, int thread)
 {
     /* Lanes next to each other; for a transposed tile, as many as do not use the same banks. */
-    typedef gt_pack_piece<8, way == TRANSPOSED ? 4 : PACK_TILE / 8> piece_type;
+    typedef gt_pack_place<8, way == TRANSPOSED ? 4 : PACK_TILE / 8> piece_type;
     float largest = 0.0f;
 
 #pragma unroll 1 /* not unrolled, because registers for more blocks are worth more */

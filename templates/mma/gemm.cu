@@ -1,21 +1,24 @@
 /* gemm.cu - the production kernel for tensor cores by warp (mma.sync), sm_75 and later: operands of
  * two, four or one bytes in any layout and of any alignment.
  *
- *                 BN                 a block computes BM x BN elements of D, a tile of BK at a time,
- *            +----+----+----+        from a ring of STAGES tiles in shared memory; a warp computes
- *         BK | B  |    |    |        WM x WN of them, and with WARPS_K > 1 several warps share a
- *            +----+----+----+        warp tile and split each BK between them.
- *      BK        WN
- *    +----+  +----+----+----+        A warp's step is 32 bytes of k: pieces of 16 rows of A and 16
- *    | A  |  | w0 | w1 | w2 | WM     columns of B, each loaded by one ldmatrix, and for each pair
- * BM +----+  +----+----+----+        of pieces two instructions of 16 x 8 elements of D.
- *    |    |  | w3 | w4 | w5 |
- *    +----+  +----+----+----+        An operand reaches shared memory as it lies in global memory,
- *                                    along k or along m and n, by cp.async or through registers.
+ *                    BN                   A block computes BM x BN elements of D. It goes along k
+ *           +-----------------+           in tiles of depth BK, which lie in a ring of STAGES tiles
+ *        BK |        B        |           in shared memory.
+ *           +-----------------+
+ *      BK     WN                          A warp computes WM x WN of these elements. With WARPS_K
+ *    +----+ +-----+-----+-----+           > 1 several warps share a warp tile, and each of them
+ *    |    | | w0  | w1  | w2  | WM        has a slice of the depth BK.
+ * BM | A  | +-----+-----+-----+
+ *    |    | | w3  | w4  | w5  |           A step of a warp is 32 bytes of k. One ldmatrix loads 16
+ *    +----+ +-----+-----+-----+           rows of A or 16 columns of B; for each pair of them two
+ *                                         instructions multiply 16 x 8 elements of D each.
+ *
+ * An operand reaches shared memory in the layout of global memory, along k or along m and n, by
+ * cp.async or through registers.
  *
  * Split-K: SPLIT_K blocks share a tile of D along k. SPLIT_MODE 1 sums their partial results from
- * the workspace in a second launch, always in the same order; SPLIT_MODE 2 adds them to D by
- * atomics after a launch that wrote beta*C (+ bias). */
+ * the workspace in a second launch, always in the same order. SPLIT_MODE 2 adds them to D by
+ * atomics, after a launch that wrote beta*C (+ bias). */
 #include "common/tensor.cuh"
 
 #include "common/mma_typed.cuh"
@@ -44,7 +47,8 @@
 #define STAGES 3 /* tiles in the ring */
 #endif
 #ifndef PATH_A
-#define PATH_A 0 /* way of A to shared memory: 0 cp.async, 1 through registers, 2 shifted into place */
+#define PATH_A \
+    0 /* way of A to shared memory: 0 cp.async, 1 through registers, 2 shifted into place */
 #endif
 #ifndef PATH_B
 #define PATH_B 0 /* the same for B */
@@ -71,13 +75,14 @@
 #define ROUND_TF32 1 /* floats become tf32 by 1: rounding, 0: cutting the low bits off */
 #endif
 #ifndef STORE
-#define STORE 0 /* D is written 0: from registers, 1: by whole rows of a warp tile, turned in shared */
+#define STORE \
+    0 /* D is written 0: from registers, 1: by whole rows of a warp tile, transposed in shared */
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks per SM the compiler leaves registers for */
 #endif
 #ifndef PACK_A
-#define PACK_A 0 /* A is copied to the workspace first: 0 no, 1 as stored, 2 turned */
+#define PACK_A 0 /* A is copied to the workspace first: 0 no, 1 as stored, 2 transposed */
 #endif
 #ifndef PACK_B
 #define PACK_B 0 /* the same for B */
@@ -101,7 +106,7 @@ constexpr int BK = BK_BYTES / SIZE;
 constexpr int THREADS = (BM / WM) * (BN / WN) * WARPS_K * 32;
 constexpr int STEPS = BK_BYTES / 32 / WARPS_K; /* of a warp in a tile */
 
-static_assert(WM % 16 == 0 && WN % 16 == 0, "a warp tile is made of pieces of 16");
+static_assert(WM % 16 == 0 && WN % 16 == 0, "a warp tile is made of 16 x 16 elements");
 static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two steps and two tiles");
 
 #include "pack/pack.cuh"
@@ -110,8 +115,9 @@ static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two ste
 #include "mma/gemm_multiply.cuh"
 #include "mma/gemm_store.cuh"
 
-/* A block at the edge computes elements of its neighbour once more, rather than ones outside of D,
- * where operands and D can be read and written from any such place: its copies are whole then. */
+/* First row or column of a tile, shifted back inside if it would reach beyond the edge and its
+ * operand can be read from there. The block then computes elements of its neighbour again instead
+ * of elements outside of D, and none of its copies needs a mask. */
 template <class OPERAND> GT_DEVICE long long shifted(long long first, int extent, long long end)
 {
     bool aligned = OPERAND::ALONG_K || end * SIZE % OPERAND::WIDTH == 0;
@@ -127,13 +133,12 @@ GT_DEVICE Work work_of(const gt_args &args)
     const gt_tile tile = gt_raster_by(ORDER, blockIdx.x, tile_rows, tile_columns, GROUP_M);
     work.row = shifted<X>(tile.row * BM, BM, args.m);
     work.column = tile.column * BN;
-    if (args.n % OUT_RUN == 0)
+    if (args.n % OUT_VECTOR == 0)
         work.column = shifted<Y>(work.column, BN, args.n);
     work.skip_rows = (int)(tile.row * BM - work.row);
     work.skip_columns = (int)(tile.column * BN - work.column);
     const long long depth = gt_depth(args);
-    work.k = SPLIT_MODE == 0 ? gt_k_range{0, depth}
-                             : gt_k_range_of(depth, SPLIT_K, blockIdx.y, BK);
+    work.k = SPLIT_MODE == 0 ? gt_k_range{0, depth} : gt_k_range_of(depth, SPLIT_K, blockIdx.y, BK);
     return work;
 }
 
@@ -167,7 +172,7 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         }
         if (p.slice == 0)
             store_tile(args, work, batch, shared, p, acc);
-        gt_sync(); /* the ring is filled anew for the next matrix */
+        gt_sync(); /* the ring is filled again for the next matrix */
     }
 }
 
@@ -178,11 +183,11 @@ GT_KERNEL(reduce)
     const Sum *parts = partial_sums(args);
     const long long ld = partial_ld(args);
 
-    gt_each_vector<OUT_RUN>(args, ld / OUT_RUN, [&](long long row, long long column) {
-        Sum sum[OUT_RUN];
+    gt_each_vector<OUT_VECTOR>(args, ld / OUT_VECTOR, [&](long long row, long long column) {
+        Sum sum[OUT_VECTOR];
         gt_sum_splits(sum, parts + row * ld + column, args.batch * args.m * ld, SPLIT_K);
-        gt_typed_output_store<OUT_RUN>(gt_typed_output_of(args, row / args.m), row % args.m, column,
-                                       sum);
+        gt_typed_output_store<OUT_VECTOR>(gt_typed_output_of(args, row / args.m), row % args.m,
+                                          column, sum);
     });
 }
 #endif
@@ -191,10 +196,11 @@ GT_KERNEL(reduce)
 /* D = beta*C (+ bias), which the splits then add to. */
 GT_KERNEL(prepare)
 {
-    gt_each_vector<OUT_RUN>(args, gt_cdiv(args.n, OUT_RUN), [&](long long row, long long column) {
-        const Sum zero[OUT_RUN] = {};
-        gt_typed_output_store<OUT_RUN>(gt_typed_output_of(args, row / args.m), row % args.m, column,
-                                       zero);
-    });
+    gt_each_vector<OUT_VECTOR>(
+        args, gt_cdiv(args.n, OUT_VECTOR), [&](long long row, long long column) {
+            const Sum zero[OUT_VECTOR] = {};
+            gt_typed_output_store<OUT_VECTOR>(gt_typed_output_of(args, row / args.m), row % args.m,
+                                              column, zero);
+        });
 }
 #endif

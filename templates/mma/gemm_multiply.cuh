@@ -1,6 +1,6 @@
-/* gemm_multiply.cuh - part of gemm.cu, whose parameters it uses: pieces of a tile from shared
- * memory to registers, the products, and the loop over k that keeps copies, loads and products
- * overlapped. */
+/* gemm_multiply.cuh - part of gemm.cu, whose parameters it uses: fragments of a tile from shared
+ * memory to registers, the products, and the loop over k in which copies, loads and products
+ * overlap. */
 #ifndef GT_MMA_GEMM_MULTIPLY_CUH
 #define GT_MMA_GEMM_MULTIPLY_CUH
 
@@ -11,7 +11,7 @@ typedef Operand<BN, GT_PACKED_TRANS_B, PATH_B, COPY_B> Y;
 
 constexpr int STAGE = X::BYTES + Y::BYTES;
 
-/* 16 x 8 elements of D in the registers of a lane, and as what they are added up further. */
+/* 16 x 8 sums in the registers of a lane, and the type in which they are added further. */
 #if GT_ACC == GT_F16
 typedef unsigned SumRegister;
 typedef float Sum;
@@ -42,20 +42,21 @@ GT_DEVICE Position position()
 }
 
 /* The part of an operand's tile that a warp multiplies in a step: EXTENT rows of A (LEFT) or
- * columns of B, 32 bytes of k.
+ * columns of B, 32 bytes of k, in tiles of 16 rows or columns.
  *
- * By words, 32 rows or columns are loaded at once, so that a lane's four neighbours become those
- * of its group in four blocks of 8: the order of rows or columns in the warp tile changes (at). */
+ * By words (BY_WORDS) 32 rows or columns are loaded at once. Four neighbours that a lane loads then
+ * serve as row or column `group` of four blocks of 8, so that the order of rows or columns in the
+ * warp tile changes; at() gives it. */
 template <class OPERAND, int EXTENT, bool LEFT> struct Fragment {
-    static constexpr int PIECES = EXTENT / 16;
+    static constexpr int TILES = EXTENT / 16;
     static constexpr bool ALONG_K = OPERAND::ALONG_K, BY_WORDS = OPERAND::BY_WORDS;
     static constexpr int PITCH = OPERAND::PITCH;
     static_assert(!BY_WORDS || EXTENT % 32 == 0, "four blocks of 8 are loaded at once");
     static_assert(!SWIZZLE || (STEPS & (STEPS - 1)) == 0, "steps are bits of the place");
-    unsigned value[REG_DOUBLE ? 2 : 1][PIECES][4];
+    unsigned value[REG_DOUBLE ? 2 : 1][TILES][4];
 
-    /* The register of a piece that holds half `mn` of its rows or columns and half `k` of its
-     * depth, and the same of a number: which half of m or n, and of k, register `r` holds. */
+    /* The register of a tile that holds half `mn` of its rows or columns and half `k` of its depth;
+     * and the other way: which half of m or n, and of k, register `r` holds. */
     static GT_DEVICE int place(int mn, int k)
     {
         return LEFT ? k * 2 + mn : mn * 2 + k;
@@ -79,7 +80,7 @@ template <class OPERAND, int EXTENT, bool LEFT> struct Fragment {
     GT_DEVICE void load(const char *stage, int origin, int first, int step)
     {
         const int lane = threadIdx.x % 32;
-        unsigned(&to)[PIECES][4] = value[step % (REG_DOUBLE ? 2 : 1)];
+        unsigned(&to)[TILES][4] = value[step % (REG_DOUBLE ? 2 : 1)];
         if constexpr (BY_WORDS)
             load_words(to, stage, origin, first + step, lane / 4, lane % 4);
         else if constexpr (ALONG_K)
@@ -90,56 +91,56 @@ template <class OPERAND, int EXTENT, bool LEFT> struct Fragment {
                         (first + step) * 16 + half_k(lane / 8) * 8 + lane % 8);
     }
 
-    /* line, chunk: what the lane names for the first piece of step 0. */
-    static GT_DEVICE void load_along(unsigned (&to)[PIECES][4], const char *stage, int line,
+    /* line, chunk: the address of the lane for the first tile in step 0. */
+    static GT_DEVICE void load_along(unsigned (&to)[TILES][4], const char *stage, int line,
                                      int chunk, int step)
     {
         int offset = line * PITCH + OPERAND::swizzled(line, chunk) * 16;
         offset = SWIZZLE ? offset ^ step * 32 : offset + step * 32;
 #pragma unroll
-        for (int i = 0; i < PIECES; i++)
+        for (int i = 0; i < TILES; i++)
             gt_ldmatrix_x4(to[i], stage + offset + i * 16 * PITCH);
     }
-    static GT_DEVICE void load_across(unsigned (&to)[PIECES][4], const char *stage, int chunk,
+    static GT_DEVICE void load_across(unsigned (&to)[TILES][4], const char *stage, int chunk,
                                       int line)
     {
 #pragma unroll
-        for (int i = 0; i < PIECES; i++)
-            gt_ldmatrix_x4_trans(to[i],
-                              stage + line * PITCH + OPERAND::swizzled(line, chunk + i * 2) * 16);
+        for (int i = 0; i < TILES; i++)
+            gt_ldmatrix_x4_trans(to[i], stage + line * PITCH +
+                                            OPERAND::swizzled(line, chunk + i * 2) * 16);
     }
-    static GT_DEVICE void load_words(unsigned (&to)[PIECES][4], const char *stage, int origin,
+    static GT_DEVICE void load_words(unsigned (&to)[TILES][4], const char *stage, int origin,
                                      int step, int group, int member)
     {
 #pragma unroll
-        for (int i = 0; i < PIECES; i += 2)
+        for (int i = 0; i < TILES; i += 2)
 #pragma unroll
             for (int k = 0; k < 2; k++) {
                 unsigned word[4];
-                load_square(word, stage, origin + i * 16, step * (32 / SIZE) + k * (16 / SIZE),
-                            group, member);
+                load_words_of(word, stage, origin + i * 16, step * (32 / SIZE) + k * (16 / SIZE),
+                              group, member);
 #pragma unroll
                 for (int block = 0; block < 4; block++)
                     to[i + block / 2][place(block % 2, k)] = word[block];
             }
     }
-    /* Of lines from `line` on, 16 bytes of k, and 32 rows or columns from `first` on: for each
-     * block of 8 the lane's register. */
-    static GT_DEVICE void load_square(unsigned (&word)[4], const char *stage, int first, int line,
-                                      int group, int member)
+    /* The lane's register of four blocks of 8 rows or columns, from `first` on; of k, 16 bytes from
+     * `line` on. */
+    static GT_DEVICE void load_words_of(unsigned (&word)[4], const char *stage, int first, int line,
+                                        int group, int member)
     {
         if constexpr (SIZE == 4) {
             line += member;
-            const gt_vec<unsigned, 4> run = gt_load_vec<unsigned, 4>(
-                reinterpret_cast<const unsigned *>(
+            const gt_vec<unsigned, 4> vector =
+                gt_load_vec<unsigned, 4>(reinterpret_cast<const unsigned *>(
                     stage + line * PITCH + OPERAND::swizzled(line, first / 4 + group) * 16));
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                word[i] = run.at[i];
+                word[i] = vector.at[i];
         } else {
             line += member * 4;
-            int offset = line * PITCH + OPERAND::swizzled(line, first / 16 + group / 4) * 16 +
-                         group % 4 * 4;
+            int offset =
+                line * PITCH + OPERAND::swizzled(line, first / 16 + group / 4) * 16 + group % 4 * 4;
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 word[i] = *reinterpret_cast<const unsigned *>(stage + offset + i * PITCH);
@@ -152,7 +153,7 @@ template <class OPERAND, int EXTENT, bool LEFT> struct Fragment {
     {
 #if GT_TYPE == GT_TF32 && ROUND_TF32
 #pragma unroll
-        for (int i = 0; i < PIECES; i++)
+        for (int i = 0; i < TILES; i++)
 #pragma unroll
             for (int r = 0; r < 4; r++) {
                 unsigned &word = value[step % (REG_DOUBLE ? 2 : 1)][i][r];
@@ -182,7 +183,7 @@ struct Accumulator {
                 for (int r = 0; r < SUM_REGISTERS; r++)
                     sum[i][j][r] = 0;
     }
-    /* Of piece i and block j: element `e` (0, 1) of the two in row group + 8 * half. */
+    /* In tile i and block j: element `e` (0, 1) of the two in row group + 8 * half. */
     GT_DEVICE Sum get(int i, int j, int half, int e) const
     {
 #if GT_ACC == GT_F16
@@ -205,7 +206,7 @@ struct Accumulator {
         for (int i = 0; i < WM / 16; i++)
 #pragma unroll
             for (int e = 0; e < WN / 8; e++) {
-                int j = i % 2 ? WN / 8 - 1 - e : e; /* to and fro: B's registers are used again */
+                int j = i % 2 ? WN / 8 - 1 - e : e; /* back and forth, which reuses B's registers */
                 const unsigned(&from)[4] = y.value[step % BUFFERS][j / 2];
                 const unsigned b[2] = {from[j % 2 * 2], from[j % 2 * 2 + 1]};
                 if constexpr (SMALL_MMA)
@@ -216,10 +217,10 @@ struct Accumulator {
     }
 };
 
-/* The block's share of the product: which tile of D, and which k. */
+/* The block's part of the product: which tile of D, and which k. */
 struct Work {
     long long row, column;       /* first of the tile */
-    int skip_rows, skip_columns; /* of it that are another block's to store */
+    int skip_rows, skip_columns; /* the first ones, which another block stores */
     gt_k_range k;
 };
 
@@ -241,7 +242,8 @@ struct Ring {
                     : 0;
         whole = min(X::safe_tiles(whole, a, args.lda, work.row, work.k.first, args.m, args.k),
                     Y::safe_tiles(whole, b, args.ldb, work.column, work.k.first, args.n, args.k));
-        first_whole = X::unsafe_start(a, work.row, work.k.first) || Y::unsafe_start(b, work.column, work.k.first);
+        first_whole = X::unsafe_start(a, work.row, work.k.first) ||
+                      Y::unsafe_start(b, work.column, work.k.first);
         x.init(a, args.lda, work.row, work.k.first);
         y.init(b, args.ldb, work.column, work.k.first);
         if (first_whole)
@@ -282,7 +284,7 @@ struct Ring {
         y.begin_edge(to + X::BYTES, gt_typed_b(args, batch), args.ldb, work.column, k,
                      args.n - work.column, left);
     }
-    /* What went through registers reaches the stage. */
+    /* Stores the copies that went through registers in the stage. */
     GT_DEVICE void end(int tile)
     {
         if (!(X::STAGED || Y::STAGED) || !is_whole(tile))
@@ -320,7 +322,7 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
 #pragma unroll
         for (int step = 0; step < STEPS; step++) {
             const char *now = shared + ring.use * STAGE;
-            if (step == 0 && coming < tiles) /* while few registers hold pieces */
+            if (step == 0 && coming < tiles) /* while few registers hold fragments */
                 ring.begin_edge(args, work, batch, coming);
             if (!REG_DOUBLE)
                 acc.load(now, p, step);

@@ -1,22 +1,24 @@
 /* gemm_operand.cuh - part of gemm.cu, whose parameters it uses: how the tiles of an operand travel
- * from global to shared memory, and where in it their bytes lie.
+ * from global to shared memory, and their layout there.
  *
- * A tile keeps the lines of global memory: BK long, one for each m or n, where the operand lies
- * along k, and else MN long, one for each k. A line is a row of 16-byte chunks, and lanes that work
- * together read chunks of several lines at once, which must lie in different banks: either chunk c
- * of a line lies in place c XOR a number that changes from line to line, or lines are padded. */
+ * A tile keeps the lines of global memory. Where the operand lies along k there is a line of BK
+ * elements for each m or n, else a line of MN elements for each k. A line is a row of 16-byte
+ * chunks. Lanes that work together read chunks of several lines at once, which must lie in
+ * different banks: either chunk c of a line lies at place c XOR a number that changes from line to
+ * line, or the lines are padded. */
 #ifndef GT_MMA_GEMM_OPERAND_CUH
 #define GT_MMA_GEMM_OPERAND_CUH
 
 /* MN: the operand's extent in the block along m or n; COPY: bytes that rows are a multiple of.
  *
- * PATH 0: cp.async of COPY bytes. 1: loads of COPY bytes into registers and stores from there. 2: the
- * two aligned pieces of 16 bytes that a chunk lies in are loaded, and shifted into place. */
+ * PATH 0: cp.async of COPY bytes. 1: loads of COPY bytes into registers and stores from there. 2:
+ * loads of the two aligned vectors of 16 bytes in which a chunk lies, which are shifted into place.
+ */
 template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
     static constexpr bool ALONG_K = K_CONTIGUOUS;
     static constexpr bool STAGED = PATH != 0; /* through registers */
     static constexpr bool SHIFTED = PATH == 2;
-    /* Lines along m or n, of elements that ldmatrix cannot turn round: read by words. */
+    /* Lines along m or n of elements that ldmatrix cannot transpose are read by words. */
     static constexpr bool BY_WORDS = !ALONG_K && SIZE != 2;
     static constexpr int LINES = ALONG_K ? MN : BK;
     static constexpr int LENGTH = (ALONG_K ? BK : MN) * SIZE; /* bytes of a line */
@@ -27,23 +29,23 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
     static constexpr int PER_LINE = LENGTH / WIDTH;
     static constexpr int COPIES = PER_LINE * LINES;
     static constexpr int COUNT = (COPIES + THREADS - 1) / THREADS; /* copies of a thread */
-    /* A thread's copies lie in one column of the tile, a constant number of lines apart; or in long
-     * lines ACROSS of them in each line; or anywhere. */
-    static constexpr bool LONG = PER_LINE > THREADS && PER_LINE % THREADS == 0;
+    /* The copies of a thread lie in one column of the tile, a constant number of lines apart
+     * (REGULAR); or, if lines are long (LONG), ACROSS of them in each line; or anywhere. */
+    static constexpr bool LONG = PER_LINE > THREADS &&PER_LINE % THREADS == 0;
     static constexpr bool REGULAR = LONG || THREADS % PER_LINE == 0;
     static constexpr int ACROSS = LONG ? PER_LINE / THREADS : 1;
     static constexpr int LINES_PER_PASS = REGULAR && !LONG ? THREADS / PER_LINE : 1;
     static constexpr int SOURCES = REGULAR ? 1 : COUNT;
 
-    typedef gt_vec<Element, WIDTH / SIZE> Run;
+    typedef gt_vec<Element, WIDTH / SIZE> Vector;
     typedef gt_vec<unsigned, 4> Words;
 
     const char *source[SOURCES]; /* of the thread's first copy, or of each */
-    Run staged[STAGED && !SHIFTED ? COUNT : 1];
+    Vector staged[STAGED && !SHIFTED ? COUNT : 1];
     Words aligned[SHIFTED ? COUNT : 1][2];
     unsigned shift[SHIFTED ? COUNT : 1]; /* bytes in front of the chunk */
 
-    /* Where chunk `chunk` of a line lies. */
+    /* Place of chunk `chunk` in a line. */
     static GT_DEVICE int swizzled(int line, int chunk)
     {
         constexpr int WHOLE = LENGTH & -LENGTH; /* largest power of two that divides it */
@@ -54,7 +56,7 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
             return chunk ^ (line / (128 / CYCLE) & (CYCLE / 16 - 1));
         return chunk ^ (line / (SIZE == 1 ? 4 : 1) & (CYCLE >= 32 ? CYCLE / 32 - 1 : 0)) << 1;
     }
-    /* Lines after which the swizzle begins anew. */
+    /* Lines after which the swizzle repeats. */
     static constexpr int PERIOD = BY_WORDS ? 16 : 8;
 
     /* Copy i of this thread: its line and its first byte in it. */
@@ -89,8 +91,8 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
     static GT_DEVICE const char *address(const Element *matrix, long long ld, long long first,
                                          long long k, int line, int at)
     {
-        return reinterpret_cast<const char *>(matrix + (ALONG_K ? (first + line) * ld + k
-                                                                : (k + line) * ld + first)) +
+        return reinterpret_cast<const char *>(
+                   matrix + (ALONG_K ? (first + line) * ld + k : (k + line) * ld + first)) +
                at;
     }
     GT_DEVICE void init(const Element *matrix, long long ld, long long first, long long k)
@@ -101,11 +103,11 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
             source[i] = address(matrix, ld, first, k, line(i, thread), place(i, thread));
     }
 
-    /* Starts part `part` of `parts` of the copies of a tile that lies in the matrix as a whole. */
+    /* Starts part `part` of `parts` of the copies of a tile that lies wholly within the matrix. */
     GT_DEVICE void begin(char *stage, long long ld, int part, int parts)
     {
-        const char *from = source[0] + (part * COUNT + parts - 1) / parts / ACROSS *
-                                           (LINES_PER_PASS * ld * SIZE);
+        const char *from =
+            source[0] + (part * COUNT + parts - 1) / parts / ACROSS * (LINES_PER_PASS * ld * SIZE);
 #pragma unroll
         for (int i = 0; i < COUNT; i++) {
             if (i * parts / COUNT != part)
@@ -138,29 +140,31 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
             gt_cp_async_whole<COPY>(stage + target(i, threadIdx.x), from);
         }
     }
-    /* Tiles from the first on that can be copied whole if `tiles` of them lie in the matrix as a
-     * whole: with aligned pieces, not one whose last piece may reach beyond the matrix's end. */
+    /* How many tiles from the first on can be copied whole, if `tiles` of them lie wholly within
+     * the matrix: with aligned vectors not a tile whose last vector may reach beyond the matrix's
+     * end. */
     static GT_DEVICE int safe_tiles(int tiles, const Element *matrix, long long ld, long long first,
                                     long long k, long long mn, long long depth)
     {
         if (!SHIFTED || tiles == 0)
             return tiles;
-        const char *last = address(matrix, ld, first, k + (tiles - 1) * (long long)BK, LINES - 1, 0);
+        const char *last =
+            address(matrix, ld, first, k + (tiles - 1) * (long long)BK, LINES - 1, 0);
         const char *end = address(matrix, ld, 0, 0, (int)(ALONG_K ? mn : depth) - 1,
                                   (int)(ALONG_K ? depth : mn) * SIZE);
         return last + LENGTH + 16 <= end ? tiles : tiles - 1;
     }
-    /* Whether the first tile's first piece may begin before the matrix. */
+    /* Whether the first vector of the first tile may begin before the matrix. */
     static GT_DEVICE bool unsafe_start(const Element *matrix, long long first, long long k)
     {
         return SHIFTED && first == 0 && k == 0 &&
                reinterpret_cast<unsigned long long>(matrix) % 16 != 0;
     }
 
-    /* All copies of a tile at the edge, beyond which zeros follow: mn_left and k_left elements of
-     * the matrix remain from its first on. What is computed here is computed anew for each tile, in
-     * a loop, so that it takes no registers from the tiles that are whole; nothing waits in
-     * registers either. */
+    /* All copies of a tile at the edge, beyond which zeros follow: from its first element on the
+     * matrix has mn_left and k_left elements. Addresses are computed again for each tile, in a
+     * loop, so that they take no registers from the whole tiles; nothing waits in registers either.
+     */
     GT_DEVICE void begin_edge(char *stage, const Element *matrix, long long ld, long long first,
                               long long k, long long mn_left, long long k_left)
     {
@@ -179,11 +183,10 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
                 const char *from =
                     address(matrix, ld, first, k, inside ? at_line : 0, inside ? at : 0);
                 if constexpr (STAGED)
-                    gt_store_vec<Element, COPY / SIZE>(
-                        reinterpret_cast<Element *>(stage + to + u),
-                        gt_load_vec_masked<Element, COPY / SIZE>(
-                            reinterpret_cast<const Element *>(from),
-                            inside ? (length - at) / SIZE : 0));
+                    gt_store_vec<Element, COPY / SIZE>(reinterpret_cast<Element *>(stage + to + u),
+                                                       gt_load_vec_masked<Element, COPY / SIZE>(
+                                                           reinterpret_cast<const Element *>(from),
+                                                           inside ? (length - at) / SIZE : 0));
                 else
                     gt_cp_async<COPY>(stage + to + u, from, inside ? min(length - at, COPY) : 0);
             }
@@ -200,8 +203,9 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
                 if (!mine(i))
                     continue;
                 if constexpr (SHIFTED)
-                    gt_store_vec<unsigned, 4>(reinterpret_cast<unsigned *>(to),
-                                              gt_pack_shift(aligned[i][0], aligned[i][1], (int)shift[i]));
+                    gt_store_vec<unsigned, 4>(
+                        reinterpret_cast<unsigned *>(to),
+                        gt_pack_shift(aligned[i][0], aligned[i][1], (int)shift[i]));
                 else
                     gt_store_vec<Element, COPY / SIZE>(reinterpret_cast<Element *>(to), staged[i]);
             }

@@ -1,15 +1,17 @@
-/* gemm_store.cuh - part of gemm.cu, whose parameters it uses: from the sums in registers to D, to a
- * partial result in the workspace, or by atomics into D. */
+/* gemm_store.cuh - part of gemm.cu, whose parameters it uses: stores the sums from registers to D
+ * or to a partial result in the workspace, or adds them to D by atomics. */
 #ifndef GT_MMA_GEMM_STORE_CUH
 #define GT_MMA_GEMM_STORE_CUH
 
 #include "mma/gemm_multiply.cuh"
 
 typedef gt_element<GT_OUT>::type Result;
-constexpr int OUT_RUN = COPY_C / (int)sizeof(Result); /* elements of an access to D */
-constexpr int SUM_RUN = OUT_RUN < 4 ? OUT_RUN : 4;    /* sums of an access, at most 16 bytes */
+constexpr int OUT_VECTOR = COPY_C / (int)sizeof(Result); /* elements of an access to D */
+constexpr int SUM_VECTOR =
+    OUT_VECTOR < 4 ? OUT_VECTOR : 4; /* sums of an access, at most 16 bytes */
 
-/* Partial results lie behind the copies of the operands; their rows are whole runs of any width. */
+/* Partial results lie behind the copies of the operands. Their rows are padded to whole vectors of
+ * any width. */
 GT_DEVICE long long partial_ld(const gt_args &args)
 {
     return (args.n + 15) / 16 * 16;
@@ -35,8 +37,8 @@ struct Target {
         }
     }
 
-    /* `count` neighbours of a row, from a column that is a multiple of count; those outside of D
-     * are left out. */
+    /* Stores `count` neighbours of a row from a column that is a multiple of count, without those
+     * outside of D. */
     template <int count> GT_DEVICE void put(long long row, long long column, const Sum *sum) const
     {
 #if SPLIT_MODE == 0
@@ -54,11 +56,11 @@ struct Target {
     GT_DEVICE void put_whole(long long row, long long column, const Sum *sum) const
     {
 #if SPLIT_MODE == 1
-        gt_vec<Sum, count> run;
+        gt_vec<Sum, count> vector;
 #pragma unroll
         for (int u = 0; u < count; u++)
-            run.at[u] = sum[u];
-        gt_store_vec<Sum, count>(partial + row * ld + column, run);
+            vector.at[u] = sum[u];
+        gt_store_vec<Sum, count>(partial + row * ld + column, vector);
 #elif SPLIT_MODE == 2
 #pragma unroll
         for (int u = 0; u < count; u++)
@@ -85,81 +87,82 @@ struct Target {
     }
 };
 
-/* The sums of a row that a lane has side by side, number `run` of RUNS: those of row group of the
- * half `half` of piece i. */
+/* A lane has its sums of a row in VECTORS vectors of neighbours. Vector number `vector` of tile i
+ * and half `half` lies in row `group` of this half. */
 struct Lane {
     static constexpr bool BY_WORDS = Columns::BY_WORDS;
-    static constexpr int RUN = BY_WORDS ? 4 : 2;
-    static constexpr int RUNS = WN / 4 / RUN;
+    static constexpr int VECTOR = BY_WORDS ? 4 : 2;
+    static constexpr int VECTORS = WN / 4 / VECTOR;
 
-    static GT_DEVICE int column(const Position &p, int run)
+    static GT_DEVICE int column(const Position &p, int vector)
     {
-        return BY_WORDS ? Columns::at(run / 2 * 4, p.member * 2 + run % 2)
-                        : Columns::at(run, p.member * 2);
+        return BY_WORDS ? Columns::at(vector / 2 * 4, p.member * 2 + vector % 2)
+                        : Columns::at(vector, p.member * 2);
     }
-    static GT_DEVICE Sum get(const Accumulator &acc, int i, int half, int run, int u)
+    static GT_DEVICE Sum get(const Accumulator &acc, int i, int half, int vector, int u)
     {
-        return BY_WORDS ? acc.get(i, run / 2 * 4 + u, half, run % 2) : acc.get(i, run, half, u);
+        return BY_WORDS ? acc.get(i, vector / 2 * 4 + u, half, vector % 2)
+                        : acc.get(i, vector, half, u);
     }
 };
 
-/* A tile that lies in D as a whole, straight from registers. */
+/* Stores a tile that lies wholly within D, straight from registers. */
 template <bool READ_C>
 GT_DEVICE void store_direct(const Target &target, const Work &work, const Position &p,
                             const Accumulator &acc)
 {
-    constexpr int N = SPLIT_MODE == 0 && OUT_RUN < Lane::RUN ? OUT_RUN : Lane::RUN;
+    constexpr int N = SPLIT_MODE == 0 && OUT_VECTOR < Lane::VECTOR ? OUT_VECTOR : Lane::VECTOR;
 #pragma unroll
     for (int i = 0; i < WM / 16; i++)
 #pragma unroll
         for (int half = 0; half < 2; half++)
 #pragma unroll
-            for (int run = 0; run < Lane::RUNS; run++) {
+            for (int vector = 0; vector < Lane::VECTORS; vector++) {
                 long long row = work.row + p.row + Rows::at(i * 2 + half, p.group);
-                long long column = work.column + p.column + Lane::column(p, run);
-                Sum sum[Lane::RUN];
+                long long column = work.column + p.column + Lane::column(p, vector);
+                Sum sum[Lane::VECTOR];
 #pragma unroll
-                for (int u = 0; u < Lane::RUN; u++)
-                    sum[u] = Lane::get(acc, i, half, run, u);
+                for (int u = 0; u < Lane::VECTOR; u++)
+                    sum[u] = Lane::get(acc, i, half, vector, u);
 #pragma unroll
-                for (int u = 0; u < Lane::RUN; u += N)
+                for (int u = 0; u < Lane::VECTOR; u += N)
                     target.put_whole<N, READ_C>(row, column + u, sum + u);
             }
 }
 
-/* A slab of 16 rows of a warp tile: its sums meet in shared memory, so that each lane stores the
- * widest run that D allows and a warp whole rows. Tiles at the edge go this way too: its loop over
- * runs, each masked, is short code. */
+/* 16 rows of a warp tile. Their sums go through shared memory, so that each lane stores the widest
+ * vector that D allows and a warp stores whole rows. Tiles at the edge go this way, too, because a
+ * loop over masked vectors is short code. */
 struct Slab {
     static constexpr int PITCH = WN + 8; /* 8 rows of pairs lie in different banks */
-    static constexpr int PIECES = 16 * WN / OUT_RUN;
+    static constexpr int STORES = 16 * WN / OUT_VECTOR;
 
     static GT_DEVICE void fill(Sum *slab, const Position &p, const Accumulator &acc, int i)
     {
 #pragma unroll
         for (int half = 0; half < 2; half++)
 #pragma unroll
-            for (int run = 0; run < Lane::RUNS; run++) {
-                gt_vec<Sum, Lane::RUN> sums;
+            for (int vector = 0; vector < Lane::VECTORS; vector++) {
+                gt_vec<Sum, Lane::VECTOR> sums;
 #pragma unroll
-                for (int u = 0; u < Lane::RUN; u++)
-                    sums.at[u] = Lane::get(acc, i, half, run, u);
-                gt_store_vec<Sum, Lane::RUN>(
-                    slab + (half * 8 + p.group) * PITCH + Lane::column(p, run), sums);
+                for (int u = 0; u < Lane::VECTOR; u++)
+                    sums.at[u] = Lane::get(acc, i, half, vector, u);
+                gt_store_vec<Sum, Lane::VECTOR>(
+                    slab + (half * 8 + p.group) * PITCH + Lane::column(p, vector), sums);
             }
     }
-    /* Stores a run of the tile without what is another block's to store. */
+    /* Stores a vector of the tile without the elements that another block stores. */
     static GT_DEVICE void put(const Target &target, const Work &work, int row, int column,
                               const Sum *sum)
     {
         if (row < work.skip_rows)
             return;
         if (column >= work.skip_columns) {
-            target.put<OUT_RUN>(work.row + row, work.column + column, sum);
+            target.put<OUT_VECTOR>(work.row + row, work.column + column, sum);
             return;
         }
 #pragma unroll
-        for (int u = 0; u < OUT_RUN; u++)
+        for (int u = 0; u < OUT_VECTOR; u++)
             if (column + u >= work.skip_columns)
                 target.put<1>(work.row + row, work.column + column + u, sum + u);
     }
@@ -167,19 +170,19 @@ struct Slab {
                                 const Position &p, int i)
     {
 #pragma unroll 1
-        for (int first = 0; first < PIECES; first += 32) {
-            int piece = first + p.group * 4 + p.member;
-            int row = piece / (WN / OUT_RUN), column = piece % (WN / OUT_RUN) * OUT_RUN;
-            Sum sum[OUT_RUN];
-            if (PIECES % 32 && piece >= PIECES)
+        for (int first = 0; first < STORES; first += 32) {
+            int store = first + p.group * 4 + p.member;
+            int row = store / (WN / OUT_VECTOR), column = store % (WN / OUT_VECTOR) * OUT_VECTOR;
+            Sum sum[OUT_VECTOR];
+            if (STORES % 32 && store >= STORES)
                 break;
 #pragma unroll
-            for (int u = 0; u < OUT_RUN; u += SUM_RUN) {
-                gt_vec<Sum, SUM_RUN> run =
-                    gt_load_vec<Sum, SUM_RUN>(slab + row * PITCH + column + u);
+            for (int u = 0; u < OUT_VECTOR; u += SUM_VECTOR) {
+                gt_vec<Sum, SUM_VECTOR> vector =
+                    gt_load_vec<Sum, SUM_VECTOR>(slab + row * PITCH + column + u);
 #pragma unroll
-                for (int v = 0; v < SUM_RUN; v++)
-                    sum[u + v] = run.at[v];
+                for (int v = 0; v < SUM_VECTOR; v++)
+                    sum[u + v] = vector.at[v];
             }
             put(target, work, p.row + Rows::at(i * 2 + row / 8, row % 8), p.column + column, sum);
         }
@@ -187,7 +190,7 @@ struct Slab {
 };
 
 GT_DEVICE void store_by_rows(const Target &target, const Work &work, char *shared,
-                            const Position &p, const Accumulator &acc)
+                             const Position &p, const Accumulator &acc)
 {
     Sum *slab = reinterpret_cast<Sum *>(shared) + threadIdx.x / 32 * (16 * Slab::PITCH);
 #pragma unroll
@@ -199,7 +202,7 @@ GT_DEVICE void store_by_rows(const Target &target, const Work &work, char *share
     }
 }
 
-/* Only the warps of slice 0 have something to store. */
+/* Only the warps of slice 0 call this: they have the sums. */
 GT_DEVICE void store_tile(const gt_args &args, const Work &work, long long batch, char *shared,
                           const Position &p, const Accumulator &acc)
 {

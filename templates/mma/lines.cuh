@@ -1,8 +1,8 @@
-/* lines.cuh - a tile of an operand from global to shared memory, line by line as it lies there.
+/* lines.cuh - copies a tile of an operand from global to shared memory, line by line as stored.
  *
  *        LENGTH bytes   pitch          Lines lie along k or along m and n, whichever is contiguous.
- *      +--------------+....+           Threads take pieces of WIDTH bytes in turn; what lies outside
- *      | p0 p1 p2 ... |    | LINES     of the operand becomes zeros.
+ *      +--------------+....+           The threads copy vectors v0, v1, ... of WIDTH bytes in turn.
+ *      | v0 v1 v2 ... |    | LINES     Zeros replace what lies outside of the operand.
  *      +--------------+....+
  */
 #ifndef GT_MMA_LINES_CUH
@@ -11,26 +11,25 @@
 template <int LINES, int LENGTH, int PITCH, int WIDTH, int THREADS> struct Lines {
     typedef gt_element<GT_TYPE>::type Element;
     static constexpr int PER_LINE = LENGTH / WIDTH;
-    static constexpr int PIECES = PER_LINE * LINES;
+    static constexpr int COPIES = PER_LINE * LINES;
     static constexpr int BYTES = LINES * PITCH;
-    static_assert(LENGTH % WIDTH == 0, "whole pieces");
+    static_assert(LENGTH % WIDTH == 0, "whole vectors");
 
-    /* Starts the copies of the tile whose first element is at `from`; `lines` and `length` elements
-     * of the operand remain from there on (any number, also none). `inside`: an address that may be
-     * named where nothing is read. Complete after gt_cp_async_wait and a barrier. */
+    /* Starts the copies of the tile whose first element is at `from`. From there on the operand has
+     * `lines` and `length` elements (any number, also none). `inside`: any valid address, for
+     * copies that read nothing. The tile is complete after gt_cp_async_wait and a barrier. */
     static GT_DEVICE void fill(char *tile, const Element *from, long long ld, long long lines,
                                long long length, const void *inside)
     {
         const char *bytes = reinterpret_cast<const char *>(from);
         const int line_count = lines < LINES ? (int)lines : LINES;
-        const int byte_count =
-            (length < LENGTH ? (int)length : LENGTH) * (int)sizeof(Element);
+        const int byte_count = (length < LENGTH ? (int)length : LENGTH) * (int)sizeof(Element);
 #pragma unroll
-        for (int first = 0; first < PIECES; first += THREADS) {
-            int piece = first + (int)threadIdx.x;
-            if (PIECES % THREADS != 0 && piece >= PIECES)
+        for (int first = 0; first < COPIES; first += THREADS) {
+            int index = first + (int)threadIdx.x;
+            if (COPIES % THREADS != 0 && index >= COPIES)
                 break;
-            int line = piece / PER_LINE, at = piece % PER_LINE * WIDTH;
+            int line = index / PER_LINE, at = index % PER_LINE * WIDTH;
             int valid = line < line_count ? byte_count - at : 0;
             copy(tile + line * PITCH + at, bytes + line * ld * (int)sizeof(Element) + at, valid,
                  inside);
@@ -41,9 +40,9 @@ template <int LINES, int LENGTH, int PITCH, int WIDTH, int THREADS> struct Lines
     {
         if constexpr (WIDTH >= 4) {
             gt_cp_async<WIDTH>(to, valid > 0 ? from : inside,
-                           valid >= WIDTH ? WIDTH
-                           : valid > 0   ? valid
-                                         : 0);
+                               valid >= WIDTH ? WIDTH
+                               : valid > 0    ? valid
+                                              : 0);
         } else {
             constexpr int COUNT = WIDTH / (int)sizeof(Element);
             gt_store_vec<Element, COUNT>(

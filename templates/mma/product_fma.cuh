@@ -1,6 +1,6 @@
 /* product_fma.cuh - part of tile.cu, whose parameters it uses: the product of two tiles on CUDA
- * cores. 16 threads lie side by side along n; each has every (THREADS / 16)th row and, of each
- * 16 runs of columns, one. */
+ * cores. 16 threads lie side by side along n; each has every (THREADS / 16)th row and one of
+ * every 16 vectors of columns. */
 #ifndef GT_MMA_PRODUCT_FMA_CUH
 #define GT_MMA_PRODUCT_FMA_CUH
 
@@ -55,7 +55,7 @@ struct Product {
     GT_DEVICE void store(const gt_typed_output &output, long long first_row, long long first_column,
                          char *) const
     {
-        constexpr int N = RUN < SIDE ? RUN : SIDE;
+        constexpr int N = VECTOR < SIDE ? VECTOR : SIDE;
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
 #pragma unroll

@@ -1,12 +1,14 @@
 /* product_wmma.cuh - part of tile.cu, whose parameters it uses: the product of two tiles on tensor
- * cores. The warps share the tile as evenly as a grid of warp tiles allows, taller than wide. */
+ * cores. The warps divide the tile as evenly as a grid of warp tiles allows, taller than wide. */
 #ifndef GT_MMA_PRODUCT_WMMA_CUH
 #define GT_MMA_PRODUCT_WMMA_CUH
 
 #include "common/wmma.cuh"
 
 struct Product {
-    static constexpr int DOWN = BM >= BN ? (WARPS >= 8 ? WARPS / 2 : WARPS >= 2 ? 2 : 1)
+    static constexpr int DOWN = BM >= BN ? (WARPS >= 8   ? WARPS / 2
+                                            : WARPS >= 2 ? 2
+                                                         : 1)
                                          : (WARPS >= 4 ? 2 : 1); /* warps below each other */
     static constexpr int ACROSS = WARPS / DOWN;
     static constexpr int WM = BM / DOWN, WN = BN / ACROSS; /* of a warp */
@@ -46,10 +48,9 @@ struct Product {
 #pragma unroll
             for (int i = 0; i < WM / 16; i++) {
                 gt_wmma_operand a;
-                gt_wmma_load_a<ALONG_A>(a,
-                                        tile_a + (ALONG_A ? (row() + i * 16) * LD_A + k
-                                                          : k * LD_A + row() + i * 16),
-                                        LD_A);
+                gt_wmma_load_a<ALONG_A>(
+                    a, tile_a + (ALONG_A ? (row() + i * 16) * LD_A + k : k * LD_A + row() + i * 16),
+                    LD_A);
 #pragma unroll
                 for (int j = 0; j < WN / 16; j++)
                     gt_wmma_multiply<ALONG_A, !ALONG_B>(sum[i][j], a, b[j]);
@@ -68,10 +69,10 @@ struct Product {
                 gt_wmma_store(between, sum[i][j], BETWEEN);
                 __syncwarp();
 #pragma unroll 1
-                for (int at = threadIdx.x % 32 * RUN; at < 256; at += 32 * RUN)
-                    gt_typed_output_store<RUN>(output, first_row + row() + i * 16 + at / 16,
-                                               first_column + column() + j * 16 + at % 16,
-                                               between + at / 16 * BETWEEN + at % 16);
+                for (int at = threadIdx.x % 32 * VECTOR; at < 256; at += 32 * VECTOR)
+                    gt_typed_output_store<VECTOR>(output, first_row + row() + i * 16 + at / 16,
+                                                  first_column + column() + j * 16 + at % 16,
+                                                  between + at / 16 * BETWEEN + at % 16);
                 __syncwarp();
             }
     }

@@ -1,5 +1,5 @@
-/* tile.cu - rung 9: a tile program. A block computes one tile of D and thinks in tiles only: which
- * threads hold what follows from the tile's size.
+/* tile.cu - rung 9: a tile program. A block computes one tile of D, and the program speaks of tiles
+ * only: which thread holds which elements follows from the tile's size.
  *
  *                     BN             sum = 0
  *              +-------------+       for each BK of k:
@@ -7,11 +7,11 @@
  *              +-------------+           sum += A B, in FP32
  *        BK    +-------------+       store the tile of D
  *      +----+  |             |
- *   BM | A  |  |      D      |       Blocks are numbered in groups of GROUP_M tile rows, so that
- *      +----+  +-------------+       neighbours share operands in L2 (raster.cuh).
+ *   BM | A  |  |      D      |       Blocks are numbered in swizzle groups of GROUP_M tile rows, so
+ *      +----+  +-------------+       that neighbours share operands in L2 (raster.cuh).
  *
  * Operands of two bytes are multiplied by tensor cores (product_wmma.cuh), FP32 by CUDA cores
- * (product_fma.cuh). STAGES tiles are under way at once. */
+ * (product_fma.cuh). STAGES tiles are copied at the same time. */
 #ifndef BM
 #define BM 128 /* rows of D per block */
 #endif
@@ -41,7 +41,7 @@
 typedef gt_element<GT_TYPE>::type Element;
 constexpr int SIZE = (int)sizeof(Element), OUT_SIZE = (int)sizeof(gt_element<GT_OUT>::type);
 constexpr int BK = BK_BYTES / SIZE, THREADS = WARPS * 32;
-constexpr int RUN = COPY < OUT_SIZE ? 1 : COPY / OUT_SIZE; /* elements of an access to D */
+constexpr int VECTOR = COPY < OUT_SIZE ? 1 : COPY / OUT_SIZE; /* elements of an access to D */
 constexpr bool ALONG_A = !GT_TRANS_A, ALONG_B = GT_TRANS_B;   /* along k in memory */
 constexpr int SKEW = 32 / SIZE; /* unused elements at the end of a line, against bank conflicts */
 constexpr int LD_A = (ALONG_A ? BK : BM) + SKEW, LD_B = (ALONG_B ? BK : BN) + SKEW;

@@ -62,10 +62,10 @@ GT_DEVICE void multiply(gt_wmma_sum (&sum)[WM / 16][WN / 16], const Element *til
                 LD_A);
 #pragma unroll
         for (int j = 0; j < WN / 16; j++)
-            gt_wmma_load_b<!ALONG_B>(b[j],
-                                     tile_b + (ALONG_B ? (column + j * 16) * LD_B + k
-                                                       : k * LD_B + column + j * 16),
-                                     LD_B);
+            gt_wmma_load_b<!ALONG_B>(
+                b[j],
+                tile_b + (ALONG_B ? (column + j * 16) * LD_B + k : k * LD_B + column + j * 16),
+                LD_B);
 #pragma unroll
         for (int i = 0; i < WM / 16; i++)
 #pragma unroll
@@ -76,9 +76,8 @@ GT_DEVICE void multiply(gt_wmma_sum (&sum)[WM / 16][WN / 16], const Element *til
 
 /* Stores 16 x 16 sums by way of `between`, 16 rows of BETWEEN floats of the warp's own. */
 constexpr int BETWEEN = 24;
-constexpr int RUN = COPY < (int)sizeof(gt_element<GT_OUT>::type)
-                        ? 1
-                        : COPY / (int)sizeof(gt_element<GT_OUT>::type);
+constexpr int VECTOR =
+    COPY < (int)sizeof(gt_element<GT_OUT>::type) ? 1 : COPY / (int)sizeof(gt_element<GT_OUT>::type);
 
 GT_DEVICE void store(const gt_typed_output &output, long long row, long long column, float *between,
                      const gt_wmma_sum &sum)
@@ -86,9 +85,9 @@ GT_DEVICE void store(const gt_typed_output &output, long long row, long long col
     gt_wmma_store(between, sum, BETWEEN);
     __syncwarp();
 #pragma unroll 1
-    for (int at = threadIdx.x % 32 * RUN; at < 256; at += 32 * RUN)
-        gt_typed_output_store<RUN>(output, row + at / 16, column + at % 16,
-                                   between + at / 16 * BETWEEN + at % 16);
+    for (int at = threadIdx.x % 32 * VECTOR; at < 256; at += 32 * VECTOR)
+        gt_typed_output_store<VECTOR>(output, row + at / 16, column + at % 16,
+                                      between + at / 16 * BETWEEN + at % 16);
     __syncwarp();
 }
 

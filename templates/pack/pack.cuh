@@ -1,63 +1,56 @@
-/* pack.cuh - operands copied into the workspace before the product, both by one launch, for
- * templates that need rows at multiples of 16 bytes, or both operands along k.
+/* pack.cuh - copies operands to the workspace before the product, both in one launch, for templates
+ * that need rows at multiples of 16 bytes, or both operands along k.
  *
- *      stored, any ld              workspace
- *      +-----------+..           +-----------+--+     rows as stored (PACK_A 1), or turned, columns
- *      |           | .     ->    |           | 0|     becoming rows (PACK_A 2). Rows are padded
- * with |           | .           |           | 0|     zeros to whole 16 bytes; matrices of a batch
- *      +-----------+..           +-----------+--+     follow each other, B's behind A's.
+ *      stored, any ld                workspace
+ *      +-------------+               +-------------+---+     PACK_A 1: rows as stored.
+ *      |             | ...    ->     |             | 0 |     PACK_A 2: transposed, columns become
+ *      |             | ...           |             | 0 |     rows. Rows are padded with zeros to
+ *      +-------------+               +-------------+---+     whole 16 bytes. The matrices of a batch
+ *                                                            follow each other, B's behind A's.
  *
- * Include it in a template of tensor.cuh, behind a parameter block that defines PACK_A and PACK_B
- * where they are not defined, and write the entry:
+ * Include it in a template of tensor.cuh, behind the parameters PACK_A and PACK_B, and write the
+ * entry:
  *
  *   #if PACK_A || PACK_B
  *   GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS) { gt_pack(args); }
  *   #endif
  *
- * In the description:
+ * In the description (for B likewise; its copy begins at PACK_BYTES_A):
  *
- *   "params":       PACK_A and PACK_B: 0 no copy, 1 as stored, 2 turned
+ *   params       PACK_A             0 no copy, 1 as stored, 2 transposed
+ *   derive       PACK_COLS_A        TRANS_A != (PACK_A == 2) ? M : K
+ *                PACK_ROWS_A        TRANS_A != (PACK_A == 2) ? K : M
+ *                PACK_LDA           cdiv(PACK_COLS_A * SIZE_IN, 16) * 16 / SIZE_IN
+ *                PACK_BYTES_A       PACK_A ? bytes of BATCH such copies, rounded up to 256 : 0
+ *                PACK_GRID_A        blocks that copy A; as stored:
+ *                                   cdiv(PACK_ROWS_A, 16) * cdiv(PACK_LDA * SIZE_IN, 512),
+ *                                   transposed: cdiv(PACK_ROWS_A * SIZE_IN, 128) *
+ *                                   cdiv(PACK_LDA, SIZE_IN == 1 ? 128 : 64)
+ *   launches     {"entry": "pack", "when": "PACK_A + PACK_B > 0", "block": [128],
+ *                "grid": ["max(1, PACK_GRID_A + PACK_GRID_B)", "min(BATCH, 65535)"]},
+ *                then the product
+ *   workspace    PACK_BYTES_A + PACK_BYTES_B + what the template itself needs
  *
- *   "derive":       PACK_COLS_A = TRANS_A != (PACK_A == 2) ? M : K
+ * Tensor maps say "operand": "workspace" with those offsets, PACK_LDA * SIZE_IN as the stride of
+ * rows and PACK_ROWS_A times that as the stride of matrices. Templates that compute addresses call
+ * gt_packed(args) and use its result instead of args, and GT_PACKED_TRANS_A, _B instead of
+ * GT_TRANS_A, _B. Their own part of the workspace begins gt_packed_bytes(args) behind its start. If
+ * alpha is 0 nothing is read and no copy is written.
  *
- *                   PACK_ROWS_A = TRANS_A != (PACK_A == 2) ? K : M
- *
- *                   PACK_LDA = cdiv(PACK_COLS_A * SIZE_IN, 16) * 16 / SIZE_IN
- *
- *                   PACK_BYTES_A = PACK_A ? bytes of BATCH such copies, rounded up to 256 : 0
- *
- *                   PACK_GRID_A: blocks that copy A: as stored
- *                   cdiv(PACK_ROWS_A, 16) * cdiv(PACK_LDA * SIZE_IN, 512), turned
- *                   cdiv(PACK_ROWS_A * SIZE_IN, 128) * cdiv(PACK_LDA, SIZE_IN == 1 ? 128 : 64)
- *
- *                   and the same for B, whose copy begins at PACK_BYTES_A
- *
- *   "launches":     {"entry": "pack", "when": "PACK_A + PACK_B > 0", "block": [128],
- *                   "grid": ["max(1, PACK_GRID_A + PACK_GRID_B)", "min(BATCH, 65535)"]},
- *                   then the product
- *
- *   "workspace":    PACK_BYTES_A + PACK_BYTES_B + what the template needs itself
- *
- * Tensor maps say "operand": "workspace" with those offsets, PACK_LDA * SIZE_IN for the stride of
- * rows and PACK_ROWS_A times that for the stride of matrices.  Templates that compute addresses
- * call gt_packed(args), use what it returns in the place of args, and GT_PACKED_TRANS_A, _B in the
- * place of GT_TRANS_A, _B.  Their own part of the workspace begins gt_packed_bytes(args) behind its
- * start.  Where alpha is 0 nothing is read and the copies are not written.
- *
- * A block copies 16 rows of 512 bytes, or turns 64 rows of 128 bytes (128 rows of bytes, so that it
- * writes whole lines) through static shared memory. */
+ * A block copies 16 rows of 512 bytes, or transposes 64 rows of 128 bytes (128 rows of bytes, so
+ * that it writes whole lines) through static shared memory. */
 #ifndef GT_PACK_CUH
 #define GT_PACK_CUH
 
-#include "pack/pack_piece.cuh"
+#include "pack/pack_reader.cuh"
 
 #define GT_PACK_BLOCK 128 /* threads */
 
 typedef typename gt_word<(int)sizeof(GT_IN)>::type gt_pack_element; /* only its bits matter */
 
 /* Blocks of an SM, as many as registers allow without spills. */
-constexpr bool GT_PACK_TURNS = PACK_A == 2 || PACK_B == 2;
-constexpr int GT_PACK_BLOCKS = !GT_PACK_TURNS ? 8 : sizeof(gt_pack_element) > 1 ? 6 : 5;
+constexpr bool GT_PACK_TRANSPOSES = PACK_A == 2 || PACK_B == 2;
+constexpr int GT_PACK_BLOCKS = !GT_PACK_TRANSPOSES ? 8 : sizeof(gt_pack_element) > 1 ? 6 : 5;
 
 /* The layout of the operands as the product finds them. */
 #define GT_PACKED_TRANS_A (PACK_A == 2 ? !GT_TRANS_A : GT_TRANS_A)
@@ -120,7 +113,7 @@ GT_DEVICE gt_args gt_packed(const gt_args &args)
 /* ---- one block's part ---- */
 
 /* Bytes of a line from `valid` on become zeros. */
-GT_DEVICE void gt_pack_clear(gt_pack_line &line, int valid)
+GT_DEVICE void gt_pack_clear(gt_pack_vector &line, int valid)
 {
 #pragma unroll
     for (int w = 0; w < 4; w++) {
@@ -148,13 +141,13 @@ template <class E> struct gt_pack_copy {
         const long long row = (long long)(block / across(place)) * 16 + thread / 32 * 4;
         const long long column = (long long)(block % across(place)) * 512;
         const long long ld = place.ld * (int)sizeof(E), at = column + thread % 32 * 16;
-        gt_pack_piece<E, 4, 32> piece;
+        gt_pack_reader<E, 4, 32> reader;
 
-        piece.start(from, row, column);
+        reader.start(from, row, column);
         to += row * ld + at;
 #pragma unroll
         for (int i = 0; i < 4; i++, to += ld) {
-            gt_pack_line line = piece.get(i);
+            gt_pack_vector line = reader.get(i);
             if (row + i >= from.rows || at >= ld)
                 continue;
             if (at + 16 > from.bytes)
@@ -164,7 +157,8 @@ template <class E> struct gt_pack_copy {
     }
 };
 
-/* Turns as many words, each of another row, as a word has elements: each is then of a column. */
+/* Transposes as many words, each of another row, as a word has elements: each word is then of one
+ * column. */
 template <int size> struct gt_pack_transpose;
 
 template <> struct gt_pack_transpose<4> {
@@ -196,15 +190,15 @@ template <> struct gt_pack_transpose<1> {
     }
 };
 
-/* Turned: a lane takes pieces of 16 bytes of four rows, 8 lanes lie along a row. It turns them in
- * registers and leaves them in shared memory, which has a row for each column; there the four
- * elements of a column are a unit, and units of lanes with different columns are kept in different
- * banks by an exclusive or of their place. */
-template <class E> struct gt_pack_turn {
+/* Transposed: a lane reads 16 bytes of four rows, and 8 lanes lie along a row. It transposes them
+ * in registers and stores them in shared memory, which has a row for each column. There the four
+ * elements of a column are a unit; an XOR of its place keeps the units of lanes with different
+ * columns in different banks. */
+template <class E> struct gt_pack_transposed {
     static constexpr int size = (int)sizeof(E), count = 16 / size, per_word = 4 / size;
-    static constexpr int pieces = size == 1 ? 2 : 1;              /* of a lane, 64 rows apart */
-    static constexpr int rows = 64 * pieces, columns = 8 * count; /* of the stored matrix */
-    static constexpr int words = rows * size / 4;                 /* of a row of the tile */
+    static constexpr int readers = size == 1 ? 2 : 1;              /* of a lane, 64 rows apart */
+    static constexpr int rows = 64 * readers, columns = 8 * count; /* of the stored matrix */
+    static constexpr int words = rows * size / 4;                  /* of a row of the tile */
     typedef unsigned tile_type[columns * words];
 
     static GT_DEVICE unsigned across(const gt_packed_place &place)
@@ -216,16 +210,16 @@ template <class E> struct gt_pack_turn {
         return across(place) * (unsigned)gt_cdiv(place.ld, rows);
     }
 
-    /* Piece `number` of the lane to the tile. */
-    static GT_DEVICE void put(unsigned *tile, const gt_pack_piece<E, 4, 8> &piece, int number)
+    /* Stores what reader number `number` of the lane has read in the tile. */
+    static GT_DEVICE void put(unsigned *tile, const gt_pack_reader<E, 4, 8> &reader, int number)
     {
         const int along = (int)threadIdx.x % 8, unit = number * 16 + (int)threadIdx.x / 8;
         unsigned *const to = tile + along * count * words + (unit ^ along * per_word) * size;
-        gt_pack_line line[4];
+        gt_pack_vector line[4];
 
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            line[i] = piece.get(i);
+            line[i] = reader.get(i);
 #pragma unroll
         for (int w = 0; w < 4; w++) {
             gt_vec<unsigned, size> column[per_word];
@@ -246,17 +240,17 @@ template <class E> struct gt_pack_turn {
         }
     }
 
-    /* The tile to the copy, where it begins at `row` and `column`. */
+    /* Stores the tile in the copy, from `row` and `column` on. */
     static GT_DEVICE void take(const unsigned *tile, char *to, const gt_packed_place &place,
                                long long row, long long column)
     {
-        constexpr int across = words / 4; /* runs of 16 bytes of a row */
+        constexpr int across = words / 4; /* vectors of 16 bytes of a row */
         to += (row * place.ld + column) * size;
 #pragma unroll
         for (int i = 0; i < columns * across / GT_PACK_BLOCK; i++) {
             const int number = i * GT_PACK_BLOCK + (int)threadIdx.x;
             const int r = number / across, c = number % across;
-            const gt_pack_line line =
+            const gt_pack_vector line =
                 gt_load_vec<unsigned, 4>(tile + r * words + (c ^ r / count) * 4);
             if (row + r < place.rows && column + c * count < place.ld)
                 gt_store_vec<unsigned, 4>(
@@ -270,15 +264,15 @@ template <class E> struct gt_pack_turn {
         GT_STATIC_SHARED(tile_type, tile, );
         const long long row = (long long)(block / across(place)) * rows;
         const long long column = (long long)(block % across(place)) * columns;
-        gt_pack_piece<E, 4, 8> piece[pieces];
+        gt_pack_reader<E, 4, 8> reader[readers];
 
 #pragma unroll
-        for (int i = 0; i < pieces; i++)
-            piece[i].start(from, row + i * 64 + threadIdx.x / 8 * 4, column * size);
-        gt_sync(); /* the tile of the matrix before has been taken */
+        for (int i = 0; i < readers; i++)
+            reader[i].start(from, row + i * 64 + threadIdx.x / 8 * 4, column * size);
+        gt_sync(); /* the tile of the previous matrix has been stored */
 #pragma unroll
-        for (int i = 0; i < pieces; i++)
-            put(tile, piece[i], i);
+        for (int i = 0; i < readers; i++)
+            put(tile, reader[i], i);
         gt_sync();
         take(tile, to, place, column, row);
     }
@@ -286,7 +280,7 @@ template <class E> struct gt_pack_turn {
 
 template <class E, int pack> struct gt_pack_way : gt_pack_copy<E> {
 };
-template <class E> struct gt_pack_way<E, 2> : gt_pack_turn<E> {
+template <class E> struct gt_pack_way<E, 2> : gt_pack_transposed<E> {
 };
 
 typedef gt_pack_way<gt_pack_element, PACK_A> gt_pack_way_a;
@@ -344,9 +338,9 @@ GT_DEVICE void gt_pack_operand(const gt_pack_job &job, long long batch, unsigned
     }
 }
 
-/* What the entry does; every thread of its blocks takes part.  Two operands that are copied in the
- * same way are by the same code, because a launch that is over after 4 us waits for its code as
- * much as for data. */
+/* What the entry does; every thread of its blocks takes part. The same code copies two operands
+ * that are copied in the same way, because a launch that takes 4 us waits for its code as much as
+ * for its data. */
 GT_DEVICE void gt_pack(const gt_args &args)
 {
     const unsigned blocks_a = PACK_A ? gt_pack_way_a::blocks(gt_packed_a(args)) : 0;

@@ -1,12 +1,13 @@
-/* pack_tile.cuh - a square tile of a stored matrix, any element size, any alignment, in shared
- * memory, from where it is read along either of its sides.  The template defines PACK_TILE.
+/* pack_tile.cuh - a tile of PACK_TILE x PACK_TILE elements of a stored matrix, of any element size
+ * and alignment, in shared memory, from where it is read along either of its sides. The template
+ * defines PACK_TILE.
  *
  *            PACK_TILE elements        Loads run along the stored rows, as wide as the alignment of
- *          +--------------------+      the matrix allows: 16 bytes, 4, or one element; by elements
- *          | -> -> -> ->        |      at its edges. What lies outside becomes zeros.
+ *          +--------------------+      the matrix allows: 16 bytes, 4, or one element; at its edges
+ *          | -> -> -> ->        |      one element. Zeros replace what lies outside.
  *          | -> -> -> ->        | r
  *          |    |       |       |      A row of the tile is an odd number of words long, so that
- *          |    v       v       |      the lanes, which read along r where the copy is turned,
+ *          |    v       v       |      the lanes, which read along r if the copy is transposed,
  *          +--------------------+      find their elements in different banks.
  *                    c
  */
@@ -21,9 +22,9 @@ template <class E> struct gt_stored {
     long long rows, cols, ld;
 };
 
-/* A run as smaller ones. */
+/* A vector as smaller ones. */
 template <class E, int count, int part> union gt_pack_words {
-    gt_vec<E, count> run;
+    gt_vec<E, count> vector;
     gt_vec<E, part> word[count / part];
 };
 
@@ -35,18 +36,19 @@ template <class E> struct gt_pack_tile {
 
     E at[PACK_TILE * pitch];
 
-    /* A run of `count` elements, by words: rows of the tile begin on multiples of 4 bytes only. */
-    template <int count> GT_DEVICE void put(E *to, const gt_vec<E, count> &run)
+    /* Stores a vector of `count` elements by words, because rows of the tile begin on multiples of
+     * 4 bytes only. */
+    template <int count> GT_DEVICE void put(E *to, const gt_vec<E, count> &vector)
     {
         constexpr int part = count * size < 4 ? count : 4 / size;
         gt_pack_words<E, count, part> words;
-        words.run = run;
+        words.vector = vector;
 #pragma unroll
         for (int i = 0; i < count / part; i++)
             gt_store_vec<E, part>(to + i * part, words.word[i]);
     }
 
-    /* The same way back. */
+    /* Loads it. */
     template <int count> GT_DEVICE gt_vec<E, count> get(const E *from) const
     {
         constexpr int part = count * size < 4 ? count : 4 / size;
@@ -54,30 +56,30 @@ template <class E> struct gt_pack_tile {
 #pragma unroll
         for (int i = 0; i < count / part; i++)
             words.word[i] = gt_load_vec<E, part>(from + i * part);
-        return words.run;
+        return words.vector;
     }
 
     /* `count` elements below each other. */
     template <int count> GT_DEVICE gt_vec<E, count> get_transposed(const E *from) const
     {
-        gt_vec<E, count> run;
+        gt_vec<E, count> vector;
 #pragma unroll
         for (int j = 0; j < count; j++)
-            run.at[j] = from[j * pitch];
-        return run;
+            vector.at[j] = from[j * pitch];
+        return vector;
     }
 
-    /* Fills the tile by runs of `count` elements; all of it lies within the matrix if `whole`. */
+    /* Fills the tile by vectors of `count` elements. whole: all of it lies within the matrix. */
     template <int count, bool whole>
     GT_DEVICE void fill_by(const gt_stored<E> &from, long long row, long long column, int thread)
     {
-        constexpr int across = PACK_TILE / count; /* runs of a row */
+        constexpr int across = PACK_TILE / count; /* vectors of a row */
         constexpr int loads = PACK_TILE * across / GT_PACK_THREADS;
         constexpr int flight = loads < 8 ? loads : 8; /* under way */
         static_assert(loads % flight == 0, "a thread loads in whole rounds");
 
         static_assert(GT_PACK_THREADS % across == 0, "a thread stays in its column of the tile");
-        constexpr int step = GT_PACK_THREADS / across; /* rows between runs of a thread */
+        constexpr int step = GT_PACK_THREADS / across; /* rows between vectors of a thread */
         const int r = thread / across, c = thread % across * count;
         const E *next = from.first + (row + r) * from.ld + column + c;
         long long left = from.cols - column - c;
@@ -85,18 +87,18 @@ template <class E> struct gt_pack_tile {
 
 #pragma unroll 1
         for (int base = 0; base < loads; base += flight) {
-            gt_vec<E, count> run[flight];
+            gt_vec<E, count> vector[flight];
 #pragma unroll
             for (int i = 0; i < flight; i++) {
                 if (!whole && row + r + (base + i) * step >= from.rows)
                     left = 0;
-                run[i] = whole ? gt_load_vec_global<E, count>(next)
-                               : gt_load_vec_masked<E, count>(next, left);
+                vector[i] = whole ? gt_load_vec_global<E, count>(next)
+                                  : gt_load_vec_masked<E, count>(next, left);
                 next += step * from.ld;
             }
 #pragma unroll
             for (int i = 0; i < flight; i++)
-                put<count>(to + i * step * pitch, run[i]);
+                put<count>(to + i * step * pitch, vector[i]);
             to += flight * step * pitch;
         }
     }
@@ -120,13 +122,13 @@ template <class E> struct gt_pack_tile {
 
 /* Which `count` neighbouring elements of the copy a thread takes in round i, of rounds in all.  Of
  * a warp, `side` neighbouring lanes lie along a row of the copy, the others below each other. */
-template <int count, int side> struct gt_pack_piece {
+template <int count, int side> struct gt_pack_place {
     static constexpr int across = PACK_TILE / count;
     static constexpr int rounds = PACK_TILE * across / GT_PACK_THREADS;
     static_assert(across % side == 0 && rounds > 0, "whole groups of lanes, work for all threads");
     int row, column; /* in the tile of the copy */
 
-    GT_DEVICE gt_pack_piece(int i, int thread)
+    GT_DEVICE gt_pack_place(int i, int thread)
     {
         int number = i * GT_PACK_THREADS + thread;
         row = number / side % PACK_TILE;

@@ -1,5 +1,5 @@
 /* check.cu - judges results where they lie: against the reference, against each other, and whether
- * guards and inputs are untouched.  Threads keep their findings to themselves and report once. */
+ * guards and inputs are untouched. A thread collects its findings and reports them once. */
 #include "proof/device.cuh"
 
 /* Largest value of the warp's lanes, in lane 0 at least. */
@@ -16,8 +16,8 @@ GT_PROOF_DEVICE float gt_proof_judge(const gt_compare_args &args, long long at, 
     if (args.bound) {
         double error = fabs(d - args.ref[at]), bound = args.bound[at];
 
-        *bad = !(error <=
-                 bound * args.tolerance + fabs(args.ref[at]) * args.relative + args.absolute);
+        *bad =
+            !(error <= bound * args.tolerance + fabs(args.ref[at]) * args.relative + args.absolute);
         return bound > 0 ? (float)(error / bound) : 0.0f;
     }
     double exact = gt_proof_get(args.exact, at, args.d.type);

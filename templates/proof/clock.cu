@@ -1,5 +1,5 @@
-/* clock.cu - the SM clock seen on the device, time to be passed, and a canary: a computation whose
- * result the host knows bit by bit and whose time tells of drift. */
+/* clock.cu - the SM clock as the device sees it, a kernel that lets time pass, and the canary: a
+ * computation whose result the host knows bit by bit and whose time shows drift. */
 #include "proof/device.cuh"
 
 #ifdef GT_EMULATE

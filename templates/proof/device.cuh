@@ -1,5 +1,5 @@
-/* device.cuh - what the proof kernels share: how an entry is spelled, on the GPU and in the emulator,
- * and how the findings of many threads become one result. */
+/* device.cuh - what the proof kernels share: how an entry is spelled, on the GPU and in the
+ * emulator, and how the findings of many threads become one result. */
 #ifndef GT_PROOF_DEVICE_CUH
 #define GT_PROOF_DEVICE_CUH
 
@@ -15,11 +15,11 @@
 
 #ifdef GT_EMULATE
 
-#define GT_PROOF_KERNEL(name, type)  extern "C" void name(const type args)
-#define GT_PROOF_ERF(x)              __builtin_erf(x)
-#define GT_PROOF_LOG(x)              __builtin_logf(x)
-#define GT_PROOF_SQRT(x)             __builtin_sqrtf(x)
-#define GT_PROOF_COSPI(x)            __builtin_cosf((x)*3.14159265f)
+#define GT_PROOF_KERNEL(name, type) extern "C" void name(const type args)
+#define GT_PROOF_ERF(x)             __builtin_erf(x)
+#define GT_PROOF_LOG(x)             __builtin_logf(x)
+#define GT_PROOF_SQRT(x)            __builtin_sqrtf(x)
+#define GT_PROOF_COSPI(x)           __builtin_cosf((x)*3.14159265f)
 #define GT_PROOF_SHARED(type, name, extents) \
     static const char name##_key = 0;        \
     typedef type name##_array extents;       \
@@ -60,9 +60,9 @@ GT_PROOF_DEVICE bool gt_proof_finite(double x)
 
 GT_PROOF_DEVICE int gt_proof_bytes(int type)
 {
-    return type == GT_F16 || type == GT_BF16                      ? 2
+    return type == GT_F16 || type == GT_BF16                     ? 2
            : type == GT_E4M3 || type == GT_E5M2 || type == GT_S8 ? 1
-                                                                  : 4;
+                                                                 : 4;
 }
 
 template <int code> GT_PROOF_DEVICE float gt_proof_get_as(const void *data, long long at)

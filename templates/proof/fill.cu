@@ -1,5 +1,5 @@
-/* fill.cu - operands: normal reals rounded to their type, or small integers, a function of seed and place alone, so that
- * copies of an operand agree and a damaged one can be restored. */
+/* fill.cu - operands: normal reals rounded to their type, or small integers. Each is a function of
+ * seed and place alone, so that copies of an operand agree and a damaged one can be restored. */
 #include "proof/device.cuh"
 
 /* Box and Muller's transform of two uniforms cut out of one hash. */

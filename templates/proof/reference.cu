@@ -33,8 +33,8 @@ GT_PROOF_DEVICE double gt_proof_activate(double x, int epilogue)
 }
 
 /* Not inlined: one copy of the error function is enough. */
-__device__ __noinline__ void gt_proof_store(const gt_reference_args &args, long long batch, long long i,
-                                    long long j, double sum, double bound)
+__device__ __noinline__ void gt_proof_store(const gt_reference_args &args, long long batch,
+                                            long long i, long long j, double sum, double bound)
 {
     long long at = (batch * args.m + i) * args.n + j;
     double x = (double)args.alpha * sum;
@@ -79,8 +79,10 @@ GT_PROOF_KERNEL(proof_reference, gt_reference_args)
     for (long long k = 0; k < (args.alpha != 0 ? args.k : 0); k += SLICE) {
         for (int at = threadIdx.x; at < SLICE * TILE; at += 256) {
             /* Neighbouring threads read neighbouring words, whichever way A and B are stored. */
-            int ka = args.trans_a ? at / TILE : at % SLICE, ia = args.trans_a ? at % TILE : at / SLICE;
-            int kb = args.trans_b ? at % SLICE : at / TILE, jb = args.trans_b ? at / SLICE : at % TILE;
+            int ka = args.trans_a ? at / TILE : at % SLICE,
+                ia = args.trans_a ? at % TILE : at / SLICE;
+            int kb = args.trans_b ? at % SLICE : at / TILE,
+                jb = args.trans_b ? at / SLICE : at % TILE;
             bool in_a = k + ka < args.k && row + ia < args.m;
             bool in_b = k + kb < args.k && col + jb < args.n;
             long long major_a = args.trans_a ? k + ka : row + ia;
@@ -103,8 +105,7 @@ GT_PROOF_KERNEL(proof_reference, gt_reference_args)
 #pragma unroll
                 for (int j = 0; j < 4; j++) {
                     sum[i][j] = fma(a[s][ty + 16 * i], b[s][tx + 16 * j], sum[i][j]);
-                    bound[i][j] =
-                        fmaf(abs_a[s][ty + 16 * i], abs_b[s][tx + 16 * j], bound[i][j]);
+                    bound[i][j] = fmaf(abs_a[s][ty + 16 * i], abs_b[s][tx + 16 * j], bound[i][j]);
                 }
         __syncthreads();
     }

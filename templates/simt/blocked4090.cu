@@ -10,7 +10,7 @@
  *         +----------------------------------+
  *
  * A's tile is m x k in shared memory: the lanes of a warp need the same element of it, which is
- * read once for all of them.  The steps, each a point: nothing in shared memory (SHARED 0); tiles
+ * read once for all of them. The steps, each a point: nothing in shared memory (SHARED 0); tiles
  * in it; C added at the end (INIT_C 0) instead of loaded first; the depth BK; COPY_VEC; SHARED_VEC;
  * A transposed; two buffers; SHARED_FACTOR, more shared memory than is used, so that fewer blocks
  * share an SM; the grouping of rows; the register limit; the arch that the code is made for.
@@ -106,8 +106,9 @@ GT_DEVICE void load_b(float (&b)[TN], const float *tile_b, int k)
 /* A as m x k: 4 values of k at a time, so that a row of A is one load. */
 GT_DEVICE void multiply_tile(accumulator &acc, const float *tile_a, const float *tile_b)
 {
-    [[maybe_unused]] constexpr int turn = UNROLL; /* not every compiler expands macros in a pragma */
-#pragma unroll turn
+    [[maybe_unused]] constexpr int factor =
+        UNROLL; /* not every compiler expands macros in a pragma */
+#pragma unroll factor
     for (int k0 = 0; k0 < BK; k0 += SHARED_VEC) {
         float b[SHARED_VEC][TN];
 #pragma unroll

@@ -18,7 +18,7 @@
 
 #include "common/gemm.cuh"
 
-GT_KERNEL_BOUNDS(gemm, BM * BN, 1)
+GT_KERNEL_BOUNDS(gemm, BM *BN, 1)
 {
     unsigned tiles_n = (unsigned)gt_cdiv(args.n, BN);
     long long row = (long long)(blockIdx.x / tiles_n) * BM + threadIdx.x / BN;

@@ -1,23 +1,27 @@
 /* gemm.cu - the production FP32 kernel for CUDA cores.
  *
- *   X = op(A), Y = op(B); with SWAP_AB the product is computed transposed: X = op(B)^T, Y =
- * op(A)^T.
+ * X is op(A) and Y is op(B). With SWAP_AB the kernel computes the transposed product: X is op(B)^T
+ * and Y is op(A)^T.
  *
- *                 BN                 a block computes BM x BN elements of X Y, the tile's depth BK
- *            +----+----+----+        at a time, from a ring of STAGES tiles in shared memory;
- *         BK | Y  |    |    |        a warp computes WM x WN of them, and with WARPS_K > 1 several
- *            +----+----+----+        warps share a warp tile and split each BK between them;
- *      BK        WN                  a lane computes TM x TN elements in registers, in pieces of
- *    +----+  +----+----+----+        up to 4 that lie WM/TM lanes apart, so that the shared loads
- *    | X  |  | w0 | w1 | w2 | WM     of a warp are contiguous.
- * BM +----+  +----+----+----+
- *    |    |  | w3 | w4 | w5 |        Each operand reaches shared memory by one of three paths,
- *    +----+  +----+----+----+        PATH_A and PATH_B, described below.
+ *                    BN                   A block computes BM x BN elements of X Y. It goes along k
+ *           +-----------------+           in tiles of depth BK, which lie in a ring of STAGES tiles
+ *        BK |        Y        |           in shared memory.
+ *           +-----------------+
+ *      BK     WN                          A warp computes WM x WN of these elements. With WARPS_K
+ *    +----+ +-----+-----+-----+           > 1 several warps share a warp tile, and each of them
+ *    |    | | w0  | w1  | w2  | WM        has a slice of the depth BK.
+ * BM | X  | +-----+-----+-----+
+ *    |    | | w3  | w4  | w5  |           A lane computes TM x TN elements in registers: vectors
+ *    +----+ +-----+-----+-----+           of up to 4 that lie WM / TM lanes apart, so that the
+ *                                         shared loads of a warp are contiguous.
+ *
+ * Each operand reaches shared memory by one of three paths, PATH_A and PATH_B, described below.
  *
  * Split-K: SPLIT_K blocks share a tile of D along k. SPLIT_MODE 1 sums their partial results from
- * the workspace in a second launch, always in the same order; SPLIT_MODE 2 adds them to D by
- * atomics after a launch that wrote beta*C (+ bias); SPLIT_MODE 3 makes the blocks a cluster, each
- * of which finishes a part of the tile from the shared memory of all, in the same order too. */
+ * the workspace in a second launch, always in the same order. SPLIT_MODE 2 adds them to D by
+ * atomics, after a launch that wrote beta*C (+ bias). In SPLIT_MODE 3 the blocks are a cluster:
+ * each of them finishes a part of the tile from the shared memory of all, in the same order, too.
+ */
 #include "common/gemm.cuh"
 
 #include "common/split_k.cuh"
@@ -130,9 +134,9 @@ static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two ste
 #include "simt/gemm_accumulate.cuh"
 #include "simt/gemm_store.cuh"
 
-/* The tile of this block and, with split-K, its part of the tiles along k.  With EDGE 2 a tile that
- * would reach beyond the edge lies back inside, so that every tile is whole: what it shares with
- * its neighbour both compute, bit by bit the same. */
+/* The tile of this block and, with split-K, its part of the tiles along k. With EDGE 2 a tile that
+ * would reach beyond the edge is shifted back inside, so that every tile is whole. Both blocks
+ * compute the elements that the tile then shares with its neighbour, bit by bit the same. */
 GT_DEVICE Work work_of(const gt_args &args)
 {
     Work work;
@@ -148,8 +152,7 @@ GT_DEVICE Work work_of(const gt_args &args)
         work.column = work.column + BN < work.columns ? work.column : work.columns - BN;
     }
     const long long depth = gt_depth(args);
-    work.k = SPLIT_MODE == 0 ? gt_k_range{0, depth}
-                             : gt_k_range_of(depth, SPLIT_K, blockIdx.y, BK);
+    work.k = SPLIT_MODE == 0 ? gt_k_range{0, depth} : gt_k_range_of(depth, SPLIT_K, blockIdx.y, BK);
     return work;
 }
 
@@ -177,7 +180,7 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
             store_part(args, work, batch, shared, p, acc);
         else if (p.slice == 0)
             store_tile(args, work, batch, p, acc);
-        gt_sync(); /* the ring is filled anew for the next matrix */
+        gt_sync(); /* the ring is filled again for the next matrix */
     }
 }
 

@@ -1,5 +1,5 @@
-/* gemm_accumulate.cuh - part of gemm.cu, whose parameters it uses: from shared memory to registers,
- * the products, and the loop over k that keeps copies, loads and products overlapped. */
+/* gemm_accumulate.cuh - part of gemm.cu, whose parameters it uses: loads from shared memory to
+ * registers, the products, and the loop over k in which copies, loads and products overlap. */
 #ifndef GT_SIMT_GEMM_ACCUMULATE_CUH
 #define GT_SIMT_GEMM_ACCUMULATE_CUH
 
@@ -7,7 +7,7 @@
 
 /* The part of an operand's tile that a lane multiplies: T elements, of L lanes' worth. */
 template <class OPERAND, int T, int L> struct Fragment {
-    static constexpr int PIECE = T < 4 ? T : 4;
+    static constexpr int VECTOR = T < 4 ? T : 4;
     static constexpr bool ALONG_K = OPERAND::ALONG_K;
     static constexpr int DEPTH = ALONG_K ? 4 : 1; /* k steps of one load */
     static constexpr int BUFFERS = REG_DOUBLE ? 2 : 1;
@@ -16,28 +16,28 @@ template <class OPERAND, int T, int L> struct Fragment {
     /* Place of element e of a lane in the warp tile. */
     static GT_DEVICE int at(int e, int lane)
     {
-        return ALONG_K ? e * L + lane : e / PIECE * (L * PIECE) + lane * PIECE + e % PIECE;
+        return ALONG_K ? e * L + lane : e / VECTOR * (L * VECTOR) + lane * VECTOR + e % VECTOR;
     }
 
-    static constexpr int LOADS = ALONG_K ? T : T / PIECE;
+    static constexpr int LOADS = ALONG_K ? T : T / VECTOR;
 
-    /* Load number `load` of LOADS of what step k of a stage needs, unless an earlier step brought
-     * it. `origin`: the warp tile's first element along m or n. */
+    /* Load number `load` of the LOADS that step k of a stage needs, unless an earlier step has done
+     * it. `origin`: the first element of the warp tile along m or n. */
     GT_DEVICE void load(const float *stage, int origin, int lane, int first, int k, int load)
     {
         int buffer = k / DEPTH % BUFFERS;
         if constexpr (ALONG_K) {
             if (k % DEPTH == 0) {
-                int row = origin + at(load, lane), piece = OPERAND::swizzled(row, (first + k) / 4);
-                gt_load<4>(value[buffer][load], stage + row * OPERAND::LINE + piece * 4);
+                int row = origin + at(load, lane), chunk = OPERAND::swizzled(row, (first + k) / 4);
+                gt_load<4>(value[buffer][load], stage + row * OPERAND::LINE + chunk * 4);
             }
         } else {
-            float piece[PIECE];
-            gt_load<PIECE>(piece,
-                           stage + (first + k) * OPERAND::LINE + origin + at(load * PIECE, lane));
+            float vector[VECTOR];
+            gt_load<VECTOR>(vector,
+                            stage + (first + k) * OPERAND::LINE + origin + at(load * VECTOR, lane));
 #pragma unroll
-            for (int u = 0; u < PIECE; u++)
-                value[buffer][load * PIECE + u][0] = piece[u];
+            for (int u = 0; u < VECTOR; u++)
+                value[buffer][load * VECTOR + u][0] = vector[u];
         }
     }
     GT_DEVICE float get(int e, int k) const
@@ -106,7 +106,7 @@ struct Accumulator {
     {
         sum[i][j] = fmaf(x.get(i, k), y.get(j, k), sum[i][j]);
     }
-    /* Row (or column, in the orders by columns) `line` of the products of step k. The order of the
+    /* Row `line` of the products of step k, or column in the orders by columns. The order of the
      * products decides which operands the register reuse cache holds. */
     static constexpr int LINES = FMA_ORDER < 2 ? TM : TN;
     GT_DEVICE void multiply(int k, int line)
@@ -152,7 +152,8 @@ GT_DEVICE int clamp(long long value, int limit)
 }
 
 /* The copies of both operands into a ring of stages, which run ahead of the arithmetic. X and Y are
- * variables of the caller: as members of this struct they cost up to 26 registers more (NVRTC 13). */
+ * variables of the caller: as members of this struct they cost up to 26 registers more (NVRTC 13).
+ */
 struct Ring {
     X &x;
     Y &y;

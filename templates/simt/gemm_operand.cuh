@@ -3,7 +3,7 @@
 #ifndef GT_SIMT_GEMM_OPERAND_CUH
 #define GT_SIMT_GEMM_OPERAND_CUH
 
-/* Where an operand lies and how it travels. MN: its extent in the block along m or n. */
+/* Layout and copies of an operand. MN: its extent in the block along m or n. */
 template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
     static constexpr bool ALONG_K = K_CONTIGUOUS && PATH == 2; /* layout in shared memory */
     static constexpr bool TRANSPOSED = K_CONTIGUOUS && PATH != 2;
@@ -15,12 +15,13 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
     static constexpr int COPIES = PER_LINE * (K_CONTIGUOUS ? MN : BK);
     static constexpr int COUNT = (COPIES + THREADS - 1) / THREADS; /* copies of a thread */
 
-    /* With whole lines per pass the copies of a thread are a constant number of lines apart. */
+    /* If the threads copy whole lines at a time, the copies of a thread are a constant number of
+     * lines apart. */
     static constexpr bool REGULAR = THREADS % PER_LINE == 0;
     static constexpr int LINES_PER_PASS = REGULAR ? THREADS / PER_LINE : 1;
 
     const float *source[REGULAR ? 1 : COUNT];
-    const float *inside; /* an address that may be named where nothing is read */
+    const float *inside; /* any valid address: for copies that read nothing */
     int last;       /* last copy that lies in the matrix along m or n, if along k and regular */
     long long pass; /* elements between two copies of a thread, if regular */
     float staged[STAGED ? COUNT * WIDTH : 1];
@@ -48,15 +49,16 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
         return TRANSPOSED ? (place(i, thread) + u) * LINE + line(i, thread)
                           : line(i, thread) * LINE + place(i, thread) + u;
     }
-    static GT_DEVICE int swizzled(int row, int piece)
+    static GT_DEVICE int swizzled(int row, int chunk)
     {
         constexpr int ROWS = BK >= 32 ? 1 : 32 / BK; /* rows of a line of banks */
-        return SWIZZLE ? piece ^ (row / ROWS & (BK / 4 - 1)) : piece;
+        return SWIZZLE ? chunk ^ (row / ROWS & (BK / 4 - 1)) : chunk;
     }
 
-    /* Whether a tile can be copied whole where it is whole along k. What lies beyond the edge is
-     * then replaced by what lies before it, since nobody stores what is computed from it: at no
-     * cost along the lines, unless the edge cuts a vector, and with EDGE 1 across them. */
+    /* Whether a tile that is whole along k can be copied without masks. Elements beyond the edge
+     * are then replaced by elements before it, because no result that depends on them is stored.
+     * Along the lines this costs nothing, unless the edge cuts a vector; across them it needs EDGE
+     * 1. */
     static GT_DEVICE bool whole_across(int mn_left)
     {
         return mn_left >= MN || (K_CONTIGUOUS ? EDGE == 1 : mn_left % WIDTH == 0);
@@ -93,8 +95,8 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
         return source[0] + (EDGE == 1 && K_CONTIGUOUS && i > last ? last : i) * pass;
     }
 
-    /* Starts the copies of one tile and moves on to the next. Unless it is copied whole, mn_left
-     * and k_left elements of the matrix remain from its first on and zeros follow them. */
+    /* Starts the copies of one tile and moves on to the next. Unless it is copied whole, the matrix
+     * has mn_left and k_left elements from the tile's first one on, and zeros follow them. */
     GT_DEVICE void begin(float *stage, long long step, bool whole, int mn_left, int k_left)
     {
         if (!whole) {
@@ -136,8 +138,8 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
                                                   : 0);
     }
 
-    /* The second half of copies through registers, once the stage is free: part `part` of `parts`
-     * of them, so that the stores can be spread over the arithmetic. */
+    /* The second half of the copies through registers, once the stage is free. It is divided into
+     * `parts` parts, so that the stores can be spread over the arithmetic. */
     GT_DEVICE void end(float *stage, int part, int parts)
     {
         if constexpr (STAGED) {

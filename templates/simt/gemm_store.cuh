@@ -1,12 +1,13 @@
-/* gemm_store.cuh - part of gemm.cu, whose parameters it uses: from the sums in registers to D, to a
- * partial result in the workspace, by atomics into D, or through the shared memory of a cluster. */
+/* gemm_store.cuh - part of gemm.cu, whose parameters it uses: stores the sums from registers to D,
+ * to a partial result in the workspace, by atomics into D, or through the shared memory of a
+ * cluster. */
 #ifndef GT_SIMT_GEMM_STORE_CUH
 #define GT_SIMT_GEMM_STORE_CUH
 
 #include "common/cluster.cuh"
 #include "simt/gemm_accumulate.cuh"
 
-/* Elements between rows of a partial result in the workspace: whole 16-byte pieces. */
+/* Elements between rows of a partial result in the workspace: whole vectors of 16 bytes. */
 GT_DEVICE long long partial_ld(const gt_args &args)
 {
     return (args.n + 3) / 4 * 4;
@@ -14,7 +15,7 @@ GT_DEVICE long long partial_ld(const gt_args &args)
 
 /* Output of one matrix whose sums have been multiplied by alpha already. The product with alpha
  * comes first of all, so that wide stores take their values from other registers than the sums:
- * the sums themselves, tied into aligned groups of four, would meet in the register banks. */
+ * the sums themselves, in aligned groups of four, would conflict in the register banks. */
 GT_DEVICE gt_output scaled_output(const gt_args &args, long long batch)
 {
     gt_output output = gt_output_of(args, batch);
@@ -22,8 +23,8 @@ GT_DEVICE gt_output scaled_output(const gt_args &args, long long batch)
     return output;
 }
 
-/* Finishes and stores N elements of a row: of D, of a partial result, or by atomics into D. All N
- * of them exist. sum: times alpha; c: the elements of C, where beta is not 0. */
+/* Finishes N elements of a row, all of which exist, and stores them in D or in a partial result, or
+ * adds them to D by atomics. sum: multiplied by alpha; c: the elements of C, if beta is not 0. */
 template <int N>
 GT_DEVICE void store(const gt_args &args, const gt_output &output, long long batch, long long row,
                      long long column, const float *sum, const float *c)
@@ -45,14 +46,14 @@ GT_DEVICE void store(const gt_args &args, const gt_output &output, long long bat
     }
 }
 
-/* The elements of a lane in the block's tile, and which of them are neighbours in a row of D: along
- * the columns of Y or, transposed, the rows of X. */
+/* The elements of a lane in the block's tile, and how many of them are neighbours in a row of D:
+ * along the columns of Y or, in the transposed product, along the rows of X. */
 struct Lane {
     typedef Fragment<X, TM, LANES_M> Rows;
     typedef Fragment<Y, TN, LANES_N> Columns;
-    static constexpr int RUN =
-        SWAP_AB ? (Rows::ALONG_K ? 1 : Rows::PIECE) : (Columns::ALONG_K ? 1 : Columns::PIECE);
-    static constexpr int N = RUN < VEC_C ? RUN : VEC_C;
+    static constexpr int NEIGHBOURS =
+        SWAP_AB ? (Rows::ALONG_K ? 1 : Rows::VECTOR) : (Columns::ALONG_K ? 1 : Columns::VECTOR);
+    static constexpr int N = NEIGHBOURS < VEC_C ? NEIGHBOURS : VEC_C;
     static constexpr int STEP_I = SWAP_AB ? N : 1, STEP_J = SWAP_AB ? 1 : N;
 
     /* Row and column in D of element i, j. */
@@ -68,7 +69,7 @@ struct Lane {
     }
 };
 
-/* A tile that lies in D as a whole. */
+/* Stores a tile that lies wholly within D. */
 template <bool READ_C>
 GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batch,
                            const Position &p, const Accumulator &acc)
@@ -89,8 +90,8 @@ GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batc
         }
 }
 
-/* A tile at the edge, element by element: a rolled loop over the rows of a copy of the sums in
- * local memory, because this code is rarely run and should not fill the instruction cache. */
+/* Stores a tile at the edge element by element. This code runs rarely and should not fill the
+ * instruction cache: it is a rolled loop over the rows of a copy of the sums in local memory. */
 GT_DEVICE void store_edge(const gt_args &args, const Work &work, long long batch, const Position &p,
                           const Accumulator &acc)
 {
@@ -132,13 +133,13 @@ GT_DEVICE void store_tile(const gt_args &args, const Work &work, long long batch
         store_whole<false>(args, work, batch, p, acc);
 }
 
-/* Adds up what the blocks of the cluster computed of the tile and stores the pieces of
- * neighbouring elements that are this block's: number rank, rank + SPLIT_K, ... of every lane. */
+/* Adds the sums of all blocks of the cluster and stores the vectors that belong to this block:
+ * numbers blockIdx.y, blockIdx.y + SPLIT_K, ... of every lane. */
 GT_DEVICE void store_part(const gt_args &args, const Work &work, long long batch, float *shared,
                           const Position &p, const Accumulator &acc)
 {
     constexpr int PER_SLICE = THREADS / WARPS_K, N = Lane::N;
-    constexpr int LENGTH = SWAP_AB ? TM : TN, PIECES = TM * TN / N;
+    constexpr int LENGTH = SWAP_AB ? TM : TN, VECTORS = TM * TN / N;
     const gt_output output = scaled_output(args, batch);
     float *own = shared + threadIdx.x % PER_SLICE * N;
 
@@ -155,8 +156,8 @@ GT_DEVICE void store_part(const gt_args &args, const Work &work, long long batch
         }
     gt_cluster_sync();
 #pragma unroll 1
-    for (int piece = blockIdx.y; piece < PIECES && p.slice == 0; piece += SPLIT_K) {
-        int e = piece * N;
+    for (int vector = blockIdx.y; vector < VECTORS && p.slice == 0; vector += SPLIT_K) {
+        int e = vector * N;
         int i = SWAP_AB ? e % LENGTH : e / LENGTH, j = SWAP_AB ? e / LENGTH : e % LENGTH;
         long long row = Lane::row(work, p, i, j), column = Lane::column(work, p, i, j);
         float sum[N] = {};

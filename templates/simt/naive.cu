@@ -16,7 +16,7 @@
 
 #include "common/gemm.cuh"
 
-GT_KERNEL_BOUNDS(gemm, BM * BN, 1)
+GT_KERNEL_BOUNDS(gemm, BM *BN, 1)
 {
     unsigned tiles_m = (unsigned)gt_cdiv(args.m, BM);
     long long row = (long long)(blockIdx.x % tiles_m) * BM + threadIdx.x % BM;

@@ -55,5 +55,6 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         gt_sync();
     }
 
-    gt_output_store<1>(gt_output_of(args, blockIdx.z), first_row + row, first_column + column, &acc);
+    gt_output_store<1>(gt_output_of(args, blockIdx.z), first_row + row, first_column + column,
+                       &acc);
 }

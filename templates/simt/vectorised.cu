@@ -1,13 +1,13 @@
-/* vectorised.cu - rung 6: as thread2d.cu, with global memory read VEC elements at a time, A turned
- * round on its way to shared memory, and shared memory read 4 elements at a time.
+/* vectorised.cu - rung 6: as thread2d.cu, with global memory read VEC elements at a time, A
+ * transposed on its way to shared memory, and shared memory read 4 elements at a time.
  *
  *                      BN                 A's tile lies in shared memory as k x m, so that the TM
  *                  +--------+             elements a thread needs for one k are neighbours, as
  *                BK|   B    |             the TN of B are
  *                  +--------+
  *         BM           BN                 SPREAD 0: a thread's rows and columns are neighbours
- *      +------+    +--------+             SPREAD 1: in groups of 4, a group of each thread side
- *    BK| A^T  |    |   D    | BM          by side, so that a warp's loads meet no bank twice
+ *      +------+    +--------+             SPREAD 1: in groups of 4, those of all threads side by
+ *    BK| A^T  |    |   D    | BM          side, so that a warp's loads have no bank conflicts
  *      +------+    +--------+
  */
 #ifndef BM
@@ -29,7 +29,7 @@
 #define VEC 4 /* elements per global load and store: 1, 2, 4 */
 #endif
 #ifndef SKEW
-#define SKEW 4 /* unused elements at the end of a row of a tile that is turned round */
+#define SKEW 4 /* unused elements at the end of a row of a tile that is transposed */
 #endif
 #ifndef SPREAD
 #define SPREAD 1 /* a thread's elements: 0 neighbours, 1 in groups of 4 across the block */

@@ -1,4 +1,4 @@
-/* gemv.cu - products of a few rows on CUDA cores, every type: bound by the one reading of B.
+/* gemv.cu - products of a few rows on CUDA cores, for every type. The one reading of B bounds them.
  *
  *   B along n (k x n), LANES 8, 16-byte loads     B along k (n x k), LANES 32, COLUMNS 2
  *
@@ -10,10 +10,10 @@
  *     | k 12..15  lanes 24..31    |                   warp 0        warp 1 ...  along k
  *     +---------------------------+ warp 1 ...
  *
- * A lane loads DEPTH pieces of VEC bytes of B ahead of those that it multiplies, past the caches; A
- * comes out of them. No warp waits for another before its sums are complete: those of lanes meet by
- * shuffles, those of warps and of blocks that share k as skinny_finish.cuh says. FP32 arithmetic;
- * 8-bit integers by fours into 32 bits. */
+ * A lane loads DEPTH vectors of VEC bytes of B, past the caches, ahead of those that it multiplies;
+ * A comes from the caches. No warp waits for another before its sums are complete. Then the sums of
+ * lanes are added by shuffles, those of warps and of blocks that share k as skinny_finish.cuh says.
+ * The arithmetic is FP32; 8-bit integers are multiplied four at a time and summed in 32 bits. */
 #ifndef ROWS
 #define ROWS 1 /* rows of D per block */
 #endif
@@ -53,21 +53,21 @@
 
 #if GT_TYPE == GT_S8
 
-/* Four bytes from element i of a run on; fewer are followed by zeros. */
-template <int count> GT_DEVICE unsigned quad(const gt_vec<GT_IN, count> &run, int i)
+/* Four bytes of a vector from element i on; zeros follow if there are fewer. */
+template <int count> GT_DEVICE unsigned quad(const gt_vec<GT_IN, count> &vector, int i)
 {
     if constexpr (count >= 4) {
         union {
-            gt_vec<GT_IN, count> run;
+            gt_vec<GT_IN, count> vector;
             unsigned word[count / 4];
         } both;
-        both.run = run;
+        both.vector = vector;
         return both.word[i / 4];
     } else {
         unsigned word = 0;
 #pragma unroll
         for (int e = 0; e < count; e++)
-            word |= (unsigned)(unsigned char)run.at[i + e] << 8 * e;
+            word |= (unsigned)(unsigned char)vector.at[i + e] << 8 * e;
         return word;
     }
 }
@@ -132,7 +132,7 @@ GT_DEVICE void accumulate(const Tile &tile, Sum (*sum)[SUMS])
 
 #else
 
-/* Of both operands one is kept as floats for four steps of k, the smaller. */
+/* The smaller of both operands is kept as floats for four steps of k. */
 GT_DEVICE void accumulate(const Tile &tile, Sum (*sum)[SUMS])
 {
     constexpr bool keep_a = ROWS <= V;
@@ -178,8 +178,8 @@ GT_DEVICE void sum_lanes(Sum (*sum)[SUMS])
                 sum[r][i] += __shfl_xor_sync(0xffffffffu, sum[r][i], bit);
 }
 
-/* Puts the sums of lanes where `finish` takes them. */
-GT_DEVICE void gather(Sum (*sum)[SUMS], Sum *slices)
+/* Stores the sums of lanes in shared memory, from where `finish` adds them. */
+GT_DEVICE void stage_sums(Sum (*sum)[SUMS], Sum *slices)
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
 
@@ -206,7 +206,7 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         Sum sum[ROWS][SUMS] = {};
         const Lane lane = make_lane(args, batch);
         sum_tiles(args, lane, lane.whole, first, last, sum);
-        gather(sum, slices);
+        stage_sums(sum, slices);
         finish(args, batch, slices);
     }
 }

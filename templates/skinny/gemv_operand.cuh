@@ -1,5 +1,5 @@
-/* gemv_operand.cuh - part of gemv.cu, whose parameters it uses: which elements of the operands
- * a lane has, and how they come to its registers. */
+/* gemv_operand.cuh - part of gemv.cu, whose parameters it uses: which elements of the operands a
+ * lane has, and how it loads them. */
 #ifndef GT_SKINNY_GEMV_OPERAND_CUH
 #define GT_SKINNY_GEMV_OPERAND_CUH
 
@@ -25,17 +25,17 @@ static_assert(V >= 1, "loads of whole elements");
 static_assert(GT_TRANS_B ? DEPTH % COLUMNS == 0 : COLUMNS == 1 && DEPTH % 4 == 0,
               "whole steps; along n, k goes by fours");
 
-typedef gt_vec<GT_IN, V> Run;
+typedef gt_vec<GT_IN, V> Vector;
 
 /* Elements of A along k that a lane loads together: those of a load of B, or of four of them. */
 constexpr int ALONG = GT_TRANS_B ? V : 4;
 constexpr int OF_A = GT_TRANS_B ? STEPS : STEPS / 4; /* such loads of a row */
-typedef gt_vec<GT_IN, ALONG> RunA;
+typedef gt_vec<GT_IN, ALONG> VectorA;
 
 /* What a lane loads of a tile. */
 struct Tile {
-    Run b[DEPTH];
-    RunA a[OF_A][ROWS];
+    Vector b[DEPTH];
+    VectorA a[OF_A][ROWS];
 };
 
 /* Where a lane's elements are. */
@@ -44,9 +44,9 @@ struct Lane {
     const GT_IN *a;                           /* in tile 0, in the block's first row */
     int k;                                    /* of the first of them */
     int rows;                                 /* of the block that exist */
-    int valid;  /* neighbouring columns that exist, V unless the matrix ends among them */
-    bool whole; /* for all lanes of the block */
-    bool runs;  /* A can be loaded by runs */
+    int valid;    /* neighbouring columns that exist, V unless the matrix ends among them */
+    bool whole;   /* for all lanes of the block */
+    bool vectors; /* A can be loaded by vectors */
 };
 
 /* Column in the block of sum i of a lane. */
@@ -56,7 +56,7 @@ GT_DEVICE int lane_column(int warp, int lane, int i)
            (GT_TRANS_B ? lane / LANES + i * GROUPS : lane % LANES * V + i);
 }
 
-/* Columns beyond the matrix are computed from one that exists, and never stored. */
+/* Columns beyond the matrix are computed from one that exists and never stored. */
 GT_DEVICE Lane make_lane(const gt_args &args, long long batch)
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
@@ -68,8 +68,8 @@ GT_DEVICE Lane make_lane(const gt_args &args, long long batch)
     own.k = warp / WARPS_N * WARP_K + (GT_TRANS_B ? lane % LANES * V : lane / LANES * 4);
     own.a = a + gt_offset_a(args, block_row(args), own.k);
     own.rows = left < ROWS ? (int)left : ROWS;
-    own.runs = !GT_TRANS_A && reinterpret_cast<unsigned long long>(a) % sizeof(RunA) == 0 &&
-               args.lda % ALONG == 0;
+    own.vectors = !GT_TRANS_A && reinterpret_cast<unsigned long long>(a) % sizeof(VectorA) == 0 &&
+                  args.lda % ALONG == 0;
     own.valid = V;
     own.whole = true;
     if (GT_TRANS_B) {
@@ -122,13 +122,13 @@ GT_DEVICE void fetch_a(const gt_args &args, const Lane &lane, long long k, Tile 
         const long long left = gt_depth(args) - (k + lane.k + step);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
-            if (lane.runs && (WHOLE || left >= ALONG))
+            if (lane.vectors && (WHOLE || left >= ALONG))
                 tile.a[i][r] = gt_load_vec_global<GT_IN, ALONG>(from);
             else
                 tile.a[i][r].word = edge<ALONG>(from, GT_TRANS_A ? args.lda : 1,
-                                           left >= ALONG ? ALONG
-                                           : left > 0    ? (int)left
-                                                         : 0);
+                                                left >= ALONG ? ALONG
+                                                : left > 0    ? (int)left
+                                                              : 0);
             from += r + 1 < lane.rows ? next_row : 0;
         }
     }

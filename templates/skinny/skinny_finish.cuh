@@ -1,10 +1,10 @@
-/* skinny_finish.cuh - part of the kernels for few rows, whose parameters it uses: from the sums of
- * a block's warps, in shared memory, to D.
+/* skinny_finish.cuh - part of the kernels for few rows, whose parameters it uses: adds the sums of
+ * a block's warps, in shared memory, and stores them in D.
  *
- * Slices of k meet in fixed order, so that the bits are the same every time: first the WARPS_K
- * slices of a block, then those of the SPLIT_K blocks that share k, which is blockIdx.y: in the
- * shared memory of their cluster (SPLIT_MODE 2) or through the workspace in a second launch
- * (SPLIT_MODE 1). */
+ * Slices of k are added in a fixed order, so that the bits are the same every time: first the
+ * WARPS_K slices of a block, then those of the SPLIT_K blocks that share k, which is blockIdx.y.
+ * These are read from the shared memory of their cluster (SPLIT_MODE 2) or, in a second launch,
+ * from the workspace (SPLIT_MODE 1). */
 #ifndef GT_SKINNY_FINISH_CUH
 #define GT_SKINNY_FINISH_CUH
 
@@ -35,9 +35,9 @@ GT_DEVICE Sum cluster_sum(const Sum *own, unsigned rank)
     return either.sum;
 }
 
-constexpr int ASKED = 4; /* sums that a thread asks another block for at a time */
+constexpr int IN_FLIGHT = 4; /* sums that a thread loads from another block at a time */
 
-/* Adds what the blocks of the cluster have in slice 0, each block a share of it, into D. */
+/* Adds slice 0 of all blocks of the cluster into D; each block finishes a part of it. */
 GT_DEVICE void finish_cluster(const gt_args &args, const gt_typed_output &output, const Sum *slices)
 {
     const long long row = block_row(args), column = block_column(args);
@@ -45,21 +45,21 @@ GT_DEVICE void finish_cluster(const gt_args &args, const gt_typed_output &output
 
     gt_cluster_sync();
     for (int first = (int)(blockIdx.y * THREADS + threadIdx.x); first < ROWS * BLOCK_N;
-         first += ASKED * step) {
-        Sum total[ASKED] = {};
+         first += IN_FLIGHT * step) {
+        Sum total[IN_FLIGHT] = {};
         for (unsigned rank = 0; rank < (unsigned)SPLIT_K; rank++)
 #pragma unroll
-            for (int i = 0; i < ASKED; i++)
+            for (int i = 0; i < IN_FLIGHT; i++)
                 total[i] += cluster_sum(slices + min(first + i * step, ROWS * BLOCK_N - 1), rank);
 #pragma unroll
-        for (int i = 0; i < ASKED; i++) {
+        for (int i = 0; i < IN_FLIGHT; i++) {
             const int e = first + i * step;
             if (e < ROWS * BLOCK_N)
                 gt_typed_output_store<1>(output, row + e / BLOCK_N, column + e % BLOCK_N,
                                          &total[i]);
         }
     }
-    gt_cluster_sync(); /* nobody reads this block's shared memory any more */
+    gt_cluster_sync(); /* no block reads this one's shared memory any more */
 }
 
 /* slices: WARPS_K x ROWS x BLOCK_N sums in shared memory, complete. */

@@ -1,17 +1,17 @@
-/* thin_mma.cu - products of up to 64 rows on tensor cores, every type they have: bound by the one
- * reading of B.
+/* thin_mma.cu - products of up to 64 rows on tensor cores, for every type that they have. The one
+ * reading of B bounds them.
  *
  *                  warps along n: 16 TILES columns each
  *              +----------+----------+
- *      warps   | warp 0   | warp 1   |  CHUNKS chunks of 64 bytes of k   The transposed product:
- *      along k +----------+----------+                                   columns of D are the 16
- * rows | warp 2   | warp 3   |                                   of an mma, rows of D its 8
+ *      warps   | warp 0   | warp 1   |  CHUNKS chunks of 64 bytes of k   The product is transposed:
+ *      along k +----------+----------+                                   columns of D are the 16 rows
+ *              | warp 2   | warp 3   |                                   of an mma, rows of D its 8
  *              +----------+----------+                                   columns.
  *
- * B goes from memory to registers once, a tile ahead of the arithmetic, in the order in which mma
- * takes it (thin_operand.cuh). So does A, out of the caches: no warp waits for another before its
- * sums are complete. They meet as skinny_finish.cuh says. Operands whose rows are not aligned go
- * through shared memory, some tiles ahead (RING, thin_ring.cuh). */
+ * Each warp loads B from memory to registers once, a tile ahead of the arithmetic, in the order in
+ * which mma takes it (thin_operand.cuh), and so A, out of the caches. No warp waits for another
+ * before its sums are complete; skinny_finish.cuh says how they are added. Operands whose rows are
+ * not aligned go through shared memory, some tiles ahead (RING, thin_ring.cuh). */
 #ifndef ROWS
 #define ROWS 16 /* rows of D per block: a multiple of 8 */
 #endif
@@ -75,15 +75,14 @@ GT_DEVICE void multiply(Sum (&sum)[4], const unsigned (&b)[4], const unsigned (&
 }
 
 /* A lane's part of a chunk of B in the order in which mma takes it. */
-template <class Part>
-GT_DEVICE void arrange(const Part &piece, unsigned (&b)[STEPS][TILES][4])
+template <class Part> GT_DEVICE void arrange(const Part &vector, unsigned (&b)[STEPS][TILES][4])
 {
 #pragma unroll
     for (int q = 0; q < 4; q++) {
-        unsigned word[RUN];
-        words_of(piece, q, word);
+        unsigned word[LANE_COLUMNS];
+        words_of(vector, q, word);
 #pragma unroll
-        for (int i = 0; i < RUN; i++)
+        for (int i = 0; i < LANE_COLUMNS; i++)
             if (WIDENED)
                 widen(word[i], b[q % STEPS][i / 2][i % 2], b[q % STEPS][i / 2][2 + i % 2]);
             else
@@ -121,8 +120,8 @@ GT_DEVICE void accumulate(const Tile &tile, Accumulator &sum)
         accumulate(tile.b[c], tile.a[c], sum);
 }
 
-/* The same of tiles first .. last-1 by way of shared memory. A slot is copied to anew once all lanes
- * have read it, which is known a tile later. */
+/* Adds the products of tiles first .. last-1, which go through shared memory. A slot is filled
+ * again once all lanes have read it, which is known a tile later. */
 GT_DEVICE void sum_ring(const gt_args &args, long long batch, long long first, long long last,
                         char *shared, Accumulator &sum)
 {
@@ -150,8 +149,8 @@ GT_DEVICE void sum_ring(const gt_args &args, long long batch, long long first, l
 
 #include "skinny/lookahead.cuh"
 
-/* Puts the sums of lanes where `finish` takes them. */
-GT_DEVICE void gather(const Accumulator &sum, Sum *slices)
+/* Stores the sums of lanes in shared memory, from where `finish` adds them. */
+GT_DEVICE void stage_sums(const Accumulator &sum, Sum *slices)
 {
     const int warp = (int)threadIdx.x / 32, group = (int)threadIdx.x % 32 / 4;
     Sum *slice = slices + warp / WARPS_N * ROWS * BLOCK_N + warp % WARPS_N * WARP_N;
@@ -180,7 +179,7 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
             sum_ring(args, batch, first, last, reinterpret_cast<char *>(slices), sum);
         else
             sum_tiles(args, make_lane(args, batch), columns_exist(args), first, last, sum);
-        gather(sum, slices);
+        stage_sums(sum, slices);
         finish(args, batch, slices);
     }
 }

@@ -3,11 +3,12 @@
  *
  * An mma of 16 x 8 takes of each operand, per lane (group = lane / 4, member = lane % 4), words of
  * 4 bytes that are neighbours along k. The order of k within an mma is free, as long as both
- * operands have the same one: here a member takes 16 bytes along k, whose four words serve one mma
- * after the other, and the members' pieces follow each other: a chunk of 64 bytes along k.
+ * operands have the same one. Here a member has a vector of 16 bytes along k, whose four words
+ * serve one mma after the other. The vectors of the four members follow each other: together they
+ * are a chunk of 64 bytes along k.
  *
- *      B along k: a piece is one load            B along n: loads of RUN columns for each of the
- *      of a column                               piece's k, turned in registers
+ *      B along k: a vector is one load           B along n: loads of LANE_COLUMNS columns for each k
+ *      of a column                               of the vector, transposed in registers
  *
  *        member 0  1  2  3                         group 0        1       ...
  *      n +--+--+--+--+ group 0                   k +-------+-------+--   member 0
@@ -22,10 +23,10 @@
 #include "skinny/widen.cuh"
 
 constexpr int SIZE = (int)sizeof(GT_IN);
-constexpr int PIECE = 16 / SIZE;   /* values of k of a member */
-constexpr int CHUNK = 4 * PIECE;   /* and of all members */
-constexpr int RUN = 2 * TILES;     /* columns of a lane: in each tile of 16 two */
-constexpr int WARP_N = 16 * TILES; /* columns of a warp */
+constexpr int VECTOR = 16 / SIZE;       /* values of k of a member */
+constexpr int CHUNK = 4 * VECTOR;       /* and of all members */
+constexpr int LANE_COLUMNS = 2 * TILES; /* columns of a lane: in each tile of 16 two */
+constexpr int WARP_N = 16 * TILES;      /* columns of a warp */
 constexpr int BLOCK_N = WARPS_N * WARP_N;
 constexpr int WARP_K = CHUNKS * CHUNK;
 constexpr int TILE_K = WARPS_K * WARP_K; /* values of k that a block takes at a time */
@@ -38,12 +39,14 @@ typedef gt_f16 Taken;
 typedef GT_IN Taken;
 #endif
 
-constexpr int EIGHTS = ROWS / 8;                      /* groups of rows of D */
-constexpr int STEPS = PIECE * (int)sizeof(Taken) / 8; /* mma's of a piece: each takes two words */
+constexpr int EIGHTS = ROWS / 8;                       /* groups of rows of D */
+constexpr int STEPS = VECTOR * (int)sizeof(Taken) / 8; /* mma's of a vector: each takes two words */
 
-constexpr int SIDE_BY_SIDE = GT_TRANS_B ? PIECE : RUN; /* elements of a lane in a line of B */
+constexpr int SIDE_BY_SIDE =
+    GT_TRANS_B ? VECTOR : LANE_COLUMNS; /* elements of a lane in a line of B */
 constexpr int V = VEC / SIZE < SIDE_BY_SIDE ? VEC / SIZE : SIDE_BY_SIDE;
-constexpr int LINES = GT_TRANS_B ? RUN : PIECE; /* lines of B that a lane has elements of */
+constexpr int LINES =
+    GT_TRANS_B ? LANE_COLUMNS : VECTOR; /* lines of B that a lane has elements of */
 constexpr int LOADS = SIDE_BY_SIDE / V;
 
 #include "skinny/skinny_finish.cuh"
@@ -51,15 +54,15 @@ constexpr int LOADS = SIDE_BY_SIDE / V;
 static_assert(V >= 1 && LOADS >= 1, "whole loads");
 
 /* A lane's elements of a chunk of B, as loaded: 8 TILES words. */
-union Piece {
-    gt_vec<GT_IN, V> run[LINES][LOADS];
+union ChunkOfB {
+    gt_vec<GT_IN, V> load[LINES][LOADS];
     unsigned word[LINES][(LOADS * V * SIZE + 3) / 4];
 };
 
 /* What a lane loads of a tile. */
 struct Tile {
-    Piece b[CHUNKS];
-    uint4 a[CHUNKS][EIGHTS]; /* the member's piece of a row of each eight */
+    ChunkOfB b[CHUNKS];
+    uint4 a[CHUNKS][EIGHTS]; /* the member's vector of a row of each eight */
 };
 
 /* Where a lane's elements are. */
@@ -69,14 +72,15 @@ struct Lane {
     long long column; /* of its first sum */
     int row, rows;    /* of the block: the lane's among the first eight; how many exist */
     int k;            /* of its first elements */
-    bool pieces;      /* A can be loaded by pieces */
+    bool vectors;     /* A can be loaded by vectors */
 };
 
 /* Column within the warp's of a lane's element `half` (rows group, group + 8 of the mma) of `tile`.
  */
 GT_DEVICE int column_in_warp(int group, int tile, int half)
 {
-    return GT_TRANS_B || RING > 0 ? tile * 16 + half * 8 + group : group * RUN + tile * 2 + half;
+    return GT_TRANS_B || RING > 0 ? tile * 16 + half * 8 + group
+                                  : group * LANE_COLUMNS + tile * 2 + half;
 }
 
 GT_DEVICE Lane make_lane(const gt_args &args, long long batch)
@@ -86,14 +90,14 @@ GT_DEVICE Lane make_lane(const gt_args &args, long long batch)
     const long long left = args.m - block_row(args);
     Lane own;
 
-    own.k = warp / WARPS_N * WARP_K + (int)threadIdx.x % 4 * PIECE;
+    own.k = warp / WARPS_N * WARP_K + (int)threadIdx.x % 4 * VECTOR;
     own.column = block_column(args) + warp % WARPS_N * WARP_N + column_in_warp(group, 0, 0);
     own.b = GT_TRANS_B ? b + own.column * args.ldb + own.k : b + own.k * args.ldb + own.column;
     own.row = group < left ? group : (int)left - 1;
     own.rows = left < ROWS ? (int)left : ROWS;
     own.a = a + gt_offset_a(args, block_row(args) + own.row, own.k);
-    own.pieces =
-        !GT_TRANS_A && reinterpret_cast<unsigned long long>(a) % 16 == 0 && args.lda % PIECE == 0;
+    own.vectors =
+        !GT_TRANS_A && reinterpret_cast<unsigned long long>(a) % 16 == 0 && args.lda % VECTOR == 0;
     return own;
 }
 
@@ -115,13 +119,13 @@ GT_DEVICE void fetch_a(const gt_args &args, const Lane &lane, long long k, Tile 
         const long long left = gt_depth(args) - (k + c * CHUNK + lane.k);
 #pragma unroll
         for (int x = 0; x < EIGHTS; x++) {
-            if (lane.pieces && (WHOLE || left >= PIECE))
-                tile.a[c][x] = gt_load_vec_global<GT_IN, PIECE>(from).word;
+            if (lane.vectors && (WHOLE || left >= VECTOR))
+                tile.a[c][x] = gt_load_vec_global<GT_IN, VECTOR>(from).word;
             else
-                tile.a[c][x] = edge<PIECE>(from, GT_TRANS_A ? args.lda : 1,
-                                      left >= PIECE ? PIECE
-                                      : left > 0    ? (int)left
-                                                    : 0);
+                tile.a[c][x] = edge<VECTOR>(from, GT_TRANS_A ? args.lda : 1,
+                                            left >= VECTOR ? VECTOR
+                                            : left > 0     ? (int)left
+                                                           : 0);
             from += lane.row + 8 * (x + 1) < lane.rows ? 8 * next_row : 0;
         }
     }
@@ -144,34 +148,34 @@ GT_DEVICE void fetch_b(const gt_args &args, const Lane &lane, long long k, Tile 
                 long long left_n = args.n - (lane.column + (GT_TRANS_B ? i * 8 : j * V));
                 long long along = GT_TRANS_B ? left_k : left_n;
                 long long across = GT_TRANS_B ? left_n : left_k;
-                gt_vec<GT_IN, V> &run = tile.b[c].run[i][j];
+                gt_vec<GT_IN, V> &load = tile.b[c].load[i][j];
                 if (WHOLE || (along >= V && across > 0))
-                    run = gt_stream_vec<GT_IN, V>(line + j * V);
+                    load = gt_stream_vec<GT_IN, V>(line + j * V);
                 else
-                    run.word = edge<V>(line + j * V, across > 0 && along > 0 ? (int)along : 0);
+                    load.word = edge<V>(line + j * V, across > 0 && along > 0 ? (int)along : 0);
             }
             line += GT_TRANS_B ? 8 * args.ldb : args.ldb;
         }
     }
 }
 
-/* Word `q` of the piece of k of every column of the lane. */
-GT_DEVICE void words_of(const Piece &piece, int q, unsigned (&word)[RUN])
+/* Word `q` of the vector of every column of the lane. */
+GT_DEVICE void words_of(const ChunkOfB &vector, int q, unsigned (&word)[LANE_COLUMNS])
 {
 #pragma unroll
-    for (int i = 0; i < RUN; i++)
+    for (int i = 0; i < LANE_COLUMNS; i++)
         if constexpr (GT_TRANS_B || SIZE == 4)
             word[i] =
-                GT_TRANS_B ? piece.word[i % LINES][q] : piece.word[q % LINES][i % (LOADS * V)];
+                GT_TRANS_B ? vector.word[i % LINES][q] : vector.word[q % LINES][i % (LOADS * V)];
         else if constexpr (SIZE == 2)
-            word[i] = __byte_perm(piece.word[2 * q % LINES][i / 2],
-                                  piece.word[(2 * q + 1) % LINES][i / 2], i % 2 ? 0x7632 : 0x5410);
+            word[i] = __byte_perm(vector.word[2 * q % LINES][i / 2],
+                                  vector.word[(2 * q + 1) % LINES][i / 2], i % 2 ? 0x7632 : 0x5410);
         else {
             constexpr unsigned pick[4] = {0x0040, 0x0051, 0x0062, 0x0073};
-            unsigned low = __byte_perm(piece.word[4 * q % LINES][i / 4],
-                                       piece.word[(4 * q + 1) % LINES][i / 4], pick[i % 4]);
-            unsigned high = __byte_perm(piece.word[(4 * q + 2) % LINES][i / 4],
-                                        piece.word[(4 * q + 3) % LINES][i / 4], pick[i % 4]);
+            unsigned low = __byte_perm(vector.word[4 * q % LINES][i / 4],
+                                       vector.word[(4 * q + 1) % LINES][i / 4], pick[i % 4]);
+            unsigned high = __byte_perm(vector.word[(4 * q + 2) % LINES][i / 4],
+                                        vector.word[(4 * q + 3) % LINES][i / 4], pick[i % 4]);
             word[i] = __byte_perm(low, high, 0x5410);
         }
 }

@@ -1,15 +1,15 @@
 /* thin_ring.cuh - part of thin_mma.cu, whose parameters it uses: operands of any alignment, by way
  * of shared memory.
  *
- * Tensor cores want the same columns of every row of B, and rows may begin anywhere within a word
+ * Tensor cores take the same columns of every row of B, but rows may begin anywhere within a word
  * of 16 bytes. So warps side by side together copy their tiles of both operands to shared memory,
- * in the aligned words that cover them, RING - 1 tiles ahead of the arithmetic. They read them there by elements,
- * or by what all rows' addresses are multiples of (VEC, VEC_A):
+ * in the aligned words that cover them, RING - 1 tiles ahead of the arithmetic. They read them
+ * there by elements, or by the size that the addresses of all rows are multiples of (VEC, VEC_A):
  *
- *      memory          ..|.......*|********|********|***.....|..  words, * wanted
+ *      memory          ..|.......*|********|********|***.....|..  words, * needed
  *      shared memory     |.......*|********|********|***.....|    the same, lines PITCH apart
  *
- * No byte is read that is not the operand's. Warps that share k do not wait for each other here
+ * No byte outside of the operand is read. Warps that share k do not wait for each other here,
  * either. */
 #ifndef GT_SKINNY_THIN_RING_CUH
 #define GT_SKINNY_THIN_RING_CUH
@@ -20,16 +20,16 @@
 
 constexpr int SLOTS = RING > 2 ? RING : 2;
 
-/* Begins to copy 16 bytes; whole lines come into L2, as in stream.cuh. */
+/* Starts a copy of 16 bytes, which brings whole lines into L2, as in stream.cuh. */
 GT_DEVICE void copy_word(void *shared, const void *global)
 {
 #if defined(GT_EMULATE) || __CUDA_ARCH__ < 800
     gt_cp_async_whole<16>(shared, global);
 #else
-    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(
-                     gt_shared_address(shared)),
-                 "l"(global)
-                 : "memory");
+    asm volatile(
+        "cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(gt_shared_address(shared)),
+        "l"(global)
+        : "memory");
 #endif
 }
 
@@ -42,11 +42,11 @@ GT_DEVICE constexpr int power_of_two(int value)
     return power;
 }
 
-/* A tile of an operand in shared memory: `across` rows of A or columns of B, WARP_K values
- * of k, in lines as they are stored; `read` bytes are read together. Of lines across k a lane needs
- * PIECE neighbours: such groups begin 32 bytes further on in the banks each, so that lanes that
- * read the same line of their groups do not meet in one. Whole words of lines along k do not meet
- * if the pitch is 64 bytes and a multiple of 128. */
+/* A tile of an operand in shared memory: `across` rows of A or columns of B, WARP_K values of k, in
+ * lines as they are stored. `read` bytes are read together. Of lines across k a lane needs VECTOR
+ * neighbours, and each such group begins 32 bytes further on in the banks, so that lanes that read
+ * the same line of their groups do not conflict. Whole words of lines along k do not conflict if
+ * the pitch is 64 bytes and a multiple of 128. */
 template <bool along_k, int across, int read, int warps> struct Staged {
     static constexpr int THREADS_OF = 32 * warps; /* that copy it together */
     static constexpr bool ALONG_K = along_k;
@@ -55,11 +55,11 @@ template <bool along_k, int across, int read, int warps> struct Staged {
     static constexpr int LINES = along_k ? across : WARP_K;
     static constexpr int LENGTH = (along_k ? WARP_K : across) * SIZE; /* bytes of a line */
     static constexpr int WORDS = (LENGTH + 15) / 16;
-    static constexpr int SPAN = power_of_two(WORDS); /* threads that copy a line */
+    static constexpr int SPAN = power_of_two(WORDS);  /* threads that copy a line */
     static constexpr int COVER = WORDS + (read < 16); /* words that cover it wherever it begins */
     static constexpr int PITCH = 16 * COVER + (along_k && read == 16 && CHUNKS > 1 ? 64 : 0);
-    static constexpr int GROUP = along_k ? 1 : PIECE;
-    static constexpr int GROUP_PITCH = along_k ? PITCH : (PIECE * PITCH + 95) / 128 * 128 + 32;
+    static constexpr int GROUP = along_k ? 1 : VECTOR;
+    static constexpr int GROUP_PITCH = along_k ? PITCH : (VECTOR * PITCH + 95) / 128 * 128 + 32;
     static constexpr int BYTES = LINES / GROUP * GROUP_PITCH;
 
     static GT_DEVICE constexpr int place(int line)
@@ -113,9 +113,9 @@ GT_DEVICE int bytes_of_word(int left)
     return left >= 16 ? 16 : left > 0 ? left : 0;
 }
 
-/* Begins to copy a tile: `lines` lines exist, of each `length` bytes. If the tile is not WHOLE there
- * are zeros for what does not exist; else lines of rows or columns that do not exist stay as they
- * were, because they only lead to elements that D does not have. */
+/* Starts the copy of a tile of which `lines` lines of `length` bytes each exist. If the tile is not
+ * WHOLE, zeros replace what does not exist. Else lines of rows or columns that do not exist stay as
+ * they were, because only elements that D does not have depend on them. */
 template <class S, bool WHOLE>
 GT_DEVICE void copy_lines(const char *from, long long pitch, int lines, int length, char *to)
 {
@@ -131,7 +131,7 @@ GT_DEVICE void copy_lines(const char *from, long long pitch, int lines, int leng
         const bool mine = (S::LINES % TOGETHER == 0 || line + i < S::LINES) && word < S::WORDS * 16;
         if (!WHOLE && mine)
             gt_cp_async<16>(own + S::place(i), begin - before + word,
-                         line + i < lines ? bytes_of_word(length + before - word) : 0);
+                            line + i < lines ? bytes_of_word(length + before - word) : 0);
         else if (WHOLE && mine && (ALL || line + i < lines))
             copy_word(own + S::place(i), begin - before + word);
         begin += TOGETHER * pitch;
@@ -143,13 +143,14 @@ GT_DEVICE void copy_lines(const char *from, long long pitch, int lines, int leng
             const int before = (int)(address_of(last) % 16);
             const int left = WHOLE ? before : bytes_of_word(length + before - 16 * S::WORDS);
             if (i < lines && left > 0)
-                gt_cp_async<16>(to + S::place(i) + 16 * S::WORDS, last - before + 16 * S::WORDS, left);
+                gt_cp_async<16>(to + S::place(i) + 16 * S::WORDS, last - before + 16 * S::WORDS,
+                                left);
             else if (!WHOLE)
                 gt_cp_async<16>(to + S::place(i) + 16 * S::WORDS, last - before, 0);
         }
 }
 
-/* The same for the tile that the operand begins with, amid a word that is not all its own. */
+/* The same for the first tile of an operand that begins within a word of 16 bytes. */
 template <class S>
 __device__ __noinline__ void copy_first(const char *from, long long pitch, int lines, int length,
                                         char *to)
@@ -168,7 +169,7 @@ __device__ __noinline__ void copy_first(const char *from, long long pitch, int l
     }
 }
 
-/* Begins to copy the warps' part of the tile that begins at `k`. */
+/* Starts the copy of the warps' part of the tile that begins at `k`. */
 template <class S>
 GT_DEVICE void copy_tile(const Source &source, long long depth, long long k, char *to)
 {
@@ -206,26 +207,27 @@ template <int width> GT_DEVICE unsigned join(const unsigned (&element)[4 / width
                            __byte_perm(element[2], element[3], 0x0040), 0x5410);
 }
 
-/* Where a lane's pieces of a tile are. */
+/* Where a lane's vectors of a tile are. */
 struct Reader {
-    int begin;      /* byte of the first piece's line */
+    int begin;      /* byte of the first vector's line */
     unsigned low;   /* address in memory of the lane's first line, */
     unsigned pitch; /* and from line to line: their last four bits count */
 };
 
-/* A lane's piece, PIECE values of k of a chunk, of the row or column `across` from the lane's first
- * on. Lines that are 16 of a lane's bytes apart begin at the same place within a word. */
+/* A lane's vector, VECTOR values of k of a chunk, of the row or column that lies `across` behind
+ * the lane's first. Lines that are 16 of a lane's bytes apart begin at the same place within a
+ * word. */
 template <class S>
-GT_DEVICE uint4 read_piece(const char *tile, const Reader &reader, int chunk, int across)
+GT_DEVICE uint4 read_vector(const char *tile, const Reader &reader, int chunk, int across)
 {
     constexpr int WIDTH = S::ALONG_K ? S::READ < 4 ? S::READ : 4 : SIZE;
-    gt_vec<unsigned, 4> piece;
+    gt_vec<unsigned, 4> vector;
 
     if constexpr (S::ALONG_K) {
         const char *from = tile + reader.begin + S::place(across) + chunk * 64 +
                            (S::READ < 16 ? (reader.low + across * reader.pitch) % 16 : 0);
         if constexpr (S::READ == 16)
-            piece = gt_load_vec<unsigned, 4>(reinterpret_cast<const unsigned *>(from));
+            vector = gt_load_vec<unsigned, 4>(reinterpret_cast<const unsigned *>(from));
         else
 #pragma unroll
             for (int q = 0; q < 4; q++) {
@@ -233,7 +235,7 @@ GT_DEVICE uint4 read_piece(const char *tile, const Reader &reader, int chunk, in
 #pragma unroll
                 for (int i = 0; i < 4 / WIDTH; i++)
                     element[i] = read_bits<WIDTH>(from + 4 * q + i * WIDTH);
-                piece.at[q] = join<WIDTH>(element);
+                vector.at[q] = join<WIDTH>(element);
             }
     } else {
         const char *from = tile + reader.begin + chunk * 4 * S::GROUP_PITCH + across * SIZE;
@@ -246,10 +248,10 @@ GT_DEVICE uint4 read_piece(const char *tile, const Reader &reader, int chunk, in
                 const unsigned shift = S::READ < 16 ? (reader.low + line * reader.pitch) % 16 : 0;
                 element[i] = read_bits<WIDTH>(from + line * S::PITCH + shift);
             }
-            piece.at[q] = join<WIDTH>(element);
+            vector.at[q] = join<WIDTH>(element);
         }
     }
-    return piece.word;
+    return vector.word;
 }
 
 /* first: the warp's first row or column of those that are copied together. */
@@ -259,19 +261,20 @@ template <class S> GT_DEVICE Reader make_reader(const Source &source, int first)
     Reader reader;
     reader.pitch = (unsigned)source.pitch;
     reader.low = (unsigned)address_of(source.matrix) + (S::ALONG_K ? group * reader.pitch : 0);
-    reader.begin = S::ALONG_K ? S::place(group) + member * 16 : member * S::GROUP_PITCH + group * SIZE;
+    reader.begin =
+        S::ALONG_K ? S::place(group) + member * 16 : member * S::GROUP_PITCH + group * SIZE;
     return reader;
 }
 
 /* A lane's part of a chunk of B, by columns. */
 struct Columns {
-    unsigned word[RUN][4];
+    unsigned word[LANE_COLUMNS][4];
 };
 
-GT_DEVICE void words_of(const Columns &columns, int q, unsigned (&word)[RUN])
+GT_DEVICE void words_of(const Columns &columns, int q, unsigned (&word)[LANE_COLUMNS])
 {
 #pragma unroll
-    for (int i = 0; i < RUN; i++)
+    for (int i = 0; i < LANE_COLUMNS; i++)
         word[i] = columns.word[i][q];
 }
 
@@ -296,7 +299,7 @@ GT_DEVICE Ring make_ring(const gt_args &args, long long batch, char *shared)
     return ring;
 }
 
-/* Waits until the oldest tile has come, and for all who read the one before it. */
+/* Waits until the oldest tile is complete and all lanes have read the one before it. */
 GT_DEVICE void await_tile(const Ring &ring)
 {
     gt_cp_async_wait<SLOTS - 2>();
@@ -306,7 +309,8 @@ GT_DEVICE void await_tile(const Ring &ring)
         __syncwarp();
 }
 
-/* Begins to copy a tile to a slot; beyond the `last`, a group of no copies, to be counted. */
+/* Starts the copy of a tile to a slot. Behind the last tile the group of copies is empty, so that
+ * groups can be counted. */
 GT_DEVICE void copy_tiles(const gt_args &args, const Ring &ring, long long tile, long long last,
                           int slot)
 {
@@ -323,16 +327,16 @@ GT_DEVICE void read_chunk(const Ring &ring, int slot, int chunk, Columns &b, uin
 {
     const char *tile = ring.tiles + slot * SLOT;
 #pragma unroll
-    for (int i = 0; i < RUN; i++) {
-        gt_vec<unsigned, 4> piece;
-        piece.word = read_piece<StagedB>(tile + StagedA::BYTES, ring.read_b, chunk, 8 * i);
+    for (int i = 0; i < LANE_COLUMNS; i++) {
+        gt_vec<unsigned, 4> vector;
+        vector.word = read_vector<StagedB>(tile + StagedA::BYTES, ring.read_b, chunk, 8 * i);
 #pragma unroll
         for (int q = 0; q < 4; q++)
-            b.word[i][q] = piece.at[q];
+            b.word[i][q] = vector.at[q];
     }
 #pragma unroll
     for (int x = 0; x < EIGHTS; x++)
-        a[x] = read_piece<StagedA>(tile, ring.read_a, chunk, 8 * x);
+        a[x] = read_vector<StagedA>(tile, ring.read_a, chunk, 8 * x);
 }
 
 #endif

@@ -1,26 +1,28 @@
-/* thin_row_phases.cu - products of up to 64 rows on Hopper's tensor cores (f16, bf16, tf32) where B lies
- * along n, its rows beginning anywhere modulo 16 bytes: bound by the one reading of B, by TMA.
+/* thin_row_phases.cu - products of up to 64 rows on Hopper's tensor cores (f16, bf16, tf32) where B
+ * lies along n and its rows begin anywhere modulo 16 bytes. The one reading of B, by TMA, is what
+ * bounds them.
  *
- *   k      memory, 16 bytes a cell                Of every ROW_PHASES rows of B each belongs to another
- *   0  |aaaa|aaaa|aaaa|aaaa|                      phase, whose rows begin alike modulo 16 bytes
- *   1  |.bbb|bbbb|bbbb|bbbb|b...                  and have a map of their own, which begins with
- *   2  |..cc|cccc|cccc|cccc|cc..                  the 16 bytes that the first one begins in.  So
- *   3  |...d|dddd|dddd|dddd|ddd.                  what TMA brings of a phase lies `shift`
- *   4  |aaaa| ...                                 elements too far right.
+ *   k      memory, 16 bytes a cell                Of every ROW_PHASES rows of B each has another
+ *   0  |aaaa|aaaa|aaaa|aaaa|                      row phase. Rows of one phase begin at the same
+ *   1  |.bbb|bbbb|bbbb|bbbb|b...                  place modulo 16 bytes and have a tensor map of
+ *   2  |..cc|cccc|cccc|cccc|cc..                  their own, which begins with the 16 bytes in
+ *   3  |...d|dddd|dddd|dddd|ddd.                  which the first of them begins. What TMA loads
+ *   4  |aaaa| ...                                 of a phase lies `shift` elements too far right.
  *
- * A stage holds WIDTH columns of TILE_K rows, phase by phase; an mma multiplies rows of one
- * phase, and the warp turns its columns back by `shift` on their way to it (thin_row_phases_lines.cuh). The
- * last columns of a stage lack their neighbours for that: blocks overlap by 16 bytes.  A goes
- * through registers to shared memory, phase by phase too (thin_row_phases_rows.cuh).
+ * A stage holds WIDTH columns of TILE_K rows, phase by phase. An mma multiplies rows of one phase,
+ * and the warp shifts their columns back by `shift` when it loads them
+ * (thin_row_phases_lines.cuh). For this the last columns of a stage lack their neighbours, so that
+ * blocks overlap by 16 bytes. A goes through registers to shared memory, phase by phase, too
+ * (thin_row_phases_rows.cuh).
  *
  *                  warps along n: 16 TILES columns each
  *              +----------+----------+
- *      warps   | warp 0   | warp 1   |    The transposed product: columns of D are the 16 of an mma,
- *      along k +----------+----------+    rows of D its 8.  Sums of warps along k meet as
- *              | warp 2   | warp 3   |    skinny_finish.cuh says.
+ *      warps   | warp 0   | warp 1   |    The product is transposed: columns of D are the 16 of an
+ *      along k +----------+----------+    mma, rows of D its 8. skinny_finish.cuh says how the sums
+ *              | warp 2   | warp 3   |    of warps along k are added.
  *              +----------+----------+
  *
- * STAGES - 1 stages of B are on their way while one is multiplied. */
+ * STAGES - 1 stages of B are loaded while one is multiplied. */
 #ifndef ROWS
 #define ROWS 64 /* rows of D per block: a multiple of 8 */
 #endif
@@ -62,14 +64,14 @@
 #include "common/mma_typed.cuh"
 
 constexpr int SIZE = (int)sizeof(GT_IN);
-constexpr int DEEP = 32 / SIZE;  /* k of an mma */
-constexpr int RUN = 16 / SIZE;   /* elements of 16 bytes */
-constexpr int BOX = 128 / SIZE;  /* columns of a box */
+constexpr int DEEP = 32 / SIZE;      /* k of an mma */
+constexpr int VECTOR = 16 / SIZE;    /* elements of 16 bytes */
+constexpr int BOX = 128 / SIZE;      /* columns of a box */
 constexpr int LINES = DEEP * GROUPS; /* rows of a box: of a phase in a stage */
 constexpr int TILE_K = ROW_PHASES * LINES;
-constexpr int UNITS = ROW_PHASES * GROUPS; /* of k of a stage: rows of a phase for an mma */
+constexpr int UNITS = ROW_PHASES * GROUPS; /* of a stage: the rows of a phase that an mma takes */
 constexpr int WARP_N = 16 * TILES, WIDTH = WARPS_N * WARP_N;
-constexpr int BLOCK_N = ROW_PHASES == 1 ? WIDTH : WIDTH - RUN; /* columns of D of a block */
+constexpr int BLOCK_N = ROW_PHASES == 1 ? WIDTH : WIDTH - VECTOR; /* columns of D of a block */
 constexpr int THREADS = 32 * WARPS_K * WARPS_N;
 constexpr int EIGHTS = ROWS / 8;
 
@@ -84,7 +86,8 @@ static_assert(WIDTH % BOX == 0 && UNITS % WARPS_K == 0, "whole boxes, the same w
 
 typedef Sum Accumulator[EIGHTS][TILES][4];
 
-/* Shared memory: stages of B, two of A, in their place sums of the warps at the end; barriers. */
+/* Shared memory: the stages of B, two of A, and the barriers. At the end the sums of the warps take
+ * the place of the stages. */
 struct Ring {
     unsigned char *stages, *rows;
     gt_mbarrier *full;
@@ -99,13 +102,13 @@ struct Ring {
     }
 };
 
-/* Elements by which what is loaded of a phase lies too far right. */
+/* Elements by which the columns of a phase lie too far right. */
 GT_DEVICE int shift_of(const gt_args &args, int phase)
 {
     return (int)((unsigned)phase * (unsigned)args.ldb * SIZE & 15) / SIZE;
 }
 
-/* Starts the warp's share of the loads of a tile of B. */
+/* Starts the loads of a tile of B that are the warp's. */
 GT_DEVICE void load_tile(const gt_args &args, const gt_maps &maps, const Ring &ring, int slot,
                          long long tile, long long batch)
 {
@@ -124,7 +127,8 @@ GT_DEVICE void load_tile(const gt_args &args, const gt_maps &maps, const Ring &r
 GT_DEVICE void accumulate(const gt_args &args, const unsigned char *stage,
                           const unsigned char *rows, Accumulator &sum)
 {
-    constexpr int step = WARPS_K > ROW_PHASES ? WARPS_K / ROW_PHASES : 1; /* warps that share a phase */
+    constexpr int step =
+        WARPS_K > ROW_PHASES ? WARPS_K / ROW_PHASES : 1; /* warps that have rows of one phase */
     const int warp = (int)threadIdx.x / 32, number = warp / WARPS_N;
 #pragma unroll 1
     for (int phase = number % ROW_PHASES; phase < ROW_PHASES; phase += WARPS_K) {
@@ -146,7 +150,7 @@ GT_DEVICE void accumulate(const gt_args &args, const unsigned char *stage,
     }
 }
 
-/* Where the loads of a block are: `loaded` tiles have been asked for since it began. */
+/* How many tiles the block has started to load, and has read, since it began. */
 struct Progress {
     unsigned loaded, read;
 };
@@ -171,15 +175,16 @@ GT_DEVICE void sum_tiles(const gt_args &args, const gt_maps &maps, const Ring &r
             next.load(args, batch, tile + 2);
         gt_sync(); /* A is there; all have read the tiles before this one */
         if (tile + STAGES - 1 < last)
-            load_tile(args, maps, ring, (int)(progress.loaded++ % STAGES), tile + STAGES - 1, batch);
+            load_tile(args, maps, ring, (int)(progress.loaded++ % STAGES), tile + STAGES - 1,
+                      batch);
         gt_mbarrier_wait(ring.full + progress.read % STAGES, progress.read / STAGES & 1);
         accumulate(args, ring.stages + progress.read % STAGES * STAGE_BYTES, rows, sum);
     }
     gt_sync(); /* the sums take the place of the tiles */
 }
 
-/* Puts the sums of lanes where `finish` takes them. */
-GT_DEVICE void gather(const Accumulator &sum, Sum *slices)
+/* Stores the sums of lanes in shared memory, from where `finish` adds them. */
+GT_DEVICE void stage_sums(const Accumulator &sum, Sum *slices)
 {
     const int warp = (int)threadIdx.x / 32, group = (int)threadIdx.x % 32 / 4;
     Sum *slice = slices + warp / WARPS_N * ROWS * BLOCK_N;
@@ -198,9 +203,10 @@ GT_DEVICE void gather(const Accumulator &sum, Sum *slices)
     gt_sync();
 }
 
-/* Adds the slices of all blocks of the cluster into D, in the order of finish: those of a block,
- * then the blocks'; each block some rows, each thread four neighbours at a time. */
-GT_DEVICE void finish_together(const gt_args &args, long long batch, const Sum *slices)
+/* Adds the slices of all blocks of the cluster into D, in the order of `finish`: first those of a
+ * block, then the sums of the blocks. Each block finishes some rows, each thread four neighbours at
+ * a time. */
+GT_DEVICE void finish_by_fours(const gt_args &args, long long batch, const Sum *slices)
 {
     constexpr int across = BLOCK_N / 4;
     const gt_typed_output output = gt_typed_output_of(args, batch);
@@ -229,10 +235,10 @@ GT_DEVICE void finish_together(const gt_args &args, long long batch, const Sum *
         }
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            gt_typed_output_store<1>(output, block_row(args) + row,
-                                     block_column(args) + column + i, &total[i]);
+            gt_typed_output_store<1>(output, block_row(args) + row, block_column(args) + column + i,
+                                     &total[i]);
     }
-    gt_cluster_sync(); /* nobody reads this block's shared memory any more */
+    gt_cluster_sync(); /* no block reads this one's shared memory any more */
 }
 
 GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
@@ -254,9 +260,9 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
         Accumulator sum = {};
         sum_tiles(args, maps, ring, progress, batch, first, last, sum);
-        gather(sum, (Sum *)shared);
+        stage_sums(sum, (Sum *)shared);
         if (SPLIT_MODE == 2)
-            finish_together(args, batch, (Sum *)shared);
+            finish_by_fours(args, batch, (Sum *)shared);
         else
             finish(args, batch, (Sum *)shared);
         gt_tma_fence(); /* the next tiles take the place of the sums */

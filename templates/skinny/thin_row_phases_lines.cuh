@@ -1,17 +1,18 @@
-/* thin_row_phases_lines.cuh - of thin_row_phases.cu: a phase's rows of B, which TMA left in shared memory `shift`
- * columns too far right, to the registers of tensor cores.
+/* thin_row_phases_lines.cuh - part of thin_row_phases.cu: loads a phase's rows of B to the
+ * registers of tensor cores from shared memory, where TMA left them `shift` columns too far right.
  *
- * A stage has boxes of 128 bytes of each row, beside each other; in each, phase after phase, the
- * phase's LINES rows, whose 16-byte chunks TMA has exchanged: chunk c of line l lies at c ^ l % 8.
+ * A stage has boxes of 128 bytes of each row, side by side. A box has the LINES rows of one phase
+ * after those of another. TMA has permuted their 16-byte chunks: chunk c of line l lies at place
+ * c ^ l % 8.
  *
- *   16 bits   ldmatrix turns 8 lines of 16 bytes into 8 columns along k; lane 4 * group + member has
- *             column `group` of each 8.  Its place is then another lane's: `shift` groups lower.
- *   tf32      a lane reads the words that it needs, column `group` + shift: of lines 2 * member and
- *             the next, so that four members find their words in different banks */
+ *   16 bits   ldmatrix transposes 8 lines of 16 bytes: lane 4 * group + member has column `group` of
+ *             each 8 columns. The column that it needs is in the lane `shift` groups further on.
+ *   tf32      a lane reads the words that it needs, column group + shift of lines 2 * member and
+ *             2 * member + 1, so that the four members read different banks */
 #ifndef GT_SKINNY_THIN_ROW_PHASES_LINES_CUH
 #define GT_SKINNY_THIN_ROW_PHASES_LINES_CUH
 
-/* Byte of 16 bytes of columns, the chunk-th of the stage, of a line of a phase. */
+/* Offset of a 16-byte chunk in the stage: number `chunk` of the columns, in a line of a phase. */
 GT_DEVICE int place_of_chunk(int chunk, int phase, int line)
 {
     return (chunk / 8 * ROW_PHASES + phase) * BOX_BYTES + line * 128 + ((chunk ^ line) & 7) * 16;
@@ -21,11 +22,11 @@ template <int size> struct LinesOf;
 
 template <> struct LinesOf<2> {
     static constexpr int LOADS = TILES + (ROW_PHASES > 1);
-    int place[LOADS]; /* of what the lane names in the first group of lines */
+    int place[LOADS]; /* of the lane's addresses in the first group of lines */
     int shift;
-    unsigned loaded[LOADS][4]; /* tiles as they lie there; of the last, what comes behind the warp's */
+    unsigned loaded[LOADS][4]; /* the tiles as stored; the last one lies behind the warp's */
 
-    /* Behind the stage's last columns come these again: no column of D depends on them. */
+    /* Behind the last columns of the stage these are read again: no column of D depends on them. */
     GT_DEVICE LinesOf(int warp, int phase, int by)
     {
         const int lane = (int)threadIdx.x % 32;
@@ -47,11 +48,11 @@ template <> struct LinesOf<2> {
             gt_ldmatrix_x4_trans(loaded[t], group + place[t]);
     }
 
-    /* What an mma wants of a tile. */
+    /* The operand of an mma from a tile. */
     GT_DEVICE void get(int tile, unsigned (&b)[4]) const
     {
         const int lane = (int)threadIdx.x % 32, from = (lane + 4 * shift) % 32;
-        const bool later = lane / 4 < shift; /* the lane's columns are of the next eight */
+        const bool later = lane / 4 < shift; /* the lane's column is one of the next eight */
         const unsigned(&now)[4] = loaded[tile], (&next)[4] = loaded[(tile + 1) % LOADS];
         if (ROW_PHASES == 1) {
 #pragma unroll
@@ -87,7 +88,8 @@ template <> struct LinesOf<4> {
 #pragma unroll
         for (int i = 0; i < TILES * 2; i++) {
             word[i / 2][i % 2] = *(const unsigned *)(group + place[i]);
-            word[i / 2][i % 2 + 2] = *(const unsigned *)(group + (place[i] ^ 16) + 128); /* next line */
+            word[i / 2][i % 2 + 2] =
+                *(const unsigned *)(group + (place[i] ^ 16) + 128); /* next line */
         }
     }
 

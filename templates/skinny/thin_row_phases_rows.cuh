@@ -1,22 +1,23 @@
-/* thin_row_phases_rows.cuh - of thin_row_phases.cu: A from memory, any layout and alignment, by registers to shared
- * memory in the order of k of the phases, and from there to the registers of tensor cores.
+/* thin_row_phases_rows.cuh - part of thin_row_phases.cu: A from memory, in any layout and of any
+ * alignment, through registers to shared memory in the phases' order of k, and from there to the
+ * registers of tensor cores.
  *
- * In shared memory each unit of a stage has ROWS rows of 32 bytes: of k = ROW_PHASES * line + phase
- * the unit's DEEP lines.  16-bit types lie there in the order of lines, pairs of them a word.  tf32,
- * whose words of an mma are lines 2 * member and 2 * member + 1 of a lane (thin_row_phases_lines.cuh), has
- * the even lines first.  The halves of every other four rows are exchanged, so that eight rows are
- * read from different banks. */
+ * In shared memory each unit of a stage has ROWS rows of 32 bytes, with the DEEP lines of the unit,
+ * k = ROW_PHASES * line + phase. 16-bit types lie in the order of lines, a pair of them a word. For
+ * tf32 the words of an mma are lines 2 * member and 2 * member + 1 of a lane
+ * (thin_row_phases_lines.cuh), so that the even lines come first. The halves of every other four
+ * rows are exchanged, so that eight rows are read from different banks. */
 #ifndef GT_SKINNY_THIN_ROW_PHASES_ROWS_CUH
 #define GT_SKINNY_THIN_ROW_PHASES_ROWS_CUH
 
-/* The 16 bytes of row `row` that begin at half `half` of the rows of a unit. */
+/* Offset of half `half`, 16 bytes, of row `row` of a unit. */
 GT_DEVICE int place_of_half(int row, int half)
 {
     return row * 32 + ((half ^ row / 4) & 1) * 16;
 }
 
-/* RUN values along k, element by element; zeros beyond the `valid` that exist, which may be more. By
- * words, each of which moves the others on: short code, because it is seldom run. */
+/* VECTOR values along k, element by element, and zeros beyond the `valid` that exist, which may be
+ * more. Each word moves the others on: this is short code, because it runs seldom. */
 GT_DEVICE uint4 edge_of_rows(const GT_IN *from, long long step, long long valid)
 {
     gt_vec<unsigned, 4> line = {};
@@ -36,50 +37,51 @@ GT_DEVICE uint4 edge_of_rows(const GT_IN *from, long long step, long long valid)
     return line.word;
 }
 
-/* What a thread has of A's part of a stage: pieces of 32 bytes along k. */
+/* A thread's part of the rows of A of a stage: vectors of 32 bytes along k. */
 struct Rows {
-    static constexpr int ACROSS = TILE_K / DEEP; /* pieces of a row */
-    static constexpr int PIECES = (ROWS * ACROSS + THREADS - 1) / THREADS;
-    static_assert(THREADS % ACROSS == 0, "a thread's pieces lie below each other");
-    uint4 piece[PIECES][2];
+    static constexpr int ACROSS = TILE_K / DEEP; /* vectors of a row */
+    static constexpr int VECTORS = (ROWS * ACROSS + THREADS - 1) / THREADS;
+    static_assert(THREADS % ACROSS == 0, "a thread's vectors lie below each other");
+    uint4 vector[VECTORS][2];
 
     static GT_DEVICE int number(int i)
     {
         return i * THREADS + (int)threadIdx.x;
     }
 
-    /* Rows beyond the matrix are taken from one that exists, and never stored. */
+    /* Rows beyond the matrix are computed from one that exists and never stored. */
     GT_DEVICE void load(const gt_args &args, long long batch, long long tile)
     {
         const GT_IN *const a = gt_typed_a(args, batch);
         const long long k = tile * TILE_K + number(0) % ACROSS * DEEP;
         const bool whole = !GT_TRANS_A && reinterpret_cast<unsigned long long>(a) % 16 == 0 &&
-                           args.lda % RUN == 0 && (tile + 1) * TILE_K <= gt_depth(args);
+                           args.lda % VECTOR == 0 && (tile + 1) * TILE_K <= gt_depth(args);
 #pragma unroll
-        for (int i = 0; i < PIECES; i++) {
+        for (int i = 0; i < VECTORS; i++) {
             const int row = (int)min(block_row(args) + number(i) / ACROSS, args.m - 1);
             const GT_IN *const from = a + gt_offset_a(args, row, k);
             if (whole) {
-                piece[i][0] = gt_load_vec_global<GT_IN, RUN>(from).word;
-                piece[i][1] = gt_load_vec_global<GT_IN, RUN>(from + RUN).word;
+                vector[i][0] = gt_load_vec_global<GT_IN, VECTOR>(from).word;
+                vector[i][1] = gt_load_vec_global<GT_IN, VECTOR>(from + VECTOR).word;
             } else {
                 const long long left = gt_depth(args) - k, step = GT_TRANS_A ? args.lda : 1;
-                piece[i][0] = edge_of_rows(from, step, left);
-                piece[i][1] = edge_of_rows(from + RUN * step, step, left - RUN);
+                vector[i][0] = edge_of_rows(from, step, left);
+                vector[i][1] = edge_of_rows(from + VECTOR * step, step, left - VECTOR);
             }
         }
     }
 
-    /* Word `w` of piece i as shared memory has it, of 8: of phase w % ROW_PHASES. */
+    /* Word `w` of the 8 of vector i, in the order of shared memory: of phase w % ROW_PHASES. */
     GT_DEVICE unsigned word(int i, int w) const
     {
-        const unsigned in[8] = {piece[i][0].x, piece[i][0].y, piece[i][0].z, piece[i][0].w,
-                                piece[i][1].x, piece[i][1].y, piece[i][1].z, piece[i][1].w};
+        const unsigned in[8] = {vector[i][0].x, vector[i][0].y, vector[i][0].z, vector[i][0].w,
+                                vector[i][1].x, vector[i][1].y, vector[i][1].z, vector[i][1].w};
         if constexpr (SIZE == 4)
             return gt_round_tf32(in[w]);
         if constexpr (ROW_PHASES == 1)
             return in[w];
-        const int first = w / ROW_PHASES * 2 * ROW_PHASES + w % ROW_PHASES; /* of its two elements */
+        const int first =
+            w / ROW_PHASES * 2 * ROW_PHASES + w % ROW_PHASES; /* of its two elements */
         return __byte_perm(in[first / 2], in[(first + ROW_PHASES) / 2 % 8],
                            first % 2 ? 0x7632 : 0x5410);
     }
@@ -87,7 +89,7 @@ struct Rows {
     GT_DEVICE void store(unsigned char *rows) const
     {
 #pragma unroll
-        for (int i = 0; i < PIECES; i++) {
+        for (int i = 0; i < VECTORS; i++) {
             const int row = number(i) / ACROSS;
             if (row >= ROWS)
                 continue;
@@ -104,7 +106,7 @@ struct Rows {
     }
 };
 
-/* A lane's part of a unit: of each eight rows two words, as mma takes them. */
+/* A lane's part of a unit: two words of every eight rows, as mma takes them. */
 GT_DEVICE void read_rows(const unsigned char *rows, int unit, unsigned (&a)[EIGHTS][2])
 {
     const int lane = (int)threadIdx.x % 32;

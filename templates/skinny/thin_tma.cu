@@ -1,18 +1,19 @@
-/* thin_tma.cu - products of up to 64 rows on tensor cores of sm_90 and later, every type: bound by the
- * one reading of B, which TMA brings to shared memory as it is stored.
+/* thin_tma.cu - products of up to 64 rows on tensor cores of sm_90 and later, for every type. The
+ * one reading of B, which TMA copies to shared memory as it is stored, bounds them.
  *
  *                     BLOCK_N columns
  *                 +----------+----------+
- *   k, 128 bytes  |  ring 0, slot 0     |   Ring r has the slots number r, r + WARPS_K, ... of the
- *   of it a piece +----------+----------+   block's k. WARPS_N warps side by side multiply what
- *   (DEPTH: of a  |  ring 1, slot 0     |   comes to it, 16 TILES columns each: warp 0 of them
- *   slot)         +----------+----------+   asks for it too, RING slots ahead. No ring waits for
- *                 |  ring 0, slot 1     |   another before its sums are complete.
+ *   k, blocks of  |  ring 0, slot 0     |   Ring r has the slots number r, r + WARPS_K, ... of the
+ *   128 bytes     +----------+----------+   block's k. WARPS_N warps side by side multiply what is
+ *   (DEPTH of     |  ring 1, slot 0     |   loaded to a ring, 16 TILES columns each; the first of
+ *   them a slot)  +----------+----------+   them also starts the loads, RING slots ahead. No ring
+ *                 |  ring 0, slot 1     |   waits for another before its sums are complete.
  *                 +----------+----------+
  *
- * The product is the transposed one, as in thin_mma.cu: columns of D are the 16 rows of an mma, rows
- * of D its 8 columns. What TMA has brought goes to registers by ldmatrix (thin_tma_operand.cuh),
- * the same way round whether B lies along k or along n. Sums meet as thin_tma_finish.cuh says. */
+ * The product is transposed, as in thin_mma.cu: columns of D are the 16 rows of an mma, rows of D
+ * its 8 columns. ldmatrix loads the operands from shared memory (thin_tma_operand.cuh), in the same
+ * orientation whether B lies along k or along n. thin_tma_finish.cuh says how the sums are added.
+ */
 #ifndef ROWS
 #define ROWS 16 /* rows of D per block: a multiple of 8 */
 #endif
@@ -61,7 +62,7 @@ typedef Sum Accumulator[EIGHTS][TILES][4];
 
 #include "skinny/thin_tma_finish.cuh"
 
-/* Adds the products of a step, 32 bytes of k as stored, of a tile and an eight. */
+/* Adds the products of a step, 32 bytes of k as stored: of a tile of B and eight rows of A. */
 GT_DEVICE void multiply(Sum (&sum)[4], const Taken &b, const Taken &a)
 {
 #pragma unroll
@@ -71,21 +72,21 @@ GT_DEVICE void multiply(Sum (&sum)[4], const Taken &b, const Taken &a)
     }
 }
 
-/* Adds the products of a piece. */
-GT_DEVICE void multiply(const char *piece, const Places &places, Accumulator &sum)
+/* Adds the products of a k block. */
+GT_DEVICE void multiply(const char *k_block, const Places &places, Accumulator &sum)
 {
 #pragma unroll
     for (int pair = 0; pair < STEPS / 2; pair++) {
         Taken a[EIGHTS][2];
 #pragma unroll
         for (int x = 0; x < EIGHTS; x++)
-            load_a(piece, places, x, pair, a[x]);
+            load_a(k_block, places, x, pair, a[x]);
 #pragma unroll
         for (int s = 0; s < 2; s++)
 #pragma unroll
             for (int t = 0; t < TILES; t++) {
                 Taken b;
-                load_b(piece + A_BYTES, places, 2 * pair + s, t, b);
+                load_b(k_block + A_BYTES, places, 2 * pair + s, t, b);
 #pragma unroll
                 for (int x = 0; x < EIGHTS; x++)
                     multiply(sum[x][t], b, a[x][s]);
@@ -93,7 +94,7 @@ GT_DEVICE void multiply(const char *piece, const Places &places, Accumulator &su
     }
 }
 
-/* Adds the products of the ring's slots among those before `last` that come to it. */
+/* Adds the products of the slots that the ring loads, from `first` on and before `last`. */
 GT_DEVICE void sum_slots(const gt_maps &maps, const Ring &ring, int first, int last,
                          Accumulator &sum)
 {
@@ -105,31 +106,31 @@ GT_DEVICE void sum_slots(const gt_maps &maps, const Ring &ring, int first, int l
     for (int index = first; index < last; index += WARPS_K) {
         gt_mbarrier_wait(ring.full + slot, parity);
 #pragma unroll
-        for (int piece = 0; piece < DEPTH; piece++)
-            multiply(ring.slots + slot * SLOT + piece * PIECE_BYTES, places, sum);
+        for (int k_block = 0; k_block < DEPTH; k_block++)
+            multiply(ring.slots + slot * SLOT + k_block * K_BLOCK_BYTES, places, sum);
         ring_sync(ring); /* all have read the slot */
-        if (ring.asks && index + RING * WARPS_K < last)
+        if (ring.is_producer && index + RING * WARPS_K < last)
             load(maps, ring, slot, index + RING * WARPS_K);
         slot = slot + 1 < RING ? slot + 1 : 0;
         parity ^= slot == 0;
     }
 }
 
-/* The first loads stand in front of everything else, because a block's code comes to it slowly:
- * in the time of half of the loads. */
+/* The first loads are started before anything else, because a block's code arrives slowly: in about
+ * half of the time that the loads take. */
 GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
     GT_DYNAMIC_SHARED(char, shared);
     const Ring ring = make_ring(shared);
     const Sources sources = make_sources(shared);
-    /* The block's share of the slots that k is divided into. */
+    /* The block's part of the slots that k is divided into. */
     const unsigned blocks = SPLIT ? gridDim.y : CLUSTER_K, block = blockIdx.y;
     const unsigned slots = (unsigned)gt_cdiv(gt_depth(args), SLOT_K), rest = slots % blocks;
     const int first = (int)(slots / blocks * block + min(block, rest)) + ring.number;
     const int last = (int)(slots / blocks * (block + 1) + min(block + 1, rest));
     Accumulator sum = {};
 
-    if (ring.asks)
+    if (ring.is_producer)
         begin(maps, ring, first, last);
     if (CLUSTER_K > 1) {
         if (threadIdx.x == THREADS - 1)
@@ -138,14 +139,14 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     }
     if (SPLIT)
         gt_pdl_trigger();
-    touch(args);
+    load_args(args);
     ring_sync(ring);
     sum_slots(maps, ring, first, last, sum);
     if (CLUSTER_K > 1)
-        gt_cluster_wait(); /* all have begun */
+        gt_cluster_wait(); /* all blocks have begun */
     else
-        gt_sync(); /* sources take the place of the rings */
-    hand_over(sum, sources);
+        gt_sync(); /* the sources take the place of the rings */
+    send_sums(sum, sources);
     finish(args, sources.sums);
 }
 

@@ -1,11 +1,12 @@
-/* thin_tma_finish.cuh - part of thin_tma.cu, whose parameters it uses: from the sums of lanes to D.
+/* thin_tma_finish.cuh - part of thin_tma.cu, whose parameters it uses: adds the sums of lanes and
+ * stores them in D.
  *
  * A source is the sums of one ring. Each of the CLUSTER_K blocks that share k finishes BLOCK_N /
- * CLUSTER_K columns: every warp sends its sums at once to the shared memory of the block that has
- * the column, whose rings may still be at work and whose barrier `come` counts what arrives. Then
- * the sources are added in their order, so that the bits are the same every time. With SPLIT the
- * result is a part of the sum, which goes to the workspace and is added to the others by a second
- * launch. */
+ * CLUSTER_K columns. Every warp sends its sums at once to the shared memory of the block that
+ * finishes the column: the rings of that block may still be at work, and its barrier `arrived`
+ * counts the bytes. Then the sources are added in their order, so that the bits are the same every
+ * time. With SPLIT the result is a part of the sum, which goes to the workspace; a second launch
+ * adds the parts. */
 #ifndef GT_SKINNY_THIN_TMA_FINISH_CUH
 #define GT_SKINNY_THIN_TMA_FINISH_CUH
 
@@ -18,11 +19,11 @@ constexpr int PITCH = ROWS + 2; /* of columns, so that neighbours lie in other b
 
 static_assert(SHARE_N % (16 * MIXED) == 0, "tiles as a whole");
 
-/* Where the block's sources lie: beside the rings if others write there, else in their place; and
- * the barrier of those that are sent. */
+/* The block's sources, beside the rings if other blocks write there, else in their place; and the
+ * barrier that counts the bytes that are sent. */
 struct Sources {
     Sum *sums;
-    gt_mbarrier *come;
+    gt_mbarrier *arrived;
 };
 
 GT_DEVICE Sources make_sources(char *shared)
@@ -30,20 +31,22 @@ GT_DEVICE Sources make_sources(char *shared)
     constexpr int beside = WARPS_K * RING * (SLOT + (int)sizeof(gt_mbarrier)) + 16;
     Sources sources;
     sources.sums = reinterpret_cast<Sum *>(shared + (CLUSTER_K > 1 ? beside : 0));
-    sources.come = reinterpret_cast<gt_mbarrier *>(shared + beside - 16);
+    sources.arrived = reinterpret_cast<gt_mbarrier *>(shared + beside - 16);
     return sources;
 }
 
-/* By one thread, before the cluster has met: what is to come to the block. */
+/* One thread announces the bytes that will be sent to the block, before the barrier of the cluster.
+ */
 GT_DEVICE void expect(const Sources &sources)
 {
-    gt_mbarrier_init(sources.come, 1);
+    gt_mbarrier_init(sources.arrived, 1);
     gt_mbarrier_publish();
-    gt_mbarrier_arrive_expect_tx(sources.come, SOURCES * SHARE_N * ROWS * (int)sizeof(Sum));
+    gt_mbarrier_arrive_expect_tx(sources.arrived, SOURCES * SHARE_N * ROWS * (int)sizeof(Sum));
 }
 
-/* Hands a lane's sums to where they are finished, and waits until the block has all of its own. */
-GT_DEVICE void hand_over(const Accumulator &sum, const Sources &sources)
+/* Sends a lane's sums to the block that finishes them, and waits until this block has all of its
+ * sources. */
+GT_DEVICE void send_sums(const Accumulator &sum, const Sources &sources)
 {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const int source = (CLUSTER_K > 1 ? (int)gt_cluster_rank() : 0) * WARPS_K + warp / WARPS_N;
@@ -54,7 +57,7 @@ GT_DEVICE void hand_over(const Accumulator &sum, const Sources &sources)
         const unsigned rank = (unsigned)(column / SHARE_N);
         Sum *own = sources.sums + (source * SHARE_N + column % SHARE_N) * PITCH + lane % 4 * 2;
         const gt_cluster_address to = gt_cluster_address_of(own, rank);
-        const gt_cluster_address come = gt_cluster_address_of(sources.come, rank);
+        const gt_cluster_address arrived = gt_cluster_address_of(sources.arrived, rank);
 #pragma unroll
         for (int x = 0; x < EIGHTS; x++)
 #pragma unroll
@@ -64,19 +67,19 @@ GT_DEVICE void hand_over(const Accumulator &sum, const Sources &sources)
                 pair.at[1] = sum[x][t][2 * half + 1];
                 const int at = column_of(t, lane / 4, half) * PITCH + x * 8;
                 if (CLUSTER_K > 1)
-                    gt_cluster_send_pair(to, 4 * at, come, pair.word.x, pair.word.y);
+                    gt_cluster_send_pair(to, 4 * at, arrived, pair.word.x, pair.word.y);
                 else
                     gt_store_vec<Sum, 2>(own + at, pair);
             }
     }
     if (CLUSTER_K > 1)
-        gt_mbarrier_wait(sources.come, 0);
+        gt_mbarrier_wait(sources.arrived, 0);
     else
         gt_sync();
 }
 
-/* Brings what `finish` needs of the arguments near, while everybody waits for the first load. */
-GT_DEVICE void touch(const gt_args &args)
+/* Loads the arguments that `finish` needs, while the block waits for its first operands. */
+GT_DEVICE void load_args(const gt_args &args)
 {
 #ifndef GT_EMULATE
     asm volatile("" ::"l"(args.d), "l"(args.m), "l"(args.n), "l"(args.ldc), "l"(args.batch),
@@ -84,15 +87,15 @@ GT_DEVICE void touch(const gt_args &args)
 #endif
 }
 
-/* Adds the block's sources, complete, into its columns of D: a thread has two rows of a column at a
- * time. */
+/* Adds the block's complete sources into its columns of D; a thread finishes two rows of a column
+ * at a time. */
 GT_DEVICE void finish(const gt_args &args, const Sum *sums)
 {
     const gt_typed_output output = gt_typed_output_of(args, blockIdx.z);
     const int rows = args.m < ROWS ? (int)args.m : ROWS;
     const int first = block_column() + (CLUSTER_K > 1 ? (int)gt_cluster_rank() : 0) * SHARE_N;
 
-#pragma unroll 1 /* little code, which nobody has needed before */
+#pragma unroll 1 /* short code, because it is not in the instruction cache yet */
     for (int e = (int)threadIdx.x; e < (rows + 1) / 2 * SHARE_N; e += THREADS) {
         const int row = e / SHARE_N * 2, column = e % SHARE_N;
         Sum total[2] = {0, 0};

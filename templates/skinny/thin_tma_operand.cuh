@@ -1,30 +1,31 @@
 /* thin_tma_operand.cuh - part of thin_tma.cu, whose parameters it uses: operands from memory to
  * shared memory by TMA, and from there to the registers of tensor cores.
  *
- * A piece of both operands is 128 bytes along k of ROWS rows of A, and of the block's columns of B:
+ * A k block of both operands is 128 bytes along k, of ROWS rows of A and of the block's columns of
+ * B:
  *
  *    A         128 bytes of k        B along k   128 bytes of k      B along n     box of columns
  *      row 0   +-------------+         column 0  +-------------+         k 0       +-----+-----+
  *      row 1   +-------------+         column 1  +-------------+         k 1       +-----+-----+
  *       ...                             ...                              ...  128 / SIZE of them
  *
- * TMA exchanges the 16-byte chunks of a line by a pattern that repeats every eight lines, so that
- * ldmatrix finds all banks when the eight lines that it reads at a time differ modulo 8. An mma
- * takes 32 bytes of k as stored: a step. Of lines along k that is what ldmatrix gives. Of lines
- * along n it transposes pairs of bytes: that is all for elements of two bytes; of single bytes a
- * lane gets columns 2 * group and the next at the same k, which are put into words of one column
- * each. Which k a lane of ldmatrix reads is chosen so that words hold four neighbours along k.
- * Elements of four bytes along n are read one by one, and two tiles have their columns mixed, so
- * that the lanes of a read find all banks, too. */
+ * TMA permutes the 16-byte chunks of a line by a pattern that repeats every eight lines, so that
+ * ldmatrix reads all banks if the eight lines that it reads at a time differ modulo 8. An mma takes
+ * 32 bytes of k as stored: a step. For lines along k ldmatrix gives exactly that. For lines along n
+ * it transposes pairs of bytes. Elements of two bytes need nothing else. For single bytes a lane
+ * gets columns 2 * group and 2 * group + 1 at the same k, which are then put into words of one
+ * column each; the k that each lane of ldmatrix reads is chosen so that words hold four neighbours
+ * along k. Elements of four bytes along n are read one by one, and the columns of two tiles are
+ * mixed, so that the lanes of a read use all banks, too. */
 #ifndef GT_SKINNY_THIN_TMA_OPERAND_CUH
 #define GT_SKINNY_THIN_TMA_OPERAND_CUH
 
 constexpr int SIZE = (int)sizeof(GT_IN);
-constexpr int PIECE = 128 / SIZE;   /* values of k of a piece */
-constexpr int STEPS = 4;            /* of a piece */
-constexpr int SLOT_K = DEPTH * PIECE;
-constexpr int EIGHTS = ROWS / 8;    /* groups of rows of D */
-constexpr int WARP_N = 16 * TILES;  /* columns of a warp */
+constexpr int K_BLOCK = 128 / SIZE; /* values of k of a k_block */
+constexpr int STEPS = 4;            /* of a k_block */
+constexpr int SLOT_K = DEPTH * K_BLOCK;
+constexpr int EIGHTS = ROWS / 8;   /* groups of rows of D */
+constexpr int WARP_N = 16 * TILES; /* columns of a warp */
 constexpr int BLOCK_N = WARPS_N * WARP_N;
 constexpr int THREADS = 32 * WARPS_K * WARPS_N;
 
@@ -33,11 +34,11 @@ constexpr int MIXED = !GT_TRANS_B && SIZE == 4 ? 2 : 1;
 static_assert(TILES % MIXED == 0, "tiles as they are mixed");
 
 /* Boxes of B along n: at most 128 bytes of columns each. */
-constexpr int BOX_BYTES = GT_TRANS_B || BLOCK_N * SIZE > 128 ? 128 : BLOCK_N * SIZE;
+constexpr int BOX_BYTES = GT_TRANS_B || BLOCK_N * SIZE > 128 ? 128 : BLOCK_N *SIZE;
 constexpr int BOXES = GT_TRANS_B ? 1 : BLOCK_N * SIZE / BOX_BYTES;
 
 constexpr int A_BYTES = ROWS * 128, B_BYTES = BLOCK_N * 128;
-constexpr int PIECE_BYTES = A_BYTES + B_BYTES, SLOT = DEPTH * PIECE_BYTES;
+constexpr int K_BLOCK_BYTES = A_BYTES + B_BYTES, SLOT = DEPTH * K_BLOCK_BYTES;
 
 static_assert(BOXES * BOX_BYTES == BLOCK_N * SIZE || GT_TRANS_B, "whole boxes");
 static_assert(ROWS % 8 == 0 && BOX_BYTES >= 32, "lines as TMA swizzles them");
@@ -50,21 +51,22 @@ GT_DEVICE int block_column()
 
 /* ---- to shared memory ---- */
 
-/* The slots of WARPS_N warps side by side, and the barriers that tell which have come. */
+/* The slots of WARPS_N warps side by side, and the barriers that tell which of them are loaded. */
 struct Ring {
     char *slots;
     gt_mbarrier *full;
     int number;
-    bool asks; /* the thread that asks for loads */
+    bool is_producer; /* whether this thread starts the loads */
 };
 
 GT_DEVICE Ring make_ring(char *shared)
 {
     Ring ring;
-    ring.asks = threadIdx.x % (32 * WARPS_N) == 0;
+    ring.is_producer = threadIdx.x % (32 * WARPS_N) == 0;
     ring.number = (int)threadIdx.x / (32 * WARPS_N);
     ring.slots = shared + ring.number * (RING * SLOT);
-    ring.full = reinterpret_cast<gt_mbarrier *>(shared + WARPS_K * RING * SLOT) + ring.number * RING;
+    ring.full =
+        reinterpret_cast<gt_mbarrier *>(shared + WARPS_K * RING * SLOT) + ring.number * RING;
     return ring;
 }
 
@@ -77,8 +79,8 @@ GT_DEVICE void ring_sync(const Ring &ring)
         __syncwarp();
 }
 
-/* Asks for number `index` of the slots that k is divided into. What lies outside of the operands
- * comes as zeros. */
+/* Starts the loads of slot number `index` of those that k is divided into. Zeros replace what lies
+ * outside of the operands. */
 GT_DEVICE void load(const gt_maps &maps, const Ring &ring, int slot, int index)
 {
     const int column = block_column();
@@ -88,18 +90,18 @@ GT_DEVICE void load(const gt_maps &maps, const Ring &ring, int slot, int index)
 
     gt_mbarrier_arrive_expect_tx(full, SLOT);
 #pragma unroll
-    for (int piece = 0; piece < DEPTH; piece++, to += PIECE_BYTES, k += PIECE) {
+    for (int k_block = 0; k_block < DEPTH; k_block++, to += K_BLOCK_BYTES, k += K_BLOCK) {
 #pragma unroll
         for (int i = 0; i < BOXES; i++) {
             const int along_n = column + i * (BOX_BYTES / SIZE);
-            gt_tma_load(to + A_BYTES + i * (PIECE * BOX_BYTES), &maps.map[1], full,
+            gt_tma_load(to + A_BYTES + i * (K_BLOCK * BOX_BYTES), &maps.map[1], full,
                         GT_TRANS_B ? k : along_n, GT_TRANS_B ? along_n : k, (int)blockIdx.z);
         }
         gt_tma_load(to, &maps.map[0], full, k, 0, (int)blockIdx.z);
     }
 }
 
-/* Makes the ring's barriers and asks for the first of its slots. */
+/* Initialises the ring's barriers and starts the loads of its first slots. */
 GT_DEVICE void begin(const gt_maps &maps, const Ring &ring, int index, int last)
 {
 #pragma unroll
@@ -118,14 +120,16 @@ struct Taken {
     unsigned word[1 + WIDENED][4];
 };
 
-/* Where a lane reads: in the first step of a piece, of eight 0 of A, of the warp's tile 0 of B. */
+/* Where a lane reads, in the first step of a k block: of the first eight rows of A, and of tile 0
+ * of the warp's columns of B. */
 struct Places {
     int a, b;
     unsigned even, odd; /* how bytes of two columns become words of one */
 };
 
-/* Of a line along n at k that a lane names to ldmatrix: the lanes of matrix i, the first or second
- * of two that end in the same words, name for each member two of the four k that it is to have. */
+/* The k of the line along n whose address a lane gives to ldmatrix. Two matrices fill the same
+ * words; the lanes of each give, for each member, the lines of two of the four k that it is to
+ * have. */
 GT_DEVICE int own_k(int matrix, int line)
 {
     if (SIZE == 2)
@@ -144,11 +148,12 @@ GT_DEVICE Places make_places()
         places.b = (column + matrix % 2 * 8 + line) * 128 + (matrix / 2 ^ line) * 16;
     } else if (SIZE == 4) {
         const int group = lane / 4, k = lane % 4;
-        places.b = column / 32 * (PIECE * 128) + k * 128 + (group / 4 * 4 ^ k) * 16 + group % 4 * 4;
+        places.b =
+            column / 32 * (K_BLOCK * 128) + k * 128 + (group / 4 * 4 ^ k) * 16 + group % 4 * 4;
     } else {
         const int k = own_k(matrix, line), pattern = k % 8 / (128 / BOX_BYTES);
         const int chunk = column * SIZE % BOX_BYTES / 16 + (SIZE == 2 ? matrix % 2 : 0);
-        places.b = column * SIZE / BOX_BYTES * (PIECE * BOX_BYTES) + k * BOX_BYTES +
+        places.b = column * SIZE / BOX_BYTES * (K_BLOCK * BOX_BYTES) + k * BOX_BYTES +
                    (chunk ^ pattern) * 16;
     }
     places.even = lane % 4 < 2 ? 0x6420 : 0x2064;
@@ -171,11 +176,12 @@ template <int words> GT_DEVICE void take(const unsigned *word, Taken &taken)
         }
 }
 
-/* Steps 2 * pair and the next of an eight of A. */
-GT_DEVICE void load_a(const char *piece, const Places &places, int eight, int pair, Taken (&to)[2])
+/* Steps 2 * pair and 2 * pair + 1 of eight rows of A. */
+GT_DEVICE void load_a(const char *k_block, const Places &places, int eight, int pair,
+                      Taken (&to)[2])
 {
     unsigned word[4];
-    gt_ldmatrix_x4(word, piece + ((places.a + eight * 1024) ^ pair * 64));
+    gt_ldmatrix_x4(word, k_block + ((places.a + eight * 1024) ^ pair * 64));
     take<2>(word, to[0]);
     take<2>(word + 2, to[1]);
 }
@@ -191,13 +197,13 @@ GT_DEVICE void load_b(const char *b, const Places &places, int step, int tile, T
 #pragma unroll
         for (int i = 0; i < 4; i++) /* chunk 2 * tile + i % 2 of k, of k + 4 */
             word[i] = *reinterpret_cast<const unsigned *>(
-                b + tile / 2 * (PIECE * 128) + step * 1024 + i / 2 * 512 +
+                b + tile / 2 * (K_BLOCK * 128) + step * 1024 + i / 2 * 512 +
                 (places.b ^ ((tile % 2 * 2 + i % 2) ^ i / 2 * 4) * 16));
     } else {
         const int bytes = tile * 16 * SIZE;
         gt_ldmatrix_x4_trans(word, b + step * (32 / SIZE * BOX_BYTES) +
-                                    bytes / BOX_BYTES * (PIECE * BOX_BYTES) +
-                                    (places.b ^ bytes % BOX_BYTES));
+                                       bytes / BOX_BYTES * (K_BLOCK * BOX_BYTES) +
+                                       (places.b ^ bytes % BOX_BYTES));
     }
     if (!GT_TRANS_B && SIZE == 1) {
 #pragma unroll
@@ -210,8 +216,8 @@ GT_DEVICE void load_b(const char *b, const Places &places, int step, int tile, T
     take<4>(word, to);
 }
 
-/* Column of a lane's sums in a tile, or in two that are mixed: row `group` of the mma, or group + 8.
- */
+/* Column of a lane's sums in a tile, or in two mixed ones: row `group` of the mma (half 0) or row
+ * group + 8 (half 1). */
 GT_DEVICE int column_of(int tile, int group, int half)
 {
     if (MIXED == 2)

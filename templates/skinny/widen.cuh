@@ -1,5 +1,5 @@
-/* widen.cuh - eight-bit floats as tensor cores take them: f16 has all their values, and most
- * architectures would turn them into it for each mma anew. */
+/* widen.cuh - eight-bit floats as tensor cores take them. f16 has all their values, and most
+ * architectures would convert them to f16 again for each mma. */
 #ifndef GT_SKINNY_WIDEN_CUH
 #define GT_SKINNY_WIDEN_CUH
 
@@ -11,7 +11,7 @@
 
 constexpr int TAKEN_TYPE = WIDENED ? GT_F16 : GT_TYPE; /* as tensor cores take them */
 
-/* Four 8-bit floats of a word as two words of f16; other words are taken as they are. */
+/* Four 8-bit floats of a word as two words of f16; other words stay as they are. */
 GT_DEVICE void widen(unsigned word, unsigned &low, unsigned &high)
 {
 #if GT_TYPE == GT_E5M2

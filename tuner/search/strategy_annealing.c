@@ -19,7 +19,7 @@ static const struct gt_strategy_option options[] = {
     [HOT] = {"hot", 0.2, 1e-6, 100, "first temperature: slow-down accepted with probability 1/e"},
     [COLD] = {"cold", 0.01, 1e-6, 100, "temperature at which a chain is heated again"},
     [COOL] = {"cool", 0.97, 0.01, 0.9999, "factor on the temperature at each step"},
-    {NULL},
+    {.name = NULL},
 };
 
 struct annealing {

@@ -57,7 +57,7 @@ static const struct gt_strategy_option options[] = {
                "share by which the best may be beaten, at most (0: by the space's size)"},
     [CLIMB] = {"climb", 2, 0, 1e9,
                "in a large space every so many points is a hill climb's (0: never)"},
-    {NULL},
+    {.name = NULL},
 };
 
 struct state {

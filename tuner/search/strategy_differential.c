@@ -14,7 +14,7 @@ static const struct gt_strategy_option options[] = {
     [POPULATION] = {"population", 20, 4, GT_AGENTS_MAX, "members"},
     [WEIGHT] = {"weight", 0.6, 0, 2, "factor on the differences"},
     [CROSS] = {"cross", 0.5, 0, 1, "probability that a parameter is moved"},
-    {NULL},
+    {.name = NULL},
 };
 
 struct differential {

@@ -16,7 +16,7 @@ static const struct gt_strategy_option options[] = {
     [COOL] = {"cool", 0.95, 0.01, 0.9999, "factor on the temperature at each jump"},
     [SHARE] = {"share", 0.2, 0.01, 1, "share of the parameters that a jump changes, on average"},
     [EVERY] = {"every", 8, 1, 1e6, "jumps between two hill climbs from the chain's place"},
-    {NULL},
+    {.name = NULL},
 };
 
 struct dual {

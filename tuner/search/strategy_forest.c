@@ -17,7 +17,7 @@ static const struct gt_strategy_option options[] = {
     [BATCH] = {"batch", 8, 1, GT_POOL_MAX, "points given out from one forest"},
     [KAPPA] = {"kappa", 1, 0, 100, "of the confidence bound: mean less kappa standard deviations"},
     [RANDOM] = {"random", 0.05, 0, 1, "share of points drawn at random"},
-    {NULL},
+    {.name = NULL},
 };
 
 struct state {

@@ -16,7 +16,7 @@ enum { POPULATION, MUTATE };
 static const struct gt_strategy_option options[] = {
     [POPULATION] = {"population", 20, 4, GT_AGENTS_MAX, "members"},
     [MUTATE] = {"mutate", 1, 0, GT_MAX_PARAMS, "parameters of a child drawn anew, on average"},
-    {NULL},
+    {.name = NULL},
 };
 
 struct genetic {

@@ -15,14 +15,14 @@ enum { STRENGTH, RESTART, HEAT };
 static const struct gt_strategy_option iterated_options[] = {
     [STRENGTH] = {"strength", 3, 1, GT_MAX_PARAMS, "parameters that a kick changes at most"},
     [RESTART] = {"restart", 20, 1, 1e6, "kicks without success before a new start"},
-    {NULL},
+    {.name = NULL},
 };
 
 static const struct gt_strategy_option basin_options[] = {
     [STRENGTH] = {"strength", 2, 1, GT_MAX_PARAMS, "parameters that a hop changes at most"},
     [RESTART] = {"restart", 20, 1, 1e6, "hops without success before a new start"},
     [HEAT] = {"heat", 0.02, 0, 10, "relative slow-down accepted with probability 1/e"},
-    {NULL},
+    {.name = NULL},
 };
 
 struct searcher {

@@ -17,7 +17,7 @@ static const struct gt_strategy_option options[] = {
                  "points before the first climb: the seeds, then random ones"},
     [FRESH] = {"fresh", 4, 1, 1e9,
                "every so many restarts is a random point, the others change the best"},
-    {NULL},
+    {.name = NULL},
 };
 
 struct local {

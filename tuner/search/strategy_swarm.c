@@ -16,7 +16,7 @@ static const struct gt_strategy_option options[] = {
     [INERTIA] = {"inertia", 0.73, 0, 1, "share of its velocity that a particle keeps"},
     [OWN] = {"own", 1.5, 0, 4, "pull of the best place that the particle has seen"},
     [COMMON] = {"common", 1.5, 0, 4, "pull of the best place of the swarm"},
-    {NULL},
+    {.name = NULL},
 };
 
 struct particle {

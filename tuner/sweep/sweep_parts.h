@@ -222,8 +222,8 @@ int gt_sweep_check_drift(struct gt_race *race, struct gt_err *err);
 
 /* finals.c */
 
-#define GT_SWEEP_SAMPLED 32   /* candidates of stage 2 */
-#define GT_SWEEP_CUTOFF  1.15 /* a time of more than this times the best is not sampled */
+#define GT_SWEEP_SAMPLED  32   /* candidates of stage 2 */
+#define GT_SWEEP_TOO_SLOW 1.15 /* a time of more than this times the best is not sampled */
 
 /* Timing stages 2 and 3, baseline, ties, winner. */
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err);

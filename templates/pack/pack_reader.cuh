@@ -1,18 +1,18 @@
-/* pack_piece.cuh - what a warp reads of a stored matrix of any alignment: pieces of rows, by whole
- * aligned 16 bytes, turned into the 16 bytes that are wanted.
+/* pack_reader.cuh - how a warp reads rows of a stored matrix of any alignment: it loads whole
+ * aligned vectors of 16 bytes and shifts them into the 16 bytes that each lane needs.
  *
  *      aligned      | line of lane 0 | line of lane 1 |  ...  | beyond |
- *      wanted              | lane 0         | lane 1         | ... |
+ *      needed              | lane 0         | lane 1         | ... |
  *                   |shift |
  *
  * `side` lanes lie along a row, the others of the warp below each other; a lane has `lines` rows.
- * Each asks memory for one line a row, all of them before the first is needed, and has the other
- * part of what it wants from its neighbour; what lies beyond the last lane of a row is loaded by
- * the lanes of that row in turn.  Nothing outside of the matrix is read. */
-#ifndef GT_PACK_PIECE_CUH
-#define GT_PACK_PIECE_CUH
+ * Of each row a lane loads one line, all of them before the first is used, and gets the rest of its
+ * 16 bytes from its neighbour. The lanes of a row take turns at loading what lies beyond its last
+ * lane. Nothing outside of the matrix is read. */
+#ifndef GT_PACK_READER_CUH
+#define GT_PACK_READER_CUH
 
-typedef gt_vec<unsigned, 4> gt_pack_line;
+typedef gt_vec<unsigned, 4> gt_pack_vector;
 
 /* Rows of `bytes` bytes, `ld` bytes apart.  `end`: behind the last byte of the last row. */
 struct gt_pack_source {
@@ -22,9 +22,9 @@ struct gt_pack_source {
 
 /* 16 aligned bytes that the launch reads once: they are the first to leave the L2 cache, where the
  * copy should stay until the product reads it. */
-GT_DEVICE gt_pack_line gt_pack_load(const char *from)
+GT_DEVICE gt_pack_vector gt_pack_load(const char *from)
 {
-    gt_pack_line line;
+    gt_pack_vector line;
 #if !defined(GT_EMULATE) && __CUDA_ARCH__ >= 800
     unsigned long long policy;
     asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
@@ -37,15 +37,15 @@ GT_DEVICE gt_pack_line gt_pack_load(const char *from)
     return line;
 }
 
-/* The same at the first and the last bytes of the matrix: zeros for what lies outside. */
+/* The same at the first and the last bytes of the matrix; zeros replace what lies outside. */
 template <class E>
-GT_DEVICE gt_pack_line gt_pack_load_edge(const gt_pack_source &from, const char *at)
+GT_DEVICE gt_pack_vector gt_pack_load_edge(const gt_pack_source &from, const char *at)
 {
     constexpr int size = (int)sizeof(E);
     if (at >= from.first && at + 16 <= from.end)
         return gt_pack_load(at);
 
-    gt_pack_line line = {};
+    gt_pack_vector line = {};
 #pragma unroll 1
     for (int w = 0; w < 4; w++, at += 4) {
         gt_vec<E, 4 / size> word;
@@ -63,7 +63,8 @@ GT_DEVICE gt_pack_line gt_pack_load_edge(const gt_pack_source &from, const char 
 }
 
 /* The 16 bytes that begin `shift` bytes, 0..15, behind the first of line. */
-GT_DEVICE gt_pack_line gt_pack_shift(const gt_pack_line &line, const gt_pack_line &next, int shift)
+GT_DEVICE gt_pack_vector gt_pack_shift(const gt_pack_vector &line, const gt_pack_vector &next,
+                                       int shift)
 {
     unsigned word[8];
 #pragma unroll
@@ -78,7 +79,7 @@ GT_DEVICE gt_pack_line gt_pack_shift(const gt_pack_line &line, const gt_pack_lin
     for (int i = 0; i < 5; i++)
         word[i] = shift & 4 ? word[i + 1] : word[i];
 
-    gt_pack_line wanted;
+    gt_pack_vector wanted;
     const unsigned bytes = 0x3210u + 0x1111u * (unsigned)(shift & 3);
 #pragma unroll
     for (int i = 0; i < 4; i++)
@@ -86,13 +87,13 @@ GT_DEVICE gt_pack_line gt_pack_shift(const gt_pack_line &line, const gt_pack_lin
     return wanted;
 }
 
-template <class E, int lines, int side> struct gt_pack_piece {
-    static constexpr int turns = (lines + side - 1) / side;
-    gt_pack_line line[lines], beyond[turns];
-    unsigned long long first; /* address of what lane 0 of the row wants of line 0 */
+template <class E, int lines, int side> struct gt_pack_reader {
+    static constexpr int rounds = (lines + side - 1) / side;
+    gt_pack_vector line[lines], beyond[rounds];
+    unsigned long long first; /* address of the bytes that lane 0 of the row needs in line 0 */
     long long ld;
     int lane;     /* of the warp */
-    bool aligned; /* every line is what is wanted */
+    bool aligned; /* every line is needed as it is */
 
     GT_DEVICE int along() const
     {
@@ -104,33 +105,34 @@ template <class E, int lines, int side> struct gt_pack_piece {
         return (int)(first + i * ld) & 15;
     }
 
-    /* Line number `number` of row i; zeros where it has nothing of the row's `left` bytes. */
+    /* Line number `number` of row i; zeros if it has none of the `left` bytes of the row. */
     template <bool whole>
-    GT_DEVICE gt_pack_line load(const gt_pack_source &from, int i, int number, int left) const
+    GT_DEVICE gt_pack_vector load(const gt_pack_source &from, int i, int number, int left) const
     {
         const int skip = shift(i);
         if (number * 16 >= left + skip)
-            return gt_pack_line();
+            return gt_pack_vector();
         const char *at =
             reinterpret_cast<const char *>(first + i * ld - (unsigned)skip) + number * 16;
         return whole ? gt_pack_load(at) : gt_pack_load_edge<E>(from, at);
     }
 
-    /* All lines of the lane; `rows` of its own exist, and whole: all, and so does all around. */
+    /* All lines of the lane, of which `rows` rows exist. whole: all rows exist, and so do the bytes
+     * around them. */
     template <bool whole> GT_DEVICE void load_all(const gt_pack_source &from, int rows, int left)
     {
 #pragma unroll
         for (int i = 0; i < lines; i++)
             line[i] = load<whole>(from, i, along(), whole || i < rows ? left : -16);
 #pragma unroll
-        for (int t = 0; t < turns; t++) {
+        for (int t = 0; t < rounds; t++) {
             const int i = t * side + along();
             const bool used = i < lines && shift(i) && (whole || i < rows);
             beyond[t] = load<whole>(from, i, side, used ? left : -16);
         }
     }
 
-    /* Starts the loads from `column`, in bytes, of `row` on: the first wanted by the lane's row. */
+    /* Starts the loads of the lane's rows, from `row` on and from byte `column` of the row on. */
     GT_DEVICE void start(const gt_pack_source &from, long long row, long long column)
     {
         lane = (int)threadIdx.x % 32;
@@ -148,10 +150,10 @@ template <class E, int lines, int side> struct gt_pack_piece {
             load_all<false>(from, (int)max(min(from.rows - row, (long long)lines), 0ll), left);
     }
 
-    /* What the lane wants of row i.  The whole warp calls it. */
-    GT_DEVICE gt_pack_line get(int i) const
+    /* The lane's 16 bytes of row i. The whole warp calls it. */
+    GT_DEVICE gt_pack_vector get(int i) const
     {
-        gt_pack_line next;
+        gt_pack_vector next;
         if (aligned)
             return line[i];
 #pragma unroll
