@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GT_STORE_MAX_US 1e12 /* as the schema has it */
+
 /* Whether the new trial (excluded) may take the place of the old one: evidence that a kernel
  * computes something wrong counts always; an ok trial gives way only to one as deep that ended
  * for good; anything else gives way. */
@@ -59,6 +61,8 @@ static int run_cached(struct gt_store *store, enum gt_store_statement which, con
 
 int gt_store_begin(struct gt_store *store, struct gt_err *err)
 {
+    if (store->moved)
+        return gt_store_check_moved(store, err);
     if (!sqlite3_get_autocommit(store->db))
         return GT_OK;
     return run_cached(store, GT_STORE_BEGIN, "begin to write", err);
@@ -68,7 +72,9 @@ int gt_store_finish(struct gt_store *store, int code, struct gt_err *err)
 {
     if (!code)
         code = run_cached(store, GT_STORE_COMMIT, "write to it", err);
-    if (code && !sqlite3_get_autocommit(store->db))
+    if (!code)
+        return gt_store_check_moved(store, err);
+    if (!sqlite3_get_autocommit(store->db))
         run_cached(store, GT_STORE_ROLLBACK, "undo", NULL);
     return code;
 }
@@ -171,7 +177,7 @@ static void bind_samples(sqlite3_stmt *s, int i, const float *sample, int sample
 /* A finite number that may be stored; what a failed trial left half measured becomes 0. */
 static double number(double value)
 {
-    return isfinite(value) && value > 0 ? value : 0;
+    return isfinite(value) && value > 0 && value < GT_STORE_MAX_US ? value : 0;
 }
 
 /* An error that cannot be told is as bad as the worst. */
@@ -190,10 +196,11 @@ static int check_trial(const struct gt_trial_key *key, const struct gt_trial *tr
                           key->point, (int)trial->status, trial->samples);
     if (trial->status == GT_STATUS_OK &&
         !(isfinite(trial->us) && trial->us > 0 && trial->lo_us >= 0 && trial->lo_us <= trial->us &&
-          (trial->hi_us >= trial->us || trial->hi_us == 0)))
+          (trial->hi_us >= trial->us || trial->hi_us == 0) && trial->us < GT_STORE_MAX_US &&
+          trial->hi_us < GT_STORE_MAX_US))
         return gt_err_set(err, GT_ERANGE,
-                          "the time of %s is %g us in [%g, %g]: not a time above zero with its "
-                          "interval",
+                          "the time of %s is %g us in [%g, %g]: not a time above zero and below "
+                          "1e12 with its interval",
                           key->point, trial->us, trial->lo_us, trial->hi_us);
     return GT_OK;
 }
@@ -248,7 +255,8 @@ int gt_store_trial_later(struct gt_store *store, const struct gt_trial_key *key,
 
 int gt_store_settle(struct gt_store *store, struct gt_err *err)
 {
-    return sqlite3_get_autocommit(store->db) ? GT_OK : gt_store_finish(store, GT_OK, err);
+    return sqlite3_get_autocommit(store->db) ? gt_store_check_moved(store, err)
+                                             : gt_store_finish(store, GT_OK, err);
 }
 
 int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,

@@ -2,7 +2,10 @@
  *
  * SQLite, WAL, synchronous=FULL, one writer, every writing transaction BEGIN IMMEDIATE.  A row is
  * keyed by everything it depends on: kernel signature, device (name, uuid, driver), toolchain,
- * problem, point, L2 mode.  Not thread-safe: one thread, one handle. */
+ * problem, point, L2 mode.  Not thread-safe: one thread, one handle.
+ *
+ * Every writing function fails with GT_EDB if the file was moved, removed or replaced meanwhile;
+ * its sentence says where everything was saved. */
 #ifndef GT_STORE_H
 #define GT_STORE_H
 
@@ -62,7 +65,8 @@ int gt_store_forgive(struct gt_store *store, const struct gt_trial_key *key, boo
 /* Inserts or replaces the trial of the key and closes its attempt, in one transaction.  Measured,
  * predicted and replayed trials of a key live side by side.  An ok trial is not replaced by one of
  * a shallower stage or by a lost device; proof of a fault (wrong, oob_write, nondeterministic,
- * fault) always counts. */
+ * fault) always counts. An ok trial
+ * without a time above zero and below 1e12 us is refused (GT_ERANGE), and nothing is stored. */
 int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
                    const struct gt_trial *trial, struct gt_err *err);
 

@@ -12,29 +12,37 @@
 
 /* In the finished copy: rollback journal, so that it opens where nothing may be written; and the
  * digest. */
-static int seal(struct gt_store *copy, struct gt_err *err)
+static int finish_copy(struct gt_store *copy, struct gt_err *err)
+{
+    int code = gt_store_exec(copy, "PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL", err);
+
+    return code ? code : gt_store_seal(copy, err);
+}
+
+int gt_store_seal(struct gt_store *store, struct gt_err *err)
 {
     char hex[GT_DIGEST_HEX];
     sqlite3_stmt *statement = NULL;
-    int code = gt_store_exec(copy, "PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL", err);
+    int code = gt_store_begin(store, err);
 
-    if (!code)
-        code = gt_store_winners_digest(copy, hex, err);
-    if (!code)
-        code = gt_store_begin(copy, err);
     if (code)
         return code;
-    code = gt_store_prepare(copy, &statement,
-                            "INSERT OR REPLACE INTO meta (key, value) VALUES ('digest', ?1)", err);
+    code = gt_store_winners_digest(store, hex, err);
+    if (!code)
+        code = gt_store_exec(store, "DELETE FROM meta WHERE key = 'digest'", err);
+    if (!code)
+        code = gt_store_prepare(store, &statement,
+                                "INSERT OR REPLACE INTO meta (key, value) VALUES ('winners', ?1)",
+                                err);
     if (!code) {
         gt_store_bind(statement, 1, hex);
-        code = gt_store_run(copy, statement, "write the digest", err);
+        code = gt_store_run(store, statement, "write the digest", err);
     }
     sqlite3_finalize(statement);
-    return gt_store_finish(copy, code, err);
+    return gt_store_finish(store, code, err);
 }
 
-static int copy_into(struct gt_store *store, const char *path, struct gt_err *err)
+int gt_store_copy(struct gt_store *store, const char *path, struct gt_err *err)
 {
     sqlite3_stmt *statement = NULL;
     char *uri = gt_store_uri(path, "mode=rwc");
@@ -64,14 +72,14 @@ int gt_store_export(struct gt_store *store, const char *path, struct gt_err *err
         return gt_err_set(err, GT_EIO, "%s exists already; name another file or remove it", path);
     if (asprintf(&part, "%s.%ld.part", path, (long)getpid()) < 0)
         return gt_err_nomem(err);
-    code = copy_into(store, part, err);
+    code = gt_store_copy(store, part, err);
     if (!code) {
         copy.path = part;
         if (sqlite3_open_v2(part, &copy.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
             SQLITE_OK)
             code = gt_store_fail(copy.db, part, "open the copy", err);
         else
-            code = seal(&copy, err);
+            code = finish_copy(&copy, err);
         for (size_t i = 0; i < GT_STORE_STATEMENTS; i++)
             sqlite3_finalize(copy.statement[i]);
         sqlite3_close_v2(copy.db);

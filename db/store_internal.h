@@ -63,6 +63,10 @@ struct gt_store {
     int lock;        /* its descriptor, or -1 */
     bool immutable;  /* nobody writes the file: no locks, no log */
     bool forwarded;  /* `db` is a copy in memory of an older file, brought forward */
+    bool moved;      /* the writer's file is not at `path` any more */
+    char *saved;     /* where its contents were saved then; NULL: they could not be */
+    uint64_t log_device, log_inode;  /* of the writer's "<path>-wal"; 0: not known */
+    void (*seal)(struct gt_store *); /* of the writer: run before the database is closed */
     sqlite3_stmt *statement[GT_STORE_STATEMENTS];
 };
 
@@ -148,11 +152,26 @@ int gt_store_set_up(struct gt_store *store, bool write, struct gt_err *err);
 int gt_store_check(struct gt_store *store, bool *fresh, int64_t *version, struct gt_err *err);
 int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err *err);
 
+/* Whether the schema is this program's, letter by letter; before a migration, when it cannot be,
+ * whether there are triggers: GT_EDB if there is foreign code. */
+int gt_store_check_schema(sqlite3 *db, const char *path, struct gt_err *err);
+int gt_store_check_triggers(struct gt_store *store, struct gt_err *err);
+
+/* Writes the digest of the winners into `meta`; the next writer removes it. */
+int gt_store_seal(struct gt_store *store, struct gt_err *err);
+
+/* Copies the database into a new file at `path`. */
+int gt_store_copy(struct gt_store *store, const char *path, struct gt_err *err);
+
+/* Whether the file is still where it was opened: GT_EDB with a sentence if it was moved, removed or
+ * replaced.  What was measured is then saved beside it, once. */
+int gt_store_check_moved(struct gt_store *store, struct gt_err *err);
+
 /* The digest of the winners, exactly as a reader receives them. */
 int gt_store_winners_digest(struct gt_store *store, char hex[GT_DIGEST_HEX], struct gt_err *err);
 
-/* Whether an exported copy still holds the winners that its digest is of: GT_EDB if not.  A live
- * database has no digest and passes. */
+/* Whether a database still holds the winners that its digest is of: GT_EDB if not.  One without a
+ * digest passes. */
 int gt_store_check_digest(struct gt_store *store, struct gt_err *err);
 
 /* Refuses a path on a network file system, where locks cannot be trusted. */

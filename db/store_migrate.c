@@ -121,6 +121,8 @@ int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migrat
     code = step(db, path, list, version, to, err);
     if (!code)
         code = check_references(db, path, err);
+    if (!code && to == GT_STORE_VERSION)
+        code = gt_store_check_schema(db, path, err);
     if (!code)
         code = run(db, path, "COMMIT", err);
     if (code && !sqlite3_get_autocommit(db))

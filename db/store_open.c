@@ -14,6 +14,7 @@
 int gt_store_fail(sqlite3 *db, const char *path, const char *doing, struct gt_err *err)
 {
     const char *why = sqlite3_errmsg(db);
+    const int system_errno = sqlite3_system_errno(db);
 
     switch (sqlite3_errcode(db)) {
     case SQLITE_NOMEM:
@@ -49,8 +50,9 @@ int gt_store_fail(sqlite3 *db, const char *path, const char *doing, struct gt_er
                           path, doing);
     case SQLITE_IOERR:
         return gt_err_set(err, GT_EDB,
-                          "%s: cannot %s: %s (%s); check the disk and run the same command again",
-                          path, doing, why, strerror(sqlite3_system_errno(db)));
+                          "%s: cannot %s: %s%s%s%s; check the disk and run the same command again",
+                          path, doing, why, system_errno ? " (" : "",
+                          system_errno ? strerror(system_errno) : "", system_errno ? ")" : "");
     default:
         return gt_err_set(err, GT_EDB, "%s: cannot %s: %s", path, doing, why);
     }
@@ -80,6 +82,7 @@ int gt_store_set_up(struct gt_store *store, bool write, struct gt_err *err)
     sqlite3_busy_timeout(db, 10000);
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     if (sqlite3_exec(db, "PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0",
                      NULL, NULL, NULL) != SQLITE_OK)
         return gt_store_fail(db, store->path, "open it", err);
@@ -118,6 +121,26 @@ static int check_identity(struct gt_store *store, int64_t *version, bool *fresh,
     return GT_OK;
 }
 
+/* The sentence for a verdict of quick_check.  A page that cannot be read is reported with SQLite's
+ * result code: memory and disk are at fault then, not the database. */
+static int refuse_unsound(const struct gt_store *store, const char *verdict, struct gt_err *err)
+{
+    const char *at = strstr(verdict, "error code=");
+    const long result = at ? strtol(at + strlen("error code="), NULL, 10) & 0xff : 0;
+
+    if (result == SQLITE_NOMEM)
+        return gt_err_nomem(err);
+    if (result == SQLITE_IOERR)
+        return gt_err_set(err, GT_EDB,
+                          "%s: cannot check it: the disk reports an error (%s); check the disk and "
+                          "run the same command again",
+                          store->path, verdict);
+    return gt_err_set(err, GT_EDB,
+                      "%s is damaged (%s); move it away, or save what can be read with "
+                      "`sqlite3 FILE .recover`",
+                      store->path, verdict);
+}
+
 static int check_soundness(struct gt_store *store, struct gt_err *err)
 {
     sqlite3_stmt *statement = NULL;
@@ -130,11 +153,10 @@ static int check_soundness(struct gt_store *store, struct gt_err *err)
         code = gt_store_fail(store->db, store->path, "check it", err);
     } else {
         verdict = (const char *)sqlite3_column_text(statement, 0);
-        if (!verdict || strcmp(verdict, "ok") != 0)
-            code = gt_err_set(err, GT_EDB,
-                              "%s is damaged (%s); move it away, or save what can be read with "
-                              "`sqlite3 FILE .recover`",
-                              store->path, verdict ? verdict : "unreadable");
+        if (!verdict)
+            code = gt_err_nomem(err);
+        else if (strcmp(verdict, "ok") != 0)
+            code = refuse_unsound(store, verdict, err);
     }
     sqlite3_finalize(statement);
     return code;
@@ -238,7 +260,10 @@ int gt_store_check(struct gt_store *store, bool *fresh, int64_t *version, struct
 {
     int code = check_identity(store, version, fresh, err);
 
-    return code || *fresh ? code : check_soundness(store, err);
+    if (code || *fresh)
+        return code;
+    code = gt_store_check_triggers(store, err);
+    return code ? code : check_soundness(store, err);
 }
 
 /* SQLite would wait for ever on a pipe, and blame the disk for a folder. */
@@ -287,11 +312,42 @@ int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err 
         code = gt_err_set(err, GT_ESTALE, "%s is empty: nothing was tuned into it yet", path);
     if (!code && version < GT_STORE_VERSION)
         code = read_forwarded(opened, err);
+    if (!code)
+        code = gt_store_check_schema(opened->db, path, err);
     if (code)
         gt_store_close(opened);
     else
         *store = opened;
     return code;
+}
+
+/* SQLite leaves the log of a database that is not at its path any more.  It must not be there for
+ * the database that took the place: that one would be overwritten by it. */
+static void drop_log(const struct gt_store *store)
+{
+    char *log = sqlite3_mprintf("%s-wal", store->path);
+    char *index = sqlite3_mprintf("%s-shm", store->path);
+    struct stat status;
+
+    if (log && index && store->log_inode && stat(log, &status) == 0 &&
+        (uint64_t)status.st_dev == store->log_device &&
+        (uint64_t)status.st_ino == store->log_inode) {
+        unlink(log);
+        unlink(index);
+    }
+    sqlite3_free(log);
+    sqlite3_free(index);
+}
+
+/* Its folder may have been moved, and another writer's lock may have the name now. */
+static void drop_lock(const struct gt_store *store)
+{
+    struct stat held, named;
+
+    if (fstat(store->lock, &held) == 0 && stat(store->lock_path, &named) == 0 &&
+        held.st_dev == named.st_dev && held.st_ino == named.st_ino)
+        unlink(store->lock_path);
+    close(store->lock);
 }
 
 void gt_store_close(struct gt_store *store)
@@ -300,14 +356,17 @@ void gt_store_close(struct gt_store *store)
         return;
     if (store->db && !sqlite3_get_autocommit(store->db)) /* trials are pending */
         sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
+    if (store->seal)
+        store->seal(store);
     for (size_t i = 0; i < GT_STORE_STATEMENTS; i++)
         sqlite3_finalize(store->statement[i]);
     sqlite3_close_v2(store->db);
-    if (store->lock >= 0) {
-        unlink(store->lock_path);
-        close(store->lock);
-    }
+    if (store->moved)
+        drop_log(store);
+    if (store->lock >= 0)
+        drop_lock(store);
     free(store->lock_path);
+    free(store->saved);
     free(store->path);
     free(store);
 }

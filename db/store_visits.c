@@ -40,7 +40,8 @@ static int put(struct gt_store *store, const struct gt_trial_key *key, const str
         store, &s,
         "INSERT INTO visit (device, problem, warm_l2, sweep, kernels, strategy, seed, known,"
         " trials, seconds, race_s, busy_s, us, baseline_us, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
-        " ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+        " ?8, ?9, ?10, ?11, ?12, ?13, ?14, max(?15, coalesce((SELECT max(at) + 1 FROM visit"
+        " WHERE device = ?1 AND problem = ?2 AND warm_l2 = ?3), 0)))",
         err);
 
     if (code)

@@ -2,13 +2,14 @@
  * that is written to must not keep.  Part of the store: see store.h. */
 #include "db/store_internal.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* An exported copy that is written to is a live database again. */
+/* What is written to has no digest until it is closed (gt_store_seal). */
 static int drop_digest(struct gt_store *store, struct gt_err *err)
 {
     int64_t entries;
@@ -18,6 +19,53 @@ static int drop_digest(struct gt_store *store, struct gt_err *err)
         return code;
     code = gt_store_begin(store, err);
     return code ? code : gt_store_finish(store, gt_store_exec(store, "DELETE FROM meta", err), err);
+}
+
+/* A clock that was ahead must not make an older text of a kernel look newer than every text that is
+ * used from now on. */
+static int cap_clock(struct gt_store *store, struct gt_err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int64_t ahead;
+    char *query = sqlite3_mprintf("SELECT count(*) FROM kernel WHERE seen >= %lld",
+                                  (long long)gt_clock_date_ms());
+    int code =
+        query ? gt_store_integer(store->db, store->path, query, &ahead, err) : gt_err_nomem(err);
+
+    sqlite3_free(query);
+    if (code || ahead == 0)
+        return code;
+    code = gt_store_prepare(store, &statement,
+                            "UPDATE kernel SET seen = max(?1 - 1, 0) WHERE seen >= ?1", err);
+    if (!code)
+        code = gt_store_begin(store, err);
+    if (!code) {
+        sqlite3_bind_int64(statement, 1, gt_clock_date_ms());
+        code =
+            gt_store_finish(store, gt_store_run(store, statement, "correct its dates", err), err);
+    }
+    sqlite3_finalize(statement);
+    return code;
+}
+
+/* Before the writer closes: the digest.  Without memory or disk there is none. */
+static void seal(struct gt_store *store)
+{
+    if (gt_store_check_moved(store, NULL) == GT_OK)
+        gt_store_seal(store, NULL);
+}
+
+/* Remembers which log is ours: another database may take the place of this one. */
+static void note_log(struct gt_store *store)
+{
+    char *log = sqlite3_mprintf("%s-wal", store->path);
+    struct stat status;
+
+    if (log && stat(log, &status) == 0) {
+        store->log_device = (uint64_t)status.st_dev;
+        store->log_inode = (uint64_t)status.st_ino;
+    }
+    sqlite3_free(log);
 }
 
 /* The lock lies beside the database itself, so that two links to it are not two databases. */
@@ -54,7 +102,17 @@ static int open_write(struct gt_store *store, struct gt_err *err)
         code = gt_store_set_up(store, true, err);
     if (!code)
         code = gt_store_migrate(store->db, store->path, gt_store_migrations, GT_STORE_VERSION, err);
-    return code ? code : drop_digest(store, err);
+    if (!code)
+        code = gt_store_check_schema(store->db, store->path, err);
+    if (!code)
+        code = cap_clock(store, err);
+    if (!code)
+        code = drop_digest(store, err);
+    if (!code) {
+        note_log(store);
+        store->seal = seal;
+    }
+    return code;
 }
 
 int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,

@@ -26,5 +26,7 @@ int64_t gt_clock_ms(void)
 
 int64_t gt_clock_date_ms(void)
 {
-    return milliseconds(CLOCK_REALTIME);
+    const int64_t date = milliseconds(CLOCK_REALTIME);
+
+    return date > 0 ? date : 0; /* no date that is stored lies before 1970 */
 }

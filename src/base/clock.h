@@ -9,7 +9,8 @@
 double gt_clock_s(void);
 int64_t gt_clock_ms(void);
 
-/* Milliseconds since 1970, UTC (CLOCK_REALTIME): for dates of stored rows, never for durations. */
+/* Milliseconds since 1970, UTC (CLOCK_REALTIME), 0 where the clock is before that: for dates of
+ * stored rows, never for durations. */
 int64_t gt_clock_date_ms(void);
 
 #endif

@@ -21,6 +21,10 @@ static int do_open(struct gt_err *err)
     struct gt_store *store;
     int code = gt_store_open(&store, at.other, GT_STORE_WRITE, err);
 
+    if (!code) {
+        store->seal = NULL; /* closing keeps its failure to itself */
+        code = gt_store_seal(store, err);
+    }
     gt_store_close(store);
     return code;
 }

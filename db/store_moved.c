@@ -1,0 +1,96 @@
+/* store_moved.c - notices that the database of a running sweep was moved, removed or replaced, and
+ * saves what was measured beside it.
+ *
+ * SQLite goes on writing to the file it has open, whatever is at the path.  Without this check a
+ * sweep ended with success and left nothing behind, or its log overwrote the database that had
+ * taken the place.  Part of the store: see store.h. */
+#include "db/store_internal.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GT_SAVED_TRIES 100 /* names that may be taken: x.db.saved, x.db.saved.2... */
+
+/* Creates a file that was not there before; its name is malloc'ed, NULL if that fails. */
+static char *create(const char *path)
+{
+    char *name = NULL;
+
+    for (int i = 1; i <= GT_SAVED_TRIES; i++) {
+        int file, length = i == 1 ? asprintf(&name, "%s.saved", path)
+                                  : asprintf(&name, "%s.saved.%d", path, i);
+
+        if (length < 0)
+            return NULL;
+        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        if (file >= 0) {
+            close(file);
+            return name;
+        }
+        free(name);
+        if (errno != EEXIST)
+            return NULL;
+    }
+    return NULL;
+}
+
+static int copy(sqlite3 *from, const char *name)
+{
+    sqlite3 *to = NULL;
+    sqlite3_backup *backup;
+    int result = sqlite3_open_v2(name, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+    if (result == SQLITE_OK) {
+        backup = sqlite3_backup_init(to, "main", from, "main");
+        sqlite3_backup_step(backup, -1);
+        result = sqlite3_backup_finish(backup);
+    }
+    sqlite3_close_v2(to);
+    return result;
+}
+
+/* Saves everything beside the database, or in the current folder where its folder is gone. */
+static char *save(const struct gt_store *store)
+{
+    const char *slash = strrchr(store->path, '/');
+    char *name = create(store->path);
+
+    if (!name && slash)
+        name = create(slash + 1);
+    if (name && copy(store->db, name) != SQLITE_OK) {
+        unlink(name);
+        free(name);
+        name = NULL;
+    }
+    return name;
+}
+
+int gt_store_check_moved(struct gt_store *store, struct gt_err *err)
+{
+    int moved = 0;
+
+    if (store->lock < 0) /* a reader */
+        return GT_OK;
+    if (!store->moved) {
+        if (sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK ||
+            !moved)
+            return GT_OK;
+        store->moved = true;
+        store->saved = save(store);
+    }
+    if (store->saved)
+        return gt_err_set(err, GT_EDB,
+                          "%s was moved, removed or replaced while it was in use; all that it held "
+                          "is saved in %s",
+                          store->path, store->saved);
+    return gt_err_set(err, GT_EDB,
+                      "%s was moved, removed or replaced while it was in use, and what it held "
+                      "could not be saved beside it",
+                      store->path);
+}
