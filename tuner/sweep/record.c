@@ -71,6 +71,10 @@ int gt_sweep_store(struct gt_race *race, const struct gt_arm *arm, const struct 
         rc = later ? gt_store_trial_later(race->options->store, &key, trial, err)
                    : gt_store_trial(race->options->store, &key, trial, err);
     gt_strbuf_release(&text);
+    if (rc == GT_ERANGE) { /* an absurd time: the user is told, and the sweep goes on without it */
+        gt_sweep_note(race, err->msg);
+        rc = GT_OK;
+    }
     return rc;
 }
 
