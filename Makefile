@@ -323,8 +323,9 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TESTS:%.c=$(BUILD)/%)
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh))
-# With T=space only that program needs to be built (scripts and parts of names: all of them).
+# With T=space or T=doctor only that program or none needs to be built (parts of names: all of them).
 NAMED    := $(if $(T),$(filter %/test_$(T:test_%=%),$(TEST_BIN)))
+SCRIPT   := $(filter tests/cli/$(T).sh,$(CLI_TESTS))
 SETUP    := $(BUILD)/setup.stamp
 # A name that no test has is found out before everything is built.
 ifneq ($(and $(T),$(filter check,$(MAKECMDGOALS))),)
@@ -560,7 +561,7 @@ check-emu: $(EMU_TEST)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
