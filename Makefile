@@ -185,6 +185,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/commands/cmd_export.c \
+	tuner/commands/cmd_help.c \
 	tuner/commands/cmd_json.c \
 	tuner/commands/cmd_ladder.c \
 	tuner/commands/cmd_list.c \
@@ -204,7 +205,9 @@ TUNE_SRC := \
 	tuner/commands/cmd_try_keep.c \
 	tuner/commands/cmd_try_measure.c \
 	tuner/commands/commands.c \
+	tuner/commands/completions.c \
 	tuner/commands/help.c \
+	tuner/commands/help_man.c \
 	tuner/commands/options.c \
 	tuner/commands/problemset.c \
 	tuner/commands/quality.c \
@@ -320,8 +323,9 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TESTS:%.c=$(BUILD)/%)
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh))
-# With T=space only that program needs to be built (scripts and parts of names: all of them).
+# With T=space or T=doctor only that program or none needs to be built (parts of names: all of them).
 NAMED    := $(if $(T),$(filter %/test_$(T:test_%=%),$(TEST_BIN)))
+SCRIPT   := $(filter tests/cli/$(T).sh,$(CLI_TESTS))
 SETUP    := $(BUILD)/setup.stamp
 # A name that no test has is found out before everything is built.
 ifneq ($(and $(T),$(filter check,$(MAKECMDGOALS))),)
@@ -444,6 +448,12 @@ soak: all $(SOAK) $(STUBS)
 	$(Q)$(SOAK) --seconds $(or $(SECONDS),480) $(if $(DEVICE),--device $(DEVICE),--stub \
 		$(BUILD)/stub --shape 96x80x64) $(BUILD)/tune tests/faults/kernels
 
+## storm: the same until so many kills were made: make storm KILLS=600
+.PHONY: storm
+storm: all $(SOAK) $(STUBS)
+	$(Q)$(SOAK) --kills $(or $(KILLS),600) --stub $(BUILD)/stub --shape 96x80x64 $(BUILD)/tune \
+		tests/faults/kernels
+
 # Power cuts: cutlog.so logs what a sweep writes, powercut cuts after each of its writes.
 POWERCUT := $(BUILD)/tests/faults/powercut
 $(POWERCUT): $(addprefix tests/faults/,powercut.c run.c cutlog.h run.h) $(BUILD)/libtuner.a \
@@ -461,6 +471,17 @@ $(BUILD)/tests/faults/cutlog.so: tests/faults/cutlog.c tests/faults/cutlog.h | $
 powercut: all $(POWERCUT) $(STUBS)
 	$(Q)$(POWERCUT) --cuts $(or $(CUTS),12000) --stub $(CURDIR)/$(BUILD)/stub \
 		$(BUILD)/tune $(CURDIR)/$(BUILD)/tests/faults/cutlog.so
+
+FLIPS_TEST := $(BUILD)/tests/faults/flips
+$(FLIPS_TEST): tests/faults/flips.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $^ -o $@ $(LDFLAGS) $(LDLIBS)
+
+## flips: flipped bits in tables, databases and cubins: make flips FLIPS=60000
+.PHONY: flips
+flips: all $(FLIPS_TEST)
+	$(Q)BUILD=$(BUILD) tests/faults/flip_all $(or $(FLIPS),60000)
 
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
@@ -540,7 +561,7 @@ check-emu: $(EMU_TEST)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
@@ -570,10 +591,10 @@ compile_commands.json: Makefile
 			"$(CC) $(GT_CFLAGS) -c $$f"; \
 	done | sed '1s/^/[/; $$s/,$$/]/' > $@
 
-## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too
+## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too; TUNE=0 leaves the name tune out
 .PHONY: install
 install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION)) emulator
-	$(Q)NVRTC="$(NVRTC)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
+	$(Q)NVRTC="$(NVRTC)" TUNE="$(TUNE)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
 
 ## uninstall: remove what install put there
 .PHONY: uninstall

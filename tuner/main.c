@@ -31,19 +31,19 @@ static void catch_signals(void)
     sigaction(SIGHUP, &action, NULL);
 }
 
-/* The command that argv[1] names; without a word, the sweep.  *words: how many words named it. */
+/* The command that argv[1] names; without a word or with a shape, the sweep.  *words: how many
+ * words named it. */
 static int find_command(int argc, char **argv, const struct gt_command **command, int *words,
                         struct gt_err *err)
 {
     bool named = argc > 1 && argv[1][0] != '-';
 
-    *words = named;
+    bool shape = named && *argv[1] >= '0' && *argv[1] <= '9';
+
+    *words = named && !shape;
     *command = gt_commands[0];
-    if (!named)
+    if (!*words)
         return GT_OK;
-    if (*argv[1] >= '0' && *argv[1] <= '9')
-        return gt_err_set(err, GT_ESYNTAX, "unknown command '%s'; a shape is given as --shape %s",
-                          argv[1], argv[1]);
     *command = gt_command_find(argv[1], err);
     return *command ? GT_OK : GT_ESYNTAX;
 }
@@ -85,8 +85,10 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
     if (rc)
         goto out;
     if (cli->version) {
-        fprintf(cli->out, "tune (gemmtune) %d.%d.%d\n", GT_VERSION_MAJOR, GT_VERSION_MINOR,
-                GT_VERSION_PATCH);
+        fprintf(cli->out,
+                cli->json ? "{\"program\": \"gemmtune\", \"version\": \"%d.%d.%d\"}\n"
+                          : "tune (gemmtune) %d.%d.%d\n",
+                GT_VERSION_MAJOR, GT_VERSION_MINOR, GT_VERSION_PATCH);
         goto out;
     }
     if (cli->help) {
@@ -95,9 +97,9 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
     }
     if (argc < command->min_args || argc > command->max_args) {
         if (argc < command->min_args)
-            rc = gt_err_set(err, GT_ESYNTAX, "a word is missing; usage: tune %s", command->usage);
+            rc = gt_err_set(err, GT_ESYNTAX, "missing argument; usage: tune %s", command->usage);
         else
-            rc = gt_err_set(err, GT_ESYNTAX, "'%s' is one word too many; usage: tune %s",
+            rc = gt_err_set(err, GT_ESYNTAX, "unexpected argument \"%s\"; usage: tune %s",
                             argv[command->max_args], command->usage);
         goto out;
     }

@@ -115,13 +115,13 @@
 #endif
 
 #ifndef PACK_A
-#define PACK_A 0 /* 1: A is first copied to the workspace as stored, 2: turned */
+#define PACK_A 0 /* 1: A is first copied to the workspace as stored, 2: transposed */
 #endif
 #ifndef PACK_B
 #define PACK_B 0 /* the same for B */
 #endif
 #ifndef ROW_PHASES
-#define ROW_PHASES 1 /* strands of rows of A */
+#define ROW_PHASES 1 /* row phases of A */
 #endif
 
 #include "pack/pack.cuh"

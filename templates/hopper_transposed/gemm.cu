@@ -40,7 +40,7 @@
 #define BLOCKS 1 /* products of 64 rows that a consumer has */
 #endif
 #ifndef WIDTH
-#define WIDTH 256 /* of a tile along the operand that is not turned */
+#define WIDTH 256 /* of a tile along the operand that is not transposed */
 #endif
 #ifndef STAGES
 #define STAGES 4 /* tiles of A and B in flight */
@@ -79,13 +79,13 @@
 #define SPLITS args.launch[2] /* parts of the depth */
 #endif
 #ifndef PACK_A
-#define PACK_A 0 /* 1: A is first copied to the workspace as stored, 2: turned */
+#define PACK_A 0 /* 1: A is first copied to the workspace as stored, 2: transposed */
 #endif
 #ifndef PACK_B
 #define PACK_B 0 /* the same for B */
 #endif
 #ifndef ROW_PHASES
-#define ROW_PHASES 1 /* strands of rows of A */
+#define ROW_PHASES 1 /* row phases of A */
 #endif
 
 constexpr int VECTOR = 2 * BLOCKS; /* neighbours along the transposed operand that a thread has */

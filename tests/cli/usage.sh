@@ -16,4 +16,4 @@ t --arch '' --shape 64x64x64
 t --arch sm_86 --shape 64x64x64 --kernels ,
 t --arch sm_86 --shape 64x64x64 more
 t --arch sm_86 --shape "$(printf '64\033[31mx1x1')" 2>&1 | tail -n 2
-t 64x64x64 --arch sm_86
+t 64x64x64 --arch sm_86 --kernels simt_naive --budget 1 -q

@@ -346,7 +346,9 @@ static int recorded_problem(const struct gt_session *session, struct gt_problem 
 
     if (!recording)
         return gt_err_set(err, GT_ESYNTAX,
-                          "no problem given: name one with --shape, e.g. --shape 4096x4096x4096");
+                          "no problem given; usage: tune [--shape] MxNxK... [OPTION]..., e.g. tune "
+                          "4096x4096x4096; or "
+                          "tune COMMAND; tune --help lists options and commands");
     if (!*recording->problem)
         return gt_err_set(
             err, GT_ESYNTAX,

@@ -79,9 +79,9 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
 }
 
 /* Whether the command line should name the problems; a recording may name its own. */
-static bool problems_given(const struct options *options)
+static bool problems_given(const struct options *options, const struct gt_problem_options *asked)
 {
-    return options->problem.shape.count || options->problem.shapes ||
+    return asked->shape.count || asked->shapes ||
            gt_session_no_replay(&options->session, NULL) == GT_OK;
 }
 
@@ -89,6 +89,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 {
     const struct options *options = fields;
     const struct gt_kernel **kernel = NULL;
+    struct gt_problem_options asked = options->problem;
     struct gt_sweep_result *result = NULL;
     struct gt_problem *problem = NULL;
     double *weight = NULL;
@@ -97,17 +98,20 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     size_t kernels, problems = 0;
     int rc, printed;
 
-    (void)argc;
-    (void)argv;
-    rc = problems_given(options)
-             ? gt_session_problems(NULL, &problem, &weight, &problems, &options->problem, err)
+    if (argc > (int)(GT_MAX_TEXTS - asked.shape.count))
+        return gt_err_set(err, GT_ERANGE, "more than %d shapes; --shapes FILE takes any number",
+                          GT_MAX_TEXTS);
+    for (int i = 0; i < argc; i++) /* tune 64x64x64 is tune --shape 64x64x64 */
+        asked.shape.text[asked.shape.count++] = argv[i];
+    rc = problems_given(options, &asked)
+             ? gt_session_problems(NULL, &problem, &weight, &problems, &asked, err)
              : GT_OK;
     if (!rc && options->session.budget)
         rc = gt_budget_parse(&budget, options->session.budget, err);
     if (!rc)
         rc = gt_session_open(&session, cli, &options->session, err);
     if (!rc && !problem)
-        rc = gt_session_problems(&session, &problem, &weight, &problems, &options->problem, err);
+        rc = gt_session_problems(&session, &problem, &weight, &problems, &asked, err);
     if (!rc)
         rc = gt_session_kernels(&kernel, &kernels, &session.kernels, options->session.kernels, err);
     if (rc)
@@ -143,7 +147,7 @@ out:
 const struct gt_command gt_command_tune = {
     .name = "",
     .doc = "tune shapes",
-    .usage = "--shape MxNxK [--arch sm_86] [OPTION]...",
+    .usage = "[--shape] MxNxK... [--arch sm_86] [OPTION]...",
     .about =
         "Finds, proves and times the fastest kernel for each shape and remembers every trial in a\n"
         "database. The same command again resumes. Where no GPU of the --arch is present, kernels\n"
@@ -158,7 +162,7 @@ const struct gt_command gt_command_tune = {
               {gt_search_option_table, offsetof(struct options, session)},
               {option_table, 0}},
     .size = sizeof(struct options),
-    .max_args = 0,
+    .max_args = GT_MAX_TEXTS,
     .finishes = true,
     .run = run,
 };

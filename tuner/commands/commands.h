@@ -20,7 +20,8 @@ struct gt_err;
     X(recheck)         \
     X(list)            \
     X(cache)           \
-    X(doctor)
+    X(doctor)          \
+    X(help)
 
 #define GT_DECLARE_COMMAND(name) extern const struct gt_command gt_command_##name;
 GT_COMMANDS(GT_DECLARE_COMMAND)

@@ -45,7 +45,7 @@ struct gt_cuda {
     double busy_before;
 };
 
-/* Seconds a launch may take before the candidate is beyond hope. */
+/* Seconds a launch may take before the candidate counts as hanging. */
 double gt_cuda_launch_s(const struct gt_cuda *cuda);
 
 /* Hands the entry to the compile pool; it belongs in a list before the next pump. */

@@ -124,7 +124,7 @@ struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kerne
     return NULL;
 }
 
-/* The arm whose turn it is: the one that had the fewest trials for what its best promises. */
+/* The arm whose turn it is: the one that had the fewest trials for how fast its best point is. */
 struct gt_arm *gt_sweep_choose_arm(struct gt_race *race)
 {
     struct gt_arm *chosen = NULL;

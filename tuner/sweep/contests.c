@@ -119,7 +119,7 @@ static int store_trials(struct gt_race *race, const struct contest *contest, siz
 static size_t gather(struct gt_sweep_result *result)
 {
     struct gt_sweep_row *row = result->row;
-    double limit = GT_SWEEP_HOPELESS * row[0].trial.us;
+    double limit = GT_SWEEP_TOO_SLOW * row[0].trial.us;
     size_t count = 0;
 
     for (int sampled = 1; sampled >= 0; sampled--)

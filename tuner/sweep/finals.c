@@ -35,7 +35,7 @@ static struct gt_sweep_row *next_to_sample(struct gt_sweep_result *result)
 
         if (row->trial.stage >= 2)
             continue;
-        if (row->trial.us > GT_SWEEP_HOPELESS * gt_sweep_best_us(result) ||
+        if (row->trial.us > GT_SWEEP_TOO_SLOW * gt_sweep_best_us(result) ||
             count_faster(result, row->trial.us) >= GT_SWEEP_SAMPLED)
             return NULL;
         return row;

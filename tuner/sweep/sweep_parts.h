@@ -121,7 +121,7 @@ void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const st
 /* Fills the arms; that there is none is told in result->nothing. */
 int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err);
 void gt_sweep_close_arms(struct gt_race *race);
-/* The arm whose turn it is: the one that had the fewest trials for what its best promises. */
+/* The arm whose turn it is: the one that had the fewest trials for how fast its best point is. */
 struct gt_arm *gt_sweep_choose_arm(struct gt_race *race);
 /* NULL: the kernel has none. */
 struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kernel *kernel);
@@ -213,7 +213,7 @@ int gt_sweep_check_drift(struct gt_race *race, struct gt_err *err);
 /* finals.c */
 
 #define GT_SWEEP_SAMPLED  32   /* candidates of stage 2 */
-#define GT_SWEEP_HOPELESS 1.15 /* a time beyond this times the best is not sampled */
+#define GT_SWEEP_TOO_SLOW 1.15 /* a time beyond this times the best is not sampled */
 
 /* Timing stages 2 and 3, baseline, ties, winner. */
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err);

@@ -3,11 +3,12 @@
  * A budget of time is spent in two parts.  First every problem has a turn, those of most weight
  * first and longest; each starts from what its neighbours have left.  One in which nothing was
  * timed is made good by a second before any other problem has one.  Then one problem at a time has
- * one more: those hardly tried first, of which nothing can be told yet; then the one that promises
- * most for its time: by its weight, by what it still gained in the second half of its last turn,
- * and by a hope that fades with each.  Finals belong to a turn, and so does the wait for its first
- * trial, while the compilers start; what both took so far is set aside, and a turn's time runs
- * from that trial.  Without a budget of time every problem has one turn. */
+ * one more.  Those hardly tried come first, because nothing can be predicted for them yet; then the
+ * one with the greatest expected gain for its time: by its weight, by what it still gained in the
+ * second half of its last turn, and by an expectation that shrinks with each turn.  Finals belong
+ * to a turn, and so does the wait for its first trial, while the compilers start; what both took so
+ * far is set aside, and a turn's time runs from that trial.  Without a budget of time every problem
+ * has one turn. */
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
@@ -57,7 +58,7 @@ static double weight_of(const struct gt_sweep_options *options, size_t i)
     return mean > 0 ? fmax(options->weight[i], WEIGHT_LEAST * mean) : 1;
 }
 
-/* Whether its next turn is due whatever it promises. */
+/* Whether its next turn is due whatever gain is expected of it. */
 static bool is_due(const struct gt_time_slice *slice)
 {
     return !slice->turns || (slice->turns < UNTIMED_MOST && !slice->timed && !slice->spent);
@@ -111,8 +112,9 @@ static bool hardly_tried(const struct gt_time_slice *slice)
     return slice->tried <= (int64_t)slice->params;
 }
 
-/* What one more turn promises for its time; more than any gain where hardly anything was tried. */
-static double promise_of(const struct gt_time_slices *slices, size_t i)
+/* The gain expected of one more turn, for its time; more than any gain where hardly anything was
+ * tried. */
+static double expected_gain(const struct gt_time_slices *slices, size_t i)
 {
     const struct gt_time_slice *slice = &slices->slice[i];
     double gain = slice->late + GAIN / (double)slice->turns;
@@ -122,7 +124,7 @@ static double promise_of(const struct gt_time_slices *slices, size_t i)
     return gain * weight_of(slices->options, i) / (slice->seconds + aside(slices));
 }
 
-/* The problem that promises most for the time of one more turn, of equals the one with fewest
+/* The problem with the greatest expected gain of one more turn, of equals the one with fewest
  * trials; SIZE_MAX: there is time for none. */
 static size_t next_turn(const struct gt_time_slices *slices, double left)
 {
@@ -131,13 +133,13 @@ static size_t next_turn(const struct gt_time_slices *slices, double left)
 
     for (size_t i = 0; i < slices->options->problems; i++) {
         const struct gt_time_slice *slice = &slices->slice[i];
-        double promise = promise_of(slices, i);
+        double gain = expected_gain(slices, i);
 
         if (slice->spent || TURN_LEAST * slice->seconds + aside(slices) > left)
             continue;
-        if (next == SIZE_MAX || promise > most ||
-            (promise == most && slice->tried < slices->slice[next].tried)) {
-            most = promise;
+        if (next == SIZE_MAX || gain > most ||
+            (gain == most && slice->tried < slices->slice[next].tried)) {
+            most = gain;
             next = i;
         }
     }

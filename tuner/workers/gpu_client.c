@@ -207,7 +207,7 @@ static bool try_again(struct gt_gpu_client *client, int *failed, int *killed)
 }
 
 /* Errors that another worker would only repeat. */
-static bool hopeless(int rc)
+static bool is_permanent(int rc)
 {
     return rc == GT_EINTERRUPTED || rc == GT_ETOOBIG || rc == GT_ENOLIB || rc == GT_ENVRTC ||
            rc == GT_ECONFIG || rc == GT_ERANGE || rc == GT_EIO;
@@ -224,7 +224,7 @@ int gt_gpu_client_ready(struct gt_gpu_client *client, struct gt_err *err)
         client->respawns++;
         if (!rc)
             rc = prepare(client, &why);
-        if (hopeless(rc))
+        if (is_permanent(rc))
             return gt_err_set(err, rc, "%s", why.msg);
         snprintf(sentence, sizeof(sentence), "GPU %d: a new worker %s%.150s",
                  client->options.ordinal, rc ? "failed: " : "is ready", rc ? why.msg : "");
@@ -247,7 +247,7 @@ int gt_gpu_client_problem(struct gt_gpu_client *client, const struct gt_problem 
     client->baseline = false;
     if (client->process.pid) { /* the worker at hand can open it; if it dies of it, a new one may */
         rc = prepare(client, err);
-        if (!rc || hopeless(rc))
+        if (!rc || is_permanent(rc))
             return rc;
     }
     client->ready = false;

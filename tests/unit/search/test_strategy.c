@@ -48,7 +48,7 @@ static double separable(const struct gt_point *point)
     return us;
 }
 
-static double hopeless(const struct gt_point *point)
+static double always_fails(const struct gt_point *point)
 {
     (void)point;
     return 0;
@@ -163,7 +163,7 @@ static void test_a_small_space_is_exhausted(void **state)
 
     OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
     for (size_t i = 0; gt_strategies[i]; i++) {
-        objective *objectives[] = {separable, hopeless};
+        objective *objectives[] = {separable, always_fails};
 
         for (size_t o = 0; o < 2; o++) {
             struct gt_strategy *strategy;
@@ -394,7 +394,7 @@ static bool are_neighbours(const struct gt_space *space, size_t x, size_t y)
     return differ == 1;
 }
 
-/* Each walker takes a start, the fastest first, and the neighbours in the order asked for. */
+/* Each hill climb takes a start, the fastest first, and the neighbours in the order asked for. */
 static void test_multi_start_takes_starts_and_order(void **state)
 {
     struct search *s = *state;

@@ -200,7 +200,7 @@ static int tried_of_the_best(struct search *s, const char *name, const struct gt
 
 /* While the compilers lag, the device tries what it has the cubins of; not where that would take
  * trials from the strategy. */
-static void test_a_hungry_device_tries_what_is_at_hand(void **state)
+static void test_a_starved_device_tries_what_is_at_hand(void **state)
 {
     const struct gt_budget clock = {.seconds = 60, .trials = 100}, trials = {.trials = 100};
     struct search *s = *state;
@@ -211,7 +211,7 @@ static void test_a_hungry_device_tries_what_is_at_hand(void **state)
 }
 
 /* Once the strategy is done nothing is compiled, so that nobody waits: the race is over. */
-static void test_a_hungry_device_does_not_prolong_the_race(void **state)
+static void test_a_starved_device_does_not_prolong_the_race(void **state)
 {
     struct search *s = *state;
     struct fake fake = new_fake(s, true);
@@ -257,8 +257,8 @@ int main(void)
         WITH_FOLDER(test_an_interrupt_loses_nothing),
         WITH_FOLDER(test_predicted_beside_measured),
         WITH_FOLDER(test_shipped_winners_come_first),
-        WITH_FOLDER(test_a_hungry_device_tries_what_is_at_hand),
-        WITH_FOLDER(test_a_hungry_device_does_not_prolong_the_race),
+        WITH_FOLDER(test_a_starved_device_tries_what_is_at_hand),
+        WITH_FOLDER(test_a_starved_device_does_not_prolong_the_race),
         cmocka_unit_test(test_budgets),
     };
 
