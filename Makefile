@@ -109,7 +109,7 @@ TUNE_SRC := \
 	db/store_moved.c \
 	db/store_names.c \
 	db/store_trials.c \
-	db/store_visits.c \
+	db/store_turns.c \
 	db/store_write.c \
 	tuner/proof/cases.c \
 	tuner/proof/proof.c \
