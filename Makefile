@@ -165,7 +165,6 @@ TUNE_SRC := \
 	tuner/sweep/drift.c \
 	tuner/sweep/finals.c \
 	tuner/sweep/arms.c \
-	tuner/sweep/priors.c \
 	tuner/sweep/progress.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
@@ -173,6 +172,7 @@ TUNE_SRC := \
 	tuner/sweep/time_slices.c \
 	tuner/sweep/backfill.c \
 	tuner/sweep/sweep.c \
+	tuner/sweep/transfer.c \
 	tuner/sweep/turn.c \
 	tuner/commands/cmd_adopt.c \
 	tuner/commands/cmd_adopt_report.c \

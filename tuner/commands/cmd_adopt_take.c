@@ -144,7 +144,7 @@ static int find_trial(void *context, const char *point, const struct gt_trial *t
         snprintf(item->detail, sizeof(item->detail), "%s: %s",
                  trial->status ? gt_status_name(trial->status) : "fault",
                  trial->status ? trial->detail
-                               : "each time the tuner did not live to see the end of its launch");
+                               : "each time the tuner itself ended before the launch did");
     }
     return GT_OK;
 }

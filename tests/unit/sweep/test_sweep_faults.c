@@ -1,6 +1,6 @@
 /* test_sweep_faults.c - the sweep against candidates that kill, hang, lie and come back. */
-#include "sweep_fixture.h"
 #include "db/store_internal.h"
+#include "sweep_fixture.h"
 
 static int crashes_at_best(const struct gt_candidate *candidate)
 {
