@@ -61,6 +61,7 @@ LIB_SRC := \
 	src/kernel/expr.c \
 	src/kernel/expr_parse.c \
 	src/kernel/kernel.c \
+	src/kernel/kernel_expand.c \
 	src/kernel/kernel_geometry.c \
 	src/kernel/kernel_json.c \
 	src/kernel/kernel_maps.c \
@@ -165,7 +166,6 @@ TUNE_SRC := \
 	tuner/sweep/drift.c \
 	tuner/sweep/finals.c \
 	tuner/sweep/arms.c \
-	tuner/sweep/priors.c \
 	tuner/sweep/progress.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
@@ -173,6 +173,7 @@ TUNE_SRC := \
 	tuner/sweep/time_slices.c \
 	tuner/sweep/backfill.c \
 	tuner/sweep/sweep.c \
+	tuner/sweep/transfer.c \
 	tuner/sweep/turn.c \
 	tuner/commands/cmd_adopt.c \
 	tuner/commands/cmd_adopt_report.c \
@@ -323,8 +324,9 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TESTS:%.c=$(BUILD)/%)
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh))
-# With T=space only that program needs to be built (scripts and parts of names: all of them).
+# With T=space or T=doctor only that program or none needs to be built (parts of names: all of them).
 NAMED    := $(if $(T),$(filter %/test_$(T:test_%=%),$(TEST_BIN)))
+SCRIPT   := $(filter tests/cli/$(T).sh,$(CLI_TESTS))
 SETUP    := $(BUILD)/setup.stamp
 # A name that no test has is found out before everything is built.
 ifneq ($(and $(T),$(filter check,$(MAKECMDGOALS))),)
@@ -447,6 +449,12 @@ soak: all $(SOAK) $(STUBS)
 	$(Q)$(SOAK) --seconds $(or $(SECONDS),480) $(if $(DEVICE),--device $(DEVICE),--stub \
 		$(BUILD)/stub --shape 96x80x64) $(BUILD)/tune tests/faults/kernels
 
+## storm: the same until so many kills were made: make storm KILLS=600
+.PHONY: storm
+storm: all $(SOAK) $(STUBS)
+	$(Q)$(SOAK) --kills $(or $(KILLS),600) --stub $(BUILD)/stub --shape 96x80x64 $(BUILD)/tune \
+		tests/faults/kernels
+
 # Power cuts: cutlog.so logs what a sweep writes, powercut cuts after each of its writes.
 POWERCUT := $(BUILD)/tests/faults/powercut
 $(POWERCUT): $(addprefix tests/faults/,powercut.c run.c cutlog.h run.h) $(BUILD)/libtuner.a \
@@ -464,6 +472,17 @@ $(BUILD)/tests/faults/cutlog.so: tests/faults/cutlog.c tests/faults/cutlog.h | $
 powercut: all $(POWERCUT) $(STUBS)
 	$(Q)$(POWERCUT) --cuts $(or $(CUTS),12000) --stub $(CURDIR)/$(BUILD)/stub \
 		$(BUILD)/tune $(CURDIR)/$(BUILD)/tests/faults/cutlog.so
+
+FLIPS_TEST := $(BUILD)/tests/faults/flips
+$(FLIPS_TEST): tests/faults/flips.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $^ -o $@ $(LDFLAGS) $(LDLIBS)
+
+## flips: flipped bits in tables, databases and cubins: make flips FLIPS=60000
+.PHONY: flips
+flips: all $(FLIPS_TEST)
+	$(Q)BUILD=$(BUILD) tests/faults/flip_all $(or $(FLIPS),60000)
 
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
@@ -543,7 +562,7 @@ check-emu: $(EMU_TEST)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(BUILD)/score-search $(or $(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one

@@ -40,11 +40,6 @@ int gt_store_put_calibration(struct gt_store *store, const struct gt_device *dev
     return code ? code : gt_store_finish(store, put_figures(store, id, calibration, err), err);
 }
 
-static const char *text_of(sqlite3_stmt *s, int column)
-{
-    return (const char *)sqlite3_column_text(s, column);
-}
-
 /* The figures of one device; a name that this program does not know is of a later one. */
 static int read_figures(struct gt_store *store, int64_t device, struct gt_calibration *calibration,
                         struct gt_err *err)
@@ -60,7 +55,7 @@ static int read_figures(struct gt_store *store, int64_t device, struct gt_calibr
     sqlite3_bind_int64(s, 1, device);
     while ((result = sqlite3_step(s)) == SQLITE_ROW)
         for (int i = 0; i < GT_CALIBRATION_COUNT; i++)
-            if (strcmp(text_of(s, 0), gt_calibration_rows[i].name) == 0)
+            if (strcmp(gt_store_text(s, 0), gt_calibration_rows[i].name) == 0)
                 calibration->value[i] = sqlite3_column_double(s, 1);
     if (result != SQLITE_DONE)
         code = gt_store_fail(store->db, store->path, "read a calibration", err);
@@ -85,12 +80,14 @@ int gt_store_calibrated(struct gt_store *store, int cc, gt_calibrated_visit *vis
         return code;
     sqlite3_bind_int(s, 1, cc);
     while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
-        struct gt_calibrated calibrated = {.device = text_of(s, 1),
+        struct gt_calibrated calibrated = {.device = gt_store_text(s, 1),
                                            .cc = sqlite3_column_int(s, 2),
                                            .sms = sqlite3_column_int(s, 3),
-                                           .date = text_of(s, 4)};
+                                           .date = gt_store_text(s, 4)};
 
-        code = read_figures(store, sqlite3_column_int64(s, 0), &calibrated.calibration, err);
+        code = gt_store_whole(store, err);
+        if (!code)
+            code = read_figures(store, sqlite3_column_int64(s, 0), &calibrated.calibration, err);
         if (!code)
             code = visit(context, &calibrated, err);
     }

@@ -141,25 +141,37 @@ static int refuse_unsound(const struct gt_store *store, const char *verdict, str
                       store->path, verdict);
 }
 
-static int check_soundness(struct gt_store *store, struct gt_err *err)
+/* One check; *sound says how it went where it could be made at all.  err holds the sentence if not
+ * sound. */
+static int check_pages(struct gt_store *store, bool *sound, struct gt_err *err)
 {
     sqlite3_stmt *statement = NULL;
     const char *verdict;
     int code = gt_store_prepare(store, &statement, "PRAGMA quick_check(1)", err);
 
+    *sound = false;
     if (code)
         return code;
     if (sqlite3_step(statement) != SQLITE_ROW) {
         code = gt_store_fail(store->db, store->path, "check it", err);
     } else {
         verdict = (const char *)sqlite3_column_text(statement, 0);
-        if (!verdict)
-            code = gt_err_nomem(err);
-        else if (strcmp(verdict, "ok") != 0)
-            code = refuse_unsound(store, verdict, err);
+        *sound = verdict && strcmp(verdict, "ok") == 0;
+        if (!*sound)
+            code = verdict ? refuse_unsound(store, verdict, err) : gt_err_nomem(err);
     }
     sqlite3_finalize(statement);
     return code;
+}
+
+/* A page that could not be read once, for want of memory, looks like damage: what is damaged fails
+ * a second check, too. */
+static int check_soundness(struct gt_store *store, struct gt_err *err)
+{
+    bool sound;
+    int code = check_pages(store, &sound, NULL);
+
+    return sound ? GT_OK : code == GT_ENOMEM ? gt_err_nomem(err) : check_pages(store, &sound, err);
 }
 
 char *gt_store_uri(const char *path, const char *query)

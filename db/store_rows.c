@@ -13,13 +13,6 @@ static double real(sqlite3_stmt *s, int i)
     return sqlite3_column_double(s, i);
 }
 
-static const char *column_text(sqlite3_stmt *s, int i)
-{
-    const char *value = (const char *)sqlite3_column_text(s, i);
-
-    return value ? value : "";
-}
-
 static int read_samples(sqlite3_stmt *s, int i, float sample[GT_MAX_SAMPLES])
 {
     const unsigned char *bytes = sqlite3_column_blob(s, i);
@@ -59,13 +52,15 @@ int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial
     memset(trial, 0, sizeof(*trial));
     if (sqlite3_column_type(s, 2) == SQLITE_NULL)
         return GT_OK;
-    trial->status = gt_status_parse(column_text(s, 2));
+    trial->status = gt_status_parse(gt_store_text(s, 2));
+    if (gt_store_whole(store, NULL))
+        return gt_err_nomem(err);
     if (trial->status == GT_STATUS_NONE)
         return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown status '%s'",
-                          store->path, column_text(s, 0), column_text(s, 2));
-    if (!gt_provenance_parse(&trial->provenance, column_text(s, 3)))
+                          store->path, gt_store_text(s, 0), gt_store_text(s, 2));
+    if (!gt_provenance_parse(&trial->provenance, gt_store_text(s, 3)))
         return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown provenance '%s'",
-                          store->path, column_text(s, 0), column_text(s, 3));
+                          store->path, gt_store_text(s, 0), gt_store_text(s, 3));
     trial->stage = sqlite3_column_int(s, 4);
     trial->us = real(s, 5);
     trial->lo_us = real(s, 6);
@@ -81,9 +76,9 @@ int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial
     trial->prove_ms = real(s, 16);
     trial->time_ms = real(s, 17);
     trial->varies = sqlite3_column_int(s, 18);
-    snprintf(trial->detail, sizeof(trial->detail), "%s", column_text(s, 19));
+    snprintf(trial->detail, sizeof(trial->detail), "%s", gt_store_text(s, 19));
     trial->samples = read_samples(s, 20, trial->sample);
-    return GT_OK;
+    return gt_store_whole(store, err);
 }
 
 int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key,
@@ -105,7 +100,7 @@ int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key,
     while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
         code = gt_store_read_trial(store, s, &trial, err);
         if (!code)
-            code = visit(context, column_text(s, 0), &trial, sqlite3_column_int(s, 1), err);
+            code = visit(context, gt_store_text(s, 0), &trial, sqlite3_column_int(s, 1), err);
     }
     if (!code && result != SQLITE_DONE)
         code = gt_store_fail(store->db, store->path, "read trials", err);
@@ -216,7 +211,7 @@ int gt_store_read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *ro
                             &row->kernel,   &row->signature, &row->point};
 
     for (int i = 0; i < 9; i++)
-        *texts[i] = column_text(s, i);
+        *texts[i] = gt_store_text(s, i);
     row->cc = sqlite3_column_int(s, 9);
     row->driver = sqlite3_column_int(s, 10);
     row->nvrtc = sqlite3_column_int(s, 11);
@@ -224,7 +219,7 @@ int gt_store_read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *ro
     row->n = sqlite3_column_int64(s, 13);
     row->k = sqlite3_column_int64(s, 14);
     row->batch = sqlite3_column_int64(s, 15);
-    row->status = gt_status_parse(column_text(s, 16));
+    row->status = gt_status_parse(gt_store_text(s, 16));
     row->warm_l2 = sqlite3_column_int(s, 18);
     row->deterministic = !sqlite3_column_int(s, 19);
     row->us = real(s, 20);
@@ -238,13 +233,16 @@ int gt_store_read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *ro
     row->ties = sqlite3_column_int(s, 28);
     row->shared_bytes = sqlite3_column_int64(s, 29);
     row->workspace_bytes = sqlite3_column_int64(s, 30);
-    row->baseline = column_text(s, 31);
-    row->date = column_text(s, 32);
-    row->detail = column_text(s, 33);
-    if (row->status == GT_STATUS_NONE || !gt_provenance_parse(&row->provenance, column_text(s, 17)))
+    row->baseline = gt_store_text(s, 31);
+    row->date = gt_store_text(s, 32);
+    row->detail = gt_store_text(s, 33);
+    if (gt_store_whole(store, NULL))
+        return gt_err_nomem(err);
+    if (row->status == GT_STATUS_NONE ||
+        !gt_provenance_parse(&row->provenance, gt_store_text(s, 17)))
         return gt_err_set(err, GT_EDB,
                           "%s: the trial of %s has the unknown status '%s' or provenance '%s'",
-                          store->path, row->point, column_text(s, 16), column_text(s, 17));
+                          store->path, row->point, gt_store_text(s, 16), gt_store_text(s, 17));
     return GT_OK;
 }
 

@@ -22,8 +22,12 @@ static int describe(sqlite3 *db, const char *path, struct gt_strbuf *text, struc
                            -1, &statement, NULL) != SQLITE_OK)
         return gt_store_fail(db, path, "read it", err);
     while ((result = sqlite3_step(statement)) == SQLITE_ROW)
-        gt_strbuf_addf(text, "%s\n", (const char *)sqlite3_column_text(statement, 0));
+        gt_strbuf_addf(text, "%s\n", gt_store_text(statement, 0));
+    if (sqlite3_errcode(db) == SQLITE_NOMEM)
+        result = SQLITE_NOMEM;
     sqlite3_finalize(statement);
+    if (result == SQLITE_NOMEM)
+        return gt_err_nomem(err);
     return result == SQLITE_DONE ? gt_strbuf_check(text, err)
                                  : gt_store_fail(db, path, "read it", err);
 }

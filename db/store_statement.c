@@ -2,6 +2,8 @@
  * Readers and the writer share it.  Part of the store: see store.h. */
 #include "db/store_internal.h"
 
+#include "base/err.h"
+
 int gt_store_prepare(struct gt_store *store, sqlite3_stmt **statement, const char *sql,
                      struct gt_err *err)
 {
@@ -35,5 +37,18 @@ int gt_store_run(struct gt_store *store, sqlite3_stmt *statement, const char *do
 
 void gt_store_bind(sqlite3_stmt *statement, int i, const char *value)
 {
-    sqlite3_bind_text(statement, i, value ? value : "", -1, SQLITE_TRANSIENT);
+    /* A copy would need memory, and a parameter that stays NULL for want of it finds no row. */
+    sqlite3_bind_text(statement, i, value ? value : "", -1, SQLITE_STATIC);
+}
+
+const char *gt_store_text(sqlite3_stmt *statement, int i)
+{
+    const char *value = (const char *)sqlite3_column_text(statement, i);
+
+    return value ? value : "";
+}
+
+int gt_store_whole(struct gt_store *store, struct gt_err *err)
+{
+    return sqlite3_errcode(store->db) == SQLITE_NOMEM ? gt_err_nomem(err) : GT_OK;
 }

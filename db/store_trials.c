@@ -25,26 +25,19 @@ static const char trials_sql[] =
 _Static_assert(1u << GT_MEASURED == 1 && 1u << GT_PREDICTED == 2 && 1u << GT_REPLAYED == 4,
                "the query above knows the bits of a filter");
 
-static const char *column_text(sqlite3_stmt *s, int i)
-{
-    const char *value = (const char *)sqlite3_column_text(s, i);
-
-    return value ? value : "";
-}
-
 static void read_names(sqlite3_stmt *s, int first, struct gt_named_trial *named)
 {
-    named->point = column_text(s, 0);
-    named->device = column_text(s, first);
-    named->uuid = column_text(s, first + 1);
-    named->problem = column_text(s, first + 2);
-    named->kernel = column_text(s, first + 3);
-    named->signature = column_text(s, first + 4);
+    named->point = gt_store_text(s, 0);
+    named->device = gt_store_text(s, first);
+    named->uuid = gt_store_text(s, first + 1);
+    named->problem = gt_store_text(s, first + 2);
+    named->kernel = gt_store_text(s, first + 3);
+    named->signature = gt_store_text(s, first + 4);
     named->cc = sqlite3_column_int(s, first + 5);
     named->driver = sqlite3_column_int(s, first + 6);
     named->nvrtc = sqlite3_column_int(s, first + 7);
     named->warm_l2 = sqlite3_column_int(s, first + 8);
-    named->date = column_text(s, first + 9);
+    named->date = gt_store_text(s, first + 9);
 }
 
 int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
@@ -63,6 +56,8 @@ int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
     while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
         code = gt_store_read_trial(store, s, &named.trial, err);
         read_names(s, 2 + GT_STORE_RESUME_COLUMN_COUNT, &named);
+        if (!code)
+            code = gt_store_whole(store, err);
         if (!code)
             code = visit(context, &named, err);
     }
@@ -109,10 +104,12 @@ int gt_store_description(struct gt_store *store, const char *kernel, const char 
     gt_store_bind(s, 1, kernel);
     gt_store_bind(s, 2, signature);
     result = sqlite3_step(s);
-    if (result == SQLITE_ROW)
-        gt_strbuf_add(text, column_text(s, 0));
-    else if (result != SQLITE_DONE)
+    if (result == SQLITE_ROW) {
+        gt_strbuf_add(text, gt_store_text(s, 0));
+        code = gt_store_whole(store, err);
+    } else if (result != SQLITE_DONE) {
         code = gt_store_fail(store->db, store->path, "read a kernel", err);
+    }
     sqlite3_finalize(s);
     return code ? code : gt_strbuf_check(text, err);
 }

@@ -90,18 +90,11 @@ static const char visits_sql[] =
     " ORDER BY d.name, d.cc, p.dtype, p.accuracy, p.layout, p.m, p.n, p.k, p.batch, p.text,"
     " v.warm_l2, v.kernels, v.at, v.id";
 
-static const char *column_text(sqlite3_stmt *s, int i)
-{
-    const char *value = (const char *)sqlite3_column_text(s, i);
-
-    return value ? value : "";
-}
-
 static void read_visit(sqlite3_stmt *s, struct gt_turn *visit)
 {
     *visit = (struct gt_turn){
-        .kernels = column_text(s, 1),
-        .strategy = column_text(s, 2),
+        .kernels = gt_store_text(s, 1),
+        .strategy = gt_store_text(s, 2),
         .seed = (uint64_t)sqlite3_column_int64(s, 3),
         .known = sqlite3_column_int64(s, 4),
         .trials = sqlite3_column_int64(s, 5),
@@ -110,9 +103,9 @@ static void read_visit(sqlite3_stmt *s, struct gt_turn *visit)
         .busy_s = sqlite3_column_double(s, 8),
         .us = sqlite3_column_double(s, 9),
         .baseline_us = sqlite3_column_double(s, 10),
-        .device = column_text(s, 11),
-        .problem = column_text(s, 12),
-        .date = column_text(s, 13),
+        .device = gt_store_text(s, 11),
+        .problem = gt_store_text(s, 12),
+        .date = gt_store_text(s, 13),
         .warm_l2 = sqlite3_column_int(s, 14),
         .best_us = sqlite3_column_double(s, 15),
     };
@@ -154,13 +147,15 @@ int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, g
     gt_store_bind(s, 1, filter->problem);
     sqlite3_bind_int(s, 2, filter->cc);
     while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
-        struct gt_improvement *list;
+        struct gt_improvement *list = NULL;
         struct gt_turn found;
 
         read_visit(s, &found);
-        code =
-            read_improvements(store, sqlite3_column_int64(s, 0),
-                              (size_t)sqlite3_column_int64(s, 16), &list, &found.improvements, err);
+        code = gt_store_whole(store, err);
+        if (!code)
+            code = read_improvements(store, sqlite3_column_int64(s, 0),
+                                     (size_t)sqlite3_column_int64(s, 16), &list,
+                                     &found.improvements, err);
         found.improvement = list;
         if (!code)
             code = visit(context, &found, err);

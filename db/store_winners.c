@@ -95,7 +95,8 @@ static int stored_digest(struct gt_store *store, enum kind *kind, char hex[GT_DI
     result = sqlite3_step(statement);
     if (result == SQLITE_ROW) {
         *kind = sqlite3_column_int(statement, 0) ? KIND_FACTS : KIND_ROWS;
-        snprintf(hex, GT_DIGEST_HEX, "%s", (const char *)sqlite3_column_text(statement, 1));
+        snprintf(hex, GT_DIGEST_HEX, "%s", gt_store_text(statement, 1));
+        code = gt_store_whole(store, err);
     } else if (result != SQLITE_DONE) {
         code = gt_store_fail(store->db, store->path, "read its digest", err);
     }

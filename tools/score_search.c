@@ -1,10 +1,10 @@
 /* score_search.c - scores the strategies on recorded spaces (tools/score-search runs it).
  *
- * Every strategy searches every space from many seeds, on virtual time: an evaluation costs what
- * the recording says it cost, and the strategy is told one of the samples recorded, drawn at
- * random.  The score is the methodology's: how far the mean curve of best times lies from random
- * search (0) towards the optimum (1), averaged over the time in which random search goes from half
- * way to 95 % of the way from the median to the optimum. */
+ * Every strategy searches every space from many seeds, in virtual time: an evaluation costs what it
+ * cost when it was recorded, and the strategy is told one recorded sample, drawn at random.  The
+ * score is the methodology's: how far the mean curve of best times lies from random search (0)
+ * towards the optimum (1), averaged over the time in which random search goes from 50 to 95 % of
+ * the way from the median to the optimum.  The column +- is the standard error over the seeds. */
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>

@@ -76,13 +76,13 @@
 #endif
 #ifndef STORE
 #define STORE \
-    0 /* D is written 0: from registers, 1: by whole rows of a warp tile, turned in shared */
+    0 /* D is written 0: from registers, 1: by whole rows of a warp tile, transposed in shared */
 #endif
 #ifndef MIN_BLOCKS
 #define MIN_BLOCKS 1 /* blocks per SM the compiler leaves registers for */
 #endif
 #ifndef PACK_A
-#define PACK_A 0 /* A is copied to the workspace first: 0 no, 1 as stored, 2 turned */
+#define PACK_A 0 /* A is copied to the workspace first: 0 no, 1 as stored, 2 transposed */
 #endif
 #ifndef PACK_B
 #define PACK_B 0 /* the same for B */

@@ -29,7 +29,7 @@
 #define VEC 4 /* elements per global load and store: 1, 2, 4 */
 #endif
 #ifndef SKEW
-#define SKEW 4 /* unused elements at the end of a row of a tile that is turned round */
+#define SKEW 4 /* unused elements at the end of a row of a tile that is transposed */
 #endif
 #ifndef SPREAD
 #define SPREAD 1 /* a thread's elements: 0 neighbours, 1 in groups of 4 across the block */

@@ -35,7 +35,7 @@
 #define VEC 4 /* elements per global load and store: 1, 2, 4 */
 #endif
 #ifndef SKEW
-#define SKEW 4 /* unused elements at the end of a row of a tile that is turned round */
+#define SKEW 4 /* unused elements at the end of a row of a tile that is transposed */
 #endif
 #ifndef PREFETCH
 #define PREFETCH 2 /* 0 none, 1 next tile to registers, 2 and to a second buffer */

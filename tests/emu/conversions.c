@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "build.h"
 #include "base/err.h"
+#include "build.h"
 #include "kernel/kernel.h"
 #include "numbers.h"
 #include "problem/problem.h"

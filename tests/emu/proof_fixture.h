@@ -11,13 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "build.h"
 #include "base/err.h"
+#include "build.h"
 #include "kernel/kernel.h"
 #include "machine.h"
 #include "problem/problem.h"
 #include "proof/proof.h"
-
 #include "templates/proof/args.h"
 
 struct proof {

@@ -1,7 +1,7 @@
 /* proof_types.c - test program: the kernels of templates/proof for elements of every type: rounded
  * once, guarded to the byte, judged to the bit.  Prints TAP. */
-#include "proof_fixture.h"
 #include "proof/verify.h"
+#include "proof_fixture.h"
 
 /* Element of a span, counted densely, by the kernel that fetches it. */
 static double look(const struct proof *proof, const struct gt_span *span, long long element)

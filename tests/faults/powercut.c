@@ -10,11 +10,10 @@
  * --lying plays a disk that reports syncs of the log which it did not make: then trials must be
  * found missing, or this test could not fail.  Limits: directory entries count as durable, sectors
  * as atomic.  The last line is for machines. */
-#include "cutlog.h"
-#include "run.h"
-
 #include "base/stats.h"
+#include "cutlog.h"
 #include "db/store_internal.h"
+#include "run.h"
 
 #include <getopt.h>
 #include <stdlib.h>

@@ -152,6 +152,15 @@ bool run_kill_worker(const struct run_options *options, const char *role, unsign
     return count && kill(pid[random % (unsigned)count], signo) == 0;
 }
 
+void run_kill_all(const struct run_options *options)
+{
+    pid_t pid[64];
+    const int count = list(options, NULL, pid, 64);
+
+    for (int i = 0; i < count; i++)
+        kill(pid[i], SIGKILL);
+}
+
 int run_orphans(const struct run_options *options, double seconds)
 {
     const double until = run_now() + seconds;

@@ -34,6 +34,9 @@ int run_count(const struct run_options *options, pid_t except);
 bool run_kill_worker(const struct run_options *options, const char *role, unsigned random,
                      int signo);
 
+/* Sends SIGKILL to every marked process at once. */
+void run_kill_all(const struct run_options *options);
+
 /* Waits at most this long for all marked processes to go; how many are left. */
 int run_orphans(const struct run_options *options, double seconds);
 

@@ -1,13 +1,15 @@
 /* soak.c - sweeps over planted faults, again and again, with workers and supervisors killed at
  * random moments, and checks after each that nothing else was harmed.
  *
- *   soak [--seconds N] [--device D] [--shape S] [--stub DIR] [--seed N] TUNE KERNELS-FOLDER
+ *   soak [--seconds N] [--kills N] [--device D] [--shape S] [--stub DIR] [--seed N] TUNE KERNELS
  *
  * Rounds: (1) a sweep of the good points alone says who wins; then in turn (2) a sweep with all
- * faults, (3) one whose workers are killed, (4) one whose supervisor is killed and resumed, (5) one
- * that is interrupted as from a terminal and resumed.  Each fault must be charged to its own
- * candidate with its own status, the winner must be the same, what was stored must stay, no process
- * may outlive its sweep (soak_checks.h).  The last line is for machines. */
+ * faults, (3) one whose workers are killed, (4) one whose supervisor is killed, alone, with its
+ * process group or with all its workers at once, and resumed, (5) one that is interrupted as from a
+ * terminal and resumed.  It goes on for the time given, or until so many kills were made.  Each
+ * fault must be charged to its own candidate with its own status, the winner must be the same, what
+ * was stored must stay, no process may outlive its sweep (soak_checks.h).  The last line is for
+ * machines. */
 #include "soak_checks.h"
 
 #include <getopt.h>
@@ -121,6 +123,23 @@ static void worker_round(struct soak *soak)
     soak_check_results(soak, &results, 0); /* a kill from outside is no verdict */
 }
 
+/* Kills the supervisor: alone (its workers have to notice), with its process group as a batch
+ * system does, or with everything at once as a system that goes down. */
+static void kill_supervisor(struct soak *soak, pid_t pid)
+{
+    switch (next_random(soak) % 3) {
+    case 0:
+        kill(pid, SIGKILL);
+        break;
+    case 1:
+        kill(-pid, SIGKILL);
+        break;
+    default:
+        run_kill_all(&soak->run);
+        break;
+    }
+}
+
 /* The supervisor is killed without warning and started again, until it comes to its end. */
 static void supervisor_round(struct soak *soak)
 {
@@ -133,7 +152,7 @@ static void supervisor_round(struct soak *soak)
         const pid_t pid = run_start(&soak->run, soak->run.kernels, db);
 
         run_nap(0.02 + next_random(soak) % 3000 / 1000.0);
-        kill(pid, SIGKILL);
+        kill_supervisor(soak, pid);
         run_wait(pid, SWEEP_S);
         soak_check_orphans(soak);
         read_results(soak, &after, db);
@@ -234,7 +253,8 @@ static void summarise(const struct soak *soak, double seconds)
            soak->violations);
 }
 
-static void soak_for(struct soak *soak, double seconds)
+/* kills > 0: until so many were made; else for so many seconds. */
+static void soak_for(struct soak *soak, double seconds, int kills)
 {
     static void (*const round[ROUNDS])(struct soak *) = {faulty_round, worker_round,
                                                          supervisor_round, interrupt_round};
@@ -254,27 +274,34 @@ static void soak_for(struct soak *soak, double seconds)
         if (soak->rounds % ROUNDS == 0)
             remove_files(soak, "/cache");
     } while (soak->violations < 20 &&
-             (soak->rounds < ROUNDS || run_now() - start + longest < seconds));
+             (soak->rounds < ROUNDS || (kills ? soak->worker_kills + soak->supervisor_kills < kills
+                                              : run_now() - start + longest < seconds)));
     summarise(soak, run_now() - start);
 }
 
 int main(int argc, char **argv)
 {
     static const struct option long_options[] = {
-        {"seconds", required_argument, NULL, 'n'}, {"device", required_argument, NULL, 'd'},
-        {"shape", required_argument, NULL, 's'},   {"stub", required_argument, NULL, 't'},
-        {"seed", required_argument, NULL, 'r'},    {NULL, 0, NULL, 0},
+        {"seconds", required_argument, NULL, 'n'},
+        {"device", required_argument, NULL, 'd'},
+        {"shape", required_argument, NULL, 's'},
+        {"stub", required_argument, NULL, 't'},
+        {"seed", required_argument, NULL, 'r'},
+        {"kills", required_argument, NULL, 'k'},
+        {NULL, 0, NULL, 0},
     };
     struct soak soak = {
         .run = {.device = "cuda", .shape = "512x512x512", .folder = "/tmp/gemmtune-soak-XXXXXX"},
         .random = 1,
     };
     double seconds = 30;
-    int option;
+    int option, kills = 0;
 
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (option == 'n')
             seconds = strtod(optarg, NULL);
+        else if (option == 'k')
+            kills = (int)strtol(optarg, NULL, 10);
         else if (option == 'd')
             soak.run.device = optarg;
         else if (option == 's')
@@ -287,8 +314,9 @@ int main(int argc, char **argv)
             return 2;
     }
     if (argc - optind != 2 || !mkdtemp(soak.run.folder)) {
-        fprintf(stderr, "usage: soak [--seconds N] [--device D] [--shape S] [--stub DIR] "
-                        "[--seed N] TUNE KERNELS-FOLDER\n");
+        fprintf(stderr,
+                "usage: soak [--seconds N] [--kills N] [--device D] [--shape S] [--stub DIR] "
+                "[--seed N] TUNE KERNELS-FOLDER\n");
         return 2;
     }
     soak.run.program = argv[optind];
@@ -296,7 +324,7 @@ int main(int argc, char **argv)
     snprintf(soak.run.mark, sizeof(soak.run.mark), "GT_SOAK=%ld", (long)getpid());
     if (!make_sound(&soak))
         return 2;
-    soak_for(&soak, seconds);
+    soak_for(&soak, seconds, kills);
     remove_files(&soak, "");
     return soak.violations ? 1 : 0;
 }

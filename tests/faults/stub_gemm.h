@@ -4,9 +4,9 @@
 #ifndef STUB_GEMM_H
 #define STUB_GEMM_H
 
+#include "stub_image.h"
 #include "templates/common/args.h"
 #include "templates/proof/args.h"
-#include "stub_image.h"
 
 /* What became of a launch. */
 enum stub_outcome { STUB_DONE, STUB_ILLEGAL_ADDRESS = 700, STUB_MISALIGNED = 716, STUB_HUNG = -1 };

@@ -111,7 +111,7 @@ static void fit(const struct gt_adopting *adopting, struct gt_adoptee *item)
         unfit(item, "kernel %s: %s", item->kernel_name, reason);
         return;
     }
-    rc = gt_candidate_valid(candidate, &failed, &why);
+    rc = gt_candidate_possible(candidate, &failed, &why);
     if (!rc && failed >= 0)
         unfit(item, "kernel %s: %s", item->kernel_name, candidate->kernel->constraint[failed].why);
     else if (rc || gt_candidate_geometry(candidate, &geometry, &why))
@@ -144,7 +144,7 @@ static int find_trial(void *context, const char *point, const struct gt_trial *t
         snprintf(item->detail, sizeof(item->detail), "%s: %s",
                  trial->status ? gt_status_name(trial->status) : "fault",
                  trial->status ? trial->detail
-                               : "each time the tuner did not live to see the end of its launch");
+                               : "each time the tuner itself ended before the launch did");
     }
     return GT_OK;
 }

@@ -1,7 +1,6 @@
 /* cmd_doctor.c - tune doctor: one line for each thing that tuning needs, whether it is there and
  * what to do if not. */
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,12 +14,12 @@
 #include <cjson/cJSON.h>
 
 #include "db/store.h"
-#include "cuda/assemble.h"
 #include "cuda/cache.h"
 #include "cuda/compile.h"
 #include "cuda/cuda_api.h"
 #include "base/err.h"
 #include "cuda/gpu.h"
+#include "cuda/libraries.h"
 #include "kernel/kernel.h"
 #include "commands/cmd_calibrate.h"
 #include "commands/cmd_json.h"
@@ -67,22 +66,6 @@ static const char *database_of(const struct gt_cli *cli, const struct options *o
     return options->db ? options->db : cli->database ? cli->database : "gemmtune.db";
 }
 
-/* Which file a library was loaded from: the path in this process' memory map, or "found". */
-static const char *loaded(const char *library, char file[PATH_MAX])
-{
-    FILE *maps = fopen("/proc/self/maps", "r");
-    char line[PATH_MAX + 128];
-    const char *path = NULL;
-
-    while (maps && !path && fgets(line, sizeof(line), maps))
-        if ((path = strchr(line, '/')) && !strstr(path, library))
-            path = NULL;
-    if (maps)
-        fclose(maps);
-    snprintf(file, PATH_MAX, "%.*s", path ? (int)strcspn(path, "\n") : 5, path ? path : "found");
-    return file;
-}
-
 static void find_data(const struct gt_cli *cli, const struct options *options,
                       struct finding *finding)
 {
@@ -99,23 +82,32 @@ static void find_data(const struct gt_cli *cli, const struct options *options,
     gt_kernels_release(&kernels);
 }
 
+/* "found, FILE", or why not and what that costs. */
+static void tell_library(struct finding *finding, void *library, const struct gt_err *err,
+                         const char *costs)
+{
+    if (finding->verdict == OK)
+        snprintf(finding->text, sizeof(finding->text), "found, %s", gt_library_file(library));
+    else
+        snprintf(finding->text, sizeof(finding->text), "%s; without it %s", err->msg, costs);
+}
+
 static void find_nvrtc(const struct gt_cli *cli, const struct options *options,
                        struct finding *finding)
 {
     struct gt_nvrtc *nvrtc = NULL;
-    char file[PATH_MAX];
+    struct gt_nvrtc_api api;
     struct gt_err err;
 
     (void)cli;
     (void)options;
-    finding->verdict = gt_nvrtc_open(&nvrtc, &err) ? MISSING : OK;
+    finding->verdict = gt_nvrtc_open(&nvrtc, &err) || gt_nvrtc_api_load(&api, &err) ? MISSING : OK;
     if (finding->verdict == OK)
         snprintf(finding->text, sizeof(finding->text), "version %d.%d, %s",
                  gt_nvrtc_version(nvrtc) / 1000, gt_nvrtc_version(nvrtc) % 1000 / 10,
-                 loaded("libnvrtc.so", file));
+                 gt_library_file(api.library));
     else
-        snprintf(finding->text, sizeof(finding->text),
-                 "%s; run tools/setup, or install the CUDA toolkit and set CUDA_HOME", err.msg);
+        snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
     gt_nvrtc_close(nvrtc);
 }
 
@@ -159,47 +151,37 @@ static void find_gpu(const struct gt_cli *cli, const struct options *options,
 static void find_assembler(const struct gt_cli *cli, const struct options *options,
                            struct finding *finding)
 {
-    struct gt_assembler *assembler;
-    char file[PATH_MAX];
+    struct gt_jitlink_api api;
     struct gt_err err;
 
     (void)cli;
     (void)options;
-    finding->verdict = gt_assembler_open(&assembler, &err) ? OPTIONAL : OK;
-    snprintf(finding->text, sizeof(finding->text), "%s%s",
-             finding->verdict == OK ? loaded("libnvJitLink.so", file) : err.msg,
-             finding->verdict == OK ? ""
-                                    : "; without it the GPU waits while the driver compiles PTX");
+    finding->verdict = gt_jitlink_api_load(&api, &err) ? OPTIONAL : OK;
+    tell_library(finding, api.library, &err, "the GPU waits while the driver compiles PTX");
 }
 
 static void find_cublas(const struct gt_cli *cli, const struct options *options,
                         struct finding *finding)
 {
     struct gt_cublaslt_api api;
-    char file[PATH_MAX];
     struct gt_err err;
 
     (void)cli;
     (void)options;
     finding->verdict = gt_cublaslt_api_load(&api, &err) ? OPTIONAL : OK;
-    snprintf(finding->text, sizeof(finding->text), "%s%s",
-             finding->verdict == OK ? loaded("libcublasLt.so", file) : err.msg,
-             finding->verdict == OK ? "" : "; without it there is no baseline to compare with");
+    tell_library(finding, api.library, &err, "there is no baseline to compare with");
 }
 
 static void find_nvml(const struct gt_cli *cli, const struct options *options,
                       struct finding *finding)
 {
     struct gt_nvml_api api;
-    char file[PATH_MAX];
     struct gt_err err;
 
     (void)cli;
     (void)options;
     finding->verdict = gt_nvml_api_load(&api, &err) ? OPTIONAL : OK;
-    snprintf(finding->text, sizeof(finding->text), "%s%s",
-             finding->verdict == OK ? loaded("libnvidia-ml.so", file) : err.msg,
-             finding->verdict == OK ? "" : "; without it throttled clocks are not explained");
+    tell_library(finding, api.library, &err, "throttled clocks are not explained");
 }
 
 /* Room and kind of the file system that `path` (or its nearest existing parent) is on. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OVERHEAD_US 300.0 /* of a launch in a contest: operands change, events are read */
+#define OVERHEAD_US 300.0 /* of a launch in a contest, for changing operands and reading events */
 
 extern const struct gt_evaluator_ops gt_evaluator_cuda, gt_evaluator_predict, gt_evaluator_replay;
 

@@ -1,8 +1,8 @@
 /* evaluator_cuda.c - proves and times candidates on a GPU: compile workers ahead, one GPU worker.
  *
- * A candidate goes through the lists compiling -> ready -> announced -> (the GPU) -> done.  While
- * the GPU is at one, the attempt of the next is made durable, so that it is sent the moment the
- * worker has answered.  What kills the worker is charged to the candidate it was working on. */
+ * A candidate goes through compiling -> ready -> announced -> running (on the GPU) -> done.  While
+ * one is running, the attempt of the next is made durable, so that it is sent as soon as the worker
+ * has answered.  The death of a worker is charged to the candidate that was running. */
 #include "evaluate/evaluator_cuda.h"
 
 #include "base/clock.h"
@@ -15,17 +15,18 @@
 #include <string.h>
 
 #define MAX_POLL 260 /* descriptors: all compile workers and the GPU's */
-#define WAITING  2   /* candidates before a worker that is free at any moment, at least */
+#define WAITING  2   /* candidates that are ready or compiling ahead of the GPU, at least */
 
-/* Deadlines.  A launch of a kernel that nobody would want takes flops / SLOW_FLOPS + bytes /
- * SLOW_BYTES seconds; once a best time is known, PATIENCE times that one is enough. */
+/* Deadlines.  A launch may take flops / SLOW_FLOPS + bytes / SLOW_BYTES seconds, which is far too
+ * slow for any use.  Once a best time is known, it may take PATIENCE times that, if that is less.
+ */
 #define SLOW_FLOPS    2e11
 #define SLOW_BYTES    1e10
 #define PATIENCE      50
-#define RUN_S         5e-3 /* what the host needs for a launch at most */
+#define RUN_S         5e-3 /* the host's part of a launch, at most */
 #define TRIAL_RUNS    24   /* launches of a proof and a race */
-#define PREPARE_S     120  /* allocation, operands... */
-#define PREPARE_FLOPS 2e10 /* ...and the float64 reference, |A||B| beside it */
+#define PREPARE_S     120  /* for allocation and operands */
+#define PREPARE_FLOPS 2e10 /* per second, for the float64 reference with |A||B| */
 
 double gt_cuda_launch_s(const struct gt_cuda *cuda)
 {
@@ -47,7 +48,7 @@ int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err 
     return gt_compile_pool_submit(cuda->pool, entry->ticket, &entry->candidate, err);
 }
 
-/* Moves what the compile workers have finished. */
+/* Moves the entries that the compile workers have finished to `ready` or `done`. */
 static int pump_pool(struct gt_cuda *cuda, struct gt_err *err)
 {
     struct gt_compiled compiled;
@@ -57,7 +58,7 @@ static int pump_pool(struct gt_cuda *cuda, struct gt_err *err)
         struct gt_entry *entry = gt_entries_take(&cuda->compiling, compiled.id);
 
         if (!entry)
-            continue; /* dropped meanwhile */
+            continue; /* it was dropped meanwhile */
         entry->compiled = compiled;
         if (compiled.status == GT_STATUS_OK) {
             gt_entries_push(&cuda->ready, entry);
@@ -71,8 +72,8 @@ static int pump_pool(struct gt_cuda *cuda, struct gt_err *err)
 
 /* --- the GPU ---------------------------------------------------------------------------------- */
 
-/* The worker has answered for the running candidate, or is gone.  *again: it must be compiled
- * anew, because its image has left the cache. */
+/* Completes the running candidate: the worker has answered or is gone.  *again: the candidate must
+ * be compiled again, because its image is no longer in the cache. */
 static int take_reply(struct gt_entry *entry, struct gt_gpu_reply *reply, bool *again,
                       struct gt_err *err)
 {
@@ -83,7 +84,7 @@ static int take_reply(struct gt_entry *entry, struct gt_gpu_reply *reply, bool *
         *again = true;
     } else if (reply->code == GT_ESTALE || reply->code == GT_ESYNTAX) {
         return gt_err_set(err, reply->code, "%s", reply->sentence);
-    } else if (reply->code) { /* the worker's own trouble: it may go better another time */
+    } else if (reply->code) { /* an error of the worker itself, which another try may not have */
         gt_cuda_finish_with(entry, GT_STATUS_DEVICE_LOST, reply->sentence);
     } else if (gt_cuda_read_trial(reply, entry, &entry->trial)) {
         gt_cuda_finish_with(entry, GT_STATUS_FAULT, "the worker's answer is malformed");
@@ -91,7 +92,7 @@ static int take_reply(struct gt_entry *entry, struct gt_gpu_reply *reply, bool *
     return GT_OK;
 }
 
-/* Sends the announced candidate to the GPU worker, if that is free. */
+/* Sends the announced candidate to the GPU worker, if the worker is free. */
 static int send_announced(struct gt_cuda *cuda, struct gt_err *err)
 {
     struct gt_entry *entry = cuda->announced;
@@ -111,7 +112,7 @@ static int send_announced(struct gt_cuda *cuda, struct gt_err *err)
     return GT_OK;
 }
 
-/* Takes the running candidate's answer if there is one; the announced one takes its place. */
+/* Takes the running candidate's reply if there is one, and sends the announced candidate. */
 static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
 {
     struct gt_entry *entry = cuda->running;
@@ -132,7 +133,7 @@ static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
         free(entry);
     } else if (again) {
         entry->recompiled = true;
-        cuda->gpu.ready = true; /* the worker only could not find a file */
+        cuda->gpu.ready = true; /* the worker is well: only a file was missing */
         gt_entries_push(&cuda->compiling, entry);
         rc = gt_cuda_compile(cuda, entry, err);
     } else {
@@ -141,14 +142,13 @@ static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
         gt_entries_push_first(&cuda->done, entry);
         cuda->unrecorded = entry;
     }
-    /* Replacing a dead worker takes a while: the caller hears of the trial first. */
+    /* Replacing a dead worker takes a while, so the caller gets the trial first. */
     return rc || !cuda->gpu.ready ? rc : send_announced(cuda, err);
 }
 
-/* Whether the attempt of the first ready candidate may be announced now.  Never more than two
- * candidates are in doubt: not while the caller still has to record the one before the one on the
- * GPU.  One that was in doubt before is alone with the GPU, so that nobody shares its blame again.
- */
+/* Whether the attempt of the first ready candidate may be announced now.  At most two attempts may
+ * be open, so the caller must first have recorded the trial before the running one.  A candidate
+ * that was in doubt before must be the only open one, so that no other is blamed with it again. */
 static bool may_announce(struct gt_evaluator *evaluator)
 {
     const struct gt_evaluator_events *events = &evaluator->options.events;
@@ -199,8 +199,8 @@ static int pump(struct gt_evaluator *evaluator, struct gt_err *err)
     return rc ? rc : feed_gpu(evaluator, err);
 }
 
-/* Sleeps until a worker has something to say, a deadline passes or timeout_ms are over; false if a
- * signal came. */
+/* Sleeps until a worker sends something, a deadline passes or timeout_ms are over; false: a signal
+ * came. */
 static bool wait_for_workers(const struct gt_cuda *cuda, int64_t timeout_ms)
 {
     struct pollfd fd[MAX_POLL];
@@ -276,7 +276,8 @@ static size_t outstanding(const struct gt_cuda *cuda)
            (cuda->announced != NULL) + (cuda->running != NULL);
 }
 
-/* As many as keep the compilers busy, and no more: what is chosen later is chosen better. */
+/* As many as keep the compilers busy and no more, because a strategy that is asked later knows more
+ * trials. */
 static size_t cuda_room(struct gt_evaluator *evaluator)
 {
     const struct gt_cuda *cuda = evaluator->state;
@@ -289,7 +290,7 @@ static size_t cuda_room(struct gt_evaluator *evaluator)
     return ahead - queued < cuda->capacity - used ? ahead - queued : cuda->capacity - used;
 }
 
-/* Nothing is ready to follow what the GPU is at. */
+/* Whether no candidate is ready to follow the running one. */
 static bool cuda_starved(const struct gt_evaluator *evaluator)
 {
     const struct gt_cuda *cuda = evaluator->state;
@@ -314,12 +315,12 @@ static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
         return rc;
     }
     gt_entries_push(&cuda->compiling, entry);
-    rc = pump_pool(cuda, err); /* its cubin may be at hand */
-    /* The GPU need not wait for the next collect; replacing a dead worker may. */
+    rc = pump_pool(cuda, err); /* its cubin may be in the cache */
+    /* An idle GPU gets work now; replacing a dead worker waits for the next collect. */
     return !rc && cuda->gpu.ready ? feed_gpu(evaluator, err) : rc;
 }
 
-/* Its answer belongs to no entry, so that pump_pool ignores it. */
+/* Compiles without an entry; pump_pool ignores an answer that belongs to none. */
 static int cuda_ahead(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
                       struct gt_err *err)
 {
@@ -425,7 +426,7 @@ static void forward_notice(void *context, const char *sentence)
         events->notice(events->context, sentence);
 }
 
-/* "" or "N": the CUDA ordinal. */
+/* Parses the CUDA ordinal: "" (0) or "N". */
 static int parse_ordinal(const char *spec, int *ordinal, struct gt_err *err)
 {
     char *end;

@@ -1,13 +1,14 @@
-/* evaluator_cuda.h - what evaluator_cuda.c (the race) and evaluator_cuda_finals.c (stages 2 and 3,
- * baseline, reference) share.  Nobody else includes this. */
+/* evaluator_cuda.h - what the files of the cuda evaluator share: evaluator_cuda.c (the race),
+ * evaluator_cuda_entry.c and evaluator_cuda_finals.c (stages 2 and 3, baseline, reference).  No
+ * other file includes this. */
 #ifndef GT_EVALUATOR_CUDA_H
 #define GT_EVALUATOR_CUDA_H
 
-#include "workers/compile_pool.h"
 #include "evaluate/evaluator.h"
+#include "workers/compile_pool.h"
 #include "workers/gpu_client.h"
 
-/* A candidate on its way. */
+/* A candidate that was submitted and not yet collected. */
 struct gt_entry {
     uint64_t id;     /* the sweep's */
     uint64_t ticket; /* the compile pool's */
@@ -34,43 +35,43 @@ struct gt_cuda {
     struct gt_compile_pool *pool;
     struct gt_gpu_client gpu;
     struct gt_entry_list compiling, ready, done;
-    struct gt_entry *running;    /* what the GPU worker is at; NULL: nothing */
-    struct gt_entry *announced;  /* its attempt is durable: sent as soon as the worker is free */
-    struct gt_entry *unrecorded; /* in `done`: was on the GPU, nobody knows its trial yet */
+    struct gt_entry *running;    /* on the GPU worker; NULL: none */
+    struct gt_entry *announced;  /* its attempt is durable; sent as soon as the worker is free */
+    struct gt_entry *unrecorded; /* in `done`: was on the GPU, its trial is not yet collected */
     uint64_t tickets;
     size_t capacity;
-    bool has_baseline; /* asked for and found: a new worker is to open it again */
+    bool has_baseline; /* asked for and found; a new worker opens it again */
     double best_us, floor_s;
-    int64_t opened; /* the problem, by gt_clock_ms */
+    int64_t opened; /* when the problem was opened, by gt_clock_ms */
     double busy_before;
 };
 
-/* Seconds a launch may take before the candidate counts as hanging. */
+/* Seconds that a launch may take; a candidate that takes longer is given up. */
 double gt_cuda_launch_s(const struct gt_cuda *cuda);
 
-/* Hands the entry to the compile pool; it belongs in a list before the next pump. */
+/* Hands the entry to the compile pool; the caller puts it in a list before the next pump. */
 int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err);
 
 /* Waits for an entry of the list `compiling`: after GT_OK it is in no list. */
 int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err);
 
-/* Takes the entry out of whatever list it is in, if any: it is the caller's. */
+/* Takes the entry out of the list it is in, if any; the caller then owns it. */
 void gt_cuda_take_back(struct gt_cuda *cuda, const struct gt_entry *entry);
 
-/* Waits for the candidate on the GPU, which is done then. */
+/* Waits until no candidate is on the GPU or announced. */
 int gt_cuda_settle(struct gt_cuda *cuda, struct gt_err *err);
 
-/* Fills evaluator->stats; after every request that the GPU worker has worked on. */
+/* Fills evaluator->stats; to be called after every request of the GPU worker. */
 void gt_cuda_update_stats(struct gt_evaluator *evaluator);
 
-/* The entry's trial gets a status of the supervisor's. */
+/* Ends the entry's trial with a status that the supervisor decides. */
 void gt_cuda_finish_with(struct gt_entry *entry, enum gt_status status, const char *detail);
 
-/* Reads a trial from an answer and completes it with what the compiler knows. */
+/* Reads a trial from a reply and adds the compiler's facts to it. */
 int gt_cuda_read_trial(struct gt_gpu_reply *reply, const struct gt_entry *entry,
                        struct gt_trial *trial);
 
-/* evaluator_cuda_finals.c: operations of the interface. */
+/* evaluator_cuda_finals.c: operations of struct gt_evaluator_ops. */
 int gt_cuda_sample(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
                    struct gt_trial *trial, struct gt_err *err);
 int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,

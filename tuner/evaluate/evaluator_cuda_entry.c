@@ -1,8 +1,7 @@
-/* evaluator_cuda_entry.c - candidates on their way through the cuda evaluator: lists of them, and
- * how what the compiler and the worker said becomes a trial. */
-#include "evaluate/evaluator_cuda.h"
-
+/* evaluator_cuda_entry.c - the entries of the cuda evaluator: their lists, and how the replies of
+ * the compiler and of the GPU worker become a trial. */
 #include "base/err.h"
+#include "evaluate/evaluator_cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +66,7 @@ void gt_entries_clear(struct gt_entry_list *list)
         free(entry);
 }
 
-/* Facts that only the compiler knows, and those that the worker could not find out. */
+/* Adds the facts that only the compiler knows, and those that the worker could not find out. */
 static void complete_trial(const struct gt_entry *entry, struct gt_trial *trial)
 {
     const struct gt_compiled *compiled = &entry->compiled;
@@ -93,7 +92,6 @@ static void complete_trial(const struct gt_entry *entry, struct gt_trial *trial)
     }
 }
 
-/* The trial is finished with a status of the supervisor's. */
 void gt_cuda_finish_with(struct gt_entry *entry, enum gt_status status, const char *detail)
 {
     entry->trial = (struct gt_trial){.status = status};
@@ -101,7 +99,7 @@ void gt_cuda_finish_with(struct gt_entry *entry, enum gt_status status, const ch
     complete_trial(entry, &entry->trial);
 }
 
-/* Only what our own worker could have written is believed. */
+/* Turns a trial that no worker of this program can have written into a fault. */
 static void check_trial(struct gt_trial *trial)
 {
     trial->detail[sizeof(trial->detail) - 1] = '\0';
@@ -109,7 +107,7 @@ static void check_trial(struct gt_trial *trial)
         trial->samples <= GT_MAX_SAMPLES)
         return;
     *trial = (struct gt_trial){.status = GT_STATUS_FAULT};
-    snprintf(trial->detail, sizeof(trial->detail), "the worker's answer makes no sense");
+    snprintf(trial->detail, sizeof(trial->detail), "the worker's answer has values out of range");
 }
 
 int gt_cuda_read_trial(struct gt_gpu_reply *reply, const struct gt_entry *entry,

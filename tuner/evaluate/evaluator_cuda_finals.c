@@ -1,13 +1,12 @@
 /* evaluator_cuda_finals.c - the blocking requests of the cuda evaluator: sampling one candidate,
- * the final among several, the cuBLASLt baseline, what memory alone takes, the reference kernel,
- * what the device reaches.
+ * the final among several, the cuBLASLt baseline, the time of moving the data alone, the reference
+ * kernel, and calibration.
  *
- * A final that fails or kills the worker names no culprit: its candidates are then sampled one by
- * one, those that fail are out, and the final is held again.  If that does not help either, the
- * samples are the answer. */
-#include "evaluate/evaluator_cuda.h"
-
+ * A final that fails or kills the worker does not show which candidate is the cause.  Its
+ * candidates are then sampled one by one, those that fail are removed, and the final is held again.
+ * If every final fails, the samples are the result. */
 #include "base/err.h"
+#include "evaluate/evaluator_cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +15,13 @@
 #define MAX_FINAL    64 /* candidates, as in worker_gpu.c */
 #define MAX_TRIES    3
 #define MAX_SAMPLES  256 /* of stage 2 */
-#define BASELINE_S   120 /* cuBLASLt is loaded and asked for its answers */
-#define BASELINE_RUN 512 /* launches: up to 32 answers, 16 samples each */
+#define BASELINE_S   120 /* to load cuBLASLt and ask it for algorithms */
+#define BASELINE_RUN 512 /* launches: up to 32 algorithms, 16 samples each */
 #define REFERENCE_S  30
-#define MOVE_S       60 /* of which most is compiling */
+#define MOVE_S       60 /* most of it for compiling */
 #define PROOF_RUNS   24
 
-/* A worker is there, idle, with the problem open. */
+/* Makes sure that an idle worker has the problem open. */
 static int prepare(struct gt_cuda *cuda, struct gt_err *err)
 {
     int rc = gt_cuda_settle(cuda, err);
@@ -30,7 +29,7 @@ static int prepare(struct gt_cuda *cuda, struct gt_err *err)
     return rc ? rc : gt_gpu_client_ready(&cuda->gpu, err);
 }
 
-/* The frame is built: sends it, waits.  GT_OK: the answer may still be a loss or an error. */
+/* Sends the frame that was built and waits.  GT_OK: the reply may still be a loss or an error. */
 static int call(struct gt_cuda *cuda, double deadline_s, struct gt_gpu_reply *reply,
                 struct gt_err *err)
 {
@@ -42,8 +41,8 @@ static int call(struct gt_cuda *cuda, double deadline_s, struct gt_gpu_reply *re
     return rc;
 }
 
-/* Makes sure that the candidates' images are in the cache, those that are not compiled side by
- * side: entry->compiled tells. */
+/* Makes sure that the candidates' images are in the cache.  Missing ones are compiled in parallel;
+ * entry->compiled has the outcome. */
 static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
                      struct gt_entry *entry, size_t count, struct gt_err *err)
 {
@@ -63,7 +62,8 @@ static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
     return rc;
 }
 
-/* Samples an entry whose image is there: a loss or refusal is its trial's status. */
+/* Samples an entry whose image is in the cache.  A lost worker or an error becomes the status of
+ * its trial. */
 static int sample_once(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
 {
     const double runs = MAX_SAMPLES + PROOF_RUNS;
@@ -89,7 +89,7 @@ static int sample_once(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_e
     return GT_OK;
 }
 
-/* A worker that was ended from outside says nothing about the entry. */
+/* Samples an entry, again if the worker was killed from outside: that is not the entry's fault. */
 static int sample_entry(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
 {
     int rc = sample_once(cuda, entry, err);
@@ -139,12 +139,14 @@ static int run_baseline(struct gt_cuda *cuda, struct gt_baseline *baseline, stru
     baseline->name[sizeof(baseline->name) - 1] = '\0';
     if (gt_wire_finish(&reply.in, err) || baseline->samples < 0 ||
         baseline->samples > GT_MAX_SAMPLES)
-        return gt_err_set(err, GT_ELOST, "the worker's answer for cuBLASLt makes no sense");
+        return gt_err_set(err, GT_ELOST,
+                          "the worker's answer for cuBLASLt has values out of range");
     cuda->gpu.baseline = true;
     return GT_OK;
 }
 
-/* A baseline that kills workers is one that is not there: the sweep can do without. */
+/* A baseline that kills two workers counts as one that does not exist, so that the sweep goes on.
+ */
 int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
                      struct gt_err *err)
 {
@@ -162,7 +164,7 @@ int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baselin
     return rc ? gt_err_set(err, rc, "%s", why.msg) : GT_OK;
 }
 
-/* One final of the entries that are still in.  *lost: it did not come about. */
+/* Holds one final of the entries that have not failed.  *lost: it failed or killed the worker. */
 static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count, int rounds,
                       struct gt_trial *baseline, bool *lost, struct gt_err *err)
 {
@@ -172,10 +174,10 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     size_t i, in = 0;
     int rc = prepare(cuda, err);
 
-    if (!rc && cuda->has_baseline && !cuda->gpu.baseline) { /* a new worker does not have it */
+    if (!rc && cuda->has_baseline && !cuda->gpu.baseline) { /* a new worker has not opened it */
         rc = run_baseline(cuda, &again, err);
         if (rc && rc != GT_EINTERRUPTED) {
-            cuda->has_baseline = false; /* better a final without it than none */
+            cuda->has_baseline = false; /* the final is held without it */
             rc = prepare(cuda, err);
         }
     }
@@ -193,13 +195,13 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     rc = call(cuda, cuda->floor_s + runs * gt_cuda_launch_s(cuda), &reply, err);
     if (rc)
         return rc;
-    if (reply.code == GT_ESTALE) /* the kernels' files changed: no final can be held */
+    if (reply.code == GT_ESTALE) /* the kernels' files have changed: no final can be held */
         return gt_err_set(err, reply.code, "%s", reply.sentence);
     *lost = reply.lost != GT_STATUS_NONE || reply.code;
     if (*lost)
         return GT_OK;
     for (i = 0; !rc && i < count; i++) {
-        if (entry[i].trial.status == GT_STATUS_NONE) /* in the order they were sent */
+        if (entry[i].trial.status == GT_STATUS_NONE) /* in the order in which they were sent */
             rc = gt_cuda_read_trial(&reply, &entry[i], &entry[i].trial);
     }
     if (rc)
@@ -208,8 +210,8 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     return gt_wire_finish(&reply.in, err);
 }
 
-/* After a final that failed or killed the worker: who does so alone is out.  alone[i]: the samples
- * of the others. */
+/* Samples the entries one by one after a lost final.  One that fails gets that status; alone[i]
+ * gets the trial of each. */
 static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t count,
                          struct gt_trial *alone, struct gt_err *err)
 {
@@ -227,7 +229,8 @@ static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t co
     return rc;
 }
 
-/* Finals until one comes about; what was sampled alone stands in for one that does not. */
+/* Holds finals until one succeeds, MAX_TRIES at most.  If none does, the trials of the single
+ * samplings are the result. */
 static int try_finals(struct gt_evaluator *evaluator, struct gt_entry *entry, size_t count,
                       int rounds, struct gt_trial *trial, struct gt_trial *baseline,
                       struct gt_err *err)
@@ -244,8 +247,8 @@ static int try_finals(struct gt_evaluator *evaluator, struct gt_entry *entry, si
             rc = find_culprits(cuda, entry, count, trial, err);
     }
     if (!rc && lost && events->notice)
-        events->notice(events->context, "the final is given up: it failed each time, though the "
-                                        "candidates pass alone");
+        events->notice(events->context, "the final is given up: it failed each time, although "
+                                        "each candidate passes alone");
     for (i = 0; !rc && i < count; i++) {
         if (entry[i].trial.status != GT_STATUS_NONE)
             trial[i] = entry[i].trial;

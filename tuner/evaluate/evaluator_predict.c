@@ -1,21 +1,21 @@
-/* evaluator_predict.c - evaluator: estimates candidates for a GPU that is not there.
+/* evaluator_predict.c - the evaluator that estimates candidates for a GPU that is not present.
  *
- * The compile workers build each candidate for the arch asked for; the registers and spills that
- * the compiler reports go into the analytic model (src/lookup/predict.h).  Nothing is run: every
+ * The compile workers build each candidate for the arch asked for.  The registers and spills that
+ * the compiler reports go into the analytic model (src/lookup/predict.h).  Nothing is run, so every
  * trial is marked as predicted, and there are no timing stages. */
 #include "base/clock.h"
-#include "cuda/compile.h"
 #include "base/err.h"
+#include "cuda/compile.h"
+#include "evaluate/evaluator.h"
 #include "lookup/predict.h"
 #include "problem/problem.h"
 #include "workers/compile_pool.h"
-#include "evaluate/evaluator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define AHEAD 4 /* candidates per compile worker that may be under way */
+#define AHEAD 4 /* candidates in flight per compile worker, at most */
 
 struct estimate {
     uint64_t id;
@@ -91,7 +91,7 @@ out:
     return rc;
 }
 
-/* A problem that the device could not hold is refused, as it would be on the device itself. */
+/* Refuses a problem that does not fit the device's memory, as the device itself would. */
 static int check_memory(const struct gt_device *device, const struct gt_problem *problem,
                         struct gt_err *err)
 {
@@ -141,7 +141,7 @@ static int submit(struct gt_evaluator *evaluator, uint64_t id, const struct gt_c
     return rc;
 }
 
-/* Turns a compiler's answer into a trial. */
+/* Makes a trial of the compiler's answer. */
 static void estimate(const struct gt_candidate *candidate, const struct gt_compiled *compiled,
                      struct gt_trial *trial)
 {
@@ -218,7 +218,7 @@ static int collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
         update_stats(evaluator);
         return 1;
     }
-    return 0; /* of a problem that was left behind */
+    return 0; /* it belongs to an earlier problem */
 }
 
 static size_t drop(struct gt_evaluator *evaluator)
@@ -231,7 +231,7 @@ static size_t drop(struct gt_evaluator *evaluator)
 
 static void set_best(struct gt_evaluator *evaluator, double us)
 {
-    (void)evaluator; /* every estimate costs the same: none is given up early */
+    (void)evaluator; /* every estimate costs the same, so none is given up early */
     (void)us;
 }
 

@@ -1,13 +1,14 @@
-/* evaluator_replay.c - evaluator: answers from a recording (recording.h) instead of a GPU.
+/* evaluator_replay.c - the evaluator that answers from a recording (recording.h) instead of a GPU.
  *
  * Each measurement is one of the samples recorded for its point, drawn by the seed, so that the
- * noise is real; a failure is the failure recorded.  What it cost is charged to a virtual clock,
- * which everything that asks for the time reads (gt_evaluator_now): compiling, proving, all
- * recorded launches, the recording tuner's own time.  Without --jobs one candidate comes after the
- * other, as they were recorded; with --jobs N that many compile ahead of the one GPU.
+ * noise is real.  A recorded failure is replayed as that failure.  The recorded cost is charged to
+ * a virtual clock (gt_evaluator_now): compiling, proving, all recorded launches and the recording
+ * tuner's own time.  Without --jobs one candidate comes after the other, as they were recorded;
+ * with
+ * --jobs N that many compile ahead of the one GPU.
  *
- * The same seed gives the same trace: what a point's n-th measurement says depends on nothing else.
- * Trials are marked as replayed and belong to a device of the recording's own. */
+ * The same seed gives the same trace, because the n-th measurement of a point depends on nothing
+ * else.  Trials are marked as replayed and belong to a device of the recording's own. */
 #include "base/err.h"
 #include "base/stats.h"
 #include "evaluate/evaluator.h"
@@ -19,7 +20,7 @@
 #include <string.h>
 
 #define SAMPLES    15  /* of stage 2 */
-#define POLL_EVERY 256 /* collects after which the sweep is given time to write */
+#define POLL_EVERY 256 /* every n-th collect is empty, so that the sweep writes to the store */
 
 struct answer {
     uint64_t id;
@@ -31,7 +32,7 @@ struct replay {
     struct gt_recording recording;
     struct gt_space space; /* to find points in */
     uint32_t *drawn;       /* per point: samples drawn so far */
-    uint32_t *cubin;       /* points that stand for the cubins made so far */
+    uint32_t *cubin;       /* one point for each cubin made so far */
     size_t cubins;
     double now_s, gpu_free_s;
     double *worker_free_s; /* of each compile worker */
@@ -57,7 +58,7 @@ static void close_replay(struct gt_evaluator *evaluator)
     evaluator->state = NULL;
 }
 
-/* The recording as a device: its own, whatever else is known of a device of that name. */
+/* Makes a device of the recording, distinct from any other device of that name. */
 static void name_device(struct gt_evaluator *evaluator, const struct gt_recording *recording)
 {
     struct gt_device *device = &evaluator->device;
@@ -106,7 +107,7 @@ static int open_replay(struct gt_evaluator *evaluator, const char *spec, struct 
     return GT_OK;
 }
 
-/* A recording of another problem knows nothing of this one. */
+/* Refuses a problem that is not the recording's. */
 static int open_problem(struct gt_evaluator *evaluator, const struct gt_problem *problem,
                         struct gt_err *err)
 {
@@ -158,7 +159,7 @@ static int find(const struct replay *replay, const struct gt_candidate *candidat
     return rc;
 }
 
-/* One of the point's samples. */
+/* Draws one of the point's samples. */
 static float draw(const struct gt_evaluator *evaluator, size_t point)
 {
     struct replay *replay = evaluator->state;
@@ -183,7 +184,7 @@ static bool same_cubin(const struct gt_recording *recording, size_t x, size_t y)
     return true;
 }
 
-/* Whether the point's cubin is there; from now on it is. */
+/* Whether the point's cubin was made before; if not, it counts as made from now on. */
 static bool take_cubin(struct replay *replay, size_t point)
 {
     for (size_t i = 0; i < replay->cubins; i++)
@@ -193,7 +194,8 @@ static bool take_cubin(struct replay *replay, size_t point)
     return false;
 }
 
-/* Takes the candidate through a compile worker and the GPU, as soon as each is free. */
+/* Charges the candidate's times to the first compile worker that is free and then to the GPU.
+ * Returns when it is done. */
 static double run_on_clock(struct gt_evaluator *evaluator, const struct gt_recorded *recorded,
                            bool compiled)
 {
@@ -236,7 +238,7 @@ static int submit(struct gt_evaluator *evaluator, uint64_t id, const struct gt_c
     return GT_OK;
 }
 
-/* The trial that the samples make. */
+/* Makes a trial of the samples. */
 static void sum_up(struct gt_trial *trial, int stage)
 {
     trial->status = GT_STATUS_OK;
@@ -269,7 +271,8 @@ static void answer_trial(struct gt_evaluator *evaluator, size_t point, struct gt
     sum_up(trial, 1);
 }
 
-/* Now and then nothing is ready: the sweep then makes durable what it has. */
+/* Every POLL_EVERY-th call without a timeout finds nothing ready, so that the sweep makes durable
+ * what it has recorded. */
 static int collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
                    struct gt_trial *trial, struct gt_err *err)
 {
@@ -297,11 +300,11 @@ static size_t drop(struct gt_evaluator *evaluator)
 
 static void set_best(struct gt_evaluator *evaluator, double us)
 {
-    (void)evaluator; /* a recorded loser costs what it cost */
+    (void)evaluator; /* a slow point costs what was recorded */
     (void)us;
 }
 
-/* Draws `count` samples and lets them pass on the clock. */
+/* Draws `count` samples and charges their time to the clock. */
 static void measure(struct gt_evaluator *evaluator, size_t point, int count, struct gt_trial *trial)
 {
     struct replay *replay = evaluator->state;
@@ -330,7 +333,8 @@ static int sample(struct gt_evaluator *evaluator, const struct gt_candidate *can
     return GT_OK;
 }
 
-/* The samples of two points were not taken side by side: what a round pairs are two draws. */
+/* A round pairs two independent draws, because the samples of two points were not taken side by
+ * side. */
 static int final(struct gt_evaluator *evaluator, const struct gt_candidate *candidate, size_t count,
                  int rounds, struct gt_trial *trial, struct gt_trial *baseline, struct gt_err *err)
 {

@@ -1,27 +1,27 @@
-/* cases.c - stage: shapes that kernels get wrong: around powers of two, thinner than a tile, no k
- * at all, C not to be read, A and B not to be read, C and D the same memory.  Used by resident.c.
- */
+/* cases.c - stage: shapes that kernels often get wrong: sizes around powers of two, matrices
+ * thinner than a tile, k = 0, C or A and B that must not be read, C and D in the same memory.
+ * resident.c uses them. */
 #include "proof/cases.h"
 
 #include <string.h>
 
 enum { PACKED = 1, IN_PLACE = 2, UNREAD = 4 };
 
-/* Sizes that are multiples of 4, or of 16, are there for kernels that serve nothing else. */
+/* Some sizes are multiples of 4 or 16, for kernels that serve no others. */
 static const struct shape {
     short m, n, k;
     short alpha, beta;
     unsigned flags;
 } shapes[GT_CASES] = {
     {255, 257, 129, 1, 0, 0},     /* one less and one more than a tile, in every direction */
-    {1, 3, 1, 1, 0, 0},           /* all but nothing */
-    {33, 65, 7, 2, 2, 0},         /* alpha and beta at work */
-    {33, 65, 0, 1, 2, 0},         /* no k: D = beta C */
-    {16, 20, 0, 1, 0, 0},         /* no k, no C: zeros */
-    {129, 130, 63, -1, 0, 0},     /* a sign */
+    {1, 3, 1, 1, 0, 0},           /* almost the smallest */
+    {33, 65, 7, 2, 2, 0},         /* alpha and beta other than 0 and 1 */
+    {33, 65, 0, 1, 2, 0},         /* k = 0: D = beta C */
+    {16, 20, 0, 1, 0, 0},         /* k = 0 and beta = 0: zeros */
+    {129, 130, 63, -1, 0, 0},     /* negative alpha */
     {128, 256, 64, 1, 0, PACKED}, /* whole tiles */
     {132, 68, 36, 1, -1, IN_PLACE},
-    {65, 127, 40, 0, 2, UNREAD}, /* alpha 0: A and B may hold anything */
+    {65, 127, 40, 0, 2, UNREAD}, /* alpha = 0: A and B must not be read */
     {3, 1, 300, 1, 0, 0},        /* a column */
     {1, 260, 132, 1, 1, 0},      /* a row */
     {252, 260, 516, 1, 0, 0},    /* multiples of 4, long enough for split-k */
@@ -35,8 +35,8 @@ static int64_t round_up(int64_t value, int64_t to)
     return (value + to - 1) / to * to;
 }
 
-/* The least leading dimension of at least `least` elements of `size` bytes in the given alignment
- * class (bytes): a multiple of it, and below 16 bytes of no more than it. */
+/* The smallest leading dimension of at least `least` elements of `size` bytes whose alignment class
+ * is `alignment` bytes: a multiple of that, and if it is below 16, not of twice that. */
 static int64_t leading(int64_t least, int alignment, int64_t size)
 {
     int64_t step = alignment >= size ? alignment / size : 1;
@@ -45,7 +45,7 @@ static int64_t leading(int64_t least, int alignment, int64_t size)
     return alignment < 16 && ld / step % 2 == 0 ? ld + step : ld;
 }
 
-/* Matrices of a batch lie `gap` times 16 bytes apart. */
+/* The stride of a batch whose matrices have `gap` times 16 bytes between them. */
 static int64_t stride_of(int64_t rows, int64_t ld, int64_t size, int64_t gap)
 {
     return rows * ld + gap * 16 / size;

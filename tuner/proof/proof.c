@@ -28,7 +28,7 @@ struct gt_proof {
     struct gt_program *program;
     gt_devptr results; /* struct gt_proof_result[GT_PROOF_SLOTS] */
     struct gt_proof_result fetched[GT_PROOF_SLOTS];
-    int64_t blocks; /* that fill the device a few times over */
+    int64_t blocks; /* as many as fill the device a few times */
 };
 
 static const struct gt_sources sources = {
@@ -89,10 +89,11 @@ static struct gt_proof_result *slot_address(const struct gt_proof *proof, int sl
 {
     gt_devptr address = proof->results + (size_t)slot * sizeof(struct gt_proof_result);
 
-    return (struct gt_proof_result *)(uintptr_t)address; /* a device address: never followed here */
+    return (struct gt_proof_result *)(uintptr_t)
+        address; /* a device address, which the host must not read */
 }
 
-/* A walk over rows and columns (gt_proof_walk). */
+/* Runs a kernel over rows and columns (gt_proof_walk). */
 static int run_walk(const struct gt_proof *proof, size_t kernel, const struct gt_span *span,
                     const void *args, struct gt_err *err)
 {
@@ -107,7 +108,7 @@ static int run_walk(const struct gt_proof *proof, size_t kernel, const struct gt
     return gt_program_run(proof->program, kernel, grid, 256, args, err);
 }
 
-/* A walk over a line of words. */
+/* Runs a kernel over a line of words. */
 static int run_line(const struct gt_proof *proof, size_t kernel, int64_t words, const void *args,
                     struct gt_err *err)
 {
@@ -134,8 +135,8 @@ int gt_proof_fill(const struct gt_proof *proof, const struct gt_matrix *matrix, 
 int gt_proof_reference(const struct gt_proof *proof, const struct gt_reference_args *whole,
                        int64_t batch, struct gt_err *err)
 {
-    /* 10^10 multiply-adds take 20 ms on a data-centre device, and under half a second on one with
-     * a 64th of its rate in float64. */
+    /* A launch has at most 10^10 multiply-adds.  They take 20 ms on a data-centre device, and less
+     * than half a second on a device whose float64 rate is a 64th of its float32 rate. */
     const double limit = 1e10;
     double per_row = 64.0 * (double)parts(whole->n, 64) * (double)most(whole->k, 1);
     int64_t strips = most(1, least((int64_t)(limit / (64 * per_row)), 1024));

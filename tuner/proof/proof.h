@@ -1,7 +1,8 @@
-/* proof.h - stage: the project's own device kernels (templates/proof) as calls.
+/* proof.h - stage: calls of the project's own device kernels (templates/proof).
  *
- * Everything is enqueued on the GPU's own stream; findings collect in numbered result slots on the
- * device and come to the host with gt_proof_fetch.  Below operands.c, verify.c and bench.c. */
+ * Every call is enqueued on the GPU's stream.  Findings are collected in numbered result slots on
+ * the device, which gt_proof_fetch copies to the host.  resident.c, verify.c and bench.c use this.
+ */
 #ifndef GT_PROOF_H
 #define GT_PROOF_H
 
@@ -11,8 +12,8 @@
 struct gt_nvrtc;
 struct gt_proof;
 
-/* Device memory with a batch of matrices inside and guards around; all of it is poison but the
- * elements that were filled. */
+/* Device memory with a batch of matrices and guards around them.  All of it is poisoned except for
+ * the elements that were filled. */
 struct gt_matrix {
     gt_devptr base;
     int64_t words;  /* of the whole allocation */
@@ -22,7 +23,7 @@ struct gt_matrix {
 
 #define GT_PROOF_SLOTS 40
 
-/* The word that memory for elements of the type is poisoned with. */
+/* The word with which memory for elements of the type is poisoned. */
 uint32_t gt_proof_poison(enum gt_dtype type);
 
 /* Compiles the kernels, or takes them from the cache, and loads them. */
@@ -33,16 +34,16 @@ void gt_proof_close(struct gt_proof *proof); /* NULL accepted */
 int gt_proof_fill(const struct gt_proof *proof, const struct gt_matrix *matrix, uint64_t seed,
                   enum gt_fill kind, int range, struct gt_err *err);
 
-/* The whole product, in launches that each stay short on the slowest device served. */
+/* Computes the whole product, in launches that are short even on the slowest device. */
 int gt_proof_reference(const struct gt_proof *proof, const struct gt_reference_args *whole,
                        int64_t batch, struct gt_err *err);
 
-/* Results: cleared, written by the calls below, fetched. */
+/* Result slots are cleared, written by the calls below, fetched and read. */
 int gt_proof_clear(const struct gt_proof *proof, struct gt_err *err);
 int gt_proof_fetch(struct gt_proof *proof, struct gt_err *err); /* waits */
 const struct gt_proof_result *gt_proof_result(const struct gt_proof *proof, int slot);
 
-/* args->result is set from the slot. */
+/* These calls set args->result from the slot. */
 int gt_proof_compare(const struct gt_proof *proof, const struct gt_compare_args *args, int slot,
                      struct gt_err *err);
 int gt_proof_look(const struct gt_proof *proof, const struct gt_look_args *args, int slot,
@@ -54,10 +55,10 @@ int gt_proof_guard(const struct gt_proof *proof, const struct gt_matrix *matrix,
 int gt_proof_hash(const struct gt_proof *proof, gt_devptr base, int64_t words, int slot,
                   struct gt_err *err);
 
-/* Measures the SM clock for about this long; slot -1: only lets the time pass. */
+/* Measures the SM clock for about this time; slot -1: only waits on the device. */
 int gt_proof_clock(const struct gt_proof *proof, int64_t nanoseconds, int slot, struct gt_err *err);
 
-/* out[0 .. count): see gt_canary_args; gt_proof_canary_value is what element i must be. */
+/* Writes out[0 .. count), see gt_canary_args; element i must be gt_proof_canary_value(i). */
 int gt_proof_canary(const struct gt_proof *proof, gt_devptr out, int64_t count, int steps,
                     struct gt_err *err);
 float gt_proof_canary_value(int64_t i, int steps);

@@ -1,5 +1,5 @@
-/* resident.c - stage: lays out and allocates what a problem needs on the GPU.  The shapes of the
- * small cases come from cases.c, contents from resident_fill.c. */
+/* resident.c - stage: lays out and allocates the memory of a problem on the GPU.  The shapes of the
+ * small cases come from cases.c, and the contents from resident_fill.c. */
 #include "proof/resident.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/err.h"
 
 #define GUARD_WORDS   4096      /* around inputs: 16 KiB */
-#define GUARD_ROWS    256       /* around results: the tallest tile likely to overshoot */
+#define GUARD_ROWS    256       /* around results: rows of the tallest tile that may overshoot */
 #define GUARD_MAX     (1 << 20) /* words: 4 MiB */
 #define RESERVE_BYTES (64u << 20)
 
@@ -27,7 +27,8 @@ static int64_t span_bytes(const struct gt_span *span)
            ((span->batch - 1) * span->stride + (span->rows - 1) * span->ld + span->cols);
 }
 
-/* The shape of an operand.  Matrices of a batch that overlap (or are one) are taken as one line. */
+/* The shape of an operand.  Matrices of a batch that overlap (or are the same) count as one line.
+ */
 static struct gt_span shape_of(const struct gt_problem *p, enum gt_operand operand)
 {
     struct gt_span span = {NULL,
@@ -53,8 +54,8 @@ int64_t gt_case_exact_words(const struct gt_case *item)
     return round_up(gt_problem_results(&item->problem) * gt_dtype_size(item->problem.out), 4) / 4;
 }
 
-/* Lays a matrix out: guards of `guard` words, and a base that is aligned to `align` bytes, or to an
- * element if that is more, and to no more than that if it is less than 16. */
+/* Lays a matrix out with guards of `guard` words.  Its base is aligned to `align` bytes, or to an
+ * element if that is more.  If the alignment is less than 16, the base has no higher one. */
 static void lay_out(struct gt_matrix *matrix, struct gt_span span, int64_t guard, int align)
 {
     int64_t size = gt_dtype_size((enum gt_dtype)span.type);
@@ -68,7 +69,7 @@ static void lay_out(struct gt_matrix *matrix, struct gt_span span, int64_t guard
 void gt_matrix_place(struct gt_matrix *matrix, gt_devptr base)
 {
     matrix->base = base;
-    /* A device address: never followed here. */
+    /* A device address, which the host must not read. */
     matrix->span.data = (void *)(uintptr_t)(base + (gt_devptr)matrix->offset);
 }
 
@@ -96,8 +97,8 @@ static void lay_out_bias(const struct gt_problem *p, struct gt_matrix *bias)
         lay_out(bias, gt_matrix_line(p->n, p->out), GUARD_WORDS, p->align);
 }
 
-/* How many copies of the operands rotation needs: more than 3 x L2 together, at most GT_MAX_SETS.
- */
+/* Chooses how many copies of the operands rotation needs: together more than 3 x L2, at most
+ * GT_MAX_SETS. */
 static void choose_sets(struct gt_resident *r, bool one_set)
 {
     const struct gt_set *set = &r->set[0];
@@ -136,7 +137,7 @@ static void lay_out_all(struct gt_resident *r, const struct gt_resident_request 
                 16);
 }
 
-/* Every matrix that is an allocation of its own. */
+/* Lists every matrix that is an allocation of its own. */
 static size_t large_matrices(struct gt_resident *r, struct gt_matrix **list)
 {
     struct gt_case *whole = &r->exact[GT_CASES];
@@ -170,7 +171,8 @@ size_t gt_case_inputs(struct gt_case *item, struct gt_matrix **list)
     return 4;
 }
 
-/* Words of both arenas; with base addresses given, places the matrices in them. */
+/* Computes the words of both arenas.  If the arenas have their base addresses, it also places the
+ * matrices in them. */
 static void arrange_arenas(struct gt_resident *r)
 {
     struct gt_matrix *list[4];

@@ -1,5 +1,5 @@
-/* resident_fill.c - stage: contents of a resident problem (resident.h): filling, poisoning, hashing
- * and restoring it, and the arguments that launches get. */
+/* resident_fill.c - stage: fills, poisons, hashes and restores the contents of a resident problem
+ * (resident.h), and makes the arguments of launches. */
 #include "proof/resident.h"
 
 #include <math.h>
@@ -11,27 +11,28 @@ static int poison(const struct gt_resident *r, const struct gt_matrix *matrix, s
                          (size_t)matrix->words, err);
 }
 
-/* Seeds of the operands of case or set number `of`. */
+/* The seed of an operand of case or set number `of`. */
 static uint64_t seed_of(const struct gt_resident *r, int of, int operand)
 {
     return r->seed * 1000003u + (uint64_t)of * 16 + (uint64_t)operand;
 }
 
-/* What whole sums must stay below to be exact in the accumulator: its significand, or its range.
- * Tensor cores add products of 8-bit floats with at least 14 bits, whatever the accumulator
- * (sm_89 and sm_90; measured by others too: DeepSeek-V3, arXiv 2412.19437, section 3.3.2). */
+/* The limit below which integer sums are exact in the accumulator, from its significand or its
+ * range.  Tensor cores add products of 8-bit floats with at least 14 bits, whatever the
+ * accumulator. That was measured on sm_89 and sm_90, also by others: DeepSeek-V3, arXiv 2412.19437,
+ * section 3.3.2. */
 static double exact_sums(const struct gt_problem *p)
 {
     if (p->acc == GT_S32)
-        return p->out == GT_S32 ? 0x1p31 : 0x1p24; /* it goes through a float otherwise */
+        return p->out == GT_S32 ? 0x1p31 : 0x1p24; /* another type is converted from a float */
     if (p->acc == GT_F16)
         return 0x1p11;
     return p->type == GT_E4M3 || p->type == GT_E5M2 ? 0x1p13 : 0x1p24;
 }
 
-/* Integers whose products, summed over k, stay exact in the accumulator whatever the order, with
- * room for alpha, beta C and bias.  For long k no range but 1 is left; then sums of random signs
- * still stay far below.  8: the largest to which e5m2 has every integer. */
+/* The range of integers whose products, summed over k in any order, are exact in the accumulator
+ * together with alpha, beta C and bias.  For long k the range is 1; sums of random signs are then
+ * still far below the limit.  It is at most 8, up to which e5m2 has every integer. */
 static int integer_range(const struct gt_problem *p)
 {
     double room = exact_sums(p) / 8 / (double)(p->k > 0 ? p->k : 1);
@@ -199,7 +200,7 @@ int gt_resident_poison_workspace(struct gt_resident *resident, size_t bytes, str
     struct gt_matrix *workspace = &resident->workspace;
     int64_t words = (int64_t)(bytes + 3) / 4;
 
-    /* What lies behind the bytes asked for is guard, too. */
+    /* The memory behind the bytes asked for is guarded too. */
     workspace->span = gt_matrix_line(words, GT_F32);
     workspace->words = workspace->offset / 4 + words + GT_WORKSPACE_GUARD;
     gt_matrix_place(workspace, workspace->base);
@@ -221,7 +222,7 @@ void gt_resident_case(const struct gt_resident *resident, const struct gt_case *
     args->a = item->a.span.data;
     args->b = item->b.span.data;
     args->d = item->d.span.data;
-    /* Where C must not be read, it is what would show: the poison in D. */
+    /* If C must not be read, it is the poisoned D, so that reading it shows. */
     args->c = item->in_place || item->problem.beta == 0 ? item->d.span.data : item->c.span.data;
     args->bias = item->bias.words ? item->bias.span.data : NULL;
     args->workspace = resident->workspace.span.data;

@@ -1,10 +1,10 @@
-/* sources.c - stage: compiles and loads device kernels of the project's own. */
+/* sources.c - stage: compiles and loads the project's own device kernels. */
 #include "proof/sources.h"
 
-#include "cuda/cache.h"
-#include "cuda/compile.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "cuda/cache.h"
+#include "cuda/compile.h"
 
 static int read_source(struct gt_strbuf *source, const char *data_dir,
                        const struct gt_sources *sources, struct gt_err *err)
@@ -24,7 +24,8 @@ static int read_source(struct gt_strbuf *source, const char *data_dir,
     return rc ? rc : gt_strbuf_check(source, err);
 }
 
-/* From the cache, or compiled and put there; a cache that cannot be written to is not needed. */
+/* Takes the cubin from the cache, or compiles and stores it; a cache that cannot be written to is
+ * not an error. */
 static int get_binary(struct gt_binary *binary, struct gt_nvrtc *nvrtc, const char *cache_dir,
                       const struct gt_compile_request *request, struct gt_err *err)
 {

@@ -1,5 +1,5 @@
-/* sources.h - stage: device kernels of the project's own (templates/proof, templates/calibrate)
- * from their files to a program that is loaded. */
+/* sources.h - stage: makes loaded programs of the project's own device kernels (templates/proof,
+ * templates/calibrate). */
 #ifndef GT_SOURCES_H
 #define GT_SOURCES_H
 
@@ -9,15 +9,15 @@ struct gt_nvrtc;
 
 #define GT_SOURCES_MAX 16
 
-/* Files below templates/ in the order of their includes: they are compiled as one source, so that
- * the key of the cubin in the cache covers all of them. */
+/* Files below templates/, in the order of their includes.  They are compiled as one source, so that
+ * the cache's key of the cubin covers all of them. */
 struct gt_sources {
     const char *name; /* for messages */
     const char *file[GT_SOURCES_MAX];
 };
 
-/* Compiles for the GPU's arch, or takes the cubin from the cache (cache_dir NULL: there is none),
- * and loads it; release with gt_program_free. */
+/* Compiles for the GPU's arch, or takes the cubin from the cache (cache_dir NULL: no cache), and
+ * loads it.  Release the program with gt_program_free. */
 int gt_program_build(struct gt_program **program, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
                      const char *data_dir, const char *cache_dir, const struct gt_sources *sources,
                      const char *const *entry, size_t entries, struct gt_err *err);

@@ -1,13 +1,13 @@
-/* verify.c - stage: enqueues the checks of a candidate's results and turns what they found into a
- * status and a sentence. */
+/* verify.c - stage: enqueues the checks of a candidate's results, and makes a status and a sentence
+ * of their findings. */
 #include "proof/verify.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Result slots: small cases and the whole integer problem (GT_CASES), results of reals, the rest.
- */
+/* Result slots: first the small cases, then the whole integer problem, the results of reals and
+ * single checks. */
 enum {
     SLOT_WHOLE = GT_CASES,
     SLOT_REAL,
@@ -30,7 +30,8 @@ static int check_exact(const struct gt_resident *resident, const struct gt_case 
     struct gt_rounding rounding = gt_verify_rounding(item->problem.out);
     int rc;
 
-    /* The one epilogue that is not exact on integers: both sides may round another way. */
+    /* GELU is the only epilogue that is not exact on integers: the two sides may round differently.
+     */
     if (item->problem.epilogue & GT_EPILOGUE_GELU)
         args.slack = 8 * UNIT + 2 * rounding.relative + rounding.absolute / 4;
     rc = gt_proof_compare(resident->proof, &args, slot, err);
@@ -120,7 +121,7 @@ int gt_verify_check_workspace(const struct gt_resident *resident, struct gt_err 
 
 /* ---- judge ---- */
 
-/* One result under judgement. */
+/* A result to be judged. */
 struct judged {
     const struct gt_problem *problem;
     const struct gt_matrix *d;
@@ -135,7 +136,7 @@ verdict(struct gt_trial *trial, enum gt_status status, const char *format, ...)
     va_list args;
 
     if (trial->status != GT_STATUS_NONE)
-        return; /* the first finding stands */
+        return; /* the first finding is kept */
     trial->status = status;
     va_start(args, format);
     vsnprintf(trial->detail, sizeof(trial->detail), format, args);
@@ -150,8 +151,7 @@ static void format_shape(char text[128], const struct judged *judged)
              (long long)p->k, p->batch > 1 ? " batched" : "", judged->data, p->alpha, p->beta);
 }
 
-/* Fetches element `at` and what it should be; findings that are read already may be overwritten,
- * the rest comes again. */
+/* Fetches element `at` and its expected value.  Fetching also reads all other slots again. */
 static int look_up(const struct gt_resident *resident, const struct judged *judged, uint64_t at,
                    double *got, double *expected, struct gt_err *err)
 {
@@ -191,7 +191,7 @@ static int wrong_element(const struct gt_resident *resident, const struct judged
     return GT_OK;
 }
 
-/* Where a word outside D lies, seen from D. */
+/* Reports a write outside D, with its place relative to D. */
 static void out_of_bounds(const struct judged *judged, const struct gt_proof_result *found,
                           struct gt_trial *trial)
 {
@@ -245,7 +245,7 @@ int gt_verify_judge_cases(const struct gt_resident *resident, unsigned ran, stru
     return rc;
 }
 
-/* Two launches that disagree. */
+/* Reports two launches with different results. */
 static void nondeterministic(const struct gt_resident *resident, const struct judged *judged,
                              int launch, struct gt_trial *trial)
 {

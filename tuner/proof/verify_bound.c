@@ -1,5 +1,5 @@
-/* verify_bound.c - stage: how far a right result may be off, by accuracy, accumulator and types:
- * part of verify.h. */
+/* verify_bound.c - stage: the error that a right result may have, by accuracy, accumulator and
+ * types; declared in verify.h. */
 #include "proof/verify.h"
 
 #include <math.h>
@@ -26,20 +26,22 @@ struct gt_rounding gt_verify_rounding(enum gt_dtype out)
     }
 }
 
-/* The sum's error in units of 2^-24 of |A||B|; our operands have random signs.  Measured figures
- * are the largest of up to 4e7 elements on an H200.
- * - strict: 2 sqrt(k) u is the statistical bound of a sum of k products whose additions err by u
- *   (Higham and Mary); 4 u are roundings around it.
- * - f32: what FP32 has on such operands, which does not grow with k.  FP32 FMA 0.2 to 8 u
- *   (db/measured/h200-f32.csv); tensor cores with promoted sums the same; tensor cores that sum
- *   TF32 splits to the end 50 u at k = 4096 and 146 u at 65536, on 128 x 128 elements already.
- * - Tensor cores align the addends of a step to the largest and cut: a bit or two less than FP32
- *   (Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of NVIDIA tensor cores, 2021).  cuBLASLt,
- *   BF16 and FP16: 4 u at k = 256, 24 u at 16384; three TF32 products as above.
- * - For 8-bit floats they keep 13 bits behind the point (DeepSeek-V3, section 3.3.2), of products
- * as of sums, so that short sums err too.  cuBLASLt, which promotes: 1.7 x 2^-13 at k = 256, 0.2 at
- *   4096.
- * - acc=f16 is to its 2^-11 what f32 is to 2^-24: one sum 4.6 of it, cuBLASLt 1.6.
+/* The error of the sum in units of u = 2^-24, relative to |A||B|; the operands of the proof have
+ * random signs.  Measured figures are the largest of up to 4e7 elements on an H200.
+ * - strict: 2 sqrt(k) u is the statistical bound of a sum of k products whose additions have an
+ *   error of u (Higham and Mary); 4 u are for the roundings before and after.
+ * - f32: the error of FP32 on such operands, which does not grow with k.  FP32 FMA has 0.2 to 8 u
+ *   (db/measured/h200-f32.csv), and tensor cores with promoted sums have the same.  Tensor cores
+ *   that sum TF32 splits to the end have 50 u at k = 4096 and 146 u at 65536, already on 128 x 128
+ *   elements.
+ * - Others: tensor cores align the addends of a step to the largest one and truncate,
+ *   which loses a bit or two against FP32 (Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of
+ *   NVIDIA tensor cores, 2021).  cuBLASLt with BF16 and FP16 has 4 u at k = 256 and 24 u at 16384;
+ *   three TF32 products are as above.
+ * - 8-bit floats: tensor cores keep 13 bits behind the point (DeepSeek-V3, section 3.3.2), of
+ *   products and of sums, so that short sums have errors too.  cuBLASLt, which promotes, has
+ *   1.7 x 2^-13 at k = 256 and 0.2 x 2^-13 at 4096.
+ * - acc=f16: its unit is 2^-11.  One sum has 4.6 of these, cuBLASLt 1.6.
  * - Sums of integers are exact. */
 static double sum_error(const struct gt_problem *p)
 {
@@ -58,10 +60,11 @@ static double sum_error(const struct gt_problem *p)
     return 2 * (2 * root + 4);
 }
 
-/* Operands of four bytes that are cut to TF32's 11 bits of significand, or for `low` to BF16's 8,
- * are each off by up to 2^-10 or 2^-7, always toward zero: half of it on average.  That part is
- * relative to the result; the rest has random signs, so that sums hide it: its share of |A||B|
- * falls with sqrt(k).  6: five and a half standard deviations, and the spread of |A||B|. */
+/* The error of operands of four bytes that are truncated to TF32's 11 bits of significand, or for
+ * `low` to BF16's 8.  Each is off by up to 2^-10 or 2^-7, always towards zero, by half of that on
+ * average.  The average is relative to the result.  The rest has random signs, so that its part of
+ * |A||B| falls with sqrt(k).  The factor 6 covers five and a half standard deviations and the
+ * spread of |A||B|. */
 static struct gt_verify_bound input_error(const struct gt_problem *p)
 {
     double unit = p->accuracy == GT_ACCURACY_TF32 ? 0x1p-10 : 0x1p-7;
@@ -83,11 +86,11 @@ void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *b
     }
     *bound = input_error(problem);
     bound->tolerance += sum_error(problem) * UNIT;
-    if (problem->epilogue & GT_EPILOGUE_GELU) { /* its slope, and its own error */
+    if (problem->epilogue & GT_EPILOGUE_GELU) { /* 1.13 is its largest slope, 8 u its own error */
         bound->tolerance = 1.13 * bound->tolerance + 8 * UNIT;
         bound->relative *= 1.13;
     }
-    /* What is rounded to the type out is not the reference but what is this far from it. */
+    /* The result that is rounded to the type out is not the reference: it has the error so far. */
     bound->tolerance *= 1 + out.relative;
     bound->relative += out.relative;
     bound->absolute = out.absolute;

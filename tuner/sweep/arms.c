@@ -1,17 +1,17 @@
-/* arms.c - the kernels of a race: who takes part, and whose turn it is. */
+/* arms.c - the arms of a race: which kernels take part, and which arm tries a point next. */
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define SPACE_BYTES  1.2e8 /* for the points of all kernels; beyond, a sample is kept */
+#define SPACE_BYTES  1.2e8 /* for the points of all kernels; a larger space is sampled */
 #define POINT_BYTES  14    /* of a point beside its parameters: look-up table, time */
-#define SEEDS        96    /* per problem, where the budget does not say otherwise */
-#define SEED_SHARE   0.9   /* of a trials budget */
-#define WEIGHT_LEAST 0.05  /* of a slow arm's share */
+#define SEEDS        96    /* per problem, if the budget is not one of trials */
+#define SEED_SHARE   0.9   /* of a budget of trials */
+#define WEIGHT_LEAST 0.05  /* of a slow arm; the fastest has 1 */
 
-/* sharers: the kernels that share the room for points. */
+/* sharers: the number of kernels among which SPACE_BYTES are divided. */
 static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, size_t sharers,
                     struct gt_err *err)
 {
@@ -49,7 +49,7 @@ static size_t seeds_wanted(const struct gt_race *race)
     return (size_t)fmax(1, wanted / (double)race->arms);
 }
 
-/* Joins why one more kernel stays out. */
+/* Adds the reason why one more kernel does not take part. */
 static void add_reason(struct gt_err *nothing, const struct gt_err *reason)
 {
     struct gt_err before;
@@ -60,8 +60,8 @@ static void add_reason(struct gt_err *nothing, const struct gt_err *reason)
     gt_err_set(nothing, reason->code, "%s%s%s", before.msg, before.code ? "; " : "", reason->msg);
 }
 
-/* A arm for each kernel of the list that has a valid point; nothing: where to tell why others have
- * none (NULL: nowhere). */
+/* Opens an arm for each kernel of the list that has a valid point.  *nothing (may be NULL) gets the
+ * reasons of the others. */
 static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel, size_t count,
                      struct gt_err *nothing, struct gt_err *err)
 {
@@ -78,7 +78,7 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
             continue;
         }
         rc = open_arm(race, kernel[i], count, &reason);
-        if (rc == GT_ERANGE) { /* no valid point: that kernel stays out */
+        if (rc == GT_ERANGE) { /* no valid point: the kernel does not take part */
             if (nothing)
                 gt_sweep_note(race, reason.msg);
             add_reason(nothing, &reason);
@@ -90,7 +90,6 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
     return rc;
 }
 
-/* Fills the arms; no arm at all is told in result->nothing. */
 int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err)
 {
     const struct gt_sweep_options *options = race->options;
@@ -124,7 +123,6 @@ struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kerne
     return NULL;
 }
 
-/* The arm whose turn it is: the one that had the fewest trials for how fast its best point is. */
 struct gt_arm *gt_sweep_choose_arm(struct gt_race *race)
 {
     struct gt_arm *chosen = NULL;
@@ -132,16 +130,16 @@ struct gt_arm *gt_sweep_choose_arm(struct gt_race *race)
 
     for (size_t i = 0; i < race->arms; i++) {
         struct gt_arm *arm = &race->arm[i];
-        double weight = 1, slice;
+        double weight = 1, weighted;
 
         if (arm->done || arm->waiting)
             continue;
         if (race->best_us > 0 && arm->best_us > 0)
             weight = fmax(WEIGHT_LEAST, pow(race->best_us / arm->best_us, 4));
-        slice = (double)(arm->tried + arm->flying - arm->backfilled) / weight;
-        if (!chosen || slice < least) {
+        weighted = (double)(arm->tried + arm->flying - arm->backfilled) / weight;
+        if (!chosen || weighted < least) {
             chosen = arm;
-            least = slice;
+            least = weighted;
         }
     }
     return chosen;

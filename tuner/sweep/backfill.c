@@ -1,13 +1,14 @@
-/* backfill.c - what a device tries that would otherwise wait for the compilers: points whose
- * cubin is at hand, because one that differs only in launch parameters was tried and was good. */
+/* backfill.c - what a starved device tries while it waits for the compilers: points whose cubin is
+ * in the cache, because a point that differs only in launch parameters was tried and was good. */
 #include "sweep/sweep_parts.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Times the best: launch parameters do not make up for more.  On an H200 they changed one cubin in
- * ten by 0.5 % (simt, 4096^3), 8 to 13 % (hopper), 19 to 39 % (simt, 2048^3) and more. */
-#define HOPEFUL 1.2
+/* A point is left out if its time is more than this times the best, because launch parameters
+ * rarely change a time by more.  On an H200 they changed one cubin in ten by 0.5 % (simt, 4096^3),
+ * 8 to 13 % (hopper), 19 to 39 % (simt, 2048^3) and more. */
+#define CUTOFF 1.2
 
 int gt_sweep_backfill_note(struct gt_race *race, struct gt_arm *arm, size_t point,
                            struct gt_err *err)
@@ -20,7 +21,7 @@ int gt_sweep_backfill_note(struct gt_race *race, struct gt_arm *arm, size_t poin
     return rc;
 }
 
-/* INFINITY: measured again, it was no good. */
+/* The point's time; INFINITY: a later measurement of it was not ok. */
 static double us_of(const struct gt_recent *tried)
 {
     const float known = tried->arm->strategy->known[tried->point];
@@ -28,7 +29,7 @@ static double us_of(const struct gt_recent *tried)
     return known > 0 ? (double)known : (double)INFINITY;
 }
 
-/* A NEW point that differs from `point` in one launch parameter, or SIZE_MAX. */
+/* A point not yet tried that differs from `point` in one launch parameter, or SIZE_MAX. */
 static size_t relaunched(const struct gt_arm *arm, size_t point)
 {
     const struct gt_kernel *kernel = arm->kernel;
@@ -59,7 +60,7 @@ bool gt_sweep_backfill(struct gt_race *race, struct gt_arm **arm, struct gt_retr
         for (size_t i = 1; i < race->backfills; i++)
             if (us_of(&race->backfill[i]) < us_of(&race->backfill[best]))
                 best = i;
-        if (us_of(&race->backfill[best]) > HOPEFUL * race->best_us)
+        if (us_of(&race->backfill[best]) > CUTOFF * race->best_us)
             return false;
         *arm = race->backfill[best].arm;
         found = relaunched(*arm, race->backfill[best].point);
@@ -69,7 +70,8 @@ bool gt_sweep_backfill(struct gt_race *race, struct gt_arm **arm, struct gt_retr
             *what = (struct gt_retry){.point = found};
             return true;
         }
-        race->backfill[best] = race->backfill[--race->backfills]; /* all its kin were tried */
+        /* All points that differ from it in one launch parameter were tried. */
+        race->backfill[best] = race->backfill[--race->backfills];
     }
     return false;
 }

@@ -1,4 +1,4 @@
-/* budget.c - how long a sweep goes on: the text form of a budget. */
+/* budget.c - the budget of a sweep: its text form and its default. */
 #include "base/err.h"
 #include "sweep/sweep.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PATIENCE        "patience="
-#define PREDICT_TRIALS  120   /* on two cores about a minute of compiling */
+#define PREDICT_TRIALS  120   /* they take about a minute of compiling on two cores */
 #define MEASURE_SECONDS 120.0 /* per run */
 
 static const struct {
@@ -15,7 +15,7 @@ static const struct {
     double seconds;
 } unit[] = {{"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
 
-/* Reads one part, [text, end). */
+/* Reads one part of the list, [text, end). */
 static int parse_part(struct gt_budget *budget, const char *text, const char *end,
                       struct gt_err *err)
 {

@@ -1,12 +1,13 @@
-/* contests.c - candidates against each other: a semi-final of all that were sampled, a final
- * of the best with the vendor library (stage 3), and a play-off of those that the final cannot tell
- * apart.
+/* contests.c - times candidates in turns: a semi-final of all that were sampled, a final of the
+ * best with the vendor library (stage 3), and a play-off of those between which the final finds no
+ * difference.
  *
- * Times of one contest are taken in turns and compared in pairs, and the device is brought to its
- * steady state first (tuner/timing/bench_final.c): where a power cap holds the clocks down, times
- * that were taken one after the other differ by more than candidates do.  Candidates that the
- * play-off cannot tell apart either are a tie; the least paired median names the winner, and among
- * equals a stable rule, so that the same device gives the same answer tomorrow. */
+ * A contest brings the device to its steady state first, times its candidates in turns and compares
+ * them in pairs (tuner/timing/bench_final.c).  The reason is that a power cap holds the clocks
+ * down: times that were taken one after the other then differ by more than the candidates do.  If
+ * the play-off finds no difference either, its candidates are a tie.  The winner is the one with
+ * the least paired median; a stable rule decides among equals, so that the same device gives the
+ * same answer in every run. */
 #include "base/err.h"
 #include "base/stats.h"
 #include "sweep/sweep_parts.h"
@@ -20,16 +21,16 @@
 #define EQUAL     0.0005 /* of the time: closer paired medians are the same */
 
 static const struct gt_rounds semi_final = {7, 41, 1e6};
-static const struct gt_rounds final = {21, 200, 2e6}; /* fewer than 21 tell nothing */
+static const struct gt_rounds final = {21, 200, 2e6}; /* fewer than 21 rounds show nothing */
 static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
 
-/* What one contest found. */
+/* The result of one contest. */
 struct contest {
     struct gt_trial trial[ENTRIES], baseline;
     double ratio[ENTRIES]; /* median of the entry's time / the first entry's, in pairs */
 };
 
-/* Holds a contest of the first rows, which stay as they are. */
+/* Holds a contest of the first rows; the rows do not change. */
 static int hold(struct gt_race *race, const struct gt_rounds *rounds, size_t entries, bool baseline,
                 struct contest *contest, struct gt_err *err)
 {
@@ -52,7 +53,7 @@ static int hold(struct gt_race *race, const struct gt_rounds *rounds, size_t ent
     return rc;
 }
 
-/* Ratios to the first entry that is still in. */
+/* Computes the ratios to the first entry that did not fail. */
 static void compare(struct contest *contest, size_t entries)
 {
     const struct gt_trial *first = NULL, *trial = contest->trial;
@@ -68,8 +69,8 @@ static void compare(struct contest *contest, size_t entries)
     }
 }
 
-/* Puts the first rows and their trials in the order of the ratios; those that failed leave. Returns
- * how many are left. */
+/* Sorts the first rows and their trials by their ratios and removes those that failed.  Returns how
+ * many are left. */
 static size_t place(struct gt_sweep_result *result, struct contest *contest, size_t entries)
 {
     struct gt_sweep_row *row = result->row;
@@ -115,7 +116,7 @@ static int store_trials(struct gt_race *race, const struct contest *contest, siz
 
 /* ---- semi-final ---- */
 
-/* Moves those that may still win to the front, the sampled ones first: how many. */
+/* Moves the rows that may still win to the front, the sampled ones first.  Returns how many. */
 static size_t gather(struct gt_sweep_result *result)
 {
     struct gt_sweep_row *row = result->row;
@@ -134,9 +135,9 @@ static size_t gather(struct gt_sweep_result *result)
     return count;
 }
 
-/* The best of all that may still win, by paired times: the finalists are the first rows, and how
- * many there are is returned in *finalists.  What was sampled alone is replaced: where clocks are
- * held down, the first to be sampled had the coolest device. */
+/* Finds the best of all that may still win, by paired times.  The finalists become the first
+ * *finalists rows.  The times of the semi-final replace those that were sampled one by one: where
+ * clocks are held down, the first candidate to be sampled had the coolest device. */
 static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t *finalists,
                            struct gt_err *err)
 {
@@ -151,7 +152,7 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
         return GT_OK;
     gt_sweep_show(race, "semi-final", true);
     rc = hold(race, &semi_final, entries, false, contest, err);
-    for (size_t i = 0; i < entries && !rc; i++) { /* what was timed deeper before stays so */
+    for (size_t i = 0; i < entries && !rc; i++) { /* a trial keeps a higher stage */
         int before = result->row[i].trial.stage;
 
         if (contest->trial[i].status == GT_STATUS_OK)
@@ -184,8 +185,8 @@ static int store_baseline(struct gt_race *race, const struct gt_trial *trial, st
     return gt_store_baseline(race->options->store, &race->arm[0].key, baseline, err);
 }
 
-/* A contest with the baseline, whose times are kept: the first rows are put into its order, those
- * that failed leave *entries. */
+/* Holds a contest with the baseline, stores its times and sorts the first rows by them.  Those that
+ * failed are removed, and *entries is reduced. */
 static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, size_t *entries,
                          struct contest *contest, struct gt_err *err)
 {
@@ -206,8 +207,8 @@ static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, s
 
 /* ---- ties ---- */
 
-/* The rows are in the contest's order: moves those that cannot be told from the first behind it;
- * returns how many they are with it. */
+/* Moves the rows that do not differ from the first one behind it; the rows are in the contest's
+ * order.  Returns their number, the first one included. */
 static size_t find_ties(struct gt_sweep_result *result, struct contest *contest, size_t entries)
 {
     const struct gt_trial *best = &contest->trial[0];
@@ -231,8 +232,8 @@ static size_t find_ties(struct gt_sweep_result *result, struct contest *contest,
     return ties;
 }
 
-/* The stable rule among equals: less shared memory, then the order in which kernels
- * and values are listed. */
+/* The stable rule among equals: less shared memory, then the order in which kernels and values are
+ * listed. */
 static bool preferred(const struct gt_race *race, const struct gt_sweep_row *x,
                       const struct gt_sweep_row *y)
 {
@@ -247,7 +248,7 @@ static bool preferred(const struct gt_race *race, const struct gt_sweep_row *x,
            0;
 }
 
-/* Of those that tie, the first `ties` rows in the order of their ratios, names the winner. */
+/* Makes the winner the first row.  The first `ties` rows tie, in the order of their ratios. */
 static void choose(const struct gt_race *race, const struct contest *contest, size_t ties)
 {
     struct gt_sweep_row *row = race->result->row;
@@ -293,8 +294,8 @@ static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
     return rc;
 }
 
-/* Of those that the final cannot tell apart, which can more rounds?  Their times take the place of
- * the final's: the least of several times that cannot be told apart is the luckiest one. */
+/* Times the rows that tie in the final once more, with more rounds.  These times replace the
+ * final's: the least of several times that tie is low by chance, so it must not be stored. */
 static int hold_play_off(struct gt_race *race, struct contest *contest, size_t *ties,
                          struct gt_err *err)
 {

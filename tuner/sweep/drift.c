@@ -1,5 +1,5 @@
-/* drift.c - does the device still run as fast as when the race began?  A reference kernel is
- * timed now and then; times measured since the last check are doubted when it has changed. */
+/* drift.c - checks whether the speed of the device has changed.  A reference kernel is timed in
+ * regular intervals; if its time has changed, the times since the last check are not trusted. */
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
@@ -8,7 +8,7 @@
 
 #define EVERY_S 60.0
 #define ALLOWED 0.02 /* change of the reference kernel's time */
-#define HOPEFUL 1.1  /* times the best: slower ones lose on a drifting device too */
+#define CUTOFF  1.1  /* times the best: slower points lose even if the device drifts */
 
 int gt_sweep_remember(struct gt_race *race, struct gt_arm *arm, size_t point, struct gt_err *err)
 {
@@ -20,10 +20,10 @@ int gt_sweep_remember(struct gt_race *race, struct gt_arm *arm, size_t point, st
     return rc;
 }
 
-/* Puts back what was measured since the last check and may still win; *count: how many. */
+/* Puts back the *count points that were measured since the last check and may still win. */
 static int measure_again(struct gt_race *race, double drift, size_t *count, struct gt_err *err)
 {
-    double limit = race->best_us * (HOPEFUL + 2 * fabs(drift));
+    double limit = race->best_us * (CUTOFF + 2 * fabs(drift));
     int rc = GT_OK;
 
     *count = 0;

@@ -1,6 +1,6 @@
-/* finals.c - the end of a race on a device that measures: the best candidates are sampled
- * one by one until their intervals are narrow (stage 2); contests.c then lets them run
- * against each other and names the winner. */
+/* finals.c - the end of a race on a device that measures.  The best candidates are sampled one by
+ * one until their intervals are narrow (stage 2).  contests.c then compares them and chooses the
+ * winner. */
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
@@ -23,8 +23,8 @@ static int count_faster(const struct gt_sweep_result *result, double us)
     return count;
 }
 
-/* The best row that is not sampled yet and may still be the winner; before it, those that an
- * earlier run did not survive. */
+/* The next row to sample: first those during which an earlier run ended, then the best one that is
+ * not sampled yet and may still win. */
 static struct gt_sweep_row *next_to_sample(struct gt_sweep_result *result)
 {
     for (size_t i = 0; i < result->rows; i++)
@@ -72,7 +72,7 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
 
 /* ---- baseline ---- */
 
-/* The vendor library's best answer, if there is one. */
+/* Finds and times the vendor library's best algorithm, if it has one. */
 static int open_baseline(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
@@ -95,7 +95,7 @@ static int open_baseline(struct gt_race *race, struct gt_err *err)
 
 /* ---- a run that added nothing ---- */
 
-/* Takes winner and baseline as stored. */
+/* Takes the winner and the baseline from the store. */
 static int on_winner(void *context, const struct gt_row *stored, struct gt_err *err)
 {
     struct gt_race *race = context;
@@ -135,7 +135,7 @@ static int read_winner(struct gt_race *race, struct gt_err *err)
     return gt_store_rows(race->options->store, &filter, on_winner, race, err);
 }
 
-/* Whether an earlier run has held the final, and nothing was found since. */
+/* Whether an earlier run has held the final, and no trial came since. */
 static int find_settled(const struct gt_race *race, bool *settled, struct gt_err *err)
 {
     const struct gt_sweep_result *result = race->result;

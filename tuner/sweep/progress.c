@@ -1,4 +1,4 @@
-/* progress.c - the program's sign of life while a sweep runs; see progress.h. */
+/* progress.c - shows the progress of a sweep; see progress.h. */
 #include "sweep/progress.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define TERMINAL_INTERVAL 0.1  /* seconds between two states shown */
-#define PLAIN_INTERVAL    10.0 /* the same where lines stay */
+#define PLAIN_INTERVAL    10.0 /* the same where each state is a line of its own */
 #define LINE_MAX_BYTES    400
 
 struct gt_progress {
@@ -109,7 +109,7 @@ static void add_counts(struct gt_strbuf *buf, const struct gt_progress_state *st
     }
 }
 
-/* Seconds until the first limit is met; < 0: not known. */
+/* Seconds until the first limit is reached; < 0: not known. */
 static double time_left(const struct gt_progress_state *state)
 {
     double left = -1, rate = state->elapsed_s > 0 ? (double)state->fresh / state->elapsed_s : 0;

@@ -1,6 +1,5 @@
-/* progress.h - how a sweep shows that it lives: one line rewritten on a terminal, a plain line
- * every ten seconds otherwise.  Part of the program, not of the library: it writes to the stream
- * given. */
+/* progress.h - shows the progress of a sweep: on a terminal one line that is rewritten, otherwise a
+ * plain line every ten seconds.  It belongs to the program, because the library never prints. */
 #ifndef GT_PROGRESS_H
 #define GT_PROGRESS_H
 
@@ -16,11 +15,11 @@ struct gt_progress;
 /* What is shown. */
 struct gt_progress_state {
     int64_t status[GT_STATUS_COUNT]; /* trials by status, earlier runs included */
-    int64_t done, fresh;             /* all of them; those of this run */
+    int64_t done, fresh;             /* all trials; those of this run */
     int64_t trials_limit;            /* 0: none */
-    double elapsed_s, seconds_limit; /* of this problem; 0: none */
-    double best_us, flops;           /* 0: none yet; of the problem */
-    bool predicted;                  /* the times are a model's */
+    double elapsed_s, seconds_limit; /* of this problem; limit 0: none */
+    double best_us, flops;           /* best time, 0: none yet; work of the problem */
+    bool predicted;                  /* a model gives the times */
     const char *phase;               /* "racing", "sampling 3 of 32", ... */
 };
 
@@ -44,7 +43,7 @@ void gt_progress_show(struct gt_progress *progress, const struct gt_progress_sta
 /* A sentence that stays, on a line of its own. */
 void gt_progress_note(struct gt_progress *progress, const char *sentence);
 
-/* The line itself, without colour: what gt_progress_show prints. */
+/* Writes the line that gt_progress_show prints, without colour. */
 void gt_progress_format(const struct gt_progress_state *state, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* ranking.c - ranks a space by the predictor, for seeds.c: an even sample of the
- * points, and from the best of them downhill to what the model likes best. */
+/* ranking.c - ranks a space by the predictor, for seeds.c.  It predicts an even sample of the
+ * points, and descends from the best of them to the points with the shortest predicted time. */
 #include "base/err.h"
 #include "lookup/predict.h"
 #include "sweep/sweep_parts.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SAMPLE     150000 /* points predicted, about 0.5 s */
+#define SAMPLE     150000 /* points; predicting them takes about 0.5 s */
 #define DESCENTS   48
 #define NEIGHBOURS 512
 
@@ -31,7 +31,8 @@ static uint16_t unusual(const struct gt_kernel *kernel, const struct gt_point *p
     return count;
 }
 
-/* Predicts one point; false: the model has no answer (no block fits an SM, an expression fails). */
+/* Predicts one point.  False: there is no prediction, because no block fits an SM or an expression
+ * fails. */
 static bool predict(const struct gt_race *race, const struct gt_arm *arm, size_t i,
                     struct gt_ranked *ranked)
 {
@@ -81,7 +82,7 @@ static size_t polish(const struct gt_race *race, const struct gt_arm *arm, struc
 
     for (size_t i = 0; i < from; i++) {
         struct gt_ranked found = descend(race, arm, list[i]);
-        size_t known = count; /* among those added; that others are in the list does no harm */
+        size_t known = count; /* only among those added: a second one of the sample is harmless */
 
         while (known < added && list[known].point != found.point)
             known++;
@@ -101,7 +102,7 @@ int gt_sweep_predict(const struct gt_race *race, const struct gt_arm *arm, struc
     *count = 0;
     *list = NULL;
     if (!arm->kernel->launches)
-        return GT_OK; /* a recorded kernel: the model knows nothing of it */
+        return GT_OK; /* a recorded kernel, for which there is no model */
     *list = malloc((space->count / step + 1 + DESCENTS) * sizeof(**list));
     if (!*list)
         return gt_err_nomem(err);

@@ -1,5 +1,5 @@
-/* record.c - the sweep's memory: what a finished trial means for store, strategy and ranking,
- * and what earlier runs left behind. */
+/* record.c - tells store, strategy and ranking of a finished trial, and resumes from what earlier
+ * runs stored. */
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IMPROVEMENT 0.995 /* a best below this share of the last one resets patience */
-#define RETRY_AFTER 16    /* trials before one that may end otherwise is tried again */
-#define MAX_KILLED  20    /* attempts of a run that something outside ended, before it is put off */
+#define IMPROVEMENT 0.995 /* a new best below this times the last one resets patience */
+#define RETRY_AFTER 16    /* trials before a candidate whose status may change is tried again */
+#define MAX_KILLED  20    /* attempts of a run that another cause may end before it gives up */
 
 int gt_sweep_reserve(void **array, size_t count, size_t *capacity, size_t size, struct gt_err *err)
 {
@@ -30,8 +30,7 @@ int gt_sweep_retry(struct gt_arm *arm, struct gt_retry retry, struct gt_err *err
 {
     int rc = gt_sweep_reserve((void **)&arm->retry, arm->retries, &arm->retry_capacity,
                               sizeof(*arm->retry), err);
-
-    size_t at = retry.urgent ? arm->retries : 0;
+    const size_t at = retry.urgent ? arm->retries : 0;
 
     if (rc)
         return rc;
@@ -72,10 +71,15 @@ int gt_sweep_store(struct gt_race *race, const struct gt_arm *arm, const struct 
         rc = later ? gt_store_trial_later(race->options->store, &key, trial, err)
                    : gt_store_trial(race->options->store, &key, trial, err);
     gt_strbuf_release(&text);
+    if (rc == GT_ERANGE) { /* an absurd time: the user is told, and the sweep goes on without it */
+        gt_sweep_note(race, err->msg);
+        rc = GT_OK;
+    }
     return rc;
 }
 
-/* The candidate's earlier attempts count no more: something else ended them. */
+/* Stores that the candidate's earlier attempts no longer count, because another cause ended them.
+ */
 static int forgive(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
                    bool doubtful, struct gt_err *err)
 {
@@ -111,8 +115,8 @@ double gt_sweep_best_us(const struct gt_sweep_result *result)
     return us;
 }
 
-/* What was sampled comes first: a hot device makes it look slower than the race did, but no race
- * time must push it out of the list. */
+/* A sampled trial comes before one that is not.  A hot device makes sampled times longer than those
+ * of the race, and without this rule race times would push them out of the list. */
 static bool is_better(const struct gt_trial *x, const struct gt_trial *y)
 {
     bool x_sampled = x->stage >= 2, y_sampled = y->stage >= 2;
@@ -185,7 +189,7 @@ static int count(struct gt_race *race, struct gt_arm *arm, const struct gt_trial
     return rc;
 }
 
-/* After a second measurement: what the first one claimed may have been the best. */
+/* Finds the best again after a second measurement, because the first one may have been the best. */
 static void find_best_again(struct gt_race *race, struct gt_arm *arm)
 {
     const struct gt_strategy *strategy = arm->strategy;
@@ -198,7 +202,8 @@ static void find_best_again(struct gt_race *race, struct gt_arm *arm)
 
 /* ---- a finished trial ---- */
 
-/* What the strategy hears of a trial: a slow one has a time too, if only of its first sample. */
+/* The time that the strategy is told; 0: the trial failed.  A slow trial has a time too, that of
+ * its first sample. */
 static double told(const struct gt_trial *trial)
 {
     return trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW ? trial->us : 0;
@@ -243,21 +248,21 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
 struct resume {
     struct gt_race *race;
     struct gt_arm *arm;
-    struct blamed { /* have had all their attempts, to be stored once the turn is over */
+    struct blamed { /* candidates without an attempt left; stored after the store was read */
         struct gt_point point;
         size_t index;
         struct gt_trial trial;
-        bool sound; /* it has an ok trial, which suspicion does not replace */
+        bool sound; /* it has an ok trial, which is kept */
     } * blamed;
     size_t blames, capacity;
 };
 
-/* A launch that never ended, or whose end was not final: tried again, or that was its last attempt.
- * Then its trial is stored, an old one too: its last attempt may be one that never ended.  That the
- * tuner died each time proves nothing against a candidate (it may have been stopped each time): one
- * without a trial becomes `killed`, which is no verdict but keeps a candidate that takes the
- * machine down from doing so for ever; one with an ok trial keeps it, sits out this run's finals,
- * and is sampled again by the next. */
+/* Handles a launch that never ended, or whose status is not final.  It is tried again unless it has
+ * had all its attempts.  In that case its trial is stored, also if there is an older one, because
+ * its last attempt may never have ended.  That the tuner died each time proves nothing against a
+ * candidate: somebody may have stopped it each time.  One without a trial becomes `killed`, so that
+ * a candidate that takes the machine down cannot do so in every run.  One with an ok trial keeps
+ * that, takes no part in this run's finals, and is sampled again in the next run. */
 static int resume_attempt(struct resume *resume, const struct gt_point *point, size_t index,
                           const struct gt_trial *trial, int attempts, struct gt_err *err)
 {
@@ -281,14 +286,14 @@ static int resume_attempt(struct resume *resume, const struct gt_point *point, s
     if (trial->status == GT_STATUS_NONE) {
         blamed->trial.status = GT_STATUS_KILLED;
         snprintf(blamed->trial.detail, sizeof(blamed->trial.detail),
-                 "launched %d times, and each time the tuner did not live to see the end",
+                 "launched %d times, and each time the tuner itself ended before the launch did",
                  attempts);
     }
     return GT_OK;
 }
 
-/* Whatever ended the run, several candidates may have been at work: this one has to show that it
- * can be sampled alone. */
+/* Marks a candidate during which a run ended.  Several candidates may have been at work then, so
+ * this one is first sampled alone. */
 static void blame_row(struct gt_sweep_result *result, const struct gt_kernel *kernel,
                       const struct gt_point *point)
 {
@@ -308,7 +313,7 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
     int rc;
 
     if (gt_point_parse(&point, arm->kernel, text, NULL) != GT_OK)
-        return GT_OK; /* of a description that has changed without its values: not ours to judge */
+        return GT_OK; /* the description's values have changed: the point does not exist any more */
     index = gt_space_find(&arm->space, &point);
     if (!gt_status_final(trial->status) ||
         (trial->status == GT_STATUS_OK && attempts >= GT_MAX_ATTEMPTS))

@@ -1,6 +1,6 @@
-/* seeds.c - what a strategy starts from: points that earlier work, the description or the
- * predictor calls good, with far ones mixed in, so that a model's blind spot does not become the
- * search's. */
+/* seeds.c - the points that a strategy tries first: those that earlier runs, the description or
+ * the predictor call good.  Far ones are mixed in, because the predictor's errors would otherwise
+ * keep the search away from good points. */
 #include "base/err.h"
 #include "problem/problem.h"
 #include "sweep/sweep_parts.h"
@@ -12,10 +12,10 @@
 #define STORED_MAX 16  /* seeds taken from the store */
 #define NEAR_MAX   4   /* of them winners of neighbouring problems */
 #define FAR_EVERY  4   /* every n-th seed is a far one */
-#define FAR_THROWS 48  /* candidates for a far one */
-#define FAR_WITHIN 3.0 /* a far one is predicted within this times the best */
+#define FAR_DRAWS  48  /* random points from which a far one is chosen */
+#define FAR_WITHIN 3.0 /* a far one's predicted time is at most this times the best */
 
-/* The list in the making. */
+/* The points chosen so far. */
 struct picks {
     const struct gt_arm *arm;
     size_t *point;
@@ -38,7 +38,7 @@ static void pick(struct picks *picks, size_t point)
 
 /* ---- from the store ---- */
 
-/* A stored winner and how far its problem is from the one at hand. */
+/* A stored winner, and the distance of its problem from this one. */
 struct near {
     double distance;
     size_t point;
@@ -98,8 +98,8 @@ static int on_row(void *context, const struct gt_row *row, struct gt_err *err)
     return GT_OK;
 }
 
-/* The winners that this project ships for the arch, as if they were rows of the store: whatever
- * template they were measured with, a point that is valid is worth trying. */
+/* Treats the winners that this project ships for the arch as rows of the store.  The template may
+ * have changed since they were measured, but a point that is still valid is worth trying. */
 static void offer_shipped(struct stored *stored)
 {
     const struct gt_race *race = stored->race;
@@ -126,8 +126,8 @@ static void offer_shipped(struct stored *stored)
     }
 }
 
-/* The best known points of this problem on any device of the arch, predicted ones too, then the
- * winners of the nearest problems, the user's and the shipped ones. */
+/* Picks the best known points of this problem on any device of the arch, predicted ones included,
+ * and then the winners of the nearest problems, stored or shipped. */
 static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err *err)
 {
     struct stored stored = {.race = race, .picks = picks};
@@ -177,7 +177,7 @@ static bool cubin_picked(const struct picks *picks, size_t point)
     return false;
 }
 
-/* Parameters in which a point differs from the pick nearest to it. */
+/* The number of parameters in which a point differs from the pick nearest to it. */
 static size_t remoteness(const struct picks *picks, size_t point)
 {
     const struct gt_space *space = &picks->arm->space;
@@ -195,13 +195,13 @@ static size_t remoteness(const struct picks *picks, size_t point)
     return least;
 }
 
-/* The remotest of a few random points among the first `count` of the list. */
+/* The most remote of FAR_DRAWS random points among the first `count` of the list. */
 static size_t far_point(const struct picks *picks, const struct gt_ranked *list, size_t count,
                         struct gt_random *random)
 {
     size_t best = SIZE_MAX, most = 0;
 
-    for (int i = 0; i < FAR_THROWS; i++) {
+    for (int i = 0; i < FAR_DRAWS; i++) {
         size_t point = list[gt_random_below(random, count)].point;
         size_t remote = remoteness(picks, point);
 
@@ -213,8 +213,8 @@ static size_t far_point(const struct picks *picks, const struct gt_ranked *list,
     return best;
 }
 
-/* The point that has the values a pattern names and, of those, the most defaults otherwise;
- * SIZE_MAX: none is valid here. */
+/* The point that has the values that a pattern names, and the most defaults among its other
+ * parameters; SIZE_MAX: no such point is valid. */
 static size_t best_match(const struct gt_space *space, const struct gt_pattern *pattern)
 {
     const struct gt_kernel *kernel = space->kernel;
@@ -249,8 +249,8 @@ static void pick_described(struct picks *picks)
     }
 }
 
-/* Walks down the ranking.  The model cannot tell many points apart; of those with the same estimate
- * the first pass takes only the most usual one, later passes one more each. */
+/* Picks points in the order of the ranking.  Many points have the same predicted time; each pass
+ * takes one of them, the one with most defaults first. */
 static void pick_ranked(struct picks *picks, const struct gt_ranked *list, size_t count,
                         struct gt_random *random)
 {
@@ -285,7 +285,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
     struct gt_random random = {race->seed};
     struct gt_ranked *list = NULL;
     size_t listed = 0;
-    struct gt_priors priors = {.count = 0};
+    struct gt_transfers transfers = {.count = 0};
     int rc;
 
     picks.point = calloc(count + 1, sizeof(*picks.point));
@@ -297,20 +297,20 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
         pick_ranked(&picks, list, listed, &random);
     }
     if (!rc)
-        rc = gt_sweep_priors(race, arm, &priors, err);
+        rc = gt_sweep_transfer(race, arm, &transfers, err);
     if (!rc) {
         const struct gt_seeds seeds = {
             .point = picks.point,
             .count = picks.count,
-            .transfer = priors.prior,
-            .transfers = priors.count,
+            .transfer = transfers.transfer,
+            .transfers = transfers.count,
             .expect = listed ? gt_sweep_expect : NULL,
             .context = arm,
         };
 
         rc = gt_strategy_new(&arm->strategy, name, &arm->space, race->seed, &seeds, err);
     }
-    gt_sweep_priors_release(&priors);
+    gt_sweep_transfer_release(&transfers);
     free(picks.point);
     free(list);
     return rc;

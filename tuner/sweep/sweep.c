@@ -1,18 +1,19 @@
 /* sweep.c - one run of `tune`, from problems to winners.  Newcomers: read this file first.
  *
- * The only file that calls the stages in order.  For each turn of a problem (which, and for how
- * long: time_slices.c):
+ * This is the only file that calls the stages in order.  time_slices.c chooses the problem of each
+ * turn and its time.  A turn is:
  *
- *     gt_sweep_open_arms  kernels that serve it -> their valid points       arms.c, space.h
- *                          -> points worth trying first -> a strategy        seeds.c
- *                          -> what earlier runs found                        record.c
- *     run_race             strategy -> evaluator (compile, prove, time)      this file
- *                          -> store, strategy, ranking                       record.c
- *     gt_sweep_finals      sampling, baseline, paired final, ties -> winner  finals.c
+ *     gt_sweep_open_arms   kernels that serve the problem -> their valid points  arms.c, space.h
+ *                          -> points to try first -> a strategy                  seeds.c
+ *                          -> trials of earlier runs                             record.c
+ *     run_race             strategy -> evaluator (compile, prove, time)          this file
+ *                          -> store, strategy, ranking                           record.c
+ *     gt_sweep_finals      sampling, baseline, paired final, ties -> winner      finals.c
+ *     gt_sweep_put_turn    record of the turn                                    turn.c
  *
- * The evaluator decides what "time" means: `cuda` measures, `predict` estimates,
- * `replay` answers from a recording; and what time it is.  Several kernels
- * race in arms that share the budget; a arm that does better gets more of it. */
+ * The evaluator decides what a time is: `cuda` measures it, `predict` estimates it, `replay` reads
+ * it from a recording.  It also has the clock.  Each kernel of a race is an arm.  The arms share
+ * the budget; an arm with better times gets more trials. */
 #include "sweep/sweep.h"
 
 #include "base/err.h"
@@ -21,16 +22,14 @@
 #include "sweep/sweep_parts.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COLLECT_MS 200  /* between looks at signals and clock */
-#define NEAR_BEST  1.02 /* for "time to best" */
+#define COLLECT_MS 200 /* between two checks of the signals and the clock */
 
-/* Beyond its deadline, for a problem that has no time yet: */
-#define LATE_FLIGHTS 4  /* more are not sent while so many are under way: the next problem waits */
-#define LATE_TRIALS  16 /* of a turn; so many failures tell that the others would fail too */
+/* Limits of a problem that has no time yet when its deadline has passed. */
+#define LATE_FLIGHTS 4  /* candidates in flight, because the next problem waits */
+#define LATE_TRIALS  16 /* of a turn; after so many failures the others would probably fail too */
 
 int gt_sweep_signals(const struct gt_race *race)
 {
@@ -70,7 +69,8 @@ static struct gt_flight *find_flight(struct gt_race *race, uint64_t id)
     return NULL;
 }
 
-/* The attempt is durable before the launch: whatever happens, the right candidate is blamed. */
+/* Makes the attempt durable before the launch, so that the right candidate is blamed if the launch
+ * ends the program. */
 static int on_launching(void *context, uint64_t id, struct gt_err *err)
 {
     struct gt_race *race = context;
@@ -103,21 +103,22 @@ static bool time_is_up(const struct gt_race *race)
     return race->deadline_s > 0 && gt_evaluator_now(race->evaluator) >= race->deadline_s;
 }
 
-/* A slow compiler must not leave a problem without a winner: the clock ends a race only once the
- * problem has a time.  Until then what is under way is waited for, and few more are sent. */
+/* Whether the clock ends the race.  It does so only if the problem has a time, because a slow
+ * compiler must not leave a problem without a winner.  Until then the race waits for what is in
+ * flight and submits few more candidates. */
 static bool clock_ends(const struct gt_race *race)
 {
     return time_is_up(race) && race->best_us > 0;
 }
 
-/* Whether the clock lets no more be sent. */
+/* Whether the clock forbids to submit more candidates. */
 static bool is_late(const struct gt_race *race)
 {
     return time_is_up(race) && (race->best_us > 0 || race->flights >= LATE_FLIGHTS ||
                                 race->result->fresh + (int64_t)race->flights >= LATE_TRIALS);
 }
 
-/* Whether no new point may be tried; what must be tried again still may. */
+/* Whether the budget allows no new point.  Points to be tried again are not counted. */
 static bool trials_spent(const struct gt_race *race)
 {
     const struct gt_budget *budget = &race->options->budget;
@@ -168,8 +169,8 @@ static struct gt_arm *next_arm(struct gt_race *race)
     return trials_spent(race) ? NULL : gt_sweep_choose_arm(race);
 }
 
-/* Takes the next point of a arm: an urgent or due one to try again, the strategy's, or while that
- * waits, any to try again. */
+/* Takes the next point of an arm.  An urgent point or one that is due comes first, then the
+ * strategy's, and while the strategy waits, any point to be tried again. */
 static enum gt_next next_of(const struct gt_race *race, struct gt_arm *arm, struct gt_retry *what)
 {
     bool due = arm->retries && arm->retry[arm->retries - 1].due <= race->tried;
@@ -185,7 +186,7 @@ static enum gt_next next_of(const struct gt_race *race, struct gt_arm *arm, stru
     return GT_NEXT_POINT;
 }
 
-/* Keeps the evaluator fed. */
+/* Submits candidates until the evaluator has no room for more. */
 static int submit_all(struct gt_race *race, struct gt_err *err)
 {
     int rc = GT_OK;
@@ -208,8 +209,8 @@ static int submit_all(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
-/* Whether something that a strategy asked for is under way.  Were backfill points to keep each
- * other company, a strategy that is done would never hear that all is told. */
+/* Whether a point that a strategy chose is in flight.  Backfill alone must not keep a race going,
+ * because a strategy that is done would then never see its end. */
 static bool strategies_wait(const struct gt_race *race)
 {
     for (size_t i = 0; i < race->flights; i++)
@@ -218,8 +219,8 @@ static bool strategies_wait(const struct gt_race *race)
     return false;
 }
 
-/* A device that would wait for the compilers gets what can be had without them, where the clock is
- * what ends the race: one to work at and one to follow. */
+/* Submits points that need no compiler if the device would wait for one: one to work at and one to
+ * follow.  It does so only if the clock ends the race, because other budgets count trials. */
 static int submit_backfill(struct gt_race *race, struct gt_err *err)
 {
     const struct gt_evaluator *evaluator = race->evaluator;
@@ -240,7 +241,7 @@ static int submit_backfill(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
-/* The time of a turn runs from its first trial: before that the compilers start. */
+/* Starts the clock of a turn at its first trial; the compilers start before it. */
 static void start_clock(struct gt_race *race)
 {
     race->first_s = gt_evaluator_now(race->evaluator);
@@ -248,7 +249,7 @@ static void start_clock(struct gt_race *race)
         race->deadline_s = fmin(race->deadline_s, race->first_s + race->search_s);
 }
 
-/* A finished trial: recorded, or put back if its status may change at another try. */
+/* Records a finished trial, or puts it back if another try may change its status. */
 static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *trial,
                   struct gt_err *err)
 {
@@ -268,7 +269,7 @@ static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *tria
     return rc;
 }
 
-/* Waits for a trial; what is recorded and not yet durable is made so while the GPU works. */
+/* Waits for a trial.  Meanwhile, while the GPU works, the recorded trials become durable. */
 static int collect(struct gt_race *race, uint64_t *id, struct gt_trial *trial, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
@@ -283,7 +284,7 @@ static int run_race(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
     bool stopping = false;
-    size_t left = 1; /* trials still to come once it stops */
+    size_t left = 1; /* trials still to come after the race was stopped */
     int rc = GT_OK;
 
     while (!rc) {
@@ -320,23 +321,6 @@ static int run_race(struct gt_race *race, struct gt_err *err)
 
 /* ---- a problem ---- */
 
-static void sum_up(struct gt_race *race, const struct gt_evaluator_stats *before)
-{
-    struct gt_sweep_result *result = race->result;
-    const struct gt_evaluator_stats *after = &race->evaluator->stats;
-
-    result->wall_s = gt_evaluator_now(race->evaluator) - race->begin_s;
-    result->busy_s = race->opened ? after->busy_s : 0;
-    result->compiled = after->compiled - before->compiled;
-    result->cache_hits = after->cache_hits - before->cache_hits;
-    result->respawns = after->respawns - before->respawns;
-    for (size_t i = 0; i < race->bests && result->rows; i++) {
-        result->to_best_s = race->history[i].at_s;
-        if (race->history[i].us <= NEAR_BEST * result->row[0].trial.us)
-            break;
-    }
-}
-
 static int run_problem(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
@@ -371,22 +355,22 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
-/* Adds what earlier turns of this run came to. */
-static void join(struct gt_sweep_result *result, struct gt_sweep_result *earlier)
+/* What all turns of a sweep have in common. */
+struct run {
+    const struct gt_sweep_options *options;
+    int64_t sweep, device, toolchain; /* ids of the store */
+    uint64_t next_id;
+    struct gt_time_slices slices;
+    struct gt_store_sweep_stats sums;
+};
+
+static void release_race(struct gt_race *race)
 {
-    if (result->to_best_s > 0 || !(earlier->wall_s > 0))
-        result->to_best_s += earlier->wall_s;
-    else
-        result->to_best_s = earlier->to_best_s;
-    if (earlier->wall_s > 0)
-        result->resumed = earlier->resumed;
-    result->fresh += earlier->fresh;
-    result->compiled += earlier->compiled;
-    result->cache_hits += earlier->cache_hits;
-    result->respawns += earlier->respawns;
-    result->wall_s += earlier->wall_s;
-    result->busy_s += earlier->busy_s;
-    gt_sweep_result_release(earlier);
+    gt_sweep_close_arms(race);
+    free(race->flight);
+    free(race->recent);
+    free(race->backfill);
+    free(race->history);
 }
 
 static void add_sums(struct gt_store_sweep_stats *sums, const struct gt_sweep_result *turn)
@@ -396,100 +380,94 @@ static void add_sums(struct gt_store_sweep_stats *sums, const struct gt_sweep_re
     sums->compiled += turn->compiled;
 }
 
-/* What was reached is kept of an interrupted turn too; rc: how it ended. */
-static int end_turn(const struct gt_race *race, int rc, struct gt_err *err)
+/* Runs one turn of problem i, up to its record and its place in the sums. */
+static int run_turn(struct run *run, size_t i, double search_s, double deadline_s,
+                    struct gt_sweep_result *result, struct gt_err *err)
 {
-    int code = gt_sweep_put_turn(race, rc ? NULL : err);
+    struct gt_evaluator *evaluator = run->options->evaluator;
+    struct gt_evaluator_stats before = evaluator->stats;
+    struct gt_sweep_result earlier = *result;
+    struct gt_race race = {
+        .options = run->options,
+        .problem = &run->options->problem[i],
+        .result = result,
+        .evaluator = evaluator,
+        .measures = evaluator->ops->sample != NULL,
+        .sweep = run->sweep,
+        .seed = run->options->seed + run->slices.turns,
+        .device = run->device,
+        .toolchain = run->toolchain,
+        .next_id = &run->next_id,
+        .begin_s = gt_evaluator_now(evaluator),
+        .deadline_s = deadline_s,
+        .search_s = search_s,
+    };
+    int rc;
 
-    return rc ? rc : code;
+    *result = (struct gt_sweep_result){.problem = race.problem};
+    evaluator->options.events =
+        (struct gt_evaluator_events){&race, on_launching, on_in_doubt, on_notice};
+    rc = run_problem(&race, err);
+    gt_sweep_sum_up(&race, &before);
+    if (!rc)
+        rc = gt_sweep_put_turn(&race, err);
+    else if (rc == GT_EINTERRUPTED) /* what was reached is kept; the interrupt is the error told */
+        gt_sweep_put_turn(&race, NULL);
+    add_sums(&run->sums, result);
+    gt_time_slices_note(&run->slices, i, &race);
+    gt_sweep_join(result, &earlier);
+    result->interrupted = rc == GT_EINTERRUPTED;
+    run->sums.to_best_s = fmax(run->sums.to_best_s, result->to_best_s);
+    release_race(&race);
+    return rc;
 }
 
-/* Visits the problems; *sums is what the store is told of the run. */
-static int run_problems(const struct gt_sweep_options *options, int64_t sweep,
-                        struct gt_sweep_result *result, struct gt_store_sweep_stats *sums,
-                        struct gt_err *err)
+/* Runs turn after turn until the time slices end. */
+static int run_turns(struct run *run, struct gt_sweep_result *result, struct gt_err *err)
 {
+    const struct gt_sweep_options *options = run->options;
     struct gt_evaluator *evaluator = options->evaluator;
-    struct gt_time_slices slices;
-    int64_t device, toolchain;
-    uint64_t next_id = 0;
     double search_s, deadline_s;
     size_t i;
-    int rc = gt_time_slices_init(&slices, options, err);
+    int rc = gt_time_slices_init(&run->slices, options, err);
 
     if (!rc)
-        rc = gt_store_device(options->store, &evaluator->device, &device, err);
+        rc = gt_store_device(options->store, &evaluator->device, &run->device, err);
     if (!rc)
-        rc = gt_store_toolchain(options->store, evaluator->nvrtc_version, &toolchain, err);
-    while (!rc && gt_time_slices_next(&slices, &i, &search_s, &deadline_s)) {
-        struct gt_evaluator_stats before = evaluator->stats;
-        struct gt_sweep_result earlier = result[i];
-        struct gt_race race = {
-            .options = options,
-            .problem = &options->problem[i],
-            .result = &result[i],
-            .evaluator = evaluator,
-            .measures = evaluator->ops->sample != NULL,
-            .sweep = sweep,
-            .seed = options->seed + slices.turns,
-            .device = device,
-            .toolchain = toolchain,
-            .next_id = &next_id,
-            .begin_s = gt_evaluator_now(evaluator),
-            .deadline_s = deadline_s,
-            .search_s = search_s,
-        };
-
-        result[i] = (struct gt_sweep_result){.problem = race.problem};
-        evaluator->options.events =
-            (struct gt_evaluator_events){&race, on_launching, on_in_doubt, on_notice};
-        evaluator->options.signals = options->signals;
-        rc = run_problem(&race, err);
-        sum_up(&race, &before);
-        if (!rc || rc == GT_EINTERRUPTED)
-            rc = end_turn(&race, rc, err);
-        add_sums(sums, &result[i]);
-        gt_time_slices_note(&slices, i, &race);
-        join(&result[i], &earlier);
-        result[i].interrupted = rc == GT_EINTERRUPTED;
-        sums->to_best_s = fmax(sums->to_best_s, result[i].to_best_s);
-        gt_sweep_close_arms(&race);
-        free(race.flight);
-        free(race.recent);
-        free(race.backfill);
-        free(race.history);
-    }
+        rc = gt_store_toolchain(options->store, evaluator->nvrtc_version, &run->toolchain, err);
+    evaluator->options.signals = options->signals;
+    while (!rc && gt_time_slices_next(&run->slices, &i, &search_s, &deadline_s))
+        rc = run_turn(run, i, search_s, deadline_s, &result[i], err);
     evaluator->options.events = (struct gt_evaluator_events){0};
     evaluator->options.signals = NULL;
-    sums->wall_s = gt_evaluator_now(evaluator) - slices.begin_s;
-    gt_time_slices_release(&slices);
+    run->sums.wall_s = gt_evaluator_now(evaluator) - run->slices.begin_s;
+    gt_time_slices_release(&run->slices);
     return rc;
 }
 
 int gt_sweep_run(const struct gt_sweep_options *options, struct gt_sweep_result *result,
                  struct gt_err *err)
 {
-    struct gt_store_sweep_stats sums = {0};
+    struct run run = {.options = options};
     struct gt_err own = {0}, late = {0};
     const char *outcome = "finished";
-    int64_t sweep;
     int rc;
 
     memset(result, 0, options->problems * sizeof(*result));
     for (size_t i = 0; i < options->problems; i++)
         result[i].problem = &options->problem[i];
-    rc =
-        gt_store_sweep_begin(options->store, options->command ? options->command : "", &sweep, err);
+    rc = gt_store_sweep_begin(options->store, options->command ? options->command : "", &run.sweep,
+                              err);
     if (rc)
         return rc;
-    rc = run_problems(options, sweep, result, &sums, &own);
+    rc = run_turns(&run, result, &own);
     if (!rc && options->problems == 1 && result[0].nothing.code) {
         own = result[0].nothing;
         rc = own.code;
     }
     if (rc)
         outcome = rc == GT_EINTERRUPTED ? "interrupted" : own.msg;
-    if (gt_store_sweep_end(options->store, sweep, outcome, &sums, &late) && !rc) {
+    if (gt_store_sweep_end(options->store, run.sweep, outcome, &run.sums, &late) && !rc) {
         own = late;
         rc = late.code;
     }

@@ -1,38 +1,42 @@
-/* time_slices.c - which problem of a sweep is worked on next, and for how long.
+/* time_slices.c - chooses which problem of a sweep is worked on next, and for how long.
  *
- * A budget of time is spent in two parts.  First every problem has a turn, those of most weight
- * first and longest; each starts from what its neighbours have left.  One in which nothing was
- * timed is made good by a second before any other problem has one.  Then one problem at a time has
- * one more.  Those hardly tried come first, because nothing can be predicted for them yet; then the
- * one with the greatest expected gain for its time: by its weight, by what it still gained in the
- * second half of its last turn, and by an expectation that shrinks with each turn.  Finals belong
- * to a turn, and so does the wait for its first trial, while the compilers start; what both took so
- * far is set aside, and a turn's time runs from that trial.  Without a budget of time every problem
- * has one turn. */
+ * A budget of time is spent in two parts.  First every problem has a turn.  Problems of larger
+ * weight come earlier and get more time; each starts from the winners of those before it.  A
+ * problem without a time after its turn gets a second turn before any other problem does.
+ *
+ * Then single problems get further turns.  Those with too few trials for an estimate come first.
+ * After them comes the problem with the largest expected gain per second.  The expected gain is its
+ * weight times what the second half of its last turn gained, plus a constant that is divided by its
+ * number of turns.
+ *
+ * The finals belong to a turn, and so does the wait for its first trial, while the compilers start.
+ * Their estimated time is set aside, and the time of the search runs from the first trial.  Without
+ * a budget of time every problem has one turn. */
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define WEIGHT_LEAST 0.1   /* of the mean weight: nobody asks for a problem to be left out */
-#define FIRST        0.6   /* of the time, for the first turns of several problems ... */
-#define FIRST_LATER  0.5   /* ... and of what is left, once they have taken longer */
-#define UNTIMED_MOST 2     /* turns before one without a time is a problem like the others */
-#define RACE_LEAST   0.3   /* of a turn, whatever its finals take */
-#define TURN_LEAST   0.5   /* of a problem's first turn; a shorter one is not worth it */
-#define GAIN         0.005 /* logarithm of time that a second turn is expected to gain anyway */
-#define UNTOLD       0.05  /* the same of one in whose first half nothing was timed */
-#define FOLLOW       0.3   /* of an estimate towards what a turn's wait or finals took */
+#define WEIGHT_LEAST 0.1   /* of the mean weight: a smaller weight does not exclude a problem */
+#define FIRST        0.6   /* of the budget, for the first turns of several problems ... */
+#define FIRST_LATER  0.5   /* ... or of the time left, if that is more */
+#define UNTIMED_MOST 2     /* turns of a problem without a time before others get a second one */
+#define RACE_LEAST   0.3   /* of a turn, however long its finals take */
+#define TURN_LEAST   0.5   /* of the first turn's search; shorter turns are not worth their start */
+#define GAIN         0.005 /* logarithm of time that a second turn gains if the last gained none */
+#define GAIN_UNKNOWN 0.05  /* assumed gain of a turn if its first half had no time */
+#define FOLLOW       0.3   /* how much of its error a new value of head_s or tail_s corrects */
 
 struct gt_time_slice {
     size_t turns;
-    int64_t tried;  /* trials, those of earlier runs included */
-    size_t params;  /* of the kernel that has most */
-    double seconds; /* of its first turn's search, or the one that made it good */
-    double late;    /* logarithm: what the second half of its last turn gained */
-    bool spent;     /* another turn would find nothing to try */
-    bool timed;     /* it has a time, be it of an earlier run */
+    int64_t tried; /* trials, those of earlier runs included */
+    size_t params; /* of the kernel that has most */
+    double
+        seconds; /* of the search in its first turn, or in the second if that was without a time */
+    double late; /* logarithm of what the second half of its last turn gained */
+    bool spent;  /* another turn would find nothing to try */
+    bool timed;  /* it has a time, of this or an earlier run */
 };
 
 int gt_time_slices_init(struct gt_time_slices *slices, const struct gt_sweep_options *options,
@@ -58,14 +62,15 @@ static double weight_of(const struct gt_sweep_options *options, size_t i)
     return mean > 0 ? fmax(options->weight[i], WEIGHT_LEAST * mean) : 1;
 }
 
-/* Whether its next turn is due whatever gain is expected of it. */
+/* Whether the problem gets its next turn whatever the expected gain. */
 static bool is_due(const struct gt_time_slice *slice)
 {
     return !slice->turns || (slice->turns < UNTIMED_MOST && !slice->timed && !slice->spent);
 }
 
-/* Of the problems due those without a turn first, then the one of most weight, and of equals the
- * first; SIZE_MAX: there is none.  *part: its weight among theirs. */
+/* The next problem that is due: one without a turn before others, then the one with the largest
+ * weight, then the first of the list; SIZE_MAX: none is due.  *part: its weight as a part of the
+ * sum over all problems that are due. */
 static size_t due_turn(const struct gt_time_slices *slices, double *part)
 {
     const struct gt_sweep_options *options = slices->options;
@@ -105,16 +110,15 @@ static double due_seconds(const struct gt_time_slices *slices, double part, doub
     return fmax(turn - aside(slices), RACE_LEAST * turn);
 }
 
-/* Whether nothing can be told from its trials: they are fewer than the unknowns of the simplest
- * model, an effect of each parameter and a constant. */
+/* Whether a problem has too few trials for an estimate: fewer than the unknowns of the simplest
+ * model, which are one effect for each parameter and a constant. */
 static bool hardly_tried(const struct gt_time_slice *slice)
 {
     return slice->tried <= (int64_t)slice->params;
 }
 
-/* The gain expected of one more turn, for its time; more than any gain where hardly anything was
- * tried. */
-static double expected_gain(const struct gt_time_slices *slices, size_t i)
+/* The expected gain per second of one more turn; INFINITY if the problem has too few trials. */
+static double gain_per_second(const struct gt_time_slices *slices, size_t i)
 {
     const struct gt_time_slice *slice = &slices->slice[i];
     double gain = slice->late + GAIN / (double)slice->turns;
@@ -124,8 +128,8 @@ static double expected_gain(const struct gt_time_slices *slices, size_t i)
     return gain * weight_of(slices->options, i) / (slice->seconds + aside(slices));
 }
 
-/* The problem with the greatest expected gain of one more turn, of equals the one with fewest
- * trials; SIZE_MAX: there is time for none. */
+/* The problem with the largest expected gain per second, among equals the one with fewest trials;
+ * SIZE_MAX: no turn fits the time left. */
 static size_t next_turn(const struct gt_time_slices *slices, double left)
 {
     size_t next = SIZE_MAX;
@@ -133,7 +137,7 @@ static size_t next_turn(const struct gt_time_slices *slices, double left)
 
     for (size_t i = 0; i < slices->options->problems; i++) {
         const struct gt_time_slice *slice = &slices->slice[i];
-        double gain = expected_gain(slices, i);
+        double gain = gain_per_second(slices, i);
 
         if (slice->spent || TURN_LEAST * slice->seconds + aside(slices) > left)
             continue;
@@ -180,7 +184,7 @@ static double late_gain(const struct gt_race *race)
         then = race->history[i].us;
     if (!(race->best_us > 0))
         return 0;
-    return then > 0 ? log(then / race->best_us) : UNTOLD;
+    return then > 0 ? log(then / race->best_us) : GAIN_UNKNOWN;
 }
 
 void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const struct gt_race *race)

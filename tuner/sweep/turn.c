@@ -1,9 +1,46 @@
-/* turn.c - what is kept of a turn when it is over: how long it took, how busy the GPU was,
- * and when its best got better.  `tune export --format search` makes a table of it. */
+/* turn.c - the end of a turn: its totals, and the record that is kept of it: how long it took, how
+ * busy the GPU was, and when its best improved.  `tune export --format search` makes a table of the
+ * records. */
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
 #include <stdlib.h>
+
+#define NEAR_BEST 1.02 /* times the best: from here on the best counts as reached */
+
+void gt_sweep_sum_up(struct gt_race *race, const struct gt_evaluator_stats *before)
+{
+    struct gt_sweep_result *result = race->result;
+    const struct gt_evaluator_stats *after = &race->evaluator->stats;
+
+    result->wall_s = gt_evaluator_now(race->evaluator) - race->begin_s;
+    result->busy_s = race->opened ? after->busy_s : 0;
+    result->compiled = after->compiled - before->compiled;
+    result->cache_hits = after->cache_hits - before->cache_hits;
+    result->respawns = after->respawns - before->respawns;
+    for (size_t i = 0; i < race->bests && result->rows; i++) {
+        result->to_best_s = race->history[i].at_s;
+        if (race->history[i].us <= NEAR_BEST * result->row[0].trial.us)
+            break;
+    }
+}
+
+void gt_sweep_join(struct gt_sweep_result *result, struct gt_sweep_result *earlier)
+{
+    if (result->to_best_s > 0 || !(earlier->wall_s > 0))
+        result->to_best_s += earlier->wall_s;
+    else
+        result->to_best_s = earlier->to_best_s;
+    if (earlier->wall_s > 0)
+        result->resumed = earlier->resumed;
+    result->fresh += earlier->fresh;
+    result->compiled += earlier->compiled;
+    result->cache_hits += earlier->cache_hits;
+    result->respawns += earlier->respawns;
+    result->wall_s += earlier->wall_s;
+    result->busy_s += earlier->busy_s;
+    gt_sweep_result_release(earlier);
+}
 
 static int name_kernels(const struct gt_race *race, struct gt_strbuf *text, struct gt_err *err)
 {

@@ -3,8 +3,8 @@
 #ifndef GT_BENCH_INTERNAL_H
 #define GT_BENCH_INTERNAL_H
 
-#include "timing/bench.h"
 #include "proof/verify.h"
+#include "timing/bench.h"
 
 #define GT_BENCH_BATCH    64    /* launches queued before the host waits for them */
 #define GT_BENCH_CLOCK_NS 50000 /* over which the SM clock is read */

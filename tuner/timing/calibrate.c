@@ -3,10 +3,10 @@
 #include "timing/calibrate.h"
 
 #include "base/err.h"
-#include "proof/proof.h"
-#include "proof/sources.h"
 #include "base/stats.h"
 #include "base/trace.h"
+#include "proof/proof.h"
+#include "proof/sources.h"
 #include "templates/calibrate/args.h"
 
 #define BLOCK_THREADS 256 /* of a block, as in the template */

@@ -1,8 +1,8 @@
-/* compile_job.c - what has to be compiled for a candidate: source, options, key. */
+/* compile_job.c - makes the compile job of a candidate: source, options, key. */
 #include "workers/compile_job.h"
 
-#include "cuda/cache.h"
 #include "base/err.h"
+#include "cuda/cache.h"
 #include "kernel/render.h"
 
 #include <stdlib.h>

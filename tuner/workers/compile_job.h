@@ -1,10 +1,10 @@
-/* compile_job.h - a cubin to be made, and the candidates that wait for it.  Part of compile_pool.c.
- */
+/* compile_job.h - a cubin to be made, and the candidates that wait for it.  Only the compile pool
+ * uses it. */
 #ifndef GT_COMPILE_JOB_H
 #define GT_COMPILE_JOB_H
 
-#include "cuda/compile.h"
 #include "base/digest.h"
+#include "cuda/compile.h"
 #include "kernel/kernel.h"
 
 /* One cubin to be made. */
@@ -15,15 +15,16 @@ struct gt_job {
     char key[GT_DIGEST_HEX];
     uint64_t *id; /* the candidates that wait for it */
     size_t ids, capacity;
-    int crashes; /* of workers that had it */
-    int killed;  /* workers that were ended from outside while they had it */
+    int crashes; /* of workers that compiled it */
+    int killed;  /* workers that were killed from outside while they compiled it */
     struct gt_job *next;
 };
 
-/* Renders the candidate; nvrtc is part of the key.  Nobody waits for the job yet. */
+/* Renders the candidate; nvrtc is part of the key.  No candidate waits for the job yet. */
 int gt_job_new(struct gt_job **job, const struct gt_candidate *candidate, int nvrtc,
                struct gt_err *err);
 void gt_job_free(struct gt_job *job); /* NULL accepted */
+/* Adds a candidate that waits for the job. */
 int gt_job_add(struct gt_job *job, uint64_t id, struct gt_err *err);
 
 #endif

@@ -1,16 +1,15 @@
-/* compile_pool.c - keeps compile workers busy, alive and within their limits.
+/* compile_pool.c - hands jobs to the compile workers, and replaces workers that die or are late.
  *
- * A job is one cubin; candidates that need the same one wait for the same job.  Deadlines are kept
- * here, on the monotonic clock: a worker that misses one is killed and its job becomes a status. */
+ * A job is one cubin; candidates that need the same one wait for the same job.  Deadlines are read
+ * from the monotonic clock.  A worker that misses one is killed, and its job gets a status. */
 #include "workers/compile_pool.h"
 
+#include "base/clock.h"
+#include "base/err.h"
+#include "cuda/cache.h"
 #include "workers/compile_job.h"
 #include "workers/compile_slot.h"
 #include "workers/processors.h"
-
-#include "cuda/cache.h"
-#include "base/clock.h"
-#include "base/err.h"
 
 #include <search.h>
 #include <stdio.h>
@@ -19,17 +18,17 @@
 #include <unistd.h>
 
 #define MAX_JOBS       256
-#define MAX_BAD_STARTS 3   /* in a row, then the pool gives up */
-#define MAX_NO_STARTS  20  /* processes that the system refused in a row, without a worker alive */
-#define REST_MS        500 /* after such a refusal */
-#define MAX_KILLED     20  /* deaths from outside that one job may see before it is put off */
+#define MAX_BAD_STARTS 3   /* in a row; then the pool gives up */
+#define MAX_NO_STARTS  20  /* refusals by the system in a row, while no worker is alive */
+#define RETRY_MS       500 /* after such a refusal */
+#define MAX_KILLED     20 /* workers killed from outside under one job before it gets that status */
 
 struct answer {
     struct gt_compiled compiled;
     struct answer *next;
 };
 
-/* A cubin that cannot be made: other candidates that need it are not tried again. */
+/* A cubin that cannot be made; other candidates that need it are not compiled. */
 struct failure {
     char key[GT_DIGEST_HEX]; /* first, for tsearch */
     enum gt_status status;
@@ -49,7 +48,7 @@ struct gt_compile_pool {
     struct answer *answer, **answer_end;
     void *failures; /* tsearch tree of struct failure */
     size_t pending;
-    bool spills; /* the cache has refused a cubin; that has been said */
+    bool spills; /* the notice that the cache refused a cubin was given */
     struct gt_compile_stats stats;
 };
 
@@ -80,7 +79,7 @@ static int compare_keys(const void *x, const void *y)
     return strcmp(x, y);
 }
 
-/* A failure that is not remembered only costs a second compilation. */
+/* Remembers a failure.  If memory is short, it does not, which costs a second compilation. */
 static void remember_failure(struct gt_compile_pool *pool, const struct gt_compiled *compiled)
 {
     struct failure *failure = malloc(sizeof(*failure));
@@ -96,7 +95,7 @@ static void remember_failure(struct gt_compile_pool *pool, const struct gt_compi
         free(failure);
 }
 
-/* Hands the job's outcome to everybody who waits for it; frees the job. */
+/* Answers every candidate that waits for the job, and frees the job. */
 static int finish_job(struct gt_compile_pool *pool, struct gt_job *job,
                       struct gt_compiled *compiled, struct gt_err *err)
 {
@@ -116,7 +115,7 @@ static int finish_job(struct gt_compile_pool *pool, struct gt_job *job,
     return rc;
 }
 
-/* What has compiled may still not be worth a try. */
+/* Gives a cubin that spills or is serialized that status; it is not worth a trial. */
 static void judge_code(struct gt_compiled *compiled)
 {
     if (compiled->status != GT_STATUS_OK)
@@ -135,8 +134,8 @@ static void judge_code(struct gt_compiled *compiled)
 
 /* --- workers ---------------------------------------------------------------------------------- */
 
-/* Whether the job gets another chance.  A crash may have come from outside, too: a second one is
- * the job's own fault.  A worker that was killed from outside says nothing about the job. */
+/* Queues a lost job again if it is to have another try.  A first crash may have a cause outside the
+ * job; a second one is the job's own fault.  A kill from outside is never the job's fault. */
 static bool try_again(struct gt_compile_pool *pool, struct gt_job *job,
                       const struct gt_slot_report *report)
 {
@@ -162,7 +161,7 @@ static bool try_again(struct gt_compile_pool *pool, struct gt_job *job,
     return true;
 }
 
-/* Acts on what a worker did. */
+/* Handles what a worker reports. */
 static int take_report(struct gt_compile_pool *pool, struct worker *worker,
                        struct gt_slot_report *report, struct gt_err *err)
 {
@@ -213,8 +212,8 @@ static bool any_alive(const struct gt_compile_pool *pool)
     return false;
 }
 
-/* Starts a worker.  A system that is short of processes, descriptors or memory for a moment is
- * asked again; others go on meanwhile. */
+/* Starts a worker.  If the system is short of processes, descriptors or memory, another try follows
+ * after RETRY_MS; the other workers go on meanwhile. */
 static int start(struct gt_compile_pool *pool, struct worker *worker, struct gt_err *err)
 {
     struct gt_err why = {0};
@@ -230,7 +229,7 @@ static int start(struct gt_compile_pool *pool, struct worker *worker, struct gt_
     }
     if (!any_alive(pool) && ++pool->no_starts >= MAX_NO_STARTS)
         return gt_err_set(err, rc, "%s (%d times in a row)", why.msg, MAX_NO_STARTS);
-    worker->slot.deadline = gt_clock_ms() + REST_MS;
+    worker->slot.deadline = gt_clock_ms() + RETRY_MS;
     if (pool->no_starts <= 1) {
         snprintf(sentence, sizeof(sentence), "%.200s; it is tried again", why.msg);
         notice(pool, sentence);
@@ -238,7 +237,7 @@ static int start(struct gt_compile_pool *pool, struct worker *worker, struct gt_
     return GT_OK;
 }
 
-/* Gives a worker the oldest job; it is started when it is first needed. */
+/* Gives a worker the oldest job.  A worker is started when it is first needed. */
 static int feed(struct gt_compile_pool *pool, struct worker *worker, struct gt_err *err)
 {
     struct gt_job *job = pool->queue;
@@ -460,7 +459,7 @@ void gt_compile_pool_drop(struct gt_compile_pool *pool)
 
 /* --- opening and closing ---------------------------------------------------------------------- */
 
-/* The first worker tells whether there is a compiler, and which. */
+/* Starts the first worker, which reports whether there is a compiler, and its version. */
 static int wait_first(struct gt_compile_pool *pool, struct gt_err *err)
 {
     struct worker *worker = &pool->worker[0];
@@ -473,7 +472,7 @@ static int wait_first(struct gt_compile_pool *pool, struct gt_err *err)
         if (slot->state == GT_SLOT_EMPTY) {
             rc = start(pool, worker, err);
             if (slot->state == GT_SLOT_EMPTY)
-                poll(NULL, 0, REST_MS);
+                poll(NULL, 0, RETRY_MS);
         } else if (poll(&fd, 1, 1000) >= 0)
             rc = pump(pool, err);
     }

@@ -1,13 +1,13 @@
-/* compile_pool.h - N worker processes that turn candidates into cubins of the cache, ahead of
- * whoever proves, times or models them.
+/* compile_pool.h - N worker processes that compile candidates into the cache, ahead of the stages
+ * that prove, time or model them.
  *
- * What a candidate does to a compiler (endless, crashing, out of memory) is that candidate's
- * status; errors are the pool's own trouble.  One thread. */
+ * A compiler that does not end, crashes or runs out of memory is a status of the candidate.  An
+ * error is a failure of the pool itself.  A pool belongs to one thread. */
 #ifndef GT_COMPILE_POOL_H
 #define GT_COMPILE_POOL_H
 
-#include "cuda/compile.h"
 #include "base/digest.h"
+#include "cuda/compile.h"
 #include "kernel/kernel.h"
 #include "problem/trial.h"
 
@@ -15,37 +15,37 @@
 
 struct gt_compile_pool;
 
-/* Candidates whose cubin spills more bytes than this get the status `spills`, those whose wgmma
- * wait for each other `serialized`. */
+/* A candidate whose cubin spills more bytes than this gets the status `spills`.  One whose wgmma
+ * instructions wait for each other gets `serialized`. */
 #define GT_SPILL_LIMIT 64
 
 struct gt_compile_pool_options {
     const char *cache_dir;
     int jobs;       /* workers; 0: one for each processor that the process may run on */
     int64_t memory; /* bytes of address space of a worker; 0: 2 GiB */
-    double cpu_s;   /* of one compilation; 0: 60.  Three times as long by the clock ends it too */
-    void (*notice)(void *context, const char *sentence); /* a worker died; NULL: nobody listens */
+    double cpu_s;   /* CPU time of one compilation; 0: 60.  Its elapsed time may be 3 times that */
+    void (*notice)(void *context, const char *sentence); /* e.g. a worker died; NULL: no notices */
     void *context;
 };
 
-/* What became of a candidate. */
+/* The outcome for one candidate. */
 struct gt_compiled {
     uint64_t id;
     enum gt_status status; /* GT_STATUS_OK, SPILLS, SERIALIZED or one of COMPILE_* */
     bool cached;           /* nothing had to be compiled for it */
     char key[GT_DIGEST_HEX];
-    int registers, spill_bytes, static_shared; /* as the compiler printed; cubins only */
-    char serialized[GT_SERIALIZED_MAX];        /* why its wgmma are; empty: they are not */
+    int registers, spill_bytes, static_shared; /* as the compiler printed them; cubins only */
+    char serialized[GT_SERIALIZED_MAX];        /* why its wgmma are serialized; "": they are not */
     char shared_of[GT_STATIC_SHARED_MAX];      /* static shared memory of entries */
     double ms;
-    char detail[512]; /* why not */
+    char detail[512]; /* if the status is not OK: why */
 };
 
 struct gt_compile_stats {
     int64_t compiled, cache_hits, respawns;
 };
 
-/* Waits until a first worker has opened NVRTC; GT_ENOLIB with its sentence if it cannot. */
+/* Waits until a first worker has opened NVRTC.  GT_ENOLIB: it cannot; the sentence says why. */
 int gt_compile_pool_open(struct gt_compile_pool **pool,
                          const struct gt_compile_pool_options *options, struct gt_err *err);
 void gt_compile_pool_close(struct gt_compile_pool *pool); /* NULL accepted; kills the workers */
@@ -54,13 +54,13 @@ int gt_compile_pool_jobs(const struct gt_compile_pool *pool);
 int gt_compile_pool_nvrtc(const struct gt_compile_pool *pool); /* 13000 for 13.0 */
 void gt_compile_pool_stats(const struct gt_compile_pool *pool, struct gt_compile_stats *stats);
 
-/* Renders the candidate and queues it; the answer comes from collect, also for candidates that
- * cannot be rendered.  Candidates with the same cubin are compiled once. */
+/* Renders the candidate and queues it.  collect gives the answer, also for a candidate that cannot
+ * be rendered.  Candidates with the same cubin are compiled once. */
 int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
                            const struct gt_candidate *candidate, struct gt_err *err);
 
-/* Waits at most timeout_ms for an answer: 1 and *compiled; 0: none yet, or a signal came; < 0: the
- * pool cannot go on. */
+/* Waits at most timeout_ms for an answer.  1: *compiled is set; 0: there is none yet, or a signal
+ * came; < 0: the pool cannot go on. */
 int gt_compile_pool_collect(struct gt_compile_pool *pool, int timeout_ms,
                             struct gt_compiled *compiled, struct gt_err *err);
 
@@ -70,11 +70,11 @@ size_t gt_compile_pool_pending(const struct gt_compile_pool *pool);
 /* Cubins that no worker has begun. */
 size_t gt_compile_pool_queued(const struct gt_compile_pool *pool);
 
-/* Forgets what no worker has begun; its ids never come back. */
+/* Drops what no worker has begun; its ids are never collected. */
 void gt_compile_pool_drop(struct gt_compile_pool *pool);
 
-/* For callers that also wait for something else: the descriptors to poll (at most max) and the
- * milliseconds after which collect wants to be called anyway (-1: no deadline). */
+/* For callers that also wait for something else.  Fills the descriptors to poll (at most max) and
+ * the milliseconds after which collect is to be called anyway (-1: no deadline). */
 size_t gt_compile_pool_poll(const struct gt_compile_pool *pool, struct pollfd *fd, size_t max,
                             int *timeout_ms);
 

@@ -1,6 +1,6 @@
-/* compile_slot.c - one compile worker: started, given jobs, watched and replaced.
+/* compile_slot.c - starts one compile worker, gives it jobs, watches and ends it.
  *
- * Whatever ends a worker in the middle of a job becomes that job's status, with the reason. */
+ * If a worker ends in the middle of a job, the reason becomes that job's status. */
 #include "workers/compile_slot.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define RECYCLE_AFTER 500 /* compilations of one worker: NVRTC does not give all memory back */
+#define RECYCLE_AFTER 500 /* compilations of one worker, because NVRTC does not free all memory */
 #define START_MS      60000
 #define SEND_MS       10000
 #define GRACE_MS      2000 /* for a worker that closed its pipe to end by itself */
@@ -23,7 +23,7 @@ void gt_slot_init(struct gt_slot *slot)
     gt_wire_init(&slot->wire, -1);
 }
 
-/* Ends the worker and says how it went; one that does not die is left behind. */
+/* Ends the worker and describes how it ended.  One that does not die is abandoned. */
 static int slot_end(struct gt_slot *slot, int grace_ms, char *how, size_t size)
 {
     struct gt_err err = {0};
@@ -62,7 +62,7 @@ int gt_slot_start(struct gt_slot *slot, const struct gt_compile_pool_options *op
     gt_wire_put_text(&slot->frame, options->cache_dir);
     gt_wire_put_int(&slot->frame, options->memory);
     gt_wire_put_real(&slot->frame, options->cpu_s);
-    gt_wire_send(slot->process.fd, &slot->frame, SEND_MS, NULL); /* pump sees what went wrong */
+    gt_wire_send(slot->process.fd, &slot->frame, SEND_MS, NULL); /* pump notices a failure */
     return GT_OK;
 }
 
@@ -84,10 +84,10 @@ void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *op
     slot->deadline = slot->began + (int64_t)(3000 * options->cpu_s);
     slot->unsent = gt_wire_send(slot->process.fd, &slot->frame, SEND_MS, NULL) != GT_OK;
     if (slot->unsent)
-        slot->deadline = slot->began; /* it does not read: lost at the next pump */
+        slot->deadline = slot->began; /* it does not read: it counts as lost at the next pump */
 }
 
-/* The compiler's first complaint is the one to show; what follows is often its consequence. */
+/* Quotes the log from its first error on; later errors are often a consequence of it. */
 static void quote_log(char *detail, size_t size, const char *log)
 {
     const char *at = strstr(log, "error");
@@ -103,14 +103,14 @@ static void quote_log(char *detail, size_t size, const char *log)
         detail[--length] = '\0';
 }
 
-/* NVRTC (front end, then ptxas) says so itself when the limit on its memory stops it. */
+/* Whether the memory limit stopped NVRTC.  The texts are those of its front end and of ptxas. */
 static bool out_of_memory(int code, const char *log)
 {
     return code == GT_ENOMEM || strstr(log, "catastrophic error: out of memory") ||
            strstr(log, "Memory allocation failure");
 }
 
-/* The status that a worker's error code and log stand for. */
+/* Decides the status from a worker's error code and log. */
 static void judge(struct gt_compiled *compiled, int code, const char *sentence, const char *log,
                   const struct gt_compile_pool_options *options)
 {
@@ -132,7 +132,7 @@ static void judge(struct gt_compiled *compiled, int code, const char *sentence, 
     }
 }
 
-/* A worker's answer to a job. */
+/* Reads a worker's answer to a job. */
 static int read_compiled(struct gt_slot *slot, const struct gt_compile_pool_options *options,
                          struct gt_wire_in *in, struct gt_slot_report *report, struct gt_err *err)
 {
@@ -149,7 +149,7 @@ static int read_compiled(struct gt_slot *slot, const struct gt_compile_pool_opti
     compiled->ms = gt_wire_get_real(in);
     if (gt_wire_finish(in, err))
         return GT_ESYNTAX;
-    if (code == GT_EIO) /* neither the cache nor any other folder takes it: no candidate's fault */
+    if (code == GT_EIO) /* no folder takes the cubin, which is not the candidate's fault */
         return gt_err_set(err, code, "%s", sentence);
     slot->state = GT_SLOT_IDLE;
     report->event = GT_SLOT_COMPILED;
@@ -160,7 +160,7 @@ static int read_compiled(struct gt_slot *slot, const struct gt_compile_pool_opti
     return GT_OK;
 }
 
-/* The worker is dead, or late and about to be. */
+/* Reports a worker that is dead, or that is late and is killed here. */
 static void slot_lost(struct gt_slot *slot, const struct gt_compile_pool_options *options,
                       bool late, struct gt_slot_report *report)
 {
@@ -234,6 +234,6 @@ int gt_slot_pump(struct gt_slot *slot, const struct gt_compile_pool_options *opt
     rc = slot_message(slot, options, &in, report, err);
     if (rc != GT_ESYNTAX)
         return rc;
-    slot_lost(slot, options, false, report); /* it does not speak our language */
+    slot_lost(slot, options, false, report); /* its message is malformed */
     return GT_OK;
 }

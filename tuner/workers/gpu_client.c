@@ -1,9 +1,10 @@
-/* gpu_client.c - keeps one GPU worker alive and hands it requests. */
+/* gpu_client.c - starts the GPU worker, sends it requests, and replaces it if it dies or is late.
+ */
 #include "workers/gpu_client.h"
 
-#include "timing/calibrate.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "timing/calibrate.h"
 #include "workers/lock.h"
 
 #include <math.h>
@@ -13,16 +14,16 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#define MAX_ATTEMPTS  3  /* to bring a worker up; then the device is lost */
-#define MAX_KILLED    20 /* workers that somebody else killed while they came up; they count apart */
-#define MAX_NO_STARTS 20  /* processes that the system refused in a row */
-#define REST_MS       500 /* after such a refusal */
-#define HELLO_S       60  /* driver start, context, kernels read */
+#define MAX_ATTEMPTS  3   /* workers that fail to start in a row; then the device is lost */
+#define MAX_KILLED    20  /* workers killed from outside while they start; counted separately */
+#define MAX_NO_STARTS 20  /* refusals by the system to start a process, in a row */
+#define RETRY_MS      500 /* after such a refusal */
+#define HELLO_S       60  /* for driver, context and reading the kernels */
 #define CANARY_S      30
-#define CALIBRATE_S   60 /* of which most is compiling */
+#define CALIBRATE_S   60 /* most of it for compiling */
 #define SEND_MS       10000
 #define POLL_MS       10000
-#define LONGEST_S     (7 * 86400.0) /* a deadline beyond it overflows nothing and helps nobody */
+#define LONGEST_S     (7 * 86400.0) /* of a deadline, so that its milliseconds do not overflow */
 #define GRACE_MS      2000          /* for a worker that closed its pipe to end by itself */
 
 static void notice(const struct gt_gpu_client *client, const char *sentence)
@@ -65,7 +66,7 @@ void gt_gpu_client_send(struct gt_gpu_client *client, double deadline_s)
     gt_wire_send(client->process.fd, &client->frame, SEND_MS, NULL);
 }
 
-/* The worker is gone (late: about to be): says how, to the caller and to whoever listens. */
+/* Ends a worker that is gone or late, and describes its end in *reply and in a notice. */
 static int worker_lost(struct gt_gpu_client *client, bool late, struct gt_gpu_reply *reply,
                        struct gt_err *err)
 {
@@ -107,7 +108,7 @@ int gt_gpu_client_poll(struct gt_gpu_client *client, int timeout_ms, struct gt_g
     poisoned = gt_wire_get_int(&reply->in) != 0;
     if (reply->in.failed || (reply->in.type != GT_MSG_DONE && reply->in.type != GT_MSG_READY))
         return worker_lost(client, false, reply, err);
-    if (poisoned) /* it has said all it can and is on its way out; the answer is kept */
+    if (poisoned) /* the worker exits after this answer, which is valid */
         client->ready = false;
     return 1;
 }
@@ -128,7 +129,7 @@ int gt_gpu_client_call(struct gt_gpu_client *client, double deadline_s, struct g
     }
 }
 
-/* A call whose loss or refusal is an error: GT_OK and reply->in, or the worker's own words. */
+/* Calls the worker; here a lost worker or its error is an error with the worker's sentence. */
 static int must_answer(struct gt_gpu_client *client, double deadline_s, struct gt_gpu_reply *reply,
                        struct gt_err *err)
 {
@@ -141,20 +142,20 @@ static int must_answer(struct gt_gpu_client *client, double deadline_s, struct g
     return reply->code ? gt_err_set(err, reply->code, "%s", reply->sentence) : GT_OK;
 }
 
-/* Starts the process.  A system that is short of processes, descriptors or memory for a moment is
- * asked again. */
+/* Starts the process, after RETRY_MS again if the system is short of processes, descriptors or
+ * memory. */
 static int start_process(struct gt_gpu_client *client, struct gt_err *err)
 {
     int rc = gt_process_start(&client->process, GT_ROLE_GPU, err);
 
     for (int try = 1; rc && try < MAX_NO_STARTS; try++) {
-        poll(NULL, 0, REST_MS);
+        poll(NULL, 0, RETRY_MS);
         rc = gt_process_start(&client->process, GT_ROLE_GPU, err);
     }
     return rc;
 }
 
-/* A new worker: started, greeted. */
+/* Replaces the worker, if any, by a new one, and reads its device. */
 static int start_worker(struct gt_gpu_client *client, struct gt_err *err)
 {
     const struct gt_gpu_client_options *options = &client->options;
@@ -162,7 +163,7 @@ static int start_worker(struct gt_gpu_client *client, struct gt_err *err)
     char how[128];
     int rc = end_worker(client, GRACE_MS, how, sizeof(how), err);
 
-    client->killed = false; /* of the new one */
+    client->killed = false; /* now of the new worker */
     if (!rc)
         rc = start_process(client, err);
     if (rc)
@@ -181,7 +182,7 @@ static int start_worker(struct gt_gpu_client *client, struct gt_err *err)
     return gt_wire_finish(&reply.in, err);
 }
 
-/* Opens the problem in the worker and asks its canary. */
+/* Opens the problem in the worker and runs the canary kernel. */
 static int prepare(struct gt_gpu_client *client, struct gt_err *err)
 {
     struct gt_gpu_reply reply;
@@ -198,15 +199,16 @@ static int prepare(struct gt_gpu_client *client, struct gt_err *err)
     return rc;
 }
 
-/* Whether to try once more after a worker did not come up: `failed` of them by themselves or too
- * late, `killed` by somebody's SIGKILL, which says nothing of the device. */
+/* Whether to try again after a worker did not start.  It counts the workers that failed or were
+ * late in *failed.  Those killed from outside are counted in *killed, because that is no sign of a
+ * lost device. */
 static bool try_again(struct gt_gpu_client *client, int *failed, int *killed)
 {
     *(client->killed ? killed : failed) += 1;
     return *failed < MAX_ATTEMPTS && *killed < MAX_KILLED;
 }
 
-/* Errors that another worker would only repeat. */
+/* Whether an error is one that any other worker would have too. */
 static bool is_permanent(int rc)
 {
     return rc == GT_EINTERRUPTED || rc == GT_ETOOBIG || rc == GT_ENOLIB || rc == GT_ENVRTC ||
@@ -245,7 +247,7 @@ int gt_gpu_client_problem(struct gt_gpu_client *client, const struct gt_problem 
     client->problem = *problem;
     client->prepare_s = prepare_s;
     client->baseline = false;
-    if (client->process.pid) { /* the worker at hand can open it; if it dies of it, a new one may */
+    if (client->process.pid) { /* the present worker opens it; if that kills it, a new one tries */
         rc = prepare(client, err);
         if (!rc || is_permanent(rc))
             return rc;
@@ -288,7 +290,7 @@ int gt_gpu_client_open(struct gt_gpu_client *client, const struct gt_gpu_client_
     *client = (struct gt_gpu_client){.options = *options, .lock = -1, .process.fd = -1};
     gt_strbuf_init(&client->frame);
     gt_wire_init(&client->wire, -1);
-    do /* a worker may be killed from outside before it has said anything */
+    do /* a worker may be killed from outside before its first message */
         rc = start_worker(client, err);
     while (rc == GT_ELOST && try_again(client, &failed, &killed));
     if (!rc)

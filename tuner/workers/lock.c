@@ -1,7 +1,8 @@
-/* lock.c - the advisory lock per GPU: an empty file that everybody may open and nobody writes to.
+/* lock.c - the advisory lock per GPU: an empty file that all users may open and nobody writes to.
  *
- * The folder is everybody's, so what lies under the file's name may be anything: it is opened for
- * reading only, never followed, and refused unless it is a file with no other name. */
+ * All users may write to the folder, so anything may be under the file's name.  It is therefore
+ * opened for reading only, symbolic links are not followed, and it is refused unless it is a
+ * regular file with a single name. */
 #include "workers/lock.h"
 
 #include "base/err.h"
@@ -22,9 +23,9 @@
 #define TRIES   20       /* to open a file that another process is just making or removing */
 #define WAIT_NS 10000000 /* between them */
 
-/* Decided by what the machine is like and not by what this user may do there: root, who may write
- * anywhere, must come to the same place. */
-static bool is_everybodys(const char *folder)
+/* Whether all users may write to a folder.  It looks at the folder's mode and not at what this user
+ * may do, because root, who may write anywhere, must choose the same folder. */
+static bool is_world_writable(const char *folder)
 {
     struct stat st;
 
@@ -38,11 +39,11 @@ static const char *lock_folder(void)
 
     if (own && *own)
         return own;
-    return is_everybodys("/run/lock") ? "/run/lock" : "/tmp";
+    return is_world_writable("/run/lock") ? "/run/lock" : "/tmp";
 }
 
-/* The file, made if it is not there; -1 and errno.  An existing one is not opened with O_CREAT,
- * which systems forbid for other people's files in such folders. */
+/* Opens the file and makes it if it does not exist; -1 with errno if it cannot.  An existing file
+ * is opened without O_CREAT, because systems forbid that for other users' files in such folders. */
 static int open_or_make(const char *path)
 {
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
@@ -58,16 +59,16 @@ static int open_or_make(const char *path)
             break;
         fd = open(path, flags | O_CREAT | O_EXCL, 0444);
         if (fd >= 0)
-            fchmod(fd, 0444); /* whatever the umask */
+            fchmod(fd, 0444); /* the umask does not count */
         else if (errno != EEXIST)
             break;
         else
-            errno = reason; /* that it is there is not why it cannot be opened */
+            errno = reason; /* EEXIST is not the reason why it cannot be opened */
     }
     return fd;
 }
 
-/* The process that holds a lock on the file, as the system lists locks; 0: it does not tell. */
+/* The process that holds a lock on the file, from the system's list; 0: not known. */
 static long holder_of(const struct stat *file)
 {
     FILE *locks = fopen("/proc/locks", "re");
@@ -88,7 +89,7 @@ static long holder_of(const struct stat *file)
     return found;
 }
 
-/* The sentence for a lock that somebody holds. */
+/* Sets the error for a lock that another process holds. */
 static int busy(const struct stat *file, const char *uuid, struct gt_err *err)
 {
     const long pid = holder_of(file);
@@ -99,8 +100,8 @@ static int busy(const struct stat *file, const char *uuid, struct gt_err *err)
     return gt_err_set(err, GT_EBUSY, "GPU %s is in use by another tuner", uuid);
 }
 
-/* Opens and locks the file of that path; *stale: it was removed meanwhile, so that the lock keeps
- * nobody away. */
+/* Opens and locks the file.  *stale: the file was removed meanwhile, so that the lock excludes no
+ * other process. */
 static int lock_file(int *out, const char *path, const char *uuid, bool *stale, struct gt_err *err)
 {
     struct stat st, now;
@@ -111,7 +112,9 @@ static int lock_file(int *out, const char *path, const char *uuid, bool *stale, 
         return gt_err_set(err, GT_EIO, "%s: cannot open the lock of a GPU: %s", path,
                           strerror(errno));
     if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink > 1)
-        rc = gt_err_set(err, GT_EIO, "%s: stands in the place of the lock of a GPU and is not one",
+        rc = gt_err_set(err, GT_EIO,
+                        "%s: is not the lock file of a GPU; remove it, or name "
+                        "another folder with GEMMTUNE_LOCKS",
                         path);
     else if (flock(fd, LOCK_EX | LOCK_NB))
         rc = errno == EWOULDBLOCK
@@ -140,7 +143,8 @@ int gt_lock_take(int *fd, const char *uuid, struct gt_err *err)
     for (int i = 0; !rc && stale && i < TRIES; i++)
         rc = lock_file(fd, path, uuid, &stale, err);
     if (!rc && stale)
-        rc = gt_err_set(err, GT_EIO, "%s: disappears each time it is locked", path);
+        rc = gt_err_set(err, GT_EIO, "%s: the lock file of a GPU disappears each time it is locked",
+                        path);
     return rc;
 }
 

@@ -1,15 +1,16 @@
-/* lock.h - one tuner per GPU: an advisory lock named by the GPU's UUID, held until it is closed or
- * its process is gone.
+/* lock.h - allows one tuner per GPU: an advisory lock named by the GPU's UUID.  It is held until it
+ * is closed or its process has ended.
  *
- * One place for everybody on the machine, whoever they are and however they logged in: /run/lock
- * where all users may write to it, else /tmp; $GEMMTUNE_LOCKS names another folder. */
+ * All users of a machine use the same folder, however they logged in: /run/lock if all users may
+ * write to it, else /tmp.  $GEMMTUNE_LOCKS names another folder. */
 #ifndef GT_LOCK_H
 #define GT_LOCK_H
 
 #include "gemmtune.h"
 
-/* Takes the lock: *fd is to be handed to gt_lock_release.  GT_EBUSY names the process that holds
- * it, if the system tells; GT_EIO: what lies in its place is no file of ours. */
+/* Takes the lock; *fd is to be handed to gt_lock_release.  GT_EBUSY: another process holds it,
+ * which the sentence names if it is known.  GT_EIO: the file cannot be opened or is not a lock
+ * file. */
 int gt_lock_take(int *fd, const char *uuid, struct gt_err *err);
 void gt_lock_release(int fd); /* -1 accepted */
 

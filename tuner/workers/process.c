@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KILL_WAIT_MS 10000 /* a process in an uninterruptible driver call may never go */
+#define KILL_WAIT_MS 10000 /* a process in an uninterruptible driver call may never end */
 
 /* Closes every descriptor from `first` on. */
 static void close_from(int first)
@@ -33,7 +33,7 @@ static void close_from(int first)
         close((int)fd);
 }
 
-/* The child's side, between fork and exec: async-signal-safe calls only. */
+/* Runs in the child between fork and exec, so that only async-signal-safe calls are allowed. */
 static void become_worker(const char *role, int fd, pid_t parent)
 {
     char *const argv[] = {(char *)"tune", (char *)role, NULL};
@@ -42,7 +42,7 @@ static void become_worker(const char *role, int fd, pid_t parent)
 
     setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it died before the line above */
+    if (getppid() != parent) /* the parent died before the line above */
         _exit(GT_WORKER_DONE);
     for (signo = 1; signo < NSIG; signo++)
         signal(signo, SIG_DFL);
@@ -66,7 +66,7 @@ int gt_process_start(struct gt_process *process, const char *role, struct gt_err
     *process = (struct gt_process){.fd = -1};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
         return gt_err_set(err, GT_EIO, "cannot make a worker's pipe: %s", strerror(errno));
-    if (pair[1] == GT_WORKER_FD) { /* dup2 onto itself would keep close-on-exec */
+    if (pair[1] == GT_WORKER_FD) { /* dup2 to the same number would keep close-on-exec */
         int moved = fcntl(pair[1], F_DUPFD_CLOEXEC, GT_WORKER_FD + 1);
 
         close(pair[1]);
@@ -86,7 +86,7 @@ int gt_process_start(struct gt_process *process, const char *role, struct gt_err
     return GT_OK;
 }
 
-/* Whether the process ended within ms; it is not reaped, so that its group keeps its number. */
+/* Whether the process ended within ms.  It is not reaped, so that its group keeps its number. */
 static bool ended(pid_t pid, int ms)
 {
     const int64_t deadline = gt_clock_ms() + ms;
@@ -115,10 +115,10 @@ int gt_process_end(struct gt_process *process, int grace_ms, int *status, struct
         return GT_OK;
     if (grace_ms > 0)
         ended(pid, grace_ms);
-    kill(-pid, SIGKILL); /* whatever the worker itself had started goes with it */
+    kill(-pid, SIGKILL); /* ends also the processes that the worker has started */
     kill(pid, SIGKILL);  /* it may not have reached setsid yet */
     if (!ended(pid, KILL_WAIT_MS))
-        return gt_err_set(err, GT_ELOST, "worker %d is still there %d s after SIGKILL", (int)pid,
+        return gt_err_set(err, GT_ELOST, "worker %d still exists %d s after SIGKILL", (int)pid,
                           KILL_WAIT_MS / 1000);
     waitpid(pid, status, 0);
     return GT_OK;

@@ -1,7 +1,8 @@
-/* process.h - worker processes: this program started again with a hidden first argument.
+/* process.h - worker processes: this program, started again with a hidden first argument.
  *
- * A worker has its own session (a terminal's Ctrl-C does not reach it), dies with its supervisor
- * (PR_SET_PDEATHSIG, and the end of its pipe) and is only ever ended by SIGKILL to its group. */
+ * A worker has its own session, so that a terminal's Ctrl-C does not reach it.  It dies with its
+ * supervisor (PR_SET_PDEATHSIG, and the end of its pipe).  The supervisor ends it by SIGKILL to its
+ * group and in no other way. */
 #ifndef GT_PROCESS_H
 #define GT_PROCESS_H
 
@@ -15,7 +16,7 @@
 #define GT_ROLE_GPU     "__worker-gpu"
 #define GT_WORKER_FD    3
 
-/* What main() calls for them; the answer is the exit code. */
+/* The workers' main functions; they return the exit code. */
 int gt_worker_compile_main(int fd);
 int gt_worker_gpu_main(int fd);
 
@@ -23,7 +24,7 @@ int gt_worker_gpu_main(int fd);
 enum gt_worker_exit {
     GT_WORKER_DONE = 0,       /* the supervisor closed the pipe */
     GT_WORKER_PROTOCOL = 64,  /* a malformed message */
-    GT_WORKER_SETUP = 65,     /* could not become what it was asked to be; said why */
+    GT_WORKER_SETUP = 65,     /* the worker could not start and has said why */
     GT_WORKER_POISONED = 66,  /* a sticky CUDA error: only a new process helps */
     GT_WORKER_EXHAUSTED = 67, /* out of memory */
 };
@@ -35,12 +36,13 @@ struct gt_process {
 
 int gt_process_start(struct gt_process *process, const char *role, struct gt_err *err);
 
-/* Gives it grace_ms to end by itself, then SIGKILL to its group; closes fd and stores the wait
- * status.  GT_ELOST if it is not gone 10 s after SIGKILL.  A process that never started is fine. */
+/* Closes fd, gives the process grace_ms to end by itself, and sends SIGKILL to its group.  *status
+ * is the wait status.  GT_ELOST: it still exists 10 s after SIGKILL.  A process that was never
+ * started is accepted. */
 int gt_process_end(struct gt_process *process, int grace_ms, int *status, struct gt_err *err);
 
-/* Whether a wait status tells of a signal that ends processes from outside (SIGKILL of a system
- * short of memory or of a person, SIGTERM): it says nothing about what the process was doing. */
+/* Whether a wait status is a kill from outside: SIGTERM, or SIGKILL from a person or from a system
+ * short of memory.  Such an end is no sign of an error in the process's work. */
 bool gt_process_killed(int status);
 
 /* "was killed by signal 11 (Segmentation fault)" or "exited with code 66 (sticky CUDA error)". */

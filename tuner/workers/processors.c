@@ -1,4 +1,4 @@
-/* processors.c - the processors this process may use, for the size of the compile pool. */
+/* processors.c - counts the processors this process may use, for the size of the compile pool. */
 #include "workers/processors.h"
 
 #include <limits.h>
@@ -9,7 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads the first two numbers of a file, the second if there is one; false: it begins with none. */
+/* Reads the first two numbers of a file, or only one.  False: the file does not begin with a
+ * number.
+ */
 static bool read_numbers(const char *folder, const char *name, double *first, double *second)
 {
     char path[PATH_MAX];
@@ -26,7 +28,7 @@ static bool read_numbers(const char *folder, const char *name, double *first, do
     return got >= 1;
 }
 
-/* Of one group; 0: no limit. */
+/* The quota of one group in processors; 0: no limit. */
 static double quota_of(const char *folder)
 {
     double quota = 0, period = 0, unused;
@@ -60,7 +62,7 @@ static double least_quota(const char *root, const char *path)
     }
 }
 
-/* Whether a list such as "cpu,cpuacct" names the controller of processor time. */
+/* Whether a list such as "cpu,cpuacct" names the controller `cpu`. */
 static bool names_cpu(const char *controllers)
 {
     while (*controllers) {

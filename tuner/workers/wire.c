@@ -1,4 +1,4 @@
-/* wire.c - framed messages between the supervisor and its workers. */
+/* wire.c - writes, sends and reads the messages between the supervisor and its workers. */
 #include "workers/wire.h"
 
 #include "base/clock.h"
@@ -83,7 +83,7 @@ int gt_wire_send(int fd, struct gt_strbuf *frame, int timeout_ms, struct gt_err 
             return gt_err_set(err, GT_EIO, "cannot send to a worker: %s", strerror(errno));
         left = deadline - gt_clock_ms();
         if (left <= 0)
-            return gt_err_set(err, GT_EIO, "a worker did not read its message for %d ms",
+            return gt_err_set(err, GT_EIO, "a worker has not read its message for %d ms",
                               timeout_ms);
         poll(&wait, 1, (int)left);
     }
@@ -98,8 +98,8 @@ int gt_wire_parse(struct gt_wire_in *in, const void *frame, size_t size, struct 
         return gt_err_set(err, GT_ESYNTAX, "a message of %zu bytes is too short", size);
     memcpy(head, frame, sizeof(head));
     if (head[0] != GT_WIRE_VERSION)
-        return gt_err_set(err, GT_ESYNTAX, "message version %u; this program speaks %u", head[0],
-                          GT_WIRE_VERSION);
+        return gt_err_set(err, GT_ESYNTAX, "message version %u; this program reads version %u",
+                          head[0], GT_WIRE_VERSION);
     if (head[1] == 0 || head[1] >= GT_MSG_COUNT)
         return gt_err_set(err, GT_ESYNTAX, "unknown message type %u", head[1]);
     in->type = (enum gt_message)head[1];
@@ -109,7 +109,7 @@ int gt_wire_parse(struct gt_wire_in *in, const void *frame, size_t size, struct 
     return GT_OK;
 }
 
-/* The next `size` bytes, or NULL (and failed) if the frame has fewer. */
+/* The next `size` bytes; NULL, and `failed`, if the frame has fewer. */
 static const char *take(struct gt_wire_in *in, size_t size)
 {
     const char *at = in->at;
@@ -122,7 +122,7 @@ static const char *take(struct gt_wire_in *in, size_t size)
     return at;
 }
 
-/* Whether the next field is of this type; consumes the type. */
+/* Consumes the type of the next field; whether it is this type. */
 static bool take_type(struct gt_wire_in *in, char type)
 {
     const char *at = take(in, 1);
@@ -176,7 +176,7 @@ const char *gt_wire_get_text(struct gt_wire_in *in)
     size_t count;
     const char *text = gt_wire_get_bytes(in, &count);
 
-    if (strlen(text) != count) /* a NUL inside would cut the text silently */
+    if (strlen(text) != count) /* a NUL inside would cut the text */
         in->failed = true;
     return in->failed ? "" : text;
 }
@@ -224,8 +224,8 @@ void gt_wire_release(struct gt_wire *wire)
     gt_wire_init(wire, -1);
 }
 
-/* Bytes that the frame at the front of the buffer has with its length, 0 while that is not known,
- * SIZE_MAX if it cannot be one. */
+/* The size in bytes of the buffer's first frame, its length field included; 0: not known yet;
+ * SIZE_MAX: no frame can have that length. */
 static size_t front_size(const struct gt_wire *wire)
 {
     uint32_t length;
@@ -236,7 +236,7 @@ static size_t front_size(const struct gt_wire *wire)
     return length < FRAME_MIN || length > GT_WIRE_MAX ? SIZE_MAX : length + LENGTH_SIZE;
 }
 
-/* Reads what has arrived: bytes read, 0 if nothing is there, < 0 at the end. */
+/* Reads what has arrived.  1: there was something; 0: nothing; < 0: the other end closed. */
 static int fill(struct gt_wire *wire, size_t want, struct gt_err *err)
 {
     const size_t capacity = want > 4096 ? want : 4096;

@@ -1,14 +1,15 @@
 /* wire.h - framed messages between the supervisor and its workers, over a socket pair.
  *
- * A frame is a 32-bit length, a 16-bit version, a 16-bit message type and typed fields: one byte of
- * type ('i' 64-bit integer, 'r' double, 's' bytes with a NUL that is not part of them), then the
- * value.  Both ends are the same program on the same machine, so numbers travel in its byte order.
- * Readers never trust a length: whatever does not fit the frame makes the message malformed. */
+ * A frame is a 32-bit length, a 16-bit version, a 16-bit message type and typed fields.  A field is
+ * one byte of type ('i' 64-bit integer, 'r' double, 's' bytes with a NUL that is not part of them)
+ * and the value.  Both ends are the same program on the same machine, so numbers have its byte
+ * order.  Readers check every length: a field that does not fit the frame makes the message
+ * malformed. */
 #ifndef GT_WIRE_H
 #define GT_WIRE_H
 
-#include "gemmtune.h"
 #include "base/strbuf.h"
+#include "gemmtune.h"
 
 #include <stdbool.h>
 
@@ -16,8 +17,8 @@
 #define GT_WIRE_MAX     (16u << 20) /* bytes of a frame; a rendered kernel has about 10^5 */
 
 enum gt_message {
-    GT_MSG_HELLO = 1, /* to a new worker: what it is to be */
-    GT_MSG_READY,     /* from it: toolchain version or device facts */
+    GT_MSG_HELLO = 1, /* to a new worker: its settings */
+    GT_MSG_READY,     /* from a worker: toolchain version or device facts */
     GT_MSG_FAILED,    /* from a worker: error code, sentence, whether the worker must be replaced */
     GT_MSG_COMPILE,
     GT_MSG_COMPILED,
@@ -33,7 +34,8 @@ enum gt_message {
     GT_MSG_COUNT
 };
 
-/* Building: begin, put fields, send.  A failed allocation is sticky and reported by send. */
+/* A message is built by begin, the put functions and send.  A failed allocation is sticky, and send
+ * reports it. */
 void gt_wire_begin(struct gt_strbuf *frame, enum gt_message type);
 void gt_wire_put_int(struct gt_strbuf *frame, int64_t value);
 void gt_wire_put_real(struct gt_strbuf *frame, double value);
@@ -43,8 +45,8 @@ void gt_wire_put_bytes(struct gt_strbuf *frame, const void *bytes, size_t count)
 /* Sends a frame; GT_EIO if the other end is gone or does not read for timeout_ms. */
 int gt_wire_send(int fd, struct gt_strbuf *frame, int timeout_ms, struct gt_err *err);
 
-/* A message being read.  The first field that is missing, of another type or out of bounds makes
- * `failed` true; from then on every get answers 0 or "". */
+/* A message being read.  The first field that is missing, of another type or out of bounds sets
+ * `failed`; from then on every get returns 0 or "". */
 struct gt_wire_in {
     enum gt_message type;
     const char *at, *end;
@@ -57,7 +59,7 @@ int64_t gt_wire_get_int(struct gt_wire_in *in);
 double gt_wire_get_real(struct gt_wire_in *in);
 const char *gt_wire_get_text(struct gt_wire_in *in); /* points into the frame */
 const char *gt_wire_get_bytes(struct gt_wire_in *in, size_t *count);
-/* Copies a text of less than `size` bytes; a longer one fails the message. */
+/* Copies a text of less than `size` bytes; a longer one makes the message malformed. */
 void gt_wire_get_string(struct gt_wire_in *in, char *text, size_t size);
 /* Copies a plain struct sent with put_bytes; its size must be the same. */
 void gt_wire_get_struct(struct gt_wire_in *in, void *to, size_t size);
@@ -73,8 +75,9 @@ struct gt_wire {
 void gt_wire_init(struct gt_wire *wire, int fd);
 void gt_wire_release(struct gt_wire *wire); /* does not close fd; a zeroed wire is accepted */
 
-/* Waits at most timeout_ms (-1: for ever) for a whole message: 1 and *in, valid until the next
- * call; 0: none yet (or a signal came); GT_EIO: the other end closed; GT_ESYNTAX: not a frame. */
+/* Waits at most timeout_ms (-1: without limit) for a whole message.  1: *in is set, valid until the
+ * next call; 0: none has arrived, or a signal came; GT_EIO: the other end closed; GT_ESYNTAX: it is
+ * not a frame. */
 int gt_wire_receive(struct gt_wire *wire, struct gt_wire_in *in, int timeout_ms,
                     struct gt_err *err);
 

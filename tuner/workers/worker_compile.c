@@ -1,13 +1,13 @@
-/* worker_compile.c - the process that compiles: source in, cubin into the cache, facts out.
+/* worker_compile.c - the process that compiles: it gets a source, stores a cubin in the cache and
+ * sends the compiler's facts.
  *
- * NVRTC can loop, crash or eat all memory; limits are set on this process so that the kernel of the
- * operating system ends it, and compile_pool.c turns its death into the candidate's status. */
-#include "workers/process.h"
-#include "workers/wire.h"
-
+ * NVRTC can loop, crash or use up all memory.  This process therefore has limits, with which the
+ * operating system ends it; compile_pool.c makes a status of the candidate of that. */
+#include "base/err.h"
 #include "cuda/cache.h"
 #include "cuda/compile.h"
-#include "base/err.h"
+#include "workers/process.h"
+#include "workers/wire.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #define REPLY_MS  60000
-#define NICENESS  5     /* supervisor and GPU worker do not wait for a core */
-#define TRIM_PART 32    /* the cache is looked through when this part of its limit has been added */
-#define LOG_MAX   65536 /* bytes of a compiler's complaints that are worth sending */
+#define NICENESS  5     /* so that supervisor and GPU worker do not wait for a core */
+#define TRIM_PART 32    /* the cache is trimmed after 1/32 of its limit was added */
+#define LOG_MAX   65536 /* bytes of a compiler's log that are sent */
 
 struct compiler {
     struct gt_wire wire;
@@ -28,10 +28,10 @@ struct compiler {
     char *cache_dir;
     double cpu_s;
     int64_t saved;    /* bytes since the cache was last brought below its limit */
-    char remark[512]; /* why the cache did not take this cubin; empty: it did */
+    char remark[512]; /* why the cache refused this cubin; empty: it took it */
 };
 
-/* No limit is ever raised above the hard one that was inherited. */
+/* Sets a soft limit, at most to the hard limit that was inherited. */
 static void limit(int resource, rlim_t value)
 {
     struct rlimit now;
@@ -42,7 +42,7 @@ static void limit(int resource, rlim_t value)
     setrlimit((__rlimit_resource_t)resource, &now);
 }
 
-/* Bytes of address space in use; 0 if the system does not tell. */
+/* Bytes of address space in use; 0: not known. */
 static int64_t mapped_bytes(void)
 {
     FILE *statm = fopen("/proc/self/statm", "r");
@@ -56,13 +56,14 @@ static int64_t mapped_bytes(void)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* What the process has mapped by now does not count: a sanitizer's shadow is terabytes. */
+/* Limits the memory added from now on.  What is mapped already does not count, because a
+ * sanitizer's shadow memory has terabytes. */
 static void limit_memory(int64_t bytes)
 {
     limit(RLIMIT_AS, (rlim_t)(mapped_bytes() + bytes));
 }
 
-/* From now on, as long as one compilation may take; SIGXCPU ends the process. */
+/* Limits the CPU time from now on to that of one compilation; SIGXCPU ends the process. */
 static void limit_cpu(double seconds)
 {
     struct rusage used;
@@ -87,7 +88,7 @@ static int setup(struct compiler *self, struct gt_err *err)
     memory = gt_wire_get_int(&in);
     self->cpu_s = gt_wire_get_real(&in);
     if (in.type != GT_MSG_HELLO || gt_wire_finish(&in, err))
-        return gt_err_set(err, GT_ESYNTAX, "the first message is not a greeting");
+        return gt_err_set(err, GT_ESYNTAX, "the first message of the supervisor is not HELLO");
     if (!self->cache_dir)
         return gt_err_nomem(err);
     limit(RLIMIT_CORE, 0);
@@ -109,8 +110,8 @@ static int send_setup(struct compiler *self, int rc, const struct gt_err *err)
     return gt_wire_send(self->wire.fd, &self->reply, REPLY_MS, NULL);
 }
 
-/* Stores a cubin in the cache, which is brought back below its limit now and then, or where the
- * supervisor's run keeps what the cache does not take; why it did not goes to self->remark. */
+/* Stores a cubin in the cache and trims the cache from time to time.  If the cache refuses it, the
+ * cubin goes to the folder of the supervisor's run, and self->remark says why. */
 static int keep(struct compiler *self, const char *key, const struct gt_binary *binary,
                 struct gt_err *err)
 {
@@ -130,7 +131,7 @@ static int keep(struct compiler *self, const char *key, const struct gt_binary *
                                                             : GT_OK;
 }
 
-/* Compiles and stores one candidate: rc, and *log of a source that does not compile. */
+/* Compiles and stores one candidate.  binary->log has the log of a source that does not compile. */
 static int compile_one(struct compiler *self, struct gt_wire_in *in, struct gt_binary *binary,
                        struct gt_err *err)
 {
@@ -192,7 +193,7 @@ int gt_worker_compile_main(int fd)
 
     gt_wire_init(&self.wire, fd);
     rc = setup(&self, &err);
-    if (rc == GT_EIO && !self.cache_dir) /* the supervisor left before it said anything */
+    if (rc == GT_EIO && !self.cache_dir) /* the supervisor ended before its first message */
         goto out;
     if (send_setup(&self, rc, &err) || rc) {
         code = GT_WORKER_SETUP;

@@ -1,15 +1,14 @@
-/* worker_gpu.c - the process that owns the GPU: proves and times what it is told to.
+/* worker_gpu.c - the process that uses the GPU: it proves and times the candidates it is sent.
  *
- * After a sticky CUDA error nothing this process computes can be believed: it says what happened
- * and exits, and its supervisor starts another. */
+ * After a sticky CUDA error no result of this process can be trusted.  It reports the error and
+ * exits, and its supervisor starts another. */
+#include "base/err.h"
+#include "cuda/cache.h"
+#include "cuda/compile.h"
+#include "timing/bench.h"
+#include "timing/calibrate.h"
 #include "workers/process.h"
 #include "workers/wire.h"
-
-#include "timing/bench.h"
-#include "cuda/cache.h"
-#include "timing/calibrate.h"
-#include "cuda/compile.h"
-#include "base/err.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +29,7 @@ struct worker {
     char *data_dir, *cache_dir;
 };
 
-/* A candidate as it came over the wire, with its image. */
+/* A candidate that was received, with its image. */
 struct request {
     struct gt_candidate candidate;
     struct gt_binary binary;
@@ -58,7 +57,7 @@ static int hello(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 
     gt_wire_get_struct(in, &self->options, sizeof(self->options));
     if (in->type != GT_MSG_HELLO || gt_wire_finish(in, err))
-        return gt_err_set(err, GT_ESYNTAX, "the first message is not a greeting");
+        return gt_err_set(err, GT_ESYNTAX, "the first message of the supervisor is not HELLO");
     self->data_dir = strdup(data_dir);
     self->cache_dir = strdup(cache_dir);
     if (!self->data_dir || !self->cache_dir)
@@ -82,8 +81,8 @@ static int open_problem(struct worker *self, struct gt_wire_in *in, struct gt_er
                          &self->problem, &self->options, err);
 }
 
-/* Reads a candidate and loads its image.  GT_ESTALE: the kernel's files changed since the sweep
- * began.  GT_ENOTFOUND: the image is not in the cache, or damaged. */
+/* Reads a candidate and loads its image.  GT_ESTALE: the kernel's files have changed since the
+ * sweep began.  GT_ENOTFOUND: the image is not in the cache, or it is damaged. */
 static int read_request(struct worker *self, struct gt_wire_in *in, struct request *request,
                         struct gt_err *err)
 {
@@ -101,7 +100,8 @@ static int read_request(struct worker *self, struct gt_wire_in *in, struct reque
         return gt_err_set(err, GT_ESYNTAX, "no problem is open");
     kernel = gt_kernels_find(&self->kernels, name, err);
     if (!kernel || strcmp(kernel->signature, signature) != 0)
-        return gt_err_set(err, GT_ESTALE, "kernel %s changed on disk since the sweep began", name);
+        return gt_err_set(err, GT_ESTALE, "kernel %s has changed on disk since the sweep began",
+                          name);
     if (bytes != kernel->params * sizeof(request->candidate.point.value[0]))
         return gt_err_set(err, GT_ESYNTAX, "a point of kernel %s is malformed", name);
     request->candidate.kernel = kernel;
@@ -114,7 +114,7 @@ static int read_request(struct worker *self, struct gt_wire_in *in, struct reque
     return rc;
 }
 
-/* TRIAL and SAMPLE. */
+/* Answers TRIAL and SAMPLE. */
 static int one_candidate(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 {
     const bool sample = in->type == GT_MSG_SAMPLE;
@@ -192,13 +192,22 @@ static int final_round(struct worker *self, struct gt_wire_in *in, struct gt_err
     return rc;
 }
 
+/* Ends the reading of a request that has no more fields and needs an open problem. */
+static int finish_request(const struct worker *self, const struct gt_wire_in *in,
+                          struct gt_err *err)
+{
+    int rc = gt_wire_finish(in, err);
+
+    if (rc)
+        return rc;
+    return self->bench ? GT_OK : gt_err_set(err, GT_ESYNTAX, "no problem is open");
+}
+
 static int baseline(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 {
     struct gt_baseline found = {0};
-    int rc = gt_wire_finish(in, err);
+    int rc = finish_request(self, in, err);
 
-    if (!rc && !self->bench)
-        rc = gt_err_set(err, GT_ESYNTAX, "no problem is open");
     if (!rc)
         rc = gt_bench_baseline(self->bench, &found, err);
     begin_reply(self, GT_MSG_DONE, rc, err);
@@ -210,10 +219,8 @@ static int baseline(struct worker *self, struct gt_wire_in *in, struct gt_err *e
 static int move(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 {
     struct gt_move found = {0};
-    int rc = gt_wire_finish(in, err);
+    int rc = finish_request(self, in, err);
 
-    if (!rc && !self->bench)
-        rc = gt_err_set(err, GT_ESYNTAX, "no problem is open");
     if (!rc)
         rc = gt_bench_move(self->bench, self->nvrtc, self->data_dir, self->cache_dir, &found, err);
     begin_reply(self, GT_MSG_DONE, rc, err);
@@ -225,10 +232,8 @@ static int move(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 static int reference(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 {
     double us = 0;
-    int rc = gt_wire_finish(in, err);
+    int rc = finish_request(self, in, err);
 
-    if (!rc && !self->bench)
-        rc = gt_err_set(err, GT_ESYNTAX, "no problem is open");
     if (!rc)
         rc = gt_bench_canary(self->bench, &us, err);
     begin_reply(self, GT_MSG_DONE, rc, err);
@@ -237,7 +242,7 @@ static int reference(struct worker *self, struct gt_wire_in *in, struct gt_err *
     return rc;
 }
 
-/* The problem's memory is given up for it: the next one is opened anew. */
+/* Calibration needs the memory of the problem, so the problem is closed. */
 static int calibrate(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 {
     const bool only_copy = gt_wire_get_int(in) != 0;
@@ -255,7 +260,7 @@ static int calibrate(struct worker *self, struct gt_wire_in *in, struct gt_err *
     return rc;
 }
 
-/* Works off one message; the answer is in self->reply. */
+/* Handles one message; the answer is in self->reply. */
 static int work(struct worker *self, struct gt_wire_in *in)
 {
     struct gt_err err = {0};
@@ -284,7 +289,7 @@ static int work(struct worker *self, struct gt_wire_in *in)
     }
 }
 
-/* Requests until the supervisor closes the pipe; the exit code. */
+/* Answers requests until the supervisor closes the pipe; returns the exit code. */
 static int serve(struct worker *self)
 {
     struct gt_wire_in in;

@@ -1,8 +1,7 @@
 /* test_evaluator_predict.c - predictions end to end: real compilations by worker processes, every
  * trial marked as predicted. */
-#include "search_fixture.h"
-
 #include "evaluate/evaluator.h"
+#include "search_fixture.h"
 #include "workers/process.h"
 
 static struct gt_evaluator_options options_of(struct search *s, char cache[96])

@@ -109,6 +109,7 @@ static void test_statuses(void **state)
         {GT_STATUS_NONDETERMINISTIC, "RuntimeFailedConfig", "correctness"},
         {GT_STATUS_SLOW, "RuntimeFailedConfig", "timeout"},
         {GT_STATUS_DEVICE_LOST, "RuntimeFailedConfig", "runtime"},
+        {GT_STATUS_KILLED, "RuntimeFailedConfig", "runtime"},
     };
 
     (void)state;

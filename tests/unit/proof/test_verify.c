@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "stub_fixture.h"
 #include "proof/verify.h"
+#include "stub_fixture.h"
 
 static struct gt_bench *open_bench(const struct stub_fixture *f, const char *text,
                                    struct gt_problem *problem)

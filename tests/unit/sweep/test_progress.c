@@ -1,6 +1,5 @@
 /* test_progress.c - the progress line: what it says, and where it is rewritten. */
 #include "search_fixture.h"
-
 #include "sweep/progress.h"
 
 static struct gt_progress_state example(void)

@@ -1,6 +1,6 @@
 /* test_sweep_faults.c - the sweep against candidates that kill, hang, lie and come back. */
-#include "sweep_fixture.h"
 #include "db/store_internal.h"
+#include "sweep_fixture.h"
 
 static int crashes_at_best(const struct gt_candidate *candidate)
 {
@@ -220,6 +220,27 @@ static void test_nothing_works(void **state)
     close_bench(&bench);
 }
 
+static double absurd_or_bowl(const struct gt_candidate *candidate)
+{
+    return candidate->point.value[1] % 4 == 3 ? 1e13 : bowl(candidate);
+}
+
+/* A time that no row may have costs its candidate, not the sweep. */
+static void test_absurd_times(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, false);
+    struct bench bench = open_bench(s);
+
+    fake.us_of = absurd_or_bowl;
+    bench.options.budget.trials = 0; /* until the space is exhausted */
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(launches(&fake, 1), SIDE * SIDE);
+    assert_true(bench.result.row[0].trial.us < 1e12);
+    assert_true(stored_winner(&bench, false).us < 1e12);
+    close_bench(&bench);
+}
+
 static int wrong_next_time(const struct gt_candidate *candidate)
 {
     static int launches;
@@ -262,6 +283,7 @@ int main(void)
         WITH_FOLDER(test_tried_again_in_the_same_run),
         WITH_FOLDER(test_statuses),
         WITH_FOLDER(test_nothing_works),
+        WITH_FOLDER(test_absurd_times),
         WITH_FOLDER(test_a_disproved_best_is_forgotten),
     };
 

@@ -1,6 +1,6 @@
 /* test_sweep_finals.c - the end of a sweep: finals, ties, drift, a device that is hot by then. */
-#include "sweep_fixture.h"
 #include "sweep/sweep_parts.h"
+#include "sweep_fixture.h"
 
 /* A run that was interrupted before its final is made up for by the next, even without new trials.
  */

@@ -34,8 +34,8 @@ void gt_forest_release(struct gt_forest *forest)
     free(forest->node);
 }
 
-/* How much of the squared deviation in [from, to) a split leaves unexplained, less a constant;
- * INFINITY if all are on one side. */
+/* The squared deviation in [from, to) that a split leaves, less a constant; INFINITY if all are on
+ * one side. */
 static double unexplained(const struct builder *builder, size_t from, size_t to, size_t param,
                           uint8_t value)
 {
@@ -63,7 +63,8 @@ static bool choose(struct builder *builder, size_t from, size_t to, struct gt_fo
         uint8_t low, high, value;
         double left;
 
-        /* Between the values of two observations drawn at random, so that few draws are in vain. */
+        /* Between the values of two random observations, because most other splits separate
+         * nothing. */
         a = from + gt_random_below(builder->random, to - from);
         b = from + gt_random_below(builder->random, to - from);
         low = builder->seen[a][param];
@@ -87,7 +88,7 @@ static bool choose(struct builder *builder, size_t from, size_t to, struct gt_fo
     return least < INFINITY;
 }
 
-/* Puts those up to the split's value first; returns where the others begin. */
+/* Moves the observations up to the split's value to the front; returns where the others begin. */
 static size_t part(struct builder *builder, size_t from, size_t to,
                    const struct gt_forest_node *node)
 {

@@ -1,5 +1,5 @@
-/* priors.c - what a strategy may learn from: trials of the same kernel for other problems,
- * and for this one on other devices, those of the nearest problems only. */
+/* transfer.c - reads the transfer data of a strategy: trials of the same kernel for the nearest
+ * other problems, and for this problem on other devices. */
 #include "base/err.h"
 #include "problem/problem.h"
 #include "sweep/sweep_parts.h"
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST       24   /* trials that make a prior */
-#define OTHER_ARCH  4.0  /* how far another architecture is, in the measure of gt_sweep_distance */
-#define OTHER_TYPES 2.0  /* the same, of other types */
-#define FARTHEST    40.0 /* beyond, nothing is to be learned: sizes differ by factors of dozens */
+#define LEAST       24   /* trials that make a set of transfer data */
+#define OTHER_ARCH  4.0  /* distance of another architecture, in units of gt_sweep_distance */
+#define OTHER_TYPES 2.0  /* the same for other types */
+#define FARTHEST    40.0 /* problems beyond are not used: their sizes differ by factors of dozens */
 
 /* A problem that has trials. */
 struct source {
@@ -20,9 +20,10 @@ struct source {
     char problem[GT_PROBLEM_TEXT_MAX];
 };
 
+/* The nearest problems that have trials, nearest first. */
 struct search {
     const struct gt_race *race;
-    struct source source[GT_PRIORS_MAX];
+    struct source source[GT_TRANSFERS_MAX];
     size_t sources;
 };
 
@@ -43,10 +44,10 @@ static int on_winner(void *context, const struct gt_row *row, struct gt_err *err
             return GT_OK;
     while (at > 0 && source.distance < search->source[at - 1].distance)
         at--;
-    if (at == GT_PRIORS_MAX || source.distance > FARTHEST)
+    if (at == GT_TRANSFERS_MAX || source.distance > FARTHEST)
         return GT_OK;
     snprintf(source.problem, sizeof(source.problem), "%s", row->problem);
-    if (search->sources < GT_PRIORS_MAX)
+    if (search->sources < GT_TRANSFERS_MAX)
         search->sources++;
     memmove(&search->source[at + 1], &search->source[at],
             (search->sources - at - 1) * sizeof(source));
@@ -54,24 +55,25 @@ static int on_winner(void *context, const struct gt_row *row, struct gt_err *err
     return GT_OK;
 }
 
-/* The trials of one problem, device after device. */
+/* The reading of one problem's trials, one device after the other. */
 struct reading {
     const struct gt_race *race;
     const struct gt_arm *arm;
-    struct gt_priors *priors;
+    struct gt_transfers *transfers;
     char device[96]; /* whose trials are being read */
     size_t capacity, *point;
     float *us;
     size_t count;
 };
 
-/* Ends one device's trials: they become a prior if they are enough and there is room. */
+/* Ends one device's trials.  They become a set of transfer data if there are enough of them and if
+ * fewer than GT_TRANSFERS_MAX sets were read. */
 static void end(struct reading *reading)
 {
-    struct gt_priors *priors = reading->priors;
+    struct gt_transfers *transfers = reading->transfers;
 
-    if (reading->count >= LEAST && priors->count < GT_PRIORS_MAX) {
-        priors->prior[priors->count++] =
+    if (reading->count >= LEAST && transfers->count < GT_TRANSFERS_MAX) {
+        transfers->transfer[transfers->count++] =
             (struct gt_transfer){reading->point, reading->us, reading->count};
     } else {
         free(reading->point);
@@ -82,7 +84,8 @@ static void end(struct reading *reading)
     reading->capacity = reading->count = 0;
 }
 
-/* Whether a trial is of this very sweep's kind: the strategy is told those as its own. */
+/* Whether a trial has the device, versions and problem of this sweep.  The strategy is told such a
+ * trial as its own. */
 static bool is_own(const struct reading *reading, const struct gt_named_trial *named)
 {
     const struct gt_evaluator *evaluator = reading->race->evaluator;
@@ -130,8 +133,8 @@ static int on_trial(void *context, const struct gt_named_trial *named, struct gt
     return GT_OK;
 }
 
-int gt_sweep_priors(const struct gt_race *race, const struct gt_arm *arm, struct gt_priors *priors,
-                    struct gt_err *err)
+int gt_sweep_transfer(const struct gt_race *race, const struct gt_arm *arm,
+                      struct gt_transfers *transfers, struct gt_err *err)
 {
     struct search search = {.race = race};
     struct gt_row_filter filter = {
@@ -142,10 +145,10 @@ int gt_sweep_priors(const struct gt_race *race, const struct gt_arm *arm, struct
     };
     int rc = gt_store_rows(race->options->store, &filter, on_winner, &search, err);
 
-    *priors = (struct gt_priors){.count = 0};
+    *transfers = (struct gt_transfers){.count = 0};
     filter.winners_only = false;
     for (size_t i = 0; i < search.sources && !rc; i++) {
-        struct reading reading = {.race = race, .arm = arm, .priors = priors};
+        struct reading reading = {.race = race, .arm = arm, .transfers = transfers};
 
         filter.problem = search.source[i].problem;
         rc = gt_store_trials(race->options->store, &filter, on_trial, &reading, err);
@@ -154,10 +157,10 @@ int gt_sweep_priors(const struct gt_race *race, const struct gt_arm *arm, struct
     return rc;
 }
 
-void gt_sweep_priors_release(struct gt_priors *priors)
+void gt_sweep_transfer_release(struct gt_transfers *transfers)
 {
-    for (size_t i = 0; i < priors->count; i++) {
-        free((void *)priors->prior[i].point);
-        free((void *)priors->prior[i].us);
+    for (size_t i = 0; i < transfers->count; i++) {
+        free((void *)transfers->transfer[i].point);
+        free((void *)transfers->transfer[i].us);
     }
 }
