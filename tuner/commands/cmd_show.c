@@ -56,19 +56,35 @@ static void show_params(FILE *out, const struct gt_candidate *candidate, const i
                 gt_expr_text(kernel->derived[i].expr));
 }
 
-/* Prints each constraint with its verdict; *broken: how many do not hold. */
-static int show_constraints(FILE *out, const struct gt_candidate *candidate, const int64_t *slots,
-                            int *broken, struct gt_err *err)
+static bool has_bets(const struct gt_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->constraints; i++)
+        if (kernel->constraint[i].bet)
+            return true;
+    return false;
+}
+
+/* Prints the constraints of one kind with their verdicts; *broken: how many do not hold. */
+static int show_constraints(FILE *out, const struct gt_candidate *candidate, bool bets,
+                            const int64_t *slots, int *broken, struct gt_err *err)
 {
     const struct gt_kernel *kernel = candidate->kernel;
 
     *broken = 0;
-    fprintf(out, "\nconstraints\n");
+    if (!bets)
+        fputs("\nconstraints: what must hold, or it is wrong or impossible\n", out);
+    else if (has_bets(kernel))
+        fputs("\nbets: what must hold, or it is thought slow (tune --no-bets tries it all the "
+              "same)\n",
+              out);
     for (size_t i = 0; i < kernel->constraints; i++) {
         const struct gt_constraint *constraint = &kernel->constraint[i];
         int64_t value;
-        int rc = gt_expr_eval(constraint->expr, slots, &value, err);
+        int rc;
 
+        if (constraint->bet != bets)
+            continue;
+        rc = gt_expr_eval(constraint->expr, slots, &value, err);
         if (rc)
             return rc;
         fprintf(out, "  %-4s %s: %s\n", value ? "ok" : "NOT", gt_expr_text(constraint->expr),
@@ -199,7 +215,7 @@ static int show_document(const struct gt_cli *cli, const struct options *options
 
     shown.slots = slots;
     if (!rc)
-        rc = gt_candidate_valid(candidate, &failed, err);
+        rc = gt_candidate_possible(candidate, &failed, err);
     if (!rc && failed < 0)
         rc = gt_candidate_geometry(candidate, &geometry, err);
     if (rc)
@@ -219,6 +235,20 @@ static int show_document(const struct gt_cli *cli, const struct options *options
     return rc ? rc : printed;
 }
 
+/* The source alone; of a point that is not valid, a sentence too. */
+static int print_source(const struct gt_cli *cli, const struct gt_candidate *candidate,
+                        const char *source, struct gt_err *err)
+{
+    int failed = -1, rc;
+
+    fputs(source, cli->out);
+    rc = gt_candidate_valid(candidate, &failed, err);
+    if (!rc && failed >= 0)
+        rc = gt_err_set(err, GT_ERANGE, "this source is of a point that is not valid here: %s",
+                        candidate->kernel->constraint[failed].why);
+    return rc;
+}
+
 /* Everything of one candidate whose kernel, problem, device and point are known. */
 static int show_candidate(const struct gt_cli *cli, const struct options *options,
                           const struct gt_candidate *candidate, struct gt_err *err)
@@ -227,14 +257,14 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
     struct gt_strbuf point = GT_STRBUF_INIT;
     struct gt_geometry geometry;
     int64_t slots[GT_MAX_SLOTS];
-    int rc, broken = 0;
+    int rc, broken = 0, lost_bets;
 
     rc = gt_render(&source, candidate, err);
     if (rc || options->source || cli->json) {
         if (!rc && cli->json)
             rc = show_document(cli, options, candidate, source.text, err);
         else if (!rc)
-            fputs(source.text, cli->out);
+            rc = print_source(cli, candidate, source.text, err);
         goto out;
     }
     gt_point_format(&point, candidate->kernel, &candidate->point);
@@ -243,7 +273,9 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
     if (rc)
         goto out;
     show_params(cli->out, candidate, slots);
-    rc = show_constraints(cli->out, candidate, slots, &broken, err);
+    rc = show_constraints(cli->out, candidate, false, slots, &broken, err);
+    if (!rc && !broken)
+        rc = show_constraints(cli->out, candidate, true, slots, &lost_bets, err);
     if (rc)
         goto out;
     if (broken) {
