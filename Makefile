@@ -61,6 +61,7 @@ LIB_SRC := \
 	src/kernel/expr.c \
 	src/kernel/expr_parse.c \
 	src/kernel/kernel.c \
+	src/kernel/kernel_expand.c \
 	src/kernel/kernel_geometry.c \
 	src/kernel/kernel_json.c \
 	src/kernel/kernel_maps.c \

@@ -92,7 +92,7 @@ const char *gt_store_text(sqlite3_stmt *statement, int i);
 /* After the texts of a row were read: GT_ENOMEM if one is missing for want of memory. */
 int gt_store_whole(struct gt_store *store, struct gt_err *err);
 
-/* Binds a copy of a text; NULL is bound as "". */
+/* Binds a text, which must stay until the statement was run; NULL is bound as "". */
 void gt_store_bind(sqlite3_stmt *statement, int i, const char *value);
 
 /* Binds what is computed where: ?1 device, ?2 problem, ?3 warm_l2. */

@@ -37,7 +37,8 @@ int gt_store_run(struct gt_store *store, sqlite3_stmt *statement, const char *do
 
 void gt_store_bind(sqlite3_stmt *statement, int i, const char *value)
 {
-    sqlite3_bind_text(statement, i, value ? value : "", -1, SQLITE_TRANSIENT);
+    /* A copy would need memory, and a parameter that stays NULL for want of it finds no row. */
+    sqlite3_bind_text(statement, i, value ? value : "", -1, SQLITE_STATIC);
 }
 
 const char *gt_store_text(sqlite3_stmt *statement, int i)

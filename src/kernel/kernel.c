@@ -1,17 +1,16 @@
-/* kernel.c - vocabulary: loading and finding kernels, and what they serve. */
+/* kernel.c - vocabulary: loading and finding kernels. */
 #include "kernel/kernel.h"
 
 #include "base/err.h"
 #include "kernel/kernel_impl.h"
 #include "base/near.h"
-#include "problem/problem.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void free_expr_list(struct gt_expr *const *expr, size_t count)
+static void free_list(struct gt_expr *const *expr, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         gt_expr_free(expr[i]);
@@ -34,32 +33,35 @@ static void free_space(struct gt_kernel *kernel)
         gt_expr_free(kernel->constraint[i].expr);
     }
     free(kernel->constraint);
-    for (size_t i = 0; i < kernel->launches; i++) {
-        const struct gt_launch *launch = &kernel->launch[i];
-
-        free(launch->entry);
-        free_expr_list(launch->grid, 3);
-        free_expr_list(launch->block, 3);
-        free_expr_list(launch->cluster, 3);
-        gt_expr_free(launch->when);
-        gt_expr_free(launch->shared);
-        gt_expr_free(launch->carveout);
-        gt_expr_free(launch->pdl);
-    }
 }
 
-static void free_maps(struct gt_kernel *kernel)
+/* Frees the expressions of launches, tensor maps, "compile", "model" and the top object. */
+static void free_exprs(const struct gt_kernel *kernel)
 {
-    for (size_t i = 0; i < kernel->maps; i++) {
-        const struct gt_tensor_map *map = &kernel->map[i];
-
-        free(map->name);
-        free_expr_list(map->dims, GT_MAX_MAP_RANK);
-        free_expr_list(map->strides, GT_MAX_MAP_RANK);
-        free_expr_list(map->box, GT_MAX_MAP_RANK);
-        free_expr_list(
-            (struct gt_expr *const[]){map->when, map->offset, map->swizzle, map->promotion}, 4);
+#define FREE(member, standard) gt_expr_free(of->member);
+    for (const struct gt_launch *of = kernel->launch; of < kernel->launch + kernel->launches;
+         of++) {
+        free(of->entry);
+        free_list(of->grid, 3);
+        free_list(of->block, 3);
+        free_list(of->cluster, 3);
+        GT_LAUNCH_EXPRS(FREE)
     }
+    for (const struct gt_tensor_map *of = kernel->map; of < kernel->map + kernel->maps; of++) {
+        free(of->name);
+        free_list(of->dims, GT_MAX_MAP_RANK);
+        free_list(of->strides, GT_MAX_MAP_RANK);
+        free_list(of->box, GT_MAX_MAP_RANK);
+        GT_MAP_EXPRS(FREE)
+    }
+#undef FREE
+#define FREE(member, standard) gt_expr_free(kernel->member);
+    GT_CANDIDATE_EXPRS(FREE)
+    GT_COMPILE_EXPRS(FREE)
+#undef FREE
+#define FREE(member) gt_expr_free(kernel->model.member);
+    GT_MODEL_EXPRS(FREE)
+#undef FREE
 }
 
 void gt_kernel_free(struct gt_kernel *kernel)
@@ -67,23 +69,11 @@ void gt_kernel_free(struct gt_kernel *kernel)
     if (!kernel)
         return;
     free_space(kernel);
-    free_maps(kernel);
+    free_exprs(kernel);
     for (size_t i = 0; i < kernel->reported_count; i++)
         free(kernel->reported[i].source);
     free(kernel->reported);
     free(kernel->seed);
-    free_expr_list((struct gt_expr *const[]){kernel->workspace, kernel->deterministic,
-                                             kernel->max_registers, kernel->code_arch,
-                                             kernel->arch_features, kernel->code_ptx},
-                   6);
-    free_expr_list(
-        (struct gt_expr *const[]){
-            kernel->model.block_m, kernel->model.block_n, kernel->model.block_k,
-            kernel->model.splits, kernel->model.stages, kernel->model.registers, kernel->model.fma,
-            kernel->model.issue, kernel->model.shared_words, kernel->model.group, kernel->model.mma,
-            kernel->model.mma_type, kernel->model.cluster_m, kernel->model.cluster_n,
-            kernel->model.prepare_read, kernel->model.prepare_write, kernel->model.even},
-        17);
     free(kernel->name);
     free(kernel->doc);
     free(kernel->path);
@@ -91,6 +81,23 @@ void gt_kernel_free(struct gt_kernel *kernel)
     free(kernel->text);
     free(kernel->include_dir);
     free(kernel);
+}
+
+void gt_kernel_drop_bets(struct gt_kernel *kernel)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < kernel->constraints; i++) {
+        struct gt_constraint constraint = kernel->constraint[i];
+
+        if (!constraint.bet) {
+            kernel->constraint[kept++] = constraint;
+            continue;
+        }
+        free(constraint.why);
+        gt_expr_free(constraint.expr);
+    }
+    kernel->constraints = kept;
 }
 
 int gt_kernel_load(struct gt_kernel **out, const char *data_dir, const char *path,
@@ -106,7 +113,7 @@ int gt_kernel_load(struct gt_kernel **out, const char *data_dir, const char *pat
     kernel->path = strdup(path);
     rc = kernel->path ? gt_strbuf_add_file(&text, path, err) : gt_err_nomem(err);
     if (!rc)
-        rc = gt_kernel_read_description(kernel, text.text, text.length, err);
+        rc = gt_kernel_read_description(kernel, data_dir, text.text, text.length, err);
     if (!rc)
         rc = gt_kernel_read_template(kernel, data_dir, err);
     gt_strbuf_release(&text);
@@ -149,35 +156,6 @@ double gt_kernel_cross_product(const struct gt_kernel *kernel)
     for (size_t i = 0; i < kernel->params; i++)
         points *= (double)kernel->param[i].count;
     return points;
-}
-
-bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *problem,
-                      const struct gt_device *device, const char **why)
-{
-    const struct {
-        bool serves;
-        const char *why;
-    } checks[] = {
-        {kernel->types >> problem->type & 1, "it does not serve this type of A and B"},
-        {kernel->outs >> problem->out & 1, "it does not write this type of D"},
-        {kernel->layouts >> gt_problem_layout(problem) & 1, "it does not serve this layout"},
-        {kernel->epilogues >> problem->epilogue & 1, "it does not serve this epilogue"},
-        {problem->m <= kernel->max_m, "it serves fewer rows of D"},
-        {problem->batch == 1 || kernel->batched, "it does not serve batches"},
-        {kernel->accuracy <= problem->accuracy, "it is less accurate than the problem asks for"},
-        {device->cc >= kernel->min_cc, "the device is older than the kernel needs"},
-        {device->cc >= kernel->type_cc[problem->type],
-         "the device is older than the kernel needs for this type"},
-        {device->cc <= kernel->max_cc, "the device is newer than the kernel serves"},
-    };
-
-    for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++)
-        if (!checks[i].serves) {
-            if (why)
-                *why = checks[i].why;
-            return false;
-        }
-    return true;
 }
 
 /* ---- all kernels ---- */

@@ -16,6 +16,7 @@
 #define GT_MAX_PARAMS   40
 #define GT_MAX_DERIVED  40
 #define GT_MAX_LAUNCHES 6
+#define GT_MAX_SERVES   8
 
 struct gt_param {
     char *name, *doc;
@@ -84,22 +85,42 @@ struct gt_pattern {
     uint64_t named;        /* bit i: param[i] has the value of the point */
 };
 
-/* What the performance model needs to know; every entry is optional in the description and NULL
- * when absent (see configs/README.md for units and defaults). */
+/* X(member): what the performance model needs to know (configs/README.md has units and defaults).
+ * Every one is an expression, optional in the description and NULL where it is absent. */
+#define GT_MODEL_EXPRS(X)                                                     \
+    X(block_m)       /* rows of D's tile per block */                         \
+    X(block_n)       /* its columns */                                        \
+    X(block_k)       /* depth of a stage */                                   \
+    X(splits)        /* blocks that share one tile of D along k */            \
+    X(stages)        /* tiles in flight; 1: no overlap */                     \
+    X(registers)     /* estimate per thread, before compiling */              \
+    X(fma)           /* FMA per thread and k step */                          \
+    X(issue)         /* other instructions per thread and k step, x 256 */    \
+    X(group)         /* blocks of a swizzle group along m */                  \
+    X(shared_words)  /* shared wavefronts per warp and k step, x 256 */       \
+    X(mma)           /* tensor-core products per element and k step, x 256 */ \
+    X(mma_type)      /* type that they run in */                              \
+    X(cluster_m)     /* blocks along m that share what they load */           \
+    X(cluster_n)     /* blocks along n that do */                             \
+    X(prepare_read)  /* bytes, by launches before the product */              \
+    X(prepare_write) /* bytes, by these */                                    \
+    X(even)          /* per cent of tiles divided evenly over blocks along k */
+
 struct gt_model {
-    struct gt_expr *block_m, *block_n, *block_k; /* tile of D per block, depth of a stage */
-    struct gt_expr *splits;                      /* blocks that share one tile of D along k */
-    struct gt_expr *stages;                      /* tiles in flight; 1: no overlap */
-    struct gt_expr *registers;                   /* estimate per thread, before compiling */
-    struct gt_expr *fma;                         /* FMA per thread and k step */
-    struct gt_expr *mma;                   /* tensor-core products per element and k step, x 256 */
-    struct gt_expr *mma_type;              /* type that they run in */
-    struct gt_expr *cluster_m, *cluster_n; /* blocks along m, n that share what they load */
-    struct gt_expr *issue;                 /* other instructions per thread and k step, x 256 */
-    struct gt_expr *shared_words;          /* shared wavefronts per warp and k step, x 256 */
-    struct gt_expr *group;                 /* blocks of a swizzle group along m */
-    struct gt_expr *even; /* per cent of tiles divided evenly over blocks along k */
-    struct gt_expr *prepare_read, *prepare_write; /* bytes, by launches before the product */
+#define GT_MODEL_MEMBER(name) struct gt_expr *name;
+    GT_MODEL_EXPRS(GT_MODEL_MEMBER)
+#undef GT_MODEL_MEMBER
+};
+
+/* Problems and devices that a kernel is right for, whatever its parameters. */
+struct gt_serves {
+    unsigned types, outs; /* bit (1u << enum gt_dtype) */
+    unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)) */
+    unsigned epilogues;   /* bit (1u << epilogue flags) */
+    int min_cc, max_cc;
+    int64_t max_m;             /* rows of D */
+    enum gt_accuracy accuracy; /* the best it can reach */
+    bool batched;
 };
 
 struct gt_kernel {
@@ -115,15 +136,8 @@ struct gt_kernel {
     size_t reported_count;
     struct gt_pattern *seed; /* worth trying first, where they fit ("seeds" of the description) */
     size_t seeds;
-    /* serves */
-    unsigned types, outs; /* bit (1u << enum gt_dtype) */
-    unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)) */
-    unsigned epilogues;   /* bit (1u << epilogue flags) */
-    int min_cc, max_cc;
-    int type_cc[GT_DTYPE_COUNT]; /* least compute capability for operands of a type; 0: min_cc */
-    int64_t max_m;               /* rows of D */
-    enum gt_accuracy accuracy;   /* the best it can reach */
-    bool batched;
+    struct gt_serves entry[GT_MAX_SERVES]; /* "serves": a problem must suit one of them */
+    size_t entries;
     /* space */
     struct gt_param param[GT_MAX_PARAMS];
     size_t params;
@@ -159,6 +173,9 @@ struct gt_candidate {
 int gt_kernel_load(struct gt_kernel **kernel, const char *data_dir, const char *path,
                    struct gt_err *err);
 void gt_kernel_free(struct gt_kernel *kernel); /* NULL accepted */
+
+/* Forgets the constraints of kind "bet": the space becomes larger, the signature stays. */
+void gt_kernel_drop_bets(struct gt_kernel *kernel);
 
 /* All descriptions of <data_dir>/configs/kernels, sorted by (rung, name), and of `extra_dir` if not
  * NULL (a user's own kernels). */
@@ -226,6 +243,9 @@ void gt_facts_fill(const struct gt_problem *problem, const struct gt_device *dev
  * not.  Constraints are checked in order: a value that cannot be computed (a division by zero) is
  * an error only if no earlier constraint rules the point out. */
 int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct gt_err *err);
+
+/* The same without the bets: the point may be thought slow. */
+int gt_candidate_possible(const struct gt_candidate *candidate, int *failed, struct gt_err *err);
 
 struct gt_launch_geometry {
     const char *entry;

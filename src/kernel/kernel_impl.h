@@ -4,41 +4,46 @@
 
 #include "kernel/kernel.h"
 
-/* Names of the problem and device facts, then the codes of the types by name, in slot order
- * (gt_facts_fill). */
+/* X(name, value): what expressions see of problem and device, in slot order; then come the codes of
+ * the types by name. */
+#define GT_FACT_MAP(X)                                      \
+    X(M, problem->m)                                        \
+    X(N, problem->n)                                        \
+    X(K, problem->k)                                        \
+    X(LDA, problem->lda)                                    \
+    X(LDB, problem->ldb)                                    \
+    X(LDC, problem->ldc)                                    \
+    X(BATCH, problem->batch)                                \
+    X(STRIDE_A, problem->stride_a)                          \
+    X(STRIDE_B, problem->stride_b)                          \
+    X(STRIDE_C, problem->stride_c)                          \
+    X(ALIGN, problem->align)                                \
+    X(ALIGN_A, gt_problem_alignment(problem, GT_OPERAND_A)) \
+    X(ALIGN_B, gt_problem_alignment(problem, GT_OPERAND_B)) \
+    X(ALIGN_C, gt_problem_alignment(problem, GT_OPERAND_C)) \
+    X(TRANS_A, problem->trans_a)                            \
+    X(TRANS_B, problem->trans_b)                            \
+    X(BETA, problem->beta != 0)                             \
+    X(EPILOGUE, problem->epilogue)                          \
+    X(SIZE_IN, gt_dtype_size(problem->type))                \
+    X(SIZE_OUT, gt_dtype_size(problem->out))                \
+    X(TYPE, problem->type)                                  \
+    X(OUT, problem->out)                                    \
+    X(ACC, problem->acc)                                    \
+    X(ACCURACY, problem->accuracy)                          \
+    X(CC, device->cc)                                       \
+    X(SMS, device->sms)                                     \
+    X(SMEM_BLOCK, device->smem_block)                       \
+    X(SMEM_SM, device->smem_sm)                             \
+    X(REGS_SM, device->regs_sm)                             \
+    X(THREADS_SM, device->max_threads_sm)                   \
+    X(L2_BYTES, device->l2_bytes)
+
 enum gt_fact {
-    GT_FACT_M,
-    GT_FACT_N,
-    GT_FACT_K,
-    GT_FACT_LDA,
-    GT_FACT_LDB,
-    GT_FACT_LDC,
-    GT_FACT_BATCH,
-    GT_FACT_STRIDE_A,
-    GT_FACT_STRIDE_B,
-    GT_FACT_STRIDE_C,
-    GT_FACT_ALIGN,
-    GT_FACT_ALIGN_A,
-    GT_FACT_ALIGN_B,
-    GT_FACT_ALIGN_C,
-    GT_FACT_TRANS_A,
-    GT_FACT_TRANS_B,
-    GT_FACT_BETA,
-    GT_FACT_EPILOGUE,
-    GT_FACT_SIZE_IN,
-    GT_FACT_SIZE_OUT,
-    GT_FACT_TYPE,
-    GT_FACT_OUT,
-    GT_FACT_ACC,
-    GT_FACT_ACCURACY,
-    GT_FACT_CC,
-    GT_FACT_SMS,
-    GT_FACT_SMEM_BLOCK,
-    GT_FACT_SMEM_SM,
-    GT_FACT_REGS_SM,
-    GT_FACT_THREADS_SM,
-    GT_FACT_L2_BYTES,
-    GT_FACT_DTYPE, /* the first of them */
+#define GT_FACT_ENUM(name, value) GT_FACT_##name,
+    GT_FACT_MAP(GT_FACT_ENUM)
+#undef GT_FACT_ENUM
+        GT_FACT_DTYPE, /* the first of them */
     GT_FACT_COUNT = GT_FACT_DTYPE + GT_DTYPE_COUNT
 };
 extern const char *const gt_fact_names[GT_FACT_COUNT];
@@ -65,8 +70,8 @@ bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr
 extern const char *const gt_map_operand_names[GT_MAP_WORKSPACE + 1];
 
 /* kernel_json.c: fills a zeroed kernel from its description's text; kernel->path is set. */
-int gt_kernel_read_description(struct gt_kernel *kernel, const char *text, size_t length,
-                               struct gt_err *err);
+int gt_kernel_read_description(struct gt_kernel *kernel, const char *data_dir, const char *text,
+                               size_t length, struct gt_err *err);
 
 /* An expression's place in a description, for sentences: "launches[2].grid", or only the key where
  * list is NULL. */

@@ -20,34 +20,15 @@
 
 const char *const gt_map_operand_names[] = {"a", "b", "c", "d", "workspace"};
 
-#define OPERANDS (sizeof(gt_map_operand_names) / sizeof(*gt_map_operand_names))
-
 /* ---- reading ---- */
 
-static int read_operand(struct gt_reader *r, struct gt_tensor_map *map, const cJSON *object)
+/* "in", "out" or a type. */
+static void read_element(struct gt_reader *r, struct gt_tensor_map *map, const cJSON *object)
 {
-    const char *text = "";
-    int rc = gt_json_string(&text, object, r->where, "operand", GT_REQUIRED, r->err);
-
-    for (size_t i = 0; !rc && i < OPERANDS; i++)
-        if (!strcmp(gt_map_operand_names[i], text)) {
-            map->operand = (enum gt_map_operand)i;
-            return GT_OK;
-        }
-    return rc ? rc
-              : gt_err_set(r->err, GT_ECONFIG,
-                           "%s: \"operand\" is \"%.32s\"; it must be a, b, c, d or workspace",
-                           r->where, text);
-}
-
-static int read_element(struct gt_reader *r, struct gt_tensor_map *map, const cJSON *object)
-{
-    const char *text = "in";
+    const cJSON *member = gt_reader_get(r, object, "element", cJSON_String, GT_OPTIONAL);
+    const char *text = member ? member->valuestring : "in";
     enum gt_dtype type = GT_F32;
-    int rc = gt_json_string(&text, object, r->where, "element", GT_OPTIONAL, r->err);
 
-    if (rc)
-        return rc;
     if (!strcmp(text, "in"))
         map->element = GT_MAP_IN;
     else if (!strcmp(text, "out"))
@@ -55,82 +36,59 @@ static int read_element(struct gt_reader *r, struct gt_tensor_map *map, const cJ
     else if (gt_dtype_parse(&type, text, strlen(text)))
         map->element = (int)type;
     else
-        rc = gt_err_set(r->err, GT_ECONFIG,
-                        "%s: \"element\" is \"%.32s\"; it must be in, out or a type", r->where,
-                        text);
-    return rc;
+        gt_reader_fail(r, "\"element\" is \"%.32s\"; it must be in, out or a type", text);
 }
 
 /* Dimensions, strides and box: the first list says how many there are. */
-static int read_lists(struct gt_reader *r, struct gt_tensor_map *map, const cJSON *object)
+static void read_lists(struct gt_reader *r, struct gt_tensor_map *map, const cJSON *object)
 {
-    int strides = 0, boxes = 0;
-    int rc =
-        gt_reader_exprs(r, map->dims, object, "dims", GT_MAX_MAP_RANK, GT_REQUIRED, &map->rank);
+    int strides, boxes;
 
-    if (!rc)
-        rc = gt_reader_exprs(r, map->strides, object, "strides", GT_MAX_MAP_RANK - 1,
-                             map->rank > 1 ? GT_REQUIRED : GT_OPTIONAL, &strides);
-    if (!rc)
-        rc = gt_reader_exprs(r, map->box, object, "box", GT_MAX_MAP_RANK, GT_REQUIRED, &boxes);
-    if (!rc && strides != map->rank - 1)
-        rc = gt_err_set(r->err, GT_ECONFIG,
-                        "%s: \"strides\" lists %d; with %d dims it must list %d, for all but the "
-                        "innermost",
-                        r->where, strides, map->rank, map->rank - 1);
-    if (!rc && boxes != map->rank)
-        rc = gt_err_set(r->err, GT_ECONFIG,
-                        "%s: \"box\" lists %d; it must be as many as \"dims\", %d", r->where, boxes,
-                        map->rank);
-    return rc;
+    map->rank = gt_reader_exprs(r, map->dims, object, "dims", GT_MAX_MAP_RANK, GT_REQUIRED);
+    strides = gt_reader_exprs(r, map->strides, object, "strides", GT_MAX_MAP_RANK - 1,
+                              map->rank > 1 ? GT_REQUIRED : GT_OPTIONAL);
+    boxes = gt_reader_exprs(r, map->box, object, "box", GT_MAX_MAP_RANK, GT_REQUIRED);
+    if (strides != map->rank - 1)
+        gt_reader_fail(r,
+                       "\"strides\" lists %d; with %d dims it must list %d, for all but the "
+                       "innermost",
+                       strides, map->rank, map->rank - 1);
+    if (boxes != map->rank)
+        gt_reader_fail(r, "\"box\" lists %d; it must be as many as \"dims\", %d", boxes, map->rank);
 }
 
-static int read_map(struct gt_reader *r, const cJSON *object, size_t index)
+static void read_map(struct gt_reader *r, const cJSON *object, size_t index)
 {
     static const char *const allowed[] = {"name", "operand",   "offset", "element",
                                           "dims", "strides",   "box",    "swizzle",
                                           "when", "promotion", NULL};
     struct gt_tensor_map *map = &r->kernel->map[index];
-    int rc;
 
-    gt_reader_at(r, "tensor_maps[%zu]", index);
-    if (!cJSON_IsObject(object))
-        return gt_err_set(r->err, GT_ECONFIG, "%s must be an object", r->where);
     r->kernel->maps++;
-    rc = gt_json_keys(object, r->where, allowed, r->err);
-    if (!rc)
-        rc = gt_reader_string(r, &map->name, object, "name", GT_REQUIRED);
-    if (!rc)
-        rc = read_operand(r, map, object);
-    if (!rc)
-        rc = read_element(r, map, object);
-    if (!rc)
-        rc = read_lists(r, map, object);
-    if (!rc)
-        rc = gt_reader_expr(r, &map->when, object, "when", "1");
-    if (!rc)
-        rc = gt_reader_expr(r, &map->offset, object, "offset", "0");
-    if (!rc)
-        rc = gt_reader_expr(r, &map->swizzle, object, "swizzle", "0");
-    return rc ? rc : gt_reader_expr(r, &map->promotion, object, "promotion", "0");
+    if (!gt_reader_object(r, object, allowed))
+        return;
+    gt_reader_string(r, &map->name, object, "name", GT_REQUIRED);
+    map->operand = (enum gt_map_operand)gt_reader_choice(r, object, "operand", gt_map_operand_names,
+                                                         GT_MAP_WORKSPACE + 1, -1);
+    read_element(r, map, object);
+    read_lists(r, map, object);
+#define READ(member, standard) gt_reader_expr(r, &map->member, object, #member, standard);
+    GT_MAP_EXPRS(READ)
+#undef READ
 }
 
-int gt_reader_maps(struct gt_reader *r)
+void gt_reader_maps(struct gt_reader *r)
 {
     const struct gt_kernel *kernel = r->kernel;
-    int rc = gt_reader_list(r, "tensor_maps", GT_MAX_MAPS, GT_OPTIONAL, read_map);
     size_t takers = 0;
 
+    gt_reader_list(r, "tensor_maps", GT_MAX_MAPS, GT_OPTIONAL, read_map);
     for (size_t i = 0; i < kernel->launches; i++)
         takers += kernel->launch[i].maps;
-    if (!rc && takers && !kernel->maps)
-        rc =
-            gt_err_set(r->err, GT_ECONFIG,
-                       "%s: a launch has \"maps\", but there are no \"tensor_maps\"", kernel->path);
-    if (!rc && kernel->maps && !takers)
-        rc = gt_err_set(r->err, GT_ECONFIG,
-                        "%s: no launch takes the \"tensor_maps\" (\"maps\": true)", kernel->path);
-    return rc;
+    if (takers && !kernel->maps)
+        gt_reader_fail(r, "a launch has \"maps\", but there are no \"tensor_maps\"");
+    if (kernel->maps && !takers)
+        gt_reader_fail(r, "no launch takes the \"tensor_maps\" (\"maps\": true)");
 }
 
 /* ---- evaluating ---- */

@@ -10,76 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const gt_fact_names[GT_FACT_COUNT] = {[GT_FACT_M] = "M",
-                                                  [GT_FACT_N] = "N",
-                                                  [GT_FACT_K] = "K",
-                                                  [GT_FACT_LDA] = "LDA",
-                                                  [GT_FACT_LDB] = "LDB",
-                                                  [GT_FACT_LDC] = "LDC",
-                                                  [GT_FACT_BATCH] = "BATCH",
-                                                  [GT_FACT_STRIDE_A] = "STRIDE_A",
-                                                  [GT_FACT_STRIDE_B] = "STRIDE_B",
-                                                  [GT_FACT_STRIDE_C] = "STRIDE_C",
-                                                  [GT_FACT_ALIGN] = "ALIGN",
-                                                  [GT_FACT_ALIGN_A] = "ALIGN_A",
-                                                  [GT_FACT_ALIGN_B] = "ALIGN_B",
-                                                  [GT_FACT_ALIGN_C] = "ALIGN_C",
-                                                  [GT_FACT_TRANS_A] = "TRANS_A",
-                                                  [GT_FACT_TRANS_B] = "TRANS_B",
-                                                  [GT_FACT_BETA] = "BETA",
-                                                  [GT_FACT_EPILOGUE] = "EPILOGUE",
-                                                  [GT_FACT_SIZE_IN] = "SIZE_IN",
-                                                  [GT_FACT_SIZE_OUT] = "SIZE_OUT",
-                                                  [GT_FACT_TYPE] = "TYPE",
-                                                  [GT_FACT_OUT] = "OUT",
-                                                  [GT_FACT_ACC] = "ACC",
-                                                  [GT_FACT_ACCURACY] = "ACCURACY",
-                                                  [GT_FACT_CC] = "CC",
-                                                  [GT_FACT_SMS] = "SMS",
-                                                  [GT_FACT_SMEM_BLOCK] = "SMEM_BLOCK",
-                                                  [GT_FACT_SMEM_SM] = "SMEM_SM",
-                                                  [GT_FACT_REGS_SM] = "REGS_SM",
-                                                  [GT_FACT_THREADS_SM] = "THREADS_SM",
-                                                  [GT_FACT_L2_BYTES] = "L2_BYTES",
+const char *const gt_fact_names[GT_FACT_COUNT] = {
+#define FACT_NAME(name, value) #name,
+    GT_FACT_MAP(FACT_NAME)
+#undef FACT_NAME
 #define DTYPE_NAME(name, text, bytes) [GT_FACT_DTYPE + GT_##name] = #name,
-                                                  GT_DTYPE_MAP(DTYPE_NAME)
+        GT_DTYPE_MAP(DTYPE_NAME)
 #undef DTYPE_NAME
 };
 
 void gt_facts_fill(const struct gt_problem *problem, const struct gt_device *device,
                    int64_t slots[GT_MAX_SLOTS])
 {
-    slots[GT_FACT_M] = problem->m;
-    slots[GT_FACT_N] = problem->n;
-    slots[GT_FACT_K] = problem->k;
-    slots[GT_FACT_LDA] = problem->lda;
-    slots[GT_FACT_LDB] = problem->ldb;
-    slots[GT_FACT_LDC] = problem->ldc;
-    slots[GT_FACT_BATCH] = problem->batch;
-    slots[GT_FACT_STRIDE_A] = problem->stride_a;
-    slots[GT_FACT_STRIDE_B] = problem->stride_b;
-    slots[GT_FACT_STRIDE_C] = problem->stride_c;
-    slots[GT_FACT_ALIGN] = problem->align;
-    slots[GT_FACT_ALIGN_A] = gt_problem_alignment(problem, GT_OPERAND_A);
-    slots[GT_FACT_ALIGN_B] = gt_problem_alignment(problem, GT_OPERAND_B);
-    slots[GT_FACT_ALIGN_C] = gt_problem_alignment(problem, GT_OPERAND_C);
-    slots[GT_FACT_TRANS_A] = problem->trans_a;
-    slots[GT_FACT_TRANS_B] = problem->trans_b;
-    slots[GT_FACT_BETA] = problem->beta != 0;
-    slots[GT_FACT_EPILOGUE] = problem->epilogue;
-    slots[GT_FACT_SIZE_IN] = gt_dtype_size(problem->type);
-    slots[GT_FACT_SIZE_OUT] = gt_dtype_size(problem->out);
-    slots[GT_FACT_TYPE] = problem->type;
-    slots[GT_FACT_OUT] = problem->out;
-    slots[GT_FACT_ACC] = problem->acc;
-    slots[GT_FACT_ACCURACY] = problem->accuracy;
-    slots[GT_FACT_CC] = device->cc;
-    slots[GT_FACT_SMS] = device->sms;
-    slots[GT_FACT_SMEM_BLOCK] = device->smem_block;
-    slots[GT_FACT_SMEM_SM] = device->smem_sm;
-    slots[GT_FACT_REGS_SM] = device->regs_sm;
-    slots[GT_FACT_THREADS_SM] = device->max_threads_sm;
-    slots[GT_FACT_L2_BYTES] = device->l2_bytes;
+#define FILL(name, value) slots[GT_FACT_##name] = value;
+    GT_FACT_MAP(FILL)
+#undef FILL
     for (int i = 0; i < GT_DTYPE_COUNT; i++)
         slots[GT_FACT_DTYPE + i] = i;
 }
@@ -234,7 +179,7 @@ int gt_candidate_slots(const struct gt_candidate *candidate, int64_t slots[GT_MA
     return rc;
 }
 
-int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct gt_err *err)
+static int check(const struct gt_candidate *candidate, bool bets, int *failed, struct gt_err *err)
 {
     const struct gt_kernel *kernel = candidate->kernel;
     int64_t slots[GT_MAX_SLOTS], holds;
@@ -245,6 +190,8 @@ int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct
     for (size_t i = 0; i < kernel->constraints; i++) {
         const struct gt_expr *expr = kernel->constraint[i].expr;
 
+        if (kernel->constraint[i].bet && !bets)
+            continue;
         if (undefined && gt_kernel_uses_derived(kernel, expr, undefined))
             return undefined_rc;
         rc = gt_expr_eval(expr, slots, &holds, undefined ? NULL : err);
@@ -258,4 +205,14 @@ int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct
         }
     }
     return undefined_rc;
+}
+
+int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct gt_err *err)
+{
+    return check(candidate, true, failed, err);
+}
+
+int gt_candidate_possible(const struct gt_candidate *candidate, int *failed, struct gt_err *err)
+{
+    return check(candidate, false, failed, err);
 }

@@ -1,5 +1,8 @@
 /* kernel_reader.h - what the reader of kernel descriptions (kernel_json.c) is made of: members of a
- * JSON object as strings and expressions, with sentences that say where in the file. */
+ * JSON object as strings and expressions, with sentences that say where in the file.
+ *
+ * The first failure sticks: from then on every function does nothing and returns its standard, so
+ * that a reader calls them one after the other and looks at r->rc once. */
 #ifndef GT_KERNEL_READER_H
 #define GT_KERNEL_READER_H
 
@@ -12,6 +15,7 @@ struct gt_reader {
     struct gt_kernel *kernel;
     const cJSON *root;
     char where[GT_READER_WHERE_MAX]; /* "path: params[3]": in front of every sentence */
+    int rc;                          /* the first failure */
     struct gt_err *err;
 };
 
@@ -19,31 +23,64 @@ struct gt_reader {
 __attribute__((format(printf, 2, 3))) void gt_reader_at(struct gt_reader *r, const char *format,
                                                         ...);
 
+/* Fails with GT_ECONFIG: where the reader is, a colon and the sentence. */
+__attribute__((format(printf, 2, 3))) void gt_reader_fail(struct gt_reader *r, const char *format,
+                                                          ...);
+
+/* Whether the item is an object that has only keys of the NULL-terminated list, each once. */
+bool gt_reader_object(struct gt_reader *r, const cJSON *item, const char *const *allowed);
+
+/* A member of that type, or NULL. */
+const cJSON *gt_reader_get(struct gt_reader *r, const cJSON *object, const char *key, int type,
+                           enum gt_presence presence);
+
+/* Zeroed room for `count` items of `size` bytes, at least one; NULL after a failure. */
+void *gt_reader_allocate(struct gt_reader *r, size_t count, size_t size);
+
 /* A copy of a string member; *to keeps what it holds if the member is absent. */
-int gt_reader_string(struct gt_reader *r, char **to, const cJSON *object, const char *key,
-                     enum gt_presence presence);
+void gt_reader_string(struct gt_reader *r, char **to, const cJSON *object, const char *key,
+                      enum gt_presence presence);
+
+/* Numbers and truth; `standard` if the member is absent. */
+int64_t gt_reader_integer(struct gt_reader *r, const cJSON *object, const char *key, int64_t least,
+                          int64_t most, int64_t standard);
+int64_t gt_reader_needed(struct gt_reader *r, const cJSON *object, const char *key, int64_t least,
+                         int64_t most); /* one that must be there */
+double gt_reader_real(struct gt_reader *r, const cJSON *object, const char *key, double most);
+bool gt_reader_bool(struct gt_reader *r, const cJSON *object, const char *key, bool standard);
+
+/* Which of the names a string member is: an index; `standard` if it is absent, or -1: it must be
+ * there. */
+int gt_reader_choice(struct gt_reader *r, const cJSON *object, const char *key,
+                     const char *const *names, int count, int standard);
 
 /* A member that is an expression (a string or a whole number); the expression `standard` if it is
  * absent, or NULL if standard is NULL. */
-int gt_reader_expr(struct gt_reader *r, struct gt_expr **expr, const cJSON *object, const char *key,
-                   const char *standard);
+void gt_reader_expr(struct gt_reader *r, struct gt_expr **expr, const cJSON *object,
+                    const char *key, const char *standard);
+void gt_reader_needed_expr(struct gt_reader *r, struct gt_expr **expr, const cJSON *object,
+                           const char *key); /* one that must be there */
 
-/* A list of one to `most` expressions; *count: how many, 0 if it is absent. */
+/* A list of one to `most` expressions; returns how many, 0 if it is absent. */
 int gt_reader_exprs(struct gt_reader *r, struct gt_expr **expr, const cJSON *object,
-                    const char *key, int most, enum gt_presence presence, int *count);
+                    const char *key, int most, enum gt_presence presence);
 
 /* A list of one to three expressions; missing ones are 1. */
-int gt_reader_triple(struct gt_reader *r, struct gt_expr *expr[3], const cJSON *object,
-                     const char *key, enum gt_presence presence);
+void gt_reader_triple(struct gt_reader *r, struct gt_expr *expr[3], const cJSON *object,
+                      const char *key, enum gt_presence presence);
 
-/* A list under a key of the top object; `read` is called for each item and checks its type. */
-int gt_reader_list(struct gt_reader *r, const char *key, size_t max, enum gt_presence presence,
-                   int (*read)(struct gt_reader *, const cJSON *, size_t));
+/* A list under a key of the top object; `read` is called for each item, with where set to it. */
+void gt_reader_list(struct gt_reader *r, const char *key, size_t max, enum gt_presence presence,
+                    void (*read)(struct gt_reader *, const cJSON *, size_t));
+
+/* kernel_expand.c: replaces items of the lists of a description that stand for several ("use",
+ * "repeat") by these.  data_dir: where configs/formulas is. */
+int gt_description_expand(cJSON *root, const char *path, const char *data_dir, struct gt_err *err);
 
 /* kernel_serves.c: reads "serves" of the top object. */
-int gt_reader_serves(struct gt_reader *r);
+void gt_reader_serves(struct gt_reader *r);
 
 /* kernel_maps.c: reads "tensor_maps" of the top object, once the launches are known. */
-int gt_reader_maps(struct gt_reader *r);
+void gt_reader_maps(struct gt_reader *r);
 
 #endif

@@ -1,40 +1,40 @@
-/* kernel_serves.c - vocabulary: the object "serves" of a kernel description. */
+/* kernel_serves.c - vocabulary: "serves" of a kernel description, read and asked. */
 #include "kernel/kernel_reader.h"
 
 #include "base/err.h"
 #include "problem/problem.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* A list of names under `key`, each turned into a bit by `parse`; `known` is for the sentence. */
-static int read_bits(struct gt_reader *r, unsigned *bits, const cJSON *object, const char *key,
-                     enum gt_presence presence, const char *known,
-                     bool (*parse)(unsigned *bit, const char *text, size_t length))
+/* ---- reading ---- */
+
+/* A list of names under `key`, each turned into a bit by `parse`; `known` is for the sentence.
+ * *bits keeps what it holds if the member is absent. */
+static void read_bits(struct gt_reader *r, unsigned *bits, const cJSON *object, const char *key,
+                      enum gt_presence presence, const char *known,
+                      bool (*parse)(unsigned *bit, const char *text, size_t length))
 {
-    const cJSON *list, *item;
-    int rc = gt_json_get(&list, object, r->where, key, cJSON_Array, presence, r->err);
+    const cJSON *list = gt_reader_get(r, object, key, cJSON_Array, presence), *item;
     unsigned bit;
 
-    if (rc || !list)
-        return rc;
+    if (!list)
+        return;
     *bits = 0;
     cJSON_ArrayForEach(item, list)
     {
         const char *text = cJSON_IsString(item) ? item->valuestring : "";
 
-        if (!parse(&bit, text, strlen(text)))
-            return gt_err_set(r->err, GT_ECONFIG,
-                              "%s: \"%s\" lists \"%.32s\"; it must be one of: %s", r->where, key,
-                              text, known);
+        if (!parse(&bit, text, strlen(text))) {
+            gt_reader_fail(r, "\"%s\" lists \"%.32s\"; it must be one of: %s", key, text, known);
+            return;
+        }
         if (*bits & 1u << bit)
-            return gt_err_set(r->err, GT_ECONFIG, "%s: \"%s\" lists \"%.32s\" twice", r->where, key,
-                              text);
+            gt_reader_fail(r, "\"%s\" lists \"%.32s\" twice", key, text);
         *bits |= 1u << bit;
     }
     if (!*bits)
-        return gt_err_set(r->err, GT_ECONFIG, "%s: \"%s\" is empty; it must list some of: %s",
-                          r->where, key, known);
-    return GT_OK;
+        gt_reader_fail(r, "\"%s\" is empty; it must list some of: %s", key, known);
 }
 
 static bool parse_type(unsigned *bit, const char *text, size_t length)
@@ -47,90 +47,110 @@ static bool parse_type(unsigned *bit, const char *text, size_t length)
     return true;
 }
 
-static int read_archs(struct gt_reader *r, const cJSON *object)
+static enum gt_accuracy read_accuracy(struct gt_reader *r, const cJSON *object,
+                                      enum gt_accuracy before, enum gt_presence presence)
 {
-    int64_t least = 0, most = 9999;
-    int rc = gt_json_integer(&least, object, r->where, "min_cc", 75, 9999, GT_REQUIRED, r->err);
+    const cJSON *member = gt_reader_get(r, object, "accuracy", cJSON_String, presence);
+    const char *text = member ? member->valuestring : "";
 
-    if (!rc)
-        rc = gt_json_integer(&most, object, r->where, "max_cc", 75, 9999, GT_OPTIONAL, r->err);
-    if (!rc && most < least)
-        rc = gt_err_set(r->err, GT_ECONFIG, "%s: max_cc %lld is below min_cc %lld", r->where,
-                        (long long)most, (long long)least);
-    r->kernel->min_cc = (int)least;
-    r->kernel->max_cc = (int)most;
-    return rc;
+    if (member && !gt_accuracy_parse(&before, text, strlen(text)))
+        gt_reader_fail(r, "\"accuracy\" is \"%.32s\"; it must be strict, f32, tf32 or low", text);
+    return before;
 }
 
-/* "type_cc": for some types a greater least compute capability. */
-static int read_type_archs(struct gt_reader *r, const cJSON *object)
+/* An entry holds what the one before it says, where it says nothing itself. */
+static void read_entry(struct gt_reader *r, const cJSON *object, size_t index)
 {
-    const cJSON *archs, *item;
-    int rc = gt_json_get(&archs, object, r->where, "type_cc", cJSON_Object, GT_OPTIONAL, r->err);
-
-    if (rc || !archs)
-        return rc;
-    cJSON_ArrayForEach(item, archs)
-    {
-        unsigned type;
-        int64_t least = 0;
-
-        if (!parse_type(&type, item->string, strlen(item->string)) ||
-            !(r->kernel->types >> type & 1))
-            return gt_err_set(r->err, GT_ECONFIG,
-                              "%s: \"type_cc\" has \"%.32s\", which \"types\" does not list",
-                              r->where, item->string);
-        rc = gt_json_integer(&least, archs, r->where, item->string, r->kernel->min_cc, 9999,
-                             GT_REQUIRED, r->err);
-        if (rc)
-            return rc;
-        r->kernel->type_cc[type] = (int)least;
-    }
-    return GT_OK;
-}
-
-int gt_reader_serves(struct gt_reader *r)
-{
-    static const char *const allowed[] = {"types",  "out",     "layouts",  "min_cc",
-                                          "max_cc", "type_cc", "accuracy", "epilogues",
-                                          "batch",  "max_m",   NULL};
+    static const char *const allowed[] = {"types",    "out",       "layouts", "min_cc", "max_cc",
+                                          "accuracy", "epilogues", "batch",   "max_m",  NULL};
     static const char types[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8 s32";
-    struct gt_kernel *kernel = r->kernel;
-    const char *accuracy = "";
-    const cJSON *serves;
-    int rc;
+    struct gt_serves *entry = &r->kernel->entry[index];
+    enum gt_presence presence = index ? GT_OPTIONAL : GT_REQUIRED;
 
-    rc = gt_json_get(&serves, r->root, kernel->path, "serves", cJSON_Object, GT_REQUIRED, r->err);
-    if (rc)
-        return rc;
-    gt_reader_at(r, "serves");
-    kernel->epilogues = 1u << GT_EPILOGUE_NONE;
-    rc = gt_json_keys(serves, r->where, allowed, r->err);
-    if (!rc)
-        rc = read_bits(r, &kernel->types, serves, "types", GT_REQUIRED, types, parse_type);
-    if (!rc)
-        rc = read_bits(r, &kernel->outs, serves, "out", GT_REQUIRED, types, parse_type);
-    if (!rc)
-        rc = read_bits(r, &kernel->layouts, serves, "layouts", GT_REQUIRED, "nn nt tn tt",
-                       gt_layout_parse);
-    if (!rc)
-        rc = read_bits(r, &kernel->epilogues, serves, "epilogues", GT_OPTIONAL,
-                       "none bias relu gelu bias+relu bias+gelu", gt_epilogue_parse);
-    if (!rc)
-        rc = read_archs(r, serves);
-    if (!rc)
-        rc = read_type_archs(r, serves);
-    kernel->max_m = GT_MAX_EXTENT;
-    if (!rc)
-        rc = gt_json_integer(&kernel->max_m, serves, r->where, "max_m", 1, GT_MAX_EXTENT,
-                             GT_OPTIONAL, r->err);
-    if (!rc)
-        rc = gt_json_bool(&kernel->batched, serves, r->where, "batch", GT_OPTIONAL, r->err);
-    if (!rc)
-        rc = gt_json_string(&accuracy, serves, r->where, "accuracy", GT_REQUIRED, r->err);
-    if (!rc && !gt_accuracy_parse(&kernel->accuracy, accuracy, strlen(accuracy)))
-        rc = gt_err_set(r->err, GT_ECONFIG,
-                        "%s: \"accuracy\" is \"%.32s\"; it must be strict, f32, tf32 or low",
-                        r->where, accuracy);
-    return rc;
+    *entry = index ? entry[-1]
+                   : (struct gt_serves){.epilogues = 1u << GT_EPILOGUE_NONE,
+                                        .max_cc = 9999,
+                                        .max_m = GT_MAX_EXTENT};
+    r->kernel->entries++;
+    if (!gt_reader_object(r, object, allowed))
+        return;
+    read_bits(r, &entry->types, object, "types", presence, types, parse_type);
+    read_bits(r, &entry->outs, object, "out", presence, types, parse_type);
+    read_bits(r, &entry->layouts, object, "layouts", presence, "nn nt tn tt", gt_layout_parse);
+    read_bits(r, &entry->epilogues, object, "epilogues", GT_OPTIONAL,
+              "none bias relu gelu bias+relu bias+gelu", gt_epilogue_parse);
+    entry->min_cc = (int)(index ? gt_reader_integer(r, object, "min_cc", 75, 9999, entry->min_cc)
+                                : gt_reader_needed(r, object, "min_cc", 75, 9999));
+    entry->max_cc = (int)gt_reader_integer(r, object, "max_cc", 75, 9999, entry->max_cc);
+    if (entry->max_cc < entry->min_cc)
+        gt_reader_fail(r, "max_cc %d is below min_cc %d", entry->max_cc, entry->min_cc);
+    entry->max_m = gt_reader_integer(r, object, "max_m", 1, GT_MAX_EXTENT, entry->max_m);
+    entry->batched = gt_reader_bool(r, object, "batch", entry->batched);
+    entry->accuracy = read_accuracy(r, object, entry->accuracy, presence);
+}
+
+void gt_reader_serves(struct gt_reader *r)
+{
+    const cJSON *serves = cJSON_GetObjectItemCaseSensitive(r->root, "serves");
+
+    if (cJSON_IsObject(serves)) { /* a list of one */
+        gt_reader_at(r, "serves");
+        read_entry(r, serves, 0);
+        snprintf(r->where, sizeof(r->where), "%s", r->kernel->path);
+        return;
+    }
+    gt_reader_list(r, "serves", GT_MAX_SERVES, GT_REQUIRED, read_entry);
+    if (!r->kernel->entries)
+        gt_reader_fail(r, "\"serves\" is empty");
+}
+
+/* ---- asking ---- */
+
+/* What keeps the problem from being served: the number of checks that hold, of all that there are,
+ * and the sentence of the first that does not. */
+static size_t count_checks(const struct gt_serves *entry, const struct gt_problem *problem,
+                           const struct gt_device *device, const char **why)
+{
+    const struct {
+        bool serves;
+        const char *why;
+    } checks[] = {
+        {entry->types >> problem->type & 1, "it does not serve this type of A and B"},
+        {entry->outs >> problem->out & 1, "it does not write this type of D"},
+        {entry->layouts >> gt_problem_layout(problem) & 1, "it does not serve this layout"},
+        {entry->epilogues >> problem->epilogue & 1, "it does not serve this epilogue"},
+        {problem->m <= entry->max_m, "it serves fewer rows of D"},
+        {problem->batch == 1 || entry->batched, "it does not serve batches"},
+        {entry->accuracy <= problem->accuracy, "it is less accurate than the problem asks for"},
+        {device->cc >= entry->min_cc, "the device is older than the kernel needs for this type"},
+        {device->cc <= entry->max_cc, "the device is newer than the kernel serves"},
+    };
+    size_t held = 0;
+
+    while (held < sizeof(checks) / sizeof(*checks) && checks[held].serves)
+        held++;
+    *why = held < sizeof(checks) / sizeof(*checks) ? checks[held].why : NULL;
+    return held;
+}
+
+bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *problem,
+                      const struct gt_device *device, const char **why)
+{
+    const char *reason = "it serves nothing";
+    size_t most = 0;
+
+    for (size_t i = 0; i < kernel->entries; i++) {
+        const char *other;
+        size_t held = count_checks(&kernel->entry[i], problem, device, &other);
+
+        if (!other)
+            return true;
+        if (!i || held > most) {
+            most = held;
+            reason = other;
+        }
+    }
+    if (why)
+        *why = reason;
+    return false;
 }

@@ -58,20 +58,18 @@ static const char *type_name(unsigned bit)
 
 static void add_serves(struct signing *s)
 {
-    const struct gt_kernel *kernel = s->kernel;
+    for (size_t i = 0; i < s->kernel->entries; i++) {
+        const struct gt_serves *entry = &s->kernel->entry[i];
 
-    gt_strbuf_add(s->to, "serves");
-    add_bits(s, "types", kernel->types, type_name);
-    add_bits(s, "out", kernel->outs, type_name);
-    add_bits(s, "layouts", kernel->layouts, gt_layout_name);
-    add_bits(s, "epilogues", kernel->epilogues, gt_epilogue_name);
-    gt_strbuf_addf(s->to, " cc=%d..%d max_m=%lld accuracy=%s batch=%d", kernel->min_cc,
-                   kernel->max_cc, (long long)kernel->max_m, gt_accuracy_name(kernel->accuracy),
-                   kernel->batched);
-    for (unsigned i = 0; i < GT_DTYPE_COUNT; i++)
-        if (kernel->type_cc[i])
-            gt_strbuf_addf(s->to, " %s=%d", type_name(i), kernel->type_cc[i]);
-    gt_strbuf_add_char(s->to, '\n');
+        gt_strbuf_add(s->to, "serves");
+        add_bits(s, "types", entry->types, type_name);
+        add_bits(s, "out", entry->outs, type_name);
+        add_bits(s, "layouts", entry->layouts, gt_layout_name);
+        add_bits(s, "epilogues", entry->epilogues, gt_epilogue_name);
+        gt_strbuf_addf(s->to, " cc=%d..%d max_m=%lld accuracy=%s batch=%d\n", entry->min_cc,
+                       entry->max_cc, (long long)entry->max_m, gt_accuracy_name(entry->accuracy),
+                       entry->batched);
+    }
 }
 
 static void add_launches(struct signing *s)

@@ -192,6 +192,15 @@ bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_tabl
     return memcmp(&key, &tuned, sizeof(key)) == 0;
 }
 
+/* A winner was measured: what its description bets on, it has shown itself. */
+static bool is_possible(const struct gt_candidate *candidate, struct gt_geometry *geometry)
+{
+    int failed;
+
+    return gt_candidate_possible(candidate, &failed, NULL) == GT_OK && failed < 0 &&
+           gt_candidate_geometry(candidate, geometry, NULL) == GT_OK;
+}
+
 /* The best row of the very problem that still works here; a prediction counts for all devices of
  * the arch. */
 static void find_exact(struct search *search, bool predicted)
@@ -215,7 +224,7 @@ static void find_exact(struct search *search, bool predicted)
             strcmp(row->signature, candidate.kernel->signature) != 0)
             continue;
         candidate.device = &device;
-        if (!gt_lookup_fits(&candidate, &geometry))
+        if (!is_possible(&candidate, &geometry))
             continue;
         best = row;
         resolved->kernel = candidate.kernel;

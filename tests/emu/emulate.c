@@ -24,6 +24,7 @@
 #include "problem/problem.h"
 #include "sample.h"
 #include "served.h"
+#include "tests/serves.h"
 
 #define LEAST_PROBLEMS 12 /* that a kernel must have run, over all its points */
 #define PROCESSES      2
@@ -104,6 +105,7 @@ static void add_default(struct jobs *jobs, const struct gt_kernel *kernel,
     struct gt_emu_types types[GT_EMU_TYPES];
     struct gt_point point;
     size_t pairs = gt_emu_types_of(types, kernel);
+    const struct gt_serves any = gt_serves_any(kernel);
     gt_point_default(&point, kernel);
     for (size_t i = 0; i < pairs; i++) {
         struct job *job = add_job(jobs, kernel, &point, &types[i], place);
@@ -111,7 +113,7 @@ static void add_default(struct jobs *jobs, const struct gt_kernel *kernel,
         job->emu.once = i > 0;
         if (i > 0 && !place->all)
             job->emu.layouts = two_layouts(i);
-        else if (!(kernel->layouts & (kernel->layouts - 1)))
+        else if (!(any.layouts & (any.layouts - 1)))
             job->emu.part = 0; /* no other layout runs the other cases */
     }
 }
@@ -153,7 +155,7 @@ static bool listed_types(struct gt_emu_types *types, const struct gt_kernel *ker
         found = !type || strcmp(type, gt_dtype_name(served[i].type)) == 0;
     }
     return found && (!out || (gt_dtype_parse(&types->out, out, strlen(out)) &&
-                              kernel->outs >> types->out & 1));
+                              gt_serves_of(kernel, (int)types->type, (int)types->out)));
 }
 
 /* Lines "KERNEL POINT[:TYPE[:OUT]]" or, of faults, "KERNEL POINT EXPECTED TEXT", which ends at two
@@ -299,10 +301,10 @@ static int too_little(const struct jobs *jobs, const struct gt_kernel *kernel)
             problems += jobs->job[i].tally.problems;
             layouts |= jobs->job[i].tally.layouts;
         }
-    if (!wanted || (problems >= LEAST_PROBLEMS && layouts == kernel->layouts))
+    if (!wanted || (problems >= LEAST_PROBLEMS && layouts == gt_serves_any(kernel).layouts))
         return 0;
     printf("not ok - %s: only %d problems were run, in layouts 0x%x of 0x%x\n", kernel->name,
-           problems, layouts, (unsigned)kernel->layouts);
+           problems, layouts, gt_serves_any(kernel).layouts);
     return 1;
 }
 

@@ -16,6 +16,7 @@
 #include "kernel/render.h"
 #include "served.h"
 #include "tensor_maps.h"
+#include "tests/serves.h"
 
 /* One compiled source: a layout and an epilogue of the job's point. */
 struct build {
@@ -283,14 +284,14 @@ static int run_layouts(const struct gt_emu_job *job, unsigned layouts, struct gt
 {
     int status = GT_OK;
     for (unsigned layout = 0; layout < 4 && !status; layout++)
-        if (job->kernel->layouts & layouts & (1u << layout))
+        if (gt_serves_any(job->kernel).layouts & layouts & (1u << layout))
             status = run_build(job, layout, GT_EPILOGUE_NONE, tally, err);
     return status;
 }
 
 int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, struct gt_err *err)
 {
-    const unsigned epilogues = job->kernel->epilogues & job->epilogues;
+    const unsigned epilogues = gt_serves_any(job->kernel).epilogues & job->epilogues;
     int status = run_layouts(job, job->layouts, tally, err);
 
     if (!status && tally->builds == 0)

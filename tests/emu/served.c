@@ -2,9 +2,12 @@
 #include "served.h"
 
 #include "problem/problem.h"
+#include "tests/serves.h"
 
 void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel, int sms)
 {
+    const struct gt_serves any = gt_serves_any(kernel);
+
     *device = (struct gt_device){
         .name = "emulated",
         .ordinal = -1,
@@ -24,10 +27,10 @@ void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel, int
         .l2_gbps = 200,
         .fma_lanes = 128,
     };
-    if (device->cc < kernel->min_cc)
-        device->cc = kernel->min_cc;
-    if (device->cc > kernel->max_cc)
-        device->cc = kernel->max_cc;
+    if (device->cc < any.min_cc)
+        device->cc = any.min_cc;
+    if (device->cc > any.max_cc)
+        device->cc = any.max_cc;
 }
 
 /* Whether there is a D of type `out` for operands of `type`: s32 holds sums of 8-bit integers. */
@@ -51,12 +54,13 @@ static void add_types(struct gt_emu_types *types, size_t *count, const struct gt
                       int type, int out)
 {
     enum gt_accuracy least = gt_dtype_default_accuracy((enum gt_dtype)type);
-    if (!(kernel->types >> type & 1) || !(kernel->outs >> out & 1) ||
-        !fits((enum gt_dtype)type, (enum gt_dtype)out) ||
+    const struct gt_serves *entry = gt_serves_of(kernel, type, out);
+
+    if (!entry || !fits((enum gt_dtype)type, (enum gt_dtype)out) ||
         (has_type(types, *count, false, type) && has_type(types, *count, true, out)))
         return;
     types[(*count)++] = (struct gt_emu_types){(enum gt_dtype)type, (enum gt_dtype)out,
-                                              kernel->accuracy > least ? kernel->accuracy : least};
+                                              entry->accuracy > least ? entry->accuracy : least};
 }
 
 size_t gt_emu_types_of(struct gt_emu_types *types, const struct gt_kernel *kernel)

@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     kernel->path = strdup(DATA "/configs/kernels/tiny.json");
     if (!kernel->path)
         goto out;
-    rc = gt_kernel_read_description(kernel, text, size, &err);
+    rc = gt_kernel_read_description(kernel, DATA, text, size, &err);
     if (!rc)
         rc = gt_kernel_read_template(kernel, DATA, &err);
     if (!rc)

@@ -111,7 +111,7 @@ static void fit(const struct gt_adopting *adopting, struct gt_adoptee *item)
         unfit(item, "kernel %s: %s", item->kernel_name, reason);
         return;
     }
-    rc = gt_candidate_valid(candidate, &failed, &why);
+    rc = gt_candidate_possible(candidate, &failed, &why);
     if (!rc && failed >= 0)
         unfit(item, "kernel %s: %s", item->kernel_name, candidate->kernel->constraint[failed].why);
     else if (rc || gt_candidate_geometry(candidate, &geometry, &why))

@@ -209,6 +209,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = gt_arch_parse(options->arch, &cc, err);
     if (!rc)
         rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir, err);
+    for (size_t i = 0; i < session->kernels.count && !rc && options->no_bets; i++)
+        gt_kernel_drop_bets(session->kernels.kernel[i]);
     if (!rc && options->values)
         rc = narrow(session, options, err);
     if (!rc)

@@ -56,19 +56,35 @@ static void show_params(FILE *out, const struct gt_candidate *candidate, const i
                 gt_expr_text(kernel->derived[i].expr));
 }
 
-/* Prints each constraint with its verdict; *broken: how many do not hold. */
-static int show_constraints(FILE *out, const struct gt_candidate *candidate, const int64_t *slots,
-                            int *broken, struct gt_err *err)
+static bool has_bets(const struct gt_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->constraints; i++)
+        if (kernel->constraint[i].bet)
+            return true;
+    return false;
+}
+
+/* Prints the constraints of one kind with their verdicts; *broken: how many do not hold. */
+static int show_constraints(FILE *out, const struct gt_candidate *candidate, bool bets,
+                            const int64_t *slots, int *broken, struct gt_err *err)
 {
     const struct gt_kernel *kernel = candidate->kernel;
 
     *broken = 0;
-    fprintf(out, "\nconstraints\n");
+    if (!bets)
+        fputs("\nconstraints: what must hold, or it is wrong or impossible\n", out);
+    else if (has_bets(kernel))
+        fputs("\nbets: what must hold, or it is thought slow (tune --no-bets tries it all the "
+              "same)\n",
+              out);
     for (size_t i = 0; i < kernel->constraints; i++) {
         const struct gt_constraint *constraint = &kernel->constraint[i];
         int64_t value;
-        int rc = gt_expr_eval(constraint->expr, slots, &value, err);
+        int rc;
 
+        if (constraint->bet != bets)
+            continue;
+        rc = gt_expr_eval(constraint->expr, slots, &value, err);
         if (rc)
             return rc;
         fprintf(out, "  %-4s %s: %s\n", value ? "ok" : "NOT", gt_expr_text(constraint->expr),
@@ -199,7 +215,7 @@ static int show_document(const struct gt_cli *cli, const struct options *options
 
     shown.slots = slots;
     if (!rc)
-        rc = gt_candidate_valid(candidate, &failed, err);
+        rc = gt_candidate_possible(candidate, &failed, err);
     if (!rc && failed < 0)
         rc = gt_candidate_geometry(candidate, &geometry, err);
     if (rc)
@@ -227,7 +243,7 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
     struct gt_strbuf point = GT_STRBUF_INIT;
     struct gt_geometry geometry;
     int64_t slots[GT_MAX_SLOTS];
-    int rc, broken = 0;
+    int rc, broken = 0, lost_bets;
 
     rc = gt_render(&source, candidate, err);
     if (rc || options->source || cli->json) {
@@ -243,7 +259,9 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
     if (rc)
         goto out;
     show_params(cli->out, candidate, slots);
-    rc = show_constraints(cli->out, candidate, slots, &broken, err);
+    rc = show_constraints(cli->out, candidate, false, slots, &broken, err);
+    if (!rc && !broken)
+        rc = show_constraints(cli->out, candidate, true, slots, &lost_bets, err);
     if (rc)
         goto out;
     if (broken) {

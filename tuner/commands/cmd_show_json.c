@@ -53,6 +53,7 @@ static int add_constraints(cJSON *root, const struct gt_shown *shown, struct gt_
         if (rc)
             return rc;
         cJSON_AddStringToObject(item, "if", gt_expr_text(constraint->expr));
+        cJSON_AddStringToObject(item, "kind", constraint->bet ? "bet" : "must");
         cJSON_AddStringToObject(item, "why", constraint->why);
         cJSON_AddBoolToObject(item, "holds", value != 0);
     }

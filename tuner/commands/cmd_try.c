@@ -193,14 +193,19 @@ static int emulate(struct gt_try *attempt, struct gt_err *err)
 static int find_device(struct gt_try *attempt, struct gt_err *err)
 {
     const struct gt_kernel *kernel = attempt->candidate.kernel;
+    const struct gt_serves *entry = &kernel->entry[0]; /* the problem's, if there is one */
     int cc = DEFAULT_ARCH;
+
+    for (size_t i = kernel->entries; i-- > 0;)
+        if (kernel->entry[i].types >> attempt->problem.type & 1)
+            entry = &kernel->entry[i];
 
     if (attempt->options->arch && gt_arch_parse(attempt->options->arch, &cc, err))
         return err ? err->code : GT_ESYNTAX;
-    if (!attempt->options->arch && cc < kernel->min_cc)
-        cc = kernel->min_cc;
-    if (!attempt->options->arch && cc > kernel->max_cc)
-        cc = kernel->max_cc;
+    if (!attempt->options->arch && cc < entry->min_cc)
+        cc = entry->min_cc;
+    if (!attempt->options->arch && cc > entry->max_cc)
+        cc = entry->max_cc;
     return gt_device_profile(&attempt->device, attempt->cli->data_dir, cc, err);
 }
 

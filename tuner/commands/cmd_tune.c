@@ -31,6 +31,8 @@ static const struct gt_option option_table[] = {
      0},
     {"values", 0, GT_OPTION_TEXT, offsetof(struct options, session.values), "LIST",
      "search only these values of the parameters named: TM=4|8,STAGES=2", NULL, 0, 0},
+    {"no-bets", 0, GT_OPTION_FLAG, offsetof(struct options, session.no_bets), NULL,
+     "search without the constraints that only guess at what is slow (see tune show)", NULL, 0, 0},
     {"space", 0, GT_OPTION_TEXT, offsetof(struct options, session.space), "FILE",
      "with --device replay: the kernel's space, described in T1 (default: the recorded points)",
      NULL, 0, 0},

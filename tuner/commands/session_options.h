@@ -11,6 +11,7 @@ struct gt_session_options {
     int64_t jobs, seed;
     int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
     double slow;                                   /* times the best; 0: the default */
+    bool no_bets;                                  /* the space is searched without them */
 };
 
 /* Fills a struct gt_session_options: device, database, workers, seed. */

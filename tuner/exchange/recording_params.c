@@ -187,11 +187,15 @@ static int make_param(struct gt_recording_reader *reader, size_t p)
 static void serve_everything(struct gt_kernel *kernel)
 {
     kernel->production = true;
-    kernel->types = kernel->outs = kernel->layouts = kernel->epilogues = UINT_MAX;
-    kernel->max_cc = INT_MAX;
-    kernel->max_m = GT_MAX_EXTENT;
-    kernel->accuracy = GT_ACCURACY_STRICT;
-    kernel->batched = true;
+    kernel->entries = 1;
+    kernel->entry[0] = (struct gt_serves){.types = UINT_MAX,
+                                          .outs = UINT_MAX,
+                                          .layouts = UINT_MAX,
+                                          .epilogues = UINT_MAX,
+                                          .max_cc = INT_MAX,
+                                          .max_m = GT_MAX_EXTENT,
+                                          .accuracy = GT_ACCURACY_STRICT,
+                                          .batched = true};
 }
 
 int gt_recording_finish_params(struct gt_recording_reader *reader)

@@ -21,6 +21,7 @@
 
 #include "search/space.h"
 #include "tests/emu/sample.h"
+#include "tests/serves.h"
 
 #define PROCESSES  2
 #define MAX_JOBS   2000
@@ -62,13 +63,17 @@ static void make_problem(struct gt_problem *problem, const struct gt_kernel *ker
 {
     int out = (int)gt_dtype_default_out(type);
     enum gt_accuracy least = gt_dtype_default_accuracy(type);
-    gt_problem_init(problem, kernel->max_m < 4096 ? kernel->max_m : 4096, 4096, 4096);
-    if (!(kernel->outs >> out & 1))
-        out = __builtin_ctz(kernel->outs);
+    const struct gt_serves *entry = gt_serves_of(kernel, (int)type, out);
+
+    if (!entry) {
+        entry = gt_serves_of(kernel, (int)type, -1);
+        out = __builtin_ctz(entry->outs);
+    }
+    gt_problem_init(problem, entry->max_m < 4096 ? entry->max_m : 4096, 4096, 4096);
     problem->type = type;
     problem->out = (enum gt_dtype)out;
     problem->acc = gt_dtype_default_acc(type);
-    problem->accuracy = kernel->accuracy > least ? kernel->accuracy : least;
+    problem->accuracy = entry->accuracy > least ? entry->accuracy : least;
 }
 
 /* Fewer rows, until the point is valid: a kernel for few is made for so many and no more.  As they
@@ -101,7 +106,7 @@ static void add(struct jobs *jobs, const struct gt_kernel *kernel, const struct 
         fail("device", &err);
     if (!gt_kernel_serves(kernel, &job->problem, &job->device, NULL))
         return;
-    if (standard && kernel->max_m < 4096)
+    if (standard && gt_serves_any(kernel).max_m < 4096)
         fit_rows(job);
     jobs->count++;
 }
@@ -114,7 +119,7 @@ static void add_other_type(struct jobs *jobs, const struct gt_kernel *kernel,
     static const int arch[] = {89, 90, 120};
     int layout = (int)type % 4;
 
-    while (!(kernel->layouts >> layout & 1))
+    while (!(gt_serves_any(kernel).layouts >> layout & 1))
         layout = (layout + 1) % 4;
     for (size_t i = 0; i < sizeof arch / sizeof *arch; i++)
         add(jobs, kernel, point, type, layout, arch[i], data_dir, true);
@@ -124,12 +129,12 @@ static void add_other_type(struct jobs *jobs, const struct gt_kernel *kernel,
  * two; then of the other types. */
 static void add_default(struct jobs *jobs, const struct gt_kernel *kernel, const char *data_dir)
 {
-    enum gt_dtype type = (enum gt_dtype)__builtin_ctz(kernel->types);
+    enum gt_dtype type = (enum gt_dtype)__builtin_ctz(gt_serves_any(kernel).types);
     struct gt_point point;
     bool first = true;
     gt_point_default(&point, kernel);
     for (int layout = 0; layout < 4; layout++) {
-        if (!(kernel->layouts & (1u << layout)))
+        if (!(gt_serves_any(kernel).layouts & (1u << layout)))
             continue;
         for (size_t i = 0; i < ARCHES; i++)
             if (first || arches[i] == 86 || arches[i] == 90)
@@ -137,7 +142,7 @@ static void add_default(struct jobs *jobs, const struct gt_kernel *kernel, const
         first = false;
     }
     for (int other = (int)type + 1; other < GT_DTYPE_COUNT; other++)
-        if (kernel->types >> other & 1)
+        if (gt_serves_any(kernel).types >> other & 1)
             add_other_type(jobs, kernel, &point, (enum gt_dtype)other, data_dir);
 }
 
@@ -157,7 +162,7 @@ static void add_once_spilled(struct jobs *jobs, const struct gt_kernels *kernels
 /* The type behind the colon of a listed point ("BM=8:bf16"), which is cut off, or the first. */
 static enum gt_dtype listed_type(const struct gt_kernel *kernel, char *text)
 {
-    enum gt_dtype type = (enum gt_dtype)__builtin_ctz(kernel->types);
+    enum gt_dtype type = (enum gt_dtype)__builtin_ctz(gt_serves_any(kernel).types);
     char *colon = strchr(text, ':');
     if (!colon)
         return type;

@@ -15,6 +15,7 @@
 #include "kernel/kernel.h"
 #include "problem/problem.h"
 #include "search/space.h"
+#include "tests/serves.h"
 
 static const int archs[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
 
@@ -112,14 +113,15 @@ static void some_problem(const struct gt_candidate *candidate, struct gt_problem
         struct gt_candidate trial = *candidate;
         int type = combination / 4, layout = combination % 4, failed = 0;
 
-        if (!(kernel->types >> type & 1) || !(kernel->layouts >> layout & 1))
+        const struct gt_serves *entry = gt_serves_of(kernel, type, -1);
+        if (!entry || !(entry->layouts >> layout & 1))
             continue;
-        gt_problem_init(&tried, kernel->max_m < 4096 ? kernel->max_m : 4096, 4096, 4096);
+        gt_problem_init(&tried, entry->max_m < 4096 ? entry->max_m : 4096, 4096, 4096);
         tried.type = (enum gt_dtype)type;
-        tried.out = (enum gt_dtype)__builtin_ctz(kernel->outs);
+        tried.out = (enum gt_dtype)__builtin_ctz(entry->outs);
         tried.accuracy = gt_dtype_default_accuracy(tried.type);
-        if (tried.accuracy < kernel->accuracy)
-            tried.accuracy = kernel->accuracy;
+        if (tried.accuracy < entry->accuracy)
+            tried.accuracy = entry->accuracy;
         tried.trans_a = (unsigned char)(layout >> 1);
         tried.trans_b = (unsigned char)(layout & 1);
         trial.problem = &tried;

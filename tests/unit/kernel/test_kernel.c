@@ -13,8 +13,8 @@ static void test_load(void **state)
     assert_int_equal(kernel->deriveds, 3);
     assert_int_equal(kernel->constraints, 4);
     assert_int_equal(kernel->launches, 2);
-    assert_int_equal(kernel->layouts, 3);
-    assert_int_equal(kernel->min_cc, 80);
+    assert_int_equal(kernel->entry[0].layouts, 3);
+    assert_int_equal(kernel->entry[0].min_cc, 80);
     assert_true(kernel->param[2].launch);
     assert_int_equal(strlen(kernel->signature), 32);
     assert_true(gt_kernel_cross_product(kernel) == 3 * 4 * 2 * 3 * 3);
@@ -156,10 +156,18 @@ static void test_serves_batch_and_accuracy(void **state)
     problem.accuracy = GT_ACCURACY_LOW;
     assert_true(gt_kernel_serves(tf32, &problem, &rtx3090, &why));
     gt_kernel_free(tf32);
-    tf32 = load_changed("\"max_cc\": 90", "\"type_cc\": {\"f32\": 89}");
+    tf32 = load_changed("\"min_cc\": 80", "\"min_cc\": 89");
     problem.batch = 1;
     assert_false(gt_kernel_serves(tf32, &problem, &rtx3090, &why));
     assert_string_equal(why, "the device is older than the kernel needs for this type");
+    /* Another entry serves it: it need not be the first one, nor the one that comes closest. */
+    tf32->entry[1] = tf32->entry[2] = tf32->entry[0];
+    tf32->entries = 3;
+    tf32->entry[0].types = 1u << GT_F16;
+    assert_false(gt_kernel_serves(tf32, &problem, &rtx3090, &why));
+    assert_string_equal(why, "the device is older than the kernel needs for this type");
+    tf32->entry[2].min_cc = 86;
+    assert_true(gt_kernel_serves(tf32, &problem, &rtx3090, &why));
     gt_kernel_free(single);
     gt_kernel_free(tf32);
 }

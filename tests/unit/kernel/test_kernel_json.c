@@ -140,15 +140,94 @@ static void test_serves(void **state)
         {"\"min_cc\": 80", "\"min_cc\": 70", "\"min_cc\" is 70; it must be a whole number from 75"},
         {"\"min_cc\": 80", "\"min_cc\": 91", "max_cc 90 is below min_cc 91"},
         {"\"max_cc\": 90,", "", NULL},
-        {"\"max_cc\": 90,", "\"type_cc\": {\"f32\": 86},", NULL},
-        {"\"max_cc\": 90,", "\"type_cc\": {\"f32\": 75},",
-         "\"f32\" is 75; it must be a whole number from 80"},
-        {"\"max_cc\": 90,", "\"type_cc\": {\"f16\": 86},",
-         "\"type_cc\" has \"f16\", which \"types\" does not list"},
+        {"\"batch\": true}", "\"batch\": true, \"max_m\": 0}", "\"max_m\" is 0; it must be"},
+        {"\"serves\": {", "\"serves\": [], \"served\": {", "unknown key \"served\""},
         {"\"strict\"", "\"exact\"", "\"accuracy\" is \"exact\"; it must be strict, f32"},
         {"\"batch\": true", "\"batch\": 1", "\"batch\" must be true or false"},
         {", \"batch\": true", "", NULL},
         {"\"batch\": true", "\"batched\": true", "serves: unknown key \"batched\" (did you mean"},
+    };
+
+    (void)state;
+    CHECK_ALL(changes);
+}
+
+/* A list: an entry says what is other than in the one before it. */
+static void test_serves_list(void **state)
+{
+    static const char first[] =
+        "\"serves\": [{\"types\": [\"f32\"], \"out\": [\"f32\"], \"min_cc\": "
+        "80, \"layouts\": [\"nn\"], \"accuracy\": \"f32\"}";
+    static const struct {
+        const char *rest, *expected; /* of the list */
+    } cases[] = {
+        {"]", NULL},
+        {", {\"types\": [\"f16\"]}]", NULL},
+        {", {\"types\": [\"f16\"], \"min_cc\": 86, \"max_cc\": 89, \"accuracy\": \"low\"}, {}]",
+         NULL},
+        {", 7]", "serves[1] must be an object"},
+        {", {\"type\": []}]", "serves[1]: unknown key \"type\" (did you mean \"types\"?)"},
+        {", {\"types\": []}]", "serves[1]: \"types\" is empty"},
+        {", {\"max_cc\": 75}]", "serves[1]: max_cc 75 is below min_cc 80"},
+        {", {}, {}, {}, {}, {}, {}, {}, {}]", "\"serves\" has 9 entries; at most 8 are allowed"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct gt_strbuf to = GT_STRBUF_INIT;
+
+        gt_strbuf_addf(&to, "%s%s, \"params\": [", first, cases[i].rest);
+        check(
+            &(struct change){"\"serves\": {\"types\": [\"f32\"], \"out\": [\"f32\"], \"layouts\": "
+                             "[\"nn\", \"nt\"], \"min_cc\": 80, \"max_cc\": 90,\n             "
+                             "\"accuracy\": \"strict\", \"epilogues\": [\"none\", \"bias\"], "
+                             "\"batch\": true},\n  \"params\": [",
+                             to.text, cases[i].expected});
+        gt_strbuf_release(&to);
+    }
+}
+
+/* Items that stand for several. */
+static void test_repeat_and_use(void **state)
+{
+    static const struct change changes[] = {
+        {"{\"name\": \"WARPS\"",
+         "{\"repeat\": {\"I\": [1, 3]}, \"name\": \"X$I\", \"value\": \"ROWS * $I\", \"doc\": "
+         "\"$I\"}, "
+         "{\"name\": \"WARPS\"",
+         NULL},
+        {"{\"name\": \"WARPS\"",
+         "{\"repeat\": {\"I\": [1, 3]}, \"name\": \"X\", \"value\": \"$I\"}, {\"name\": \"WARPS\"",
+         "derive[2]: name \"X\" is taken by an earlier parameter"},
+        {"{\"name\": \"WARPS\"",
+         "{\"repeat\": {\"I\": [1, 3]}, \"name\": \"X$I\", \"value\": \"$J\"}, {\"name\": "
+         "\"WARPS\"",
+         "derive[1]: value: expression \"$J\""},
+        {"{\"name\": \"WARPS\"", "{\"repeat\": 3, \"name\": \"WARPS\"",
+         "derive[1]: \"repeat\" must be an object like {\"I\": [1, 7]}, of at most 64 numbers"},
+        {"{\"name\": \"WARPS\"", "{\"repeat\": {\"I\": [1, 65]}, \"name\": \"WARPS\"",
+         "derive[1]: \"repeat\" must be an object like"},
+        {"{\"name\": \"WARPS\"", "{\"repeat\": {\"I\": [2, 1]}, \"name\": \"WARPS\"",
+         "derive[1]: \"repeat\" must be an object like"},
+        {"{\"name\": \"WARPS\"", "{\"repeat\": {\"I\": [1, 2], \"J\": [1, 2]}, \"name\": \"WARPS\"",
+         "derive[1]: \"repeat\" must be an object like"},
+        {"{\"name\": \"WARPS\"",
+         "{\"use\": \"area\", \"X\": \"AREA\", \"WIDE\": \"TM\"}, {\"name\": \"WARPS\"", NULL},
+        {"{\"name\": \"WARPS\"", "{\"use\": \"area\", \"X\": \"AREA\"}, {\"name\": \"WARPS\"",
+         "derive[1]: \"use\" needs \"WIDE\", a string"},
+        {"{\"name\": \"WARPS\"",
+         "{\"use\": \"area\", \"X\": \"AREA\", \"WIDE\": \"TM\", \"Y\": \"\"}, {\"name\": "
+         "\"WARPS\"",
+         "derive[1]: beside \"use\" only the names of the formulas may be given, each once"},
+        {"{\"name\": \"WARPS\"", "{\"use\": \"none\"}, {\"name\": \"WARPS\"",
+         "derive[1]: \"use\": " DATA "/configs/formulas/none.json"},
+        {"{\"name\": \"WARPS\"", "{\"use\": \"../area\"}, {\"name\": \"WARPS\"",
+         "derive[1]: \"use\" must be the name of a file of configs/formulas"},
+        {"{\"name\": \"WARPS\"", "{\"use\": \"lists\"}, {\"name\": \"WARPS\"",
+         "configs/formulas/lists.json: \"names\" and \"items\" must be lists"},
+        {"{\"if\": \"TM <= BM\", ", "{\"if\": \"TM <= BM\", \"kind\": \"bet\", ", NULL},
+        {"{\"if\": \"TM <= BM\", ", "{\"if\": \"TM <= BM\", \"kind\": \"guess\", ",
+         "constraints[0]: \"kind\" is \"guess\"; it must be must or bet"},
     };
 
     (void)state;
@@ -291,9 +370,10 @@ static void test_unreadable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_top),        cmocka_unit_test(test_serves),
-        cmocka_unit_test(test_params),     cmocka_unit_test(test_expressions),
-        cmocka_unit_test(test_syntax),     cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_top),         cmocka_unit_test(test_serves),
+        cmocka_unit_test(test_serves_list), cmocka_unit_test(test_repeat_and_use),
+        cmocka_unit_test(test_params),      cmocka_unit_test(test_expressions),
+        cmocka_unit_test(test_syntax),      cmocka_unit_test(test_limits),
         cmocka_unit_test(test_unreadable),
     };
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "gemmtune.h"
 #include "kernel/kernel.h"
+#include "tests/serves.h"
 
 #define OK(call)                                \
     do {                                        \
@@ -38,7 +39,7 @@ static bool for_few_rows(const char *name)
     OK(gt_kernels_load(&kernels, ".", NULL, &err));
     kernel = gt_kernels_find(&kernels, name, &err);
     assert_non_null(kernel);
-    few = kernel->max_m <= 64;
+    few = gt_serves_any(kernel).max_m <= 64;
     gt_kernels_release(&kernels);
     return few;
 }
