@@ -327,15 +327,22 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         .options = options,
         .warm = options->session.l2 && strcmp(options->session.l2, "warm") == 0,
     };
+    struct gt_session_options session = options->session;
     int rc;
 
     (void)argc;
     (void)argv;
+    session.measure = true;
     rc = gt_session_no_replay(&options->session, err);
     if (!rc)
-        rc = gt_session_open(&recheck.session, cli, &options->session, err);
+        rc = gt_session_open(&recheck.session, cli, &session, err);
+    if (rc == GT_ENOGPU || rc == GT_ENOLIB)
+        gt_err_prefix(err, rc, "recheck times winners again, which takes a GPU");
     if (!rc && !recheck.session.measures)
-        rc = gt_err_set(err, GT_ENOGPU, "recheck measures, but there is no GPU here to do it");
+        rc = gt_err_set(err, GT_ENOGPU,
+                        "recheck times winners again, which takes a GPU; --device %s "
+                        "only predicts",
+                        options->session.device);
     if (!rc)
         rc = options->adopt ? adopt(&recheck, err) : recheck_stored(&recheck, cli, err);
     gt_session_close(&recheck.session);

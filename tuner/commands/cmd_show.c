@@ -235,6 +235,20 @@ static int show_document(const struct gt_cli *cli, const struct options *options
     return rc ? rc : printed;
 }
 
+/* The source alone; of a point that is not valid, a sentence too. */
+static int print_source(const struct gt_cli *cli, const struct gt_candidate *candidate,
+                        const char *source, struct gt_err *err)
+{
+    int failed = -1, rc;
+
+    fputs(source, cli->out);
+    rc = gt_candidate_valid(candidate, &failed, err);
+    if (!rc && failed >= 0)
+        rc = gt_err_set(err, GT_ERANGE, "this source is of a point that is not valid here: %s",
+                        candidate->kernel->constraint[failed].why);
+    return rc;
+}
+
 /* Everything of one candidate whose kernel, problem, device and point are known. */
 static int show_candidate(const struct gt_cli *cli, const struct options *options,
                           const struct gt_candidate *candidate, struct gt_err *err)
@@ -250,7 +264,7 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
         if (!rc && cli->json)
             rc = show_document(cli, options, candidate, source.text, err);
         else if (!rc)
-            fputs(source.text, cli->out);
+            rc = print_source(cli, candidate, source.text, err);
         goto out;
     }
     gt_point_format(&point, candidate->kernel, &candidate->point);
