@@ -162,6 +162,7 @@ int main(int argc, char **argv)
     if ((rc < 0 && !quiet) || (rc > 0 && err.code == rc))
         print_error(&err);
     free(cli.data_dir);
+    free(cli.database);
     free(joined);
     return gt_exit_code(rc);
 }

@@ -15,7 +15,7 @@
 
 static const char csv_heading[] =
     "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,cublas_us,ratio,err_u,l2,"
-    "driver,nvrtc,date,bound_us,memory,move_us,moved";
+    "driver,nvrtc,date,problem,bound_us,memory,move_us,moved";
 
 static void csv_row(const struct gt_bench_report *report, const struct gt_bench_row *row,
                     const char *point)
@@ -25,7 +25,7 @@ static void csv_row(const struct gt_bench_report *report, const struct gt_bench_
     const struct gt_trial *trial = row->trial;
     struct gt_csv *csv = report->csv;
     time_t now = time(NULL);
-    char date[32];
+    char date[32], text[GT_PROBLEM_TEXT_MAX];
     struct tm utc;
 
     gmtime_r(&now, &utc);
@@ -52,6 +52,8 @@ static void csv_row(const struct gt_bench_report *report, const struct gt_bench_
     gt_csv_format(csv, "%d.%d", evaluator->nvrtc_version / 1000,
                   evaluator->nvrtc_version % 1000 / 10);
     gt_csv_text(csv, date);
+    gt_problem_format(problem, text);
+    gt_csv_text(csv, text);
     gt_csv_real(csv, row->bound_us, 3, row->bound_us > 0);
     gt_csv_real(csv, row->bound_us / trial->us, 4, row->bound_us > 0);
     gt_csv_real(csv, row->move_us, 3, row->move_us > 0);
@@ -126,7 +128,7 @@ static void print_line(const struct gt_bench_report *report, const struct gt_ben
         snprintf(memory, sizeof(memory), "%.2f", row->bound_us / us);
     if (row->move_us > 0)
         snprintf(moved, sizeof(moved), "%.2f", row->move_us / us);
-    gt_report_point(&point, row->kernel, row->point);
+    gt_report_point(&point, report->session, row->kernel, row->point);
     fprintf(out, "%-34s %11.2f %9.2f %11s %8s %6s %6s  %s %s\n", text, us,
             gt_problem_flops(row->problem) / us * 1e-6, against, ratio, memory, moved,
             row->kernel->name, point.text);

@@ -24,13 +24,14 @@
 #include "commands/cmd_calibrate.h"
 #include "commands/cmd_json.h"
 #include "commands/cmd_predictor.h"
+#include "commands/cmd_session.h"
 #include "commands/commands.h"
 #include "commands/options.h"
 
 #define PROBE_SECONDS 20  /* a sick driver may never answer */
 #define ROOM_MB       500 /* of disk a sweep may want for cubins and its database */
 
-enum verdict { OK, OPTIONAL, MISSING };
+enum verdict { OK, OPTIONAL, MISSING, BROKEN };
 
 struct finding {
     enum verdict verdict;
@@ -45,7 +46,7 @@ struct options {
 
 static const struct gt_option option_table[] = {
     {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
-     "database that is looked at, with its place (default: gemmtune.db)", NULL, 0, 0},
+     "database that is looked at, with its place (default: as of a sweep)", NULL, 0, 0},
     {"calibrate", 0, GT_OPTION_FLAG, offsetof(struct options, calibrate), NULL,
      "measure what the GPU reaches and keep it in the database, for the predictor", NULL, 0, 0},
     {"device", 0, GT_OPTION_TEXT, offsetof(struct options, device), "DEVICE",
@@ -59,9 +60,10 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-static const char *database_of(const struct options *options)
+/* The one that is looked at; its name even where it could not be used. */
+static const char *database_of(const struct gt_cli *cli, const struct options *options)
 {
-    return options->db ? options->db : "gemmtune.db";
+    return options->db ? options->db : cli->database ? cli->database : "gemmtune.db";
 }
 
 static void find_data(const struct gt_cli *cli, const struct options *options,
@@ -229,7 +231,7 @@ static void find_room(struct finding *finding, const char *path, bool live_datab
 static void find_database(const struct gt_cli *cli, const struct options *options,
                           struct finding *finding)
 {
-    const char *path = database_of(options);
+    const char *path = database_of(cli, options);
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
     struct gt_store *store = NULL;
@@ -240,10 +242,17 @@ static void find_database(const struct gt_cli *cli, const struct options *option
     find_room(finding, path, true);
     if (folder && access(folder, F_OK) != 0) {
         finding->verdict = MISSING;
-        snprintf(finding->text, sizeof(finding->text), "%s: there is no folder %s", path, folder);
+        snprintf(finding->text, sizeof(finding->text), "%s: there is no folder %s%s", path, folder,
+                 options->db ? "" : " yet; a sweep makes it");
+        if (!options->db)
+            finding->verdict = OK;
+    } else if (folder && access(folder, W_OK) != 0) {
+        finding->verdict = MISSING;
+        snprintf(finding->text, sizeof(finding->text),
+                 "%s: the folder is not writable, and a sweep makes a lock file there", path);
     } else if (stat(path, &status) == 0 && status.st_size &&
                gt_store_open(&store, path, GT_STORE_READ, &err)) {
-        finding->verdict = MISSING;
+        finding->verdict = BROKEN;
         snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
     }
     gt_store_close(store);
@@ -316,7 +325,7 @@ static void probe(size_t check, const struct gt_cli *cli, const struct options *
 static int report_predictor(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
     const struct gt_predictor_options wanted = {
-        .db = options->db || !options->recording.count ? database_of(options) : NULL,
+        .db = options->db || !options->recording.count ? database_of(cli, options) : NULL,
         .recording = options->recording,
         .csv = options->csv,
     };
@@ -326,16 +335,20 @@ static int report_predictor(struct gt_cli *cli, const struct options *options, s
 
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
 {
-    static const char *const words[] = {"ok", "optional", "MISSING"};
+    static const char *const words[] = {"ok", "optional", "MISSING", "BROKEN"};
     const struct options *options = fields;
     cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
-    bool missing = false;
+    bool missing = false, broken = false;
+    const char *path;
 
     (void)argc;
     (void)argv;
+    if (gt_session_database(&path, cli, options->db, options->calibrate, err) &&
+        (options->calibrate || options->predictor || options->db))
+        return err->code;
     if (options->calibrate)
         return gt_cmd_calibrate(cli, options->device ? options->device : "cuda",
-                                database_of(options), err);
+                                database_of(cli, options), err);
     if (options->predictor)
         return report_predictor(cli, options, err);
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
@@ -343,6 +356,9 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 
         probe(i, cli, fields, &finding);
         missing |= finding.verdict == MISSING;
+        broken |= finding.verdict == BROKEN;
+        for (char *c = finding.text; *c; c++)
+            *c = (unsigned char)*c < ' ' ? ' ' : *c;
         if (json) {
             cJSON *item = cJSON_CreateObject();
 
@@ -357,8 +373,10 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     }
     if (json && gt_cmd_print_json(cli, json, err))
         return GT_ENOMEM;
-    if (!json && gt_cmd_calibrated(cli, database_of(options), err))
+    if (!json && gt_cmd_calibrated(cli, database_of(cli, options), err))
         return err->code;
+    if (broken)
+        return gt_err_set(err, GT_EDB, "the database cannot be used; the line about it says why");
     return missing ? gt_err_set(err, GT_ENOLIB, "something that tuning needs is missing") : GT_OK;
 }
 

@@ -1,6 +1,8 @@
 /* cmd_export.c - tune export: what a database holds, as text for people and programs, or as a
  * deployable copy. */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +14,11 @@
 #include "commands/cmd_session.h"
 #include "commands/commands.h"
 #include "exchange/export.h"
+#include "lookup/table.h"
 #include "commands/options.h"
 
-#define DEFAULT_DB "gemmtune.db"
-
 struct options {
-    const char *db, *format, *output, *kernel, *arch, *keep;
+    const char *db, *format, *output, *kernel, *arch, *keep, *kernels_dir;
     struct gt_problem_options problem; /* --problem is its shape */
     bool all, measured, current;
 };
@@ -32,13 +33,15 @@ static const struct gt_option option_table[] = {
     {"output", 'o', GT_OPTION_TEXT, offsetof(struct options, output), "FILE",
      "write there (default: standard output; db needs a name that does not exist)", NULL, 0, 0},
     {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
-     "database to read (default: gemmtune.db)", NULL, 0, 0},
+     "database to read (default: as of a sweep)", NULL, 0, 0},
     {"all", 0, GT_OPTION_FLAG, offsetof(struct options, all), NULL,
      "every trial, failed ones too (default: winners)", NULL, 0, 0},
     {"measured", 0, GT_OPTION_FLAG, offsetof(struct options, measured), NULL,
      "leave predicted and replayed rows out", NULL, 0, 0},
     {"current", 0, GT_OPTION_FLAG, offsetof(struct options, current), NULL,
      "only rows of kernels whose text is that of the data folder now", NULL, 0, 0},
+    {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
+     "with --current and --kernel: a folder with descriptions of your own kernels", NULL, 0, 0},
     {"keep", 0, GT_OPTION_TEXT, offsetof(struct options, keep), "FILE",
      "shipped: rows of this earlier table stay where the database has no winner", NULL, 0, 0},
     {"problem", 'p', GT_OPTION_TEXTS, offsetof(struct options, problem.shape), "TEXT",
@@ -57,33 +60,88 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* Writes the text beside `path` and renames it, so that a failure leaves the old file.  A device or
- * a pipe (/dev/stdout) is written to: it must not be replaced. */
+/* A rename is durable once its folder is. */
+static void sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(folder);
+}
+
+/* A table that programs read must be one that they can open: it is parsed before it replaces
+ * another. */
+static int check_written(const char *fresh, enum gt_export_format format, struct gt_err *err)
+{
+    struct gt_table table = {0};
+    int rc = GT_OK;
+
+    if (format == GT_EXPORT_SHIPPED)
+        rc = gt_table_load(&table, fresh, err);
+    gt_table_release(&table);
+    return rc ? gt_err_prefix(err, rc, "what was exported cannot be read back") : GT_OK;
+}
+
+/* Writes to a device or a pipe (/dev/stdout), which must not be replaced. */
+static int export_direct(const char *path, const struct gt_export_request *request,
+                         struct gt_store *store, int64_t *rows, struct gt_err *err)
+{
+    FILE *file = fopen(path, "w");
+    int rc;
+
+    if (!file)
+        return gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
+    rc = gt_export(file, request, store, rows, err);
+    if (fclose(file) && !rc)
+        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
+    return rc;
+}
+
+/* Writes the text to a new file beside `path`, which nobody can have planted, and renames it, so
+ * that a failure leaves the old file. */
 static int export_file(const char *path, const struct gt_export_request *request,
                        struct gt_store *store, int64_t *rows, struct gt_err *err)
 {
+    const mode_t mask = umask(0);
+    char fresh[PATH_MAX];
     struct stat status;
-    bool direct = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-    char fresh[4096];
-    FILE *file;
-    int rc;
+    FILE *file = NULL;
+    int fd, rc = GT_OK;
 
-    if ((size_t)snprintf(fresh, sizeof(fresh), "%s%s", path, direct ? "" : ".new") >= sizeof(fresh))
+    umask(mask);
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return export_direct(path, request, store, rows, err);
+    if ((size_t)snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path) >= sizeof(fresh))
         return gt_err_set(err, GT_EIO, "%s: the name is too long", path);
-    file = fopen(fresh, "w");
-    if (!file)
-        return gt_err_set(err, GT_EIO, "%s: cannot write: %s", fresh, strerror(errno));
-    rc = gt_export(file, request, store, rows, err);
-    if (!rc && (fflush(file) || (!direct && fsync(fileno(file))) || ferror(file)))
-        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", fresh, strerror(errno));
-    fclose(file);
-    if (direct)
+    fd = mkostemp(fresh, O_CLOEXEC); /* O_EXCL: follows no link */
+    if (fd >= 0)
+        file = fdopen(fd, "w");
+    if (!file) {
+        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
+        if (fd >= 0) {
+            close(fd);
+            unlink(fresh);
+        }
         return rc;
+    }
+    rc = gt_export(file, request, store, rows, err);
+    if (!rc && (fflush(file) || fchmod(fd, 0666 & ~mask) || fsync(fd) || ferror(file)))
+        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
+    if (fclose(file) && !rc)
+        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
+    if (!rc)
+        rc = check_written(fresh, request->format, err);
     if (!rc && rename(fresh, path))
-        rc =
-            gt_err_set(err, GT_EIO, "%s: cannot rename it to %s: %s", fresh, path, strerror(errno));
+        rc = gt_err_set(err, GT_EIO, "%s: cannot replace it: %s", path, strerror(errno));
     if (rc)
         unlink(fresh);
+    else
+        sync_folder(path);
     return rc;
 }
 
@@ -107,7 +165,7 @@ static int fill_request(struct gt_export_request *request, const struct gt_cli *
     if (!rc && some)
         rc = gt_session_problems(NULL, problem, NULL, &request->problems, &options->problem, err);
     if (!rc && options->current)
-        rc = gt_kernels_load(kernels, cli->data_dir, NULL, err);
+        rc = gt_kernels_load(kernels, cli->data_dir, options->kernels_dir, err);
     if (!rc && options->current)
         request->filter.kernels = kernels;
     request->problem = *problem;
@@ -123,16 +181,51 @@ static void report(const struct gt_cli *cli, const struct gt_export_request *req
         fprintf(cli->log, "%zu of %zu problems were not measured\n", asked - (size_t)rows, asked);
 }
 
+static int found_row(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    (void)row;
+    (void)err;
+    *(bool *)context = true;
+    return GT_OK;
+}
+
+/* A kernel that neither the database nor the data folder knows is a slip. */
+static int check_kernel(const struct gt_cli *cli, const struct options *options,
+                        struct gt_store *store, struct gt_err *err)
+{
+    const struct gt_row_filter filter = {.kernel = options->kernel};
+    struct gt_kernels kernels = {0};
+    bool found = false;
+    int rc;
+
+    if (!options->kernel)
+        return GT_OK;
+    rc = gt_store_rows(store, &filter, found_row, &found, err);
+    if (rc || found)
+        return rc;
+    rc = gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir, err);
+    if (!rc && !gt_kernels_find(&kernels, options->kernel, err))
+        rc = GT_ENOTFOUND;
+    gt_kernels_release(&kernels);
+    return rc;
+}
+
 static int run_export(struct gt_cli *cli, const struct options *options,
                       const struct gt_export_request *request, bool copy, struct gt_err *err)
 {
     struct gt_store *store = NULL;
+    const char *path = NULL;
     int64_t rows = 0;
-    int rc = gt_session_store(&store, options->db ? options->db : DEFAULT_DB, GT_STORE_READ, err);
+    int rc = gt_session_database(&path, cli, options->db, false, err);
 
+    if (!rc)
+        rc = gt_session_store(&store, path, GT_STORE_READ, err);
     if (rc)
         return rc;
-    if (copy)
+    rc = check_kernel(cli, options, store, err);
+    if (rc)
+        ;
+    else if (copy)
         rc = gt_store_export(store, options->output, err);
     else if (options->output)
         rc = export_file(options->output, request, store, &rows, err);

@@ -56,23 +56,23 @@ static double tflops_of(const struct gt_sweep_result *result)
     return gt_problem_flops(result->problem) / result->row[0].trial.us * 1e-6;
 }
 
-static void print_rung(FILE *out, const struct gt_kernel *kernel,
+static void print_rung(const struct gt_session *session, const struct gt_kernel *kernel,
                        const struct gt_sweep_result *result)
 {
     const struct gt_sweep_row *best = &result->row[0];
     struct gt_strbuf point = GT_STRBUF_INIT, reported = GT_STRBUF_INIT;
     char rung[16] = "-", share[32] = "-";
 
-    gt_report_point(&point, kernel, &best->point);
+    gt_report_point(&point, session, kernel, &best->point);
     add_reported(&reported, kernel, "\n" REPORTED_INDENT);
     if (kernel->rung)
         snprintf(rung, sizeof(rung), "%d", kernel->rung);
     if (result->have_baseline)
         snprintf(share, sizeof(share), "%.1f %%", 100 * result->baseline.us / best->trial.us);
-    fprintf(out, "%4s  %-18s %11.2f %9.2f %9s  %s\n", rung, kernel->name, best->trial.us,
-            tflops_of(result), share, point.text);
+    fprintf(session->cli->out, "%4s  %-18s %11.2f %9.2f %9s  %s\n", rung, kernel->name,
+            best->trial.us, tflops_of(result), share, point.text);
     if (reported.length)
-        fprintf(out, REPORTED_INDENT "%s\n", reported.text);
+        fprintf(session->cli->out, REPORTED_INDENT "%s\n", reported.text);
     gt_strbuf_release(&reported);
     gt_strbuf_release(&point);
 }
@@ -177,7 +177,7 @@ static int climb(struct gt_session *session, const struct sink *sink,
         if (sink->rungs)
             json_rung(sink->rungs, kernel, &result);
         else
-            print_rung(session->cli->out, kernel, &result);
+            print_rung(session, kernel, &result);
         csv_rung(session, sink->csv, kernel, &result);
         (*done)++;
     } else if (rc == GT_OK || rc == GT_ERANGE || rc == GT_ENOTFOUND || rc == GT_ECONFIG) {

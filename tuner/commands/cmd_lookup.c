@@ -1,5 +1,7 @@
 /* cmd_lookup.c - tune lookup PROBLEM...: what a program that links the library would be told. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -9,8 +11,6 @@
 #include "commands/cmd_json.h"
 #include "commands/commands.h"
 #include "commands/options.h"
-
-#define DEFAULT_DB "gemmtune.db"
 
 struct options {
     const char *arch, *device, *db, *system_db, *kernels_dir;
@@ -22,7 +22,7 @@ static const struct gt_option option_table[] = {
     {"device", 'd', GT_OPTION_TEXT, offsetof(struct options, device), "NAME",
      "name of the GPU, e.g. \"NVIDIA H200\" (default: any of the arch)", NULL, 0, 0},
     {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
-     "own database, searched first (default: gemmtune.db if there is one)", NULL, 0, 0},
+     "your own database (default: as of a sweep, if there is one)", NULL, 0, 0},
     {"system-db", 0, GT_OPTION_TEXT, offsetof(struct options, system_db), "FILE",
      "table searched after it (default: db/shipped of the data folder)", NULL, 0, 0},
     {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
@@ -181,13 +181,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     const struct options *options = fields;
     const char *const folders[] = {options->kernels_dir, NULL};
     const struct gt_options open = {
-        GT_OPTIONS_INIT,
-        .user_db = options->db                     ? options->db
-                   : access(DEFAULT_DB, F_OK) == 0 ? DEFAULT_DB
-                                                   : NULL,
-        .system_db = options->system_db,
-        .data_dir = cli->data_dir,
-        .kernels_dirs = folders,
+        GT_OPTIONS_INIT,           .user_db = options->db,  .system_db = options->system_db,
+        .data_dir = cli->data_dir, .kernels_dirs = folders,
     };
     cJSON *list = NULL;
     struct gt *gt = NULL;
@@ -196,6 +191,9 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     if (!options->arch)
         return gt_err_set(err, GT_ESYNTAX, "name the architecture asked about, e.g. --arch sm_90");
     rc = gt_arch_parse(options->arch, &cc, err);
+    if (!rc && options->db && access(options->db, R_OK) != 0)
+        rc = gt_err_set(err, GT_EDB, "%s: cannot read the database: %s", options->db,
+                        strerror(errno));
     if (!rc)
         rc = gt_open(&gt, &open, err);
     if (!rc && cli->json) {

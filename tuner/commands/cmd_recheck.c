@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "problem/problem.h"
 #include "base/stats.h"
@@ -76,17 +77,11 @@ static const struct gt_kernel *kernel_of(const struct recheck *recheck, const st
 static int take_problem(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct recheck *recheck = context;
-    char(*grown)[GT_PROBLEM_TEXT_MAX];
 
     if (!kernel_of(recheck, row))
         return GT_OK;
-    if (recheck->problems == recheck->capacity) {
-        recheck->capacity = recheck->capacity ? 2 * recheck->capacity : 64;
-        grown = realloc(recheck->problem, recheck->capacity * sizeof(*grown));
-        if (!grown)
-            return gt_err_nomem(err);
-        recheck->problem = grown;
-    }
+    if (GT_ARRAY_RESERVE(&recheck->problem, recheck->problems + 1, &recheck->capacity, err))
+        return GT_ENOMEM;
     snprintf(recheck->problem[recheck->problems++], GT_PROBLEM_TEXT_MAX, "%s", row->problem);
     return GT_OK;
 }
@@ -327,15 +322,22 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         .options = options,
         .warm = options->session.l2 && strcmp(options->session.l2, "warm") == 0,
     };
+    struct gt_session_options session = options->session;
     int rc;
 
     (void)argc;
     (void)argv;
+    session.measure = true;
     rc = gt_session_no_replay(&options->session, err);
     if (!rc)
-        rc = gt_session_open(&recheck.session, cli, &options->session, err);
+        rc = gt_session_open(&recheck.session, cli, &session, err);
+    if (rc == GT_ENOGPU || rc == GT_ENOLIB)
+        gt_err_prefix(err, rc, "recheck times winners again, which takes a GPU");
     if (!rc && !recheck.session.measures)
-        rc = gt_err_set(err, GT_ENOGPU, "recheck measures, but there is no GPU here to do it");
+        rc = gt_err_set(err, GT_ENOGPU,
+                        "recheck times winners again, which takes a GPU; --device %s "
+                        "only predicts",
+                        options->session.device);
     if (!rc)
         rc = options->adopt ? adopt(&recheck, err) : recheck_stored(&recheck, cli, err);
     gt_session_close(&recheck.session);

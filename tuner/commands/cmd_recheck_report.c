@@ -23,7 +23,7 @@ static void print_line(const struct gt_recheck_report *report, const struct gt_c
     struct gt_strbuf point = GT_STRBUF_INIT;
     char now[32] = "-", next[32] = "-", margin[32] = "-";
 
-    gt_report_point(&point, contest->candidate[0].kernel, &contest->candidate[0].point);
+    gt_report_point(&point, NULL, contest->candidate[0].kernel, &contest->candidate[0].point);
     if (contest->verdict != GT_FAILED)
         snprintf(now, sizeof(now), "%.2f", trial[0].us);
     if (contest->best)

@@ -13,10 +13,15 @@ static double tflops(const struct gt_problem *problem, double us)
     return us > 0 ? gt_problem_flops(problem) / us * 1e-6 : 0;
 }
 
-void gt_report_point(struct gt_strbuf *buf, const struct gt_kernel *kernel,
-                     const struct gt_point *point)
+void gt_report_point(struct gt_strbuf *buf, const struct gt_session *session,
+                     const struct gt_kernel *kernel, const struct gt_point *point)
 {
     size_t before = buf->length;
+
+    if (session && (session->replays || session->narrowed)) {
+        gt_point_format(buf, kernel, point);
+        return;
+    }
 
     for (size_t i = 0; i < kernel->params; i++) {
         const struct gt_param *param = &kernel->param[i];
@@ -67,7 +72,7 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
     char interval[64];
 
     gt_strbuf_reset(point);
-    gt_report_point(point, row->kernel, &row->point);
+    gt_report_point(point, session, row->kernel, &row->point);
     fprintf(out, "%4zu%c %-12s %11.2f", i + 1,
             i && row->tie ? '='
             : row->apart  ? '~'
@@ -80,13 +85,18 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
     fprintf(out, " %8.2f", tflops(result->problem, trial->us));
     if (session->measures && result->have_baseline)
         fprintf(out, " %8.3f", result->baseline.us / trial->us);
-    if (session->measures)
+    if (session->measures && session->replays)
+        fprintf(out, " %6s", "-"); /* a recording does not say */
+    else if (session->measures)
         fprintf(out, " %6.1f", trial->err_u);
     if (trial->registers > 0)
         fprintf(out, " %5d", trial->registers);
     else /* PTX, which the driver compiles, or a recording that does not say */
         fprintf(out, " %5s", "-");
-    fprintf(out, " %7lld  %s\n", (long long)trial->shared_bytes, point->text);
+    if (session->replays && !trial->shared_bytes)
+        fprintf(out, " %7s  %s\n", "-", point->text);
+    else
+        fprintf(out, " %7lld  %s\n", (long long)trial->shared_bytes, point->text);
 }
 
 /* Where take_reason looks and what it found. */

@@ -10,9 +10,10 @@ void gt_report_result(const struct gt_session *session, const struct gt_sweep_re
                       size_t rows);
 
 /* Appends the parameters that do not have their default: a point text all the same, only shorter.
- */
-void gt_report_point(struct gt_strbuf *buf, const struct gt_kernel *kernel,
-                     const struct gt_point *point);
+ * All of them where the session's (which may be NULL) defaults are not those of the description
+ * (--values, a recording), so that the text means the same point to other commands. */
+void gt_report_point(struct gt_strbuf *buf, const struct gt_session *session,
+                     const struct gt_kernel *kernel, const struct gt_point *point);
 
 /* Appends why the problem has no row: no kernel serves it, or what became of one that was tried. */
 void gt_report_nothing(struct gt_strbuf *buf, const struct gt_session *session,

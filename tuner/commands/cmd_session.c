@@ -15,7 +15,6 @@
 #include "exchange/recording.h"
 #include "search/strategy.h"
 
-#define DEFAULT_DB   "gemmtune.db"
 #define DEFAULT_SEED 1
 #define REPLAY       "replay:"
 
@@ -93,10 +92,10 @@ static int open_evaluator(struct gt_session *session, const struct gt_session_op
         snprintf(text, sizeof(text), "predict:sm_%d", cc);
         device = text;
     }
-    if (device || !cc) {
+    if (device || !cc || options->measure) {
         rc = open_device(session, options, device ? device : "cuda", err);
-        if (rc && !device && (rc == GT_ENOGPU || rc == GT_ENOLIB))
-            gt_err_prefix(err, rc, "without a GPU name the --arch to predict for, e.g. sm_86");
+        if (rc && !device && !options->measure && (rc == GT_ENOGPU || rc == GT_ENOLIB))
+            gt_err_prefix(err, rc, "without a GPU, --arch says what to predict for, e.g. sm_86");
         return rc ? rc : check_arch(session, device ? device : "cuda", cc, err);
     }
     return open_arch(session, options, cc, err);
@@ -132,6 +131,23 @@ int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mo
     if (rc == GT_EBUSY && err)
         err->code = GT_EDB;
     return rc == GT_EBUSY ? GT_EDB : rc;
+}
+
+int gt_session_database(const char **path, struct gt_cli *cli, const char *named, bool create,
+                        struct gt_err *err)
+{
+    int rc;
+
+    *path = named;
+    if (named && strcmp(named, ":memory:") == 0)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--db :memory: a database is a file here, so that nothing is lost");
+    if (named)
+        return GT_OK;
+    free(cli->database);
+    rc = gt_default_database(&cli->database, create, err);
+    *path = cli->database;
+    return rc;
 }
 
 /* The kernel of a recording takes the place of those described. */
@@ -192,6 +208,7 @@ static int load_shipped(struct gt_session *session, struct gt_err *err)
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err)
 {
+    const char *database = NULL;
     int rc = GT_OK, cc = 0;
     int64_t limit = 0;
 
@@ -199,6 +216,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     session->cli = cli;
     session->strategy = options->strategy;
     session->replays = is_replay(options);
+    session->narrowed = options->values != NULL;
     session->seed = options->seed ? (uint64_t)options->seed : DEFAULT_SEED;
     if (options->space && !session->replays)
         rc = gt_err_set(err, GT_ESYNTAX,
@@ -230,8 +248,9 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     if (!rc && session->replays)
         rc = take_recorded_kernel(session, err);
     if (!rc)
-        rc = gt_session_store(&session->store, options->db ? options->db : DEFAULT_DB,
-                              GT_STORE_WRITE, err);
+        rc = gt_session_database(&database, cli, options->db, true, err);
+    if (!rc)
+        rc = gt_session_store(&session->store, database, GT_STORE_WRITE, err);
     if (!rc && !session->replays)
         rc = gt_store_apply_calibration(session->store, &session->evaluator->device, err);
     if (!rc && !cli->quiet)
@@ -242,7 +261,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     }
     if (cli->verbose)
         fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
-                session->cache_dir, options->db ? options->db : DEFAULT_DB);
+                session->cache_dir, database);
     session->measures = session->evaluator->ops->provenance != GT_PREDICTED;
     if (!session->measures && !cli->quiet && session->no_gpu.code)
         fprintf(cli->log, "no sm_%d GPU here (%s)\n", session->evaluator->device.cc,

@@ -22,6 +22,7 @@ struct gt_session {
     bool fallbacks;       /* kernels of the ladder take part where those in production cannot */
     bool measures;        /* false: every time is predicted */
     bool replays;         /* every time is out of a recording */
+    bool narrowed;        /* --values left only a part of the kernels' parameters */
     struct gt_err no_gpu; /* why it does not measure although nobody asked for a prediction */
 };
 
@@ -29,6 +30,11 @@ struct gt_session {
  * a GPU in use (6). */
 int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mode mode,
                      struct gt_err *err);
+
+/* The database that --db names or, where it is NULL, the default one (gt_default_database; create:
+ * its folder, too), which cli keeps.  Only files are databases: ":memory:" is refused. */
+int gt_session_database(const char **path, struct gt_cli *cli, const char *named, bool create,
+                        struct gt_err *err);
 
 /* GT_ESYNTAX if --device names a recording: for commands that it has nothing to say to. */
 int gt_session_no_replay(const struct gt_session_options *options, struct gt_err *err);

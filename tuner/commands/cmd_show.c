@@ -237,12 +237,12 @@ static int show_document(const struct gt_cli *cli, const struct options *options
     return rc ? rc : printed;
 }
 
-/* --source and --params-header. */
+/* --source and --params-header; of a point that is not possible, a sentence too. */
 static int show_source(const struct gt_cli *cli, const struct options *options,
                        const struct gt_candidate *candidate, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
-    int rc = gt_render_header(&text, candidate, err);
+    int failed = -1, rc = gt_render_header(&text, candidate, err);
 
     if (!rc)
         fputs(text.text, cli->out);
@@ -250,6 +250,11 @@ static int show_source(const struct gt_cli *cli, const struct options *options,
         fprintf(cli->out, "#line 1 \"%s\"\n%s", candidate->kernel->template_path,
                 candidate->kernel->text);
     gt_strbuf_release(&text);
+    if (!rc)
+        rc = gt_candidate_possible(candidate, &failed, err);
+    if (!rc && failed >= 0)
+        rc = gt_err_set(err, GT_ERANGE, "this source is of a point that is not valid here: %s",
+                        candidate->kernel->constraint[failed].why);
     return rc;
 }
 

@@ -65,6 +65,7 @@ struct gt_cli {
     FILE *log;                            /* progress and remarks */
     bool colored;                         /* use escape sequences on out */
     char *data_dir;                       /* holds templates/ and configs/ */
+    char *database;                       /* the default one, once asked for (cmd_session.h) */
     const char *words;                    /* the command as typed, for the database */
     const volatile sig_atomic_t *signals; /* SIGINT and SIGTERM so far */
 };

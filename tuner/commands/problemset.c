@@ -132,6 +132,18 @@ static int read_lines(struct gt_problemset *set, char *text, const char *path, s
     return rc;
 }
 
+static int read_input(struct gt_strbuf *text, struct gt_err *err)
+{
+    char part[4096];
+    size_t got;
+
+    while ((got = fread(part, 1, sizeof(part), stdin)) > 0)
+        gt_strbuf_add_bytes(text, part, got);
+    if (ferror(stdin))
+        return gt_err_set(err, GT_EIO, "cannot read standard input");
+    return gt_strbuf_check(text, err);
+}
+
 int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
@@ -139,7 +151,7 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
     int rc;
 
     *set = (struct gt_problemset){0};
-    rc = gt_strbuf_add_file(&text, path, err);
+    rc = strcmp(path, "-") == 0 ? read_input(&text, err) : gt_strbuf_add_file(&text, path, err);
     if (!rc && text.text[strspn(text.text, " \t\r\n")] == '{') {
         rc = gt_json_parse(&root, path, text.text, text.length, err);
         if (!rc)

@@ -22,7 +22,8 @@ struct gt_problemset {
     size_t count; /* at least 1 after a load */
 };
 
-/* Errors name the file and line or key.  Free with gt_problemset_release. */
+/* path: a file, or "-" for standard input.  Errors name the file and line or key.  Free with
+ * gt_problemset_release. */
 int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_err *err);
 void gt_problemset_release(struct gt_problemset *set); /* a zeroed one is accepted */
 

@@ -13,7 +13,9 @@ const struct gt_option gt_session_option_table[] = {
      "a recorded space (default: cuda if there is a GPU of the --arch, else predict)",
      NULL, 0, 0},
     {"db", 0, GT_OPTION_TEXT, SESSION(db), "FILE",
-     "database that remembers every trial (default: gemmtune.db)", NULL, 0, 0},
+     "database that remembers every trial (default: $GEMMTUNE_DB, else gemmtune/gemmtune.db in "
+     "your data folder, ~/.local/share)",
+     NULL, 0, 0},
     {"kernels-dir", 0, GT_OPTION_TEXT, SESSION(kernels_dir), "DIR",
      "a folder with descriptions of your own kernels", NULL, 0, 0},
     {"jobs", 'j', GT_OPTION_INTEGER, SESSION(jobs), "N", "compile workers (default: one per core)",
@@ -45,7 +47,9 @@ const struct gt_option gt_problem_option_table[] = {
      "problem: sizes, or a whole text such as 512x512x64:f32:nt:batch=8; may be repeated", NULL, 0,
      0},
     {"shapes", 0, GT_OPTION_TEXT, PROBLEM(shapes), "FILE",
-     "problems from a file: JSON as in configs/problems, or one problem text a line", NULL, 0, 0},
+     "problems from a file (- is standard input): JSON as in configs/problems, or one problem text "
+     "a line",
+     NULL, 0, 0},
     {"dtype", 0, GT_OPTION_TEXT, PROBLEM(dtype), "TYPE", "type of A and B (default: f32)", NULL, 0,
      0},
     {"layout", 0, GT_OPTION_TEXT, PROBLEM(layout), "AB",

@@ -12,6 +12,7 @@ struct gt_session_options {
     int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
     double slow;                                   /* times the best; 0: the default */
     bool no_bets;                                  /* the space is searched without them */
+    bool measure; /* set by commands: without a GPU nothing is predicted instead */
 };
 
 /* Fills a struct gt_session_options: device, database, workers, seed. */

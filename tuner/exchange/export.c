@@ -68,7 +68,7 @@ void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text)
     for (; *field; field++) {
         if (*field == '"')
             gt_strbuf_add_char(text, '"');
-        gt_strbuf_add_char(text, *field);
+        gt_strbuf_add_char(text, (unsigned char)*field < ' ' || *field == 127 ? ' ' : *field);
     }
     if (quote)
         gt_strbuf_add_char(text, '"');
@@ -102,12 +102,20 @@ static void csv_begin(struct gt_export_out *out)
 void gt_export_csv_fields(struct gt_strbuf *text, const struct gt_row *row)
 {
     gt_export_field(text, row->device, true);
-    gt_strbuf_addf(text, ",%s,%s,%s,%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", row->dtype,
-                   row->accuracy, row->layout, row->m, row->n, row->k, row->batch);
+    gt_strbuf_add_char(text, ',');
+    gt_export_field(text, row->dtype, true);
+    gt_strbuf_add_char(text, ',');
+    gt_export_field(text, row->accuracy, true);
+    gt_strbuf_add_char(text, ',');
+    gt_export_field(text, row->layout, true);
+    gt_strbuf_addf(text, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", row->m, row->n,
+                   row->k, row->batch);
     gt_export_field(text, row->kernel, true);
     gt_strbuf_add_char(text, ',');
     gt_export_field(text, row->point, true);
-    if (row->us > 0)
+    if (row->us > 0 && row->provenance == GT_PREDICTED)
+        gt_strbuf_addf(text, ",%.3f,,,", row->us); /* no interval: nothing was measured */
+    else if (row->us > 0)
         gt_strbuf_addf(text, ",%.3f,%.3f,%.3f,", row->us, row->lo_us, row->hi_us);
     else
         gt_strbuf_add(text, ",,,,");
@@ -122,7 +130,8 @@ void gt_export_csv_fields(struct gt_strbuf *text, const struct gt_row *row)
     gt_export_version(text, row->driver);
     gt_strbuf_add_char(text, ',');
     gt_export_version(text, row->nvrtc);
-    gt_strbuf_addf(text, ",%s", row->date);
+    gt_strbuf_addf(text, ",%s,", row->date);
+    gt_export_field(text, row->problem, false);
 }
 
 static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
@@ -149,7 +158,7 @@ static void md_begin(struct gt_export_out *out)
 static void md_cell(struct gt_strbuf *text, const char *cell, const char *after)
 {
     for (; *cell; cell++)
-        if (*cell == '\n' || *cell == '\r')
+        if ((unsigned char)*cell < ' ' || *cell == 127) /* no escape reaches a terminal */
             gt_strbuf_add_char(text, ' ');
         else if (strchr("|\\`<*_", *cell))
             gt_strbuf_addf(text, "\\%c", *cell);

@@ -34,14 +34,15 @@ extern const struct gt_export_ops gt_export_csv, gt_export_json, gt_export_md, g
 /* "measured", "predicted", "replayed", or the status of a failure. */
 const char *gt_export_status(const struct gt_row *row);
 
-/* Appends a field of comma-separated values: quoted where RFC 4180 asks for it.  In free text a
+/* Appends a field of comma-separated values: quoted where RFC 4180 asks for it, control characters
+ * as blanks, so that no escape sequence reaches a terminal.  In free text a
  * leading = + - @ would be run by a spreadsheet: an apostrophe is put before it. */
 void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text);
 
 /* The columns of the CSV formats and the fields of a row, both without an end of line. */
 #define GT_EXPORT_CSV_COLUMNS                                                                     \
     "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,cublas_us,ratio,err_u," \
-    "l2,driver,nvrtc,date"
+    "l2,driver,nvrtc,date,problem"
 void gt_export_csv_fields(struct gt_strbuf *text, const struct gt_row *row);
 
 /* "13.0" of 13000; "" of 0. */

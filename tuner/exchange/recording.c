@@ -6,12 +6,17 @@
 #include "exchange/t1.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #define CHUNK      ((unsigned)1 << 20)
-#define TEXT_LIMIT ((size_t)4 << 30) /* of a file, unpacked */
+#define TEXT_LIMIT ((size_t)1 << 30)  /* of a file, unpacked */
+#define FREE_TEXT  ((size_t)64 << 20) /* unpacked from however little; above, INFLATION holds */
+#define INFLATION  200                /* times the size of the file; JSON packs 10 to 40 times */
 
 /* Python's json writes NaN and Infinity where JSON has nothing: outside of strings they become
  * empty texts, which are no times. */
@@ -40,23 +45,43 @@ static void replace_nan(char *text, size_t length)
     }
 }
 
+/* Opens a file, not a pipe that may never be written to nor a device that never ends. */
+static int open_file(gzFile *file, size_t *bytes, const char *path, struct gt_err *err)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat status;
+
+    if (fd < 0)
+        return gt_err_set(err, GT_EIO, "%s: %s", path, strerror(errno));
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+        close(fd);
+        return gt_err_set(err, GT_EIO, "%s: a recording is a regular file", path);
+    }
+    *bytes = (size_t)status.st_size;
+    *file = gzdopen(fd, "rb");
+    if (*file)
+        return GT_OK;
+    close(fd);
+    return gt_err_nomem(err);
+}
+
 int gt_recording_read_text(struct gt_strbuf *text, const char *path, struct gt_err *err)
 {
-    gzFile file = gzopen(path, "rb");
     char *chunk = malloc(CHUNK);
-    int got = 0, rc = GT_OK;
+    gzFile file = NULL;
+    size_t bytes = 0;
+    int got = 0, rc = chunk ? open_file(&file, &bytes, path, err) : gt_err_nomem(err);
 
-    if (!file || !chunk) {
-        rc = file ? gt_err_nomem(err)
-                  : gt_err_set(err, GT_EIO, "%s: %s", path,
-                               strerror(errno ? errno : ENOMEM)); /* gzopen may not set it */
+    if (rc)
         goto out;
-    }
     while ((got = gzread(file, chunk, CHUNK)) > 0) {
         gt_strbuf_add_bytes(text, chunk, (size_t)got);
         rc = gt_strbuf_check(text, err);
         if (!rc && text->length > TEXT_LIMIT)
-            rc = gt_err_set(err, GT_ERANGE, "%s: more than 4 GiB of text", path);
+            rc = gt_err_set(err, GT_ERANGE, "%s: more than 1 GiB of text", path);
+        if (!rc && text->length > FREE_TEXT && text->length / INFLATION > bytes)
+            rc = gt_err_set(err, GT_ERANGE, "%s: unpacks to more than %d times its size", path,
+                            INFLATION);
         if (rc)
             goto out;
     }

@@ -89,10 +89,18 @@ static int unknown(struct gt_kernel *const *kernel, size_t kernels, const struct
                       near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
+static bool has_value(const struct gt_param *param, int64_t value)
+{
+    for (size_t i = 0; i < param->count; i++)
+        if (param->value[i] == value)
+            return true;
+    return false;
+}
+
 static int apply(struct gt_kernel *const *kernel, size_t kernels, const struct part *part,
                  struct gt_err *err)
 {
-    bool known = false;
+    bool known = false, met[MAX_VALUES] = {false};
 
     for (size_t k = 0; k < kernels; k++) {
         for (size_t p = 0; p < kernel[k]->params; p++) {
@@ -102,13 +110,21 @@ static int apply(struct gt_kernel *const *kernel, size_t kernels, const struct p
                 strncmp(param->name, part->name, part->length) != 0)
                 continue;
             known = true;
+            for (size_t i = 0; i < part->values; i++)
+                met[i] |= has_value(param, part->value[i]);
             if (!keep_values(param, part))
                 return gt_err_set(err, GT_ENOTFOUND,
                                   "kernel %s: parameter %s has none of the values named",
                                   kernel[k]->name, param->name);
         }
     }
-    return known ? GT_OK : unknown(kernel, kernels, part, err);
+    if (!known)
+        return unknown(kernel, kernels, part, err);
+    for (size_t i = 0; i < part->values; i++)
+        if (!met[i])
+            return gt_err_set(err, GT_ENOTFOUND, "no kernel's parameter %.*s has the value %lld",
+                              (int)part->length, part->name, (long long)part->value[i]);
+    return GT_OK;
 }
 
 int gt_narrow(struct gt_kernel *const *kernel, size_t kernels, const char *text, struct gt_err *err)

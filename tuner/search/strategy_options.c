@@ -40,9 +40,9 @@ static const struct gt_strategy_ops *find_ops(const char *text, size_t length, s
     return at == SIZE_MAX ? NULL : gt_strategies[at];
 }
 
-/* Reads [text, end): OPTION=VALUE. */
-static int parse_option(const struct gt_strategy_ops *ops, double *value, const char *text,
-                        const char *end, struct gt_err *err)
+/* Reads [text, end): OPTION=VALUE, each option once. */
+static int parse_option(const struct gt_strategy_ops *ops, double *value, unsigned *given,
+                        const char *text, const char *end, struct gt_err *err)
 {
     const struct gt_strategy_option *option = ops->option;
     const char *name[GT_STRATEGY_OPTIONS];
@@ -55,6 +55,10 @@ static int parse_option(const struct gt_strategy_ops *ops, double *value, const 
     at = find_name("option of the strategy", text, length, name, count, err);
     if (at == SIZE_MAX)
         return GT_ENOTFOUND;
+    if (*given >> at & 1)
+        return gt_err_set(err, GT_ESYNTAX, "strategy %s: option %s is given twice", ops->name,
+                          option[at].name);
+    *given |= 1u << at;
     value[at] = equals ? strtod(equals + 1, &after) : NAN;
     if (!equals || after != end || after == equals + 1 || !(value[at] >= option[at].least) ||
         !(value[at] <= option[at].most))
@@ -71,6 +75,7 @@ int gt_strategy_parse(const struct gt_strategy_ops **ops, double *option, const 
     size_t length = strcspn(text, ":");
     const struct gt_strategy_ops *found = find_ops(text, length, err);
     const char *part = text + length;
+    unsigned given = 0; /* bit i: option i */
 
     if (!found)
         return GT_ENOTFOUND;
@@ -78,7 +83,7 @@ int gt_strategy_parse(const struct gt_strategy_ops **ops, double *option, const 
         value[i] = found->option[i].standard;
     while (*part) {
         const char *begin = part + 1, *end = begin + strcspn(begin, ",");
-        int rc = parse_option(found, value, begin, end, err);
+        int rc = parse_option(found, value, &given, begin, end, err);
 
         if (rc)
             return rc;

@@ -33,6 +33,8 @@ static int parse_part(struct gt_budget *budget, const char *text, const char *en
     if (after == end) {
         int64_t *count = patience ? &budget->patience : &budget->trials;
 
+        if (*count)
+            goto twice;
         *count = (int64_t)value;
         if ((double)*count != value)
             goto malformed;
@@ -41,10 +43,16 @@ static int parse_part(struct gt_budget *budget, const char *text, const char *en
     for (size_t i = 0; !patience && i < sizeof(unit) / sizeof(unit[0]); i++) {
         if (strlen(unit[i].name) == (size_t)(end - after) &&
             strncmp(unit[i].name, after, (size_t)(end - after)) == 0) {
+            if (budget->seconds > 0)
+                goto twice;
             budget->seconds = value * unit[i].seconds;
             return GT_OK;
         }
     }
+    goto malformed;
+twice:
+    return gt_err_set(err, GT_ESYNTAX, "budget '%.*s': a limit of this kind was given before",
+                      (int)(end - text), text);
 malformed:
     return gt_err_set(err, GT_ESYNTAX,
                       "budget '%.*s': expected a time such as 90s, 30m or 8h, a number of trials "

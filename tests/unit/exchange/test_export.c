@@ -64,16 +64,16 @@ static void test_csv(void **state)
     fill(f);
     expect_export(f, GT_EXPORT_CSV, &measured,
                   "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,cublas_us,"
-                  "ratio,err_u,l2,driver,nvrtc,date\n"
+                  "ratio,err_u,l2,driver,nvrtc,date,problem\n"
                   "NVIDIA Test,f32,strict,nn,256,128,64,1,simt,\"BM=64,BN=32\",100.000,99.000,"
-                  "101.500,110.000,1.1000,3.5,cold,13.0,13.0,DATE\n");
+                  "101.500,110.000,1.1000,3.5,cold,13.0,13.0,DATE,256x128x64:f32:nn\n");
     expect_export(f, GT_EXPORT_CSV, &winners,
                   "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,cublas_us,"
-                  "ratio,err_u,l2,driver,nvrtc,date,status\n"
+                  "ratio,err_u,l2,driver,nvrtc,date,problem,status\n"
                   "NVIDIA Test,f32,strict,nn,256,128,64,1,simt,\"BM=64,BN=32\",100.000,99.000,"
-                  "101.500,110.000,1.1000,3.5,cold,13.0,13.0,DATE,measured\n"
-                  "NVIDIA Test,f32,strict,nn,512,512,512,1,simt,\"BM=32,BN=32\",7.000,6.930,7.070,"
-                  ",,,cold,13.0,13.0,DATE,predicted\n");
+                  "101.500,110.000,1.1000,3.5,cold,13.0,13.0,DATE,256x128x64:f32:nn,measured\n"
+                  "NVIDIA Test,f32,strict,nn,512,512,512,1,simt,\"BM=32,BN=32\",7.000,,,"
+                  ",,,cold,13.0,13.0,DATE,512x512x512:f32:nn:epi=relu,predicted\n");
 }
 
 static void test_csv_defuses_formulas(void **state)
@@ -319,9 +319,10 @@ static void test_bench_has_what_was_measured_last(void **state)
     /* A, B and D, 256x64, 64x128 and 256x128 of 4 bytes, at 1 GB/s */
     assert_string_equal(
         text, "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,"
-              "cublas_us,ratio,err_u,l2,driver,nvrtc,date,bound_us,memory,move_us,moved\n"
+              "cublas_us,ratio,err_u,l2,driver,nvrtc,date,problem,bound_us,memory,move_us,moved\n"
               "NVIDIA Test,f32,strict,nn,256,128,64,1,simt,BM=64,95.000,95.000,"
-              "95.000,100.000,1.0526,2,cold,13.0,13.0,DATE,229.376,2.4145,19.000,0.2000\n");
+              "95.000,100.000,1.0526,2,cold,13.0,13.0,DATE,256x128x64:f32:nn,229.376,2.4145,19.000,"
+              "0.2000\n");
     free(text);
     grow_older(f);
     trial = fixture_trial(80, 3);

@@ -1,0 +1,26 @@
+# Slips that once went by: named twice, named wrongly, not valid.
+common=(--arch sm_86 --kernels simt_naive --shape 64x64x64 -q)
+t "${common[@]}" --budget 1h,2h
+t "${common[@]}" --budget 5,7
+t "${common[@]}" --strategy local:climbs=1,climbs=1
+t "${common[@]}" --values 'BM=8|16|7'
+t "${common[@]}" --values 'BM=16|8' --budget 1 -n 1 | tail -n +2
+echo 64x64x64 | "$TUNE" --arch sm_86 --kernels simt_naive --shapes - --budget 1 -q -n 1 | head -n 1
+t export --kernel simt_naif
+t show simt TM=16,TN=16,BM=32 --source | grep -vE '^[^$!]' | tail -n 2
+t recheck
+t recheck --arch sm_86
+t --version --json
+# A recording is a file that ends.
+mkfifo pipe
+t --device replay:pipe --shape 64x64x64
+t --device replay:/dev/zero --shape 64x64x64
+head -c 100000000 /dev/zero | gzip > bomb.json.gz
+t --device replay:bomb.json.gz --shape 64x64x64
+# An export follows no link that somebody planted.
+echo precious > precious
+ln -s precious winners.csv.new
+t export -o winners.csv -q
+cat precious
+t export --format shipped -o shipped.csv -q
+ls | grep -vE -- '-(shm|wal)$'
