@@ -41,6 +41,7 @@ endif
 
 # The runtime library: src/ and the reading side of db/.  One file a line.
 LIB_SRC := \
+	src/base/array.c \
 	src/base/clock.c \
 	src/base/digest.c \
 	src/base/err.c \
@@ -110,7 +111,7 @@ TUNE_SRC := \
 	db/store_moved.c \
 	db/store_names.c \
 	db/store_trials.c \
-	db/store_visits.c \
+	db/store_turns.c \
 	db/store_write.c \
 	tuner/proof/cases.c \
 	tuner/proof/proof.c \
@@ -288,6 +289,7 @@ TESTS := \
 	tests/unit/problem/test_trial.c \
 	tests/unit/base/test_nomem.c \
 	tests/unit/base/test_near.c \
+	tests/unit/base/test_array.c \
 	tests/unit/base/test_digest.c \
 	tests/unit/base/test_stats.c \
 	tests/unit/base/test_trust.c \

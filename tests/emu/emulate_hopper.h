@@ -1,5 +1,5 @@
 /* emulate_hopper.h - the functions of hopper.cuh for the emulator (tests/emu/machine_async.c),
- * which also says where whoever waits in vain waits. */
+ * which also reports the place of a thread whose wait never ends. */
 #ifndef GT_EMULATE_HOPPER_H
 #define GT_EMULATE_HOPPER_H
 
@@ -66,12 +66,12 @@ inline unsigned gt_cluster_rank()
     return gt_emu_now.rank;
 }
 
-/* Those who may only arrive wait all the same. */
+/* Threads that only arrive wait too. */
 #define gt_cluster_sync_relaxed() gt_emu_cluster_barrier(GT_EMU_HERE)
 #define gt_cluster_arrive()
 #define gt_cluster_wait() gt_emu_cluster_barrier(GT_EMU_HERE)
 
-/* Whether a block has the registers is for the compiler to say. */
+/* Only the compiler can check whether a block has the registers. */
 template <int count> inline void gt_setmaxnreg_dec()
 {
     static_assert(count % 8 == 0 && count >= 24 && count <= 256, "counts of setmaxnreg");

@@ -1,5 +1,5 @@
-/* fiber.c - test: the stack switch itself, in assembly: ucontext would enter the kernel twice a
- * switch, and AddressSanitizer forgets a stack's red zones at each swapcontext. */
+/* fiber.c - test: the stack switch, in assembly.  ucontext would enter the operating system twice a
+ * switch, and AddressSanitizer loses a stack's red zones at each swapcontext. */
 #include "fiber.h"
 
 #include <stdint.h>

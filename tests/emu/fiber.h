@@ -1,4 +1,4 @@
-/* fiber.h - test: threads of execution that switch only when told to, for the emulated GPU.
+/* fiber.h - test: threads of execution for the emulated GPU, which switch only on request.
  *
  * AddressSanitizer is told of each switch, so that it knows whose stack it looks at. */
 #ifndef GT_FIBER_H

@@ -3,10 +3,10 @@
  * asynchronous copies, mbarriers and TMA (machine_async.c), products of warpgroups
  * (machine_wgmma.c).
  *
- * Between two barriers each thread runs alone, as far ahead of the others as it can: a missing
- * barrier is wrong here every time, not once in a thousand launches.  Shared memory starts as NaN,
- * and is exactly as large as the launch says.  Built with AddressSanitizer, every access of a
- * kernel that is built the same way is checked. */
+ * Between two barriers each thread runs alone, as far ahead of the others as it can, so that a
+ * missing barrier gives wrong results in every launch and not in one of a thousand.  Shared memory
+ * starts as NaN and has exactly the size that the launch gives.  If this and a kernel are built
+ * with AddressSanitizer, every access of the kernel is checked. */
 #ifndef GT_MACHINE_H
 #define GT_MACHINE_H
 

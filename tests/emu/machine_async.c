@@ -2,8 +2,8 @@
  * hopper.cuh).
  *
  * Under the lazy schedule a load arrives when no thread can go on without it, the youngest first,
- * and a store reads shared memory when its thread waits for that: whoever relies on luck in between
- * gets wrong results.  Under the eager one both happen at once. */
+ * and a store reads shared memory when its thread waits for it.  A kernel that does not wait
+ * therefore gets wrong results.  Under the eager schedule both happen at once. */
 #define GT_EMULATE
 #include <stdint.h>
 #include <stdio.h>
@@ -381,7 +381,7 @@ void gt_async_begin(void)
     }
 }
 
-/* What is left when all threads have returned. */
+/* Checks what is left when all threads have returned. */
 int gt_async_end(void)
 {
     for (unsigned i = 0; i < machine.blocks; i++) {

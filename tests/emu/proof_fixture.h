@@ -1,5 +1,5 @@
-/* proof_fixture.h - what the tests of templates/proof share: the kernels opened for the CPU, their
- * launches, matrices in poison. */
+/* proof_fixture.h - shared by the tests of templates/proof: opens the kernels for the CPU, launches
+ * them and makes poisoned matrices. */
 #ifndef GT_PROOF_FIXTURE_H
 #define GT_PROOF_FIXTURE_H
 

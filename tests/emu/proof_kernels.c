@@ -1,6 +1,7 @@
 /* proof_kernels.c - test program: the kernels of templates/proof, which judge all others, on the
- * CPU: operands are filled as promised, the reference is right, and every kind of damage is found
- * at its place.  In FP32; other types in proof_types.c.  Prints TAP. */
+ * CPU.  It checks that operands are filled as specified, that the reference is right, and that
+ * every kind of damage is found at its place, in FP32; proof_types.c has the other types.  Prints
+ * TAP. */
 #include "proof_fixture.h"
 
 static float *at(const struct matrix *m, long long b, long long i, long long j)

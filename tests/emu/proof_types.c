@@ -1,5 +1,5 @@
-/* proof_types.c - test program: the kernels of templates/proof for elements of every type: rounded
- * once, guarded to the byte, judged to the bit.  Prints TAP. */
+/* proof_types.c - test program: the kernels of templates/proof for elements of every type.  It
+ * checks that they round once, guard every byte and compare every bit.  Prints TAP. */
 #include "proof/verify.h"
 #include "proof_fixture.h"
 

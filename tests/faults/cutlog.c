@@ -1,8 +1,8 @@
-/* cutlog.c - a library to be preloaded: logs what a program writes into one folder, in order.
+/* cutlog.c - a library to be preloaded that logs, in order, what a program writes into a folder.
  *
  * Writes, truncations, syncs, removals and renames of files below $GT_CUTLOG_FOLDER are appended to
- * $GT_CUTLOG_FILE as struct cut_record, each followed by its path and its bytes.  powercut.c makes
- * from them what a disk holds after a power cut at any moment.  Calls go on to libc unchanged. */
+ * $GT_CUTLOG_FILE as struct cut_record, each followed by its bytes.  From these powercut.c computes
+ * what a disk holds after a power cut at any moment.  The calls themselves go to libc unchanged. */
 #include "cutlog.h"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int log_fd = -1;
 static const char *folder;
 
-/* The function of libc that this library stands in front of. */
+/* The function of libc that this library replaces. */
 static void *next(const char *name)
 {
     void *function = dlsym(RTLD_NEXT, name);
@@ -67,7 +67,7 @@ static void put(int op, const char *path, const char *other, int64_t offset, con
     pthread_mutex_unlock(&lock);
 }
 
-/* The path that a descriptor was opened by, if it is to be logged. */
+/* Finds the path of a descriptor; whether it is to be logged. */
 static int path_of(int fd, char path[PATH_MAX])
 {
     char link[64];

@@ -1,15 +1,16 @@
-/* powercut.c - what a power cut at any moment of a sweep leaves behind.
+/* powercut.c - tests what a power cut at any moment of a sweep leaves behind.
  *
  *   powercut [--cuts N] [--seed N] [--stub DIR] [--lying] TUNE CUTLOG.so
  *
  * Each round runs a sweep whose writes cutlog.so logs (on the predictor, on a recording and, with
  * --stub, on the stub GPU in turn), then cuts the power after a third of its writes, drawn at
- * random: the disk keeps what was synced, and of every 512-byte sector written since either the old
- * or the new content. Each such database must open, be sound and hold all rows that were durable at
- * the last sync.
- * --lying plays a disk that reports syncs of the log which it did not make: then trials must be
- * found missing, or this test could not fail.  Limits: directory entries count as durable, sectors
- * as atomic.  The last line is for machines. */
+ * random.  The disk keeps what was synced; of every 512-byte sector written since then it has
+ * either the old or the new content.  Each such database must open, be sound and hold all rows that
+ * were durable at the last sync.
+ *
+ * --lying simulates a disk that reports syncs of the log which it did not make.  Trials must then
+ * be found missing, or this test could not fail.  Limits: directory entries count as durable,
+ * sectors as atomic.  The last line of the output is for programs. */
 #include "base/stats.h"
 #include "cutlog.h"
 #include "db/store_internal.h"
@@ -31,7 +32,7 @@ struct bytes {
     size_t size, capacity;
 };
 
-/* A file of the folder: as the program sees it, and as it was at its last sync. */
+/* A file of the folder, as the program sees it and as it was at its last sync. */
 struct file {
     char path[96];
     struct bytes now, synced;
@@ -121,8 +122,8 @@ static void write_file(const struct cuts *cuts, const struct file *file, const u
         die(path);
 }
 
-/* An image of the disk, lossy: with a random half of the unsynced sectors lost; else with all of
- * them lost, which is what is sure to be there. */
+/* Makes an image of the disk.  lossy: a random half of the unsynced sectors is lost; otherwise all
+ * of them are, so that only durable content is left. */
 static void make_disk(struct cuts *cuts, bool lossy)
 {
     char command[256];
@@ -172,7 +173,7 @@ static const char trials_sql[] =
     "SELECT k.name || ' ' || t.problem || ' ' || t.point FROM trial AS t"
     " JOIN kernel AS k ON k.id = t.kernel ORDER BY t.id";
 
-/* Reads the trials that are sure to be there, after a sync. */
+/* Reads the trials that are durable after a sync. */
 static void read_expected(struct cuts *cuts)
 {
     struct gt_store *store = NULL;
@@ -198,7 +199,7 @@ static void read_expected(struct cuts *cuts)
     gt_store_close(store);
 }
 
-/* Every expected trial is there: both lists are in the order of their ids. */
+/* Counts the expected trials that are stored; both lists are in the order of their ids. */
 static size_t count_kept(struct cuts *cuts, sqlite3_stmt *s)
 {
     size_t kept = 0;
@@ -281,14 +282,13 @@ static void apply(struct cuts *cuts, const struct cut_record *record, const unsi
     }
 }
 
-/* Whether the record is about the database and not about the file of its lock. */
+/* Whether the record is of the database and not of its lock file. */
 static bool of_database(const struct cut_record *record)
 {
     return !strncmp(record->path, DB, strlen(DB)) && !strstr(record->path, "-lock");
 }
 
-/* A sync: what it made durable is what must be there from now on.  A lying disk forgets it again.
- */
+/* Applies a sync; its content must be on the disk from now on.  A lying disk loses it again. */
 static void sync_file(struct cuts *cuts, const struct cut_record *record)
 {
     struct file *file = find_file(cuts, record->path, false);
@@ -310,7 +310,7 @@ static void sync_file(struct cuts *cuts, const struct cut_record *record)
     }
 }
 
-/* Goes through the log and cuts after one write in three. */
+/* Reads the log and cuts the power after one write in three. */
 static void cut_everywhere(struct cuts *cuts)
 {
     static unsigned char bytes[1 << 20];
@@ -367,7 +367,7 @@ static void exec_tune(const struct cuts *cuts, char *const argv[])
     _exit(126);
 }
 
-/* Sweeps into an empty folder; the log tells of all its writes. */
+/* Runs a sweep in an empty folder; the log has all its writes. */
 static void sweep(struct cuts *cuts)
 {
     static const char *const kinds[][2] = {
@@ -438,7 +438,7 @@ int main(int argc, char **argv)
         else
             return 2;
     }
-    /* Thousands of databases are opened: in memory where that is possible. */
+    /* Thousands of databases are opened, so they are in memory if that is possible. */
     snprintf(cuts.run.folder, sizeof(cuts.run.folder), "%s/gemmtune-cut-XXXXXX",
              access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
     if (argc - optind != 2 || !mkdtemp(cuts.run.folder)) {

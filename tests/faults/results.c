@@ -44,7 +44,7 @@ static void take_tables(struct results *results, sqlite3_stmt *statement)
     results->tables = sqlite3_column_int(statement, 0);
 }
 
-/* The tile of a point: what the kernels `planted` and `sound` have in common. */
+/* Takes the tile of a point, which the kernels `planted` and `sound` have in common. */
 static void take_best(struct results *results, sqlite3_stmt *statement)
 {
     char point[64];
@@ -86,7 +86,7 @@ bool results_read(struct results *results, const char *path)
         printf("%s: %s\n", path, sqlite3_errmsg(db));
     sqlite3_busy_timeout(db, 5000);
     good = good && query(db, results, "SELECT count(*) FROM sqlite_schema", take_tables);
-    if (good && !results->tables) { /* killed before it had made any */
+    if (good && !results->tables) { /* the sweep was killed before it made any table */
         sqlite3_close(db);
         return true;
     }

@@ -1,4 +1,4 @@
-/* results.h - what a sweep of the fault tests left in its database. */
+/* results.h - the results that a sweep of the fault tests stored in its database. */
 #ifndef GT_TEST_RESULTS_H
 #define GT_TEST_RESULTS_H
 
@@ -18,14 +18,14 @@ struct results {
     struct result row[MAX_RESULTS];
     int rows;
     int tables;                 /* in the database; 0: it is not set up yet */
-    int open;                   /* attempts without a trial that are to be made again */
-    int attempts;               /* all launches announced */
-    char best[MAX_RESULTS][64]; /* "BM=4,BN=16": the winner, then what ties with it */
+    int open;                   /* attempts without a trial, which are to be made again */
+    int attempts;               /* all attempts */
+    char best[MAX_RESULTS][64]; /* "BM=4,BN=16": the winner, then those that tie with it */
     int bests;
 };
 
-/* Reads the database; a file that is not there yet has no rows.  False: it cannot be read, and a
- * sentence was printed. */
+/* Reads the database; if the file does not exist yet, there are no rows.  False: it cannot be read,
+ * and a sentence was printed. */
 bool results_read(struct results *results, const char *db);
 
 /* The row of this point, or NULL. */

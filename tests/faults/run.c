@@ -26,7 +26,7 @@ void run_nap(double seconds)
     nanosleep(&time, NULL);
 }
 
-/* The child's side of run_start. */
+/* Runs in the child of run_start. */
 static void exec_tune(const struct run_options *options, const char *kernels, const char *db)
 {
     static const char *const played[][2] = {
@@ -102,7 +102,7 @@ static size_t read_proc(pid_t pid, const char *name, char *text, size_t size)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* Whether the process carries the mark and (role not NULL) was started for the role. */
+/* Whether the process has the mark and, if role is not NULL, was started for the role. */
 static bool is_ours(const struct run_options *options, pid_t pid, const char *role)
 {
     const size_t length = strlen(options->mark) + 1; /* with the NUL that ends it */
@@ -115,7 +115,7 @@ static bool is_ours(const struct run_options *options, pid_t pid, const char *ro
     return !role || (n && memmem(text, n, role, strlen(role)));
 }
 
-/* The marked processes, at most max of them. */
+/* Lists the marked processes, at most max of them. */
 static int list(const struct run_options *options, const char *role, pid_t *pid, int max)
 {
     DIR *proc = opendir("/proc");

@@ -1,6 +1,5 @@
-/* run.h - starts `tune` for the fault tests, kills it or its workers, and finds what it left
- * behind.
- */
+/* run.h - starts `tune` for the fault tests, kills it or its workers, and finds processes that are
+ * left. */
 #ifndef GT_TEST_RUN_H
 #define GT_TEST_RUN_H
 
@@ -12,9 +11,9 @@
 struct run_options {
     const char *program; /* build/tune */
     const char *kernels; /* the folder of planted.json and planted.cu */
-    char sound[128];     /* a copy of it, without the faults */
+    char sound[128];     /* a copy of that folder, without the faults */
     const char *device, *shape;
-    const char *stub; /* folder with the libraries played by the tests; NULL: the real ones */
+    const char *stub; /* folder with the stub libraries; NULL: the real ones */
     char folder[96];  /* scratch: databases, caches, logs */
     char mark[64];    /* "GT_SOAK=<unique>", in the environment of everything started */
 };
@@ -23,10 +22,10 @@ struct run_options {
  * its own. */
 pid_t run_start(const struct run_options *options, const char *kernels, const char *db);
 
-/* Waits at most this long: the wait status, or -1 after killing it. */
+/* Waits at most this long; returns the wait status, or -1 after it has killed the process. */
 int run_wait(pid_t pid, double seconds);
 
-/* Processes that carry the mark, other than `except`; those waiting to be reaped do not count. */
+/* Counts the marked processes other than `except`; those waiting to be reaped do not count. */
 int run_count(const struct run_options *options, pid_t except);
 
 /* Sends signo to one process chosen by `random` among the marked ones whose command line has
@@ -37,13 +36,13 @@ bool run_kill_worker(const struct run_options *options, const char *role, unsign
 /* Sends SIGKILL to every marked process at once. */
 void run_kill_all(const struct run_options *options);
 
-/* Waits at most this long for all marked processes to go; how many are left. */
+/* Waits at most this long for all marked processes to end; returns how many are left. */
 int run_orphans(const struct run_options *options, double seconds);
 
 double run_now(void); /* seconds, monotonic */
 void run_nap(double seconds);
 
-/* The last lines of the log of a sweep. */
+/* Prints the last lines of the log of a sweep. */
 void run_print_log(const struct run_options *options, FILE *out);
 
 #endif

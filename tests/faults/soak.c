@@ -1,15 +1,15 @@
-/* soak.c - sweeps over planted faults, again and again, with workers and supervisors killed at
- * random moments, and checks after each that nothing else was harmed.
+/* soak.c - repeats sweeps over planted faults, kills workers and supervisors at random moments, and
+ * checks after each sweep that nothing else was harmed.
  *
  *   soak [--seconds N] [--kills N] [--device D] [--shape S] [--stub DIR] [--seed N] TUNE KERNELS
  *
- * Rounds: (1) a sweep of the good points alone says who wins; then in turn (2) a sweep with all
- * faults, (3) one whose workers are killed, (4) one whose supervisor is killed, alone, with its
- * process group or with all its workers at once, and resumed, (5) one that is interrupted as from a
- * terminal and resumed.  It goes on for the time given, or until so many kills were made.  Each
- * fault must be charged to its own candidate with its own status, the winner must be the same, what
- * was stored must stay, no process may outlive its sweep (soak_checks.h).  The last line is for
- * machines. */
+ * Round (1) sweeps the good points alone, which gives the expected winner.  The others follow in
+ * turn: (2) a sweep with all faults, (3) one whose workers are killed, (4) one whose supervisor is
+ * killed, alone, with its process group or with all its workers at once, and resumed, (5) one that
+ * is interrupted as from a terminal and resumed.  It goes on for the time given, or until so many
+ * kills were made.  Each fault must be charged to its own candidate with its own status, the winner
+ * must be the same, stored trials must stay, and no process may outlive its sweep (soak_checks.h).
+ * The last line of the output is for programs. */
 #include "soak_checks.h"
 
 #include <getopt.h>
@@ -23,7 +23,7 @@
 #define MAX_KILLS 6   /* of a round */
 #define ROUNDS    4   /* kinds of rounds after the first */
 
-/* Three points do not get as far as a launch, one times out and is tried three times. */
+/* Three points are never launched; one times out and is tried three times. */
 #define NEEDED_ATTEMPTS (GOOD + FAULTS - 1 - 3 + 2)
 
 static unsigned next_random(struct soak *soak)
@@ -120,11 +120,11 @@ static void worker_round(struct soak *soak)
     }
     soak_check_orphans(soak);
     read_results(soak, &results, db);
-    soak_check_results(soak, &results, 0); /* a kill from outside is no verdict */
+    soak_check_results(soak, &results, 0); /* kills from outside are charged to no candidate */
 }
 
-/* Kills the supervisor: alone (its workers have to notice), with its process group as a batch
- * system does, or with everything at once as a system that goes down. */
+/* Kills the supervisor: alone, which its workers must notice; with its process group, as a batch
+ * system does; or with all processes at once, as when a system goes down. */
 static void kill_supervisor(struct soak *soak, pid_t pid)
 {
     switch (next_random(soak) % 3) {
@@ -140,7 +140,7 @@ static void kill_supervisor(struct soak *soak, pid_t pid)
     }
 }
 
-/* The supervisor is killed without warning and started again, until it comes to its end. */
+/* The supervisor is killed MAX_KILLS times and started again each time; the last sweep ends. */
 static void supervisor_round(struct soak *soak)
 {
     struct results before = {0}, after;
@@ -157,7 +157,7 @@ static void supervisor_round(struct soak *soak)
         soak_check_orphans(soak);
         read_results(soak, &after, db);
         soak_check_kept(soak, &before, &after);
-        /* One in the race, or in its finals those that can be there: the good ones. */
+        /* A kill leaves one open attempt in the race, and in the finals at most the good points. */
         if (after.open > before.open + GOOD)
             soak_violation(soak, "one kill left %d attempts open", after.open - before.open);
         before = after;
@@ -169,19 +169,19 @@ static void supervisor_round(struct soak *soak)
     soak_check_kept(soak, &before, &after);
     for (i = 0; i < after.rows; i++)
         blamed += !soak_as_expected(&after.row[i], false);
-    /* The third death in which a candidate had not been timed puts it off; of its deaths it may
-     * have shared the first one with another. */
+    /* A candidate becomes `killed` at the third death before it was timed; it may share the first
+     * of these deaths with another candidate. */
     soak_check_results(soak, &after, blamed ? 2 * kills / 5 : 0);
-    /* Each kill may repeat two candidates, the one on the GPU and the one announced to follow it;
-     * those of the end of a sweep are forgiven once they have been sampled. */
+    /* Each kill may repeat two candidates, the one on the GPU and the one announced.  Attempts of
+     * the finals no longer count once their candidates have been sampled. */
     allowed = NEEDED_ATTEMPTS + 2 * kills;
     if (after.attempts > allowed)
         soak_violation(soak, "%d attempts were made; with %d kills at most %d are needed",
                        after.attempts, kills, allowed);
 }
 
-/* A first interrupt lets the candidate in flight finish: nothing stays open, nothing is repeated.
- */
+/* A first interrupt lets the candidate in flight finish, so that no attempt stays open and none is
+ * repeated. */
 static void interrupt_round(struct soak *soak)
 {
     struct results before = {0}, after;
@@ -224,8 +224,7 @@ static void remove_files(const struct soak *soak, const char *what)
         printf("cannot remove %s%s\n", soak->run.folder, what);
 }
 
-/* Copies the planted kernel without the faults among its values: what is left is the same source.
- */
+/* Copies the planted kernel without the faults among its values; the source stays the same. */
 static bool make_sound(struct soak *soak)
 {
     char command[1024];
@@ -253,7 +252,7 @@ static void summarise(const struct soak *soak, double seconds)
            soak->violations);
 }
 
-/* kills > 0: until so many were made; else for so many seconds. */
+/* Runs rounds until so many kills were made, or if kills is 0, for so many seconds. */
 static void soak_for(struct soak *soak, double seconds, int kills)
 {
     static void (*const round[ROUNDS])(struct soak *) = {faulty_round, worker_round,
@@ -263,7 +262,7 @@ static void soak_for(struct soak *soak, double seconds, int kills)
 
     sound_round(soak);
     remove_files(soak, "/*.db*");
-    do { /* each kind once, then as long as the time lasts */
+    do { /* each kind once, then until the time is over */
         const double began = run_now();
 
         round[soak->rounds % ROUNDS](soak);

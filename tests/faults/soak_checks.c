@@ -1,4 +1,4 @@
-/* soak_checks.c - what must hold after each sweep of the soak (soak_checks.h). */
+/* soak_checks.c - checks each sweep of the soak (soak_checks.h). */
 #include "soak_checks.h"
 
 #include <signal.h>
@@ -15,7 +15,7 @@ const char *const soak_statuses[SOAK_STATUSES] = {
     "oob_write", "device_lost",   "killed",
 };
 
-/* What each FAULT must end as; good points may also lose the race early. */
+/* The status that each FAULT must have; good points may also be `slow`. */
 static const char *const expected[FAULTS] = {
     "ok",
     "fault",
@@ -67,7 +67,7 @@ void soak_count(struct soak *soak, const struct results *results)
     }
 }
 
-/* Time of a tile among the good points; 0: it has none. */
+/* The time of a tile among the good points; 0: it has none. */
 static double time_of(const struct results *results, const char *tile)
 {
     char point[96];
@@ -78,8 +78,8 @@ static double time_of(const struct results *results, const char *tile)
     return row ? row->us : 0;
 }
 
-/* Whether two sweeps agree about the winner: it is the same, or one of those that tie with it, or
- * the sound sweep saw no difference beyond what two runs differ by. */
+/* Whether two sweeps agree on the winner: it is the same, or it ties with the other one, or the
+ * difference in the sound sweep is no larger than that between two runs. */
 static bool same_winner(const struct results *sound, const struct results *faulty)
 {
     int i;
@@ -121,7 +121,8 @@ void soak_check_results(struct soak *soak, const struct results *results, int ha
         else if (soak_as_expected(row, false))
             continue;
         else if (harmed-- <= 0)
-            soak_violation(soak, "%s: more rows tell of a kill than there were kills", row->point);
+            soak_violation(soak, "%s: there are more rows with the status killed than kills",
+                           row->point);
     }
     if (results->open)
         soak_violation(soak, "%d attempts are open after the sweep", results->open);

@@ -1,5 +1,4 @@
-/* soak_checks.h - what must hold after each sweep of the soak; whatever does not is printed and
- * counted. */
+/* soak_checks.h - checks each sweep of the soak; every violation is printed and counted. */
 #ifndef GT_SOAK_CHECKS_H
 #define GT_SOAK_CHECKS_H
 
@@ -31,15 +30,15 @@ void soak_count(struct soak *soak, const struct results *results);
 /* No process may outlive its sweep; one that does is killed. */
 void soak_check_orphans(struct soak *soak);
 
-/* Whether a row is as it must be.  killed: the tuner may have died each time that it was launched,
- * which is put down as `killed` and never as a verdict. */
+/* Whether a row has the expected status.  killed: it may also be `killed`, because the tuner may
+ * have died each time that it was launched. */
 bool soak_as_expected(const struct result *row, bool killed);
 
-/* A finished sweep over the faults; at most `harmed` rows may be `killed`. */
+/* Checks a finished sweep over the faults; at most `harmed` rows may be `killed`. */
 void soak_check_results(struct soak *soak, const struct results *results, int harmed);
 
-/* What was acknowledged before a kill must still be there; only what may be tried again may differ.
- */
+/* Checks that the trials stored before a kill are still there; only those that may be tried again
+ * may differ. */
 void soak_check_kept(struct soak *soak, const struct results *before, const struct results *after);
 
 #endif

@@ -1,6 +1,6 @@
-/* stub_cublaslt.c - builds libcublasLt.so.13 for tests: three answers to every problem.  The first
- * is right, the second is fast and wrong, the third is right and faster than the first.  Time
- * passes on the stub driver named by GEMMTUNE_LIBCUDA. */
+/* stub_cublaslt.c - builds libcublasLt.so.13 for tests, with three answers to every problem.  The
+ * first is right, the second is fast and wrong, the third is right and faster than the first. Their
+ * time is charged to the clock of the stub driver named by GEMMTUNE_LIBCUDA. */
 #include "cuda/cuda_api.h"
 
 #include <dlfcn.h>
@@ -120,7 +120,7 @@ int stub_MatmulPreferenceSetAttribute(void *preference, int id, const void *valu
     return 0;
 }
 
-/* For which the real one, too, wants the first operand transposed and the second not. */
+/* Types for which the real library also needs the first operand transposed and the second not. */
 static bool eight_bits(const struct layout *layout)
 {
     return layout->type == 3 || layout->type >= 28;
@@ -220,7 +220,7 @@ int stub_Matmul(void *handle, void *desc, const void *alpha, const void *a, void
 
     (void)handle, (void)stream;
     if (bytes)
-        *(float *)workspace = 1; /* which it may */
+        *(float *)workspace = 1; /* writing to the workspace is allowed */
     for (int z = 0; z < ld->batch; z++)
         for (int64_t j = 0; j < (int64_t)ld->cols; j++)
             for (int64_t i = 0; i < (int64_t)ld->rows; i++) {

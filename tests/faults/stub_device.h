@@ -1,5 +1,5 @@
-/* stub_device.h - part of the stub driver: the device, and what stub_cuda.c makes of it and
- * stub_launch.c runs on it. */
+/* stub_device.h - part of the stub driver: the device, which stub_cuda.c and stub_launch.c share.
+ */
 #ifndef STUB_DEVICE_H
 #define STUB_DEVICE_H
 
@@ -38,7 +38,7 @@ extern struct stub_device {
     struct allocation *allocations;
     size_t used;
     unsigned long noise;
-    long asleep; /* products run while it was */
+    long asleep; /* products run so far at the low clock of an idle device */
     long heated; /* products run so far */
 } stub_device;
 
@@ -47,7 +47,7 @@ extern _Thread_local void *stub_current; /* context of the thread */
 /* Whether the bytes lie within one allocation. */
 bool stub_inside(uint64_t address, size_t bytes);
 
-/* A number of the environment. */
+/* A number from the environment, or `absent`. */
 long stub_setting(const char *name, long absent);
 
 #endif

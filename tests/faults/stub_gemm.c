@@ -1,4 +1,4 @@
-/* stub_gemm.c - part of the stub driver: computes what a GEMM kernel would, then damages it as the
+/* stub_gemm.c - part of the stub driver: computes the result of a GEMM kernel and damages it as the
  * source asks.  The planted faults of the device, by name:
  *
  *   wrong           one element is 1 off                    zeroed        one element is 0
@@ -87,7 +87,7 @@ static void row_sums(const struct product *p, long long b, long long i, const fl
     }
 }
 
-/* The first 16 x 16 elements, done badly. */
+/* Computes the first 16 x 16 elements with a fault. */
 static float bad_sum(const struct product *p, long long b, long long i, long long j)
 {
     long long k_end = p->last_k ? p->args->k - 1 : p->args->k;
@@ -265,7 +265,7 @@ static void last_row(const struct product *p, void *kept, bool back)
     memcpy(back ? row : kept, back ? kept : row, bytes);
 }
 
-/* The product with what the source asks for done to it. */
+/* Computes the product and applies the faults of the source. */
 static void multiply_badly(const struct stub_faults *faults, const struct product *p,
                            unsigned long launches)
 {

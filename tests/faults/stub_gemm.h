@@ -1,6 +1,4 @@
-/* stub_gemm.h - part of the stub driver: a GEMM on the CPU, and everything that can be wrong with
- * one.
- */
+/* stub_gemm.h - part of the stub driver: a GEMM on the CPU, with planted faults. */
 #ifndef STUB_GEMM_H
 #define STUB_GEMM_H
 
@@ -8,7 +6,7 @@
 #include "templates/common/args.h"
 #include "templates/proof/args.h"
 
-/* What became of a launch. */
+/* The outcome of a launch. */
 enum stub_outcome { STUB_DONE, STUB_ILLEGAL_ADDRESS = 700, STUB_MISALIGNED = 716, STUB_HUNG = -1 };
 
 /* Runs the product as the source's defines and planted faults have it; launches: of this module so

@@ -28,7 +28,7 @@ static inline long stub_define(const char *source, const char *name, long absent
     return absent;
 }
 
-/* The faults planted where the preprocessor would let them stand. */
+/* Finds the planted faults that the preprocessor would not remove. */
 struct stub_faults {
     char name[8][32];
     int count;
@@ -42,7 +42,7 @@ static inline bool stub_has(const struct stub_faults *faults, const char *name)
     return false;
 }
 
-/* "#if NAME == 3" and "#elif NAME == 3" are judged, every other condition is taken for true. */
+/* Evaluates "#if NAME == 3" and "#elif NAME == 3"; every other condition counts as true. */
 static inline bool stub_condition(const char *source, const char *line)
 {
     char name[64];

@@ -1,5 +1,5 @@
-/* stub_launch.c - part of the stub driver (stub_cuda.c): tensor maps, what a launch computes and
- * how long it takes. */
+/* stub_launch.c - part of the stub driver (stub_cuda.c): tensor maps, and the results and times of
+ * launches. */
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
@@ -63,7 +63,7 @@ int stub_TensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
 
 /* ---- launches ---- */
 
-/* For the stub of cuBLASLt: work of that many microseconds was done. */
+/* Called by the stub of cuBLASLt after work of that many microseconds. */
 void stub_advance(double us)
 {
     stub_device.now_us += us;
@@ -131,7 +131,7 @@ static int run_gemm(struct module *module, const struct gt_args *args)
         stub_device.hung = true;
     else if (outcome)
         stub_device.sticky = (int)outcome;
-    return 0; /* what goes wrong on the device is told later */
+    return 0; /* a fault of the device is reported by a later call */
 }
 
 /* The chain of FMAs for every element: there are eight different ones. */

@@ -25,7 +25,7 @@ struct program {
 int nvrtcVersion(int *major, int *minor)
 {
     *major = 13;
-    *minor = 9; /* no compiler's there is: what is cached under its name never meets a GPU */
+    *minor = 9; /* no real compiler has it, so that its cache entries are never run on a GPU */
     return 0;
 }
 

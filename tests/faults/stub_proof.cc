@@ -1,6 +1,6 @@
 // stub_proof.cc - part of the stub driver: runs the project's own device kernels (templates/proof),
 // compiled for the CPU, one thread after the other.  Those with barriers or of pure arithmetic have
-// a plain version in stub_cuda.c instead.
+// a plain version in stub_launch.c and stub_gemm.c instead.
 #define GT_EMULATE
 #include "emulate.h"
 

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "proof/cases.h"
 #include "base/err.h"
+#include "proof/cases.h"
 
 #define GUARD_WORDS   4096      /* around inputs: 16 KiB */
 #define GUARD_ROWS    256       /* around results: rows of the tallest tile that may overshoot */

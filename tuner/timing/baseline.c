@@ -1,25 +1,26 @@
-/* baseline.c - stage: the vendor's library as the yardstick.  All heuristic answers of cuBLASLt are
- * proved against the same reference and timed like candidates; the best one goes into the finals.
+/* baseline.c - stage: times the vendor's library for comparison.  All algorithms that the heuristic
+ * of cuBLASLt returns ("answers") are proved against the same reference and timed like candidates.
+ * The best one takes part in the finals.
  *
- * cuBLASLt thinks in columns: a row-major D = op(A) op(B) is the column-major D' = op(B)' op(A)',
- * so B comes first, and stored rows become columns.
+ * cuBLASLt has column-major matrices.  A row-major D = op(A) op(B) is the column-major
+ * D' = op(B)' op(A)', so B comes first, and stored rows become columns.
  *
- * Both sides have the same storage types and sum in the same type.  What cuBLASLt serves in 8 bits
- * is little: it wants K to run along the rows of both operands as stored (layout nt here), and
- * leading dimensions that are multiples of 4 or 16; where it has no answer, no ratio is claimed. */
+ * Both sides have the same storage types and sum in the same type.  For 8-bit types cuBLASLt serves
+ * few problems: k must run along the stored rows of both operands (layout nt here), and leading
+ * dimensions must be multiples of 4 or 16.  If it has no answer, there is no ratio. */
 #include "timing/bench_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cuda_api.h"
 #include "base/err.h"
 #include "base/stats.h"
+#include "cuda/cuda_api.h"
 
 #define MAX_ANSWERS 64
 #define SAMPLES     64
-#define FINALISTS   2 /* of the race, sampled thoroughly beside the first answer */
+#define FINALISTS   2 /* of the race; they and the first answer get SAMPLES samples */
 
 /* cublasComputeType_t and cudaDataType_t. */
 enum {
@@ -42,13 +43,13 @@ enum { PREF_WORKSPACE = 1, PREF_ALIGN_A = 5, PREF_ALIGN_D = 8 };
 struct gt_lt {
     struct gt_cublaslt_api api;
     void *handle, *desc, *preference;
-    void *b, *a, *c; /* layouts, in the order cuBLASLt has them; C and D share one */
+    void *b, *a, *c; /* layouts, in cuBLASLt's order; C and D share one */
     struct gt_lt_answer answer[MAX_ANSWERS];
     int answers, best;
-    char why[600]; /* the first answer that ran and was wrong */
+    char why[600]; /* what is wrong with the first answer that ran and failed its proof */
     void *workspace, *stream;
     size_t workspace_bytes;
-    uint32_t alpha, beta; /* bits of the type that it scales in, lowest first */
+    uint32_t alpha, beta; /* bits in the type of the scaling, lowest first */
 };
 
 void gt_baseline_close(struct gt_lt *lt)
@@ -77,7 +78,7 @@ static int failed(int result, const char *call, struct gt_err *err)
     return gt_err_set(err, GT_ENOTFOUND, "%s failed with result %d", call, result);
 }
 
-/* A matrix that is stored as `rows` rows of `cols`, seen in columns. */
+/* Makes the column-major layout of a matrix that is stored in rows. */
 static int make_layout(struct gt_lt *lt, void **layout, const struct gt_problem *p,
                        enum gt_operand operand, struct gt_err *err)
 {
@@ -94,7 +95,7 @@ static int make_layout(struct gt_lt *lt, void **layout, const struct gt_problem 
     return failed(result, "cublasLtMatrixLayoutCreate", err);
 }
 
-/* How products are summed, and what sums are scaled in. */
+/* The types in which products are summed and sums are scaled. */
 static void compute_of(const struct gt_problem *p, int *compute, int *scale)
 {
     *compute = COMPUTE_32F;
@@ -112,7 +113,7 @@ static void compute_of(const struct gt_problem *p, int *compute, int *scale)
     }
 }
 
-/* A factor in the type that cuBLASLt scales in; a half takes few values, without rounding. */
+/* Converts a factor to the type in which cuBLASLt scales.  As f16 it must be exact and normal. */
 static int factor_bits(uint32_t *bits, double factor, int scale, struct gt_err *err)
 {
     float value = (float)factor;
@@ -125,7 +126,7 @@ static int factor_bits(uint32_t *bits, double factor, int scale, struct gt_err *
     exponent = *bits >> 23 & 255;
     if (*bits & 0x1fff || exponent < 113 || exponent > 142)
         return gt_err_set(err, GT_ENOTFOUND,
-                          "cuBLASLt takes alpha and beta as f16 here, and %g is not a normal one",
+                          "cuBLASLt takes alpha and beta as f16 here, and %g is not a normal f16",
                           factor);
     *bits = (*bits >> 16 & 0x8000) | (exponent - 112) << 10 | (*bits >> 13 & 0x3ff);
     return GT_OK;
@@ -164,7 +165,7 @@ static int make_desc(struct gt_lt *lt, const struct gt_resident *resident, struc
 
 static int make_preference(struct gt_lt *lt, const struct gt_problem *p, struct gt_err *err)
 {
-    /* Memory of 16-byte problems comes from the driver and is aligned to 256, as is usual. */
+    /* The memory of problems with 16-byte alignment comes from the driver, which aligns to 256. */
     uint32_t size = (uint32_t)gt_dtype_size(p->type);
     uint32_t align = p->align >= 16 ? 256 : p->align > size ? p->align : size;
     uint64_t workspace = lt->workspace_bytes;
@@ -253,12 +254,13 @@ bool gt_baseline_runner(struct gt_bench *bench, struct gt_runner *runner)
     return true;
 }
 
-/* What three proved samples say of an answer: median, 0 if it is wrong or does not run; error. */
+/* An answer's race: the median of three proved samples (0: it is wrong or does not run), its error.
+ */
 struct race {
     double us, err_u;
 };
 
-/* One answer: a warm-up, three proved samples. */
+/* Runs one answer: a warm-up and three proved samples. */
 static int try_answer(struct gt_bench *bench, const struct gt_runner *runner, struct race *race,
                       struct gt_err *err)
 {
@@ -273,7 +275,7 @@ static int try_answer(struct gt_bench *bench, const struct gt_runner *runner, st
     for (int i = 0; i < GT_RESULTS && !rc; i++)
         rc = gt_bench_launch(bench, runner, i, i, err);
     if (rc == GT_ERANGE)
-        return GT_OK; /* not served after all */
+        return GT_OK; /* this answer does not run */
     if (!rc)
         rc = gt_bench_judge(bench, runner, GT_RESULTS, &trial, err);
     if (!rc)
@@ -287,8 +289,7 @@ static int try_answer(struct gt_bench *bench, const struct gt_runner *runner, st
     return rc;
 }
 
-/* Tries all answers: race[i] is the time of answer i, 0 if it is not right; first_right the first
- * that is. */
+/* Tries all answers.  race[i] is that of answer i, *first_right the first answer that is right. */
 static int try_answers(struct gt_bench *bench, struct gt_lt *lt, struct gt_baseline *baseline,
                        struct race *race, int *first_right, struct gt_err *err)
 {
@@ -314,7 +315,7 @@ static int try_answers(struct gt_bench *bench, struct gt_lt *lt, struct gt_basel
     return rc;
 }
 
-/* Samples an answer thoroughly; keeps it if it is the best so far. */
+/* Takes up to SAMPLES samples of an answer, and keeps it if it is the best so far. */
 static int sample_answer(struct gt_bench *bench, struct gt_lt *lt, int answer, double err_u,
                          struct gt_baseline *baseline, double *us, struct gt_err *err)
 {
@@ -335,7 +336,8 @@ static int sample_answer(struct gt_bench *bench, struct gt_lt *lt, int answer, d
     return GT_OK;
 }
 
-/* The first answer, and the fastest of the race: three samples alone may favour another one. */
+/* Samples the first answer and the fastest ones of the race, because three samples alone may favour
+ * a slower one. */
 static int measure(struct gt_bench *bench, struct gt_lt *lt, struct race *race, int first_right,
                    struct gt_baseline *baseline, struct gt_err *err)
 {

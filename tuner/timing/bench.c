@@ -1,6 +1,6 @@
-/* bench.c - stage: opens a problem on the GPU, proves a candidate and races it (stage 1).  The
- * launches that are timed are the launches that are proved: nothing is recorded that was not
- * checked.  bench_time.c takes more samples of what won here. */
+/* bench.c - stage: opens a problem on the GPU, proves a candidate and times it (stage 1).  The
+ * launches that are timed are the ones that are proved, so that every recorded time was checked.
+ * bench_time.c takes more samples of the best. */
 #include "timing/bench_internal.h"
 
 #include <stdio.h>
@@ -9,16 +9,16 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "timing/throttle.h"
 #include "base/stats.h"
 #include "base/trace.h"
+#include "timing/throttle.h"
 
-#define WORKSPACE     (256u << 20) /* bytes at least, if the options do not say */
+#define WORKSPACE     (256u << 20) /* bytes at least, if the options do not set it */
 #define SLOW_FACTOR   1.5
-#define SLOW_GRACE_US 3.0 /* launch overhead that no factor should be applied to */
+#define SLOW_GRACE_US 3.0 /* launch overhead, to which the factor is not applied */
 #define CLOCK_NS      30000
-#define LOW_CLOCK     0.6 /* of the rated clock: the device had gone to sleep */
-#define TIMINGS       4   /* attempts to find it awake */
+#define LOW_CLOCK     0.6 /* of the rated clock; below, the device has just left its idle state */
+#define TIMINGS       4   /* attempts to time it at a higher clock */
 
 /* ---- open and close ---- */
 
@@ -45,7 +45,7 @@ static int new_events(struct gt_bench *bench, struct gt_err *err)
     return rc;
 }
 
-/* Room for copies of A and B, and for FP32 operands as three parts of two bytes each. */
+/* Enough for copies of A and B, and for FP32 operands as three parts of two bytes each. */
 static size_t default_workspace(const struct gt_problem *problem)
 {
     size_t copies = 2 * (size_t)(gt_problem_bytes(problem, GT_OPERAND_A) +
@@ -79,7 +79,7 @@ int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *
         rc = gt_resident_open(&opened->resident, gpu, opened->proof, &request, err);
     if (!rc)
         rc = new_events(opened, err);
-    if (!rc) /* optional: without it throttling is not noted */
+    if (!rc) /* optional: without NVML throttling is not reported */
         gt_throttle_open(&opened->throttle, gt_gpu_device(gpu)->uuid, NULL);
     if (rc) {
         gt_bench_close(opened);
@@ -170,8 +170,9 @@ int gt_trial_settle(struct gt_trial *trial, const struct gt_bench *bench, int co
     return GT_OK;
 }
 
-/* FLOP/s that no product in the problem's accuracy can exceed; 0: not known.  The tensor rates that
- * are known are a GeForce's; the professional cards of an arch and FP16 sums reach twice as much.
+/* FLOP/s that no product in the problem's accuracy can exceed; 0: not known.  The known tensor
+ * rates are those of GeForce cards; professional cards of the same arch and FP16 sums reach twice
+ * as much.
  */
 static double peak_of(const struct gt_device *device, const struct gt_problem *problem)
 {
@@ -226,8 +227,8 @@ int gt_bench_poison(struct gt_bench *bench, const struct gt_runner *runner, stru
     return rc;
 }
 
-/* Comes before the verdict on results: where inputs were written to, wrong results follow.  They
- * are brought back for the next candidate. */
+/* Judges the inputs before the results, because inputs that were written to make results wrong.
+ * They are restored for the next candidate. */
 static int judge_inputs(struct gt_bench *bench, struct gt_trial *trial, struct gt_err *err)
 {
     bool damaged = false;
@@ -263,7 +264,7 @@ static void note_clock(const struct gt_bench *bench, struct gt_trial *trial)
         trial->clock_mhz = 1e3 * (double)clock->cycles / (double)clock->nanoseconds;
 }
 
-/* Steps 1 and 2 of the proof, with the integer product of the whole problem as the first time. */
+/* Steps 1 and 2 of the proof.  The integer product of the whole problem gives the first time. */
 static int prove(struct gt_bench *bench, struct gt_runner *runner,
                  const struct gt_candidate *candidate, float *us, struct gt_trial *trial,
                  struct gt_err *err)
@@ -309,7 +310,7 @@ static int prove(struct gt_bench *bench, struct gt_runner *runner,
     return rc ? rc : gt_bench_times(bench, 0, 1, us, err);
 }
 
-/* A warm-up that took this long is not raced. */
+/* Sets the status `slow` if the warm-up took too long. */
 static void check_slow(struct gt_trial *trial, const struct gt_bench *bench, float us,
                        double best_us)
 {
@@ -386,8 +387,8 @@ static int attempt_once(struct gt_bench *bench, const struct gt_candidate *candi
     return rc;
 }
 
-/* A device that slept (for want of cubins) starts at a fraction of its clock; what was timed then
- * says nothing of the candidate. */
+/* Tries a candidate again if its clock was low.  A device that was idle, because it waited for
+ * cubins, starts at a fraction of its clock, and times taken then are useless. */
 static int attempt(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
                    size_t size, double best_us, struct gt_trial *trial, struct gt_err *err)
 {
@@ -413,7 +414,7 @@ int gt_bench_trial(struct gt_bench *bench, const struct gt_candidate *candidate,
     if (!rc && trial->status == GT_STATUS_WRONG)
         rc = gt_verify_reference_intact(&bench->resident, &intact, &local);
     if (!rc && !intact) {
-        /* This candidate or an earlier one wrote far outside its results: judge it again. */
+        /* This candidate or an earlier one wrote far outside its results, so it is judged again. */
         rc = gt_resident_restore(&bench->resident, &local);
         if (!rc)
             rc = attempt(bench, candidate, image, size, best_us, trial, &local);

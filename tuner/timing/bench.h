@@ -1,7 +1,7 @@
-/* bench.h - stage: a problem resident on a GPU; proves candidates (verify.h), then times them.
+/* bench.h - stage: proves candidates (verify.h) and times them, for a problem in GPU memory.
  *
- * Runs inside the GPU worker.  A candidate that fails is a trial with a status, not an error; an
- * error return means the problem or the device cannot go on. */
+ * It runs in the GPU worker.  A candidate that fails is a trial with a status, not an error.  An
+ * error means that the problem or the device cannot go on. */
 #ifndef GT_BENCH_H
 #define GT_BENCH_H
 
@@ -21,30 +21,32 @@ struct gt_bench_options {
 };
 
 /* Allocates operands, guards, reference and workspace once, fills the operands and computes the
- * float64 reference in strips.  GT_ETOOBIG with the bytes needed and present if it does not fit.
- * The project's own device kernels (templates/proof) are compiled through nvrtc and the cache. */
+ * float64 reference in strips.  GT_ETOOBIG: it does not fit; the sentence has the bytes needed and
+ * present.  The project's own device kernels (templates/proof) are compiled with nvrtc or taken
+ * from the cache. */
 int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
                   const char *data_dir, const char *cache_dir, const struct gt_problem *problem,
                   const struct gt_bench_options *options, struct gt_err *err);
 void gt_bench_close(struct gt_bench *bench); /* NULL accepted */
 
-/* The proof (verify.h) and stage 1 of timing.  Small ragged integer products come first, then the
- * problem with integers, whose time doubles as the warm-up: beyond slow_factor x best_us and 3 us
- * the candidate is `slow` at once (best_us 0: none yet).  Then three timed launches with normal
- * reals, each of which is proved: trial->us is their median.  A slow trial's us is its first run.
- * What was timed at a fraction of the rated clock is timed again.  image is a cubin or PTX. */
+/* The proof (verify.h) and stage 1 of timing.  Small ragged integer products come first.  The
+ * problem with integers follows; its time is also that of the warm-up.  If it takes more than
+ * slow_factor x best_us + 3 us, the candidate is `slow` (best_us 0: none yet).  Three timed
+ * launches with normal reals come last, and each is proved; trial->us is their median.  A slow
+ * trial's us is that of its first run.  A candidate timed at a fraction of the rated clock is timed
+ * again.  image is a cubin or PTX. */
 int gt_bench_trial(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
                    size_t size, double best_us, struct gt_trial *trial, struct gt_err *err);
 
-/* Stage 2: samples until the interval of the median is under 0.5 % or max_samples, then the proof
- * once more (step 5). */
+/* Stage 2: takes samples until the interval of the median is below 0.5 % or there are max_samples,
+ * and then proves once more (step 5). */
 int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
                     size_t size, int max_samples, struct gt_trial *trial, struct gt_err *err);
 
-/* Stage 3: entries (and the baseline, if open, as the last one) interleaved in balanced order,
- * `rounds` times; sample[e][r] is paired over e.  The first entry is run alone before, until its
- * time rises no more (a power cap that takes hold), at least 0.15 s and at most about 1.2 s.
- * trial[e] gets the samples, statistics and stage 3. */
+/* Stage 3: times the entries in turns, `rounds` times in balanced order; the baseline, if it is
+ * open, is the last entry.  Sample r of all entries is one pairing.  The first entry runs alone
+ * before, until its time no longer rises because of a power cap, for 0.15 s at least and about 1.2
+ * s at most.  trial[e] gets the samples, statistics and stage 3. */
 struct gt_final_entry {
     const struct gt_candidate *candidate;
     const void *image;
@@ -54,19 +56,20 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, s
                    int rounds, struct gt_trial *trial, struct gt_trial *baseline,
                    struct gt_err *err);
 
-/* cuBLASLt: asks for all heuristic answers, times each, keeps the best for gt_bench_final.
- * GT_ENOLIB if libcublasLt is absent (optional: the sweep goes on without), GT_ENOTFOUND if it
- * serves no answer. */
+/* Asks cuBLASLt for all heuristic answers, times each and keeps the best for gt_bench_final.
+ * GT_ENOLIB: there is no libcublasLt, without which a sweep goes on.  GT_ENOTFOUND: no answer runs
+ * and is right. */
 int gt_bench_baseline(struct gt_bench *bench, struct gt_baseline *baseline, struct gt_err *err);
 
-/* What memory alone takes: the best of several plain kernels (templates/calibrate/move.cu), given
- * the same sets of operands as candidates are, that read A, B and (beta not 0) C once and write D
- * once, and compute nothing.  D is overwritten; whoever proves a result poisons it first. */
+/* Times moving the problem's data alone: the best of several plain kernels
+ * (templates/calibrate/move.cu) that read A, B and (if beta is not 0) C once, write D once and
+ * compute nothing.  They get the same sets of operands as candidates.  D is overwritten, which does
+ * no harm because every proof poisons it first. */
 int gt_bench_move(struct gt_bench *bench, struct gt_nvrtc *nvrtc, const char *data_dir,
                   const char *cache_dir, struct gt_move *move, struct gt_err *err);
 
-/* A fixed kernel of this project: proves after a worker's start that the device still computes
- * (canary), and re-timed every minute shows drift.  us: its median. */
+/* Runs a fixed kernel of this project; us: its median time.  After the start of a worker it shows
+ * that the device still computes (canary).  Timed every minute, it shows drift. */
 int gt_bench_canary(struct gt_bench *bench, double *us, struct gt_err *err);
 
 #endif

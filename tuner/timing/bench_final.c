@@ -1,5 +1,5 @@
-/* bench_final.c - stage: finals (stage 3 of bench.h): the device is brought into the state it stays
- * in, then the entries run against each other in rounds of balanced order (williams.h). */
+/* bench_final.c - stage: finals (stage 3 of bench.h).  The device is brought to its steady state
+ * first; then the entries are timed in rounds of balanced order (williams.h). */
 #include "timing/bench_internal.h"
 
 #include <stdlib.h>
@@ -7,29 +7,29 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stats.h"
-#include "timing/throttle.h"
 #include "base/trace.h"
+#include "timing/throttle.h"
 #include "timing/williams.h"
 
-/* The pre-heat goes in slices.  On an H200 the power cap takes hold 45 to 100 ms after the work
- * began and lowers the clock in steps 45 to 70 ms apart, for 200 ms in all. */
+/* The pre-heat has slices.  On an H200 the power cap takes effect 45 to 100 ms after the work began
+ * and lowers the clock in steps 45 to 70 ms apart, for 200 ms in all. */
 #define SLICE_MS    8
 #define SLICES_MOST 256
-#define WINDOW_MS   100   /* over which a change is looked for */
+#define WINDOW_MS   100   /* over which the change of the time is computed */
 #define LEAST_MS    150   /* of all slices */
-#define HOT_MS      250   /* likewise, while NVML says that clocks are held down */
-#define HEAT_MS     1200  /* at most */
-#define STEADY      0.003 /* a smaller change is none */
+#define HOT_MS      250   /* the same while NVML says that clocks are held down */
+#define HEAT_MS     1200  /* of all slices, at most */
+#define STEADY      0.003 /* a smaller increase of the time is none */
 
 /* ---- pre-heat ---- */
 
-/* The slices so far: median time of the last batch of each, and when it ended. */
+/* The slices so far: the median time of each one's last batch, and when it ended. */
 struct heating {
     double us[SLICES_MOST], ms[SLICES_MOST];
     int slices;
 };
 
-/* Whether the device has reached the state it stays in: no slower than a window ago. */
+/* Whether the device has reached its steady state: it is no slower than WINDOW_MS ago. */
 static bool is_steady(const struct heating *heating, bool held_down)
 {
     int now = heating->slices - 1, before = now;
@@ -41,7 +41,8 @@ static bool is_steady(const struct heating *heating, bool held_down)
     return before >= 0 && heating->us[now] <= heating->us[before] * (1 + STEADY);
 }
 
-/* One slice; us: in, the time of a launch as far as known; out, the median of the last batch. */
+/* Runs one slice.  *us is the time of a launch as far as known; it becomes the median of the last
+ * batch. */
 static int heat(struct gt_bench *bench, const struct gt_runner *runner, double *us,
                 struct gt_err *err)
 {
@@ -59,8 +60,8 @@ static int heat(struct gt_bench *bench, const struct gt_runner *runner, double *
     return rc;
 }
 
-/* Runs the entry that is expected to win until its time does not grow any more: a device that is
- * cool outruns its power cap for a moment, and candidates differ in how much of it they need. */
+/* Runs the entry that is expected to win until its time no longer grows.  A cool device exceeds its
+ * power cap for a moment, and candidates differ in how much power they need. */
 static int preheat(struct gt_bench *bench, const struct gt_runner *runner, struct gt_err *err)
 {
     double begin_ms = 1e3 * gt_clock_s(), us = 0;
@@ -89,7 +90,7 @@ struct final {
     int count, order[GT_WILLIAMS_MAX];
 };
 
-/* Every entry still in the running once, in final->order.  Batches keep the queue bounded. */
+/* Runs every entry that has not failed once, in final->order.  Batches keep the queue bounded. */
 static int run_round(struct gt_bench *bench, struct final *final, int round, struct gt_err *err)
 {
     int rc = GT_OK;

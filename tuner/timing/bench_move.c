@@ -1,5 +1,5 @@
-/* bench_move.c - stage: gt_bench_move of bench.h: kernels that move what the problem must and
- * compute nothing, timed as candidates are.  bench_final.c times those. */
+/* bench_move.c - stage: gt_bench_move of bench.h.  It times kernels that move the problem's data
+ * and compute nothing, in the same way as candidates. */
 #include "timing/bench_internal.h"
 
 #include <stdio.h>
@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "problem/problem.h"
-#include "proof/sources.h"
 #include "base/stats.h"
 #include "base/trace.h"
+#include "problem/problem.h"
+#include "proof/sources.h"
 #include "templates/calibrate/move_args.h"
 
 #define BLOCK_THREADS 256 /* of a block, as in the template */
@@ -29,8 +29,8 @@ static const struct gt_sources sources = {
     .file = {"common/args.h", "common/platform.cuh", "calibrate/move_args.h", "calibrate/move.cu"},
 };
 
-/* The plain ways of moving bytes that are tried.  blocks_sm: blocks of an SM; 0: as many as leave
- * each thread one round. */
+/* The ways of moving bytes that are tried.  blocks_sm: blocks of an SM; 0: so many that each thread
+ * has one round. */
 static const struct form {
     enum entry entry;
     int loads, blocks_sm;
@@ -41,12 +41,12 @@ static const struct form {
 
 #define FORMS (sizeof(forms) / sizeof(*forms))
 
-/* A form as something that can be timed; runner is the first member. */
+/* A form that can be timed; runner is the first member, so that run_move can cast it back. */
 struct mover {
     struct gt_runner runner;
     const struct gt_program *program;
     const struct form *form;
-    struct gt_move_args args; /* but for the addresses */
+    struct gt_move_args args; /* without the addresses */
     unsigned blocks;
     double us; /* in the race */
 };
@@ -59,13 +59,13 @@ static int run_move(const struct gt_runner *runner, const struct gt_args *launch
     const unsigned grid[3] = {mover->blocks, 1, 1};
     struct gt_move_args args = mover->args;
 
-    for (int i = 0; i < GT_MOVE_PARTS; i++) /* addresses: never followed here */
+    for (int i = 0; i < GT_MOVE_PARTS; i++) /* device addresses, which the host must not read */
         args.from[i] = (const void *)(((uintptr_t)from[i] + 15) / 16 * 16);
     args.to = (void *)(((uintptr_t)launch->d + 15) / 16 * 16);
     return gt_program_run(mover->program, mover->form->entry, grid, BLOCK_THREADS, &args, err);
 }
 
-/* Whole words of 16 bytes within an operand: as many as its elements have, but for its edges. */
+/* Whole words of 16 bytes within an operand: as many as its elements have, without its edges. */
 static int64_t words_of(const struct gt_problem *problem, enum gt_operand operand)
 {
     double touched = gt_problem_touched(problem, operand);
@@ -98,7 +98,7 @@ static void make_mover(struct mover *mover, const struct gt_bench *bench,
     mover->blocks = blocks < 1 ? 1 : blocks > INT32_MAX ? INT32_MAX : (unsigned)blocks;
 }
 
-/* A few launches of every form the device has. */
+/* Times a few launches of every form that the device supports. */
 static int race(struct gt_bench *bench, const struct gt_program *program, struct mover *mover,
                 struct gt_err *err)
 {
@@ -120,7 +120,7 @@ static int race(struct gt_bench *bench, const struct gt_program *program, struct
     return rc;
 }
 
-/* Samples of the fastest; the least median counts. */
+/* Samples the fastest forms; the least median is the result. */
 static int sample_best(struct gt_bench *bench, struct mover *mover, struct gt_move *move,
                        struct gt_err *err)
 {

@@ -1,4 +1,4 @@
-/* bench_time.c - stage: samples (stage 2) and the canary of bench.h; bench_final.c holds finals. */
+/* bench_time.c - stage: takes samples (stage 2 of bench.h) and runs the canary. */
 #include "timing/bench_internal.h"
 
 #include <stdio.h>
@@ -7,12 +7,12 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "timing/throttle.h"
 #include "base/stats.h"
+#include "timing/throttle.h"
 
 #define LAUNCH_NS    12000 /* the host's time for a launch and two events, rounded up */
-#define NARROW       0.005 /* interval of the median over the median */
-#define LEAST        9     /* samples before the interval is believed */
+#define NARROW       0.005 /* interval of the median divided by the median */
+#define LEAST        9     /* samples before the interval is used */
 #define CANARY_STEPS 32768 /* about 70 us */
 #define CANARY_TIMES 9
 
@@ -34,7 +34,7 @@ int gt_bench_launch(struct gt_bench *bench, const struct gt_runner *runner, int 
     bench->launches++;
     gt_resident_args(resident, set, result, &args);
     memcpy(args.launch, runner->geometry.launch_param, sizeof(args.launch));
-    /* Few and small sets stay in the L2 cache: it is emptied whenever they come round again. */
+    /* A few small sets stay in the L2 cache, so it is emptied whenever the first set is next. */
     if (resident->flush && (set == 0 || index == 0))
         rc = gt_resident_flush(resident, err);
     if (!rc)

@@ -1,5 +1,5 @@
-/* calibrate.c - stage: times the kernels of templates/calibrate and makes bandwidths and rates of
- * the times.  Runs inside the GPU worker, as bench.c does. */
+/* calibrate.c - stage: times the kernels of templates/calibrate and computes bandwidths and rates
+ * from the times.  It runs in the GPU worker. */
 #include "timing/calibrate.h"
 
 #include "base/err.h"
@@ -59,12 +59,12 @@ static const struct gt_sources wgmma_sources = {
              "calibrate/wgmma.cu"},
 };
 
-/* What the SMs do by themselves.  size: bytes of an operand's element; 0: not of tensor cores. */
+/* Figures of the SMs without memory.  size: bytes of an operand's element; 0: no tensor cores. */
 static const struct pipe {
     enum gt_calibration_figure figure;
     enum entry entry;
     int blocks_sm, steps, size, least_cc, most_cc;
-    double work; /* of a block's step: bytes, or operations for elements of one byte */
+    double work; /* of a block's step: bytes, or operations if elements had one byte */
 } pipes[] = {
     {GT_CALIBRATION_SHARED_READ, SHARED_READ, 4, 400, 0, 75, 999, BLOCK_THREADS * 16 * 16.0},
     {GT_CALIBRATION_FMA, FMA, 8, 200, 0, 75, 999, BLOCK_THREADS * 128 * 2.0},
@@ -84,8 +84,8 @@ static const struct pipe {
 
 struct work {
     struct gt_gpu *gpu;
-    struct gt_proof *proof;        /* its clock kernel gives the host a head start */
-    struct gt_program *program[2]; /* of every arch; of sm_90a alone, NULL elsewhere */
+    struct gt_proof *proof;        /* for its clock kernel, which gives the host a head start */
+    struct gt_program *program[2]; /* of every arch; of sm_90a only, NULL on others */
     struct gt_event *begin, *end;
     gt_devptr from, to;
     int64_t bytes; /* of each */
@@ -140,7 +140,7 @@ static void close_work(struct work *work)
 
 /* ---- times ---- */
 
-/* One sample: `launches` of an entry, one behind the other. */
+/* Takes one sample: `launches` launches of an entry, one after the other. */
 static int time_once(const struct work *work, enum entry entry, unsigned blocks,
                      const struct gt_calibrate_args *args, int launches, float *us,
                      struct gt_err *err)
@@ -160,8 +160,8 @@ static int time_once(const struct work *work, enum entry entry, unsigned blocks,
     return rc ? rc : gt_event_us(work->begin, work->end, us, err);
 }
 
-/* Median time of a launch that reads `bytes`, of another part of the buffer each time (moving: the
- * parts follow each other, so that what is read was not read for as long as possible). */
+/* The median time of a launch.  moving: each launch reads the next part of the buffer, so that a
+ * part was not read for as long as possible. */
 static int time_entry(const struct work *work, enum entry entry, int blocks_sm,
                       struct gt_calibrate_args args, bool moving, double *us, struct gt_err *err)
 {
@@ -174,7 +174,7 @@ static int time_entry(const struct work *work, enum entry entry, int blocks_sm,
         args.from =
             (const void *)(uintptr_t)(work->from + (gt_devptr)((i + 1) % parts * args.bytes));
         rc = time_once(work, entry, blocks, &args, 1, &sample[i < 0 ? 0 : i], err);
-        if (!rc && moving && parts <= SAMPLES) /* else it would be found in L2 */
+        if (!rc && moving && parts <= SAMPLES) /* otherwise the part could still be in L2 */
             rc = gt_gpu_fill32(work->gpu, work->to, 0, (size_t)work->bytes / 4, err);
     }
     if (!rc)
@@ -185,7 +185,7 @@ static int time_entry(const struct work *work, enum entry entry, int blocks_sm,
 static struct gt_calibrate_args args_of(const struct work *work, int64_t bytes, int steps)
 {
     return (struct gt_calibrate_args){
-        .from = (const void *)(uintptr_t)work->from, /* device addresses: never followed here */
+        .from = (const void *)(uintptr_t)work->from, /* device addresses, not read by the host */
         .to = (void *)(uintptr_t)work->to,
         .bytes = bytes,
         .steps = steps,
@@ -230,7 +230,7 @@ static int measure_launch(const struct work *work, double *value, struct gt_err 
     return GT_OK;
 }
 
-/* The best of several grids: how many blocks a memory wants differs between devices. */
+/* Measures the best of several grids, because devices differ in the number of blocks they need. */
 static int measure_copy(const struct work *work, double *value, struct gt_err *err)
 {
     const int whole = (int)(work->bytes / (16 * 4 * BLOCK_THREADS) / gt_gpu_device(work->gpu)->sms);

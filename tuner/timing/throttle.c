@@ -1,11 +1,11 @@
-/* throttle.c - stage: throttle reasons from the NVIDIA management library.  Used by bench.c. */
+/* throttle.c - stage: reads throttle reasons from the NVIDIA management library. */
 #include "timing/throttle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cuda/cuda_api.h"
 #include "base/err.h"
+#include "cuda/cuda_api.h"
 
 struct gt_throttle {
     struct gt_nvml_api api;
@@ -46,7 +46,7 @@ void gt_throttle_close(struct gt_throttle *throttle)
 
 void gt_throttle_reasons(const struct gt_throttle *throttle, char *text, size_t size)
 {
-    /* nvmlClocksThrottleReason...: idling and clocks that were asked for are none. */
+    /* nvmlClocksThrottleReason...; idling and clocks set by a user are left out. */
     static const struct {
         unsigned long long bit;
         const char *name;

@@ -1,4 +1,4 @@
-/* williams.c - the order of entries in rounds; see williams.h. */
+/* williams.c - computes the order of entries in rounds; see williams.h. */
 #include "timing/williams.h"
 
 #include <assert.h>
@@ -21,7 +21,8 @@ void gt_williams_begin(struct gt_williams *turns, int count, uint64_t seed)
         turns->label[i] = turns->row[i] = i;
 }
 
-/* Labels are drawn anew for each balanced design, which has two blocks if the count is odd. */
+/* Begins a block.  Labels are drawn again for each balanced design, which has two blocks if the
+ * count is odd. */
 static void begin_block(struct gt_williams *turns)
 {
     turns->at = 0;

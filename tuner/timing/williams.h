@@ -1,10 +1,9 @@
-/* williams.h - vocabulary: in which order entries that are timed against each other take their
- * turns.
+/* williams.h - vocabulary: the order in which the entries of a final are timed.
  *
- * Where an entry stands in a round changes its time: on an H200 BF16 kernels of 40 us are 1.6 %
+ * The place of an entry in a round changes its time.  On an H200, BF16 kernels of 40 us are 1.6 %
  * faster as the first after a pause and 2 to 3 % slower as the second, because the clock follows
- * the power.  So in each block of rounds every entry stands once in every place and follows every
- * other equally often (Williams' design, a Latin square), and blocks are relabelled at random. */
+ * the power.  So in each block of rounds every entry is once in every place and follows every other
+ * one equally often (Williams' design, a Latin square).  Blocks are relabelled at random. */
 #ifndef GT_WILLIAMS_H
 #define GT_WILLIAMS_H
 
@@ -16,8 +15,8 @@
 
 struct gt_williams {
     struct gt_random random;
-    int count, at; /* entries; the round of the block */
-    bool mirrored; /* an odd count needs every other block backwards */
+    int count, at; /* entries; the next round of the block */
+    bool mirrored; /* the block is reversed, as every second one must be if the count is odd */
     int label[GT_WILLIAMS_MAX], row[GT_WILLIAMS_MAX];
 };
 

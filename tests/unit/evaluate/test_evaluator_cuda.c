@@ -1,5 +1,5 @@
-/* test_evaluator_cuda.c - the supervisor of GPU workers: samples and finals, images that are lost,
- * candidates that are dropped, signals, devices that cannot be opened. */
+/* test_evaluator_cuda.c - tests the supervisor of GPU workers: samples and finals, lost images,
+ * dropped candidates, signals, devices that cannot be opened. */
 #include "evaluator_cuda_fixture.h"
 
 #include <sys/resource.h>
@@ -35,7 +35,7 @@ static void sample_and_final(void **state)
     assert_int_equal(trial[3].status, GT_STATUS_COMPILE_ERROR);
     assert_int_equal(gt_evaluator_cuda.reference(&f->evaluator, &us, &err), GT_OK);
     assert_true(us == 7);
-    /* It gives up the problem, which is opened anew where it is needed next. */
+    /* Calibration closes the problem, which is opened again when it is next needed. */
     assert_int_equal(gt_evaluator_cuda.calibrate(&f->evaluator, true, &reached, &err), GT_OK);
     assert_true(reached.value[GT_CALIBRATION_MEMORY_COPY] == 3900 &&
                 !reached.value[GT_CALIBRATION_FMA]);
@@ -71,7 +71,7 @@ static void sample_and_final(void **state)
     assert_true(trial[0].varies && !trial[1].varies);
 }
 
-/* What memory alone takes: asked of the worker, whose failure and whose death are told. */
+/* The worker times moving the data alone; its failure and its death are reported. */
 static void what_memory_takes(void **state)
 {
     struct fixture *f = *state;
@@ -154,7 +154,7 @@ static void dropped_candidates(void **state)
     assert_int_equal(take(f, 300, &id, &trial, NULL), 0);
 }
 
-/* The attempt of the next one is durable before the GPU has done with the one before. */
+/* The attempt of the next candidate is durable before the GPU has finished the one before. */
 static void the_next_is_announced_ahead(void **state)
 {
     struct fixture *f = *state;
@@ -174,7 +174,7 @@ static void the_next_is_announced_ahead(void **state)
     assert_true(gt_evaluator_cuda.starved(&f->evaluator));
 }
 
-/* Candidates that were in doubt before do not share the GPU's queue: `launching` would see it. */
+/* A candidate that was in doubt before has the only open attempt; `launching` checks that. */
 static void suspects_are_alone(void **state)
 {
     struct fixture *f = *state;
@@ -189,7 +189,7 @@ static void suspects_are_alone(void **state)
         assert_int_equal(f->launched[i], 1);
 }
 
-/* There is room for what the compilers can begin with and a little more, and again when they have.
+/* There is room for what the compilers can begin and a little more, and again once they have begun.
  */
 static void room_is_what_keeps_compilers_busy(void **state)
 {
@@ -212,7 +212,7 @@ static void ignore_alarm(int number)
     (void)number;
 }
 
-/* A signal makes collect return at once; a second one ends what blocks. */
+/* A signal makes collect return at once; a second one ends blocking calls. */
 static void signals_are_noticed(void **state)
 {
     const struct itimerval soon = {.it_value = {.tv_usec = 200000}};

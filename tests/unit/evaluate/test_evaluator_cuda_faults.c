@@ -1,4 +1,5 @@
-/* test_evaluator_cuda_faults.c - the supervisor against GPU workers that crash, hang and lie. */
+/* test_evaluator_cuda_faults.c - tests the supervisor with GPU workers that crash, hang and send
+ * wrong answers. */
 #include "evaluator_cuda_fixture.h"
 
 static void each_fault_is_its_own(void **state)
@@ -75,7 +76,7 @@ static pid_t gpu_worker(void)
     return 0;
 }
 
-/* The worker is killed at moments that nobody chose; nothing is lost, nothing comes twice. */
+/* The worker is killed at random moments; no trial is lost or comes twice. */
 static void killed_at_random_moments(void **state)
 {
     struct fixture *f = *state;
@@ -180,7 +181,7 @@ static void problems_that_do_not_fit_or_kill(void **state)
     assert_int_equal(gt_evaluator_cuda.open_problem(&f->evaluator, &f->problem, &err), GT_OK);
 }
 
-/* A worker that is killed before it has said anything is replaced like any other. */
+/* A worker that is killed before its first message is replaced like any other. */
 static void killed_while_starting(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,5 @@
-/* test_evaluator_predict.c - predictions end to end: real compilations by worker processes, every
- * trial marked as predicted. */
+/* test_evaluator_predict.c - tests predictions end to end: worker processes compile, and every
+ * trial is marked as predicted. */
 #include "evaluate/evaluator.h"
 #include "search_fixture.h"
 #include "workers/process.h"
@@ -12,7 +12,7 @@ static struct gt_evaluator_options options_of(struct search *s, char cache[96])
     return options;
 }
 
-/* Opens the evaluator, or skips the test where there is no NVRTC. */
+/* Opens the evaluator, or skips the test if there is no NVRTC. */
 static struct gt_evaluator *open_evaluator(struct search *s)
 {
     struct gt_evaluator *evaluator = NULL;
@@ -115,7 +115,8 @@ static void test_static_shared_memory_counts(void **state)
     gt_kernel_free(kernel);
 }
 
-/* Each launch has its own: the copying one's 8 KiB and the product's 96 would not fit together. */
+/* Each launch has its own shared memory: 8 KiB of the copy and 96 KiB of the product would not fit
+ * together. */
 static void test_launches_have_their_own_shared_memory(void **state)
 {
     struct search *s = *state;
@@ -141,7 +142,7 @@ static void test_launches_have_their_own_shared_memory(void **state)
     gt_kernel_free(kernel);
 }
 
-/* What was not begun is forgotten; room comes back with the next problem. */
+/* Candidates that were not begun are dropped; the next problem has room again. */
 static void test_drop(void **state)
 {
     struct search *s = *state;

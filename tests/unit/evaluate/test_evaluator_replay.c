@@ -1,5 +1,5 @@
-/* test_evaluator_replay.c - answers from a recording: what was recorded, by seed, on a clock of its
- * own; a whole sweep on it. */
+/* test_evaluator_replay.c - tests answers from a recording, which depend on the seed and come on a
+ * virtual clock, and a whole sweep on them. */
 #include "search_fixture.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "exchange/recording.h"
 #include "sweep/sweep.h"
 
-/* Two points that work and one that does not; costs that tell each other apart on a clock. */
+/* Two points that work and one that does not; each cost can be recognised on the clock. */
 static const char recording[] =
     "{\"device_name\": \"A GPU\", \"kernel_name\": \"K\", \"gemmtune\": {\"problem\": "
     "\"1024x1024x1024:f32:nn\"}, \"tune_params_keys\": [\"P\"], \"tune_params\": {\"P\": [1, 2, "
@@ -78,7 +78,7 @@ static void test_answers(void **state)
     gt_evaluator_close(evaluator);
 }
 
-/* What a point says at its n-th measurement depends on the seed, not on what was asked before. */
+/* The n-th measurement of a point depends on the seed and not on what was measured before. */
 static void test_same_seed_same_answers(void **state)
 {
     struct search *s = *state;

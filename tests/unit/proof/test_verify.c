@@ -1,6 +1,5 @@
-/* test_verify.c - the test of the verifier: a right kernel passes, and every fault that a GEMM
- * kernel can have is caught, each with the status and the words it deserves.  Against the stub
- * driver. */
+/* test_verify.c - tests the proof on the stub driver: a right kernel passes, and each planted fault
+ * of a GEMM kernel is found, with its own status and words. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -153,8 +152,8 @@ static void test_planted_faults_are_caught(void **state)
     }
 }
 
-/* Integers are exact in any order, so that a race shows in reals only; a lost product may hide in
- * the tolerance of reals, but not among integers. */
+/* Both data sets are needed.  Integers are exact in any order, so that a race shows in reals only.
+ * A lost product may be within the tolerance of reals, but integers show it. */
 static void test_neither_data_set_suffices(void **state)
 {
     struct gt_problem problem;
@@ -170,8 +169,8 @@ static void test_neither_data_set_suffices(void **state)
     gt_bench_close(bench);
 }
 
-/* Errors relative to |A||B| that a method is known to have, in units of 2^-24 (the H200's table of
- * methods in tuner/proof/verify.c), and whether the problem's accuracy allows them. */
+/* Known errors of methods relative to |A||B|, in units of 2^-24 (measured on an H200, see
+ * tuner/proof/verify_bound.c), and whether the problem's accuracy allows them. */
 static void test_tolerance(void **state)
 {
     static const struct {
@@ -212,7 +211,8 @@ static void test_tolerance(void **state)
     }
 }
 
-/* What is written to a narrow D is off by half of its spacing, and by nothing in integers. */
+/* A value written to a narrow D may be off by half of the spacing of its type; integers are exact.
+ */
 static void test_rounding_of_results(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* test_progress.c - the progress line: what it says, and where it is rewritten. */
+/* test_progress.c - tests the text of the progress line and its rewriting on a terminal. */
 #include "search_fixture.h"
 #include "sweep/progress.h"
 

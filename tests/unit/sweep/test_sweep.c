@@ -1,6 +1,6 @@
-/* test_sweep.c - the sweep against an evaluator that makes its answers up: budget, resume,
- * interrupts, costs, predicted beside measured.  Faults, finals and many problems have files of
- * their own. */
+/* test_sweep.c - tests the sweep with an evaluator whose answers are made up: budget, resume,
+ * interrupts, costs, predictions beside measurements.  Faults, finals and several problems have
+ * files of their own. */
 #include "sweep_fixture.h"
 
 static void test_finds_and_stores_the_winner(void **state)
@@ -67,7 +67,7 @@ static void test_patience_and_time(void **state)
     bench.options.strategy = "random";
     fake.ops.now = trial_clock;
     OK(&s->err, run(&bench, &fake));
-    assert_in_range(bench.result.fresh, 50, 51); /* what is not begun by then is dropped */
+    assert_in_range(bench.result.fresh, 50, 51); /* what was not begun is dropped */
     assert_int_equal(bench.result.row[0].trial.stage, 3);
     close_bench(&bench);
 }
@@ -96,8 +96,8 @@ static void test_an_interrupt_loses_nothing(void **state)
     close_bench(&bench);
 }
 
-/* Predictions are stored as such, start the search on the real device and never count as its own.
- */
+/* Predictions are stored as predictions.  They are tried first on the real device and never count
+ * as its measurements. */
 static void test_predicted_beside_measured(void **state)
 {
     struct search *s = *state;
@@ -120,7 +120,8 @@ static void test_predicted_beside_measured(void **state)
     close_bench(&bench);
 }
 
-/* Only the point that the shipped table names is fast, and the budget is far too small to find it.
+/* Only the point in the shipped table is fast, and the budget is far too small to find it by
+ * search.
  */
 static void test_shipped_winners_come_first(void **state)
 {
@@ -158,7 +159,9 @@ static size_t small_room(struct gt_evaluator *evaluator)
     return fake_of(evaluator)->flights ? 0 : 1;
 }
 
-/* Points P, Q of a kernel whose Q is a launch parameter, so that P alone makes the cubin. */
+/* A kernel with the parameters P and Q.  Q is a launch parameter, so that P alone decides the
+ * cubin.
+ */
 static struct bench open_launch_bench(struct search *s, const char *name)
 {
     struct bench bench = open_bench(s);
@@ -176,8 +179,8 @@ static struct bench open_launch_bench(struct search *s, const char *name)
     return bench;
 }
 
-/* Runs a sweep whose device waits for compilers or does not, and returns how many Q of the winner's
- * P were tried.  name: of the kernel, another one each time, because trials are resumed. */
+/* Runs a sweep whose device is starved or not, and returns how many Q of the winner's P were tried.
+ * name: the kernel's, different in each call, because trials are resumed. */
 static int tried_of_the_best(struct search *s, const char *name, const struct gt_budget *budget,
                              bool waits)
 {
@@ -198,8 +201,8 @@ static int tried_of_the_best(struct search *s, const char *name, const struct gt
     return tried;
 }
 
-/* While the compilers lag, the device tries what it has the cubins of; not where that would take
- * trials from the strategy. */
+/* A starved device tries points whose cubins exist, but not if that takes trials from the strategy.
+ */
 static void test_a_starved_device_tries_what_is_at_hand(void **state)
 {
     const struct gt_budget clock = {.seconds = 60, .trials = 100}, trials = {.trials = 100};
@@ -210,7 +213,7 @@ static void test_a_starved_device_tries_what_is_at_hand(void **state)
     assert_true(tried_of_the_best(s, "counts", &trials, true) < SIDE);
 }
 
-/* Once the strategy is done nothing is compiled, so that nobody waits: the race is over. */
+/* Once the strategy is done, nothing is compiled any more, so the race ends. */
 static void test_a_starved_device_does_not_prolong_the_race(void **state)
 {
     struct search *s = *state;

@@ -1,4 +1,5 @@
-/* test_sweep_faults.c - the sweep against candidates that kill, hang, lie and come back. */
+/* test_sweep_faults.c - tests the sweep with candidates that end the tuner, hang, give impossible
+ * times or have to be tried again. */
 #include "db/store_internal.h"
 #include "sweep_fixture.h"
 
@@ -7,7 +8,8 @@ static int crashes_at_best(const struct gt_candidate *candidate)
     return is_point(candidate, 10, 9) ? CRASH : GT_STATUS_OK;
 }
 
-/* A candidate that takes the tuner down is launched three times in all, then put off. */
+/* A candidate that takes the tuner down is launched three times in all and then becomes `killed`.
+ */
 static void test_a_deadly_candidate_is_put_off(void **state)
 {
     struct search *s = *state;
@@ -40,8 +42,8 @@ static int hangs_then_crashes(const struct gt_candidate *candidate)
     return ++launches < GT_MAX_ATTEMPTS ? GT_STATUS_TIMEOUT : CRASH;
 }
 
-/* The tuner dies in the last attempt that a candidate has: it stays what it was, and its attempt
- * does not stay open. */
+/* The tuner dies in the last attempt of a candidate.  The candidate keeps its status, and the
+ * attempt does not stay open. */
 static void test_a_death_in_the_last_attempt(void **state)
 {
     struct search *s = *state;
@@ -77,8 +79,8 @@ static int64_t open_attempts(struct search *s, const struct bench *bench)
     return open;
 }
 
-/* The tuner dies each time that it samples the best candidate.  Its ok trial stays: after the third
- * time it sits out a run's finals, and is sampled again by the next. */
+/* The tuner dies each time that it samples the best candidate.  The candidate keeps its ok trial.
+ * After the third time it takes no part in the finals of one run, and the next run samples it. */
 static void test_deaths_while_sampling(void **state)
 {
     struct search *s = *state;
@@ -101,7 +103,8 @@ static void test_deaths_while_sampling(void **state)
     close_bench(&bench);
 }
 
-/* It dies in finals: any of the candidates may have done it, so each is sampled alone first. */
+/* The tuner dies in the finals.  Any of the candidates may be the cause, so each is first sampled
+ * alone. */
 static void test_deaths_in_the_final(void **state)
 {
     struct search *s = *state;
@@ -131,7 +134,7 @@ static int killed_often(const struct gt_candidate *candidate)
                                                                           : GT_STATUS_OK;
 }
 
-/* What ends workers from outside is no verdict, however often it comes. */
+/* Kills of workers from outside are not charged to the candidate, however many there are. */
 static void test_kills_from_outside_do_not_count(void **state)
 {
     struct search *s = *state;
@@ -157,7 +160,7 @@ static int hangs_twice(const struct gt_candidate *candidate)
     return ++launches < GT_MAX_ATTEMPTS ? GT_STATUS_TIMEOUT : GT_STATUS_OK;
 }
 
-/* A status that is not final is not the last word, though the strategy never runs out of points. */
+/* A candidate whose status is not final is tried again, although the strategy still has points. */
 static void test_tried_again_in_the_same_run(void **state)
 {
     struct search *s = *state;
@@ -225,7 +228,7 @@ static double absurd_or_bowl(const struct gt_candidate *candidate)
     return candidate->point.value[1] % 4 == 3 ? 1e13 : bowl(candidate);
 }
 
-/* A time that no row may have costs its candidate, not the sweep. */
+/* An impossible time is charged to its candidate and does not end the sweep. */
 static void test_absurd_times(void **state)
 {
     struct search *s = *state;
@@ -253,7 +256,7 @@ static double one_is_fast(const struct gt_candidate *candidate)
     return is_point(candidate, 0, 1) ? 50 : 100;
 }
 
-/* A best time that a second measurement does not confirm is no measure for others. */
+/* A best time that a second measurement does not confirm is not compared with others. */
 static void test_a_disproved_best_is_forgotten(void **state)
 {
     struct search *s = *state;

@@ -1,8 +1,9 @@
-/* test_sweep_finals.c - the end of a sweep: finals, ties, drift, a device that is hot by then. */
+/* test_sweep_finals.c - tests the end of a sweep: finals, ties, drift, and a device that gets hot.
+ */
 #include "sweep/sweep_parts.h"
 #include "sweep_fixture.h"
 
-/* A run that was interrupted before its final is made up for by the next, even without new trials.
+/* The final that an interrupted run did not reach is held by the next run, even without new trials.
  */
 static void test_a_missed_final(void **state)
 {
@@ -37,8 +38,8 @@ static double plateau(const struct gt_candidate *candidate)
                : us + 20;
 }
 
-/* Q = 9, 10, 11 cannot be told apart; the one with the least shared memory (Q = 9) is chosen
- * although its median is the highest. */
+/* Q = 9, 10 and 11 tie.  The one with the least shared memory (Q = 9) is chosen, although its
+ * median is the highest. */
 static void test_ties(void **state)
 {
     struct search *s = *state;
@@ -61,9 +62,8 @@ static void test_ties(void **state)
     close_bench(&bench);
 }
 
-/* Race and samples are taken while the device gets hot: the later a point's turn, the slower it
- * looks, and whoever is the fastest of all in the steady state may look slower than twenty others.
- */
+/* Race and samples are taken while the device gets hot.  The later a point is timed, the slower it
+ * seems, so that the fastest one in the steady state may seem slower than twenty others. */
 static double cool(const struct gt_candidate *candidate)
 {
     return is_point(candidate, 12, 12) ? 107 : bowl(candidate);
@@ -101,7 +101,7 @@ static void test_the_winner_is_that_of_the_steady_state(void **state)
     close_bench(&bench);
 }
 
-/* Noise of a final hides that Q = 12, which takes the most shared memory, is faster by 0.15 %. */
+/* The noise of a final hides that Q = 12, which has the most shared memory, is faster by 0.15 %. */
 static double nearly_tied(const struct gt_candidate *candidate)
 {
     double us = bowl(candidate);
@@ -124,26 +124,26 @@ static void test_the_paired_median_breaks_ties(void **state)
     close_bench(&bench);
 }
 
-/* Samples scatter by 20 %.  In the final Q = 11 has luck, which does not tell it from Q = 9; in the
- * play-off, the third contest, it shows what it is. */
-static const struct fake *lucky_fake;
+/* Samples scatter by 20 %.  In the final, Q = 11 has a short time by chance, so that it ties with
+ * Q = 9.  The play-off, which is the third contest, shows its real time. */
+static const struct fake *chance_fake;
 
-static double lucky(const struct gt_candidate *candidate)
+static double low_by_chance(const struct gt_candidate *candidate)
 {
     if (is_point(candidate, 10, 11))
-        return lucky_fake->contests == 3 ? 103 : 96.9;
+        return chance_fake->contests == 3 ? 103 : 96.9;
     return is_point(candidate, 10, 9) ? 98 : 120;
 }
 
-static void test_luck_in_the_final_is_not_stored(void **state)
+static void test_a_time_low_by_chance_is_not_stored(void **state)
 {
     struct search *s = *state;
     struct fake fake = new_fake(s, true);
     struct bench bench = open_bench(s);
 
-    fake.final_us_of = lucky;
+    fake.final_us_of = low_by_chance;
     fake.spread = 0.4;
-    lucky_fake = &fake;
+    chance_fake = &fake;
     bench.options.budget.trials = SIDE * SIDE;
     OK(&s->err, run(&bench, &fake));
     assert_int_equal(fake.contests, 3);
@@ -184,7 +184,7 @@ int main(void)
         WITH_FOLDER(test_ties),
         WITH_FOLDER(test_the_winner_is_that_of_the_steady_state),
         WITH_FOLDER(test_the_paired_median_breaks_ties),
-        WITH_FOLDER(test_luck_in_the_final_is_not_stored),
+        WITH_FOLDER(test_a_time_low_by_chance_is_not_stored),
         WITH_FOLDER(test_drift_is_measured_again),
     };
 

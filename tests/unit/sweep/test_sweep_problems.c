@@ -1,5 +1,5 @@
-/* test_sweep_problems.c - sweeps over several kernels and problems: who gets how much of the
- * budget, and what one learns from another. */
+/* test_sweep_problems.c - tests sweeps over several kernels and problems: how the budget is
+ * divided, and which trials of one problem another one uses. */
 #include "sweep_fixture.h"
 
 static double second_is_slow(const struct gt_candidate *candidate)
@@ -27,8 +27,8 @@ static void test_kernels_share_the_budget(void **state)
     close_bench(&bench);
 }
 
-/* A second problem: the winner of the first is slow on it, all but four points are equally so, and
- * only the first one's other trials tell where those are. */
+/* A second problem, on which the winner of the first is slow, as are all points but four.  Only the
+ * other trials of the first problem show where these four are. */
 static double hidden(const struct gt_candidate *candidate)
 {
     double us = bowl(candidate);
@@ -69,7 +69,7 @@ static void test_auto_learns_from_other_problems(void **state)
     close_bench(&bench);
 }
 
-/* Heavier problems come first; those alike in the order given. */
+/* Problems of larger weight come first; those of equal weight in the order given. */
 static double of_any_size(const struct gt_candidate *candidate)
 {
     static int64_t turn, last;
@@ -140,7 +140,7 @@ static double clock_of_finals(const struct gt_evaluator *evaluator)
 
 #define MANY 12
 
-/* Finals that take longer than anybody thought are not paid for by the last in the list. */
+/* Finals that take longer than estimated do not shorten the last problem's time alone. */
 static void test_every_problem_has_its_slice(void **state)
 {
     struct search *s = *state;
@@ -161,7 +161,7 @@ static void test_every_problem_has_its_slice(void **state)
     close_bench(&bench);
 }
 
-/* Of one problem all points are alike, of the other whatever is tried next is faster. */
+/* All points of one problem are equally fast; on the other one each next point is faster. */
 static double one_goes_on(const struct gt_candidate *candidate)
 {
     static double faster = 1000;
@@ -222,8 +222,8 @@ static int fails(const struct gt_candidate *candidate)
     return GT_STATUS_SPILLS;
 }
 
-/* Where nothing works the clock ends the turn after a while, and SIGINT does at once. */
-static void test_beyond_its_time_a_visit_ends(void **state)
+/* If nothing works, the clock ends the turn after a while, and SIGINT ends it at once. */
+static void test_beyond_its_time_a_turn_ends(void **state)
 {
     struct search *s = *state;
     struct fake fake = new_fake(s, true);
@@ -255,7 +255,7 @@ static int note_turn(struct gt_evaluator *evaluator, const struct gt_problem *pr
     return fake_open_problem(evaluator, problem, err);
 }
 
-/* Of the first problem only the fiftieth trial works; the others gain all the time. */
+/* Only the fiftieth trial of the first problem works; the other problems gain in every turn. */
 static int first_is_hard(const struct gt_candidate *candidate)
 {
     static size_t tried;
@@ -305,7 +305,7 @@ static int note_trials(struct gt_evaluator *evaluator, const struct gt_problem *
 
 #define SLOW 16
 
-/* Compilers take longer to start than a turn's share: none ends before it has tried anything. */
+/* Compilers take longer to start than a turn lasts; still no turn ends before its first trial. */
 static void test_waiting_is_not_searching(void **state)
 {
     struct search *s = *state;
@@ -340,7 +340,7 @@ static int first_is_slow(struct gt_evaluator *evaluator, uint64_t id,
     return fake_submit(evaluator, id, candidate, err);
 }
 
-/* Of one problem all points are alike, of the others whatever is tried next is much faster. */
+/* All points of one problem are equally fast; on the others each next point is much faster. */
 static double others_go_on(const struct gt_candidate *candidate)
 {
     static double faster = 1000;
@@ -415,7 +415,7 @@ int main(void)
         WITH_FOLDER(test_every_problem_has_its_slice),
         WITH_FOLDER(test_the_rest_goes_where_it_gains),
         WITH_FOLDER(test_a_slow_compiler_leaves_no_problem_out),
-        WITH_FOLDER(test_beyond_its_time_a_visit_ends),
+        WITH_FOLDER(test_beyond_its_time_a_turn_ends),
         WITH_FOLDER(test_a_problem_without_a_time_comes_before_gains),
         WITH_FOLDER(test_waiting_is_not_searching),
         WITH_FOLDER(test_a_problem_hardly_tried_comes_before_gains),

@@ -1,5 +1,5 @@
-/* test_bench.c - racing, sampling, finals, baseline and canary, on the stub driver's virtual clock.
- */
+/* test_bench.c - tests racing, sampling, finals, baseline and canary on the stub driver's virtual
+ * clock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static void trial_of(void **state, struct gt_bench *bench, const struct gt_probl
         fail_msg("%s", err.msg);
 }
 
-/* What is beyond 1.5 x the best and 3 us is given up after its first run. */
+/* A candidate that takes more than 1.5 x the best + 3 us is given up after its first run. */
 static void test_slow_is_given_up(void **state)
 {
     struct gt_problem problem;
@@ -56,8 +56,8 @@ static void test_slow_is_given_up(void **state)
     gt_bench_close(bench);
 }
 
-/* In a process of its own, as the stub device wakes only once: what ran on a device that slept is
- * timed again instead of being called slow. */
+/* A candidate that ran at the low clock of an idle device is timed again and not called slow.  This
+ * runs in a process of its own, because the stub device leaves its idle state only once. */
 static int asleep_child(void)
 {
     struct gt_bench_options options = {.workspace_cap = 1 << 20};
@@ -132,7 +132,8 @@ static void test_sampling(void **state)
     gt_bench_close(bench);
 }
 
-/* Right while it was raced, wrong afterwards: the proof is repeated after timing. */
+/* A candidate that is right in the race and wrong later is found, because the proof is repeated
+ * after timing. */
 static void test_proved_again_after_timing(void **state)
 {
     struct gt_problem problem;
@@ -194,7 +195,8 @@ static void test_baseline_layouts(void **state)
     }
 }
 
-/* What cuBLASLt computes otherwise, or not at all: no yardstick, and a reason. */
+/* If cuBLASLt computes something else or serves no answer, there is no baseline, and a sentence
+ * says why. */
 static void test_no_baseline(void **state)
 {
     static const struct {
@@ -259,7 +261,7 @@ static double part_median(const struct gt_trial *trial, int first, int count)
     return gt_median(trial->sample + first, count);
 }
 
-/* A final begins when the device has reached the state that it stays in. */
+/* A final begins when the device has reached its steady state. */
 static void test_a_final_on_a_device_that_gets_hot(void **state)
 {
     struct gt_problem problem;
@@ -287,8 +289,8 @@ static void test_a_final_on_a_device_that_gets_hot(void **state)
     gt_bench_close(bench);
 }
 
-/* Who writes to the inputs is not known from the rounds, which all take part in: only who does it
- * again in his own proof is blamed. */
+/* All entries take part in the rounds, so these do not show which one writes to the inputs.  Only
+ * an entry that does so again in its own proof is blamed. */
 static void test_a_final_blames_who_did_it(void **state)
 {
     static const char *const faults[] = {NULL, "input_modified"};
@@ -349,7 +351,7 @@ static void test_problems_refused(void **state)
                      GT_ERANGE);
 }
 
-/* 16384^3 has to fit a card of 24 GB: what the refusal of a tiny device says it needs. */
+/* 16384^3 must fit a card of 24 GB; the refusal of a tiny device tells how much it needs. */
 static void test_large_problem_fits(void **state)
 {
     const struct gt_bench_options options = {.seed = 1};
@@ -399,7 +401,7 @@ static void test_workspace_cap(void **state)
     gt_bench_close(bench);
 }
 
-/* In a process of its own: what a sticky error leaves behind. */
+/* What follows a sticky error, in a process of its own. */
 static int fault_child(const char *fault)
 {
     struct stub_fixture f;

@@ -1,6 +1,6 @@
-/* test_bench_move.c - what memory alone takes for a problem, on the stub driver, which moves 1000
- * bytes a microsecond by loads and 2000 in bulk, and has a fault where a kernel leaves its
- * operands. */
+/* test_bench_move.c - tests the time of moving a problem's data alone, on the stub driver.  The
+ * stub moves 1000 bytes a microsecond by loads and 2000 in bulk, and has a fault if a kernel leaves
+ * its operands. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,8 +44,8 @@ static void check(const struct stub_fixture *f, const char *text, double bytes_u
     assert_int_equal(strncmp(move.form, form, strlen(form)), 0);
 }
 
-/* Every byte of the operands once, those of C only if they are asked for; of the forms the fastest.
- */
+/* Every byte of the operands is moved once, those of C only if beta is not 0; the fastest form is
+ * the result. */
 static void test_all_bytes_once(void **state)
 {
     check(*state, "128x128x64", 2000, "move_bulk, ");
@@ -55,7 +55,7 @@ static void test_all_bytes_once(void **state)
     check(*state, "64x64x64:f32:nn:lda=80:ldc=96", 2000, "move_bulk, "); /* rows as if packed */
 }
 
-/* Operands that begin anywhere lose a few bytes at their ends, and nothing beyond is touched. */
+/* Of unaligned operands a few bytes at the ends are left out, and nothing beyond is touched. */
 static void test_operands_that_are_not_aligned(void **state)
 {
     struct gt_problem problem;
@@ -68,7 +68,8 @@ static void test_operands_that_are_not_aligned(void **state)
     assert_true(move.us == LAUNCH_US);
 }
 
-/* In a process of its own: what a device is like is read when it is opened. */
+/* An older device, in a process of its own, because the device's facts are read when it is opened.
+ */
 static int older_child(void)
 {
     struct stub_fixture f;

@@ -1,4 +1,4 @@
-/* test_williams.c - that the order of finals favours no entry. */
+/* test_williams.c - tests that the order of finals favours no entry. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,8 +27,8 @@ static void count_rounds(struct gt_williams *turns, int rounds)
     }
 }
 
-/* Whatever the number of entries: in one design (count rounds, twice as many if it is odd) each is
- * as often in each place, and as often behind each other. */
+/* For every number of entries: in one design (count rounds, twice as many if it is odd) each entry
+ * is equally often in each place, and equally often behind each other one. */
 static void test_balance(void **state)
 {
     (void)state;
@@ -48,7 +48,7 @@ static void test_balance(void **state)
     }
 }
 
-/* Designs follow each other in an order of their own, which the seed decides. */
+/* The seed decides the order of the designs. */
 static void test_seeds(void **state)
 {
     struct gt_williams one, same, other;

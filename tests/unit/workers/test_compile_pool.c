@@ -1,5 +1,5 @@
-/* test_compile_pool.c - real compilations by worker processes: what succeeds, what fails, what has
- * to be killed, each charged to its own candidate. */
+/* test_compile_pool.c - tests compilations by worker processes: those that succeed, fail or have to
+ * be killed are charged to their own candidate. */
 #include "base/err.h"
 #include "cuda/cache.h"
 #include "workers/compile_pool.h"
@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-/* FAULT chooses what the compiler meets; WIDE is a second value of the cubin's key. */
+/* FAULT chooses the compiler's fault; WIDE is a second value of the cubin's key. */
 static const char template_text[] =
     "#ifndef FAULT\n#define FAULT 0\n#endif\n#ifndef WIDE\n#define WIDE 0\n#endif\n"
     "#ifndef GROUP\n#define GROUP 1\n#endif\n"
@@ -360,8 +360,9 @@ static bool a_child_maps(const char *name)
     return found;
 }
 
-/* NVRTC 13 keeps results in the driver's cache: it would start the driver in each worker, and all
- * workers of a machine would wait for the lock of that cache. */
+/* Workers do not load the driver.  NVRTC 13 would store results in the driver's cache, for which it
+ * starts the driver in each worker, and all workers of a machine would wait for that cache's lock.
+ */
 static void compilers_leave_the_driver_alone(void **state)
 {
     struct fixture *f = *state;
@@ -418,7 +419,7 @@ static void killed_and_stopped_workers(void **state)
     assert_int_equal(done[1].status, GT_STATUS_OK);
 }
 
-/* A SIGKILL that is not ours (a system short of memory) says nothing about the candidate. */
+/* A SIGKILL from outside, e.g. by a system short of memory, is not charged to the candidate. */
 static void kills_from_outside_are_no_verdict(void **state)
 {
     struct fixture *f = *state;
@@ -433,11 +434,11 @@ static void kills_from_outside_are_no_verdict(void **state)
         rc = gt_compile_pool_collect(f->pool, 20, &done, NULL);
     } while (rc == 0 && kills < 8);
     assert_int_equal(rc, 0);
-    collect(f, &done, 1); /* left alone it gets its own verdict */
+    collect(f, &done, 1); /* without kills it gets the status of its own fault */
     assert_int_equal(done.status, GT_STATUS_COMPILE_TIMEOUT);
 }
 
-/* A system without descriptors or processes for a moment does not end the sweep. */
+/* A short lack of descriptors or processes does not end the sweep. */
 static void a_refused_start_is_tried_again(void **state)
 {
     struct fixture *f = *state;
@@ -475,7 +476,7 @@ static void one_worker_for_each_allowed_processor(void **state)
     assert_int_equal(gt_compile_pool_jobs(f->pool), 1);
 }
 
-/* What was not begun can be dropped. */
+/* Jobs that were not begun can be dropped. */
 static void dropped_jobs_do_not_come_back(void **state)
 {
     struct fixture *f = *state;

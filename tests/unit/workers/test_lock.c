@@ -1,4 +1,4 @@
-/* test_lock.c - two tuners never share a GPU, and a dead one does not keep it. */
+/* test_lock.c - tests that two tuners never use a GPU at once, and that a dead one releases it. */
 #include "gemmtune.h"
 #include "workers/lock.h"
 
@@ -83,8 +83,8 @@ static void killed_holders_let_go(void **state)
     close(ready[1]);
 }
 
-/* Whether a process in another session, which calls itself `uid` if this one may, finds the GPU in
- * use. */
+/* Whether a process in another session finds the GPU in use.  It runs as `uid` if this process may
+ * change its user. */
 static bool busy_elsewhere(const char *uuid, uid_t uid)
 {
     pid_t pid = fork();
@@ -102,7 +102,7 @@ static bool busy_elsewhere(const char *uuid, uid_t uid)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* One user's shell and cron job, and another user: none of them may hold a GPU beside the other. */
+/* A user's shell, the same user's cron job and another user exclude each other. */
 static void one_place_for_everybody(void **state)
 {
     char uuid[64];
@@ -126,7 +126,7 @@ static void one_place_for_everybody(void **state)
     }
 }
 
-/* A lock whose file somebody tidied away would hold nothing: the next one would lock a new file. */
+/* A lock whose file was removed excludes nobody, because the next tuner locks a new file. */
 static void a_file_that_was_removed_locks_again(void **state)
 {
     int first = -1, second = -1, third = -1;
@@ -141,7 +141,7 @@ static void a_file_that_was_removed_locks_again(void **state)
     gt_lock_release(second);
 }
 
-/* Of a file that may not be opened the reason is told, to whoever may not; root may open any. */
+/* The error names the reason why a file cannot be opened; root can open any. */
 static void a_lock_that_is_closed_says_so(void **state)
 {
     struct gt_err err = {0};
@@ -166,7 +166,7 @@ static void a_lock_that_is_closed_says_so(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* In a folder that is everybody's, what lies under the name may be anything, and is never written
+/* All users may write to the folder, so anything may be under the file's name; it is never written
  * to. */
 static void what_is_no_lock_file_is_refused(void **state)
 {

@@ -1,5 +1,5 @@
-/* test_process.c - workers live as long as they should and no longer.  The test program is its own
- * worker: it starts itself again with a role. */
+/* test_process.c - tests the start and the end of workers.  The test program is its own worker: it
+ * starts itself again with a role. */
 #include "base/err.h"
 #include "workers/process.h"
 #include "workers/wire.h"
@@ -182,7 +182,7 @@ static void no_orphans(void **state)
     }
 }
 
-/* What a worker had started goes with its group. */
+/* The processes that a worker has started end with its group. */
 static void the_group_goes_too(void **state)
 {
     struct gt_process process;

@@ -1,5 +1,5 @@
-/* test_processors.c - a container's share of the processors is seen, in both forms that Linux tells
- * it in. */
+/* test_processors.c - tests that a container's limit of processors is read, in both versions of
+ * control groups. */
 #include "workers/processors.h"
 
 #include <setjmp.h>

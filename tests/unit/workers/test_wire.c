@@ -1,4 +1,4 @@
-/* test_wire.c - messages survive the wire, and no malformed frame is believed. */
+/* test_wire.c - tests that messages arrive unchanged and that malformed frames are refused. */
 #include "base/err.h"
 #include "workers/wire.h"
 
