@@ -41,6 +41,7 @@ endif
 
 # The runtime library: src/ and the reading side of db/.  One file a line.
 LIB_SRC := \
+	src/base/array.c \
 	src/base/clock.c \
 	src/base/digest.c \
 	src/base/err.c \
@@ -110,7 +111,7 @@ TUNE_SRC := \
 	db/store_moved.c \
 	db/store_names.c \
 	db/store_trials.c \
-	db/store_visits.c \
+	db/store_turns.c \
 	db/store_write.c \
 	tuner/proof/cases.c \
 	tuner/proof/proof.c \
@@ -213,6 +214,7 @@ TUNE_SRC := \
 	tuner/commands/problemset.c \
 	tuner/commands/quality.c \
 	tuner/commands/session_options.c \
+	tuner/commands/terminal.c \
 
 
 # Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`.
@@ -244,6 +246,7 @@ TESTS := \
 	tests/unit/commands/test_cmd_csv.c \
 	tests/unit/commands/test_cmd_try.c \
 	tests/unit/commands/test_quality.c \
+	tests/unit/commands/test_terminal.c \
 	tests/unit/commands/test_problemset.c \
 	tests/unit/proof/test_verify.c \
 	tests/unit/timing/test_williams.c \
@@ -286,6 +289,7 @@ TESTS := \
 	tests/unit/problem/test_trial.c \
 	tests/unit/base/test_nomem.c \
 	tests/unit/base/test_near.c \
+	tests/unit/base/test_array.c \
 	tests/unit/base/test_digest.c \
 	tests/unit/base/test_stats.c \
 	tests/unit/base/test_trust.c \

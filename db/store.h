@@ -122,13 +122,13 @@ int gt_store_apply_calibration(struct gt_store *store, struct gt_device *device,
 /* How a problem's turn in a sweep went, for the table of a search.  The texts of one that is read
  * belong to the store. */
 struct gt_improvement {
-    double seconds, us; /* since the visit began; as the race timed it */
-    int64_t trials;     /* of the visit by then */
+    double seconds, us; /* since the turn began; as the race timed it */
+    int64_t trials;     /* of the turn by then */
 };
 struct gt_turn {
     const char *kernels, *strategy; /* "hopper,mma"; as named */
     uint64_t seed;
-    int64_t known, trials;          /* of earlier runs; of this visit */
+    int64_t known, trials;          /* of earlier runs; of this turn */
     double seconds, race_s, busy_s; /* all of it; before the finals; GPU worker at work in that */
     double us, baseline_us;         /* in the final; 0: none */
     const struct gt_improvement *improvement;
@@ -136,13 +136,13 @@ struct gt_turn {
     /* filled by gt_store_turns */
     const char *device, *problem, *date; /* ISO 8601 UTC, of its end */
     bool warm_l2;
-    double best_us; /* the least that any visit of the same problem, device name and L2 mode saw in
+    double best_us; /* the least that any turn of the same problem, device name and L2 mode saw in
                        its race; 0: none */
 };
 
 /* Of the key: sweep, device, problem and L2 mode. */
 int gt_store_put_turn(struct gt_store *store, const struct gt_trial_key *key,
-                      const struct gt_turn *visit, struct gt_err *err);
+                      const struct gt_turn *turn, struct gt_err *err);
 
 /* Visits by device, problem and kernels, those of one in the order of their ends.  Of the filter
  * problem and cc count. */

@@ -37,7 +37,8 @@ static const char names_sql[] =
     "INSERT OR IGNORE INTO main.problem (text, dtype, accuracy, layout, m, n, k, batch)"
     " SELECT text, dtype, accuracy, layout, m, n, k, batch FROM other.problem;"
     "INSERT INTO main.kernel (name, signature, description, template, seen)"
-    " SELECT name, signature, description, template, seen FROM other.kernel WHERE true"
+    " SELECT name, signature, description, template,"
+    " min(seen, CAST(strftime('%s', 'now') AS INTEGER) * 1000) FROM other.kernel WHERE true"
     " ON CONFLICT (name, signature) DO UPDATE SET seen = max(seen, excluded.seen);";
 
 static const char trials_sql[] =
@@ -83,7 +84,7 @@ static const char comparisons_sql[] =
     " move_us = excluded.move_us, at = excluded.at"
     " WHERE excluded.at > comparison.at;";
 
-/* A visit is known by its problem and its end, so that none comes twice. */
+/* A turn is known by its problem and its end, so that none comes twice. */
 static const char visits_sql[] =
     "INSERT OR IGNORE INTO main.visit (device, problem, warm_l2, sweep, kernels, strategy, seed,"
     " known, trials, seconds, race_s, busy_s, us, baseline_us, at) SELECT " OURS_DEVICE

@@ -276,7 +276,7 @@ static int bench_store(struct bench *bench)
 
 static int bench_lookup(struct bench *bench)
 {
-    struct gt_options options = {.data_dir = bench->data_dir};
+    struct gt_options options = {GT_OPTIONS_INIT, .user_db = "", .data_dir = bench->data_dir};
     const struct gt_answer *answer;
     struct gt_problem problem;
     struct gt *gt = NULL;

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "cuda/cache.h"
 
@@ -138,15 +139,8 @@ static bool is_entry(const char *name)
 
 static int add_entry(struct listing *list, const char *name, const struct stat *status)
 {
-    if (list->count == list->capacity) {
-        const size_t capacity = list->capacity ? 2 * list->capacity : 256;
-        struct entry *grown = realloc(list->entry, capacity * sizeof(*grown));
-
-        if (!grown)
-            return GT_ENOMEM;
-        list->entry = grown;
-        list->capacity = capacity;
-    }
+    if (GT_ARRAY_RESERVE(&list->entry, list->count + 1, &list->capacity, NULL))
+        return GT_ENOMEM;
     snprintf(list->entry[list->count].name, sizeof(list->entry->name), "%s", name);
     list->entry[list->count].bytes = status->st_size;
     list->entry[list->count++].used = status->st_mtim;

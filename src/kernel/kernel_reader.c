@@ -123,8 +123,10 @@ int gt_reader_choice(struct gt_reader *r, const cJSON *object, const char *key,
     struct gt_strbuf list = GT_STRBUF_INIT;
 
     for (int i = 0; member && i < count; i++) {
-        if (!strcmp(names[i], member->valuestring))
+        if (!strcmp(names[i], member->valuestring)) {
+            gt_strbuf_release(&list);
             return i;
+        }
         gt_strbuf_addf(&list, "%s%s", !i ? "" : i + 1 < count ? ", " : " or ", names[i]);
     }
     /* A list that was cut short for want of memory is still one. */

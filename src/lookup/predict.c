@@ -1,10 +1,10 @@
 /* predict.c - stage: the analytic model behind predictions.
  *
- * A block does its k loop in tiles of block_k; a tile costs the SM the slowest of FMA pipe, tensor
- * pipe, issue slots, shared memory and the L2 port, unless so few warps are resident that latencies
- * show. Blocks go over the SMs in waves.  The whole is bounded by L2 and device memory bandwidth.
- * Bounds overlap imperfectly: they are joined by root sums (soften4, soften6), not by a plain
- * maximum. */
+ * A block runs its k loop in tiles of block_k.  A tile costs the SM as much as the slowest of FMA
+ * pipe, tensor pipe, issue slots, shared memory and L2 port; where few warps are resident,
+ * latencies are added.  Blocks run over the SMs in waves.  The whole is bounded by the bandwidths
+ * of L2 and device memory.  These costs overlap imperfectly, so they are joined by root sums
+ * (soften4, soften6) and not by a plain maximum. */
 #include "lookup/predict.h"
 
 #include "base/err.h"
@@ -12,28 +12,31 @@
 
 #include <math.h>
 
-/* Machine facts that no device query gives; cycles of the SM clock unless said otherwise. */
-#define FMA_RATE          0.92   /* of the FMA pipe that real operand fetches leave usable */
-#define TENSOR_RATE       0.78   /* of the tensor pipe that power leaves: cuBLASLt on an H200 */
-#define MMA_LATENCY       33.0   /* of one mma.sync, issue to result (sm_80) */
-#define MMA_BYTES         32.0   /* of k that one instruction takes */
-#define SCHEDULERS        4      /* of an SM, one instruction each and cycle */
-#define WARP              32     /* threads */
-#define SHARED_LATENCY    30.0   /* ld.shared to use */
-#define BARRIER           30.0   /* a barrier, as seen by one warp */
-#define MEMORY_LATENCY    1000.0 /* cold operands: L2 miss, under load */
-#define BLOCK_START       900.0  /* launch of a block and addresses, before its first load */
-#define L2_MERGED         0.5    /* of the tiles read: SMs that want the same are served at once */
+/* Machine facts that no device query gives, in cycles of the SM clock unless another unit is named.
+ */
+#define FMA_RATE 0.92 /* usable share of the FMA pipe, with real operand fetches */
+#define TENSOR_RATE                                                                               \
+    0.78                       /* usable share of the tensor pipe under the power limit: cuBLASLt \
+                                  on an H200 */
+#define MMA_LATENCY       33.0 /* of one mma.sync, from issue to result (sm_80) */
+#define MMA_BYTES         32.0 /* of k that one instruction multiplies */
+#define SCHEDULERS        4    /* of an SM; each issues one instruction a cycle */
+#define WARP              32   /* threads */
+#define SHARED_LATENCY    30.0 /* from ld.shared to the use of its value */
+#define BARRIER           30.0 /* a barrier, as one warp sees it */
+#define MEMORY_LATENCY    1000.0 /* of cold operands: an L2 miss under load */
+#define BLOCK_START       900.0  /* from a block's launch to its first load */
+#define L2_MERGED         0.5    /* share of tile reads left: SMs that want one tile share it */
 #define CLUSTER_WAIT      1.2    /* blocks of a cluster wait for each other at every tile */
-#define L2_PORT           64.0   /* bytes an SM gets from L2 each cycle */
+#define L2_PORT           64.0   /* bytes that an SM gets from L2 each cycle */
 #define EVEN_US           4.0    /* to pass sums through memory and counters to another block */
-#define LAUNCH_US         2.7    /* empty kernel, where it was not measured */
+#define LAUNCH_US         2.7    /* an empty kernel, where the device was not calibrated */
 #define NEXT_LAUNCH_US    1.8    /* each further launch of the same candidate, likewise */
-#define ATOMIC_SHARE      0.25   /* of the L2 bandwidth that atomic adds reach */
+#define ATOMIC_SHARE      0.25   /* share of the L2 bandwidth that atomic additions reach */
 #define L2_RESIDENT       0.6    /* operands below this share of L2 are read from memory once */
-#define DEFAULT_REGISTERS 64.0   /* descriptions without an estimate */
+#define DEFAULT_REGISTERS 64.0   /* of a thread, where a description has no estimate */
 #define REGISTERS_MOST    255.0  /* of a thread */
-#define REGISTER_STEP     8.0    /* registers are given out in such steps */
+#define REGISTER_STEP     8.0    /* registers are allocated in such steps */
 
 /* A candidate in the model's terms. */
 struct shape {
@@ -99,8 +102,8 @@ static void fill_defaults(struct shape *shape, const struct gt_model *model)
     shape->slices = fmin(shape->slices, shape->tile_k);
 }
 
-/* Registers before the compiler has told.  A template bounds what its threads take by what a block
- * can have (or the description by max_registers); what is over it spills. */
+/* Limits the estimate of registers before the kernel is compiled.  A thread can have as many as a
+ * block leaves it, or max_registers of the description; what exceeds that spills. */
 static void limit_registers(struct shape *shape, const struct gt_device *device, int limit,
                             int *spill_bytes)
 {

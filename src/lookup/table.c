@@ -3,6 +3,7 @@
 
 #include "db/store.h"
 #include "base/digest.h"
+#include "base/array.h"
 #include "base/err.h"
 #include "base/plain_locale.h"
 #include "problem/problem.h"
@@ -51,17 +52,7 @@ static int fail(const struct loading *loading, const char *what, const char *val
 
 static int reserve(struct gt_table *table, struct gt_err *err)
 {
-    struct gt_table_row *row;
-    size_t capacity = table->capacity ? 2 * table->capacity : 64;
-
-    if (table->rows < table->capacity)
-        return GT_OK;
-    row = realloc(table->row, capacity * sizeof(*row));
-    if (!row)
-        return gt_err_nomem(err);
-    table->row = row;
-    table->capacity = capacity;
-    return GT_OK;
+    return GT_ARRAY_RESERVE(&table->row, table->rows + 1, &table->capacity, err);
 }
 
 /* Copies the texts behind one another; to[i] is where text[i] went. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "problem/problem.h"
 #include "lookup/table.h"
@@ -32,15 +33,8 @@ static int take(struct gt_adopting *adopting, const char *problem, const char *k
 
     if (is_taken(adopting, problem, kernel, point))
         return GT_OK;
-    if (adopting->items == adopting->capacity) {
-        size_t capacity = adopting->capacity ? 2 * adopting->capacity : 64;
-
-        item = realloc(adopting->item, capacity * sizeof(*item));
-        if (!item)
-            return gt_err_nomem(err);
-        adopting->item = item;
-        adopting->capacity = capacity;
-    }
+    if (GT_ARRAY_RESERVE(&adopting->item, adopting->items + 1, &adopting->capacity, err))
+        return GT_ENOMEM;
     item = &adopting->item[adopting->items++];
     *item = (struct gt_adoptee){.stored_us = us};
     item->text = strdup(problem);

@@ -9,6 +9,7 @@
 #include <cjson/cJSON.h>
 
 #include "db/store.h"
+#include "base/array.h"
 #include "base/err.h"
 #include "lookup/predict.h"
 #include "problem/problem.h"
@@ -219,7 +220,6 @@ static int add_point(struct predictor *predictor, const struct gt_candidate *can
                      double measured, struct gt_err *err)
 {
     struct group *group = &predictor->group;
-    struct gt_quality_point *grown;
     struct gt_geometry geometry;
     double predicted;
 
@@ -228,13 +228,8 @@ static int add_point(struct predictor *predictor, const struct gt_candidate *can
         predictor->unknown++;
         return GT_OK;
     }
-    if (group->count == group->capacity) {
-        group->capacity = group->capacity ? 2 * group->capacity : 1024;
-        grown = realloc(group->point, group->capacity * sizeof(*grown));
-        if (!grown)
-            return gt_err_nomem(err);
-        group->point = grown;
-    }
+    if (GT_ARRAY_RESERVE(&group->point, group->count + 1, &group->capacity, err))
+        return GT_ENOMEM;
     group->point[group->count++] = (struct gt_quality_point){predicted, measured};
     return GT_OK;
 }

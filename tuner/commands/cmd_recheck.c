@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "problem/problem.h"
 #include "base/stats.h"
@@ -76,17 +77,11 @@ static const struct gt_kernel *kernel_of(const struct recheck *recheck, const st
 static int take_problem(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct recheck *recheck = context;
-    char(*grown)[GT_PROBLEM_TEXT_MAX];
 
     if (!kernel_of(recheck, row))
         return GT_OK;
-    if (recheck->problems == recheck->capacity) {
-        recheck->capacity = recheck->capacity ? 2 * recheck->capacity : 64;
-        grown = realloc(recheck->problem, recheck->capacity * sizeof(*grown));
-        if (!grown)
-            return gt_err_nomem(err);
-        recheck->problem = grown;
-    }
+    if (GT_ARRAY_RESERVE(&recheck->problem, recheck->problems + 1, &recheck->capacity, err))
+        return GT_ENOMEM;
     snprintf(recheck->problem[recheck->problems++], GT_PROBLEM_TEXT_MAX, "%s", row->problem);
     return GT_OK;
 }

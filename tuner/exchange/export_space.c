@@ -1,6 +1,7 @@
 /* export_space.c - gathers one space from the database for the exports that hold one. */
 #include "exchange/export_space.h"
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "problem/problem.h"
@@ -137,16 +138,9 @@ static int add_value(struct gt_export_param *param, int64_t value, struct gt_err
     while (at > 0 && param->value[at - 1] >= value)
         if (param->value[--at] == value)
             return GT_OK;
-    if (param->count == param->capacity) {
-        size_t wanted = param->capacity ? 2 * param->capacity : 16;
-        int64_t *grown = realloc(param->value, wanted * sizeof(*grown));
-
-        if (!grown)
-            return gt_err_nomem(err);
-        param->value = grown;
-        param->capacity = wanted;
-    }
-    memmove(&param->value[at + 1], &param->value[at], (param->count - at) * sizeof(value));
+    if (GT_ARRAY_RESERVE(&param->value, param->count + 1, &param->capacity, err))
+        return GT_ENOMEM;
+    GT_ARRAY_OPEN(param->value, at, param->count);
     param->value[at] = value;
     param->count++;
     return GT_OK;

@@ -1,6 +1,7 @@
 /* python_parse.c - reads the Python of T1 files into a tree, by recursive descent; see python.h. */
 #include "exchange/python_impl.h"
 
+#include "base/array.h"
 #include "base/err.h"
 
 #include <ctype.h>
@@ -37,16 +38,9 @@ static int add(struct parser *parser, enum gt_python_op op, int a, int b, int c)
 
     if (python->nodes == MAX_NODES)
         return fail(parser, "the text is too long");
-    if (python->nodes == python->capacity) {
-        size_t wanted = python->capacity ? 2 * python->capacity : 32;
-        struct gt_python_node *grown = realloc(python->node, wanted * sizeof(*grown));
-
-        if (!grown) {
-            parser->rc = parser->rc ? parser->rc : gt_err_nomem(parser->err);
-            return -1;
-        }
-        python->node = grown;
-        python->capacity = wanted;
+    if (GT_ARRAY_RESERVE(&python->node, python->nodes + 1, &python->capacity, NULL)) {
+        parser->rc = parser->rc ? parser->rc : gt_err_nomem(parser->err);
+        return -1;
     }
     python->node[python->nodes] = (struct gt_python_node){.op = op, .a = a, .b = b, .c = c};
     python->node[python->nodes].next = -1;

@@ -1,6 +1,7 @@
 /* recording_entry.c - one recorded point: an entry of a Kernel Tuner cache or of T4's results. */
 #include "exchange/recording_impl.h"
 
+#include "base/array.h"
 #include "base/err.h"
 
 #include <stdio.h>
@@ -42,31 +43,13 @@ static float number(const cJSON *object, const char *key)
     return (float)item->valuedouble;
 }
 
-static int reserve(void **array, size_t count, size_t more, size_t *capacity, size_t size,
-                   struct gt_err *err)
-{
-    size_t wanted = *capacity ? *capacity : 1024;
-    void *grown;
-
-    if (count + more <= *capacity)
-        return GT_OK;
-    while (wanted < count + more)
-        wanted *= 2;
-    grown = realloc(*array, wanted * size);
-    if (!grown)
-        return gt_err_nomem(err);
-    *array = grown;
-    *capacity = wanted;
-    return GT_OK;
-}
-
 /* Makes room for one more point, and its index beside it. */
 static int reserve_point(struct gt_recording_reader *reader)
 {
     struct gt_recording *recording = reader->recording;
     size_t capacity = reader->points_capacity;
-    int rc = reserve((void **)&recording->point, recording->points, 1, &reader->points_capacity,
-                     sizeof(*recording->point), reader->err);
+    int rc = GT_ARRAY_RESERVE(&recording->point, recording->points + 1, &reader->points_capacity,
+                              reader->err);
     uint8_t *grown;
 
     if (rc || capacity == reader->points_capacity)
@@ -85,8 +68,8 @@ static int add_samples(struct gt_recording_reader *reader, const char *key, cons
     struct gt_recording *recording = reader->recording;
     size_t count = cJSON_IsArray(list) ? (size_t)cJSON_GetArraySize(list) : 0;
     const cJSON *item;
-    int rc = reserve((void **)&recording->sample, recording->samples, count + 1,
-                     &reader->samples_capacity, sizeof(*recording->sample), reader->err);
+    int rc = GT_ARRAY_RESERVE(&recording->sample, recording->samples + count + 1,
+                              &reader->samples_capacity, reader->err);
 
     if (rc)
         return rc;

@@ -2,6 +2,7 @@
  */
 #include "exchange/recording_impl.h"
 
+#include "base/array.h"
 #include "base/err.h"
 #include "problem/problem.h"
 
@@ -57,15 +58,8 @@ int gt_recording_add_value(struct gt_recording_reader *reader, struct gt_recorde
     if (param->count == UINT8_MAX + 1)
         return gt_err_set(reader->err, GT_ERANGE, "%s: parameter %s has more than 256 values",
                           reader->path, param->name);
-    if (param->count == param->capacity) {
-        size_t wanted = param->capacity ? 2 * param->capacity : 8;
-        struct gt_recorded_value *grown = realloc(param->value, wanted * sizeof(*grown));
-
-        if (!grown)
-            return gt_err_nomem(reader->err);
-        param->value = grown;
-        param->capacity = wanted;
-    }
+    if (GT_ARRAY_RESERVE(&param->value, param->count + 1, &param->capacity, reader->err))
+        return GT_ENOMEM;
     if (value.text) {
         value.text = strdup(value.text);
         if (!value.text)

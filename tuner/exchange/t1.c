@@ -1,6 +1,7 @@
 /* t1.c - reads T1 and enumerates its valid points; see t1.h. */
 #include "exchange/t1.h"
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/json.h"
 
@@ -31,15 +32,8 @@ static int add_value(void *context, const struct gt_python_value *value, struct 
 
     if (param->count == UINT8_MAX + 1)
         return gt_err_set(err, GT_ERANGE, "parameter %s has more than 256 values", param->name);
-    if (param->count == param->capacity) {
-        size_t wanted = param->capacity ? 2 * param->capacity : 8;
-        struct gt_python_value *grown = realloc(param->value, wanted * sizeof(*grown));
-
-        if (!grown)
-            return gt_err_nomem(err);
-        param->value = grown;
-        param->capacity = wanted;
-    }
+    if (GT_ARRAY_RESERVE(&param->value, param->count + 1, &param->capacity, err))
+        return GT_ENOMEM;
     last = &param->value[param->count++];
     *last = *value;
     if (!value->text)
@@ -222,15 +216,9 @@ static int add_point(struct walk *walk)
     if (walk->count == walk->most)
         return gt_err_set(walk->err, GT_ERANGE, "kernel %s has more than %zu valid points",
                           walk->t1->kernel, walk->most);
-    if (walk->count == walk->capacity) {
-        size_t wanted = walk->capacity ? 2 * walk->capacity : 1024;
-        uint8_t *grown = realloc(walk->index, wanted * params);
-
-        if (!grown)
-            return gt_err_nomem(walk->err);
-        walk->index = grown;
-        walk->capacity = wanted;
-    }
+    if (gt_array_reserve(&walk->index, walk->count + 1, &walk->capacity, params ? params : 1,
+                         walk->err))
+        return GT_ENOMEM;
     memcpy(walk->index + walk->count++ * params, walk->at, params);
     return GT_OK;
 }

@@ -6,6 +6,7 @@
  * Many children are in flight at once, since none of them waits for another. */
 #include "search/agents.h"
 
+#include "base/array.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,7 +78,7 @@ static void absorb(struct gt_strategy *strategy, size_t agent, size_t point)
         return;
     if (genetic->members == (size_t)strategy->option[POPULATION])
         genetic->members--;
-    memmove(&member[at + 1], &member[at], (genetic->members - at) * sizeof(*member));
+    GT_ARRAY_OPEN(member, at, genetic->members);
     member[at] = point;
     genetic->members++;
 }

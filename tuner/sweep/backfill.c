@@ -2,6 +2,7 @@
  * in the cache, because a point that differs only in launch parameters was tried and was good. */
 #include "sweep/sweep_parts.h"
 
+#include "base/array.h"
 #include <math.h>
 #include <string.h>
 
@@ -13,8 +14,7 @@
 int gt_sweep_backfill_note(struct gt_race *race, struct gt_arm *arm, size_t point,
                            struct gt_err *err)
 {
-    int rc = gt_sweep_reserve((void **)&race->backfill, race->backfills, &race->backfill_capacity,
-                              sizeof(*race->backfill), err);
+    int rc = GT_ARRAY_RESERVE(&race->backfill, race->backfills + 1, &race->backfill_capacity, err);
 
     if (!rc)
         race->backfill[race->backfills++] = (struct gt_recent){arm, point};

@@ -8,6 +8,7 @@
  * the play-off finds no difference either, its candidates are a tie.  The winner is the one with
  * the least paired median; a stable rule decides among equals, so that the same device gives the
  * same answer in every run. */
+#include "base/array.h"
 #include "base/err.h"
 #include "base/stats.h"
 #include "sweep/sweep_parts.h"
@@ -129,7 +130,7 @@ static size_t gather(struct gt_sweep_result *result)
 
             if ((moved.trial.stage >= 2) != sampled || (!sampled && moved.trial.us > limit))
                 continue;
-            memmove(&row[count + 1], &row[count], (i - count) * sizeof(moved));
+            GT_ARRAY_OPEN(row, count, i);
             row[count++] = moved;
         }
     return count;
@@ -222,9 +223,9 @@ static size_t find_ties(struct gt_sweep_result *result, struct contest *contest,
 
         if (gt_paired_compare(best->sample, trial.sample, samples) != 0)
             continue;
-        memmove(&result->row[ties + 1], &result->row[ties], (i - ties) * sizeof(moved));
-        memmove(&contest->trial[ties + 1], &contest->trial[ties], (i - ties) * sizeof(trial));
-        memmove(&contest->ratio[ties + 1], &contest->ratio[ties], (i - ties) * sizeof(ratio));
+        GT_ARRAY_OPEN(result->row, ties, i);
+        GT_ARRAY_OPEN(contest->trial, ties, i);
+        GT_ARRAY_OPEN(contest->ratio, ties, i);
         result->row[ties] = moved;
         contest->trial[ties] = trial;
         contest->ratio[ties++] = ratio;

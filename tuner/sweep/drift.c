@@ -1,5 +1,6 @@
 /* drift.c - checks whether the speed of the device has changed.  A reference kernel is timed in
  * regular intervals; if its time has changed, the times since the last check are not trusted. */
+#include "base/array.h"
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
@@ -12,8 +13,7 @@
 
 int gt_sweep_remember(struct gt_race *race, struct gt_arm *arm, size_t point, struct gt_err *err)
 {
-    int rc = gt_sweep_reserve((void **)&race->recent, race->recents, &race->recent_capacity,
-                              sizeof(*race->recent), err);
+    int rc = GT_ARRAY_RESERVE(&race->recent, race->recents + 1, &race->recent_capacity, err);
 
     if (!rc)
         race->recent[race->recents++] = (struct gt_recent){arm, point};

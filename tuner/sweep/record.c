@@ -1,5 +1,6 @@
 /* record.c - tells store, strategy and ranking of a finished trial, and resumes from what earlier
  * runs stored. */
+#include "base/array.h"
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
@@ -11,30 +12,14 @@
 #define RETRY_AFTER 16    /* trials before a candidate whose status may change is tried again */
 #define MAX_KILLED  20    /* attempts of a run that another cause may end before it gives up */
 
-int gt_sweep_reserve(void **array, size_t count, size_t *capacity, size_t size, struct gt_err *err)
-{
-    size_t wanted = *capacity ? 2 * *capacity : 32;
-    void *grown;
-
-    if (count < *capacity)
-        return GT_OK;
-    grown = realloc(*array, wanted * size);
-    if (!grown)
-        return gt_err_nomem(err);
-    *array = grown;
-    *capacity = wanted;
-    return GT_OK;
-}
-
 int gt_sweep_retry(struct gt_arm *arm, struct gt_retry retry, struct gt_err *err)
 {
-    int rc = gt_sweep_reserve((void **)&arm->retry, arm->retries, &arm->retry_capacity,
-                              sizeof(*arm->retry), err);
+    int rc = GT_ARRAY_RESERVE(&arm->retry, arm->retries + 1, &arm->retry_capacity, err);
     const size_t at = retry.urgent ? arm->retries : 0;
 
     if (rc)
         return rc;
-    memmove(&arm->retry[at + 1], &arm->retry[at], (arm->retries - at) * sizeof(retry));
+    GT_ARRAY_OPEN(arm->retry, at, arm->retries);
     arm->retry[at] = retry;
     arm->retries++;
     arm->done = false;
@@ -151,7 +136,7 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
         return GT_OK;
     if (result->rows == GT_SWEEP_ROWS)
         result->rows--;
-    memmove(&result->row[at + 1], &result->row[at], (result->rows - at) * sizeof(*result->row));
+    GT_ARRAY_OPEN(result->row, at, result->rows);
     result->row[at] = (struct gt_sweep_row){.kernel = kernel, .point = *point, .trial = *trial};
     result->row[at].resumed = resumed;
     result->rows++;
@@ -184,8 +169,7 @@ static int count(struct gt_race *race, struct gt_arm *arm, const struct gt_trial
     }
     if (resumed)
         return GT_OK;
-    rc = gt_sweep_reserve((void **)&race->history, race->bests, &race->history_capacity,
-                          sizeof(*race->history), err);
+    rc = GT_ARRAY_RESERVE(&race->history, race->bests + 1, &race->history_capacity, err);
     if (!rc)
         race->history[race->bests++] = (struct gt_best){
             gt_evaluator_now(race->evaluator) - race->begin_s, trial->us, race->result->fresh};
@@ -280,8 +264,7 @@ static int resume_attempt(struct resume *resume, const struct gt_point *point, s
             resume->arm, (struct gt_retry){.point = index, .attempts = attempts, .urgent = true},
             err);
     }
-    rc = gt_sweep_reserve((void **)&resume->blamed, resume->blames, &resume->capacity,
-                          sizeof(*resume->blamed), err);
+    rc = GT_ARRAY_RESERVE(&resume->blamed, resume->blames + 1, &resume->capacity, err);
     if (rc)
         return rc;
     blamed = &resume->blamed[resume->blames++];

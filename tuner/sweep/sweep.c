@@ -16,6 +16,7 @@
  * the budget; an arm with better times gets more trials. */
 #include "sweep/sweep.h"
 
+#include "base/array.h"
 #include "base/err.h"
 #include "problem/problem.h"
 #include "sweep/progress.h"
@@ -135,8 +136,7 @@ static int submit(struct gt_race *race, struct gt_arm *arm, struct gt_retry what
     struct gt_flight *flight;
     int rc;
 
-    rc = gt_sweep_reserve((void **)&race->flight, race->flights, &race->flight_capacity,
-                          sizeof(*race->flight), err);
+    rc = GT_ARRAY_RESERVE(&race->flight, race->flights + 1, &race->flight_capacity, err);
     if (rc)
         return rc;
     flight = &race->flight[race->flights];

@@ -191,9 +191,6 @@ double gt_sweep_best_us(const struct gt_sweep_result *result);
 /* Adds a point that the arm is to try again. */
 int gt_sweep_retry(struct gt_arm *arm, struct gt_retry retry, struct gt_err *err);
 
-/* Makes room in an array for one more element of `size` bytes. */
-int gt_sweep_reserve(void **array, size_t count, size_t *capacity, size_t size, struct gt_err *err);
-
 /* turn.c */
 
 /* Fills the result's totals at the end of a turn; before: the evaluator's at its beginning. */

@@ -1,5 +1,6 @@
 /* transfer.c - reads the transfer data of a strategy: trials of the same kernel for the nearest
  * other problems, and for this problem on other devices. */
+#include "base/array.h"
 #include "base/err.h"
 #include "problem/problem.h"
 #include "sweep/sweep_parts.h"
@@ -120,11 +121,9 @@ static int on_trial(void *context, const struct gt_named_trial *named, struct gt
     if (reading->count == reading->capacity) {
         size_t capacity = reading->capacity;
 
-        rc = gt_sweep_reserve((void **)&reading->us, reading->count, &capacity,
-                              sizeof(*reading->us), err);
+        rc = GT_ARRAY_RESERVE(&reading->us, reading->count + 1, &capacity, err);
         if (!rc)
-            rc = gt_sweep_reserve((void **)&reading->point, reading->count, &reading->capacity,
-                                  sizeof(*reading->point), err);
+            rc = GT_ARRAY_RESERVE(&reading->point, reading->count + 1, &reading->capacity, err);
         if (rc)
             return rc;
     }

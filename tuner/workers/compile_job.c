@@ -1,6 +1,7 @@
 /* compile_job.c - makes the compile job of a candidate: source, options, key. */
 #include "workers/compile_job.h"
 
+#include "base/array.h"
 #include "base/err.h"
 #include "cuda/cache.h"
 #include "kernel/render.h"
@@ -21,15 +22,8 @@ void gt_job_free(struct gt_job *job)
 
 int gt_job_add(struct gt_job *job, uint64_t id, struct gt_err *err)
 {
-    if (job->ids == job->capacity) {
-        const size_t capacity = job->capacity ? 2 * job->capacity : 4;
-        uint64_t *grown = realloc(job->id, capacity * sizeof(*grown));
-
-        if (!grown)
-            return gt_err_nomem(err);
-        job->id = grown;
-        job->capacity = capacity;
-    }
+    if (GT_ARRAY_RESERVE(&job->id, job->ids + 1, &job->capacity, err))
+        return GT_ENOMEM;
     job->id[job->ids++] = id;
     return GT_OK;
 }

@@ -161,6 +161,26 @@ static void test_a_clock_that_was_ahead(void **state)
     assert_string_equal(signature, "bbbb");
 }
 
+/* Nor does one that comes with a merge. */
+static void test_a_merged_clock_that_was_ahead(void **state)
+{
+    struct fixture *f = *state;
+    struct fixture other = *f;
+    int64_t ahead, rows;
+
+    snprintf(other.path, sizeof(other.path), "%s/other.db", f->folder);
+    other.store = NULL;
+    fixture_reopen(&other, GT_STORE_WRITE);
+    fixture_key(&other);
+    gt_store_close(other.store);
+    run_sql(other.path, "UPDATE kernel SET seen = 4000000000000");
+    OK(f, gt_store_merge(f->store, other.path, &rows, &f->err));
+    OK(f, gt_store_integer(f->store->db, f->path,
+                           "SELECT count(*) FROM kernel WHERE seen >= 4000000000000", &ahead,
+                           &f->err));
+    assert_int_equal(ahead, 0);
+}
+
 static void test_two_turns_in_one_millisecond(void **state)
 {
     struct fixture *f = *state;
@@ -251,6 +271,7 @@ int main(void)
         TEST(test_replaced),
         TEST(test_folder_removed),
         TEST(test_a_clock_that_was_ahead),
+        TEST(test_a_merged_clock_that_was_ahead),
         TEST(test_two_turns_in_one_millisecond),
         TEST(test_foreign_code),
         TEST(test_the_lock_of_another_writer_stays),

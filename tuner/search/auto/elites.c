@@ -1,6 +1,7 @@
 /* elites.c - the fastest points told, and the pools of points from which models choose. */
 #include "search/auto/elites.h"
 
+#include "base/array.h"
 #include "base/err.h"
 
 #include <stdlib.h>
@@ -34,7 +35,7 @@ void gt_elites_tell(const struct gt_strategy *strategy, struct gt_elites *elites
         return;
     if (elites->count == GT_ELITES_MAX)
         elites->count--;
-    memmove(&list[at + 1], &list[at], (elites->count - at) * sizeof(*list));
+    GT_ARRAY_OPEN(list, at, elites->count);
     list[at] = point;
     elites->count++;
 }

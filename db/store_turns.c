@@ -1,4 +1,4 @@
-/* store_visits.c - remembers how each problem's turn in a sweep went.  Part of the store: see
+/* store_turns.c - remembers how each problem's turn in a sweep went.  Part of the store: see
  * store.h. */
 #include "db/store_internal.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- writing ---- */
 
-static int put_improvements(struct gt_store *store, int64_t id, const struct gt_turn *visit,
+static int put_improvements(struct gt_store *store, int64_t id, const struct gt_turn *turn,
                             struct gt_err *err)
 {
     sqlite3_stmt *s;
@@ -18,8 +18,8 @@ static int put_improvements(struct gt_store *store, int64_t id, const struct gt_
                                 " VALUES (?1, ?2, ?3, ?4, ?5)",
                                 err);
 
-    for (size_t i = 0; i < visit->improvements && !code; i++) {
-        const struct gt_improvement *improvement = &visit->improvement[i];
+    for (size_t i = 0; i < turn->improvements && !code; i++) {
+        const struct gt_improvement *improvement = &turn->improvement[i];
 
         sqlite3_bind_int64(s, 1, id);
         sqlite3_bind_int64(s, 2, (int64_t)i);
@@ -32,7 +32,7 @@ static int put_improvements(struct gt_store *store, int64_t id, const struct gt_
     return code;
 }
 
-static int put(struct gt_store *store, const struct gt_trial_key *key, const struct gt_turn *visit,
+static int put(struct gt_store *store, const struct gt_trial_key *key, const struct gt_turn *turn,
                struct gt_err *err)
 {
     sqlite3_stmt *s;
@@ -48,28 +48,28 @@ static int put(struct gt_store *store, const struct gt_trial_key *key, const str
         return code;
     gt_store_bind_place(s, key);
     sqlite3_bind_int64(s, 4, key->sweep);
-    gt_store_bind(s, 5, visit->kernels);
-    gt_store_bind(s, 6, visit->strategy);
-    sqlite3_bind_int64(s, 7, (int64_t)visit->seed);
-    sqlite3_bind_int64(s, 8, visit->known);
-    sqlite3_bind_int64(s, 9, visit->trials);
-    sqlite3_bind_double(s, 10, visit->seconds);
-    sqlite3_bind_double(s, 11, visit->race_s);
-    sqlite3_bind_double(s, 12, visit->busy_s);
-    sqlite3_bind_double(s, 13, visit->us);
-    sqlite3_bind_double(s, 14, visit->baseline_us);
+    gt_store_bind(s, 5, turn->kernels);
+    gt_store_bind(s, 6, turn->strategy);
+    sqlite3_bind_int64(s, 7, (int64_t)turn->seed);
+    sqlite3_bind_int64(s, 8, turn->known);
+    sqlite3_bind_int64(s, 9, turn->trials);
+    sqlite3_bind_double(s, 10, turn->seconds);
+    sqlite3_bind_double(s, 11, turn->race_s);
+    sqlite3_bind_double(s, 12, turn->busy_s);
+    sqlite3_bind_double(s, 13, turn->us);
+    sqlite3_bind_double(s, 14, turn->baseline_us);
     sqlite3_bind_int64(s, 15, gt_clock_date_ms());
-    code = gt_store_run(store, s, "write a visit", err);
+    code = gt_store_run(store, s, "write a turn", err);
     sqlite3_finalize(s);
-    return code ? code : put_improvements(store, sqlite3_last_insert_rowid(store->db), visit, err);
+    return code ? code : put_improvements(store, sqlite3_last_insert_rowid(store->db), turn, err);
 }
 
 int gt_store_put_turn(struct gt_store *store, const struct gt_trial_key *key,
-                      const struct gt_turn *visit, struct gt_err *err)
+                      const struct gt_turn *turn, struct gt_err *err)
 {
     int code = gt_store_begin(store, err);
 
-    return code ? code : gt_store_finish(store, put(store, key, visit, err), err);
+    return code ? code : gt_store_finish(store, put(store, key, turn, err), err);
 }
 
 /* ---- reading ---- */
@@ -77,7 +77,7 @@ int gt_store_put_turn(struct gt_store *store, const struct gt_trial_key *key,
 static const char improvements_sql[] =
     "SELECT seconds, us, trials FROM improvement WHERE visit = ?1 ORDER BY place";
 
-static const char visits_sql[] =
+static const char turns_sql[] =
     "SELECT v.id, v.kernels, v.strategy, v.seed, v.known, v.trials, v.seconds, v.race_s, v.busy_s,"
     " v.us, v.baseline_us, d.name, p.text,"
     " strftime('%Y-%m-%dT%H:%M:%SZ', v.at / 1000, 'unixepoch'), v.warm_l2,"
@@ -90,9 +90,9 @@ static const char visits_sql[] =
     " ORDER BY d.name, d.cc, p.dtype, p.accuracy, p.layout, p.m, p.n, p.k, p.batch, p.text,"
     " v.warm_l2, v.kernels, v.at, v.id";
 
-static void read_visit(sqlite3_stmt *s, struct gt_turn *visit)
+static void read_turn(sqlite3_stmt *s, struct gt_turn *turn)
 {
-    *visit = (struct gt_turn){
+    *turn = (struct gt_turn){
         .kernels = gt_store_text(s, 1),
         .strategy = gt_store_text(s, 2),
         .seed = (uint64_t)sqlite3_column_int64(s, 3),
@@ -111,7 +111,7 @@ static void read_visit(sqlite3_stmt *s, struct gt_turn *visit)
     };
 }
 
-/* The improvements of the visit of this id; *list is malloc'ed. */
+/* The improvements of the turn of this id; *list is malloc'ed. */
 static int read_improvements(struct gt_store *store, int64_t id, size_t count,
                              struct gt_improvement **list, size_t *read, struct gt_err *err)
 {
@@ -140,7 +140,7 @@ int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, g
                    void *context, struct gt_err *err)
 {
     sqlite3_stmt *s;
-    int result = SQLITE_DONE, code = gt_store_prepare(store, &s, visits_sql, err);
+    int result = SQLITE_DONE, code = gt_store_prepare(store, &s, turns_sql, err);
 
     if (code)
         return code;
@@ -150,7 +150,7 @@ int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, g
         struct gt_improvement *list = NULL;
         struct gt_turn found;
 
-        read_visit(s, &found);
+        read_turn(s, &found);
         code = gt_store_whole(store, err);
         if (!code)
             code = read_improvements(store, sqlite3_column_int64(s, 0),
@@ -162,7 +162,7 @@ int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, g
         free(list);
     }
     if (!code && result != SQLITE_DONE)
-        code = gt_store_fail(store->db, store->path, "read visits", err);
+        code = gt_store_fail(store->db, store->path, "read turns", err);
     sqlite3_finalize(s);
     return code;
 }
