@@ -214,6 +214,7 @@ TUNE_SRC := \
 	tuner/commands/problemset.c \
 	tuner/commands/quality.c \
 	tuner/commands/session_options.c \
+	tuner/commands/terminal.c \
 
 
 # Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`.
@@ -245,6 +246,7 @@ TESTS := \
 	tests/unit/commands/test_cmd_csv.c \
 	tests/unit/commands/test_cmd_try.c \
 	tests/unit/commands/test_quality.c \
+	tests/unit/commands/test_terminal.c \
 	tests/unit/commands/test_problemset.c \
 	tests/unit/proof/test_verify.c \
 	tests/unit/timing/test_williams.c \

@@ -11,6 +11,7 @@
 #include "commands/commands.h"
 #include "commands/help.h"
 #include "commands/options.h"
+#include "commands/terminal.h"
 #include "workers/process.h"
 
 /* Signals cannot reach an object of main's: the one variable of the program outside a function. */
@@ -140,6 +141,7 @@ static void print_error(const struct gt_err *err)
 
 int main(int argc, char **argv)
 {
+    FILE *terminal = NULL;
     struct gt_cli cli = {.out = stdout, .log = stderr, .signals = &signals_seen};
     const struct gt_command *command = NULL;
     struct gt_err err = {0};
@@ -150,11 +152,15 @@ int main(int argc, char **argv)
     if (run_worker(argc, argv, &code))
         return code;
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is a write error, not an end mid-sweep */
+    if (isatty(STDOUT_FILENO) && (terminal = gt_terminal_open(stdout)))
+        cli.out = terminal;
     joined = join_words(argc, argv);
     cli.words = joined ? joined : "tune";
     rc = find_command(argc, argv, &command, &words, &err);
     if (!rc)
         rc = run_command(&cli, command, argc - words, argv + words, &err);
+    if (terminal && fclose(terminal) && !rc)
+        rc = gt_err_set(&err, GT_EIO, "cannot write the terminal: %s", strerror(errno));
     if ((fflush(stdout) || ferror(stdout)) && !rc) {
         quiet = errno == EPIPE; /* `tune ... | head` has seen enough */
         rc = gt_err_set(&err, GT_EIO, "cannot write standard output: %s", strerror(errno));

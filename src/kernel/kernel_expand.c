@@ -220,10 +220,12 @@ static int expand_list(struct expansion *e, cJSON *root, const char *path, const
         else
             rc = append(e, item);
     }
-    if (!rc && cJSON_ReplaceItemInObjectCaseSensitive(root, key, e->to))
-        return GT_OK;
+    if (!rc) { /* by hand: cJSON's replacing loses the key without a word when memory is short */
+        list->child = e->to->child;
+        e->to->child = NULL;
+    }
     cJSON_Delete(e->to);
-    return rc ? rc : gt_err_nomem(e->err);
+    return rc;
 }
 
 int gt_description_expand(cJSON *root, const char *path, const char *data_dir, struct gt_err *err)

@@ -19,7 +19,8 @@ static void add_first_line(struct gt_strbuf *source, const struct gt_candidate *
     gt_strbuf_add_char(source, '\n');
 }
 
-static void add_parameters(struct gt_strbuf *source, const struct gt_candidate *candidate)
+static void add_parameters(struct gt_strbuf *source, const struct gt_candidate *candidate,
+                           bool docs)
 {
     const struct gt_kernel *kernel = candidate->kernel;
     int place = 0;
@@ -27,15 +28,18 @@ static void add_parameters(struct gt_strbuf *source, const struct gt_candidate *
     for (size_t i = 0; i < kernel->params; i++) {
         const struct gt_param *param = &kernel->param[i];
 
+        gt_strbuf_addf(source, "#define %s ", param->name);
         if (param->launch)
-            gt_strbuf_addf(source, "#define %s (args.launch[%d])\n", param->name, place++);
+            gt_strbuf_addf(source, "(args.launch[%d])", place++);
         else
-            gt_strbuf_addf(source, "#define %s %lld\n", param->name,
-                           (long long)candidate->point.value[i]);
+            gt_strbuf_addf(source, "%lld", (long long)candidate->point.value[i]);
+        if (docs)
+            gt_strbuf_addf(source, " // %s", param->doc);
+        gt_strbuf_add_char(source, '\n');
     }
 }
 
-int gt_render(struct gt_strbuf *source, const struct gt_candidate *candidate, struct gt_err *err)
+static void add_header(struct gt_strbuf *source, const struct gt_candidate *candidate, bool docs)
 {
     const struct gt_problem *problem = candidate->problem;
     const struct {
@@ -48,10 +52,22 @@ int gt_render(struct gt_strbuf *source, const struct gt_candidate *candidate, st
     };
 
     add_first_line(source, candidate);
-    add_parameters(source, candidate);
+    add_parameters(source, candidate, docs);
     for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
         gt_strbuf_addf(source, "#define %s %d\n", facts[i].name, facts[i].value);
+}
+
+int gt_render(struct gt_strbuf *source, const struct gt_candidate *candidate, struct gt_err *err)
+{
+    add_header(source, candidate, false);
     gt_strbuf_addf(source, "#line 1 \"%s\"\n", candidate->kernel->template_path);
     gt_strbuf_add(source, candidate->kernel->text);
     return gt_strbuf_check(source, err);
+}
+
+int gt_render_header(struct gt_strbuf *header, const struct gt_candidate *candidate,
+                     struct gt_err *err)
+{
+    add_header(header, candidate, true);
+    return gt_strbuf_check(header, err);
 }

@@ -23,40 +23,6 @@
 #include "common/hopper.cuh"
 #include "common/wgmma.cuh"
 
-#ifndef CONSUMERS
-#define CONSUMERS 2 /* warpgroups that multiply, 64 rows of D each; one more loads */
-#endif
-#ifndef BN
-#define BN 128 /* columns of D per tile */
-#endif
-#ifndef BK
-#define BK 64 /* depth of a stage */
-#endif
-#ifndef STAGES
-#define STAGES 2 /* stages in the ring */
-#endif
-#ifndef PROMOTE
-#define PROMOTE 64 /* values of k that the tensor cores add up; whole stages */
-#endif
-#ifndef VEC_C
-#define VEC_C 2 /* elements of a store to D */
-#endif
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 /* blocks that share an SM */
-#endif
-#ifndef SPLIT
-#define SPLIT 0 /* 1: the depth is divided over SPLITS blocks */
-#endif
-#ifndef GROUP
-#define GROUP args.launch[0] /* tile rows (columns with ORDER 1) of a raster group */
-#endif
-#ifndef ORDER
-#define ORDER args.launch[1] /* 0: groups are rows of tiles, 1: columns */
-#endif
-#ifndef SPLITS
-#define SPLITS args.launch[2] /* parts of the depth */
-#endif
-
 #define PACK_TILE 64 /* rows and columns of a tile of the launch `split` */
 #include "f32acc/split.cuh"
 #include "f32acc/schedule.cuh"

@@ -20,43 +20,6 @@
 #include "common/tensor.cuh"
 #include "common/mma.cuh"
 
-#ifndef WM
-#define WM 32 /* rows of a warp tile */
-#endif
-#ifndef WN
-#define WN 32 /* columns of a warp tile */
-#endif
-#ifndef WARPS_M
-#define WARPS_M 2 /* warps below each other */
-#endif
-#ifndef WARPS_N
-#define WARPS_N 4 /* warps side by side */
-#endif
-#ifndef STAGES
-#define STAGES 3 /* tiles in the ring */
-#endif
-#ifndef VEC_A
-#define VEC_A 1 /* floats of a copy of A; the alignment class decides */
-#endif
-#ifndef VEC_B
-#define VEC_B 1 /* the same for B */
-#endif
-#ifndef VEC_C
-#define VEC_C 1 /* floats of an access to C and D */
-#endif
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 /* blocks per SM the compiler leaves registers for */
-#endif
-#ifndef SPLIT
-#define SPLIT 0 /* 1: the depth is divided over SPLITS blocks */
-#endif
-#ifndef GROUP
-#define GROUP args.launch[0] /* tile rows of a raster group */
-#endif
-#ifndef SPLITS
-#define SPLITS args.launch[1] /* parts of the depth */
-#endif
-
 constexpr int BK = 32; /* depth of a tile */
 constexpr int BM = WM * WARPS_M, BN = WN * WARPS_N, THREADS = 32 * WARPS_M * WARPS_N;
 

@@ -33,61 +33,6 @@
 #include "common/hopper.cuh"
 #include "common/wgmma_rs.cuh"
 
-#ifndef CONSUMERS
-#define CONSUMERS 2 /* warpgroups that multiply; one more loads */
-#endif
-#ifndef BLOCKS
-#define BLOCKS 1 /* products of 64 rows that a consumer has */
-#endif
-#ifndef WIDTH
-#define WIDTH 256 /* of a tile along the operand that is not transposed */
-#endif
-#ifndef STAGES
-#define STAGES 4 /* tiles of A and B in flight */
-#endif
-#ifndef DEPTH
-#define DEPTH 1 /* pieces of 32 of k in a stage */
-#endif
-#ifndef STEP
-#define STEP 2 /* products of eight of k that a consumer asks for at a time */
-#endif
-#ifndef CLUSTER_M
-#define CLUSTER_M 1 /* blocks of a cluster along m, which share their B */
-#endif
-#ifndef CLUSTER_N
-#define CLUSTER_N 1 /* blocks of a cluster along n, which share their A */
-#endif
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 /* blocks that share an SM */
-#endif
-#ifndef SPLIT
-#define SPLIT 0 /* 1: the depth is divided over SPLITS blocks, 2: which are a cluster */
-#endif
-#ifndef VEC_C
-#define VEC_C 1 /* elements that a thread's store to D may have */
-#endif
-#ifndef READ_C
-#define READ_C 0 /* 1: beta is not 0 (SPLIT: that is the entry reduce's concern) */
-#endif
-#ifndef GROUP
-#define GROUP args.launch[0] /* tile rows (columns with ORDER 1) of a raster group */
-#endif
-#ifndef ORDER
-#define ORDER args.launch[1] /* 0: groups are rows of tiles, 1: columns */
-#endif
-#ifndef SPLITS
-#define SPLITS args.launch[2] /* parts of the depth */
-#endif
-#ifndef PACK_A
-#define PACK_A 0 /* 1: A is first copied to the workspace as stored, 2: transposed */
-#endif
-#ifndef PACK_B
-#define PACK_B 0 /* the same for B */
-#endif
-#ifndef ROW_PHASES
-#define ROW_PHASES 1 /* row phases of A */
-#endif
-
 constexpr int VECTOR = 2 * BLOCKS; /* neighbours along the transposed operand that a thread has */
 
 #include "pack/pack.cuh"

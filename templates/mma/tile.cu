@@ -12,27 +12,6 @@
  *
  * Operands of two bytes are multiplied by tensor cores (product_wmma.cuh), FP32 by CUDA cores
  * (product_fma.cuh). STAGES tiles are copied at the same time. */
-#ifndef BM
-#define BM 128 /* rows of D per block */
-#endif
-#ifndef BN
-#define BN 256 /* columns of D per block */
-#endif
-#ifndef BK_BYTES
-#define BK_BYTES 128 /* depth of a tile, in bytes of A or B */
-#endif
-#ifndef WARPS
-#define WARPS 8 /* warps of a block */
-#endif
-#ifndef STAGES
-#define STAGES 1 /* tiles in shared memory; 1: copies do not overlap arithmetic */
-#endif
-#ifndef COPY
-#define COPY 16 /* bytes of a global load or store */
-#endif
-#ifndef GROUP_M
-#define GROUP_M (args.launch[0]) /* rows of blocks that run side by side */
-#endif
 
 #include "common/tensor.cuh"
 

@@ -11,27 +11,6 @@
  * A tile of each operand, copied as it lies in memory (fragments are loaded by rows or by columns),
  * barrier, products, barrier. Without the SKEW at the end of its lines all rows of a fragment would
  * begin in the same bank of shared memory. */
-#ifndef BM
-#define BM 128 /* rows of D per block */
-#endif
-#ifndef BN
-#define BN 128 /* columns of D per block */
-#endif
-#ifndef BK
-#define BK 16 /* depth of a tile */
-#endif
-#ifndef WM
-#define WM 32 /* rows of D per warp */
-#endif
-#ifndef WN
-#define WN 64 /* columns of D per warp */
-#endif
-#ifndef SKEW
-#define SKEW 16 /* unused elements at the end of a line of a tile */
-#endif
-#ifndef COPY
-#define COPY 16 /* bytes of a global load or store */
-#endif
 
 #include "common/tensor.cuh"
 

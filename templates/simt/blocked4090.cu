@@ -15,51 +15,6 @@
  * A transposed; two buffers; SHARED_FACTOR, more shared memory than is used, so that fewer blocks
  * share an SM; the grouping of rows; the register limit; the arch that the code is made for.
  */
-#ifndef TM
-#define TM 16 /* rows of D per thread */
-#endif
-#ifndef TN
-#define TN 8 /* columns of D per thread */
-#endif
-#ifndef BK
-#define BK 16 /* depth of a tile */
-#endif
-#ifndef SHARED
-#define SHARED 1 /* 0: operands come through L1; 1: tiles in shared memory */
-#endif
-#ifndef INIT_C
-#define INIT_C 0 /* 1: the accumulator starts with beta * C; 0: with zero */
-#endif
-#ifndef COPY_VEC
-#define COPY_VEC 4 /* elements per load from global memory, and per store of D: 1, 2, 4 */
-#endif
-#ifndef SHARED_VEC
-#define SHARED_VEC 4 /* elements per load from shared memory: 1, 4 */
-#endif
-#ifndef TRANSPOSE_A
-#define TRANSPOSE_A 0 /* 1: A's tile is k x m in shared memory */
-#endif
-#ifndef BUFFERS
-#define BUFFERS 1 /* 2: the next tile is fetched while this one is multiplied */
-#endif
-#ifndef GROUP_ROWS
-#define GROUP_ROWS 0 /* 1: a thread's rows are in groups of 4 */
-#endif
-#ifndef UNROLL
-#define UNROLL 1 /* loads of SHARED_VEC along k per turn of the inner loop */
-#endif
-#ifndef MAX_REGISTERS
-#define MAX_REGISTERS 255 /* limit given to the compiler; 0: none */
-#endif
-#ifndef CODE_ARCH
-#define CODE_ARCH 0 /* arch to compile for; 0: the device's */
-#endif
-#ifndef CODE_PTX
-#define CODE_PTX 0 /* 1: hand PTX of CODE_ARCH to the driver */
-#endif
-#ifndef SHARED_FACTOR
-#define SHARED_FACTOR (args.launch[0]) /* shared memory asked for, in units of what is used */
-#endif
 
 #include "common/gemm.cuh"
 

@@ -6,15 +6,6 @@
  *    BM| 32 33 |  along the columns first
  *      +-------+
  */
-#ifndef BM
-#define BM 32 /* rows of D per block */
-#endif
-#ifndef BN
-#define BN 32 /* columns of D per block */
-#endif
-#ifndef UNROLL
-#define UNROLL 8 /* steps of k in the body of the loop */
-#endif
 
 #include "common/gemm.cuh"
 

@@ -27,93 +27,9 @@
 #include "common/split_k.cuh"
 #include "common/warp_tile.cuh"
 
-#ifndef BM
-#define BM 128 /* rows of X per block */
-#endif
-#ifndef BN
-#define BN 128 /* columns of Y per block */
-#endif
-#ifndef BK
-#define BK 8 /* depth of a tile */
-#endif
-#ifndef WM
-#define WM 32 /* rows of a warp tile */
-#endif
-#ifndef WN
-#define WN 64 /* columns of a warp tile */
-#endif
-#ifndef TM
-#define TM 8 /* rows per lane */
-#endif
-#ifndef TN
-#define TN 8 /* columns per lane */
-#endif
-#ifndef WARPS_K
-#define WARPS_K 1 /* warps that split the depth of a tile between them */
-#endif
-#ifndef STAGES
-#define STAGES 3 /* tiles in the ring */
-#endif
 /* How an operand that is contiguous along k gets to shared memory: 0: 4-byte cp.async, transposed
  * on the way; 1: through registers, transposed; 2: as it is, read along k by 16-byte loads. One
  * that is contiguous along m or n: 0: cp.async; 1: through registers. */
-#ifndef PATH_A
-#define PATH_A 0
-#endif
-#ifndef PATH_B
-#define PATH_B 0
-#endif
-#ifndef VEC_A
-#define VEC_A 1 /* floats of a global load of A; the alignment class decides */
-#endif
-#ifndef VEC_B
-#define VEC_B 1 /* the same for B */
-#endif
-#ifndef VEC_C
-#define VEC_C 1 /* floats of an access to C and D */
-#endif
-#ifndef SKEW
-#define SKEW 4 /* floats of padding per line of a shared tile, against bank conflicts */
-#endif
-#ifndef SWIZZLE
-#define SWIZZLE 0 /* 1: XOR swizzle of 16-byte pieces instead of a skew, in tiles read along k */
-#endif
-#ifndef REG_DOUBLE
-#define REG_DOUBLE 1 /* 1: the next step's fragments are loaded before this step's arithmetic */
-#endif
-#ifndef EDGE
-#define EDGE 0 /* beyond the edge lie 0: zeros, 1: the last line again, 2: no tiles, see below */
-#endif
-#ifndef FMA_ORDER
-#define FMA_ORDER 1 /* products by 0 rows, 1 rows to and fro, 2 columns, 3 columns to and fro */
-#endif
-#ifndef LOAD_ORDER
-#define LOAD_ORDER 0 /* loads between the lines of products: 0 of X first, 1 of Y first */
-#endif
-#ifndef UNROLL
-#define UNROLL 0 /* steps in the body of the loop over a tile; 0: all of them */
-#endif
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 /* blocks per SM the compiler leaves registers for */
-#endif
-#ifndef MAX_REGS
-#define MAX_REGS 0 /* registers a thread is limited to; 0: none */
-#endif
-#ifndef SWAP_AB
-#define SWAP_AB 0 /* 1: compute the transposed product */
-#endif
-#ifndef SPLIT_MODE
-#define SPLIT_MODE 0 /* 0: whole k; 1: workspace, 2: atomics, 3: cluster's shared memory */
-#endif
-#ifndef SPLIT_K
-#define SPLIT_K 1 /* blocks that share a tile of D */
-#endif
-#ifndef GROUP_M
-#define GROUP_M 8 /* tile rows of a raster group */
-#endif
-#ifndef ORDER
-#define ORDER 0 /* raster runs 0: down the rows of X; 1: along the columns of Y */
-#endif
 
 constexpr int THREADS = (BM / WM) * (BN / WN) * WARPS_K * 32;
 constexpr int LANES_M = WM / TM, LANES_N = WN / TN;

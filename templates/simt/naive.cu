@@ -7,12 +7,6 @@
  *      | 2 34 |                                 lane 31  row 31  cache line of its own
  *      +------+
  */
-#ifndef BM
-#define BM 32 /* rows of D per block */
-#endif
-#ifndef BN
-#define BN 32 /* columns of D per block */
-#endif
 
 #include "common/gemm.cuh"
 

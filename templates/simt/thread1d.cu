@@ -11,21 +11,6 @@
  *      |      |    |tBN ... | TM
  *      +------+    +--------+
  */
-#ifndef BM
-#define BM 64 /* rows of D per block */
-#endif
-#ifndef BN
-#define BN 64 /* columns of D per block */
-#endif
-#ifndef BK
-#define BK 8 /* depth of a tile */
-#endif
-#ifndef TM
-#define TM 8 /* rows of D per thread */
-#endif
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 /* blocks that an SM must have registers for */
-#endif
 
 #include "common/gemm.cuh"
 

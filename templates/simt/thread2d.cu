@@ -11,24 +11,6 @@
  *      |      |    |        |
  *      +------+    +--------+
  */
-#ifndef BM
-#define BM 128 /* rows of D per block */
-#endif
-#ifndef BN
-#define BN 128 /* columns of D per block */
-#endif
-#ifndef BK
-#define BK 8 /* depth of a tile */
-#endif
-#ifndef TM
-#define TM 8 /* rows of D per thread */
-#endif
-#ifndef TN
-#define TN 8 /* columns of D per thread */
-#endif
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 /* blocks that an SM must have registers for */
-#endif
 
 #include "common/gemm.cuh"
 

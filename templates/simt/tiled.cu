@@ -9,18 +9,6 @@
  *    BM|  A   |    |   D    |
  *      +------+    +--------+
  */
-#ifndef BM
-#define BM 32 /* rows of D per block */
-#endif
-#ifndef BN
-#define BN 32 /* columns of D per block */
-#endif
-#ifndef BK
-#define BK 32 /* depth of a tile */
-#endif
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 /* blocks that an SM must have registers for */
-#endif
 
 #include "common/gemm.cuh"
 

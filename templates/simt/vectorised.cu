@@ -10,33 +10,6 @@
  *    BK| A^T  |    |   D    | BM          side, so that a warp's loads have no bank conflicts
  *      +------+    +--------+
  */
-#ifndef BM
-#define BM 128 /* rows of D per block */
-#endif
-#ifndef BN
-#define BN 128 /* columns of D per block */
-#endif
-#ifndef BK
-#define BK 16 /* depth of a tile */
-#endif
-#ifndef TM
-#define TM 8 /* rows of D per thread */
-#endif
-#ifndef TN
-#define TN 8 /* columns of D per thread */
-#endif
-#ifndef VEC
-#define VEC 4 /* elements per global load and store: 1, 2, 4 */
-#endif
-#ifndef SKEW
-#define SKEW 4 /* unused elements at the end of a row of a tile that is transposed */
-#endif
-#ifndef SPREAD
-#define SPREAD 1 /* a thread's elements: 0 neighbours, 1 in groups of 4 across the block */
-#endif
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 /* blocks that an SM must have registers for */
-#endif
 
 #include "common/gemm.cuh"
 

@@ -13,42 +13,6 @@
  * 1: the next tile is on its way to registers while this one is multiplied; 2: and then written to
  * a second buffer, so that one barrier a tile is enough.
  */
-#ifndef BM
-#define BM 128 /* rows of D per block */
-#endif
-#ifndef BN
-#define BN 128 /* columns of D per block */
-#endif
-#ifndef BK
-#define BK 8 /* depth of a tile */
-#endif
-#ifndef TM
-#define TM 8 /* rows of D per thread */
-#endif
-#ifndef TN
-#define TN 8 /* columns of D per thread */
-#endif
-#ifndef LANES_M
-#define LANES_M 4 /* lanes of a warp side by side along m; 32 / LANES_M along n */
-#endif
-#ifndef VEC
-#define VEC 4 /* elements per global load and store: 1, 2, 4 */
-#endif
-#ifndef SKEW
-#define SKEW 4 /* unused elements at the end of a row of a tile that is transposed */
-#endif
-#ifndef PREFETCH
-#define PREFETCH 2 /* 0 none, 1 next tile to registers, 2 and to a second buffer */
-#endif
-#ifndef FRAGMENTS
-#define FRAGMENTS 2 /* 2: the operands of the next k are loaded while this k is multiplied */
-#endif
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 2 /* blocks that an SM must have registers for */
-#endif
-#ifndef GROUP_M
-#define GROUP_M (args.launch[0]) /* rows of blocks that run side by side, see raster.cuh */
-#endif
 
 #include "common/gemm.cuh"
 

@@ -14,39 +14,6 @@
  * A comes from the caches. No warp waits for another before its sums are complete. Then the sums of
  * lanes are added by shuffles, those of warps and of blocks that share k as skinny_finish.cuh says.
  * The arithmetic is FP32; 8-bit integers are multiplied four at a time and summed in 32 bits. */
-#ifndef ROWS
-#define ROWS 1 /* rows of D per block */
-#endif
-#ifndef VEC
-#define VEC 16 /* bytes of a load of B */
-#endif
-#ifndef LANES
-#define LANES 32 /* lanes side by side along B's rows as stored */
-#endif
-#ifndef COLUMNS
-#define COLUMNS 1 /* columns of D per lane where B lies along k */
-#endif
-#ifndef DEPTH
-#define DEPTH 4 /* loads of B per lane in flight */
-#endif
-#ifndef WARPS_K
-#define WARPS_K 8 /* warps that share k */
-#endif
-#ifndef WARPS_N
-#define WARPS_N 1 /* warps side by side along the columns of D */
-#endif
-#ifndef LOOKAHEAD
-#define LOOKAHEAD 1 /* what is loaded a tile ahead: 0 nothing, 1 B, 2 A as well */
-#endif
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
-#endif
-#ifndef SPLIT_MODE
-#define SPLIT_MODE 0 /* split of k over blocks: 0 none, 1 through the workspace, 2 in a cluster */
-#endif
-#ifndef SPLIT_K
-#define SPLIT_K 1 /* blocks that share k */
-#endif
 
 #include "skinny/gemv_operand.cuh"
 #include "common/mma.cuh"

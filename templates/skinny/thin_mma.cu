@@ -12,42 +12,6 @@
  * which mma takes it (thin_operand.cuh), and so A, out of the caches. No warp waits for another
  * before its sums are complete; skinny_finish.cuh says how they are added. Operands whose rows are
  * not aligned go through shared memory, some tiles ahead (RING, thin_ring.cuh). */
-#ifndef ROWS
-#define ROWS 16 /* rows of D per block: a multiple of 8 */
-#endif
-#ifndef TILES
-#define TILES 2 /* tiles of 16 columns per warp */
-#endif
-#ifndef VEC
-#define VEC 16 /* bytes of a load of B; with RING, of a read of it in shared memory */
-#endif
-#ifndef CHUNKS
-#define CHUNKS 2 /* chunks of k that a warp has on their way */
-#endif
-#ifndef WARPS_K
-#define WARPS_K 4 /* warps that share k */
-#endif
-#ifndef WARPS_N
-#define WARPS_N 2 /* warps side by side along the columns of D */
-#endif
-#ifndef LOOKAHEAD
-#define LOOKAHEAD 2 /* what is loaded a tile ahead: 0 nothing, 1 B, 2 A as well */
-#endif
-#ifndef RING
-#define RING 0 /* tiles of a warp in shared memory: 0 B goes to registers directly */
-#endif
-#ifndef VEC_A
-#define VEC_A 16 /* bytes of a read of A in shared memory */
-#endif
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
-#endif
-#ifndef SPLIT_MODE
-#define SPLIT_MODE 0 /* split of k over blocks: 0 none, 1 through the workspace, 2 in a cluster */
-#endif
-#ifndef SPLIT_K
-#define SPLIT_K 1 /* blocks that share k */
-#endif
 #ifndef GT_TYPE
 #define GT_TYPE 2 /* f16: there is no tensor core for the usual default */
 #endif

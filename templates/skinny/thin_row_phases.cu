@@ -23,36 +23,6 @@
  *              +----------+----------+
  *
  * STAGES - 1 stages of B are loaded while one is multiplied. */
-#ifndef ROWS
-#define ROWS 64 /* rows of D per block: a multiple of 8 */
-#endif
-#ifndef ROW_PHASES
-#define ROW_PHASES 1 /* rows of B after which they begin alike modulo 16 bytes */
-#endif
-#ifndef TILES
-#define TILES 4 /* tiles of 16 columns per warp */
-#endif
-#ifndef GROUPS
-#define GROUPS 4 /* of a phase in a stage: as many rows of B as an mma has k */
-#endif
-#ifndef WARPS_K
-#define WARPS_K 2 /* warps that share k */
-#endif
-#ifndef WARPS_N
-#define WARPS_N 4 /* warps side by side along the columns of D */
-#endif
-#ifndef STAGES
-#define STAGES 3 /* of B in shared memory */
-#endif
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
-#endif
-#ifndef SPLIT_MODE
-#define SPLIT_MODE 0 /* split of k over blocks: 0 none, 1 through the workspace, 2 in a cluster */
-#endif
-#ifndef SPLIT_K
-#define SPLIT_K 1 /* blocks that share k */
-#endif
 #ifndef GT_TYPE
 #define GT_TYPE 2 /* f16: there is no tensor core for the usual default */
 #endif

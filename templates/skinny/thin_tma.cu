@@ -14,36 +14,6 @@
  * its 8 columns. ldmatrix loads the operands from shared memory (thin_tma_operand.cuh), in the same
  * orientation whether B lies along k or along n. thin_tma_finish.cuh says how the sums are added.
  */
-#ifndef ROWS
-#define ROWS 16 /* rows of D per block: a multiple of 8 */
-#endif
-#ifndef TILES
-#define TILES 2 /* tiles of 16 columns per warp */
-#endif
-#ifndef WARPS_N
-#define WARPS_N 1 /* warps side by side along the columns of D */
-#endif
-#ifndef WARPS_K
-#define WARPS_K 8 /* rings, which share k */
-#endif
-#ifndef RING
-#define RING 4 /* slots of a ring */
-#endif
-#ifndef DEPTH
-#define DEPTH 1 /* pieces of 128 bytes of k in a slot */
-#endif
-#ifndef MIN_BLOCKS
-#define MIN_BLOCKS 1 /* blocks of an SM that the registers must suffice for */
-#endif
-#ifndef CLUSTER_K
-#define CLUSTER_K 1 /* blocks of a cluster, which share k */
-#endif
-#ifndef SPLIT
-#define SPLIT 0 /* 1: k is divided over PARTS clusters, which leave their sums in the workspace */
-#endif
-#ifndef PARTS
-#define PARTS args.launch[0]
-#endif
 #ifndef GT_TYPE
 #define GT_TYPE 2 /* f16: there is no tensor core for the usual default */
 #endif

@@ -24,3 +24,5 @@ t export -o winners.csv -q
 cat precious
 t export --format shipped -o shipped.csv -q
 ls | grep -vE -- '-(shm|wal)$'
+# The same problem twice is one problem.
+t --arch sm_86 --kernels simt_naive --shape 80x80x80 --shape 80x80x80:f32:nn 80x80x80 --budget 1 -q -n 1 | grep -c PREDICTED

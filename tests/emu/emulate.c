@@ -4,13 +4,16 @@
  *   emulate [--all | KERNEL]
  *
  * Of each kernel it runs the default point for all types it serves (gt_emu_types_of) and the points
- * of tests/emu/points.txt, of a production kernel also points that take every value of each of its
- * parameters, three times, over which the types take turns (sample.h).  Without arguments, as a
- * part of `make check`, they take every value once, and each of all these points is run for every
- * fifth case only, another one for each point, layout and epilogue; listed points, and the default
- * for types after the first, in two of the layouts. Each kernel must have run in every layout that
- * it serves, and for LEAST_PROBLEMS.  A point runs in a process of its own, two at a time; one that
- * dies has failed.  Sources, objects and a log per point are left in $BUILD/emu.  Prints TAP. */
+ * of tests/emu/points.txt.  Of a production kernel it also runs points that together have every
+ * value of each parameter three times, with the types in turn (sample.h).
+ *
+ * Without arguments, as a part of `make check`, it runs less.  These points have every value once.
+ * Each point is run for every fifth case, another one for each point, layout and epilogue.  Listed
+ * points, and the default point for types after the first, are run in two of the layouts.
+ *
+ * Each kernel must have run in every layout that it serves, and for LEAST_PROBLEMS.  A point runs
+ * in a process of its own, two at a time; a process that dies has failed.  Sources, objects and a
+ * log per point are left in $BUILD/emu.  Prints TAP. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,15 +29,15 @@
 #include "served.h"
 #include "tests/serves.h"
 
-#define LEAST_PROBLEMS 12 /* that a kernel must have run, over all its points */
+#define LEAST_PROBLEMS 12 /* of a kernel, over all its points */
 #define PROCESSES      2
-#define SAMPLE_TIMES   3 /* that a value is in the sample where all is asked for, else once */
-#define CASES_PART     5 /* one of so many cases is run where not all are asked for */
+#define SAMPLE_TIMES   3 /* how often a value is in the sample with --all or KERNEL; else once */
+#define CASES_PART     5 /* one of so many cases is run without arguments */
 
 struct job {
     struct gt_emu_job emu;
     char *point_text;
-    char *expected; /* text the log must hold, the job having failed; NULL: it must pass */
+    char *expected; /* the job must fail with this text in its log; NULL: it must pass */
     char path[512];
     pid_t pid;
     int result[2]; /* pipe for the tally */
@@ -49,7 +52,7 @@ struct jobs {
 
 struct place {
     const char *data_dir, *folder;
-    bool all; /* not only a part of what there is to run */
+    bool all; /* all cases are run, not a part of them */
 };
 
 static struct job *add_job(struct jobs *jobs, const struct gt_kernel *kernel,
@@ -80,7 +83,7 @@ static struct job *add_job(struct jobs *jobs, const struct gt_kernel *kernel,
     return job;
 }
 
-/* Each operand the one way in one of them and the other way in the other. */
+/* Two layouts, in which each operand is stored in both ways. */
 static unsigned two_layouts(size_t turn)
 {
     const unsigned nn = 1, nt = 2, tn = 4, tt = 8;

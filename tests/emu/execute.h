@@ -1,4 +1,4 @@
-/* execute.h - test: a kernel's point, compiled for the CPU, run over all cases it is valid for. */
+/* execute.h - test: compiles a kernel's point for the CPU and runs all cases it is valid for. */
 #ifndef GT_EMU_EXECUTE_H
 #define GT_EMU_EXECUTE_H
 
@@ -24,18 +24,19 @@ struct gt_emu_job {
 
 struct gt_emu_tally {
     int builds, problems, passed, failed;
-    unsigned layouts; /* that were run */
+    unsigned layouts; /* the layouts that were run, as bits */
 };
 
-/* Runs the job: each case in each layout, as large as the point needs it, under two different
- * schedules.  A wrong result is counted and printed; an error return (nothing served, it does not
- * compile) ends the job.  Memory errors end the process with AddressSanitizer's report. */
+/* Runs each case in each layout, as large as the point needs it, under two different schedules.  A
+ * wrong result is counted and printed.  An error (the point serves nothing, it does not compile)
+ * ends the job.  Memory errors end the process with AddressSanitizer's report. */
 int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, struct gt_err *err);
 
-/* Runs the job's point for one problem, made smaller where it is large, and for all cases of the
- * problem's types, layout and epilogue that the point is valid for: one build.  Of the job, `types`
- * must be those of the problem; layouts, epilogues and parts are not looked at.  Output and errors
- * as gt_emu_execute; GT_ETOOBIG if the point is valid for no problem that is small enough. */
+/* Runs the job's point for one problem, which is made smaller if it is large, and for all cases of
+ * the problem's types, layout and epilogue that the point is valid for.  It makes one build.  The
+ * job's `types` must be those of the problem; its layouts, epilogues and parts are not used. Output
+ * and errors are those of gt_emu_execute.  GT_ETOOBIG: the point is valid for no problem that is
+ * small enough. */
 int gt_emu_try(const struct gt_emu_job *job, const struct gt_problem *asked,
                struct gt_emu_tally *tally, struct gt_err *err);
 

@@ -105,7 +105,7 @@ static bool said(unsigned number)
     return false;
 }
 
-/* No thread can go on, and some wait for what others should do: names one of each place. */
+/* Reports that no thread can go on because some wait for others; it names one of each place. */
 static int deadlock(void)
 {
     char text[900], one[400];
@@ -121,8 +121,8 @@ static int deadlock(void)
     return gt_err_set(machine.err, GT_ECUDA, "deadlock: %s", text);
 }
 
-/* No thread can go on, and they are not at one barrier: names two that differ, of one block if
- * there are such. */
+/* Reports that no thread can go on because they wait at different barriers; it names two, of one
+ * block if possible. */
 static int diverged(void)
 {
     char one[512], two[512];
@@ -160,7 +160,7 @@ static bool open_parts(struct thread *thread)
     return opened;
 }
 
-/* Lets threads go on whose condition has come true. */
+/* Lets the threads go on whose condition has become true. */
 static bool open_conditions(void)
 {
     bool opened = false;
@@ -284,7 +284,7 @@ static int run_clusters(void)
     return status;
 }
 
-/* The stacks of a whole cluster, made once: their pages stay from launch to launch. */
+/* The stacks of a whole cluster.  They are made once, so that their pages stay between launches. */
 static unsigned char *make_stacks(void)
 {
     size_t bytes = (size_t)MAX_FIBERS * STACK_BYTES;

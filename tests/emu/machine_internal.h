@@ -136,7 +136,7 @@ extern struct machine {
     unsigned char *stacks;
 } machine;
 
-/* Gives the launch up from within a thread; the first sentence stands. */
+/* Ends the launch from within a thread; the first sentence is kept. */
 #define ABANDON(...)                                                     \
     do {                                                                 \
         machine.status = gt_err_set(machine.err, GT_ECUDA, __VA_ARGS__); \

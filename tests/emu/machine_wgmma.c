@@ -174,7 +174,7 @@ static void perform(struct wgmma_product *product)
     product->done = true;
 }
 
-/* Forgets the products at the front that are done. */
+/* Removes the products at the front that are done. */
 static void forget(struct wgmma_group *group)
 {
     unsigned long first = group->first;

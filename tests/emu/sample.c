@@ -10,8 +10,8 @@
 
 #include "search/space.h"
 
-#define KEPT         3000 /* points of a space that are looked at */
-#define ORIGIN_TYPES 3    /* pairs of types that an origin is looked at for; they take turns */
+#define KEPT         3000 /* points of a space that are examined */
+#define ORIGIN_TYPES 3    /* pairs of types for which an origin is examined, in turn */
 
 /* A problem whose space is looked at. */
 struct origin {
@@ -108,8 +108,8 @@ static void take(struct cover *cover, struct place *place, size_t i, struct gt_e
     place->taken++;
 }
 
-/* Takes the best point of all places until none brings anything; of equals, from the place that has
- * given fewest, so that types and layouts take turns. */
+/* Takes the best point of all places until none has a new value.  Among equals it takes that of the
+ * place with fewest points so far, so that types and layouts take turns. */
 static void cover_once(struct place *place, size_t places, struct gt_emu_sample *sample,
                        size_t *count)
 {

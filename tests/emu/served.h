@@ -1,4 +1,4 @@
-/* served.h - test: what a kernel is run for: types, and an emulated device. */
+/* served.h - test: the types and the emulated device that a kernel is run for. */
 #ifndef GT_EMU_SERVED_H
 #define GT_EMU_SERVED_H
 

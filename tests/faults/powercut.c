@@ -345,10 +345,6 @@ static void cut_everywhere(struct cuts *cuts)
 
 static void exec_tune(const struct cuts *cuts, char *const argv[])
 {
-    static const char *const played[][2] = {{"GEMMTUNE_LIBCUDA", "libcuda.so.1"},
-                                            {"GEMMTUNE_LIBNVRTC", "libnvrtc.so.13"},
-                                            {"GEMMTUNE_LIBCUBLASLT", "libcublasLt.so.13"},
-                                            {"GEMMTUNE_LIBNVML", "libnvidia-ml.so.1"}};
     char path[512];
 
     snprintf(path, sizeof(path), "%s/work", cuts->run.folder);
@@ -358,10 +354,7 @@ static void exec_tune(const struct cuts *cuts, char *const argv[])
     snprintf(path, sizeof(path), "%s/cache", cuts->run.folder);
     setenv("GEMMTUNE_CACHE", path, 1);
     setenv("GEMMTUNE_LOCKS", cuts->run.folder, 1);
-    for (size_t i = 0; cuts->run.stub && i < sizeof(played) / sizeof(*played); i++) {
-        snprintf(path, sizeof(path), "%s/%s", cuts->run.stub, played[i][1]);
-        setenv(played[i][0], path, 1);
-    }
+    run_use_stub(&cuts->run);
     setenv("LD_PRELOAD", cuts->log_library, 1);
     execv(cuts->run.program, argv);
     _exit(126);

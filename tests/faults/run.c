@@ -26,17 +26,26 @@ void run_nap(double seconds)
     nanosleep(&time, NULL);
 }
 
-/* Runs in the child of run_start. */
-static void exec_tune(const struct run_options *options, const char *kernels, const char *db)
+void run_use_stub(const struct run_options *options)
 {
-    static const char *const played[][2] = {
+    static const char *const library[][2] = {
         {"GEMMTUNE_LIBCUDA", "libcuda.so.1"},
         {"GEMMTUNE_LIBNVRTC", "libnvrtc.so.13"},
         {"GEMMTUNE_LIBCUBLASLT", "libcublasLt.so.13"},
         {"GEMMTUNE_LIBNVML", "libnvidia-ml.so.1"},
     };
+    char path[512];
+
+    for (size_t i = 0; options->stub && i < sizeof(library) / sizeof(library[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", options->stub, library[i][1]);
+        setenv(library[i][0], path, 1);
+    }
+}
+
+/* Runs in the child of run_start. */
+static void exec_tune(const struct run_options *options, const char *kernels, const char *db)
+{
     char path[512], cache[256];
-    size_t i;
     int log;
 
     snprintf(path, sizeof(path), "%s/tune.log", options->folder);
@@ -49,10 +58,7 @@ static void exec_tune(const struct run_options *options, const char *kernels, co
     setenv("GEMMTUNE_LOCKS", options->folder, 1);
     putenv((char *)options->mark);
     setenv("ASAN_OPTIONS", "allocator_may_return_null=1", 1); /* as without a sanitizer */
-    for (i = 0; options->stub && i < sizeof(played) / sizeof(played[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", options->stub, played[i][1]);
-        setenv(played[i][0], path, 1);
-    }
+    run_use_stub(options);
     execl(options->program, "tune", "--device", options->device, "--shape", options->shape, "--db",
           db, "--kernels-dir", kernels, "--kernels", "planted", "--strategy", "exhaustive",
           "--budget", "1000", "--deadline", "1", "--compile-cpu", "2", "--compile-memory", "512",

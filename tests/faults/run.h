@@ -22,6 +22,9 @@ struct run_options {
  * its own. */
 pid_t run_start(const struct run_options *options, const char *kernels, const char *db);
 
+/* Makes this process and its children load the stub libraries, if there is a folder of them. */
+void run_use_stub(const struct run_options *options);
+
 /* Waits at most this long; returns the wait status, or -1 after it has killed the process. */
 int run_wait(pid_t pid, double seconds);
 

@@ -381,6 +381,30 @@ static int recorded_problem(const struct gt_session *session, struct gt_problem 
     return gt_problem_parse(*problem, recording->problem, err);
 }
 
+/* Keeps the first of equal problems; returns how many are left. */
+static size_t drop_repeated(struct gt_problem *problem, double *weight, size_t count)
+{
+    char one[GT_PROBLEM_TEXT_MAX], other[GT_PROBLEM_TEXT_MAX];
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bool repeated = false;
+
+        gt_problem_format(&problem[i], one);
+        for (size_t j = 0; j < kept && !repeated; j++) {
+            gt_problem_format(&problem[j], other);
+            repeated = strcmp(one, other) == 0;
+        }
+        if (repeated)
+            continue;
+        problem[kept] = problem[i];
+        if (weight)
+            weight[kept] = weight[i];
+        kept++;
+    }
+    return kept;
+}
+
 int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
                         double **weight, size_t *count, const struct gt_problem_options *options,
                         struct gt_err *err)
@@ -409,6 +433,8 @@ int gt_session_problems(const struct gt_session *session, struct gt_problem **pr
                 i < options->shape.count ? 1 : set.entry[i - options->shape.count].weight;
         rc = problem_at(&(*problem)[i], options, &set, i, err);
     }
+    if (!rc)
+        all = drop_repeated(*problem, weight ? *weight : NULL, all);
     gt_problemset_release(&set);
     if (rc) {
         free(*problem);

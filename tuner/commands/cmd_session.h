@@ -46,7 +46,8 @@ void gt_session_close(struct gt_session *session);
 
 /* The problems that --shape and --shapes name, or, where they name none, the one of the recording
  * that the session (NULL: none is open) answers from; *problem is malloc'ed, and so is *weight
- * (their shares in averages) unless weight is NULL. */
+ * (their shares in averages) unless weight is NULL.  A problem that is named twice is taken once.
+ */
 int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
                         double **weight, size_t *count, const struct gt_problem_options *options,
                         struct gt_err *err);

@@ -18,7 +18,7 @@
 
 struct options {
     const char *problem, *arch, *kernels_dir;
-    bool source, no_compile;
+    bool source, params_header, no_compile;
 };
 
 static const struct gt_option option_table[] = {
@@ -29,7 +29,9 @@ static const struct gt_option option_table[] = {
     {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
      "a folder with descriptions of your own kernels", NULL, 0, 0},
     {"source", 0, GT_OPTION_FLAG, offsetof(struct options, source), NULL,
-     "print only the CUDA source that would be compiled", NULL, 0, 0},
+     "print only the CUDA source that would be compiled, with the parameters' docs", NULL, 0, 0},
+    {"params-header", 0, GT_OPTION_FLAG, offsetof(struct options, params_header), NULL,
+     "print only what is put in front of the template, for an editor's -include", NULL, 0, 0},
     {"no-compile", 0, GT_OPTION_FLAG, offsetof(struct options, no_compile), NULL,
      "leave the compiler out", NULL, 0, 0},
     GT_OPTIONS_END,
@@ -235,14 +237,21 @@ static int show_document(const struct gt_cli *cli, const struct options *options
     return rc ? rc : printed;
 }
 
-/* The source alone; of a point that is not valid, a sentence too. */
-static int print_source(const struct gt_cli *cli, const struct gt_candidate *candidate,
-                        const char *source, struct gt_err *err)
+/* --source and --params-header; of a point that is not possible, a sentence too. */
+static int show_source(const struct gt_cli *cli, const struct options *options,
+                       const struct gt_candidate *candidate, struct gt_err *err)
 {
-    int failed = -1, rc;
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    int failed = -1, rc = gt_render_header(&text, candidate, err);
 
-    fputs(source, cli->out);
-    rc = gt_candidate_valid(candidate, &failed, err);
+    if (!rc)
+        fputs(text.text, cli->out);
+    if (!rc && !options->params_header)
+        fprintf(cli->out, "#line 1 \"%s\"\n%s", candidate->kernel->template_path,
+                candidate->kernel->text);
+    gt_strbuf_release(&text);
+    if (!rc)
+        rc = gt_candidate_possible(candidate, &failed, err);
     if (!rc && failed >= 0)
         rc = gt_err_set(err, GT_ERANGE, "this source is of a point that is not valid here: %s",
                         candidate->kernel->constraint[failed].why);
@@ -259,12 +268,12 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
     int64_t slots[GT_MAX_SLOTS];
     int rc, broken = 0, lost_bets;
 
+    if ((options->source && !cli->json) || options->params_header)
+        return show_source(cli, options, candidate, err);
     rc = gt_render(&source, candidate, err);
-    if (rc || options->source || cli->json) {
-        if (!rc && cli->json)
+    if (rc || cli->json) {
+        if (!rc)
             rc = show_document(cli, options, candidate, source.text, err);
-        else if (!rc)
-            rc = print_source(cli, candidate, source.text, err);
         goto out;
     }
     gt_point_format(&point, candidate->kernel, &candidate->point);

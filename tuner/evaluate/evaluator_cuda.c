@@ -17,28 +17,10 @@
 #define MAX_POLL 260 /* descriptors: all compile workers and the GPU's */
 #define WAITING  2   /* candidates that are ready or compiling ahead of the GPU, at least */
 
-/* Deadlines.  A launch may take flops / SLOW_FLOPS + bytes / SLOW_BYTES seconds, which is far too
- * slow for any use.  Once a best time is known, it may take PATIENCE times that, if that is less.
- */
-#define SLOW_FLOPS    2e11
-#define SLOW_BYTES    1e10
-#define PATIENCE      50
-#define RUN_S         5e-3 /* the host's part of a launch, at most */
+/* Deadlines. */
 #define TRIAL_RUNS    24   /* launches of a proof and a race */
 #define PREPARE_S     120  /* for allocation and operands */
 #define PREPARE_FLOPS 2e10 /* per second, for the float64 reference with |A||B| */
-
-double gt_cuda_launch_s(const struct gt_cuda *cuda)
-{
-    const struct gt_problem *problem = &cuda->gpu.problem;
-    const double patient = PATIENCE * cuda->best_us / 1e6;
-    double slow = gt_problem_flops(problem) / SLOW_FLOPS;
-    int operand;
-
-    for (operand = GT_OPERAND_A; operand <= GT_OPERAND_C; operand++)
-        slow += (double)gt_problem_bytes(problem, (enum gt_operand)operand) / SLOW_BYTES;
-    return RUN_S + (cuda->best_us > 0 && patient < slow ? patient : slow);
-}
 
 /* --- compiled candidates ---------------------------------------------------------------------- */
 

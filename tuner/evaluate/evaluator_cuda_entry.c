@@ -1,11 +1,20 @@
-/* evaluator_cuda_entry.c - the entries of the cuda evaluator: their lists, and how the replies of
- * the compiler and of the GPU worker become a trial. */
+/* evaluator_cuda_entry.c - the entries of the cuda evaluator: their lists, their deadline, and how
+ * the replies of the compiler and of the GPU worker become a trial. */
 #include "base/err.h"
 #include "evaluate/evaluator_cuda.h"
+#include "problem/problem.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Deadlines.  A launch may take flops / SLOW_FLOPS + bytes / SLOW_BYTES seconds, which is far too
+ * slow for any use.  Once a best time is known, it may take PATIENCE times that, if that is less.
+ */
+#define SLOW_FLOPS 2e11
+#define SLOW_BYTES 1e10
+#define PATIENCE   50
+#define RUN_S      5e-3 /* the host's part of a launch, at most */
 
 void gt_entries_push(struct gt_entry_list *list, struct gt_entry *entry)
 {
@@ -64,6 +73,18 @@ void gt_entries_clear(struct gt_entry_list *list)
 
     while ((entry = gt_entries_pop(list)))
         free(entry);
+}
+
+double gt_cuda_launch_s(const struct gt_cuda *cuda)
+{
+    const struct gt_problem *problem = &cuda->gpu.problem;
+    const double patient = PATIENCE * cuda->best_us / 1e6;
+    double slow = gt_problem_flops(problem) / SLOW_FLOPS;
+    int operand;
+
+    for (operand = GT_OPERAND_A; operand <= GT_OPERAND_C; operand++)
+        slow += (double)gt_problem_bytes(problem, (enum gt_operand)operand) / SLOW_BYTES;
+    return RUN_S + (cuda->best_us > 0 && patient < slow ? patient : slow);
 }
 
 /* Adds the facts that only the compiler knows, and those that the worker could not find out. */

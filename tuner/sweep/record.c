@@ -26,16 +26,24 @@ int gt_sweep_retry(struct gt_arm *arm, struct gt_retry retry, struct gt_err *err
     return GT_OK;
 }
 
+/* Makes the store's key of a point; *text holds the point and is to be released after use. */
+static int make_key(struct gt_trial_key *key, struct gt_strbuf *text, const struct gt_arm *arm,
+                    const struct gt_point *point, struct gt_err *err)
+{
+    gt_strbuf_init(text);
+    gt_point_format(text, arm->kernel, point);
+    *key = arm->key;
+    key->point = text->text;
+    return gt_strbuf_check(text, err);
+}
+
 int gt_sweep_attempt(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
                      struct gt_err *err)
 {
-    struct gt_strbuf text = GT_STRBUF_INIT;
-    struct gt_trial_key key = arm->key;
-    int rc;
+    struct gt_strbuf text;
+    struct gt_trial_key key;
+    int rc = make_key(&key, &text, arm, point, err);
 
-    gt_point_format(&text, arm->kernel, point);
-    key.point = text.text;
-    rc = gt_strbuf_check(&text, err);
     if (!rc)
         rc = gt_store_attempt(race->options->store, &key, err);
     gt_strbuf_release(&text);
@@ -45,18 +53,16 @@ int gt_sweep_attempt(struct gt_race *race, const struct gt_arm *arm, const struc
 int gt_sweep_store(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
                    const struct gt_trial *trial, bool later, struct gt_err *err)
 {
-    struct gt_strbuf text = GT_STRBUF_INIT;
-    struct gt_trial_key key = arm->key;
-    int rc;
+    struct gt_strbuf text;
+    struct gt_trial_key key;
+    int rc = make_key(&key, &text, arm, point, err);
 
-    gt_point_format(&text, arm->kernel, point);
-    key.point = text.text;
-    rc = gt_strbuf_check(&text, err);
     if (!rc)
         rc = later ? gt_store_trial_later(race->options->store, &key, trial, err)
                    : gt_store_trial(race->options->store, &key, trial, err);
     gt_strbuf_release(&text);
-    if (rc == GT_ERANGE) { /* an absurd time: the user is told, and the sweep goes on without it */
+    if (rc ==
+        GT_ERANGE) { /* an impossible time: a note says so, and the sweep goes on without it */
         gt_sweep_note(race, err->msg);
         rc = GT_OK;
     }
@@ -68,13 +74,10 @@ int gt_sweep_store(struct gt_race *race, const struct gt_arm *arm, const struct 
 static int forgive(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
                    bool doubtful, struct gt_err *err)
 {
-    struct gt_strbuf text = GT_STRBUF_INIT;
-    struct gt_trial_key key = arm->key;
-    int rc;
+    struct gt_strbuf text;
+    struct gt_trial_key key;
+    int rc = make_key(&key, &text, arm, point, err);
 
-    gt_point_format(&text, arm->kernel, point);
-    key.point = text.text;
-    rc = gt_strbuf_check(&text, err);
     if (!rc)
         rc = gt_store_forgive(race->options->store, &key, doubtful, err);
     gt_strbuf_release(&text);

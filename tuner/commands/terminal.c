@@ -1,0 +1,55 @@
+/* terminal.c - output to a terminal; see terminal.h. */
+#include "commands/terminal.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/types.h>
+
+/* ESC [ digits m at text: its length; 0: something else. */
+static size_t colour_length(const char *text, size_t size)
+{
+    size_t i = 2;
+
+    if (size < 3 || text[0] != '\033' || text[1] != '[')
+        return 0;
+    while (i < size && text[i] >= '0' && text[i] <= '9')
+        i++;
+    return i < size && text[i] == 'm' ? i + 1 : 0;
+}
+
+/* 0x80 to 0x9f are control characters as well, in UTF-8 behind 0xc2; alone they are parts of other
+ * characters. */
+static bool is_control(const char *text, size_t i)
+{
+    unsigned char c = (unsigned char)text[i];
+
+    if (c >= 0x80 && c < 0xa0)
+        return i > 0 && (unsigned char)text[i - 1] == 0xc2;
+    return (c < ' ' && c != '\n' && c != '\t') || c == 127;
+}
+
+static ssize_t write_clean(void *cookie, const char *text, size_t size)
+{
+    FILE *to = cookie;
+
+    for (size_t i = 0; i < size; i++) {
+        size_t colour = colour_length(text + i, size - i);
+
+        if (colour) {
+            fwrite(text + i, 1, colour, to);
+            i += colour - 1;
+        } else {
+            fputc(is_control(text, i) ? '?' : text[i], to);
+        }
+    }
+    return ferror(to) || fflush(to) ? 0 : (ssize_t)size; /* 0 tells the stream that it failed */
+}
+
+FILE *gt_terminal_open(FILE *to)
+{
+    FILE *stream = fopencookie(to, "w", (cookie_io_functions_t){.write = write_clean});
+
+    if (stream)
+        setvbuf(stream, NULL, _IOLBF, 4096);
+    return stream;
+}
