@@ -244,6 +244,7 @@ TESTS := \
 	tests/unit/exchange/test_export_space.c \
 	tests/unit/commands/test_options.c \
 	tests/unit/commands/test_cmd_csv.c \
+	tests/unit/commands/test_cmd_json.c \
 	tests/unit/commands/test_cmd_try.c \
 	tests/unit/commands/test_quality.c \
 	tests/unit/commands/test_terminal.c \
@@ -491,7 +492,7 @@ flips: all $(FLIPS_TEST)
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
-               search/test_search_nomem)
+               search/test_search_nomem commands/test_cmd_json)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 

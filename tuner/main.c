@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "kernel/kernel.h"
+#include "commands/cmd_json.h"
 #include "commands/commands.h"
 #include "commands/help.h"
 #include "commands/options.h"
@@ -154,6 +155,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is a write error, not an end mid-sweep */
     if (isatty(STDOUT_FILENO) && (terminal = gt_terminal_open(stdout)))
         cli.out = terminal;
+    gt_cmd_json_watch();
     joined = join_words(argc, argv);
     cli.words = joined ? joined : "tune";
     rc = find_command(argc, argv, &command, &words, &err);

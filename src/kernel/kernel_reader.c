@@ -122,13 +122,11 @@ int gt_reader_choice(struct gt_reader *r, const cJSON *object, const char *key,
         gt_reader_get(r, object, key, cJSON_String, standard < 0 ? GT_REQUIRED : GT_OPTIONAL);
     struct gt_strbuf list = GT_STRBUF_INIT;
 
-    for (int i = 0; member && i < count; i++) {
-        if (!strcmp(names[i], member->valuestring)) {
-            gt_strbuf_release(&list);
+    for (int i = 0; member && i < count; i++)
+        if (!strcmp(names[i], member->valuestring))
             return i;
-        }
+    for (int i = 0; member && i < count; i++)
         gt_strbuf_addf(&list, "%s%s", !i ? "" : i + 1 < count ? ", " : " or ", names[i]);
-    }
     /* A list that was cut short for want of memory is still one. */
     if (member)
         gt_reader_fail(r, "\"%s\" is \"%.32s\"; it must be %s", key, member->valuestring,

@@ -12,18 +12,15 @@
 
 #include <math.h>
 
-/* Machine facts that no device query gives, in cycles of the SM clock unless another unit is named.
- */
-#define FMA_RATE 0.92 /* usable share of the FMA pipe, with real operand fetches */
-#define TENSOR_RATE                                                                               \
-    0.78                       /* usable share of the tensor pipe under the power limit: cuBLASLt \
-                                  on an H200 */
-#define MMA_LATENCY       33.0 /* of one mma.sync, from issue to result (sm_80) */
-#define MMA_BYTES         32.0 /* of k that one instruction multiplies */
-#define SCHEDULERS        4    /* of an SM; each issues one instruction a cycle */
-#define WARP              32   /* threads */
-#define SHARED_LATENCY    30.0 /* from ld.shared to the use of its value */
-#define BARRIER           30.0 /* a barrier, as one warp sees it */
+/* Machine facts that no device query gives; in cycles of the SM clock unless a unit is named. */
+#define FMA_RATE          0.92   /* usable share of the FMA pipe, with real operand fetches */
+#define TENSOR_RATE       0.78   /* usable share of the tensor pipe under the power limit (H200) */
+#define MMA_LATENCY       33.0   /* of one mma.sync, from issue to result (sm_80) */
+#define MMA_BYTES         32.0   /* of k that one instruction multiplies */
+#define SCHEDULERS        4      /* of an SM; each issues one instruction a cycle */
+#define WARP              32     /* threads */
+#define SHARED_LATENCY    30.0   /* from ld.shared to the use of its value */
+#define BARRIER           30.0   /* a barrier, as one warp sees it */
 #define MEMORY_LATENCY    1000.0 /* of cold operands: an L2 miss under load */
 #define BLOCK_START       900.0  /* from a block's launch to its first load */
 #define L2_MERGED         0.5    /* share of tile reads left: SMs that want one tile share it */

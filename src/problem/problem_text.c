@@ -5,6 +5,7 @@
 #include "problem/problem.h"
 
 #include "base/err.h"
+#include "base/near.h"
 #include "base/plain_locale.h"
 
 #include <ctype.h>
@@ -167,6 +168,30 @@ static int parse_key(struct gt_problem *problem, struct said *said, const char *
                   "accuracy align");
 }
 
+/* The sentence for a part that is none, with the name here of what other programs call so. */
+static int unknown_part(const struct said *said, const char *part, size_t length)
+{
+    static const char *const other[][2] = {
+        {"fp32", "f32"}, {"float", "f32"}, {"float32", "f32"}, {"single", "f32"},
+        {"fp16", "f16"}, {"half", "f16"},  {"float16", "f16"}, {"bfloat16", "bf16"},
+        {"fp8", "e4m3"}, {"int8", "s8"},   {"i8", "s8"}};
+    static const char *const own[] = {"f32", "tf32", "f16", "bf16", "e4m3", "e5m2",
+                                      "s8",  "nn",   "nt",  "tn",   "tt"};
+    const char *near = NULL;
+    char what[160];
+
+    for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
+        if (gt_near_distance(part, length, other[i][0]) == 0)
+            near = other[i][1];
+    if (!near)
+        near = gt_near(part, length, own, sizeof(own) / sizeof(own[0]));
+    snprintf(what, sizeof(what),
+             "is neither a type (f32 tf32 f16 bf16 e4m3 e5m2 s8) nor a layout (nn nt tn tt) nor "
+             "key=value%s%s%s",
+             near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    return refuse(said, GT_ENOTFOUND, part, length, what);
+}
+
 /* One part between colons: "lda=64", a type or a layout. */
 static int parse_part(struct gt_problem *problem, struct said *said, const char *part,
                       size_t length)
@@ -190,9 +215,7 @@ static int parse_part(struct gt_problem *problem, struct said *said, const char 
         said->type = true;
         return GT_OK;
     }
-    return refuse(said, GT_ENOTFOUND, part, length,
-                  "is neither a type (f32 tf32 f16 bf16 e4m3 e5m2 s8) nor a layout (nn nt tn tt) "
-                  "nor key=value");
+    return unknown_part(said, part, length);
 }
 
 /* "MxNxK"; range is checked here so that the sentence names the text. */

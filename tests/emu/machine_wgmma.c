@@ -1,9 +1,9 @@
 /* machine_wgmma.c - test: the emulated GPU's products of warpgroups (templates/common/wgmma.cuh).
  *
- * A product is done by all 128 threads together, from what the descriptors say of shared memory:
- * under the lazy schedule when the first thread waits for it, under the eager one when the last
- * thread has asked for it.  An operand in registers is read then, too: whoever changes them before
- * gets wrong results. */
+ * A product is computed for all 128 threads together, from the shared memory that the descriptors
+ * name.  Under the lazy schedule this happens when the first thread waits for it, under the eager
+ * one when the last thread has issued it.  An operand in registers is read at the same moment, so
+ * that a kernel that changes the registers before gets wrong results. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  *   flips [--flips N] [--seed N] table FILE      a shipped table, an exported or a user's database
  *   flips [--flips N] [--seed N] cubin FOLDER    the entries of a cubin cache
  *
- * Each flip must end as the same rows or image as before, or as an error; anything else is a wrong
- * answer that nobody would notice.  --flips 0 takes every bit.  The last line is for machines. */
+ * Each flip must give the same rows or image as before, or an error; anything else is an undetected
+ * wrong answer.  --flips 0 takes every bit.  The last line of the output is for programs. */
 #include "base/stats.h"
 #include "base/strbuf.h"
 #include "cuda/cache.h"

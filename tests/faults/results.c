@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef void visit(struct results *results, sqlite3_stmt *statement);
+typedef void take_row(struct results *results, sqlite3_stmt *statement);
 
 static void copy(char *to, size_t size, sqlite3_stmt *statement, int column)
 {
@@ -58,7 +58,7 @@ static void take_best(struct results *results, sqlite3_stmt *statement)
              strncmp(point, "FAULT=0,", 8) ? "faulty " : "", tile ? tile + 1 : point);
 }
 
-static bool query(sqlite3 *db, struct results *results, const char *sql, visit *take)
+static bool query(sqlite3 *db, struct results *results, const char *sql, take_row *take)
 {
     sqlite3_stmt *statement = NULL;
     int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);

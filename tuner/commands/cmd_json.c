@@ -8,9 +8,32 @@
 #include "base/err.h"
 #include "commands/options.h"
 
+static bool failed; /* cJSON's hooks have no argument that could hold it */
+
+static void *allocate(size_t size)
+{
+    void *block = malloc(size);
+
+    failed |= !block;
+    return block;
+}
+
+static void release(void *block)
+{
+    free(block);
+}
+
+void gt_cmd_json_watch(void)
+{
+    cJSON_Hooks hooks = {.malloc_fn = allocate, .free_fn = release};
+
+    failed = false;
+    cJSON_InitHooks(&hooks);
+}
+
 int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_err *err)
 {
-    char *text = json ? cJSON_Print(json) : NULL;
+    char *text = json && !failed ? cJSON_Print(json) : NULL;
 
     cJSON_Delete(json);
     if (!text)

@@ -6,6 +6,10 @@ struct cJSON;
 struct gt_cli;
 struct gt_err;
 
+/* From now on an allocation of cJSON that fails is remembered: a member that could not be added is
+ * missed by gt_cmd_print_json, not by each of the lines that add one.  Forgets earlier failures. */
+void gt_cmd_json_watch(void);
+
 /* Prints the document on cli->out and deletes it; GT_ENOMEM if it (or a part of it) is missing. */
 int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_err *err);
 

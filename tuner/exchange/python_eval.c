@@ -59,6 +59,15 @@ static double modulo(double x, double y)
     return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
+/* x // y as CPython's float_floor_div computes it (Objects/floatobject.c, Python 3): from the
+ * remainder, so that 0.5 // 0.1 is 4 although 0.5 / 0.1 rounds to 5. */
+static double floor_divide(double x, double y)
+{
+    double quotient = (x - modulo(x, y)) / y, whole = floor(quotient);
+
+    return quotient - whole > 0.5 ? whole + 1 : whole;
+}
+
 static int compute(const struct evaluation *e, enum gt_python_op op, double x, double y,
                    struct gt_python_value *value)
 {
@@ -70,7 +79,7 @@ static int compute(const struct evaluation *e, enum gt_python_op op, double x, d
                                                 : op == GT_PYTHON_SUBTRACT     ? x - y
                                                 : op == GT_PYTHON_MULTIPLY     ? x * y
                                                 : op == GT_PYTHON_DIVIDE       ? x / y
-                                                : op == GT_PYTHON_FLOOR_DIVIDE ? floor(x / y)
+                                                : op == GT_PYTHON_FLOOR_DIVIDE ? floor_divide(x, y)
                                                 : op == GT_PYTHON_MODULO       ? modulo(x, y)
                                                                                : pow(x, y)};
     return isfinite(value->number) ? GT_OK : fail(e, "no number comes out");

@@ -283,7 +283,7 @@ static int parse_factor(struct parser *parser)
     } else if (take(parser, "+", 0)) {
         node = parse_factor(parser);
         parser->depth--;
-        return node;
+        return add(parser, GT_PYTHON_FLOAT, node, -1, -1); /* a text has no sign */
     }
     node = parser->rc ? -1 : parse_atom(parser);
     if (take(parser, "**", 0))

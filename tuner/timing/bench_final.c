@@ -133,11 +133,11 @@ static int load_finalists(struct gt_bench *bench, const struct gt_final_entry *e
     return rc;
 }
 
-/* Restores inputs that an entry wrote to in the rounds. Its own proof will show which entry it was.
- */
+/* Restores inputs that an entry wrote to in the rounds.  The proof of each entry, which follows,
+ * shows which one it was. */
 static int restore_inputs(struct gt_bench *bench, struct gt_err *err)
 {
-    struct gt_trial anybody = {.status = GT_STATUS_NONE};
+    struct gt_trial unused = {.status = GT_STATUS_NONE};
     bool damaged = false;
     int rc = gt_proof_clear(bench->proof, err);
 
@@ -147,11 +147,11 @@ static int restore_inputs(struct gt_bench *bench, struct gt_err *err)
         rc = gt_proof_fetch(bench->proof, err);
     if (rc)
         return rc;
-    gt_verify_judge_inputs(&bench->resident, &anybody, &damaged);
+    gt_verify_judge_inputs(&bench->resident, &unused, &damaged);
     return damaged ? gt_resident_restore(&bench->resident, err) : GT_OK;
 }
 
-/* Each entry once more into poisoned memory, and its verdict. */
+/* Runs an entry once more into poisoned memory, and judges the result. */
 static int prove_finalist(struct gt_bench *bench, struct final *final, int entry,
                           struct gt_err *err)
 {
