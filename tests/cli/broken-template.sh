@@ -3,7 +3,7 @@ need_nvrtc
 data=$PWD/data
 mkdir -p "$data/configs"
 cp -R "$ROOT/templates" "$data/templates"
-cp -R "$ROOT/configs/devices" "$ROOT/configs/kernels" "$data/configs/"
+cp -R "$ROOT"/configs/{devices,formulas,kernels} "$data/configs/"
 chmod -R u+w data
 cp "$data/templates/simt/naive.cu" before.cu
 echo 'int broken = ;' >> "$data/templates/simt/naive.cu"
