@@ -312,6 +312,7 @@ FUZZ := \
 CHECKS := \
 	tests/faults/short_soak \
 	tests/faults/short_powercut \
+	tests/faults/flip_all \
 	tests/replay/score_search \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)) \

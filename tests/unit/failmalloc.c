@@ -92,6 +92,11 @@ void gt_failmalloc_start(long n)
     fail.counting = true;
 }
 
+void gt_failmalloc_relent(void)
+{
+    fail.until = 0;
+}
+
 bool gt_failmalloc_stop(void)
 {
     cJSON_InitHooks(NULL);

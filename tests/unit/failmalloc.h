@@ -13,6 +13,10 @@ struct gt_err;
 /* From now on, the n-th allocation (1 is the next) fails, and only that; 0: none. */
 void gt_failmalloc_start(long n);
 
+/* From here on no allocation fails, and blocks go on being counted: for what may fail in silence.
+ */
+void gt_failmalloc_relent(void);
+
 /* Ends it; whether an allocation was made to fail. */
 bool gt_failmalloc_stop(void);
 
