@@ -92,7 +92,7 @@ static int check_words(const struct gt_kernel *kernel, const char *code, struct 
     const uint64_t compiled = compile_depends(kernel);
     const uint64_t launched = compiled | launches_depend(kernel);
 
-    for (size_t i = 0; i < kernel->params; i++) {
+    for (size_t i = 0; i < kernel->params && i < GT_MAX_PARAMS; i++) {
         const struct gt_param *param = &kernel->param[i];
 
         if (has_token(code, param->name) || (param->launch ? launched : compiled) >> i & 1)

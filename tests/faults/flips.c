@@ -46,9 +46,9 @@ static bool read_table(struct gt_strbuf *text, const char *path)
     struct gt_table table = {0};
     struct gt_err err = {0};
 
-    if (gt_table_load(&table, path, &err))
-        return false;
-    for (size_t i = 0; i < table.rows; i++) {
+    int rc = gt_table_load(&table, path, &err);
+
+    for (size_t i = 0; !rc && i < table.rows; i++) {
         const struct gt_table_row *row = &table.row[i];
 
         gt_strbuf_addf(text, "%d|%s|%s|%s|%s|%s|%d|%d|%a\n", row->cc, row->device, row->text,
@@ -56,7 +56,7 @@ static bool read_table(struct gt_strbuf *text, const char *path)
                        row->us);
     }
     gt_table_release(&table);
-    return true;
+    return rc == GT_OK;
 }
 
 /* path: of the entry "FOLDER/KEY.bin". */

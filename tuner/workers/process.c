@@ -37,7 +37,7 @@ static void close_from(int first)
 static void become_worker(const char *role, int fd, pid_t parent)
 {
     char *const argv[] = {(char *)"tune", (char *)role, NULL};
-    sigset_t none;
+    sigset_t blocked;
     int null, signo;
 
     setsid();
@@ -46,8 +46,11 @@ static void become_worker(const char *role, int fd, pid_t parent)
         _exit(GT_WORKER_DONE);
     for (signo = 1; signo < NSIG; signo++)
         signal(signo, SIG_DFL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    /* NVRTC handles SIGTERM itself and exits with a code that looks like a failure of its own.  The
+     * supervisor decides when a worker ends. */
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    sigprocmask(SIG_SETMASK, &blocked, NULL);
     if (dup2(fd, GT_WORKER_FD) < 0 || (null = open("/dev/null", O_RDWR)) < 0)
         _exit(GT_WORKER_SETUP);
     dup2(null, 0);
