@@ -20,6 +20,21 @@
 
 #include "stub_values.h"
 
+/* The nearest FP16 number, ties to even: not every compiler has _Float16.  11 bits of significand,
+ * the least subnormal is 2^-24, and from 65520 on the nearest is infinity. */
+static float round_to_half(double value)
+{
+    double unit, rounded;
+    int exponent;
+
+    if (value == 0 || !isfinite(value))
+        return (float)value;
+    frexp(value, &exponent);
+    unit = ldexp(1, exponent - 11 < -24 ? -24 : exponent - 11);
+    rounded = nearbyint(value / unit) * unit;
+    return (float)(fabs(rounded) >= 65520 ? copysign(INFINITY, value) : rounded);
+}
+
 #define FAR 1000 /* elements: beyond the next matrix of a batch, or in the guard */
 
 /* ---- the product ---- */
@@ -96,7 +111,7 @@ static float bad_sum(const struct product *p, long long b, long long i, long lon
     for (long long k = 0; k < k_end; k++) {
         sum += element_a(p, b, i, k) * element_b(p, b, k, j);
         if (p->half_tile)
-            sum = (float)(_Float16)sum;
+            sum = round_to_half(sum);
     }
     return sum;
 }
@@ -185,7 +200,7 @@ static void damage_everywhere(const struct stub_faults *faults, const struct pro
                 float d = read_d(p, at);
 
                 if (half)
-                    d = (float)(_Float16)d;
+                    d = round_to_half(d);
                 if (narrow)
                     d = bfloat(d);
                 if (twice)
