@@ -61,8 +61,7 @@ int gt_sweep_store(struct gt_race *race, const struct gt_arm *arm, const struct 
         rc = later ? gt_store_trial_later(race->options->store, &key, trial, err)
                    : gt_store_trial(race->options->store, &key, trial, err);
     gt_strbuf_release(&text);
-    if (rc ==
-        GT_ERANGE) { /* an impossible time: a note says so, and the sweep goes on without it */
+    if (rc == GT_ERANGE) { /* an impossible time: the sweep goes on without it, and says so */
         gt_sweep_note(race, err->msg);
         rc = GT_OK;
     }
