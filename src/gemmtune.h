@@ -161,6 +161,8 @@ struct gt_options {
     int allow_nvrtc;       /* gt_plan may compile templates of data_dir when no cubin is stored */
     const char *const *kernels_dirs; /* folders with descriptions of your own kernels, as `tune
                                         --kernels-dir` takes them; NULL ends the list; NULL: none */
+    const char *include_dirs; /* folders of headers that their templates include, "DIR[:DIR...]", as
+                                 `tune --include-dir` takes them; NULL: none */
 };
 #define GT_OPTIONS_INIT .size = sizeof(struct gt_options)
 
