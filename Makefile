@@ -582,7 +582,7 @@ check-gpu: all $(GPU_TESTS:%.c=$(BUILD)/%)
 ## fuzz: mutate the inputs of every parser: make fuzz FUZZ_SECONDS=600 SAN=address,undefined
 .PHONY: fuzz
 fuzz: $(FUZZ:%.c=$(BUILD)/%)
-	$(Q)BUILD=$(BUILD) T=$(T) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) TIMEOUT=86400 tests/run $^
+	$(Q)BUILD=$(BUILD) T=$(T) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) TIMEOUT=86400 SHOW=1 tests/run $^
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
 .PHONY: check-style

@@ -23,6 +23,7 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
         .data_dir = session->cli->data_dir,
         .cache_dir = session->cache_dir,
         .kernels_dir = options->kernels_dir,
+        .include_dirs = options->include_dirs,
         .jobs = (int)options->jobs,
         .space = options->space,
         .launch_deadline_s = (double)options->deadline,
@@ -223,7 +224,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     if (!rc && options->arch)
         rc = gt_arch_parse(options->arch, &cc, err);
     if (!rc)
-        rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir, err);
+        rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir,
+                             options->include_dirs, err);
     for (size_t i = 0; i < session->kernels.count && !rc && options->no_bets; i++)
         gt_kernel_drop_bets(session->kernels.kernel[i]);
     if (!rc && options->values)

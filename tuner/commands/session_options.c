@@ -20,6 +20,8 @@ const struct gt_option gt_session_option_table[] = {
      NULL, 0, 0},
     {"kernels-dir", 0, GT_OPTION_TEXT, SESSION(kernels_dir), "DIR",
      "a folder with descriptions of your own kernels", NULL, 0, 0},
+    {"include-dir", 'I', GT_OPTION_TEXT, SESSION(include_dirs), "DIR",
+     "where templates of --kernels-dir also find headers: DIR[:DIR...]", NULL, 0, 0},
     {"jobs", 'j', GT_OPTION_INTEGER, SESSION(jobs), "N", "compile workers (default: one per core)",
      NULL, 1, 256},
     {"deadline", 0, GT_OPTION_INTEGER, SESSION(deadline), "SECONDS",

@@ -6,8 +6,8 @@
 #include "commands/options.h"
 
 struct gt_session_options {
-    const char *arch, *device, *db, *kernels, *kernels_dir, *strategy, *budget, *baseline, *l2,
-        *space, *values;
+    const char *arch, *device, *db, *kernels, *kernels_dir, *include_dirs, *strategy, *budget,
+        *baseline, *l2, *space, *values;
     int64_t jobs, seed;
     int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
     double slow;                                   /* times the best; 0: the default */

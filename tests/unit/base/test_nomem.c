@@ -83,7 +83,7 @@ static int do_mapped_kernel(struct gt_err *err)
 static int do_kernels(struct gt_err *err)
 {
     struct gt_kernels kernels;
-    int rc = gt_kernels_load(&kernels, DATA, NULL, err);
+    int rc = gt_kernels_load(&kernels, DATA, DATA "/mapped", DATA ":" DATA "/mapped", err);
 
     gt_kernels_release(&kernels);
     return rc;
