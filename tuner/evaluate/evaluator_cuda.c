@@ -430,6 +430,7 @@ static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt
         .data_dir = options->data_dir,
         .cache_dir = options->cache_dir,
         .kernels_dir = options->kernels_dir,
+        .include_dirs = options->include_dirs,
         .bench = options->bench,
         .notice = forward_notice,
         .context = evaluator,

@@ -16,7 +16,7 @@ void gt_job_free(struct gt_job *job)
         return;
     gt_strbuf_release(&job->source);
     free(job->name);
-    free(job->include_dir);
+    free(job->include_dirs);
     free(job->id);
     free(job);
 }
@@ -45,15 +45,15 @@ int gt_job_new(struct gt_job **out, const struct gt_candidate *candidate, int nv
     if (rc)
         goto out;
     job->name = strdup(candidate->kernel->name);
-    job->include_dir = strdup(candidate->kernel->include_dir);
-    if (!job->name || !job->include_dir) {
+    job->include_dirs = strdup(candidate->kernel->include_dirs);
+    if (!job->name || !job->include_dirs) {
         rc = gt_err_nomem(err);
         goto out;
     }
     job->request = (struct gt_compile_request){
         .source = job->source.text,
         .name = job->name,
-        .include_dir = job->include_dir,
+        .include_dirs = job->include_dirs,
         .arch = geometry.code_arch,
         .device_cc = candidate->device->cc,
         .features = geometry.arch_features,

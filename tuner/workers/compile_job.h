@@ -11,7 +11,7 @@
 struct gt_job {
     struct gt_compile_request request;
     struct gt_strbuf source;
-    char *name, *include_dir;
+    char *name, *include_dirs;
     char key[GT_DIGEST_HEX];
     uint64_t *id; /* the candidates that wait for it */
     size_t ids, capacity;
