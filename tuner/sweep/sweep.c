@@ -331,6 +331,8 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     gt_progress_title(race->options->progress, text);
     rc = gt_store_problem(race->options->store, race->problem, &race->problem_id, err);
     if (!rc)
+        rc = gt_scouts_start(&race->scouts, race->options, race->problem, race->seed, err);
+    if (!rc)
         rc = gt_sweep_open_arms(race, err);
     if (rc || !race->arms)
         return rc;
@@ -366,6 +368,7 @@ struct run {
 
 static void release_race(struct gt_race *race)
 {
+    gt_scouts_release(&race->scouts);
     gt_sweep_close_arms(race);
     free(race->flight);
     free(race->recent);

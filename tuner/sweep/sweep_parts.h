@@ -3,6 +3,7 @@
 #ifndef GT_SWEEP_PARTS_H
 #define GT_SWEEP_PARTS_H
 
+#include "base/stats.h"
 #include "search/strategy.h"
 #include "sweep/sweep.h"
 
@@ -19,11 +20,38 @@ struct gt_retry {
 
 struct gt_race;
 
+/* A point as the predictor sees it. */
+struct gt_ranked {
+    uint32_t point;
+    uint16_t unusual; /* how many parameters do not have their default value */
+    float us;
+};
+
+/* A kernel's valid points for a problem, and their ranking by the predictor. */
+struct gt_scouted {
+    struct gt_space space;
+    struct gt_ranked *list;
+    size_t listed;
+    struct gt_random random; /* what the ranking has left of the seed's random numbers */
+};
+
+/* Threads that find them for all kernels of a sweep. */
+struct gt_scouts {
+    const struct gt_sweep_options *options;
+    const struct gt_problem *problem;
+    uint64_t seed;
+    struct gt_scout *scout;
+    size_t count;
+};
+
 /* One of a race's searches: a kernel with its strategy. */
 struct gt_arm {
     const struct gt_race *race;
     const struct gt_kernel *kernel;
     struct gt_space space;
+    struct gt_ranked *list; /* the ranking, until the arm has its strategy */
+    size_t listed;
+    struct gt_random random;
     struct gt_strategy *strategy;
     struct gt_trial_key key; /* all but the point */
     int64_t tried, flying;   /* trials, those of earlier runs included; candidates in flight */
@@ -65,6 +93,7 @@ struct gt_race {
     bool opened;   /* the problem is open in the evaluator */
     bool measures; /* the evaluator measures; otherwise it predicts */
     int64_t sweep, device, toolchain, problem_id;
+    struct gt_scouts scouts;
     struct gt_arm *arm;
     size_t arms;
     struct gt_flight *flight;
@@ -155,17 +184,23 @@ void gt_sweep_transfer_release(struct gt_transfers *transfers);
  * struct gt_seeds; the context is the arm. */
 float gt_sweep_expect(void *arm, size_t point);
 
-/* A point as the predictor sees it. */
-struct gt_ranked {
-    uint32_t point;
-    uint16_t unusual; /* how many parameters do not have their default value */
-    float us;
-};
-
-/* Ranks the arm's space, or an even sample of it: the shortest predicted time first, among equals
- * the one with most defaults.  Points without a prediction are left out.  *list is malloc'ed. */
-int gt_sweep_predict(const struct gt_race *race, const struct gt_arm *arm, struct gt_random *random,
+/* Ranks the space, or an even sample of it: the shortest predicted time first, among equals the one
+ * with most defaults.  Points without a prediction are left out.  *list is malloc'ed. */
+int gt_sweep_predict(const struct gt_space *space, struct gt_random *random,
                      struct gt_ranked **list, size_t *count, struct gt_err *err);
+
+/* scout.c */
+
+/* Starts a thread for each kernel that serves the problem.  The scouts must not move until they are
+ * released, nor the options, the problem or the device change. */
+int gt_scouts_start(struct gt_scouts *scouts, const struct gt_sweep_options *options,
+                    const struct gt_problem *problem, uint64_t seed, struct gt_err *err);
+/* Waits for a kernel's thread; what it has found is to be released by the caller.  A kernel for
+ * which none was started is explored here.  GT_ERANGE: no point of it is valid. */
+int gt_scouts_take(struct gt_scouts *scouts, const struct gt_kernel *kernel,
+                   struct gt_scouted *found, struct gt_err *err);
+void gt_scouts_release(struct gt_scouts *scouts); /* waits; zeroed ones are accepted */
+void gt_scouted_release(struct gt_scouted *found);
 
 /* record.c */
 
