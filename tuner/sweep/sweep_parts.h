@@ -72,6 +72,12 @@ struct gt_flight {
     bool backfill; /* the sweep chose it, not the strategy */
 };
 
+/* A point that was taken from an arm before its race began, for the compilers. */
+struct gt_draw {
+    struct gt_arm *arm;
+    struct gt_retry what;
+};
+
 /* A point that was tried in this turn. */
 struct gt_recent {
     struct gt_arm *arm;
@@ -84,18 +90,27 @@ struct gt_best {
     int64_t trials;  /* of this turn until then */
 };
 
+struct gt_run; /* sweep.c: what all turns of a sweep have in common */
+
 /* The work on one problem. */
 struct gt_race {
+    struct gt_run *run;
     const struct gt_sweep_options *options;
     const struct gt_problem *problem;
-    struct gt_sweep_result *result;
+    struct gt_sweep_result *result, own; /* the first points to the second until the turn ends */
     struct gt_evaluator *evaluator;
+    bool prepared; /* its arms are open, or there are none */
+    bool begun;    /* its turn has come */
     bool opened;   /* the problem is open in the evaluator */
     bool measures; /* the evaluator measures; otherwise it predicts */
+    bool closing;  /* a candidate that is new now would come too late */
+    struct gt_strbuf early; /* notes from before its turn, each ended by a line feed */
     int64_t sweep, device, toolchain, problem_id;
     struct gt_scouts scouts;
     struct gt_arm *arm;
     size_t arms;
+    struct gt_draw *draw; /* the first `drawn` of them were submitted */
+    size_t draws, drawn, draw_capacity;
     struct gt_flight *flight;
     size_t flights, flight_capacity;
     uint64_t *next_id;          /* of the whole sweep */
@@ -121,7 +136,7 @@ struct gt_race {
 /* sweep.c */
 
 int gt_sweep_signals(const struct gt_race *race); /* how many SIGINTs came */
-void gt_sweep_note(const struct gt_race *race, const char *sentence);
+void gt_sweep_note(struct gt_race *race, const char *sentence);
 void gt_sweep_show(const struct gt_race *race, const char *phase, bool force);
 
 /* time_slices.c */
@@ -144,6 +159,8 @@ void gt_time_slices_release(struct gt_time_slices *slices);
  * its race is to end at the latest (0: no deadline).  False: the sweep is over. */
 bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double *search_s,
                          double *deadline_s);
+/* Which problem will probably be next after the turn on `now`.  False: none, or the same. */
+bool gt_time_slices_peek(const struct gt_time_slices *slices, size_t now, size_t *problem);
 /* Takes note of a turn that has ended. */
 void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const struct gt_race *race);
 
