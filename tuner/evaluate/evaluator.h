@@ -48,7 +48,7 @@ struct gt_evaluator_options {
 
 struct gt_evaluator_stats {
     double busy_s, wall_s; /* since the problem was opened: GPU worker at work; elapsed */
-    double lead_s; /* how long a candidate waits for its cubin, of late; 0: not known */
+    double lead_s;         /* how long a candidate waits for its cubin, of late; 0: not known */
     double compile_s; /* compile workers at work, all together, since the evaluator was opened */
     int64_t compiled, cache_hits, respawns; /* since then */
 };

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #define FOLLOW  0.1 /* how much of its error a new value of lead_s corrects */
-#define WAITING 2 /* candidates that are ready or compiling ahead of the GPU, at least */
+#define WAITING 2   /* candidates that are ready or compiling ahead of the GPU, at least */
 
 /* Deadlines. */
 #define TRIAL_RUNS    24   /* launches of a proof and a race */

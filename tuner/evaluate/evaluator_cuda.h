@@ -10,8 +10,8 @@
 
 /* A candidate that was submitted and not yet collected. */
 struct gt_entry {
-    uint64_t id;     /* the sweep's */
-    uint64_t ticket; /* the compile pool's */
+    uint64_t id;       /* the sweep's */
+    uint64_t ticket;   /* the compile pool's */
     int64_t submitted; /* to the pool, by gt_clock_ms */
     struct gt_candidate candidate;
     struct gt_compiled compiled;

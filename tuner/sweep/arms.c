@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SEEDS        96    /* per problem, if the budget is not one of trials */
-#define SEED_SHARE   0.9   /* of a budget of trials */
-#define WEIGHT_LEAST 0.05  /* of a slow arm; the fastest has 1 */
+#define SEEDS        96   /* per problem, if the budget is not one of trials */
+#define SEED_SHARE   0.9  /* of a budget of trials */
+#define WEIGHT_LEAST 0.05 /* of a slow arm; the fastest has 1 */
 
 static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, struct gt_err *err)
 {

@@ -28,6 +28,9 @@
 
 #define COLLECT_MS 200 /* between two checks of the signals and the clock */
 
+#define FINALS_PART    0.33 /* of the time of the search that the finals may take ... */
+#define FINALS_LEAST_S 0.4  /* ... and what they may always take: most of it is the pre-heat */
+
 /* Limits of a problem that has no time yet when its deadline has passed. */
 #define LATE_FLIGHTS 4  /* candidates in flight, because the next problem waits */
 #define LATE_TRIALS  16 /* of a turn; after so many failures the others would probably fail too */
@@ -266,9 +269,9 @@ static int submit_backfill(struct gt_race *race, struct gt_err *err)
 
 /* ---- the next problem ---- */
 
-#define DRAWS_JOB  3  /* points drawn for each compile worker: what they compile during finals */
+#define DRAWS_JOB  3   /* points drawn for each compile worker: what they compile during finals */
 #define LEAD_MOST  0.3 /* of a race's time: how much before its end it may close */
-#define DRAWS_MOST 96 /* because what the race will find is not known yet */
+#define DRAWS_MOST 96  /* because what the race will find is not known yet */
 
 /* Takes points from the arms of a race that has not begun, and has them compiled when no compiler
  * has anything else to do. */
@@ -604,6 +607,7 @@ static int run_turns(struct gt_run *run, struct gt_sweep_result *result, struct 
         race->begin_s = gt_evaluator_now(evaluator);
         race->search_s = search_s;
         race->deadline_s = deadline_s;
+        race->finals_s = deadline_s > 0 ? fmax(FINALS_LEAST_S, FINALS_PART * search_s) : 0;
         rc = run_turn(run, race, &result[i], err);
         free_race(race);
     }

@@ -99,11 +99,11 @@ struct gt_race {
     const struct gt_problem *problem;
     struct gt_sweep_result *result, own; /* the first points to the second until the turn ends */
     struct gt_evaluator *evaluator;
-    bool prepared; /* its arms are open, or there are none */
-    bool begun;    /* its turn has come */
-    bool opened;   /* the problem is open in the evaluator */
-    bool measures; /* the evaluator measures; otherwise it predicts */
-    bool closing;  /* a candidate that is new now would come too late */
+    bool prepared;          /* its arms are open, or there are none */
+    bool begun;             /* its turn has come */
+    bool opened;            /* the problem is open in the evaluator */
+    bool measures;          /* the evaluator measures; otherwise it predicts */
+    bool closing;           /* a candidate that is new now would come too late */
     struct gt_strbuf early; /* notes from before its turn, each ended by a line feed */
     int64_t sweep, device, toolchain, problem_id;
     struct gt_scouts scouts;
@@ -116,6 +116,8 @@ struct gt_race {
     uint64_t *next_id;          /* of the whole sweep */
     double begin_s, deadline_s; /* on the evaluator's clock; deadline 0: none */
     double search_s;            /* time for the search, counted from the first trial on */
+    double finals_s;            /* what the finals may take; 0: as long as they need */
+    double finals_end_s;        /* when they are to end, once they have begun; 0: no limit */
     double first_s;             /* when the first trial of this turn ended, if it has one */
     double end_s;               /* when the race ended, before the finals; 0: there was no race */
     double busy_s;              /* how long the GPU worker was at work until end_s */

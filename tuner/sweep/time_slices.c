@@ -184,8 +184,7 @@ bool gt_time_slices_peek(const struct gt_time_slices *slices, size_t now, size_t
     if (*problem != SIZE_MAX && slices->slice[*problem].turns && !(options->budget.seconds > 0))
         return false;
     if (*problem == SIZE_MAX && options->budget.seconds > 0)
-        *problem =
-            next_turn(slices, end_s - gt_evaluator_now(options->evaluator) - slices->tail_s);
+        *problem = next_turn(slices, end_s - gt_evaluator_now(options->evaluator) - slices->tail_s);
     return *problem != SIZE_MAX && *problem != now;
 }
 
