@@ -89,6 +89,7 @@ LIB_SRC := \
 	db/store_statement.c \
 	db/store_winners.c \
 	src/lookup/lookup.c \
+	src/lookup/lookup_answers.c \
 	src/lookup/lookup_explain.c \
 	src/lookup/lookup_fork.c \
 	src/lookup/lookup_open.c \
@@ -265,6 +266,7 @@ TESTS := \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
+	tests/unit/lookup/test_lookup_answers.c \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
 	tests/unit/lookup/test_lookup_locale.c \
