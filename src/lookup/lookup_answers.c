@@ -19,13 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS (2 * GT_ANSWERS_KEPT) /* a power of two: one in two stays free */
+#define PLACES (2 * GT_ANSWERS_KEPT) /* a power of two: one in two stays free */
 
 /* Open addressing; a slot goes from NULL to an entry once. */
 struct gt_lookup_map {
     uint64_t generation;
     size_t used;
-    _Atomic(struct gt_lookup_entry *) slot[SLOTS];
+    _Atomic(struct gt_lookup_entry *) slot[PLACES];
 };
 
 static struct gt_lookup_map *new_map(uint64_t generation)
@@ -42,7 +42,7 @@ static struct gt_lookup_entry *find(const struct gt_lookup_map *map,
 {
     if (!map)
         return NULL;
-    for (size_t i = hash & (SLOTS - 1);; i = (i + 1) & (SLOTS - 1)) {
+    for (size_t i = hash & (PLACES - 1);; i = (i + 1) & (PLACES - 1)) {
         struct gt_lookup_entry *entry = atomic_load_explicit(&map->slot[i], memory_order_acquire);
 
         if (!entry || memcmp(&entry->key, key, sizeof(*key)) == 0)
@@ -67,7 +67,7 @@ void gt_lookup_free_entry(struct gt_lookup_entry *entry)
 /* Frees the map and the entries that no later one has. */
 static void free_map(struct gt_lookup_map *map)
 {
-    for (size_t i = 0; map && i < SLOTS; i++) {
+    for (size_t i = 0; map && i < PLACES; i++) {
         struct gt_lookup_entry *entry = atomic_load_explicit(&map->slot[i], memory_order_relaxed);
 
         if (entry && entry->generation == map->generation)
@@ -136,7 +136,7 @@ static int insert(struct gt_answers *answers, struct gt_lookup_entry *entry, str
     struct gt_lookup_map *map = atomic_load(&answers->present);
     const bool full = map->used == GT_ANSWERS_KEPT;
     const uint64_t before = entry->generation;
-    size_t i = gt_lookup_hash(&entry->key) & (SLOTS - 1);
+    size_t i = gt_lookup_hash(&entry->key) & (PLACES - 1);
 
     entry->generation = map->generation + full; /* else it would be freed with the oldest */
     if (full && begin_generation(answers, map, err)) {
@@ -145,7 +145,7 @@ static int insert(struct gt_answers *answers, struct gt_lookup_entry *entry, str
     }
     map = atomic_load(&answers->present);
     while (atomic_load_explicit(&map->slot[i], memory_order_relaxed))
-        i = (i + 1) & (SLOTS - 1);
+        i = (i + 1) & (PLACES - 1);
     atomic_store_explicit(&map->slot[i], entry, memory_order_release);
     map->used++;
     return GT_OK;
