@@ -130,6 +130,8 @@ TUNE_SRC := \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
 	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
+	tuner/workers/compile_answers.c \
+	tuner/workers/compile_crew.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_slot.c \
@@ -200,6 +202,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_report.c \
 	tuner/commands/cmd_report_json.c \
 	tuner/commands/cmd_session.c \
+	tuner/commands/cmd_session_problems.c \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
@@ -213,6 +216,7 @@ TUNE_SRC := \
 	tuner/commands/help_man.c \
 	tuner/commands/options.c \
 	tuner/commands/problemset.c \
+	tuner/commands/random_problems.c \
 	tuner/commands/quality.c \
 	tuner/commands/session_options.c \
 	tuner/commands/terminal.c \
@@ -250,6 +254,7 @@ TESTS := \
 	tests/unit/commands/test_quality.c \
 	tests/unit/commands/test_terminal.c \
 	tests/unit/commands/test_problemset.c \
+	tests/unit/commands/test_random_problems.c \
 	tests/unit/proof/test_verify.c \
 	tests/unit/timing/test_williams.c \
 	tests/unit/timing/test_bench.c \
@@ -581,7 +586,7 @@ check-gpu: all $(GPU_TESTS:%.c=$(BUILD)/%)
 ## fuzz: mutate the inputs of every parser: make fuzz FUZZ_SECONDS=600 SAN=address,undefined
 .PHONY: fuzz
 fuzz: $(FUZZ:%.c=$(BUILD)/%)
-	$(Q)BUILD=$(BUILD) T=$(T) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) TIMEOUT=86400 tests/run $^
+	$(Q)BUILD=$(BUILD) T=$(T) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) TIMEOUT=86400 SHOW=1 tests/run $^
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
 .PHONY: check-style

@@ -161,6 +161,8 @@ struct gt_options {
     int allow_nvrtc;       /* gt_plan may compile templates of data_dir when no cubin is stored */
     const char *const *kernels_dirs; /* folders with descriptions of your own kernels, as `tune
                                         --kernels-dir` takes them; NULL ends the list; NULL: none */
+    const char *include_dirs; /* folders of headers that their templates include, "DIR[:DIR...]", as
+                                 `tune --include-dir` takes them; NULL: none */
 };
 #define GT_OPTIONS_INIT .size = sizeof(struct gt_options)
 
@@ -191,6 +193,9 @@ struct gt_answer {
                                 estimate; 0: the model has none */
     const char *passed_over; /* one phrase on another row that was tuned for this problem and was
                                 not taken, with the reason; NULL: there is none */
+    double baseline_us;      /* cuBLASLt's best median time of `tuned_for`, timed beside the row's;
+                                0: there is none */
+    int varies;              /* 1: the last bits may differ between launches (atomic sums) */
 };
 
 /* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  A measured

@@ -68,10 +68,11 @@ static int load_tables(struct gt *gt, struct gt_err *err)
 static int load_kernels(struct gt *gt, struct gt_err *err)
 {
     const char *const *dir = gt->options.kernels_dirs;
-    int code = gt_kernels_load(&gt->sources.kernels, gt->data_dir, NULL, err);
+    int code = gt_kernels_load(&gt->sources.kernels, gt->data_dir, NULL, NULL, err);
 
     for (; !code && dir && *dir; dir++)
-        code = gt_kernels_add(&gt->sources.kernels, gt->data_dir, *dir, err);
+        code =
+            gt_kernels_add(&gt->sources.kernels, gt->data_dir, *dir, gt->options.include_dirs, err);
     return code;
 }
 
@@ -148,6 +149,7 @@ int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err
         code = open_log(opened, &inner);
     opened->options.user_db = opened->options.system_db = opened->options.log_path = NULL;
     opened->options.kernels_dirs = NULL;
+    opened->options.include_dirs = NULL;
     gt_lookup_guard_fork(opened);
     if (code)
         gt_close(opened);

@@ -82,7 +82,7 @@ static int get_binary(const struct gt_options *options, const struct gt_resolved
     struct gt_strbuf source = GT_STRBUF_INIT;
     struct gt_err why = {.msg = "no cubin_dir is given"};
     struct gt_compile_request request = {.name = resolved->kernel->name,
-                                         .include_dir = resolved->kernel->include_dir,
+                                         .include_dirs = resolved->kernel->include_dirs,
                                          .arch = geometry->code_arch,
                                          .device_cc = resolved->device.cc,
                                          .features = geometry->arch_features,

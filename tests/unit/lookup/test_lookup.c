@@ -18,6 +18,7 @@ static void test_exact(void **state)
     assert_string_equal(answer->device, "NVIDIA H200");
     assert_string_equal(answer->tuned_for, "1024x1024x1024:f32:nn");
     assert_true(answer->us == 50 && answer->expected_loss == 0 && !answer->predicted);
+    assert_true(answer->baseline_us == 100 && !answer->varies);
     assert_true(answer->grid[0] == 8 && answer->grid[1] == 8 && answer->grid[2] == 1);
     assert_true(answer->block[0] == 128 && answer->shared_bytes == 128 * 64);
     assert_ptr_equal(ask(w, 90, NULL, "1024x1024x1024"), answer);
