@@ -89,6 +89,7 @@ LIB_SRC := \
 	db/store_statement.c \
 	db/store_winners.c \
 	src/lookup/lookup.c \
+	src/lookup/lookup_answers.c \
 	src/lookup/lookup_explain.c \
 	src/lookup/lookup_fork.c \
 	src/lookup/lookup_open.c \
@@ -129,6 +130,8 @@ TUNE_SRC := \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
 	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
+	tuner/workers/compile_answers.c \
+	tuner/workers/compile_crew.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_slot.c \
@@ -199,6 +202,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_report.c \
 	tuner/commands/cmd_report_json.c \
 	tuner/commands/cmd_session.c \
+	tuner/commands/cmd_session_problems.c \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
@@ -212,6 +216,7 @@ TUNE_SRC := \
 	tuner/commands/help_man.c \
 	tuner/commands/options.c \
 	tuner/commands/problemset.c \
+	tuner/commands/random_problems.c \
 	tuner/commands/quality.c \
 	tuner/commands/session_options.c \
 	tuner/commands/terminal.c \
@@ -249,6 +254,7 @@ TESTS := \
 	tests/unit/commands/test_quality.c \
 	tests/unit/commands/test_terminal.c \
 	tests/unit/commands/test_problemset.c \
+	tests/unit/commands/test_random_problems.c \
 	tests/unit/proof/test_verify.c \
 	tests/unit/timing/test_williams.c \
 	tests/unit/timing/test_bench.c \
@@ -265,6 +271,7 @@ TESTS := \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
+	tests/unit/lookup/test_lookup_answers.c \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
 	tests/unit/lookup/test_lookup_locale.c \
