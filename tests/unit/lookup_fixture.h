@@ -102,7 +102,7 @@ static inline int setup(void **state)
                      "GT_KERNEL(gemm)\n{\n}\n");
     make_kernel(w, "k", "production", "");
     make_kernel(w, "rung", "ladder", "\"rung\": 1,");
-    OK(w, gt_kernels_load(&kernels, w->folder, NULL, &w->err));
+    OK(w, gt_kernels_load(&kernels, w->folder, NULL, NULL, &w->err));
     strcpy(w->signature, gt_kernels_find(&kernels, "k", &w->err)->signature);
     gt_kernels_release(&kernels);
     snprintf(w->table, sizeof(w->table), "%s/t.csv", w->folder);
