@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS (2u * GT_BOOK_ENTRIES) /* a power of two */
+#define BOOK_SLOTS (2u * GT_BOOK_ENTRIES) /* a power of two */
 
 bool gt_book_begin(struct gt_book *book)
 {
-    book->slot = calloc(SLOTS, sizeof(*book->slot));
+    book->slot = calloc(BOOK_SLOTS, sizeof(*book->slot));
     book->entry = calloc(GT_BOOK_ENTRIES, sizeof(*book->entry));
     if (book->slot && book->entry)
         return true;
@@ -39,7 +39,8 @@ struct gt_entry *gt_book_find(struct gt_book *book, const struct gt_call_key *ke
     struct gt_entry *mine = NULL;
 
     *fresh = false;
-    for (size_t i = XXH3_64bits(key, sizeof(*key)) & (SLOTS - 1);; i = (i + 1) & (SLOTS - 1)) {
+    for (size_t i = XXH3_64bits(key, sizeof(*key)) & (BOOK_SLOTS - 1);;
+         i = (i + 1) & (BOOK_SLOTS - 1)) {
         struct gt_entry *there = atomic_load_explicit(&book->slot[i], memory_order_acquire);
 
         if (!there && !mine) {
