@@ -89,6 +89,7 @@ LIB_SRC := \
 	db/store_statement.c \
 	db/store_winners.c \
 	src/lookup/lookup.c \
+	src/lookup/lookup_answers.c \
 	src/lookup/lookup_explain.c \
 	src/lookup/lookup_fork.c \
 	src/lookup/lookup_open.c \
@@ -130,6 +131,8 @@ TUNE_SRC := \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
 	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
+	tuner/workers/compile_answers.c \
+	tuner/workers/compile_crew.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_slot.c \
@@ -201,6 +204,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_report.c \
 	tuner/commands/cmd_report_json.c \
 	tuner/commands/cmd_session.c \
+	tuner/commands/cmd_session_problems.c \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
@@ -214,6 +218,7 @@ TUNE_SRC := \
 	tuner/commands/help_man.c \
 	tuner/commands/options.c \
 	tuner/commands/problemset.c \
+	tuner/commands/random_problems.c \
 	tuner/commands/quality.c \
 	tuner/commands/session_options.c \
 	tuner/commands/terminal.c \
@@ -252,6 +257,7 @@ TESTS := \
 	tests/unit/commands/test_quality.c \
 	tests/unit/commands/test_terminal.c \
 	tests/unit/commands/test_problemset.c \
+	tests/unit/commands/test_random_problems.c \
 	tests/unit/proof/test_verify.c \
 	tests/unit/timing/test_williams.c \
 	tests/unit/timing/test_bench.c \
@@ -268,6 +274,7 @@ TESTS := \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
+	tests/unit/lookup/test_lookup_answers.c \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
 	tests/unit/lookup/test_lookup_locale.c \
@@ -582,7 +589,7 @@ check-gpu: all $(GPU_TESTS:%.c=$(BUILD)/%)
 ## fuzz: mutate the inputs of every parser: make fuzz FUZZ_SECONDS=600 SAN=address,undefined
 .PHONY: fuzz
 fuzz: $(FUZZ:%.c=$(BUILD)/%)
-	$(Q)BUILD=$(BUILD) T=$(T) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) TIMEOUT=86400 tests/run $^
+	$(Q)BUILD=$(BUILD) T=$(T) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) TIMEOUT=86400 SHOW=1 tests/run $^
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
 .PHONY: check-style

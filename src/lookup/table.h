@@ -28,8 +28,9 @@ struct gt_table_row {
     int cc;
     bool predicted, warm_l2;
     double us;
-    int sms;          /* of the device; 0: the table does not say (a text table) */
-    int64_t l2_bytes; /* likewise */
+    double baseline_us; /* of cuBLASLt, timed beside it; 0: there is none */
+    int sms;            /* of the device; 0: the table does not say (a text table) */
+    int64_t l2_bytes;   /* likewise */
 };
 
 struct gt_table {

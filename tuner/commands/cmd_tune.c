@@ -85,7 +85,7 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
 /* Whether the command line should name the problems; a recording may name its own. */
 static bool problems_given(const struct options *options, const struct gt_problem_options *asked)
 {
-    return asked->shape.count || asked->shapes ||
+    return asked->shape.count || asked->shapes || asked->random ||
            gt_session_no_replay(&options->session, NULL) == GT_OK;
 }
 
@@ -107,6 +107,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
                           GT_MAX_TEXTS);
     for (int i = 0; i < argc; i++) /* tune 64x64x64 is tune --shape 64x64x64 */
         asked.shape.text[asked.shape.count++] = argv[i];
+    asked.data_dir = cli->data_dir;
+    asked.seed = options->session.seed;
     rc = problems_given(options, &asked)
              ? gt_session_problems(NULL, &problem, &weight, &problems, &asked, err)
              : GT_OK;
@@ -168,6 +170,7 @@ const struct gt_command gt_command_tune = {
         "  tune --shape 512x512x64:f32:nt:batch=8 --epilogue bias+relu\n"
         "  tune --device replay:space.json.gz --strategy local --budget 500\n",
     .group = {{gt_problem_option_table, offsetof(struct options, problem)},
+              {gt_draw_option_table, offsetof(struct options, problem)},
               {gt_session_option_table, offsetof(struct options, session)},
               {gt_search_option_table, offsetof(struct options, session)},
               {option_table, 0}},

@@ -33,7 +33,7 @@ struct gt_evaluator_events {
 };
 
 struct gt_evaluator_options {
-    const char *data_dir, *cache_dir, *kernels_dir;
+    const char *data_dir, *cache_dir, *kernels_dir, *include_dirs;
     int jobs;                 /* compile workers; 0: one per core */
     int64_t compile_memory;   /* bytes; 0: 2 GiB */
     double compile_cpu_s;     /* 0: 60 */

@@ -174,6 +174,7 @@ static int start_worker(struct gt_gpu_client *client, struct gt_err *err)
     gt_wire_put_text(&client->frame, options->data_dir);
     gt_wire_put_text(&client->frame, options->cache_dir);
     gt_wire_put_text(&client->frame, options->kernels_dir);
+    gt_wire_put_text(&client->frame, options->include_dirs);
     gt_wire_put_bytes(&client->frame, &options->bench, sizeof(options->bench));
     rc = must_answer(client, HELLO_S, &reply, err);
     if (rc)

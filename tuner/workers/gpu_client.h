@@ -18,7 +18,8 @@
 
 struct gt_gpu_client_options {
     int ordinal;
-    const char *data_dir, *cache_dir, *kernels_dir; /* kernels_dir may be NULL */
+    const char *data_dir, *cache_dir;
+    const char *kernels_dir, *include_dirs; /* may be NULL; as in gt_kernels_load */
     struct gt_bench_options bench;
     void (*notice)(void *context, const char *sentence); /* NULL: no notices */
     void *context;
