@@ -89,6 +89,7 @@ LIB_SRC := \
 	db/store_statement.c \
 	db/store_winners.c \
 	src/lookup/lookup.c \
+	src/lookup/lookup_answers.c \
 	src/lookup/lookup_explain.c \
 	src/lookup/lookup_fork.c \
 	src/lookup/lookup_open.c \
@@ -96,6 +97,7 @@ LIB_SRC := \
 	src/lookup/lookup_tiers.c \
 	src/lookup/plan.c \
 	src/lookup/predict.c \
+	src/lookup/snapshot.c \
 	src/lookup/table.c \
 
 
@@ -129,6 +131,8 @@ TUNE_SRC := \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
 	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
+	tuner/workers/compile_answers.c \
+	tuner/workers/compile_crew.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_slot.c \
@@ -166,6 +170,7 @@ TUNE_SRC := \
 	tuner/sweep/contests.c \
 	tuner/sweep/drift.c \
 	tuner/sweep/finals.c \
+	tuner/sweep/incumbent.c \
 	tuner/sweep/arms.c \
 	tuner/sweep/progress.c \
 	tuner/sweep/ranking.c \
@@ -199,6 +204,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_report.c \
 	tuner/commands/cmd_report_json.c \
 	tuner/commands/cmd_session.c \
+	tuner/commands/cmd_session_problems.c \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
@@ -212,6 +218,7 @@ TUNE_SRC := \
 	tuner/commands/help_man.c \
 	tuner/commands/options.c \
 	tuner/commands/problemset.c \
+	tuner/commands/random_problems.c \
 	tuner/commands/quality.c \
 	tuner/commands/session_options.c \
 	tuner/commands/terminal.c \
@@ -222,6 +229,7 @@ TESTS := \
 	tests/unit/sweep/test_sweep.c \
 	tests/unit/sweep/test_sweep_faults.c \
 	tests/unit/sweep/test_sweep_finals.c \
+	tests/unit/sweep/test_sweep_incumbent.c \
 	tests/unit/sweep/test_sweep_problems.c \
 	tests/unit/sweep/test_progress.c \
 	tests/unit/search/test_search_nomem.c \
@@ -249,6 +257,7 @@ TESTS := \
 	tests/unit/commands/test_quality.c \
 	tests/unit/commands/test_terminal.c \
 	tests/unit/commands/test_problemset.c \
+	tests/unit/commands/test_random_problems.c \
 	tests/unit/proof/test_verify.c \
 	tests/unit/timing/test_williams.c \
 	tests/unit/timing/test_bench.c \
@@ -265,6 +274,7 @@ TESTS := \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
+	tests/unit/lookup/test_lookup_answers.c \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
 	tests/unit/lookup/test_lookup_locale.c \
@@ -579,7 +589,7 @@ check-gpu: all $(GPU_TESTS:%.c=$(BUILD)/%)
 ## fuzz: mutate the inputs of every parser: make fuzz FUZZ_SECONDS=600 SAN=address,undefined
 .PHONY: fuzz
 fuzz: $(FUZZ:%.c=$(BUILD)/%)
-	$(Q)BUILD=$(BUILD) T=$(T) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) TIMEOUT=86400 tests/run $^
+	$(Q)BUILD=$(BUILD) T=$(T) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) TIMEOUT=86400 SHOW=1 tests/run $^
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
 .PHONY: check-style

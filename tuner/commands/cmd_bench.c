@@ -17,6 +17,7 @@ struct options {
     struct gt_problem_options problem;
     const char *csv;
     int64_t rounds;
+    bool list;
 };
 
 static const struct gt_option option_table[] = {
@@ -30,6 +31,8 @@ static const struct gt_option option_table[] = {
      GT_MAX_SAMPLES},
     {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
      NULL, 0, 0},
+    {"list", 0, GT_OPTION_FLAG, offsetof(struct options, list), NULL,
+     "only print the problems, a file for --shapes", NULL, 0, 0},
     GT_OPTIONS_END,
 };
 
@@ -246,6 +249,19 @@ static int measure_copy(struct bench *bench, struct gt_err *err)
     return rc;
 }
 
+/* The set as a file that --shapes takes. */
+static int list(const struct gt_cli *cli, const struct gt_problem *problem, size_t problems,
+                struct gt_err *err)
+{
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    for (size_t i = 0; i < problems; i++) {
+        gt_problem_format(&problem[i], text);
+        fprintf(cli->out, "%s\n", text);
+    }
+    return ferror(cli->out) ? gt_err_set(err, GT_EIO, "cannot write the list") : GT_OK;
+}
+
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
 {
     const struct options *options = fields;
@@ -263,7 +279,15 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     bench.report.warm = options->session.l2 && strcmp(options->session.l2, "warm") == 0;
     if (argc)
         asked.shapes = argv[0];
+    asked.data_dir = cli->data_dir;
+    asked.seed = options->session.seed;
     rc = gt_session_problems(NULL, &problem, &weight, &problems, &asked, err);
+    if (options->list) {
+        rc = rc ? rc : list(cli, problem, problems, err);
+        free(weight);
+        free(problem);
+        return rc;
+    }
     if (!rc && bench.tune)
         rc = gt_budget_parse(&bench.budget, options->session.budget, err);
     if (!rc)
@@ -307,8 +331,10 @@ const struct gt_command gt_command_bench = {
         "\n"
         "  tune bench configs/problems/bench.json --csv h200-f32.csv\n"
         "  tune bench configs/problems/bench.json --dtype bf16 --csv h200-bf16.csv\n"
-        "  tune bench configs/problems/bench.json --budget 60s\n",
+        "  tune bench configs/problems/bench.json --budget 60s\n"
+        "  tune bench --random 200 --seed 1 --list >problems.txt\n",
     .group = {{gt_problem_option_table, offsetof(struct options, problem)},
+              {gt_draw_option_table, offsetof(struct options, problem)},
               {gt_session_option_table, offsetof(struct options, session)},
               {gt_search_option_table, offsetof(struct options, session)},
               {option_table, 0}},

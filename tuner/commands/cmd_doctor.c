@@ -73,7 +73,7 @@ static void find_data(const struct gt_cli *cli, const struct options *options,
     struct gt_err err;
 
     (void)options;
-    finding->verdict = gt_kernels_load(&kernels, cli->data_dir, NULL, &err) ? MISSING : OK;
+    finding->verdict = gt_kernels_load(&kernels, cli->data_dir, NULL, NULL, &err) ? MISSING : OK;
     if (finding->verdict == OK)
         snprintf(finding->text, sizeof(finding->text), "%s: %zu kernels", cli->data_dir,
                  kernels.count);

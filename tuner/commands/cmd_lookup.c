@@ -13,7 +13,7 @@
 #include "commands/options.h"
 
 struct options {
-    const char *arch, *device, *db, *system_db, *kernels_dir;
+    const char *arch, *device, *db, *system_db, *kernels_dir, *include_dirs;
 };
 
 static const struct gt_option option_table[] = {
@@ -27,6 +27,8 @@ static const struct gt_option option_table[] = {
      "table searched after it (default: db/shipped of the data folder)", NULL, 0, 0},
     {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
      "folder with descriptions of your own kernels", NULL, 0, 0},
+    {"include-dir", 'I', GT_OPTION_TEXT, offsetof(struct options, include_dirs), "DIR",
+     "where templates of --kernels-dir also find headers: DIR[:DIR...]", NULL, 0, 0},
     GT_OPTIONS_END,
 };
 
@@ -182,7 +184,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     const char *const folders[] = {options->kernels_dir, NULL};
     const struct gt_options open = {
         GT_OPTIONS_INIT,           .user_db = options->db,  .system_db = options->system_db,
-        .data_dir = cli->data_dir, .kernels_dirs = folders,
+        .data_dir = cli->data_dir, .kernels_dirs = folders, .include_dirs = options->include_dirs,
     };
     cJSON *list = NULL;
     struct gt *gt = NULL;

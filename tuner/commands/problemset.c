@@ -24,8 +24,8 @@ void gt_problemset_release(struct gt_problemset *set)
     *set = (struct gt_problemset){0};
 }
 
-/* Parses text and appends it; the sentence begins with `where`. */
-static int add(struct gt_problemset *set, const char *text, const char *where, struct gt_err *err)
+int gt_problemset_add(struct gt_problemset *set, const char *text, const char *where,
+                      struct gt_err *err)
 {
     struct gt_problem_entry *entry =
         realloc(set->entry, (set->count + 1) * sizeof(struct gt_problem_entry));
@@ -68,7 +68,7 @@ static int add_object(struct gt_problemset *set, const cJSON *object, const char
     if (!rc)
         rc = gt_json_string(&text, object, where, "problem", GT_REQUIRED, err);
     if (!rc)
-        rc = add(set, text, where, err);
+        rc = gt_problemset_add(set, text, where, err);
     if (!rc)
         rc = copy_string(&set->entry[set->count - 1].name, object, where, "name", err);
     if (!rc)
@@ -98,7 +98,7 @@ static int read_json(struct gt_problemset *set, const cJSON *root, const char *p
     {
         snprintf(where, sizeof(where), "%.440s: problems[%d]", path, i++);
         if (cJSON_IsString(item))
-            rc = add(set, item->valuestring, where, err);
+            rc = gt_problemset_add(set, item->valuestring, where, err);
         else if (cJSON_IsObject(item))
             rc = add_object(set, item, where, err);
         else
@@ -127,7 +127,7 @@ static int read_lines(struct gt_problemset *set, char *text, const char *path, s
         line += strspn(line, " \t\r");
         snprintf(where, sizeof(where), "%.440s: line %d", path, number);
         if (*line)
-            rc = add(set, line, where, err);
+            rc = gt_problemset_add(set, line, where, err);
     }
     return rc;
 }

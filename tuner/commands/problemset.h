@@ -25,6 +25,10 @@ struct gt_problemset {
 /* path: a file, or "-" for standard input.  Errors name the file and line or key.  Free with
  * gt_problemset_release. */
 int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_err *err);
+
+/* Appends a problem's text, with weight 1; the sentence of an error begins with `where`. */
+int gt_problemset_add(struct gt_problemset *set, const char *text, const char *where,
+                      struct gt_err *err);
 void gt_problemset_release(struct gt_problemset *set); /* a zeroed one is accepted */
 
 #endif

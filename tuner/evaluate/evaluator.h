@@ -30,10 +30,12 @@ struct gt_evaluator_events {
     bool (*in_doubt)(void *context, uint64_t id);
     /* A sentence for the log: a worker died or was started again, the device is back, and so on. */
     void (*notice)(void *context, const char *sentence);
+    /* A blocking call waits for the GPU's worker, since `seconds`; again and again. */
+    void (*waiting)(void *context, double seconds);
 };
 
 struct gt_evaluator_options {
-    const char *data_dir, *cache_dir, *kernels_dir;
+    const char *data_dir, *cache_dir, *kernels_dir, *include_dirs;
     int jobs;                 /* compile workers; 0: one per core */
     int64_t compile_memory;   /* bytes; 0: 2 GiB */
     double compile_cpu_s;     /* 0: 60 */

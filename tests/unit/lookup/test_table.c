@@ -190,6 +190,8 @@ static void test_malformed_text(void **state)
                      GT_EDB, "no number: 'nan'");
     expect_malformed(f, GT_TABLE_COLUMNS "\n90,measured,A,64x64x64,k,s,p,cold,-5,4,6,0,3,1,1,d\n",
                      GT_EDB, "not above zero");
+    expect_malformed(f, GT_TABLE_COLUMNS "\n90,measured,A,64x64x64,k,s,p,cold,5,4,6,-1,3,1,1,d\n",
+                     GT_EDB, "less than nothing");
     expect_malformed(f, GT_TABLE_COLUMNS "\n90,measured,A,64xx64,k,s,p,cold,5,4,6,0,3,1,1,d\n",
                      GT_EDB, "t.csv");
 }
