@@ -430,6 +430,14 @@ static void forward_notice(void *context, const char *sentence)
         events->notice(events->context, sentence);
 }
 
+static void forward_waiting(void *context, double seconds)
+{
+    const struct gt_evaluator_events *events = &((struct gt_evaluator *)context)->options.events;
+
+    if (events->waiting)
+        events->waiting(events->context, seconds);
+}
+
 /* Parses the CUDA ordinal: "" (0) or "N". */
 static int parse_ordinal(const char *spec, int *ordinal, struct gt_err *err)
 {
@@ -455,6 +463,7 @@ static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt
         .include_dirs = options->include_dirs,
         .bench = options->bench,
         .notice = forward_notice,
+        .waiting = forward_waiting,
         .context = evaluator,
         .signals = options->signals,
     };

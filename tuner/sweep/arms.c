@@ -3,11 +3,24 @@
 #include "sweep/sweep_parts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define SEEDS        96   /* per problem, if the budget is not one of trials */
 #define SEED_SHARE   0.9  /* of a budget of trials */
 #define WEIGHT_LEAST 0.05 /* of a slow arm; the fastest has 1 */
+
+int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *err)
+{
+    arm->key = (struct gt_trial_key){
+        .sweep = race->sweep,
+        .device = race->device,
+        .toolchain = race->toolchain,
+        .problem = race->problem_id,
+        .warm_l2 = race->evaluator->options.bench.warm_l2,
+    };
+    return gt_store_kernel(race->options->store, arm->kernel, &arm->key.kernel, err);
+}
 
 static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, struct gt_err *err)
 {
@@ -26,14 +39,7 @@ static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, struct
     arm->random = found.random;
     race->result->points += arm->space.valid;
     race->result->cross_product += arm->space.cross_product;
-    arm->key = (struct gt_trial_key){
-        .sweep = race->sweep,
-        .device = race->device,
-        .toolchain = race->toolchain,
-        .problem = race->problem_id,
-        .warm_l2 = race->evaluator->options.bench.warm_l2,
-    };
-    return gt_store_kernel(race->options->store, kernel, &arm->key.kernel, err);
+    return gt_sweep_make_key(race, arm, err);
 }
 
 static size_t seeds_wanted(const struct gt_race *race)
@@ -66,6 +72,7 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
     for (size_t i = 0; i < count && !rc; i++) {
         const char *why = NULL;
         struct gt_err reason = {0};
+        char phase[80];
 
         if (!gt_kernel_serves(kernel[i], race->problem, &race->evaluator->device, &why)) {
             gt_err_set(&reason, GT_ENOTFOUND, "kernel %s does not serve it: %s", kernel[i]->name,
@@ -73,6 +80,8 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
             add_reason(nothing, &reason);
             continue;
         }
+        snprintf(phase, sizeof(phase), "enumerating the points of %.40s", kernel[i]->name);
+        gt_sweep_show(race, phase, false);
         rc = open_arm(race, kernel[i], &reason);
         if (rc == GT_ERANGE) { /* no valid point: the kernel does not take part */
             if (nothing)
@@ -92,7 +101,8 @@ int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err)
     struct gt_err *nothing = &race->result->nothing;
     int rc;
 
-    race->arm = calloc(options->kernels + options->fallbacks + 1, sizeof(*race->arm));
+    race->arm =
+        calloc(options->kernels + options->fallbacks + 1, sizeof(*race->arm)); /* 1: guest */
     if (!race->arm)
         return gt_err_nomem(err);
     rc = open_list(race, options->kernel, options->kernels, nothing, err);
@@ -108,7 +118,7 @@ int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err)
         if (!rc)
             rc = gt_sweep_resume(race, &race->arm[i], err);
     }
-    return rc;
+    return rc ? rc : gt_sweep_open_incumbent(race, err);
 }
 
 struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kernel *kernel)
