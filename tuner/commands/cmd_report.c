@@ -213,3 +213,18 @@ void gt_report_summary(const struct gt_session *session, const struct gt_sweep_r
                 100 * result->busy_s / result->wall_s, result->to_best_s);
     fprintf(log, "%s\n", result->interrupted ? "; interrupted, the same command resumes" : "");
 }
+
+void gt_report_totals(const struct gt_session *session)
+{
+    const struct gt_sweep_totals *totals = &session->totals;
+
+    if (session->cli->quiet || !session->measures || !(totals->wall_s > 0))
+        return;
+    fprintf(
+        session->cli->log,
+        "GPU busy %.0f %% of %.0f s; %lld candidates compiled, %lld proved and timed; compilers "
+        "busy %.0f %%\n",
+        100 * totals->busy_s / totals->wall_s, totals->wall_s, (long long)totals->compiled,
+        (long long)totals->timed,
+        100 * totals->compile_s / (totals->wall_s * (double)totals->jobs));
+}

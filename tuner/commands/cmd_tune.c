@@ -77,6 +77,8 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
             gt_report_result(session, &result[i], rows);
         gt_report_summary(session, &result[i]);
     }
+    if (count > 1)
+        gt_report_totals(session);
     if (session->cli->json)
         rc = gt_report_json(session, result, count, err);
     return rc ? rc : valid ? GT_OK : nothing_valid(session, result, count, err);
