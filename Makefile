@@ -191,6 +191,7 @@ TUNE_SRC := \
 	tuner/sweep/progress.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
+	tuner/sweep/scout.c \
 	tuner/sweep/seeds.c \
 	tuner/sweep/time_slices.c \
 	tuner/sweep/backfill.c \
