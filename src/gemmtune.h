@@ -93,7 +93,7 @@ enum gt_dtype {
 
 /* How far the result may be from the exact product of the stored operands.
  * STRICT: FP32 FMA arithmetic; F32: any method whose error stays within FP32's bound; TF32, LOW:
- * what the tensor cores give for TF32 or for narrower types. */
+ * what the tensor cores give for operands rounded to TF32, or for narrower types. */
 enum gt_accuracy { GT_ACCURACY_STRICT, GT_ACCURACY_F32, GT_ACCURACY_TF32, GT_ACCURACY_LOW };
 
 /* What happens to the accumulator after alpha and beta; bias has n elements, one per column, and is
