@@ -205,6 +205,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_bench_report.c \
 	tuner/commands/cmd_cache.c \
 	tuner/commands/cmd_calibrate.c \
+	tuner/commands/cmd_capture.c \
 	tuner/commands/cmd_compile.c \
 	tuner/commands/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
@@ -216,10 +217,12 @@ TUNE_SRC := \
 	tuner/commands/cmd_lookup.c \
 	tuner/commands/cmd_merge.c \
 	tuner/commands/cmd_predictor.c \
+	tuner/commands/cmd_preload.c \
 	tuner/commands/cmd_recheck.c \
 	tuner/commands/cmd_recheck_report.c \
 	tuner/commands/cmd_report.c \
 	tuner/commands/cmd_report_json.c \
+	tuner/commands/cmd_serve.c \
 	tuner/commands/cmd_session.c \
 	tuner/commands/cmd_session_problems.c \
 	tuner/commands/cmd_show.c \

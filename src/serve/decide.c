@@ -215,7 +215,9 @@ static uint32_t decide_all(struct decider *decider, uint32_t decided)
     struct gt_session *session = decider->session;
     const uint32_t entries = gt_book_entries(&session->book);
 
-    for (uint32_t i = decided; i < entries && !atomic_load(&session->stop); i++) {
+    const bool quick = session->policy.serve == GT_SERVE_RECORD; /* done even at the end */
+
+    for (uint32_t i = decided; i < entries && (quick || !atomic_load(&session->stop)); i++) {
         struct gt_entry *entry = &session->book.entry[i];
         int state = atomic_load_explicit(&entry->state, memory_order_acquire);
 
@@ -259,7 +261,7 @@ void *gt_decide_thread(void *argument)
         session->driver.ExchangeCaptureMode(&mode);
     while (!atomic_load(&session->stop)) {
         wait_for_work(session);
-        if (session->usable && !atomic_load(&session->stop)) {
+        if (session->usable) {
             decided = decide_all(&decider, decided);
             gt_workspace_make(&session->workspaces, &session->driver);
         }

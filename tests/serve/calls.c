@@ -708,9 +708,32 @@ static bool holds(const char *path, const char *const words[4])
     return true;
 }
 
+/* `calls --client`: a program with a few products, for tests of commands; it ends with 3. */
+static int client(void)
+{
+    const struct product often = plain(EX, 64, 48, 32);
+    struct product seldom = plain(SGEMM, 16, 24, 8);
+    void *handle = new_handle();
+    int served = 0;
+
+    seldom.ta = GT_OP_T;
+    seldom.lda = 8;
+    begin_context();
+    for (int i = 0; i < 5; i++)
+        served += run(handle, &often);
+    for (int i = 0; i < 2; i++)
+        served += run(handle, &seldom);
+    cublasDestroy_v2(handle);
+    printf("%d of 7 products served\n", served);
+    return 3;
+}
+
 int main(int argc, char **argv)
 {
     bool failed = false;
+
+    if (argc > 1 && strcmp(argv[1], "--client") == 0)
+        return client();
 
     (void)test_own_signal;
     for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {

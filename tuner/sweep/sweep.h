@@ -73,7 +73,8 @@ struct gt_sweep_row {
     struct gt_trial trial;
     bool resumed; /* the trial is of an earlier run */
     bool blamed;  /* an earlier run ended while this was sampled or in a final */
-    bool tie;     /* the finals show no difference from the first row */
+    bool tie;     /* the finals show no difference from the first row, or the predicted time is
+                     the same */
     bool apart;   /* not timed beside the first row; the device may have been cooler or hotter */
 };
 

@@ -18,6 +18,8 @@ void gt_sweep_sum_up(struct gt_race *race, const struct gt_evaluator_stats *befo
     result->compiled = after->compiled - before->compiled;
     result->cache_hits = after->cache_hits - before->cache_hits;
     result->respawns = after->respawns - before->respawns;
+    for (size_t i = 1; i < result->rows && !race->measures; i++)
+        result->row[i].tie = result->row[i].trial.us == result->row[0].trial.us;
     for (size_t i = 0; i < race->bests && result->rows; i++) {
         result->to_best_s = race->history[i].at_s;
         if (race->history[i].us <= NEAR_BEST * result->row[0].trial.us)
