@@ -318,6 +318,9 @@ TESTS := \
 	tests/unit/problem/test_problem.c \
 	tests/unit/problem/test_device.c \
 	tests/unit/problem/test_trial.c \
+	tests/unit/serve/test_policy.c \
+	tests/unit/serve/test_call.c \
+	tests/unit/serve/test_book.c \
 	tests/unit/base/test_nomem.c \
 	tests/unit/base/test_near.c \
 	tests/unit/base/test_array.c \
@@ -336,6 +339,7 @@ FUZZ := \
 	tests/fuzz/fuzz_table.c \
 	tests/fuzz/fuzz_recording.c \
 	tests/fuzz/fuzz_t1.c \
+	tests/fuzz/fuzz_policy.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
@@ -460,7 +464,8 @@ BUNDLED := $(addprefix $(BUILD)/bundle/,tune libgemmtune.a libgemmtune.so.$(SOVE
 FORCE:
 
 # Everything but tuner/main.c, for the unit tests to link.
-$(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
+$(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) \
+		$(filter-out $(BUILD)/src/serve/hooks.o,$(SERVE_OBJ)) $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
