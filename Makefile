@@ -181,6 +181,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_adopt_take.c \
 	tuner/commands/cmd_bench.c \
 	tuner/commands/cmd_bench_report.c \
+	tuner/commands/cmd_bench_summary.c \
 	tuner/commands/cmd_cache.c \
 	tuner/commands/cmd_calibrate.c \
 	tuner/commands/cmd_compile.c \
@@ -360,7 +361,7 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h \
-	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h
+	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h $(BUILD)/db/migrate_5_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@

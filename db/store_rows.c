@@ -236,6 +236,7 @@ int gt_store_read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *ro
     row->baseline = gt_store_text(s, 31);
     row->date = gt_store_text(s, 32);
     row->detail = gt_store_text(s, 33);
+    row->algo = gt_store_text(s, 34);
     if (gt_store_whole(store, NULL))
         return gt_err_nomem(err);
     if (row->status == GT_STATUS_NONE ||

@@ -23,8 +23,7 @@ static const struct gt_option option_table[] = {
      NULL, 0, 0},
     {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, session.budget), "BUDGET",
      "trials per problem (500), time of the run (90s, 30m, 8h; longer if a problem has no time "
-     "yet), "
-     "or several: 30m,2000",
+     "yet) or of each problem (10s/problem), or several: 30m,2000",
      NULL, 0, 0},
     {"baseline", 0, GT_OPTION_TEXT, offsetof(struct options, session.baseline), "WHICH",
      "cublas (default): cuBLASLt's best answer is timed in the same run; none", "cublas|none", 0,
