@@ -96,6 +96,7 @@ LIB_SRC := \
 	src/lookup/lookup_tiers.c \
 	src/lookup/plan.c \
 	src/lookup/predict.c \
+	src/lookup/snapshot.c \
 	src/lookup/table.c \
 
 
@@ -166,6 +167,7 @@ TUNE_SRC := \
 	tuner/sweep/contests.c \
 	tuner/sweep/drift.c \
 	tuner/sweep/finals.c \
+	tuner/sweep/incumbent.c \
 	tuner/sweep/arms.c \
 	tuner/sweep/progress.c \
 	tuner/sweep/ranking.c \
@@ -225,6 +227,7 @@ TESTS := \
 	tests/unit/sweep/test_sweep.c \
 	tests/unit/sweep/test_sweep_faults.c \
 	tests/unit/sweep/test_sweep_finals.c \
+	tests/unit/sweep/test_sweep_incumbent.c \
 	tests/unit/sweep/test_sweep_problems.c \
 	tests/unit/sweep/test_progress.c \
 	tests/unit/search/test_search_nomem.c \

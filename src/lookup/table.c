@@ -157,6 +157,19 @@ static int add_store_row(void *context, const struct gt_row *row, struct gt_err 
     return add(context, &raw, err);
 }
 
+int gt_table_add_stored(struct gt_table *table, struct gt_store *store, struct gt_err *err)
+{
+    const struct gt_row_filter winners = {.winners_only = true};
+    struct loading loading = {table, "the database", 0};
+    const struct gt_table_chunk *chunk = table->chunk;
+    const size_t rows = table->rows;
+    int code = gt_store_rows(store, &winners, add_store_row, &loading, err);
+
+    if (code)
+        roll_back(table, rows, chunk);
+    return code;
+}
+
 /* Cuts one record off *at and its fields out of it, in place: quotes are undone.  Returns how many
  * there are, 0 if it is malformed. */
 static int cut_record(char **at, char *field[GT_TABLE_FIELDS])

@@ -226,6 +226,9 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     if (!rc)
         rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir,
                              options->include_dirs, err);
+    if (!rc && (options->values || options->no_bets))
+        rc = gt_kernels_load(&session->whole, cli->data_dir, options->kernels_dir,
+                             options->include_dirs, err);
     for (size_t i = 0; i < session->kernels.count && !rc && options->no_bets; i++)
         gt_kernel_drop_bets(session->kernels.kernel[i]);
     if (!rc && options->values)
@@ -283,6 +286,7 @@ void gt_session_close(struct gt_session *session)
     gt_evaluator_close(session->evaluator);
     gt_store_close(session->store);
     gt_kernels_release(&session->kernels);
+    gt_kernels_release(&session->whole);
     gt_table_release(&session->shipped);
     free(session->cache_dir);
     memset(session, 0, sizeof(*session));
@@ -352,6 +356,7 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
         .evaluator = session->evaluator,
         .store = session->store,
         .shipped = &session->shipped,
+        .known = session->whole.count ? &session->whole : all,
         .strategy = session->strategy,
         .budget = *budget,
         .seed = session->seed,

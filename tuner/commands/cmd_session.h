@@ -11,6 +11,7 @@
 struct gt_session {
     struct gt_cli *cli;
     struct gt_kernels kernels; /* all of them */
+    struct gt_kernels whole;   /* the same as described, where options changed `kernels` */
     struct gt_evaluator *evaluator;
     struct gt_store *store;
     struct gt_table shipped;      /* winners of db/shipped */

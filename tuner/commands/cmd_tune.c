@@ -19,7 +19,9 @@ struct options {
 static const struct gt_option option_table[] = {
     {"kernels", 'k', GT_OPTION_TEXT, offsetof(struct options, session.kernels), "KERNELS",
      "names joined by commas (default: every kernel with role production, and those of the ladder "
-     "for a problem that none of them has a valid point for)",
+     "for a problem that none of them has a valid point for); what look-up hands out today is "
+     "timed "
+     "beside them, whichever kernel it is",
      NULL, 0, 0},
     {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, session.budget), "BUDGET",
      "trials per problem (500), time of the run (90s, 30m, 8h; longer if a problem has no time "
@@ -155,6 +157,12 @@ const struct gt_command gt_command_tune = {
         "Finds, proves and times the fastest kernel for each shape and remembers every trial in a\n"
         "database. The same command again resumes. Where no GPU of the --arch is present, kernels\n"
         "are compiled for it and a model predicts their times: nothing is measured then.\n"
+        "\n"
+        "The first candidate of a shape is what `tune lookup` answers for it, from any kernel. It "
+        "is\n"
+        "timed in turns with the best in the finals, so a sweep of any length makes no answer "
+        "slower.\n"
+        "It counts as a trial of the budget if its kernel is searched.\n"
         "\n"
         "  tune --arch sm_86 --shape 4096x4096x4096\n"
         "  tune --shapes configs/problems/bench.json --budget 2h\n"

@@ -11,6 +11,18 @@
 #define SEED_SHARE   0.9   /* of a budget of trials */
 #define WEIGHT_LEAST 0.05  /* of a slow arm; the fastest has 1 */
 
+int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *err)
+{
+    arm->key = (struct gt_trial_key){
+        .sweep = race->sweep,
+        .device = race->device,
+        .toolchain = race->toolchain,
+        .problem = race->problem_id,
+        .warm_l2 = race->evaluator->options.bench.warm_l2,
+    };
+    return gt_store_kernel(race->options->store, arm->kernel, &arm->key.kernel, err);
+}
+
 /* sharers: the number of kernels among which SPACE_BYTES are divided. */
 static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, size_t sharers,
                     struct gt_err *err)
@@ -30,14 +42,7 @@ static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, size_t
     arm->kernel = kernel;
     race->result->points += arm->space.valid;
     race->result->cross_product += arm->space.cross_product;
-    arm->key = (struct gt_trial_key){
-        .sweep = race->sweep,
-        .device = race->device,
-        .toolchain = race->toolchain,
-        .problem = race->problem_id,
-        .warm_l2 = race->evaluator->options.bench.warm_l2,
-    };
-    return gt_store_kernel(race->options->store, kernel, &arm->key.kernel, err);
+    return gt_sweep_make_key(race, arm, err);
 }
 
 static size_t seeds_wanted(const struct gt_race *race)
@@ -96,7 +101,8 @@ int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err)
     struct gt_err *nothing = &race->result->nothing;
     int rc;
 
-    race->arm = calloc(options->kernels + options->fallbacks + 1, sizeof(*race->arm));
+    race->arm =
+        calloc(options->kernels + options->fallbacks + 1, sizeof(*race->arm)); /* 1: guest */
     if (!race->arm)
         return gt_err_nomem(err);
     rc = open_list(race, options->kernel, options->kernels, nothing, err);
@@ -112,7 +118,7 @@ int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err)
         if (!rc)
             rc = gt_sweep_resume(race, &race->arm[i], err);
     }
-    return rc;
+    return rc ? rc : gt_sweep_open_incumbent(race, err);
 }
 
 struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kernel *kernel)

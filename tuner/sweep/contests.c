@@ -7,7 +7,8 @@
  * down: times that were taken one after the other then differ by more than the candidates do.  If
  * the play-off finds no difference either, its candidates are a tie.  The winner is the one with
  * the least paired median; a stable rule decides among equals, so that the same device gives the
- * same answer in every run. */
+ * same answer in every run.  The incumbent takes part in semi-final and final, however slow it was,
+ * and stays the winner if it ties. */
 #include "base/array.h"
 #include "base/err.h"
 #include "base/stats.h"
@@ -143,7 +144,7 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
                            struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
-    size_t entries = gather(result);
+    size_t entries = gt_sweep_seat_incumbent(race, gather(result), ENTRIES);
     int rc;
 
     for (size_t i = 0; i < result->rows; i++)
@@ -167,6 +168,7 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
     for (size_t i = 0; i < entries; i++)
         result->row[i].trial = contest->trial[i];
     *finalists = entries < FINALISTS ? entries : FINALISTS;
+    *finalists = gt_sweep_seat_incumbent(race, *finalists, FINALISTS);
     return GT_OK;
 }
 
@@ -249,7 +251,8 @@ static bool preferred(const struct gt_race *race, const struct gt_sweep_row *x,
            0;
 }
 
-/* Makes the winner the first row.  The first `ties` rows tie, in the order of their ratios. */
+/* Makes the winner the first row: the incumbent, if nothing is faster.  The first `ties` rows tie,
+ * in the order of their ratios. */
 static void choose(const struct gt_race *race, const struct contest *contest, size_t ties)
 {
     struct gt_sweep_row *row = race->result->row;
@@ -257,6 +260,9 @@ static void choose(const struct gt_race *race, const struct contest *contest, si
 
     for (size_t i = 1; i < ties && contest->ratio[i] <= contest->ratio[0] * (1 + EQUAL); i++)
         if (preferred(race, &row[i], &row[chosen]))
+            chosen = i;
+    for (size_t i = 0; i < ties; i++)
+        if (gt_sweep_is_incumbent(race, row[i].kernel, &row[i].point))
             chosen = i;
     if (chosen) {
         struct gt_sweep_row first = row[chosen];

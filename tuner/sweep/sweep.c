@@ -6,6 +6,7 @@
  *     gt_sweep_open_arms   kernels that serve the problem -> their valid points  arms.c, space.h
  *                          -> points to try first -> a strategy                  seeds.c
  *                          -> trials of earlier runs                             record.c
+ *                          -> what look-up hands out, to be tried before all     incumbent.c
  *     run_race             strategy -> evaluator (compile, prove, time)          this file
  *                          -> store, strategy, ranking                           record.c
  *     gt_sweep_finals      sampling, baseline, paired final, ties -> winner      finals.c
@@ -105,11 +106,12 @@ static bool time_is_up(const struct gt_race *race)
 }
 
 /* Whether the clock ends the race.  It does so only if the problem has a time, because a slow
- * compiler must not leave a problem without a winner.  Until then the race waits for what is in
- * flight and submits few more candidates. */
+ * compiler must not leave a problem without a winner, and not before the incumbent has one, because
+ * nothing could replace it.  Until then the race waits for what is in flight and submits few more
+ * candidates. */
 static bool clock_ends(const struct gt_race *race)
 {
-    return time_is_up(race) && race->best_us > 0;
+    return time_is_up(race) && race->best_us > 0 && !race->incumbent_due;
 }
 
 /* Whether the clock forbids to submit more candidates. */
@@ -119,12 +121,16 @@ static bool is_late(const struct gt_race *race)
                                 race->result->fresh + (int64_t)race->flights >= LATE_TRIALS);
 }
 
-/* Whether the budget allows no new point.  Points to be tried again are not counted. */
+/* Whether the budget allows no new point.  Points to be tried again are not counted, nor is an
+ * incumbent whose kernel is not searched. */
 static bool trials_spent(const struct gt_race *race)
 {
     const struct gt_budget *budget = &race->options->budget;
+    const struct gt_arm *last = &race->arm[race->arms - 1];
     int64_t tried = race->tried + (int64_t)race->flights;
 
+    if (last->guest)
+        tried -= last->tried + last->flying;
     return (budget->trials && tried >= budget->trials) ||
            (budget->patience && race->best_us > 0 &&
             race->tried - race->improved_at >= budget->patience);
@@ -158,25 +164,48 @@ static bool has_urgent(const struct gt_arm *arm)
     return arm->retries && arm->retry[arm->retries - 1].urgent;
 }
 
+/* Whether the incumbent is the next point of its arm, at first or after an attempt that another
+ * cause ended. */
+static bool incumbent_waits(const struct gt_race *race)
+{
+    const struct gt_arm *arm = race->incumbent_arm;
+
+    return race->incumbent_due && has_urgent(arm) &&
+           arm->retry[arm->retries - 1].point == race->incumbent_point;
+}
+
 /* The arm that may submit next, or NULL. */
 static struct gt_arm *next_arm(struct gt_race *race)
 {
+    const struct gt_lead *lead;
+
+    if (incumbent_waits(race))
+        return race->incumbent_arm;
     if (is_late(race))
         return NULL;
     for (size_t i = 0; i < race->arms; i++)
         if (has_urgent(&race->arm[i]))
             return &race->arm[i];
-    return trials_spent(race) ? NULL : gt_sweep_choose_arm(race);
+    if (trials_spent(race))
+        return NULL;
+    lead = gt_sweep_next_lead(race);
+    return lead ? lead->arm : gt_sweep_choose_arm(race);
 }
 
-/* Takes the next point of an arm.  An urgent point or one that is due comes first, then the
- * strategy's, and while the strategy waits, any point to be tried again. */
-static enum gt_next next_of(const struct gt_race *race, struct gt_arm *arm, struct gt_retry *what)
+/* Takes the next point of an arm.  An urgent point comes first, then a near winner's, one that is
+ * due, the strategy's, and while the strategy waits, any point to be tried again. */
+static enum gt_next next_of(struct gt_race *race, struct gt_arm *arm, struct gt_retry *what)
 {
+    const struct gt_lead *lead = gt_sweep_next_lead(race);
     bool due = arm->retries && arm->retry[arm->retries - 1].due <= race->tried;
     enum gt_next answer;
 
     *what = (struct gt_retry){0};
+    if (!has_urgent(arm) && lead && lead->arm == arm) {
+        what->point = lead->point;
+        gt_strategy_claim(arm->strategy, lead->point);
+        return GT_NEXT_POINT;
+    }
     if (!has_urgent(arm) && !due) {
         answer = gt_strategy_next(arm->strategy, &what->point);
         if (answer == GT_NEXT_POINT || !arm->retries)
@@ -340,8 +369,8 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
         return GT_OK;
     }
     race->opened = rc == GT_OK;
-    if (!rc && race->best_us > 0)
-        evaluator->ops->set_best(evaluator, race->best_us);
+    if (!rc)
+        gt_sweep_tell_best(race);
     race->resumed_us = race->best_us;
     if (!rc)
         rc = run_race(race, err);
@@ -362,6 +391,8 @@ struct run {
     uint64_t next_id;
     struct gt_time_slices slices;
     struct gt_store_sweep_stats sums;
+    struct gt_snapshot before;      /* what look-up answers from before the sweep */
+    struct gt_incumbent *incumbent; /* of each problem */
 };
 
 static void release_race(struct gt_race *race)
@@ -390,6 +421,7 @@ static int run_turn(struct run *run, size_t i, double search_s, double deadline_
     struct gt_race race = {
         .options = run->options,
         .problem = &run->options->problem[i],
+        .incumbent = &run->incumbent[i],
         .result = result,
         .evaluator = evaluator,
         .measures = evaluator->ops->sample != NULL,
@@ -407,7 +439,12 @@ static int run_turn(struct run *run, size_t i, double search_s, double deadline_
     *result = (struct gt_sweep_result){.problem = race.problem};
     evaluator->options.events =
         (struct gt_evaluator_events){&race, on_launching, on_in_doubt, on_notice};
-    rc = run_problem(&race, err);
+    rc = gt_sweep_find_incumbent(&race, &run->before, &run->incumbent[i], err);
+    if (!rc)
+        rc = run_problem(&race, err);
+    if (!rc && result->rows && result->row[0].trial.stage == 3)
+        run->incumbent[i] =
+            (struct gt_incumbent){result->row[0].kernel, result->row[0].point, true};
     gt_sweep_sum_up(&race, &before);
     if (!rc)
         rc = gt_sweep_put_turn(&race, err);
@@ -422,6 +459,20 @@ static int run_turn(struct run *run, size_t i, double search_s, double deadline_
     return rc;
 }
 
+/* Remembers what look-up answers from before the sweep adds to it.  A recording says nothing of the
+ * kernels that are here. */
+static int take_snapshot(struct run *run, struct gt_err *err)
+{
+    const struct gt_sweep_options *options = run->options;
+
+    run->incumbent = calloc(options->problems, sizeof(*run->incumbent));
+    if (!run->incumbent)
+        return gt_err_nomem(err);
+    if (!options->known || options->evaluator->ops->provenance == GT_REPLAYED)
+        return GT_OK;
+    return gt_snapshot_take(&run->before, options->known, options->store, options->shipped, err);
+}
+
 /* Runs turn after turn until the time slices end. */
 static int run_turns(struct run *run, struct gt_sweep_result *result, struct gt_err *err)
 {
@@ -431,6 +482,8 @@ static int run_turns(struct run *run, struct gt_sweep_result *result, struct gt_
     size_t i;
     int rc = gt_time_slices_init(&run->slices, options, err);
 
+    if (!rc)
+        rc = take_snapshot(run, err);
     if (!rc)
         rc = gt_store_device(options->store, &evaluator->device, &run->device, err);
     if (!rc)
@@ -442,6 +495,8 @@ static int run_turns(struct run *run, struct gt_sweep_result *result, struct gt_
     evaluator->options.signals = NULL;
     run->sums.wall_s = gt_evaluator_now(evaluator) - run->slices.begin_s;
     gt_time_slices_release(&run->slices);
+    gt_snapshot_release(&run->before);
+    free(run->incumbent);
     return rc;
 }
 

@@ -42,6 +42,9 @@ struct gt_sweep_options {
     struct gt_evaluator *evaluator; /* open; its events are set by the sweep */
     struct gt_store *store;         /* open for writing */
     const struct gt_table *shipped; /* winners to try where they are valid; NULL: none */
+    const struct gt_kernels *known; /* all kernels as they are described: what look-up answers from
+                                       them, the store and `shipped` is timed first and takes part
+                                       in the finals; NULL: nothing does */
     const char *strategy;           /* NULL: GT_STRATEGY_DEFAULT */
     struct gt_budget budget;
     uint64_t seed;

@@ -3,6 +3,7 @@
 #ifndef GT_SWEEP_PARTS_H
 #define GT_SWEEP_PARTS_H
 
+#include "lookup/snapshot.h"
 #include "search/strategy.h"
 #include "sweep/sweep.h"
 
@@ -29,6 +30,7 @@ struct gt_arm {
     int64_t tried, flying;   /* trials, those of earlier runs included; candidates in flight */
     int64_t backfilled;      /* how many of both are backfill, which does not use the arm's share */
     double best_us;          /* 0: none yet */
+    bool guest;              /* it has the incumbent's point only, and no share of the budget */
     bool done, waiting;      /* the strategy has no more points; has none until it is told more */
     struct gt_retry *retry;  /* a stack, the urgent ones on top */
     size_t retries, retry_capacity;
@@ -50,6 +52,23 @@ struct gt_recent {
     size_t point;
 };
 
+/* What look-up hands out for a problem, which a winner has to beat: before the sweep, and after a
+ * final of the sweep its winner. */
+struct gt_incumbent {
+    const struct gt_kernel *kernel; /* NULL: nothing serves the problem */
+    struct gt_point point;
+    bool asked; /* look-up was asked */
+};
+
+#define GT_SWEEP_LEADS 8
+
+/* The point of a near winner, which is tried before the strategies choose. */
+struct gt_lead {
+    struct gt_arm *arm;
+    size_t point;
+    double distance; /* of its problem from this one; 0: it is this one */
+};
+
 /* An improvement of the best time. */
 struct gt_best {
     double at_s, us; /* seconds since the turn began; the new best time */
@@ -67,6 +86,12 @@ struct gt_race {
     int64_t sweep, device, toolchain, problem_id;
     struct gt_arm *arm;
     size_t arms;
+    const struct gt_incumbent *incumbent;
+    struct gt_arm *incumbent_arm;        /* NULL: there is none, or it does not work here */
+    size_t incumbent_point;              /* of its arm's space */
+    bool incumbent_due;                  /* it is still to be timed */
+    struct gt_lead lead[GT_SWEEP_LEADS]; /* nearest first */
+    size_t leads, next_lead;
     struct gt_flight *flight;
     size_t flights, flight_capacity;
     uint64_t *next_id;          /* of the whole sweep */
@@ -122,12 +147,33 @@ void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const st
 
 /* Fills the arms.  If there is none, result->nothing says why. */
 int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err);
+/* Fills the key of an arm that has its kernel. */
+int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *err);
 void gt_sweep_close_arms(struct gt_race *race);
 /* The arm that may try a point next, NULL if none: the one with the fewest trials in relation to
  * its weight, which falls with the ratio of its best time to the best of all arms. */
 struct gt_arm *gt_sweep_choose_arm(struct gt_race *race);
 /* The kernel's arm; NULL: it has none. */
 struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kernel *kernel);
+
+/* incumbent.c */
+
+/* Asks look-up for the incumbent, once in a sweep.  Without kernels in `before` there is none. */
+int gt_sweep_find_incumbent(const struct gt_race *race, const struct gt_snapshot *before,
+                            struct gt_incumbent *incumbent, struct gt_err *err);
+/* Makes the incumbent the first candidate of the arms, which are open and know the trials of
+ * earlier runs.  If none of them has its point, it gets an arm of its own. */
+int gt_sweep_open_incumbent(struct gt_race *race, struct gt_err *err);
+bool gt_sweep_is_incumbent(const struct gt_race *race, const struct gt_kernel *kernel,
+                           const struct gt_point *point);
+/* Makes sure that the incumbent is among the first rows, if it is ranked at all: as one more, or in
+ * the last one's place if there are `most` already.  Returns how many they are. */
+size_t gt_sweep_seat_incumbent(struct gt_race *race, size_t rows, size_t most);
+
+/* Adds a lead unless there are as many nearer ones as may be. */
+void gt_sweep_add_lead(struct gt_race *race, struct gt_lead lead);
+/* The next lead that was not tried yet; NULL: there is none. */
+const struct gt_lead *gt_sweep_next_lead(struct gt_race *race);
 
 /* seeds.c: creates the arm's strategy and gives it `count` points at most to try first. */
 int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct gt_err *err);
@@ -188,6 +234,9 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                   struct gt_err *err);
 /* The shortest time of all ranked rows; 0: there are none. */
 double gt_sweep_best_us(const struct gt_sweep_result *result);
+/* Tells the evaluator the best time, by which it gives slow candidates up, once the incumbent has
+ * one: the incumbent is timed in full. */
+void gt_sweep_tell_best(const struct gt_race *race);
 /* Adds a point that the arm is to try again. */
 int gt_sweep_retry(struct gt_arm *arm, struct gt_retry retry, struct gt_err *err);
 

@@ -44,7 +44,7 @@ void gt_sweep_join(struct gt_sweep_result *result, struct gt_sweep_result *earli
 
 static int name_kernels(const struct gt_race *race, struct gt_strbuf *text, struct gt_err *err)
 {
-    for (size_t i = 0; i < race->arms; i++)
+    for (size_t i = 0; i < race->arms && !race->arm[i].guest; i++) /* the guest is the last one */
         gt_strbuf_addf(text, "%s%s", i ? "," : "", race->arm[i].kernel->name);
     return gt_strbuf_check(text, err);
 }
