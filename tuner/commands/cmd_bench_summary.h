@@ -12,9 +12,10 @@ struct gt_problem;
 struct gt_bench_figures {
     char type[32]; /* "bf16"; "f32, accuracy f32" where it is not the type's default */
     double weight;
-    double ratio, best_ratio; /* cuBLASLt's time over ours; over the best of everything, 0: not known */
-    double loss;              /* untuned time over the best known of the problem; 0: not timed */
-    bool worse, err_above;    /* worse than untuned; error above 1.25 times cuBLASLt's */
+    double ratio,
+        best_ratio; /* cuBLASLt's time over ours; over the best of everything, 0: not known */
+    double loss;    /* untuned time over the best known of the problem; 0: not timed */
+    bool worse, err_above; /* worse than untuned; error above 1.25 times cuBLASLt's */
 };
 
 struct gt_bench_summary {

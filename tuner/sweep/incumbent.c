@@ -31,8 +31,8 @@ bool gt_sweep_is_incumbent(const struct gt_race *race, const struct gt_kernel *k
     const struct gt_incumbent *incumbent = race->incumbent;
 
     return race->incumbent_arm && strcmp(kernel->name, incumbent->kernel->name) == 0 &&
-           memcmp(point->value, incumbent->point.value,
-                  kernel->params * sizeof(point->value[0])) == 0;
+           memcmp(point->value, incumbent->point.value, kernel->params * sizeof(point->value[0])) ==
+               0;
 }
 
 /* The place of the incumbent's row; result->rows: it has none. */
@@ -109,8 +109,7 @@ static void move_to_top(struct gt_arm *arm, size_t point)
         if (arm->retry[i].point == point) {
             struct gt_retry moved = arm->retry[i];
 
-            memmove(&arm->retry[i], &arm->retry[i + 1],
-                    (--arm->retries - i) * sizeof(*arm->retry));
+            memmove(&arm->retry[i], &arm->retry[i + 1], (--arm->retries - i) * sizeof(*arm->retry));
             moved.urgent = true;
             arm->retry[arm->retries++] = moved;
             return;
@@ -156,8 +155,7 @@ int gt_sweep_open_incumbent(struct gt_race *race, struct gt_err *err)
     }
     if (rc)
         return rc;
-    race->incumbent_point =
-        gt_space_find(&race->incumbent_arm->space, &race->incumbent->point);
+    race->incumbent_point = gt_space_find(&race->incumbent_arm->space, &race->incumbent->point);
     return put_first(race, err);
 }
 
