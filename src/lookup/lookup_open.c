@@ -139,7 +139,8 @@ int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err
     if (!opened)
         return gt_err_nomem(err);
     opened->log = -1;
-    code = gt_lookup_begin(opened) ? take_options(opened, options, &inner) : gt_err_nomem(&inner);
+    code = gt_answers_begin(&opened->answers) ? take_options(opened, options, &inner)
+                                              : gt_err_nomem(&inner);
     if (!code)
         code = load_kernels(opened, &inner);
     if (!code)
@@ -162,7 +163,7 @@ void gt_close(struct gt *gt)
     if (!gt)
         return;
     gt_lookup_unguard_fork(gt);
-    gt_lookup_end(gt);
+    gt_answers_end(&gt->answers);
     if (gt->log >= 0)
         close(gt->log);
     gt_table_release(&gt->sources.table);

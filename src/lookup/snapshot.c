@@ -5,7 +5,6 @@
 #include "base/array.h"
 #include "lookup/lookup_impl.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The texts stay those of the other table. */
@@ -51,11 +50,4 @@ int gt_snapshot_lookup(const struct gt_snapshot *snapshot, const struct gt_devic
     if (code)
         gt_resolved_release(resolved);
     return code;
-}
-
-void gt_resolved_release(struct gt_resolved *resolved)
-{
-    free((char *)resolved->answer.point);
-    free((char *)resolved->answer.passed_over);
-    memset(resolved, 0, sizeof(*resolved));
 }

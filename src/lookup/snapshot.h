@@ -25,10 +25,10 @@ void gt_snapshot_release(struct gt_snapshot *snapshot); /* a zeroed one is accep
 
 /* What gt_lookup would answer for the problem on the device; a profile stands for every device of
  * its arch.  resolved->kernel is one of the snapshot's kernels, or NULL if the tier is NONE.  The
- * texts of the answer are those of the snapshot; gt_resolved_release frees the others. */
+ * texts of the answer are those of the snapshot; gt_resolved_release frees the others.  On failure
+ * resolved is zeroed. */
 int gt_snapshot_lookup(const struct gt_snapshot *snapshot, const struct gt_device *device,
                        const struct gt_problem *problem, struct gt_resolved *resolved,
                        struct gt_err *err);
-void gt_resolved_release(struct gt_resolved *resolved); /* a zeroed one is accepted */
 
 #endif

@@ -15,6 +15,11 @@
 
 #define REPLAY "replay:"
 
+static void on_waiting(void *context, double seconds)
+{
+    gt_progress_wait(((struct gt_session *)context)->progress, "the GPU's worker starts", seconds);
+}
+
 /* Opens the evaluator of a --device text. */
 static int open_device(struct gt_session *session, const struct gt_session_options *options,
                        const char *device, struct gt_err *err)
@@ -30,6 +35,7 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
         .compile_cpu_s = (double)options->compile_cpu,
         .compile_memory = options->compile_memory << 20,
         .baseline = !options->baseline || strcmp(options->baseline, "none") != 0,
+        .events = {.context = session, .waiting = on_waiting},
         .bench = {.warm_l2 = options->l2 && strcmp(options->l2, "warm") == 0,
                   .slow_factor = options->slow,
                   .seed = session->seed},
@@ -241,11 +247,14 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = gt_cache_dir(&session->cache_dir, err);
     if (!rc)
         rc = gt_cache_limit(&limit, err);
+    if (!rc && !cli->quiet)
+        rc = gt_progress_stderr(&session->progress, cli->color, err);
     if (!rc) {
         /* A cache that is not ours to use is no reason to stop: cubins are kept for this run only.
          */
         gt_cache_trim(session->cache_dir, limit, NULL, NULL);
         rc = open_evaluator(session, options, cc, err);
+        gt_progress_clear(session->progress);
     }
     if (!rc && session->replays)
         rc = take_recorded_kernel(session, err);
@@ -255,8 +264,6 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = gt_session_store(&session->store, database, GT_STORE_WRITE, err);
     if (!rc && !session->replays)
         rc = gt_store_apply_calibration(session->store, &session->evaluator->device, err);
-    if (!rc && !cli->quiet)
-        rc = gt_progress_stderr(&session->progress, err);
     if (rc) {
         gt_session_close(session);
         return rc;

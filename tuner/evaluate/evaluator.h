@@ -30,6 +30,8 @@ struct gt_evaluator_events {
     bool (*in_doubt)(void *context, uint64_t id);
     /* A sentence for the log: a worker died or was started again, the device is back, and so on. */
     void (*notice)(void *context, const char *sentence);
+    /* A blocking call waits for the GPU's worker, since `seconds`; again and again. */
+    void (*waiting)(void *context, double seconds);
 };
 
 struct gt_evaluator_options {

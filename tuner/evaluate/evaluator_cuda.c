@@ -10,12 +10,12 @@
 #include "problem/problem.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_POLL 260 /* descriptors: all compile workers and the GPU's */
-#define WAITING  2   /* candidates that are ready or compiling ahead of the GPU, at least */
+#define WAITING 2 /* candidates that are ready or compiling ahead of the GPU, at least */
 
 /* Deadlines. */
 #define TRIAL_RUNS    24   /* launches of a proof and a race */
@@ -185,12 +185,10 @@ static int pump(struct gt_evaluator *evaluator, struct gt_err *err)
  * came. */
 static bool wait_for_workers(const struct gt_cuda *cuda, int64_t timeout_ms)
 {
-    struct pollfd fd[MAX_POLL];
-    int wait;
-    size_t count = gt_compile_pool_poll(cuda->pool, fd, MAX_POLL - 1, &wait);
+    struct pollfd fd[2] = {{.fd = gt_compile_pool_fd(cuda->pool), .events = POLLIN}};
+    int wait = (int)timeout_ms;
+    nfds_t count = 1;
 
-    if (wait < 0 || wait > timeout_ms)
-        wait = (int)timeout_ms;
     if (cuda->running) {
         const int64_t left = cuda->gpu.deadline - gt_clock_ms();
 
@@ -263,13 +261,16 @@ static size_t outstanding(const struct gt_cuda *cuda)
 static size_t cuda_room(struct gt_evaluator *evaluator)
 {
     const struct gt_cuda *cuda = evaluator->state;
-    const size_t queued = gt_compile_pool_queued(cuda->pool), jobs = (size_t)evaluator->jobs;
-    const size_t ahead = WAITING + jobs / 4;
-    const size_t used = outstanding(cuda);
+    const size_t jobs = (size_t)evaluator->jobs, used = outstanding(cuda);
+    struct gt_compile_load load;
+    size_t wanted;
 
-    if (queued >= ahead || cuda->ready.count >= WAITING + jobs || used >= cuda->capacity)
+    gt_compile_pool_load(cuda->pool, &load);
+    wanted = WAITING + jobs / 4 + load.idle;
+    if (load.now >= wanted || cuda->ready.count >= WAITING + jobs || used >= cuda->capacity)
         return 0;
-    return ahead - queued < cuda->capacity - used ? ahead - queued : cuda->capacity - used;
+    wanted -= load.now;
+    return wanted < cuda->capacity - used ? wanted : cuda->capacity - used;
 }
 
 /* Whether no candidate is ready to follow the running one. */
@@ -302,13 +303,12 @@ static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
     return !rc && cuda->gpu.ready ? feed_gpu(evaluator, err) : rc;
 }
 
-/* Compiles without an entry; pump_pool ignores an answer that belongs to none. */
 static int cuda_ahead(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
                       struct gt_err *err)
 {
     struct gt_cuda *cuda = evaluator->state;
 
-    return gt_compile_pool_submit(cuda->pool, ++cuda->tickets, candidate, err);
+    return gt_compile_pool_ahead(cuda->pool, candidate, err);
 }
 
 static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
@@ -408,6 +408,14 @@ static void forward_notice(void *context, const char *sentence)
         events->notice(events->context, sentence);
 }
 
+static void forward_waiting(void *context, double seconds)
+{
+    const struct gt_evaluator_events *events = &((struct gt_evaluator *)context)->options.events;
+
+    if (events->waiting)
+        events->waiting(events->context, seconds);
+}
+
 /* Parses the CUDA ordinal: "" (0) or "N". */
 static int parse_ordinal(const char *spec, int *ordinal, struct gt_err *err)
 {
@@ -433,6 +441,7 @@ static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt
         .include_dirs = options->include_dirs,
         .bench = options->bench,
         .notice = forward_notice,
+        .waiting = forward_waiting,
         .context = evaluator,
         .signals = options->signals,
     };

@@ -3,6 +3,7 @@
 #include "sweep/sweep_parts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define SPACE_BYTES  1.2e8 /* for the points of all kernels; a larger space is sampled */
@@ -75,6 +76,7 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
     for (size_t i = 0; i < count && !rc; i++) {
         const char *why = NULL;
         struct gt_err reason = {0};
+        char phase[80];
 
         if (!gt_kernel_serves(kernel[i], race->problem, &race->evaluator->device, &why)) {
             gt_err_set(&reason, GT_ENOTFOUND, "kernel %s does not serve it: %s", kernel[i]->name,
@@ -82,6 +84,8 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
             add_reason(nothing, &reason);
             continue;
         }
+        snprintf(phase, sizeof(phase), "enumerating the points of %.40s", kernel[i]->name);
+        gt_sweep_show(race, phase, false);
         rc = open_arm(race, kernel[i], count, &reason);
         if (rc == GT_ERANGE) { /* no valid point: the kernel does not take part */
             if (nothing)

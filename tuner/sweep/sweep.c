@@ -43,7 +43,7 @@ void gt_sweep_note(const struct gt_race *race, const char *sentence)
     gt_progress_note(race->options->progress, sentence);
 }
 
-void gt_sweep_show(const struct gt_race *race, const char *phase, bool force)
+void gt_sweep_show(struct gt_race *race, const char *phase, bool force)
 {
     struct gt_progress_state state = {
         .done = race->tried,
@@ -57,6 +57,8 @@ void gt_sweep_show(const struct gt_race *race, const char *phase, bool force)
         .phase = phase,
     };
 
+    if (phase != race->phase)
+        snprintf(race->phase, sizeof(race->phase), "%s", phase ? phase : "");
     memcpy(state.status, race->result->status, sizeof(state.status));
     gt_progress_show(race->options->progress, &state, force);
 }
@@ -96,6 +98,17 @@ static bool on_in_doubt(void *context, uint64_t id)
 static void on_notice(void *context, const char *sentence)
 {
     gt_sweep_note(context, sentence);
+}
+
+static void on_waiting(void *context, double seconds)
+{
+    struct gt_race *race = context;
+
+    if (race->opened)
+        gt_sweep_show(race, *race->phase ? race->phase : NULL, false);
+    else
+        gt_progress_wait(race->options->progress, "the GPU's worker prepares proof and timing",
+                         seconds);
 }
 
 /* ---- the race ---- */
@@ -341,7 +354,7 @@ static int run_race(struct gt_race *race, struct gt_err *err)
         left -= stopping && got > 0;
         if (!rc && !stopping)
             rc = gt_sweep_check_drift(race, err);
-        gt_sweep_show(race, stopping ? "stopping" : NULL, false);
+        gt_sweep_show(race, stopping ? "stopping" : race->tried ? NULL : "compiling", false);
     }
     if (!rc && stopping && gt_sweep_signals(race))
         rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
@@ -438,7 +451,7 @@ static int run_turn(struct run *run, size_t i, double search_s, double deadline_
 
     *result = (struct gt_sweep_result){.problem = race.problem};
     evaluator->options.events =
-        (struct gt_evaluator_events){&race, on_launching, on_in_doubt, on_notice};
+        (struct gt_evaluator_events){&race, on_launching, on_in_doubt, on_notice, on_waiting};
     rc = gt_sweep_find_incumbent(&race, &run->before, &run->incumbent[i], err);
     if (!rc)
         rc = run_problem(&race, err);
@@ -478,6 +491,7 @@ static int run_turns(struct run *run, struct gt_sweep_result *result, struct gt_
 {
     const struct gt_sweep_options *options = run->options;
     struct gt_evaluator *evaluator = options->evaluator;
+    const struct gt_evaluator_events before = evaluator->options.events;
     double search_s, deadline_s;
     size_t i;
     int rc = gt_time_slices_init(&run->slices, options, err);
@@ -491,7 +505,7 @@ static int run_turns(struct run *run, struct gt_sweep_result *result, struct gt_
     evaluator->options.signals = options->signals;
     while (!rc && gt_time_slices_next(&run->slices, &i, &search_s, &deadline_s))
         rc = run_turn(run, i, search_s, deadline_s, &result[i], err);
-    evaluator->options.events = (struct gt_evaluator_events){0};
+    evaluator->options.events = before;
     evaluator->options.signals = NULL;
     run->sums.wall_s = gt_evaluator_now(evaluator) - run->slices.begin_s;
     gt_time_slices_release(&run->slices);

@@ -81,8 +81,9 @@ struct gt_race {
     const struct gt_problem *problem;
     struct gt_sweep_result *result;
     struct gt_evaluator *evaluator;
-    bool opened;   /* the problem is open in the evaluator */
-    bool measures; /* the evaluator measures; otherwise it predicts */
+    bool opened;    /* the problem is open in the evaluator */
+    bool measures;  /* the evaluator measures; otherwise it predicts */
+    char phase[80]; /* that was shown last; "": none */
     int64_t sweep, device, toolchain, problem_id;
     struct gt_arm *arm;
     size_t arms;
@@ -118,7 +119,7 @@ struct gt_race {
 
 int gt_sweep_signals(const struct gt_race *race); /* how many SIGINTs came */
 void gt_sweep_note(const struct gt_race *race, const char *sentence);
-void gt_sweep_show(const struct gt_race *race, const char *phase, bool force);
+void gt_sweep_show(struct gt_race *race, const char *phase, bool force);
 
 /* time_slices.c */
 

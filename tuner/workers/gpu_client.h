@@ -22,6 +22,9 @@ struct gt_gpu_client_options {
     const char *kernels_dir, *include_dirs; /* may be NULL; as in gt_kernels_load */
     struct gt_bench_options bench;
     void (*notice)(void *context, const char *sentence); /* NULL: no notices */
+    /* Called again and again while an answer takes longer than 0.4 s; NULL: it is not.  seconds:
+     * since the request. */
+    void (*waiting)(void *context, double seconds);
     void *context;
     const volatile sig_atomic_t
         *signals; /* a second one ends waits with GT_EINTERRUPTED; or NULL */

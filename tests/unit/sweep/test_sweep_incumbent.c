@@ -2,8 +2,8 @@
  * in the finals, and that nothing takes its place without having been timed beside it. */
 #include "sweep_fixture.h"
 
-/* A sweep over kernel "grid", with kernel "other" known to look-up and not searched, and one shipped
- * winner. */
+/* A sweep over kernel "grid", with kernel "other" known to look-up and not searched, and one
+ * shipped winner. */
 struct arena {
     struct bench bench;
     struct fake fake;
