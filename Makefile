@@ -252,6 +252,7 @@ TESTS := \
 	tests/unit/exchange/test_export.c \
 	tests/unit/exchange/test_export_space.c \
 	tests/unit/commands/test_options.c \
+	tests/unit/commands/test_cmd_bench_summary.c \
 	tests/unit/commands/test_cmd_csv.c \
 	tests/unit/commands/test_cmd_json.c \
 	tests/unit/commands/test_cmd_try.c \
