@@ -369,6 +369,7 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
         .seed = session->seed,
         .command = session->cli->words,
         .progress = session->progress,
+        .totals = &session->totals,
         .signals = session->cli->signals,
     };
 

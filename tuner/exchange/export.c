@@ -45,7 +45,7 @@ int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_e
             return GT_OK;
         }
     return gt_err_set(err, GT_ENOTFOUND,
-                      "there is no export format '%s'; there are csv, json, md, c, shipped, "
+                      "there is no export format \"%s\"; there are csv, json, md, c, shipped, "
                       "bench, search, kt-cache, t4, t4-metadata and db",
                       text);
 }

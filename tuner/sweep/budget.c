@@ -56,12 +56,12 @@ static int parse_part(struct gt_budget *budget, const char *text, const char *en
     }
     goto malformed;
 twice:
-    return gt_err_set(err, GT_ESYNTAX, "budget '%.*s': a limit of this kind was given before",
+    return gt_err_set(err, GT_ESYNTAX, "budget \"%.*s\": a limit of this kind was given before",
                       (int)(end - text), text);
 malformed:
     return gt_err_set(
         err, GT_ESYNTAX,
-        "budget '%.*s': expected a time such as 90s, 30m, 8h or 10s/problem, a number "
+        "budget \"%.*s\": expected a time such as 90s, 30m, 8h or 10s/problem, a number "
         "of trials such as 500, or patience=200",
         (int)(end - text), text);
 }
