@@ -203,6 +203,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_adopt_take.c \
 	tuner/commands/cmd_bench.c \
 	tuner/commands/cmd_bench_report.c \
+	tuner/commands/cmd_bench_summary.c \
 	tuner/commands/cmd_cache.c \
 	tuner/commands/cmd_calibrate.c \
 	tuner/commands/cmd_capture.c \
@@ -271,6 +272,7 @@ TESTS := \
 	tests/unit/exchange/test_export.c \
 	tests/unit/exchange/test_export_space.c \
 	tests/unit/commands/test_options.c \
+	tests/unit/commands/test_cmd_bench_summary.c \
 	tests/unit/commands/test_cmd_csv.c \
 	tests/unit/commands/test_cmd_json.c \
 	tests/unit/commands/test_cmd_try.c \
@@ -393,7 +395,7 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h \
-	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h
+	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h $(BUILD)/db/migrate_5_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
