@@ -112,6 +112,7 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
         goto out;
     if (command->finishes)
         catch_signals();
+    argv[argc] = NULL; /* what the options left is fewer than there were */
     rc = command->run(cli, options, argc, argv, err);
 out:
     free(options);

@@ -50,8 +50,9 @@ static int fail(const struct loading *loading, const char *what, const char *val
                 struct gt_err *err)
 {
     if (loading->line)
-        return gt_err_set(err, GT_EDB, "%s:%d: %s '%s'", loading->path, loading->line, what, value);
-    return gt_err_set(err, GT_EDB, "%s: %s '%s'", loading->path, what, value);
+        return gt_err_set(err, GT_EDB, "%s:%d: %s \"%s\"", loading->path, loading->line, what,
+                          value);
+    return gt_err_set(err, GT_EDB, "%s: %s \"%s\"", loading->path, what, value);
 }
 
 static int reserve(struct gt_table *table, struct gt_err *err)

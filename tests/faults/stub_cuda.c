@@ -176,6 +176,42 @@ int stub_CtxGetCurrent(void **context)
     return 0;
 }
 
+/* For src/serve, which asks the driver more than the tuner does. */
+int cuCtxGetDevice(int *ordinal);
+int cuStreamIsCapturing(void *stream, int *status);
+int cuThreadExchangeStreamCaptureMode(int *mode);
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
+
+int stub_capturing; /* a test sets it: a graph is being captured on every stream */
+
+int cuCtxGetDevice(int *ordinal)
+{
+    *ordinal = 0;
+    return stub_current ? 0 : 201;
+}
+
+int cuStreamIsCapturing(void *stream, int *status)
+{
+    (void)stream;
+    *status = stub_capturing;
+    return 0;
+}
+
+int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+    *mode = 0;
+    return 0;
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
+{
+    (void)stream;
+    if (stub_device.sticky || !stub_inside(to, bytes) || !stub_inside(from, bytes))
+        return stub_device.sticky ? stub_device.sticky : 1;
+    memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    return 0;
+}
+
 int stub_CtxPushCurrent(void *context)
 {
     stub_current = context;

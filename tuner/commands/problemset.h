@@ -1,7 +1,9 @@
 /* problemset.h - vocabulary: lists of problems to tune or to compare, from a file.
  *
  * Either JSON as in configs/problems (see configs/README.md), or plain text: one problem a line, #
- * begins a remark; the log of untuned problems that gt_open writes is such a file. */
+ * begins a remark; the log of untuned problems that gt_open writes is such a file.  Behind a
+ * problem may stand `count=N`, how often a program asked for it, and `weight=X`, as `tune capture`
+ * writes them; a count alone is the weight. */
 #ifndef GT_PROBLEMSET_H
 #define GT_PROBLEMSET_H
 
@@ -14,6 +16,7 @@ struct gt_problem_entry {
     char *text; /* as written */
     struct gt_problem problem;
     double weight; /* share in averages over the set; 1 if the file gives none */
+    double count;  /* calls of a program; 0: the file does not say */
 };
 
 struct gt_problemset {

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAITING 2 /* candidates that are ready or compiling ahead of the GPU, at least */
+#define FOLLOW  0.1 /* how much of its error a new value of lead_s corrects */
+#define WAITING 2   /* candidates that are ready or compiling ahead of the GPU, at least */
 
 /* Deadlines. */
 #define TRIAL_RUNS    24   /* launches of a proof and a race */
@@ -27,7 +28,18 @@
 int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
 {
     entry->ticket = ++cuda->tickets;
+    entry->submitted = gt_clock_ms();
     return gt_compile_pool_submit(cuda->pool, entry->ticket, &entry->candidate, err);
+}
+
+/* Takes note of how long the entry waited for its cubin, if that had to be compiled. */
+static void note_lead(struct gt_cuda *cuda, const struct gt_entry *entry,
+                      const struct gt_compiled *compiled)
+{
+    const double waited = (double)(gt_clock_ms() - entry->submitted) / 1000;
+
+    if (!compiled->cached)
+        cuda->lead_s += (cuda->lead_s > 0 ? FOLLOW : 1) * (waited - cuda->lead_s);
 }
 
 /* Moves the entries that the compile workers have finished to `ready` or `done`. */
@@ -41,6 +53,7 @@ static int pump_pool(struct gt_cuda *cuda, struct gt_err *err)
 
         if (!entry)
             continue; /* it was dropped meanwhile */
+        note_lead(cuda, entry, &compiled);
         entry->compiled = compiled;
         if (compiled.status == GT_STATUS_OK) {
             gt_entries_push(&cuda->ready, entry);
@@ -245,6 +258,8 @@ void gt_cuda_update_stats(struct gt_evaluator *evaluator)
     gt_compile_pool_stats(cuda->pool, &compile);
     stats->busy_s = cuda->gpu.busy_s - cuda->busy_before;
     stats->wall_s = (double)(gt_clock_ms() - cuda->opened) / 1000;
+    stats->lead_s = cuda->lead_s;
+    stats->compile_s = compile.busy_s;
     stats->compiled = compile.compiled;
     stats->cache_hits = compile.cache_hits;
     stats->respawns = compile.respawns + cuda->gpu.respawns;
@@ -309,6 +324,13 @@ static int cuda_ahead(struct gt_evaluator *evaluator, const struct gt_candidate 
     struct gt_cuda *cuda = evaluator->state;
 
     return gt_compile_pool_ahead(cuda->pool, candidate, err);
+}
+
+static void cuda_drop_ahead(struct gt_evaluator *evaluator)
+{
+    struct gt_cuda *cuda = evaluator->state;
+
+    gt_compile_pool_drop_ahead(cuda->pool);
 }
 
 static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
@@ -485,6 +507,7 @@ const struct gt_evaluator_ops gt_evaluator_cuda = {
     .starved = cuda_starved,
     .submit = cuda_submit,
     .ahead = cuda_ahead,
+    .drop_ahead = cuda_drop_ahead,
     .collect = cuda_collect,
     .drop = cuda_drop,
     .set_best = cuda_set_best,

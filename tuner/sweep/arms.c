@@ -6,11 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SPACE_BYTES  1.2e8 /* for the points of all kernels; a larger space is sampled */
-#define POINT_BYTES  14    /* of a point beside its parameters: look-up table, time */
-#define SEEDS        96    /* per problem, if the budget is not one of trials */
-#define SEED_SHARE   0.9   /* of a budget of trials */
-#define WEIGHT_LEAST 0.05  /* of a slow arm; the fastest has 1 */
+#define SEEDS        96   /* per problem, if the budget is not one of trials */
+#define SEED_SHARE   0.9  /* of a budget of trials */
+#define WEIGHT_LEAST 0.05 /* of a slow arm; the fastest has 1 */
 
 int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *err)
 {
@@ -24,23 +22,21 @@ int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *e
     return gt_store_kernel(race->options->store, arm->kernel, &arm->key.kernel, err);
 }
 
-/* sharers: the number of kernels among which SPACE_BYTES are divided. */
-static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, size_t sharers,
-                    struct gt_err *err)
+static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, struct gt_err *err)
 {
     struct gt_arm *arm = &race->arm[race->arms];
-    double limit = SPACE_BYTES / (double)sharers / (double)(kernel->params + POINT_BYTES);
-    const struct gt_evaluator *evaluator = race->evaluator;
-    int rc = evaluator->ops->space
-                 ? evaluator->ops->space(evaluator, &arm->space, race->problem, err)
-                 : gt_space_init(&arm->space, kernel, race->problem, &evaluator->device,
-                                 (size_t)limit, err);
+    struct gt_scouted found;
+    int rc = gt_scouts_take(&race->scouts, kernel, &found, err);
 
     if (rc)
         return rc;
     race->arms++;
     arm->race = race;
     arm->kernel = kernel;
+    arm->space = found.space;
+    arm->list = found.list;
+    arm->listed = found.listed;
+    arm->random = found.random;
     race->result->points += arm->space.valid;
     race->result->cross_product += arm->space.cross_product;
     return gt_sweep_make_key(race, arm, err);
@@ -86,7 +82,7 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
         }
         snprintf(phase, sizeof(phase), "enumerating the points of %.40s", kernel[i]->name);
         gt_sweep_show(race, phase, false);
-        rc = open_arm(race, kernel[i], count, &reason);
+        rc = open_arm(race, kernel[i], &reason);
         if (rc == GT_ERANGE) { /* no valid point: the kernel does not take part */
             if (nothing)
                 gt_sweep_note(race, reason.msg);
@@ -160,6 +156,7 @@ void gt_sweep_close_arms(struct gt_race *race)
     for (size_t i = 0; i < race->arms; i++) {
         gt_strategy_free(race->arm[i].strategy);
         gt_space_release(&race->arm[i].space);
+        free(race->arm[i].list);
         free(race->arm[i].retry);
     }
     free(race->arm);

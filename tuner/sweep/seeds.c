@@ -300,19 +300,14 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
 {
     const char *name = race->options->strategy ? race->options->strategy : GT_STRATEGY_DEFAULT;
     struct picks picks = {.arm = arm, .max = count};
-    struct gt_random random = {race->seed};
-    struct gt_ranked *list = NULL;
-    size_t listed = 0;
     struct gt_transfers transfers = {.count = 0};
     int rc;
 
     picks.point = calloc(count + 1, sizeof(*picks.point));
     rc = picks.point ? pick_stored(race, &picks, err) : gt_err_nomem(err);
-    if (!rc)
-        rc = gt_sweep_predict(race, arm, &random, &list, &listed, err);
     if (!rc) {
         pick_described(&picks);
-        pick_ranked(&picks, list, listed, &random);
+        pick_ranked(&picks, arm->list, arm->listed, &arm->random);
     }
     if (!rc)
         rc = gt_sweep_transfer(race, arm, &transfers, err);
@@ -322,7 +317,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
             .count = picks.count,
             .transfer = transfers.transfer,
             .transfers = transfers.count,
-            .expect = listed ? gt_sweep_expect : NULL,
+            .expect = arm->listed ? gt_sweep_expect : NULL,
             .context = arm,
         };
 
@@ -330,6 +325,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
     }
     gt_sweep_transfer_release(&transfers);
     free(picks.point);
-    free(list);
+    free(arm->list);
+    arm->list = NULL;
     return rc;
 }

@@ -3,6 +3,7 @@
 #ifndef GT_SWEEP_PARTS_H
 #define GT_SWEEP_PARTS_H
 
+#include "base/stats.h"
 #include "lookup/snapshot.h"
 #include "search/strategy.h"
 #include "sweep/sweep.h"
@@ -20,11 +21,38 @@ struct gt_retry {
 
 struct gt_race;
 
+/* A point as the predictor sees it. */
+struct gt_ranked {
+    uint32_t point;
+    uint16_t unusual; /* how many parameters do not have their default value */
+    float us;
+};
+
+/* A kernel's valid points for a problem, and their ranking by the predictor. */
+struct gt_scouted {
+    struct gt_space space;
+    struct gt_ranked *list;
+    size_t listed;
+    struct gt_random random; /* what the ranking has left of the seed's random numbers */
+};
+
+/* Threads that find them for all kernels of a sweep. */
+struct gt_scouts {
+    const struct gt_sweep_options *options;
+    const struct gt_problem *problem;
+    uint64_t seed;
+    struct gt_scout *scout;
+    size_t count;
+};
+
 /* One of a race's searches: a kernel with its strategy. */
 struct gt_arm {
     const struct gt_race *race;
     const struct gt_kernel *kernel;
     struct gt_space space;
+    struct gt_ranked *list; /* the ranking, until the arm has its strategy */
+    size_t listed;
+    struct gt_random random;
     struct gt_strategy *strategy;
     struct gt_trial_key key; /* all but the point */
     int64_t tried, flying;   /* trials, those of earlier runs included; candidates in flight */
@@ -44,6 +72,12 @@ struct gt_flight {
     struct gt_candidate candidate;
     bool launched; /* its attempt is in the store */
     bool backfill; /* the sweep chose it, not the strategy */
+};
+
+/* A point that was taken from an arm before its race began, for the compilers. */
+struct gt_draw {
+    struct gt_arm *arm;
+    struct gt_retry what;
 };
 
 /* A point that was tried in this turn. */
@@ -75,18 +109,28 @@ struct gt_best {
     int64_t trials;  /* of this turn until then */
 };
 
+struct gt_run; /* sweep.c: what all turns of a sweep have in common */
+
 /* The work on one problem. */
 struct gt_race {
+    struct gt_run *run;
     const struct gt_sweep_options *options;
     const struct gt_problem *problem;
-    struct gt_sweep_result *result;
+    struct gt_sweep_result *result, own; /* the first points to the second until the turn ends */
     struct gt_evaluator *evaluator;
-    bool opened;    /* the problem is open in the evaluator */
-    bool measures;  /* the evaluator measures; otherwise it predicts */
-    char phase[80]; /* that was shown last; "": none */
+    bool prepared;          /* its arms are open, or there are none */
+    bool begun;             /* its turn has come */
+    bool opened;            /* the problem is open in the evaluator */
+    bool measures;          /* the evaluator measures; otherwise it predicts */
+    bool closing;           /* a candidate that is new now would come too late */
+    struct gt_strbuf early; /* notes from before its turn, each ended by a line feed */
+    char phase[80];         /* that was shown last; "": none */
     int64_t sweep, device, toolchain, problem_id;
+    struct gt_scouts scouts;
     struct gt_arm *arm;
     size_t arms;
+    struct gt_draw *draw; /* the first `drawn` of them were submitted */
+    size_t draws, drawn, draw_capacity;
     const struct gt_incumbent *incumbent;
     struct gt_arm *incumbent_arm;        /* NULL: there is none, or it does not work here */
     size_t incumbent_point;              /* of its arm's space */
@@ -98,6 +142,8 @@ struct gt_race {
     uint64_t *next_id;          /* of the whole sweep */
     double begin_s, deadline_s; /* on the evaluator's clock; deadline 0: none */
     double search_s;            /* time for the search, counted from the first trial on */
+    double finals_s;            /* what the finals may take; 0: as long as they need */
+    double finals_end_s;        /* when they are to end, once they have begun; 0: no limit */
     double first_s;             /* when the first trial of this turn ended, if it has one */
     double end_s;               /* when the race ended, before the finals; 0: there was no race */
     double busy_s;              /* how long the GPU worker was at work until end_s */
@@ -118,7 +164,7 @@ struct gt_race {
 /* sweep.c */
 
 int gt_sweep_signals(const struct gt_race *race); /* how many SIGINTs came */
-void gt_sweep_note(const struct gt_race *race, const char *sentence);
+void gt_sweep_note(struct gt_race *race, const char *sentence);
 void gt_sweep_show(struct gt_race *race, const char *phase, bool force);
 
 /* time_slices.c */
@@ -141,6 +187,8 @@ void gt_time_slices_release(struct gt_time_slices *slices);
  * its race is to end at the latest (0: no deadline).  False: the sweep is over. */
 bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double *search_s,
                          double *deadline_s);
+/* Which problem will probably be next after the turn on `now`.  False: none, or the same. */
+bool gt_time_slices_peek(const struct gt_time_slices *slices, size_t now, size_t *problem);
 /* Takes note of a turn that has ended. */
 void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const struct gt_race *race);
 
@@ -202,17 +250,23 @@ void gt_sweep_transfer_release(struct gt_transfers *transfers);
  * struct gt_seeds; the context is the arm. */
 float gt_sweep_expect(void *arm, size_t point);
 
-/* A point as the predictor sees it. */
-struct gt_ranked {
-    uint32_t point;
-    uint16_t unusual; /* how many parameters do not have their default value */
-    float us;
-};
-
-/* Ranks the arm's space, or an even sample of it: the shortest predicted time first, among equals
- * the one with most defaults.  Points without a prediction are left out.  *list is malloc'ed. */
-int gt_sweep_predict(const struct gt_race *race, const struct gt_arm *arm, struct gt_random *random,
+/* Ranks the space, or an even sample of it: the shortest predicted time first, among equals the one
+ * with most defaults.  Points without a prediction are left out.  *list is malloc'ed. */
+int gt_sweep_predict(const struct gt_space *space, struct gt_random *random,
                      struct gt_ranked **list, size_t *count, struct gt_err *err);
+
+/* scout.c */
+
+/* Starts a thread for each kernel that serves the problem.  The scouts must not move until they are
+ * released, nor the options, the problem or the device change. */
+int gt_scouts_start(struct gt_scouts *scouts, const struct gt_sweep_options *options,
+                    const struct gt_problem *problem, uint64_t seed, struct gt_err *err);
+/* Waits for a kernel's thread; what it has found is to be released by the caller.  A kernel for
+ * which none was started is explored here.  GT_ERANGE: no point of it is valid. */
+int gt_scouts_take(struct gt_scouts *scouts, const struct gt_kernel *kernel,
+                   struct gt_scouted *found, struct gt_err *err);
+void gt_scouts_release(struct gt_scouts *scouts); /* waits; zeroed ones are accepted */
+void gt_scouted_release(struct gt_scouted *found);
 
 /* record.c */
 
