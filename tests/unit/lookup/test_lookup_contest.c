@@ -152,7 +152,7 @@ static void test_a_field_that_is_no_count(void **state)
         w->contest = true;
         write_table(w, w->table);
         assert_int_equal(gt_table_load(&table, w->table, &w->err), GT_EDB);
-        assert_non_null(strstr(w->err.msg, "t.csv:3: no count: '"));
+        assert_non_null(strstr(w->err.msg, "t.csv:3: no count: \""));
     }
     add_contest(w, PROBLEM, "BM=32,VEC=1", 1, "1");
     write_table(w, w->table);
