@@ -29,6 +29,7 @@ static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, size_t
     arm->race = race;
     arm->kernel = kernel;
     race->result->points += arm->space.valid;
+    race->result->points_estimated |= arm->space.estimated;
     race->result->cross_product += arm->space.cross_product;
     arm->key = (struct gt_trial_key){
         .sweep = race->sweep,
