@@ -6,9 +6,9 @@
  * they multiply what is left.
  *
  * A kernel without its bets may have 10^12 valid points (simt, at 4096^3).  A walk that visits more
- * than VISITS_MOST prefixes begins again and, at its later levels, follows each value only with
- * some chance.  Every valid point then has the same chance to be found, and how many are found says
- * how many there are. */
+ * than VISITS_MOST prefixes, or fewer if few points are wanted, begins again and, at its later
+ * levels, follows each value only with some chance.  Every valid point then has the same chance to
+ * be found, and how many are found says how many there are. */
 #include "search/space_walk.h"
 
 #include "base/err.h"
@@ -21,7 +21,8 @@
 
 #define SAMPLE_SEED 0x67656d6d74756e65ull /* of the sample kept of a space beyond the limit */
 
-#define VISITS_MOST  20000000 /* prefixes of one walk: 3 s on one core */
+#define VISITS_MOST  20000000 /* prefixes of one walk: 3 s on one core; */
+#define VISITS_POINT 100      /* so many for each point that is kept, if these are few */
 #define CHANCE_LEAST 1e-4     /* by which a walk that was given up lowers the chance of a point */
 #define GIVEN_UP     1        /* what a walk of too many visits returns */
 
@@ -46,7 +47,8 @@ struct walk {
     bool *passed;    /* per constraint: some prefix satisfied it */
     size_t furthest; /* 1 + the last constraint that was reached */
     uint64_t seen;   /* valid points so far */
-    uint64_t visits; /* prefixes so far */
+    uint64_t visits; /* prefixes so far, */
+    uint64_t visits_most;
     /* the part of a large space that is walked */
     double chance;       /* of each point: 1 if all are walked */
     double value_chance; /* of each value from level `thinned` on */
@@ -288,7 +290,7 @@ static int descend(struct walk *walk, size_t level, struct doubt doubt)
     size_t param;
     int rc = 1;
 
-    if (++walk->visits > VISITS_MOST)
+    if (++walk->visits > walk->visits_most)
         return GIVEN_UP;
     if (!check(walk, level, &doubt))
         return GT_OK;
@@ -323,7 +325,7 @@ static double progress(const struct walk *walk)
 }
 
 /* After a walk that was given up: a smaller part, such that the next walk takes about half of
- * VISITS_MOST.  The later half of the levels is thinned, where most prefixes are; if that is not
+ * visits_most.  The later half of the levels is thinned, where most prefixes are; if that is not
  * enough, more levels are. */
 static void thin(struct walk *walk)
 {
@@ -332,7 +334,7 @@ static void thin(struct walk *walk)
     walk->value_chance = pow(walk->chance, 1 / (double)(walk->depth - walk->thinned));
 }
 
-/* Walks through all points, or through as large a part of them as VISITS_MOST allows. */
+/* Walks through all points, or through as large a part of them as visits_most allows. */
 static int walk_all(struct walk *walk)
 {
     int rc = GIVEN_UP;
@@ -357,8 +359,8 @@ static int explain_empty(const struct walk *walk)
     if (walk->chance < 1)
         return gt_err_set(walk->err, GT_ERANGE,
                           "kernel %s has too many points for %s on %s to look at all of them, and "
-                          "none of %d was valid; name the values to search",
-                          kernel->name, problem, walk->space->device->name, VISITS_MOST);
+                          "none of those looked at was valid; name the values to search",
+                          kernel->name, problem, walk->space->device->name);
     for (size_t s = 0; s < walk->furthest; s++) {
         const struct step *step = &walk->step[s];
         const struct gt_constraint *constraint;
@@ -378,7 +380,11 @@ static int explain_empty(const struct walk *walk)
 
 int gt_space_walk(struct gt_space *space, size_t limit, struct gt_err *err)
 {
-    struct walk walk = {.space = space, .limit = limit, .err = err};
+    struct walk walk = {.space = space,
+                        .limit = limit,
+                        .err = err,
+                        .visits_most = limit < VISITS_MOST / VISITS_POINT ? limit * VISITS_POINT
+                                                                          : VISITS_MOST};
     int rc;
 
     gt_facts_fill(space->problem, space->device, walk.slots);
