@@ -170,6 +170,7 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
                        const char *only, const struct place *place)
 {
     char path[600], line[1024], name[64], text[512], expected[256];
+    const size_t first = jobs->count;
     snprintf(path, sizeof path, "%s/tests/emu/%s", place->data_dir, list);
     FILE *file = fopen(path, "r");
     if (!file) {
@@ -189,6 +190,9 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
             fprintf(stderr, "%s: \"%s\": %s\n", path, name, err.msg);
             exit(1);
         }
+        size_t turn = 0; /* of the kernel's listed points */
+        for (size_t i = first; i < jobs->count; i++)
+            turn += jobs->job[i].emu.kernel == kernel;
         struct job *job = add_job(jobs, kernel, &point, &types, place);
         job->emu.once = true;
         if (words > 2) { /* a fault: every case may be the one that shows it */
@@ -198,7 +202,7 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
             job->expected = strdup(expected);
             job->emu.part = 0;
         } else if (!place->all) {
-            job->emu.layouts = 1u << jobs->count % 4;
+            job->emu.layouts = 1u << turn % 4;
         }
     }
     fclose(file);
