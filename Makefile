@@ -89,6 +89,7 @@ LIB_SRC := \
 	db/store_statement.c \
 	db/store_winners.c \
 	src/lookup/lookup.c \
+	src/lookup/lookup_answers.c \
 	src/lookup/lookup_explain.c \
 	src/lookup/lookup_fork.c \
 	src/lookup/lookup_open.c \
@@ -96,8 +97,25 @@ LIB_SRC := \
 	src/lookup/lookup_tiers.c \
 	src/lookup/plan.c \
 	src/lookup/predict.c \
+	src/lookup/snapshot.c \
 	src/lookup/table.c \
 
+
+# What is preloaded into programs: the hooks before cuBLAS, with the library inside.
+SERVE_SRC := \
+	src/serve/book.c \
+	src/serve/call.c \
+	src/serve/check.c \
+	src/serve/decide.c \
+	src/serve/driver.c \
+	src/serve/hooks.c \
+	src/serve/policy.c \
+	src/serve/real.c \
+	src/serve/report.c \
+	src/serve/serve.c \
+	src/serve/serve_matmul.c \
+	src/serve/session.c \
+	src/serve/workspace.c \
 
 # The program: the writing side of db/ and tuner/.
 TUNE_SRC := \
@@ -129,6 +147,8 @@ TUNE_SRC := \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
 	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
+	tuner/workers/compile_answers.c \
+	tuner/workers/compile_crew.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_slot.c \
@@ -166,10 +186,12 @@ TUNE_SRC := \
 	tuner/sweep/contests.c \
 	tuner/sweep/drift.c \
 	tuner/sweep/finals.c \
+	tuner/sweep/incumbent.c \
 	tuner/sweep/arms.c \
 	tuner/sweep/progress.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
+	tuner/sweep/scout.c \
 	tuner/sweep/seeds.c \
 	tuner/sweep/time_slices.c \
 	tuner/sweep/backfill.c \
@@ -181,8 +203,10 @@ TUNE_SRC := \
 	tuner/commands/cmd_adopt_take.c \
 	tuner/commands/cmd_bench.c \
 	tuner/commands/cmd_bench_report.c \
+	tuner/commands/cmd_bench_summary.c \
 	tuner/commands/cmd_cache.c \
 	tuner/commands/cmd_calibrate.c \
+	tuner/commands/cmd_capture.c \
 	tuner/commands/cmd_compile.c \
 	tuner/commands/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
@@ -194,11 +218,14 @@ TUNE_SRC := \
 	tuner/commands/cmd_lookup.c \
 	tuner/commands/cmd_merge.c \
 	tuner/commands/cmd_predictor.c \
+	tuner/commands/cmd_preload.c \
 	tuner/commands/cmd_recheck.c \
 	tuner/commands/cmd_recheck_report.c \
 	tuner/commands/cmd_report.c \
 	tuner/commands/cmd_report_json.c \
+	tuner/commands/cmd_serve.c \
 	tuner/commands/cmd_session.c \
+	tuner/commands/cmd_session_problems.c \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
@@ -212,6 +239,7 @@ TUNE_SRC := \
 	tuner/commands/help_man.c \
 	tuner/commands/options.c \
 	tuner/commands/problemset.c \
+	tuner/commands/random_problems.c \
 	tuner/commands/quality.c \
 	tuner/commands/session_options.c \
 	tuner/commands/terminal.c \
@@ -224,6 +252,7 @@ TESTS := \
 	tests/unit/sweep/test_sweep.c \
 	tests/unit/sweep/test_sweep_faults.c \
 	tests/unit/sweep/test_sweep_finals.c \
+	tests/unit/sweep/test_sweep_incumbent.c \
 	tests/unit/sweep/test_sweep_problems.c \
 	tests/unit/sweep/test_progress.c \
 	tests/unit/search/test_search_nomem.c \
@@ -245,12 +274,14 @@ TESTS := \
 	tests/unit/exchange/test_export.c \
 	tests/unit/exchange/test_export_space.c \
 	tests/unit/commands/test_options.c \
+	tests/unit/commands/test_cmd_bench_summary.c \
 	tests/unit/commands/test_cmd_csv.c \
 	tests/unit/commands/test_cmd_json.c \
 	tests/unit/commands/test_cmd_try.c \
 	tests/unit/commands/test_quality.c \
 	tests/unit/commands/test_terminal.c \
 	tests/unit/commands/test_problemset.c \
+	tests/unit/commands/test_random_problems.c \
 	tests/unit/proof/test_verify.c \
 	tests/unit/timing/test_williams.c \
 	tests/unit/timing/test_bench.c \
@@ -267,6 +298,7 @@ TESTS := \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
+	tests/unit/lookup/test_lookup_answers.c \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
 	tests/unit/lookup/test_lookup_locale.c \
@@ -289,6 +321,9 @@ TESTS := \
 	tests/unit/problem/test_problem.c \
 	tests/unit/problem/test_device.c \
 	tests/unit/problem/test_trial.c \
+	tests/unit/serve/test_policy.c \
+	tests/unit/serve/test_call.c \
+	tests/unit/serve/test_book.c \
 	tests/unit/base/test_nomem.c \
 	tests/unit/base/test_near.c \
 	tests/unit/base/test_array.c \
@@ -307,6 +342,7 @@ FUZZ := \
 	tests/fuzz/fuzz_table.c \
 	tests/fuzz/fuzz_recording.c \
 	tests/fuzz/fuzz_t1.c \
+	tests/fuzz/fuzz_policy.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).  The one
@@ -317,6 +353,7 @@ CHECKS := \
 	tests/faults/short_powercut \
 	tests/faults/flip_all \
 	tests/replay/score_search \
+	tests/serve/preloaded \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,proof_kernels proof_types conversions)) \
 
@@ -330,6 +367,7 @@ GPU_TESTS := \
 	tests/gpu/test_gpu_maps.c \
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
+SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/%.o)
 TUNE_OBJ := $(TUNE_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TESTS:%.c=$(BUILD)/%)
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh))
@@ -347,7 +385,7 @@ endif
 
 ## all: build the program and the library
 .PHONY: all
-all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(if $(filter tuner/main.c,$(TUNE_SRC)),$(BUILD)/tune) emulator
+all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(BUILD)/libgemmtune_cublas.so $(if $(filter tuner/main.c,$(TUNE_SRC)),$(BUILD)/tune) emulator
 
 $(SETUP): tools/setup
 	@mkdir -p $(@D)
@@ -360,7 +398,7 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h \
-	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h
+	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h $(BUILD)/db/migrate_5_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
@@ -371,6 +409,12 @@ $(BUILD)/src/base/place.o: GT_CFLAGS += -DGT_BUILD_TREE='"$(CURDIR)"'
 LINK_LIB  = $(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/gemmtune.map -Wl,--as-needed \
             -Wl,--gc-sections $(LDFLAGS) $(RUNPATH) $(filter %.o,$^) -o $@ $(LDLIBS) && \
             ln -sf $(@F) $(@D)/libgemmtune.so
+# Preloaded into programs that may bring an SQLite of another version, so ours is inside and hidden
+# wherever there is an archive of it.
+STATIC_SQLITE := $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a))
+LINK_SERVE = $(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/serve/serve.map -Wl,--as-needed \
+            -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,-z,nodelete $(LDFLAGS) $(RUNPATH) \
+            $(filter %.o,$^) $(filter %.a,$^) -o $@ $(STATIC_SQLITE) $(LDLIBS)
 LINK_TUNE = $(CC) $(LDFLAGS) $(RUNPATH) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDLIBS)
 
 $(BUILD)/libgemmtune.a: $(LIB_OBJ)
@@ -378,6 +422,12 @@ $(BUILD)/libgemmtune.a: $(LIB_OBJ)
 
 $(BUILD)/libgemmtune.so.$(SOVERSION): $(LIB_OBJ) src/gemmtune.map
 	$(Q)$(LINK_LIB)
+
+# The hooks alone are visible.
+$(SERVE_OBJ): GT_CFLAGS += -fvisibility=hidden
+$(BUILD)/libgemmtune_cublas.so: $(SERVE_OBJ) $(BUILD)/libgemmtune.a src/serve/serve.map
+	$(if $(Q),@echo "  LINK  $@")
+	$(Q)$(LINK_SERVE)
 
 $(BUILD)/tune: $(TUNE_OBJ) $(BUILD)/libgemmtune.a
 	$(if $(Q),@echo "  LINK  $@")
@@ -390,7 +440,7 @@ OUTSIDE_LIB := $(filter-out $(BUILD)/src/base/place.o,$(LIB_OBJ))
 $(INSTALLED)/datadir: DATADIR = $(PREFIX)/share/gemmtune
 $(BUILD)/bundle/datadir: DATADIR = /usr/local/share/gemmtune
 $(BUILD)/bundle/tune: RUNPATH = -Wl,-rpath,'$$ORIGIN/../lib'
-$(BUILD)/bundle/libgemmtune.so.$(SOVERSION): RUNPATH = -Wl,-rpath,'$$ORIGIN'
+$(BUILD)/bundle/libgemmtune.so.$(SOVERSION) $(BUILD)/bundle/libgemmtune_cublas.so: RUNPATH = -Wl,-rpath,'$$ORIGIN'
 
 # Written when the folder is another one than the last time, so that what names it is made again.
 $(OUTSIDE:%=%/datadir): FORCE
@@ -406,17 +456,21 @@ $(OUTSIDE:%=%/libgemmtune.a): %/libgemmtune.a: %/place.o $(OUTSIDE_LIB)
 $(OUTSIDE:%=%/libgemmtune.so.$(SOVERSION)): %/libgemmtune.so.$(SOVERSION): %/place.o $(OUTSIDE_LIB) src/gemmtune.map
 	$(Q)$(LINK_LIB)
 
+$(OUTSIDE:%=%/libgemmtune_cublas.so): %/libgemmtune_cublas.so: $(SERVE_OBJ) %/libgemmtune.a src/serve/serve.map
+	$(Q)$(LINK_SERVE)
+
 $(OUTSIDE:%=%/tune): %/tune: %/libgemmtune.a $(TUNE_OBJ)
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)$(LINK_TUNE)
 
-BUNDLED := $(addprefix $(BUILD)/bundle/,tune libgemmtune.a libgemmtune.so.$(SOVERSION))
+BUNDLED := $(addprefix $(BUILD)/bundle/,tune libgemmtune.a libgemmtune.so.$(SOVERSION) libgemmtune_cublas.so)
 
 .PHONY: FORCE
 FORCE:
 
 # Everything but tuner/main.c, for the unit tests to link.
-$(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
+$(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) \
+		$(filter-out $(BUILD)/src/serve/hooks.o,$(SERVE_OBJ)) $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
@@ -444,6 +498,25 @@ $(STUBS): $(wildcard tests/faults/stub_*.h) src/cuda/cuda_api.h | $(SETUP)
 $(BUILD)/stub/stub_proof.o: tests/faults/stub_proof.cc $(wildcard templates/proof/*) | $(SETUP)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fPIC -O2 -Itemplates -Itests/emu -c $< -o $@
+
+# Stubs of cuBLAS for programs under the preloaded library, and the program of the tests.
+STUB_BLAS := $(BUILD)/stub/blas
+SERVE_TEST := $(BUILD)/tests/serve/calls
+$(STUB_BLAS)/libcublasLt.so.13: tests/serve/stub_blas_lt.c $(BUILD)/stub/stub_proof.o
+$(STUB_BLAS)/libcublas.so.13: tests/serve/stub_blas.c | $(STUB_BLAS)/libcublasLt.so.13
+$(STUB_BLAS)/libcublas.so.13: LDFLAGS += -L$(STUB_BLAS) -l:libcublasLt.so.13
+$(STUB_BLAS)/%.so.13: tests/serve/stub_blas.h src/serve/blas.h | $(SETUP)
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $@")
+	$(Q)$(CC) $(STUB_CFLAGS) -Itests/serve -Wl,-soname,$(@F) $(filter %.c %.o,$^) -o $@ \
+		-Wl,--version-script=$(patsubst %.c,%.map,$(filter %.c,$^)) $(LDFLAGS) -lm
+$(SERVE_TEST): tests/serve/calls.c $(STUB_BLAS)/libcublas.so.13 $(STUB_BLAS)/libcublasLt.so.13 \
+		$(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 $(BUILD)/libgemmtune_cublas.so
+	@mkdir -p $(@D)
+	$(if $(Q),@echo "  CC    $<")
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -Itests/serve $< -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
+		-l:libcublas.so.13 -l:libcublasLt.so.13 -l:libcuda.so.1 -Wl,-rpath-link,$(BUILD)/stub \
+		$(LDFLAGS) -lm -lpthread
 
 SOAK := $(BUILD)/tests/faults/soak
 $(SOAK): $(addprefix tests/faults/,soak.c soak_checks.c run.c results.c) \
@@ -573,7 +646,7 @@ check-emu: $(EMU_TEST)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(BUNDLED) $(STUBS) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
@@ -584,7 +657,7 @@ check-gpu: all $(GPU_TESTS:%.c=$(BUILD)/%)
 ## fuzz: mutate the inputs of every parser: make fuzz FUZZ_SECONDS=600 SAN=address,undefined
 .PHONY: fuzz
 fuzz: $(FUZZ:%.c=$(BUILD)/%)
-	$(Q)BUILD=$(BUILD) T=$(T) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) TIMEOUT=86400 tests/run $^
+	$(Q)BUILD=$(BUILD) T=$(T) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) TIMEOUT=86400 SHOW=1 tests/run $^
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
 .PHONY: check-style
@@ -605,7 +678,7 @@ compile_commands.json: Makefile
 
 ## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too; TUNE=0 leaves the name tune out
 .PHONY: install
-install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION)) emulator
+install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION) libgemmtune_cublas.so) emulator
 	$(Q)NVRTC="$(NVRTC)" TUNE="$(TUNE)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
 
 ## uninstall: remove what install put there
@@ -638,4 +711,4 @@ help:
 clean:
 	$(Q)rm -rf $(BUILD) compile_commands.json
 
--include $(LIB_OBJ:.o=.d) $(TUNE_OBJ:.o=.d) $(EMU_OBJ:.o=.d) $(TEST_BIN:=.d)
+-include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(TUNE_OBJ:.o=.d) $(EMU_OBJ:.o=.d) $(TEST_BIN:=.d)

@@ -56,10 +56,10 @@ int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial
     if (gt_store_whole(store, NULL))
         return gt_err_nomem(err);
     if (trial->status == GT_STATUS_NONE)
-        return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown status '%s'",
+        return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown status \"%s\"",
                           store->path, gt_store_text(s, 0), gt_store_text(s, 2));
     if (!gt_provenance_parse(&trial->provenance, gt_store_text(s, 3)))
-        return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown provenance '%s'",
+        return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown provenance \"%s\"",
                           store->path, gt_store_text(s, 0), gt_store_text(s, 3));
     trial->stage = sqlite3_column_int(s, 4);
     trial->us = real(s, 5);
@@ -236,12 +236,13 @@ int gt_store_read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *ro
     row->baseline = gt_store_text(s, 31);
     row->date = gt_store_text(s, 32);
     row->detail = gt_store_text(s, 33);
+    row->algo = gt_store_text(s, 34);
     if (gt_store_whole(store, NULL))
         return gt_err_nomem(err);
     if (row->status == GT_STATUS_NONE ||
         !gt_provenance_parse(&row->provenance, gt_store_text(s, 17)))
         return gt_err_set(err, GT_EDB,
-                          "%s: the trial of %s has the unknown status '%s' or provenance '%s'",
+                          "%s: the trial of %s has the unknown status \"%s\" or provenance \"%s\"",
                           store->path, row->point, gt_store_text(s, 16), gt_store_text(s, 17));
     return GT_OK;
 }

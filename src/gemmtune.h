@@ -13,8 +13,8 @@
  *
  * Threads: a struct gt may be used by any number of threads at once.  A struct gt_plan may be run
  * by several threads at once; free it only when none of them uses it.  A program may fork at any
- * time: fork waits for a first look-up that another thread is in, and the child may look up in the
- * same struct gt.  As with all of CUDA, plans are of no use in the child.
+ * time, and the child may look up in the same struct gt.  As with all of CUDA, plans are of no use
+ * in the child.
  *
  * Structures that a program fills may get further members at their ends in later versions.  They
  * begin with their size: GT_OPTIONS_INIT and GT_OPERANDS_INIT set it, e.g.
@@ -93,7 +93,7 @@ enum gt_dtype {
 
 /* How far the result may be from the exact product of the stored operands.
  * STRICT: FP32 FMA arithmetic; F32: any method whose error stays within FP32's bound; TF32, LOW:
- * what the tensor cores give for TF32 or for narrower types. */
+ * what the tensor cores give for operands rounded to TF32, or for narrower types. */
 enum gt_accuracy { GT_ACCURACY_STRICT, GT_ACCURACY_F32, GT_ACCURACY_TF32, GT_ACCURACY_LOW };
 
 /* What happens to the accumulator after alpha and beta; bias has n elements, one per column, and is
@@ -161,6 +161,8 @@ struct gt_options {
     int allow_nvrtc;       /* gt_plan may compile templates of data_dir when no cubin is stored */
     const char *const *kernels_dirs; /* folders with descriptions of your own kernels, as `tune
                                         --kernels-dir` takes them; NULL ends the list; NULL: none */
+    const char *include_dirs; /* folders of headers that their templates include, "DIR[:DIR...]", as
+                                 `tune --include-dir` takes them; NULL: none */
 };
 #define GT_OPTIONS_INIT .size = sizeof(struct gt_options)
 
@@ -168,7 +170,9 @@ struct gt_options {
 int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err);
 void gt_close(struct gt *gt); /* NULL accepted */
 
-/* An answer belongs to the struct gt it came from and lives as long as that. */
+/* An answer belongs to the struct gt it came from.  It stays until gt_close, or until 8,192 other
+ * problems were asked for after it was handed out: so many are remembered at least, and twice as
+ * many at most, in about 10 MB. */
 struct gt_answer {
     enum gt_tier tier;
     const char *kernel;    /* "simt"; NULL in tier NONE */
@@ -189,6 +193,9 @@ struct gt_answer {
                                 estimate; 0: the model has none */
     const char *passed_over; /* one phrase on another row that was tuned for this problem and was
                                 not taken, with the reason; NULL: there is none */
+    double baseline_us;      /* cuBLASLt's best median time of `tuned_for`, timed beside the row's;
+                                0: there is none */
+    int varies;              /* 1: the last bits may differ between launches (atomic sums) */
 };
 
 /* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  A measured
@@ -200,7 +207,8 @@ int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_probl
 
 /* Makes the answer for the problem ready on the CUDA device `ordinal`: takes the stored cubin after
  * a digest check or, if allowed, compiles.  Uses the device's primary context.  The plan refers to
- * gt, which must stay open until gt_plan_free. */
+ * gt, which must stay open until gt_plan_free; its answer is a copy that lives as long as the plan.
+ */
 int gt_plan(struct gt_plan **plan, struct gt *gt, int ordinal, const struct gt_problem *problem,
             struct gt_err *err);
 void gt_plan_free(struct gt_plan *plan); /* NULL accepted */

@@ -305,7 +305,7 @@ static int run(struct bench *bench)
     int rc = gt_data_dir(&bench->data_dir, &bench->err);
 
     if (!rc)
-        rc = gt_kernels_load(&bench->kernels, bench->data_dir, NULL, &bench->err);
+        rc = gt_kernels_load(&bench->kernels, bench->data_dir, NULL, NULL, &bench->err);
     if (!rc)
         rc = gt_device_profile(&bench->device, bench->data_dir, ARCH, &bench->err);
     if (!rc)

@@ -52,11 +52,11 @@ static int find_command(int argc, char **argv, const struct gt_command **command
 
 static bool wants_color(const struct gt_cli *cli)
 {
-    const char *none = getenv("NO_COLOR");
+    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
 
     if (cli->color && strcmp(cli->color, "auto") != 0)
         return strcmp(cli->color, "always") == 0;
-    return isatty(STDOUT_FILENO) && !(none && *none);
+    return isatty(STDOUT_FILENO) && !(none && *none) && term && strcmp(term, "dumb") != 0;
 }
 
 /* The words of the command line, joined; NULL without memory. */
@@ -112,6 +112,7 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
         goto out;
     if (command->finishes)
         catch_signals();
+    argv[argc] = NULL; /* what the options left is fewer than there were */
     rc = command->run(cli, options, argc, argv, err);
 out:
     free(options);
@@ -134,15 +135,15 @@ static bool run_worker(int argc, char **argv, int *code)
  */
 static void print_error(const struct gt_err *err)
 {
-    fputs("tune: ", stderr);
-    for (const char *c = err->msg; *c; c++)
-        fputc(*c == '\n' ? ' ' : (unsigned char)*c < ' ' || *c == 127 ? '?' : *c, stderr);
-    fputc('\n', stderr);
+    char text[sizeof(err->msg)];
+
+    gt_copy_clean(text, sizeof(text), err->msg);
+    fprintf(stderr, "tune: %s\n", text);
 }
 
 int main(int argc, char **argv)
 {
-    FILE *terminal = NULL;
+    FILE *terminal = NULL, *log = NULL;
     struct gt_cli cli = {.out = stdout, .log = stderr, .signals = &signals_seen};
     const struct gt_command *command = NULL;
     struct gt_err err = {0};
@@ -155,12 +156,16 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is a write error, not an end mid-sweep */
     if (isatty(STDOUT_FILENO) && (terminal = gt_terminal_open(stdout)))
         cli.out = terminal;
+    if (isatty(STDERR_FILENO) && (log = gt_terminal_open(stderr)))
+        cli.log = log;
     gt_cmd_json_watch();
     joined = join_words(argc, argv);
     cli.words = joined ? joined : "tune";
     rc = find_command(argc, argv, &command, &words, &err);
     if (!rc)
         rc = run_command(&cli, command, argc - words, argv + words, &err);
+    if (log)
+        fclose(log);
     if (terminal && fclose(terminal) && !rc)
         rc = gt_err_set(&err, GT_EIO, "cannot write the terminal: %s", strerror(errno));
     if ((fflush(stdout) || ferror(stdout)) && !rc) {

@@ -8,6 +8,7 @@
 #include "gemmtune.h"
 
 #include <stdio.h>
+#include <string.h>
 
 int gt_digest_init(struct gt_digest *digest)
 {
@@ -57,4 +58,9 @@ void gt_digest_bytes(const void *bytes, size_t count, char hex[GT_DIGEST_HEX])
     XXH3_128bits_reset(&state);
     add(&state, bytes, count);
     print(&state, hex);
+}
+
+uint64_t gt_digest_number(const char *text)
+{
+    return XXH3_64bits(text, strlen(text));
 }

@@ -65,3 +65,22 @@ int gt_err_nomem(struct gt_err *err)
 {
     return gt_err_set(err, GT_ENOMEM, "out of memory");
 }
+
+bool gt_is_control(const char *text, size_t i)
+{
+    const unsigned char c = (unsigned char)text[i];
+
+    if (c >= 0x80 && c < 0xa0)
+        return i > 0 && (unsigned char)text[i - 1] == 0xc2;
+    return c < ' ' || c == 127;
+}
+
+void gt_copy_clean(char *to, size_t size, const char *text)
+{
+    size_t i;
+
+    for (i = 0; text[i] && i + 1 < size; i++)
+        to[i] = text[i] == '\n' ? ' ' : gt_is_control(text, i) ? '?' : text[i];
+    if (size)
+        to[i] = '\0';
+}

@@ -5,6 +5,9 @@
 #ifndef GT_ERR_H
 #define GT_ERR_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "gemmtune.h"
 
 /* Writes the sentence and returns `code`, so that failing is one line:
@@ -22,5 +25,14 @@ int gt_err_pass(struct gt_err *err, const struct gt_err *inner, int code);
 
 /* The sentence for a failed allocation. */
 int gt_err_nomem(struct gt_err *err);
+
+/* Whether text[i] is a control character: below a blank, DEL, or one of U+0080 to U+009F in UTF-8.
+ * Bytes of other characters are none.  A terminal acts on them, so foreign texts are shown without.
+ */
+bool gt_is_control(const char *text, size_t i);
+
+/* Copies as much of the text as fits, on one line: a blank for each line break in it, a question
+ * mark for each other control character. */
+void gt_copy_clean(char *to, size_t size, const char *text);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "cuda/cuda_api.h"
 #include "base/err.h"
+#include "kernel/kernel.h"
 
 struct gt_nvrtc {
     struct gt_nvrtc_api api;
@@ -21,7 +22,7 @@ struct gt_nvrtc {
     bool sought;
 };
 
-#define MAX_OPTIONS   8
+#define MAX_OPTIONS   (8 + GT_MAX_INCLUDE_DIRS)
 #define HAS_CACHE     13000 /* first version that is known to keep results in the driver's cache */
 #define OPTION_LENGTH (PATH_MAX + 32)
 
@@ -104,6 +105,17 @@ void gt_compile_options(const struct gt_compile_request *request, char *text, si
     code_options(request, &options);
     for (int i = 0; i < options.count && length < size; i++)
         length += (size_t)snprintf(text + length, size - length, "%s\n", options.text[i]);
+}
+
+/* One option for each folder. */
+static void add_include_dirs(struct options *options, const char *dirs)
+{
+    while (*dirs) {
+        const size_t length = strcspn(dirs, "\n");
+
+        add_option(options, "-I%.*s", (int)length, dirs);
+        dirs += length + (dirs[length] == '\n');
+    }
 }
 
 /* The number that stands just before `word` on the line, or -1. */
@@ -242,8 +254,8 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
 
     memset(binary, 0, sizeof(*binary));
     code_options(request, &options);
-    if (request->include_dir)
-        add_option(&options, "-I%s", request->include_dir);
+    if (request->include_dirs)
+        add_include_dirs(&options, request->include_dirs);
     /* cache.c does that.  For the driver's cache NVRTC would start the driver in each compiler, and
      * all compilers of a machine would wait for one lock. */
     if (nvrtc->version >= HAS_CACHE)

@@ -18,15 +18,16 @@ int gt_nvrtc_version(const struct gt_nvrtc *nvrtc);
 
 struct gt_compile_request {
     const char *source;
-    const char *name;        /* shown in diagnostics before the first #line */
-    const char *include_dir; /* <data folder>/templates */
-    int arch;                /* 86; 90 always means sm_90a (wgmma and setmaxnreg need the suffix) */
-    bool features;           /* from 100 on: sm_100a, what only that arch has */
-    int device_cc;           /* where it will run */
-    bool ptx;                /* by way of PTX of `arch`, which nvJitLink then makes a cubin for
-                                device_cc of; without nvJitLink the PTX is delivered */
-    bool unassembled;        /* deliver the PTX itself, for people to read */
-    int max_registers;       /* 0: no limit */
+    const char *name;         /* shown in diagnostics before the first #line */
+    const char *include_dirs; /* <data folder>/templates, then those of the user, a folder a line;
+                                 at most 1 + GT_MAX_INCLUDE_DIRS */
+    int arch;          /* 86; 90 always means sm_90a (wgmma and setmaxnreg need the suffix) */
+    bool features;     /* from 100 on: sm_100a, what only that arch has */
+    int device_cc;     /* where it will run */
+    bool ptx;          /* by way of PTX of `arch`, which nvJitLink then makes a cubin for
+                          device_cc of; without nvJitLink the PTX is delivered */
+    bool unassembled;  /* deliver the PTX itself, for people to read */
+    int max_registers; /* 0: no limit */
 };
 
 struct gt_binary {

@@ -7,13 +7,14 @@
 #include "base/err.h"
 #include "problem/problem.h"
 
-/* CUtensorMapDataType: FLOAT32 for TF32 too, because FLOAT32 leaves the bits as they are. */
+/* CUtensorMapDataType. TFLOAT32 rounds floats to TF32 as they are loaded; wgmma would cut the lower
+ * bits off. The others leave the bits as they are. */
 static int data_type(enum gt_dtype element)
 {
-    enum { UINT8 = 0, INT32 = 3, FLOAT16 = 6, FLOAT32 = 7, BFLOAT16 = 9 };
+    enum { UINT8 = 0, INT32 = 3, FLOAT16 = 6, FLOAT32 = 7, BFLOAT16 = 9, TFLOAT32 = 11 };
     static const int types[GT_DTYPE_COUNT] = {
-        [GT_F32] = FLOAT32, [GT_TF32] = FLOAT32, [GT_F16] = FLOAT16, [GT_BF16] = BFLOAT16,
-        [GT_E4M3] = UINT8,  [GT_E5M2] = UINT8,   [GT_S8] = UINT8,    [GT_S32] = INT32,
+        [GT_F32] = FLOAT32, [GT_TF32] = TFLOAT32, [GT_F16] = FLOAT16, [GT_BF16] = BFLOAT16,
+        [GT_E4M3] = UINT8,  [GT_E5M2] = UINT8,    [GT_S8] = UINT8,    [GT_S32] = INT32,
     };
 
     return types[element];

@@ -79,7 +79,7 @@ void gt_kernel_free(struct gt_kernel *kernel)
     free(kernel->path);
     free(kernel->template_path);
     free(kernel->text);
-    free(kernel->include_dir);
+    free(kernel->include_dirs);
     free(kernel);
 }
 
@@ -100,8 +100,9 @@ void gt_kernel_drop_bets(struct gt_kernel *kernel)
     kernel->constraints = kept;
 }
 
-int gt_kernel_load(struct gt_kernel **out, const char *data_dir, const char *path,
-                   struct gt_err *err)
+/* include_dirs: of the user, as in gt_kernels_load. */
+static int load_kernel(struct gt_kernel **out, const char *data_dir, const char *path,
+                       const char *include_dirs, struct gt_err *err)
 {
     struct gt_kernel *kernel = calloc(1, sizeof(*kernel));
     struct gt_strbuf text = GT_STRBUF_INIT;
@@ -115,13 +116,19 @@ int gt_kernel_load(struct gt_kernel **out, const char *data_dir, const char *pat
     if (!rc)
         rc = gt_kernel_read_description(kernel, data_dir, text.text, text.length, err);
     if (!rc)
-        rc = gt_kernel_read_template(kernel, data_dir, err);
+        rc = gt_kernel_read_template(kernel, data_dir, include_dirs, err);
     gt_strbuf_release(&text);
     if (rc)
         gt_kernel_free(kernel);
     else
         *out = kernel;
     return rc;
+}
+
+int gt_kernel_load(struct gt_kernel **kernel, const char *data_dir, const char *path,
+                   struct gt_err *err)
+{
+    return load_kernel(kernel, data_dir, path, NULL, err);
 }
 
 uint64_t gt_kernel_depends(const struct gt_kernel *kernel, const struct gt_expr *expr)
@@ -184,7 +191,7 @@ static int append(struct gt_kernels *kernels, struct gt_kernel *kernel, struct g
 }
 
 static int load_one(struct gt_kernels *kernels, const char *data_dir, const char *dir,
-                    const char *file, struct gt_err *err)
+                    const char *include_dirs, const char *file, struct gt_err *err)
 {
     struct gt_strbuf path = GT_STRBUF_INIT;
     struct gt_kernel *kernel = NULL;
@@ -193,7 +200,7 @@ static int load_one(struct gt_kernels *kernels, const char *data_dir, const char
     gt_strbuf_addf(&path, "%s/%s", dir, file);
     rc = gt_strbuf_check(&path, err);
     if (!rc)
-        rc = gt_kernel_load(&kernel, data_dir, path.text, err);
+        rc = load_kernel(&kernel, data_dir, path.text, include_dirs, err);
     if (!rc) {
         rc = append(kernels, kernel, err);
         if (rc)
@@ -204,7 +211,7 @@ static int load_one(struct gt_kernels *kernels, const char *data_dir, const char
 }
 
 static int load_dir(struct gt_kernels *kernels, const char *data_dir, const char *dir,
-                    struct gt_err *err)
+                    const char *include_dirs, struct gt_err *err)
 {
     struct dirent **entry;
     int count = scandir(dir, &entry, is_description, alphasort);
@@ -218,7 +225,7 @@ static int load_dir(struct gt_kernels *kernels, const char *data_dir, const char
         rc = gt_err_set(err, GT_ECONFIG, "%s: no kernel descriptions (*.json) in this folder", dir);
     for (int i = 0; i < count; i++) {
         if (!rc)
-            rc = load_one(kernels, data_dir, dir, entry[i]->d_name, err);
+            rc = load_one(kernels, data_dir, dir, include_dirs, entry[i]->d_name, err);
         free(entry[i]);
     }
     free(entry);
@@ -233,9 +240,9 @@ static int by_rung_and_name(const void *a, const void *b)
 }
 
 int gt_kernels_add(struct gt_kernels *kernels, const char *data_dir, const char *dir,
-                   struct gt_err *err)
+                   const char *include_dirs, struct gt_err *err)
 {
-    int rc = load_dir(kernels, data_dir, dir, err);
+    int rc = load_dir(kernels, data_dir, dir, include_dirs, err);
 
     if (!rc)
         qsort(kernels->kernel, kernels->count, sizeof(*kernels->kernel), by_rung_and_name);
@@ -243,7 +250,7 @@ int gt_kernels_add(struct gt_kernels *kernels, const char *data_dir, const char 
 }
 
 int gt_kernels_load(struct gt_kernels *kernels, const char *data_dir, const char *extra_dir,
-                    struct gt_err *err)
+                    const char *include_dirs, struct gt_err *err)
 {
     struct gt_strbuf dir = GT_STRBUF_INIT;
     int rc;
@@ -252,9 +259,9 @@ int gt_kernels_load(struct gt_kernels *kernels, const char *data_dir, const char
     gt_strbuf_addf(&dir, "%s/configs/kernels", data_dir);
     rc = gt_strbuf_check(&dir, err);
     if (!rc)
-        rc = gt_kernels_add(kernels, data_dir, dir.text, err);
+        rc = gt_kernels_add(kernels, data_dir, dir.text, NULL, err);
     if (!rc && extra_dir)
-        rc = gt_kernels_add(kernels, data_dir, extra_dir, err);
+        rc = gt_kernels_add(kernels, data_dir, extra_dir, include_dirs, err);
     gt_strbuf_release(&dir);
     if (rc)
         gt_kernels_release(kernels);

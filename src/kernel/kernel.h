@@ -128,7 +128,7 @@ struct gt_kernel {
     char *path;          /* of the description */
     char *template_path; /* relative to the data folder: "templates/simt/gemm.cu" */
     char *text;          /* of the template */
-    char *include_dir;   /* <data folder>/templates */
+    char *include_dirs;  /* <data folder>/templates, then the user's own, a folder a line */
     char signature[33];  /* hex digest of what decides a candidate: kernel_signature.c */
     bool production;     /* false: a rung of the ladder, for `tune ladder` and by name */
     int rung;            /* place in the ladder; 0: none */
@@ -178,17 +178,19 @@ void gt_kernel_free(struct gt_kernel *kernel); /* NULL accepted */
 void gt_kernel_drop_bets(struct gt_kernel *kernel);
 
 /* All descriptions of <data_dir>/configs/kernels, sorted by (rung, name), and of `extra_dir` if not
- * NULL (a user's own kernels). */
+ * NULL (a user's own kernels).  include_dirs: where the templates of extra_dir also find headers,
+ * "DIR[:DIR...]", at most GT_MAX_INCLUDE_DIRS; NULL: nowhere else. */
+#define GT_MAX_INCLUDE_DIRS 16
 struct gt_kernels {
     struct gt_kernel **kernel;
     size_t count;
 };
 int gt_kernels_load(struct gt_kernels *kernels, const char *data_dir, const char *extra_dir,
-                    struct gt_err *err);
+                    const char *include_dirs, struct gt_err *err);
 
 /* Adds the descriptions of a further folder.  On failure some of them may have been added. */
 int gt_kernels_add(struct gt_kernels *kernels, const char *data_dir, const char *dir,
-                   struct gt_err *err);
+                   const char *include_dirs, struct gt_err *err);
 
 void gt_kernels_release(struct gt_kernels *kernels);
 

@@ -96,14 +96,16 @@ int gt_geometry_eval(struct gt_evaluation *e, const struct gt_expr *expr, struct
 int gt_geometry_maps(struct gt_evaluation *e, int64_t workspace, struct gt_geometry *geometry);
 
 /* kernel_template.c: reads the template of a kernel whose description is read, checks that the
- * parameters are used, and signs the kernel. */
-int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir, struct gt_err *err);
+ * parameters are used, and signs the kernel.  include_dirs: of the user, as in gt_kernels_load. */
+int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir,
+                            const char *include_dirs, struct gt_err *err);
 
 /* kernel_tokens.c: appends the preprocessing tokens of a text, a blank in front of each. */
 void gt_tokens_add(struct gt_strbuf *to, const char *text);
 
 /* Appends the canonical text of kernel->text, which was read from `path`, and of what it includes;
- * a missing include is GT_ECONFIG with file and line. */
+ * a missing include is GT_ECONFIG with file and line, unless the user gave include folders: then it
+ * may stand in a branch that is not compiled, and the compiler decides. */
 int gt_tokens_add_template(struct gt_strbuf *to, const struct gt_kernel *kernel, const char *path,
                            struct gt_err *err);
 

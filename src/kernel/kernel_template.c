@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -110,14 +111,50 @@ static int check_words(const struct gt_kernel *kernel, const char *code, struct 
     return GT_OK;
 }
 
-int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir, struct gt_err *err)
+/* Appends the folders of "DIR[:DIR...]", each on a line of its own. */
+static int add_include_dirs(struct gt_strbuf *to, const char *dirs, struct gt_err *err)
 {
-    struct gt_strbuf path = GT_STRBUF_INIT, text = GT_STRBUF_INIT, code = GT_STRBUF_INIT;
+    for (int count = 1; *dirs; count++) {
+        const size_t length = strcspn(dirs, ":"), before = to->length + 1;
+
+        if (count > GT_MAX_INCLUDE_DIRS)
+            return gt_err_set(err, GT_ERANGE, "more than %d include folders are given",
+                              GT_MAX_INCLUDE_DIRS);
+        gt_strbuf_add_char(to, '\n');
+        gt_strbuf_add_bytes(to, dirs, length);
+        if (gt_strbuf_check(to, err))
+            return GT_ENOMEM;
+        if (access(to->text + before, R_OK | X_OK))
+            return gt_err_set(err, GT_EIO, "include folder \"%.200s\" cannot be read: %s",
+                              to->text + before, strerror(errno));
+        dirs += length + (dirs[length] == ':');
+    }
+    return GT_OK;
+}
+
+static int set_include_dirs(struct gt_kernel *kernel, const char *data_dir,
+                            const char *include_dirs, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
     int rc;
 
     gt_strbuf_addf(&text, "%s/templates", data_dir);
-    kernel->include_dir = gt_strbuf_detach(&text);
-    rc = kernel->include_dir ? find_template(kernel, data_dir, &path, err) : gt_err_nomem(err);
+    rc = gt_strbuf_check(&text, err);
+    if (!rc && include_dirs)
+        rc = add_include_dirs(&text, include_dirs, err);
+    kernel->include_dirs = rc ? NULL : gt_strbuf_detach(&text);
+    gt_strbuf_release(&text);
+    return rc || kernel->include_dirs ? rc : gt_err_nomem(err);
+}
+
+int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir,
+                            const char *include_dirs, struct gt_err *err)
+{
+    struct gt_strbuf path = GT_STRBUF_INIT, text = GT_STRBUF_INIT, code = GT_STRBUF_INIT;
+    int rc = set_include_dirs(kernel, data_dir, include_dirs, err);
+
+    if (!rc)
+        rc = find_template(kernel, data_dir, &path, err);
     if (!rc)
         rc = gt_strbuf_add_file(&text, path.text, err);
     if (!rc && memchr(text.text, '\0', text.length))

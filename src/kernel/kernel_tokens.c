@@ -12,8 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_CONDITIONS 64  /* nested #if of one file */
-#define MAX_INCLUDES   256 /* files, all together: ends a circle of includes under changing names */
+#define MAX_CONDITIONS 64 /* nested #if of one file */
+#define MAX_INCLUDES                                                            \
+    1024 /* files, all together: ends a circle of includes under changing names \
+          */
 
 /* Appends the text with comments turned into blanks; lines keep their numbers. */
 static void strip_comments(struct gt_strbuf *to, const char *text)
@@ -124,16 +126,19 @@ static const char *directive(const char *line, const char *name)
     return line + strspn(line, " \t");
 }
 
-/* The name in `#include "name"` if the line is one; includes in <> are the toolkit's. */
-static bool include_name(const char *line, char name[256])
+/* The name in `#include "name"` or `#include <name>` if the line is one; *quoted tells which. */
+static bool include_name(const char *line, char name[256], bool *quoted)
 {
+    char end;
     size_t length;
 
     line = directive(line, "include");
-    if (!line || *line++ != '"')
+    if (!line || (*line != '"' && *line != '<'))
         return false;
-    length = strcspn(line, "\"");
-    if (line[length] != '"' || !length || length > 255)
+    *quoted = *line++ == '"';
+    end = *quoted ? '"' : '>';
+    length = strcspn(line, "\">");
+    if (line[length] != end || !length || length > 255)
         return false;
     memcpy(name, line, length);
     name[length] = '\0';
@@ -257,8 +262,8 @@ static void strip_guard(struct gt_strbuf *text)
 /* ---- files ---- */
 
 struct scan {
-    const char *include_dir;
-    struct gt_strbuf seen; /* paths of included files, each "\n<path>\n" */
+    const char *include_dirs; /* a folder a line: that of the templates, then the user's */
+    struct gt_strbuf seen;    /* paths of included files, each "\n<path>\n" */
     size_t files;
     struct gt_err *err;
 };
@@ -290,33 +295,60 @@ out:
     return rc;
 }
 
-/* Finds an include in the include folder, then beside the file that includes it, as NVRTC is told
- * to. */
-static int add_include(struct scan *scan, struct gt_strbuf *to, const char *path, int line,
-                       const char *name)
+/* Sets `path` to the name in the next folder of the list, and *dirs behind that. */
+static int next_path(struct scan *scan, struct gt_strbuf *path, const char **dirs, const char *name)
 {
-    const char *slash = strrchr(path, '/');
-    struct gt_strbuf beside = GT_STRBUF_INIT, in_folder = GT_STRBUF_INIT;
-    int rc;
+    const size_t length = strcspn(*dirs, "\n");
 
-    gt_strbuf_add_bytes(&beside, path, slash ? (size_t)(slash + 1 - path) : 0);
-    gt_strbuf_add(&beside, name);
-    gt_strbuf_addf(&in_folder, "%s/%s", scan->include_dir, name);
-    rc = gt_strbuf_check(&beside, scan->err);
-    if (!rc)
-        rc = gt_strbuf_check(&in_folder, scan->err);
-    if (rc)
-        goto out;
-    if (!access(in_folder.text, R_OK))
-        rc = add_file(scan, to, in_folder.text);
-    else if (!access(beside.text, R_OK))
-        rc = add_file(scan, to, beside.text);
-    else
-        rc = gt_err_set(scan->err, GT_ECONFIG, "%s: line %d: include \"%.100s\" is not in %s", path,
-                        line, name, scan->include_dir);
-out:
-    gt_strbuf_release(&beside);
-    gt_strbuf_release(&in_folder);
+    gt_strbuf_reset(path);
+    gt_strbuf_add_bytes(path, *dirs, length);
+    gt_strbuf_addf(path, "/%s", name);
+    *dirs += length + ((*dirs)[length] == '\n');
+    return gt_strbuf_check(path, scan->err);
+}
+
+/* Finds an include as NVRTC is told to: a quoted one in the folder of the templates, in the user's
+ * and beside the file that includes it; one in <> in the user's folders, or it is the toolkit's.
+ * *found: false if it is nowhere. */
+static int find_include(struct scan *scan, struct gt_strbuf *path, const char *from,
+                        const char *name, bool quoted, bool *found)
+{
+    const char *dirs = scan->include_dirs, *slash = strrchr(from, '/');
+    bool own = false; /* the user's: all but the first */
+    int rc = GT_OK;
+
+    for (*found = false; !rc && !*found && *dirs; own = true) {
+        rc = next_path(scan, path, &dirs, name);
+        *found = !rc && (quoted || own) && !access(path->text, R_OK);
+    }
+    if (rc || *found || !quoted)
+        return rc;
+    gt_strbuf_reset(path);
+    gt_strbuf_add_bytes(path, from, slash ? (size_t)(slash + 1 - from) : 0);
+    gt_strbuf_add(path, name);
+    rc = gt_strbuf_check(path, scan->err);
+    *found = !rc && !access(path->text, R_OK);
+    return rc;
+}
+
+/* Appends an include, or the line itself where the compiler finds it alone. */
+static int add_include(struct scan *scan, struct gt_strbuf *to, const char *from, int number,
+                       const char *line)
+{
+    struct gt_strbuf path = GT_STRBUF_INIT;
+    char name[256];
+    bool quoted, found = false;
+    const bool named = include_name(line, name, &quoted);
+    int rc = named ? find_include(scan, &path, from, name, quoted, &found) : GT_OK;
+
+    if (!rc && found)
+        rc = add_file(scan, to, path.text);
+    else if (!rc && (!named || !quoted || strchr(scan->include_dirs, '\n')))
+        add_line(to, line);
+    else if (!rc)
+        rc = gt_err_set(scan->err, GT_ECONFIG, "%s: line %d: include \"%.100s\" is not in %s", from,
+                        number, name, scan->include_dirs);
+    gt_strbuf_release(&path);
     return rc;
 }
 
@@ -345,7 +377,6 @@ static int add_lines(struct scan *scan, struct gt_strbuf *to, const char *path, 
 {
     struct gt_strbuf line = GT_STRBUF_INIT, scratch = GT_STRBUF_INIT;
     struct conditions conditions = {0};
-    char name[256];
     int rc = GT_OK;
 
     for (int number = 1, lines; !rc && *text; number += lines) {
@@ -360,8 +391,8 @@ static int add_lines(struct scan *scan, struct gt_strbuf *to, const char *path, 
         if (!rc && conditions.depth == MAX_CONDITIONS - 1)
             rc = gt_err_set(scan->err, GT_ECONFIG, "%s: line %d: more than %d nested #if", path,
                             number, MAX_CONDITIONS - 2);
-        if (!rc && include_name(seen, name))
-            rc = add_include(scan, to, path, number, name);
+        if (!rc && directive(seen, "include"))
+            rc = add_include(scan, to, path, number, seen);
         else if (!rc)
             add_line(to, seen);
     }
@@ -397,7 +428,7 @@ static int add_text(struct scan *scan, struct gt_strbuf *to, const char *path, c
 int gt_tokens_add_template(struct gt_strbuf *to, const struct gt_kernel *kernel, const char *path,
                            struct gt_err *err)
 {
-    struct scan scan = {.include_dir = kernel->include_dir, .seen = GT_STRBUF_INIT, .err = err};
+    struct scan scan = {.include_dirs = kernel->include_dirs, .seen = GT_STRBUF_INIT, .err = err};
     int rc = add_text(&scan, to, path, kernel->text);
 
     gt_strbuf_release(&scan.seen);

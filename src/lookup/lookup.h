@@ -8,20 +8,20 @@
 
 #include "kernel/kernel.h"
 
-/* The answer's public part comes first: a struct gt_answer * that gt_lookup gave is one of these.
- */
 struct gt_resolved {
-    struct gt_answer answer;
+    struct gt_answer answer;        /* its point and passed_over are malloc'ed */
     const struct gt_kernel *kernel; /* NULL in tier NONE */
     struct gt_point point;
     struct gt_geometry geometry; /* for the problem asked for, on this device */
     struct gt_problem problem;   /* as asked for */
     struct gt_device device;     /* the GPU given, or the profile of the arch */
 };
+void gt_resolved_release(struct gt_resolved *resolved); /* a zeroed one is accepted */
 
-/* As gt_lookup, for a GPU that is there: constraints and geometry are those of its own facts. */
+/* As gt_lookup, for a GPU that is there: constraints and geometry are those of its own facts. Fills
+ * resolved, which is to be released and refers to gt; on failure it is zeroed. */
 int gt_lookup_device(struct gt *gt, const struct gt_device *device,
-                     const struct gt_problem *problem, const struct gt_resolved **resolved,
+                     const struct gt_problem *problem, struct gt_resolved *resolved,
                      struct gt_err *err);
 
 /* As opened; data_dir is never NULL here. */

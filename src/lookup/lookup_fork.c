@@ -1,7 +1,8 @@
-/* lookup_fork.c - fork() beside a first look-up: holds the locks of all open tables over the fork.
+/* lookup_fork.c - fork() beside look-ups: holds the locks of all open tables over the fork.
  *
- * A child has only the thread that forked.  If another thread held a lock at that moment, the child
- * would wait for it for ever in its own first look-up.  Part of the look-up: see lookup_impl.h. */
+ * A child has only the thread that forked.  If another thread held a lock or was counted as a
+ * reader at that moment, the child would wait for it for ever.  Part of the look-up: see
+ * lookup_impl.h. */
 #include "lookup/lookup_impl.h"
 
 /* All open tables: fork() concerns the whole process, and its handlers have no argument. */
@@ -15,19 +16,26 @@ static void before_fork(void)
 {
     pthread_mutex_lock(&all.lock);
     for (struct gt *gt = all.first; gt; gt = gt->next)
-        pthread_mutex_lock(&gt->lock);
+        pthread_mutex_lock(&gt->answers.lock);
 }
 
 static void after_fork(void)
 {
     for (struct gt *gt = all.first; gt; gt = gt->next)
-        pthread_mutex_unlock(&gt->lock);
+        pthread_mutex_unlock(&gt->answers.lock);
     pthread_mutex_unlock(&all.lock);
+}
+
+static void after_fork_in_child(void)
+{
+    for (struct gt *gt = all.first; gt; gt = gt->next)
+        gt_answers_forget_readers(&gt->answers);
+    after_fork();
 }
 
 static void register_handlers(void)
 {
-    pthread_atfork(before_fork, after_fork, after_fork);
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
 void gt_lookup_guard_fork(struct gt *gt)

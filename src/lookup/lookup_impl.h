@@ -1,5 +1,6 @@
-/* lookup_impl.h - what the files src/lookup/lookup*.c share: opening (lookup_open.c), remembering
- * (lookup.c), finding (lookup_tiers.c) and adapting (lookup_repair.c). */
+/* lookup_impl.h - what the files src/lookup/lookup*.c share: opening (lookup_open.c), asking
+ * (lookup.c), remembering (lookup_answers.c), finding (lookup_tiers.c) and adapting
+ * (lookup_repair.c). */
 #ifndef GT_LOOKUP_IMPL_H
 #define GT_LOOKUP_IMPL_H
 
@@ -31,40 +32,68 @@ struct gt_lookup_key {
     int64_t arch;
 };
 
-/* An answer and what it answers.  Never changed once it is in a map. */
+/* An answer and what it answers.  Never changed once it is remembered, but for its generation. */
 struct gt_lookup_entry {
-    struct gt_resolved resolved;
+    struct gt_answer answer; /* point and passed_over are its own */
+    const struct gt_kernel *kernel;
     struct gt_lookup_key key;
-    struct gt_lookup_entry *next; /* all entries, to free them */
+    uint64_t generation; /* the last one that has it */
+};
+void gt_lookup_free_entry(struct gt_lookup_entry *entry); /* NULL accepted */
+
+uint64_t gt_lookup_hash(const struct gt_lookup_key *key);
+
+#define GT_ANSWERS_KEPT    8192 /* of a generation; a power of two.  gemmtune.h names it */
+#define GT_READER_COUNTERS 16   /* a power of two */
+
+/* What is remembered (lookup_answers.c). */
+struct gt_answers {
+    _Atomic(struct gt_lookup_map *) present, before; /* generations; before: NULL at first */
+    atomic_uint phase;                               /* 0 or 1: which counters are used */
+    struct {
+        _Alignas(64) atomic_uint count; /* readers that are looking */
+    } readers[2][GT_READER_COUNTERS];
+    pthread_mutex_t lock; /* of writers against each other; held for less than a microsecond */
 };
 
-/* Open addressing.  Readers take no lock: a slot goes from NULL to an entry once, and a map that
- * has become too small stays alive beside its successor. */
-struct gt_lookup_map {
-    size_t mask, used;
-    struct gt_lookup_map *older;
-    _Atomic(struct gt_lookup_entry *) slot[];
-};
+/* True if there was memory for it; end also after a begin that failed. */
+bool gt_answers_begin(struct gt_answers *answers);
+void gt_answers_end(struct gt_answers *answers);
+
+/* *entry: what is remembered for the key, NULL if nothing.  It stays until GT_ANSWERS_KEPT further
+ * problems were remembered. */
+int gt_answers_find(struct gt_answers *answers, const struct gt_lookup_key *key,
+                    struct gt_lookup_entry **entry, struct gt_err *err);
+
+/* Remembers the entry, which becomes theirs.  If another thread was faster, *entry is freed and
+ * becomes that thread's.  *first: it was not remembered before. */
+int gt_answers_put(struct gt_answers *answers, struct gt_lookup_entry **entry, bool *first,
+                   struct gt_err *err);
+
+/* Sets answer and kernel of resolved, with texts of its own, if the key is remembered. */
+int gt_answers_copy(struct gt_answers *answers, const struct gt_lookup_key *key,
+                    struct gt_resolved *resolved, bool *found, struct gt_err *err);
+
+/* In a child of fork(), which has none of the threads that were counted. */
+void gt_answers_forget_readers(struct gt_answers *answers);
 
 struct gt {
     struct gt_sources sources;
     struct gt_options options;
     char *data_dir, *cubin_dir;
-    int log;              /* descriptor, or -1 */
-    pthread_mutex_t lock; /* of everything below, against other writers */
-    _Atomic(struct gt_lookup_map *) map;
-    struct gt_lookup_entry *entries;
+    int log; /* descriptor, or -1 */
+    struct gt_answers answers;
     struct gt *next; /* of all that are open (lookup_fork.c) */
 };
 
-/* The map before anything was looked up: true if there was memory for it; and its end. */
-bool gt_lookup_begin(struct gt *gt);
-void gt_lookup_end(struct gt *gt);
-
-/* From the first to the second, fork() waits until no thread is in a first look-up of gt, so that
- * the child does not inherit a lock that nobody will open. */
+/* From the first to the second, fork() waits until no thread changes what gt remembers, so that the
+ * child does not inherit a lock that nobody will open. */
 void gt_lookup_guard_fork(struct gt *gt);
 void gt_lookup_unguard_fork(struct gt *gt);
+
+/* Gives the answer's point and passed_over, which are another's, copies of their own; without
+ * memory both are NULL. */
+int gt_resolved_own_texts(struct gt_resolved *resolved, struct gt_err *err);
 
 /* Fills resolved, whose problem and device are set; device_name may be NULL.  Tier NONE is an
  * answer.  answer.point and answer.passed_over are malloc'ed. */

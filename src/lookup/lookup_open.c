@@ -68,10 +68,11 @@ static int load_tables(struct gt *gt, struct gt_err *err)
 static int load_kernels(struct gt *gt, struct gt_err *err)
 {
     const char *const *dir = gt->options.kernels_dirs;
-    int code = gt_kernels_load(&gt->sources.kernels, gt->data_dir, NULL, err);
+    int code = gt_kernels_load(&gt->sources.kernels, gt->data_dir, NULL, NULL, err);
 
     for (; !code && dir && *dir; dir++)
-        code = gt_kernels_add(&gt->sources.kernels, gt->data_dir, *dir, err);
+        code =
+            gt_kernels_add(&gt->sources.kernels, gt->data_dir, *dir, gt->options.include_dirs, err);
     return code;
 }
 
@@ -138,7 +139,8 @@ int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err
     if (!opened)
         return gt_err_nomem(err);
     opened->log = -1;
-    code = gt_lookup_begin(opened) ? take_options(opened, options, &inner) : gt_err_nomem(&inner);
+    code = gt_answers_begin(&opened->answers) ? take_options(opened, options, &inner)
+                                              : gt_err_nomem(&inner);
     if (!code)
         code = load_kernels(opened, &inner);
     if (!code)
@@ -147,6 +149,7 @@ int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err
         code = open_log(opened, &inner);
     opened->options.user_db = opened->options.system_db = opened->options.log_path = NULL;
     opened->options.kernels_dirs = NULL;
+    opened->options.include_dirs = NULL;
     gt_lookup_guard_fork(opened);
     if (code)
         gt_close(opened);
@@ -160,7 +163,7 @@ void gt_close(struct gt *gt)
     if (!gt)
         return;
     gt_lookup_unguard_fork(gt);
-    gt_lookup_end(gt);
+    gt_answers_end(&gt->answers);
     if (gt->log >= 0)
         close(gt->log);
     gt_table_release(&gt->sources.table);

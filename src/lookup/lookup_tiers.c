@@ -359,6 +359,7 @@ static int describe(const struct search *search, enum gt_tier tier, struct gt_er
         answer->tuned_for = search->row->text;
         answer->predicted = search->row->predicted;
         answer->tuned_us = search->row->us;
+        answer->baseline_us = search->row->baseline_us;
     }
     if (tier == GT_TIER_EXACT)
         answer->us = search->row->us;
@@ -369,6 +370,7 @@ static int describe(const struct search *search, enum gt_tier tier, struct gt_er
         answer->shared_bytes = geometry->launch[0].shared_bytes;
     }
     answer->workspace_bytes = geometry->workspace_bytes;
+    answer->varies = !geometry->deterministic;
     return GT_OK;
 }
 

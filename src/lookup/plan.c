@@ -23,10 +23,10 @@
 struct gt_plan {
     struct gt_gpu *gpu;
     struct gt_module *module;
-    const struct gt_resolved *resolved; /* belongs to the struct gt */
-    struct gt_args args;                /* without pointers; factors are those of each run */
-    uintptr_t misaligned_in;            /* bits that must be 0 in a and b */
-    uintptr_t misaligned_out;           /* in c, d and bias */
+    struct gt_resolved resolved;
+    struct gt_args args;      /* without pointers; factors are those of each run */
+    uintptr_t misaligned_in;  /* bits that must be 0 in a and b */
+    uintptr_t misaligned_out; /* in c, d and bias */
 };
 
 static int find_cubin(const char *dir, const struct gt_resolved *resolved,
@@ -82,7 +82,7 @@ static int get_binary(const struct gt_options *options, const struct gt_resolved
     struct gt_strbuf source = GT_STRBUF_INIT;
     struct gt_err why = {.msg = "no cubin_dir is given"};
     struct gt_compile_request request = {.name = resolved->kernel->name,
-                                         .include_dir = resolved->kernel->include_dir,
+                                         .include_dirs = resolved->kernel->include_dirs,
                                          .arch = geometry->code_arch,
                                          .device_cc = resolved->device.cc,
                                          .features = geometry->arch_features,
@@ -119,10 +119,10 @@ static uintptr_t alignment_of(const struct gt_problem *p, enum gt_dtype type)
 
 static void fill_args(struct gt_plan *plan)
 {
-    const struct gt_problem *p = &plan->resolved->problem;
+    const struct gt_problem *p = &plan->resolved.problem;
 
     gt_module_args(&plan->args, p);
-    memcpy(plan->args.launch, plan->resolved->geometry.launch_param, sizeof(plan->args.launch));
+    memcpy(plan->args.launch, plan->resolved.geometry.launch_param, sizeof(plan->args.launch));
     plan->misaligned_in = alignment_of(p, p->type) - 1;
     plan->misaligned_out = alignment_of(p, p->out) - 1;
 }
@@ -130,11 +130,11 @@ static void fill_args(struct gt_plan *plan)
 static int load(struct gt_plan *plan, const struct gt_options *options, struct gt_err *err)
 {
     struct gt_binary binary = {0};
-    int rc = get_binary(options, plan->resolved, &binary, err);
+    int rc = get_binary(options, &plan->resolved, &binary, err);
 
     if (!rc)
         rc = gt_module_load(&plan->module, plan->gpu, binary.image, binary.size,
-                            &plan->resolved->geometry, err);
+                            &plan->resolved.geometry, err);
     gt_binary_release(&binary);
     return rc;
 }
@@ -148,7 +148,7 @@ static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct g
 
     if (!rc)
         rc = gt_lookup_device(gt, gt_gpu_device(made->gpu), problem, &made->resolved, err);
-    if (!rc && made->resolved->answer.tier == GT_TIER_NONE) {
+    if (!rc && made->resolved.answer.tier == GT_TIER_NONE) {
         gt_problem_format(problem, text);
         rc = gt_err_set(err, GT_ENOTFOUND, "no kernel serves %s on %s", text,
                         gt_gpu_device(made->gpu)->name);
@@ -184,12 +184,13 @@ void gt_plan_free(struct gt_plan *plan)
         return;
     gt_module_free(plan->module);
     gt_gpu_close(plan->gpu);
+    gt_resolved_release(&plan->resolved);
     free(plan);
 }
 
 const struct gt_answer *gt_plan_answer(const struct gt_plan *plan)
 {
-    return &plan->resolved->answer;
+    return &plan->resolved.answer;
 }
 
 static int whole(const struct gt_operands *o)
@@ -209,7 +210,7 @@ static int beyond(const struct gt_operands *o)
 /* The sentence for operands that the plan was not made for. */
 static int refuse(const struct gt_plan *plan, const struct gt_operands *o, struct gt_err *err)
 {
-    const struct gt_problem *p = &plan->resolved->problem;
+    const struct gt_problem *p = &plan->resolved.problem;
 
     if (o->beta != 0 && p->beta == 0)
         return gt_err_set(err, GT_ERANGE, "beta is %g; the plan was made for beta 0",
@@ -222,9 +223,9 @@ static int refuse(const struct gt_plan *plan, const struct gt_operands *o, struc
                                   : "c, with beta not 0,");
     if (!o->bias && p->epilogue & GT_EPILOGUE_BIAS)
         return gt_err_set(err, GT_ERANGE, "bias is NULL; the plan adds one");
-    if (!o->workspace && plan->resolved->answer.workspace_bytes)
+    if (!o->workspace && plan->resolved.answer.workspace_bytes)
         return gt_err_set(err, GT_ERANGE, "workspace is NULL; the plan needs %zu bytes",
-                          plan->resolved->answer.workspace_bytes);
+                          plan->resolved.answer.workspace_bytes);
     if (p->out == GT_S32 && !whole(o))
         return gt_err_set(err, GT_ERANGE, "alpha is %g, beta %g; sums in s32 take whole numbers",
                           (double)o->alpha, (double)o->beta);
@@ -238,7 +239,7 @@ static int refuse(const struct gt_plan *plan, const struct gt_operands *o, struc
 
 static int acceptable(const struct gt_plan *plan, const struct gt_operands *o)
 {
-    const struct gt_resolved *r = plan->resolved;
+    const struct gt_resolved *r = &plan->resolved;
     uintptr_t in = (uintptr_t)o->a | (uintptr_t)o->b;
     uintptr_t out = (uintptr_t)o->d | (uintptr_t)o->bias;
 

@@ -30,7 +30,7 @@ struct raw {
     const char *device, *problem, *kernel, *signature, *point;
     int cc;
     bool predicted, warm_l2;
-    double us;
+    double us, baseline_us;
     int sms;
     int64_t l2_bytes;
 };
@@ -46,8 +46,9 @@ static int fail(const struct loading *loading, const char *what, const char *val
                 struct gt_err *err)
 {
     if (loading->line)
-        return gt_err_set(err, GT_EDB, "%s:%d: %s '%s'", loading->path, loading->line, what, value);
-    return gt_err_set(err, GT_EDB, "%s: %s '%s'", loading->path, what, value);
+        return gt_err_set(err, GT_EDB, "%s:%d: %s \"%s\"", loading->path, loading->line, what,
+                          value);
+    return gt_err_set(err, GT_EDB, "%s: %s \"%s\"", loading->path, what, value);
 }
 
 static int reserve(struct gt_table *table, struct gt_err *err)
@@ -90,10 +91,13 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
     int code;
 
     row.warm_l2 = raw->warm_l2;
+    row.baseline_us = raw->baseline_us;
     row.sms = raw->sms;
     row.l2_bytes = raw->l2_bytes;
     if (!isfinite(raw->us) || raw->us <= 0)
         return fail(loading, "a time that is not above zero, of", raw->problem, err);
+    if (!(raw->baseline_us >= 0 && isfinite(raw->baseline_us)))
+        return fail(loading, "a baseline of less than nothing, of", raw->problem, err);
     if (raw->sms < 0 || raw->l2_bytes < 0)
         return fail(loading, "a device of less than nothing, of", raw->problem, err);
     if (raw->cc < 10 || raw->cc > 999)
@@ -145,12 +149,26 @@ static int add_store_row(void *context, const struct gt_row *row, struct gt_err 
                             .predicted = row->provenance == GT_PREDICTED,
                             .warm_l2 = row->warm_l2,
                             .us = row->us,
+                            .baseline_us = row->baseline_us,
                             .sms = row->sms,
                             .l2_bytes = row->l2_bytes};
 
     if (row->provenance == GT_REPLAYED)
         return GT_OK; /* it says nothing of a device that is here */
     return add(context, &raw, err);
+}
+
+int gt_table_add_stored(struct gt_table *table, struct gt_store *store, struct gt_err *err)
+{
+    const struct gt_row_filter winners = {.winners_only = true};
+    struct loading loading = {table, "the database", 0};
+    const struct gt_table_chunk *chunk = table->chunk;
+    const size_t rows = table->rows;
+    int code = gt_store_rows(store, &winners, add_store_row, &loading, err);
+
+    if (code)
+        roll_back(table, rows, chunk);
+    return code;
 }
 
 /* Cuts one record off *at and its fields out of it, in place: quotes are undone.  Returns how many
@@ -224,6 +242,7 @@ static int add_record(struct loading *loading, char *field[GT_TABLE_FIELDS], str
         if (!read_real(field[i], &number))
             return fail(loading, "no number:", field[i], err);
     read_real(field[8], &raw.us);
+    read_real(field[11], &raw.baseline_us);
     return add(loading, &raw, err);
 }
 

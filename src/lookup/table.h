@@ -18,6 +18,8 @@
     "cc,result,device,problem,kernel,signature,point,l2,us,lo_us,hi_us,cublas_us,err_u,driver," \
     "nvrtc,date"
 
+struct gt_store;
+
 /* A winner.  The texts belong to the table. */
 struct gt_table_row {
     struct gt_problem problem;
@@ -26,8 +28,9 @@ struct gt_table_row {
     int cc;
     bool predicted, warm_l2;
     double us;
-    int sms;          /* of the device; 0: the table does not say (a text table) */
-    int64_t l2_bytes; /* likewise */
+    double baseline_us; /* of cuBLASLt, timed beside it; 0: there is none */
+    int sms;            /* of the device; 0: the table does not say (a text table) */
+    int64_t l2_bytes;   /* likewise */
 };
 
 struct gt_table {
@@ -44,5 +47,8 @@ int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err);
 int gt_table_parse(struct gt_table *table, const char *path, const char *text, size_t length,
                    struct gt_err *err);
 void gt_table_release(struct gt_table *table); /* a zeroed one is accepted */
+
+/* Adds the winners of a store that is open.  On failure the table is as it was. */
+int gt_table_add_stored(struct gt_table *table, struct gt_store *store, struct gt_err *err);
 
 #endif

@@ -22,6 +22,7 @@ struct gt_map {
     GT_MAP_ALIGNED unsigned char *base; /* of the first element */
     int rank, element_bytes;
     int swizzle;                        /* bytes of the pattern: 0 (none), 32, 64, 128 */
+    int rounds;                         /* 1: loads round floats to TF32 */
     unsigned box[GT_MAX_MAP_RANK];      /* elements, innermost first */
     long long dims[GT_MAX_MAP_RANK];    /* elements; elements outside of them read as 0 */
     long long strides[GT_MAX_MAP_RANK]; /* bytes between neighbours; [0]: element_bytes */

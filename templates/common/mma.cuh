@@ -112,15 +112,6 @@ GT_MMA_4_4_2(gt_mma_m16n8k32_e5m2_f32, "m16n8k32.row.col.f32.e5m2.e5m2.f32", flo
 #undef GT_MMA_2_4_2
 #undef GT_MMA_2_2_1
 
-/* Rounds a float to tf32, half away from zero. mma takes only the upper bits, so that it would
- * truncate. */
-GT_DEVICE unsigned gt_round_tf32(unsigned bits)
-{
-    unsigned rounded;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "r"(bits));
-    return rounded;
-}
-
 /* Selects bytes 0..3 of x and 4..7 of y by the digits of `selector`, the lowest first. */
 GT_DEVICE unsigned gt_pick_bytes(unsigned x, unsigned y, unsigned selector)
 {

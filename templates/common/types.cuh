@@ -206,6 +206,26 @@ template <> GT_DEVICE float gt_to_float<GT_S32>(int x)
     return (float)x;
 }
 
+/* Rounds the bits of a float to TF32, of which tensor cores would cut off the lower 13: to nearest,
+ * ties to even, as TMA and cuBLASLt do it on sm_90. Before sm_90 the instruction has ties away from
+ * zero only. */
+GT_DEVICE unsigned gt_round_tf32(unsigned bits)
+{
+#ifdef GT_EMULATE
+    if ((bits & 0x7f800000u) == 0x7f800000u)
+        return bits & 0x7fffffu ? 0x7fffe000u : bits;
+    return (bits + 0xfffu + (bits >> 13 & 1)) & 0xffffe000u;
+#else
+    unsigned rounded;
+#if __CUDA_ARCH__ >= 900
+    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(rounded) : "r"(bits));
+#else
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "r"(bits));
+#endif
+    return rounded;
+#endif
+}
+
 /* ---- from float to one element ---- */
 
 template <int code> GT_DEVICE typename gt_element<code>::type gt_from_float(float f);

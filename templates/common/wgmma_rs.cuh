@@ -54,8 +54,8 @@ GT_WGMMA_RS(192, GT_W96, GT_D96, "%96", "%97, %98, %99, %100", "%101")
 GT_WGMMA_RS(224, GT_W112, GT_D112, "%112", "%113, %114, %115, %116", "%117")
 GT_WGMMA_RS(256, GT_W128, GT_D128, "%128", "%129, %130, %131, %132", "%133")
 
-/* Adds the product of 64 x 8 of a and 8 x n of b to d[0 .. n / 2); a has the bits of floats, whose
- * lower 13 do not count. Both arrays are indexed by constants only. With scale_d 0 the sums start
+/* Adds the product of 64 x 8 of a and 8 x n of b to d[0 .. n / 2); a has the bits of floats rounded
+ * to TF32. Both arrays are indexed by constants only. With scale_d 0 the sums start
  * from this product. n is 16, 32, 64, 96, 128, 160, 192, 224 or 256. */
 template <int n>
 GT_DEVICE void gt_wgmma_rs(float *d, const unsigned *a, unsigned long long b, int scale_d)

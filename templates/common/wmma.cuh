@@ -56,6 +56,8 @@ inline void gt_emu_wmma_load(gt_wmma_operand &to, const gt_element<GT_TYPE>::typ
         int row = gt_emu_wmma_row(e, EACH, columns), column = gt_emu_wmma_column(e, EACH, columns);
         to.value[e] =
             gt_to_float<GT_TYPE>(from[along_rows ? row * ld + column : column * ld + row]);
+        if (GT_TYPE == GT_TF32)
+            to.value[e] = __uint_as_float(gt_round_tf32(__float_as_uint(to.value[e])));
     }
     gt_emu_warp_barrier(0xffffffffu, file, line);
 }
@@ -167,7 +169,7 @@ GT_DEVICE void gt_wmma_round(gt_wmma_operand &operand)
 #if GT_TYPE == GT_TF32
 #pragma unroll
     for (int i = 0; i < GT_WMMA_REGISTERS; i++)
-        asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(operand.part[i]) : "r"(operand.part[i]));
+        operand.part[i] = gt_round_tf32(operand.part[i]);
 #endif
 }
 

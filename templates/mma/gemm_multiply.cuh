@@ -151,7 +151,7 @@ template <class OPERAND, int EXTENT, bool LEFT> struct Fragment {
     /* To be called once between the load of a step and its products. */
     GT_DEVICE void convert(int step)
     {
-#if GT_TYPE == GT_TF32 && ROUND_TF32
+#if GT_TYPE == GT_TF32
 #pragma unroll
         for (int i = 0; i < TILES; i++)
 #pragma unroll

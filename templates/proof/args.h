@@ -21,7 +21,9 @@ struct gt_span {
     int type;                                /* code of the elements' type */
 };
 
-enum gt_fill { GT_FILL_NORMAL, GT_FILL_INTEGERS };
+/* GT_FILL_BESIDE: the same integers, but in FP32 and TF32 each is replaced by the float before or
+ * after it. Rounding to TF32 brings the integers back; cutting the lower bits off does not. */
+enum gt_fill { GT_FILL_NORMAL, GT_FILL_INTEGERS, GT_FILL_BESIDE };
 
 struct gt_fill_args {
     struct gt_span to;
@@ -58,7 +60,7 @@ struct gt_proof_result {
 };
 
 /* |d - ref| <= bound * tolerance + |ref| * relative + absolute, every element finite; or, without
- * bound, |d - exact| <= slack * max(|exact|, 8), where slack 0 asks for equality. */
+ * bound, |d - exact| <= slack * max(|exact|, 8) + absolute, where zeros ask for equality. */
 struct gt_compare_args {
     struct gt_span d;
     const double *ref;

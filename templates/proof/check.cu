@@ -21,7 +21,7 @@ GT_PROOF_DEVICE float gt_proof_judge(const gt_compare_args &args, long long at, 
         return bound > 0 ? (float)(error / bound) : 0.0f;
     }
     double exact = gt_proof_get(args.exact, at, args.d.type);
-    *bad = !(fabs(d - exact) <= args.slack * max(fabs(exact), 8.0));
+    *bad = !(fabs(d - exact) <= args.slack * max(fabs(exact), 8.0) + args.absolute);
     return 0.0f;
 }
 

@@ -32,6 +32,24 @@ GT_PROOF_DEVICE float gt_proof_integer(gt_u64 bits, int range)
     return (float)((int)((unsigned)(bits >> 33) % span) - range);
 }
 
+/* The float before or after that integer; 0 stays. */
+GT_PROOF_DEVICE float gt_proof_beside(gt_u64 bits, int range)
+{
+    unsigned word = __float_as_uint(gt_proof_integer(bits, range));
+
+    return word & 0x7fffffffu ? __uint_as_float(bits & 1 ? word + 1 : word - 1) : 0.0f;
+}
+
+GT_PROOF_DEVICE float gt_proof_drawn(gt_u64 bits, const gt_fill_args &args)
+{
+    bool whole = args.to.type != GT_F32 && args.to.type != GT_TF32;
+
+    if (args.kind == GT_FILL_NORMAL)
+        return gt_proof_real(bits, args.to.type);
+    return args.kind == GT_FILL_BESIDE && !whole ? gt_proof_beside(bits, args.range)
+                                                 : gt_proof_integer(bits, args.range);
+}
+
 GT_PROOF_KERNEL(proof_fill, gt_fill_args)
 {
     gt_walk walk = gt_proof_walk();
@@ -44,9 +62,7 @@ GT_PROOF_KERNEL(proof_fill, gt_fill_args)
         for (long long j = walk.col; j < args.to.cols; j += walk.col_step) {
             gt_u64 bits = gt_proof_mix(seed ^ (gt_u64)(row * args.to.cols + j));
 
-            gt_proof_put(args.to.data, to + j, args.to.type,
-                         args.kind == GT_FILL_INTEGERS ? gt_proof_integer(bits, args.range)
-                                                       : gt_proof_real(bits, args.to.type));
+            gt_proof_put(args.to.data, to + j, args.to.type, gt_proof_drawn(bits, args));
         }
     }
 }

@@ -97,7 +97,7 @@ template <> struct LinesOf<4> {
     {
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            b[i] = gt_round_tf32(word[tile][i]);
+            b[i] = word[tile][i];
     }
 };
 

@@ -168,7 +168,7 @@ template <int words> GT_DEVICE void take(const unsigned *word, Taken &taken)
 #pragma unroll
     for (int i = 0; i < words; i++)
         if (!WIDENED)
-            taken.word[0][i] = GT_TYPE == GT_TF32 ? gt_round_tf32(word[i]) : word[i];
+            taken.word[0][i] = word[i];
         else {
             constexpr int across = words / 2;
             unsigned *half = taken.word[i / across % (1 + WIDENED)];

@@ -8,3 +8,13 @@ t bench --shape 96x96x96 --arch sm_86 -q
 t bench set.txt --dtype bf16 --arch sm_86 -q
 t bench set.txt --accuracy f32 --arch sm_86 -q
 t bench set.txt --dtype half --arch sm_86 -q
+# Drawn problems: a list that --shapes takes; two shards are the whole, in the same order.
+t bench --random 4 --seed 2 --list
+"$TUNE" bench --random 60 --seed 2 --list > all.txt
+for i in 1 2; do "$TUNE" bench --shapes all.txt --shard $i/2 --list > part$i.txt; done
+cat part1.txt part2.txt | sort | diff <(sort all.txt) - && wc -l < all.txt
+grep -Fxf part1.txt all.txt | diff part1.txt - && [[ -s part1.txt && -s part2.txt ]] && echo "two parts"
+t bench --random 3 --shard 3/2 --list
+t bench --shape 8x8x8 --shard 1/2 --list
+t bench --shape 8x8x8 --shard 2/2 --list
+t --random 2 --seed 5 --dtype f32 --kernels simt_naive --budget 1 --arch sm_86 -q | grep '^[0-9]'

@@ -10,4 +10,4 @@ printf '96x80x64\n40x24x32:f32:nt:lda=64\n' > set.txt
 for type in bf16 f16 tf32 s8 e4m3; do
     t bench set.txt --dtype $type "${kernels[@]}" --budget 1 --csv $type.csv -q
 done
-cut -d, -f2-9 -- *.csv | grep typed
+cut -d, -f2-8 -- *.csv | grep ',n[nt],'

@@ -5,14 +5,20 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "base/err.h"
+#include "kernel/kernel.h"
 
 extern char **environ;
 
-static int run_compiler(const char *include, const char *source, const char *object,
-                        struct gt_err *err)
+/* Options of the compiler that are always the same in number, and with those of the folders. */
+#define FIXED   23
+#define LONGEST (FIXED + 2 * (GT_MAX_INCLUDE_DIRS + 1))
+
+/* folders: a line each; becomes words, the first of which stays. */
+static int run_compiler(char *folders, const char *source, const char *object, struct gt_err *err)
 {
     char emulator[4200], installed[4200]; /* the folders where emulate.h may be */
     const char *compiler = getenv("CXX") && *getenv("CXX") ? getenv("CXX") : "c++";
@@ -36,8 +42,6 @@ static int run_compiler(const char *include, const char *source, const char *obj
                           "-Werror",
                           "-DGT_EMULATE",
                           "-I",
-                          include,
-                          "-I",
                           emulator,
                           "-I",
                           installed,
@@ -46,12 +50,19 @@ static int run_compiler(const char *include, const char *source, const char *obj
                           source,
                           "-o",
                           object,
-                          NULL};
+                          [FIXED] = NULL,
+                          [LONGEST] = NULL};
+    char *folder, *rest = folders;
+    size_t count = FIXED;
     pid_t pid;
     int status;
 
-    snprintf(emulator, sizeof emulator, "%s/../tests/emu", include);
-    snprintf(installed, sizeof installed, "%s/../emulate", include);
+    while ((folder = strsep(&rest, "\n")) && count + 2 <= LONGEST) {
+        argv[count++] = "-I";
+        argv[count++] = folder;
+    }
+    snprintf(emulator, sizeof emulator, "%s/../tests/emu", folders);
+    snprintf(installed, sizeof installed, "%s/../emulate", folders);
     /* The cast: posix_spawn does not write to its arguments. */
     if (posix_spawnp(&pid, compiler, NULL, NULL, (char *const *)argv, environ) != 0)
         return gt_err_set(err, GT_ENOLIB,
@@ -66,7 +77,10 @@ static int run_compiler(const char *include, const char *source, const char *obj
 int gt_emu_open(void **object, const char *include, const char *source, const char *path,
                 struct gt_err *err)
 {
-    int status = run_compiler(include, source, path, err);
+    char *folders = strdup(include);
+    int status = folders ? run_compiler(folders, source, path, err) : gt_err_nomem(err);
+
+    free(folders);
     if (status)
         return status;
     *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);

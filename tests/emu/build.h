@@ -4,8 +4,9 @@
 
 struct gt_err;
 
-/* Compiles `source` ($CXX, or c++) with the folder `include` into the shared object `path`, and
- * opens it; close it with dlclose.  The compiler's messages go to stderr. */
+/* Compiles `source` ($CXX, or c++) into the shared object `path`, and opens it; close it with
+ * dlclose.  include: folders of headers, a line each, the first that of the templates.  The
+ * compiler's messages go to stderr. */
 int gt_emu_open(void **object, const char *include, const char *source, const char *path,
                 struct gt_err *err);
 

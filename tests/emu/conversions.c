@@ -97,6 +97,26 @@ static void test_format(void *object, enum gt_dtype type)
     report("roundings", name, wrong_roundings(f, &call));
 }
 
+/* Around ties, in every binade: the nearest of the neighbours that have 10 bits of mantissa, by the
+ * rules of gt_emu_round. */
+static void test_tf32(void *object)
+{
+    static const double steps[] = {0, 1, 3, 4, 5, 7, 8, 11, 12, 13, 4092, 4093}; /* of 2^-12 */
+    float (*of)(float value);
+    int wrong = 0;
+    *(void **)&of = function(object, "tf32", "_of");
+    for (int e = -126; e < 127; e++)
+        for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+            float from = ldexpf(1 + (float)steps[i] / 4096, e);
+            double want = ldexp(nearbyint(ldexp((double)from, 10 - e)), e - 10);
+            wrong += !same(of(from), want) + !same(of(-from), -want);
+            wrong += !same(gt_emu_tf32(from), want);
+        }
+    wrong += of(1 + 3.0f / 4096) != 1 + 1.0f / 1024;
+    wrong += !isinf(of(INFINITY)) + !isnan(of(NAN));
+    report("roundings", "tf32", wrong);
+}
+
 static void test_integer(void *object, const char *name, double least, double most)
 {
     const double from[] = {0.5,   1.5, 2.5,  -0.5, -1.5,  -2.5, 126.5,
@@ -132,6 +152,7 @@ int main(void)
     }
     for (int type = GT_F16; type <= GT_E5M2; type++)
         test_format(object, (enum gt_dtype)type);
+    test_tf32(object);
     test_integer(object, "s8", -128, 127);
     test_integer(object, "s32", -2147483648.0, 2147483647.0);
     printf("1..%d\n# %d passed, %d failed\n", tests, tests - failed, failed);

@@ -18,6 +18,11 @@ CONVERSION(bf16, GT_BF16)
 CONVERSION(e4m3, GT_E4M3)
 CONVERSION(e5m2, GT_E5M2)
 
+extern "C" float tf32_of(float value)
+{
+    return __uint_as_float(gt_round_tf32(__float_as_uint(value)));
+}
+
 extern "C" int s8_of(float value)
 {
     return gt_from_float<GT_S8>(value);

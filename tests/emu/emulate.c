@@ -386,7 +386,7 @@ int main(int argc, char **argv)
         return 1;
     }
     snprintf(planted, sizeof planted, "%s/tests/emu/planted", data_dir);
-    if (gt_kernels_load(&kernels, data_dir, planted, &err)) {
+    if (gt_kernels_load(&kernels, data_dir, planted, NULL, &err)) {
         fprintf(stderr, "tests/emu: %s\n", err.msg);
         return 1;
     }

@@ -41,15 +41,14 @@ static int write_file(const char *path, const struct gt_strbuf *text, struct gt_
 static int compile(struct build *build, struct gt_err *err)
 {
     const struct gt_emu_job *job = build->job;
-    char source[512], object[512], include[512];
+    char source[512], object[512];
 
     snprintf(source, sizeof source, "%s-%c%c%u.cu", job->build_path, build->trans_a ? 't' : 'n',
              build->trans_b ? 't' : 'n', build->epilogue);
     snprintf(object, sizeof object, "%s.so", source);
-    snprintf(include, sizeof include, "%s/templates", job->data_dir);
     int status = write_file(source, &build->source, err);
     if (!status)
-        status = gt_emu_open(&build->object, include, source, object, err);
+        status = gt_emu_open(&build->object, job->kernel->include_dirs, source, object, err);
     return status;
 }
 

@@ -1,12 +1,12 @@
 /* gemmtune_emulate.c - the program behind `tune try --on cpu`: one candidate on the CPU, under
  * AddressSanitizer and UndefinedBehaviorSanitizer.
  *
- *   gemmtune-emulate DATA_DIR KERNELS_DIR KERNEL POINT PROBLEM BUILD_PATH
+ *   gemmtune-emulate DATA_DIR KERNELS_DIR INCLUDE_DIRS KERNEL POINT PROBLEM BUILD_PATH
  *
- * KERNELS_DIR may be empty.  `tune` starts it and reads what it prints: a line "TEXT, schedule N"
- * for each run, below it "FAILED: ..." where D is wrong, and at last "done: N right, N wrong, N
- * problems".  "error CODE: ..." stands in its place where the candidate could not be run.  A
- * sanitizer's report ends the process. */
+ * KERNELS_DIR and INCLUDE_DIRS (DIR[:DIR...]) may be empty.  `tune` starts it and reads what it
+ * prints: a line "TEXT, schedule N" for each run, below it "FAILED: ..." where D is wrong, and at
+ * last "done: N right, N wrong, N problems".  "error CODE: ..." stands in its place where the
+ * candidate could not be run.  A sanitizer's report ends the process. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -21,16 +21,16 @@
 
 static int try_candidate(char **argv, struct gt_emu_tally *tally, struct gt_err *err)
 {
-    struct gt_emu_job job = {.data_dir = argv[1], .build_path = argv[6]};
+    struct gt_emu_job job = {.data_dir = argv[1], .build_path = argv[7]};
     struct gt_kernels kernels = {0};
     struct gt_problem problem;
-    int status = gt_problem_parse(&problem, argv[5], err);
+    int status = gt_problem_parse(&problem, argv[6], err);
 
     if (!status)
-        status = gt_kernels_load(&kernels, argv[1], *argv[2] ? argv[2] : NULL, err);
+        status = gt_kernels_load(&kernels, argv[1], *argv[2] ? argv[2] : NULL, argv[3], err);
     if (!status) {
-        job.kernel = gt_kernels_find(&kernels, argv[3], err);
-        status = job.kernel ? gt_point_parse(&job.point, job.kernel, argv[4], err) : GT_ENOTFOUND;
+        job.kernel = gt_kernels_find(&kernels, argv[4], err);
+        status = job.kernel ? gt_point_parse(&job.point, job.kernel, argv[5], err) : GT_ENOTFOUND;
     }
     if (!status) {
         job.types = (struct gt_emu_types){problem.type, problem.out, problem.accuracy};
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     struct gt_err err = {0};
     int status;
 
-    if (argc != 7) {
+    if (argc != 8) {
         fprintf(stderr, "gemmtune-emulate is a part of `tune try --on cpu`\n");
         return 2;
     }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "machine_internal.h"
+#include "numbers.h"
 #include "templates/common/maps.h"
 
 #define MADE 0x2a /* marks a barrier that gt_mbarrier_init has made */
@@ -199,6 +200,14 @@ static char *global_row(const struct gt_map *map, long long y, long long z)
     return (char *)map->base + y * map->strides[1] + z * map->strides[2];
 }
 
+static void round_to_tf32(char *shared)
+{
+    float number;
+    memcpy(&number, shared, 4);
+    number = gt_emu_tf32(number);
+    memcpy(shared, &number, 4);
+}
+
 /* Copies between a box in shared memory and global memory, 16 bytes of a row at a time, as far as
  * the swizzle keeps them together. */
 static void move_row(const struct gt_map *map, char *shared, char *global, int x, bool load)
@@ -211,6 +220,8 @@ static void move_row(const struct gt_map *map, char *shared, char *global, int x
         char *here = swizzled(map, shared + i * size / 16 * 16) + i * size % 16;
         char *there = global + ((long long)x + (long long)i) * (long long)size;
         memcpy(load ? here : there, load ? there : here, size);
+        if (load && map->rounds)
+            round_to_tf32(here);
     }
 }
 

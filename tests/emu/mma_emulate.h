@@ -213,13 +213,6 @@ GT_EMU_MMA(gt_mma_m16n8k32_e5m2_f32, gt_emu_e5m2, 16, 4, 2, float)
 #undef GT_EMU_MMA
 #undef GT_EMU_MMA_F16
 
-inline unsigned gt_round_tf32(unsigned bits)
-{
-    if ((bits & 0x7f800000u) == 0x7f800000u)
-        return bits & 0x7fffffu ? 0x7fffffffu : bits;
-    return (bits + 0x1000u) & 0xffffe000u;
-}
-
 inline unsigned gt_pick_bytes(unsigned x, unsigned y, unsigned selector)
 {
     unsigned long long both = (unsigned long long)y << 32 | x;

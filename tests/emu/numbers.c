@@ -116,6 +116,17 @@ double gt_emu_round(enum gt_dtype type, double number)
     return rounded;
 }
 
+float gt_emu_tf32(float number)
+{
+    uint32_t bits;
+    if (!isfinite(number))
+        return number;
+    memcpy(&bits, &number, 4);
+    bits = (bits + 0xfffu + (bits >> 13 & 1)) & 0xffffe000u;
+    memcpy(&number, &bits, 4);
+    return number;
+}
+
 int gt_emu_poison(enum gt_dtype type)
 {
     return gt_emu_format(type) ? 0xff : 0x80;

@@ -34,6 +34,9 @@ void gt_emu_set(enum gt_dtype type, void *base, int64_t at, double number);
  * and NaN, what types.cuh says. */
 double gt_emu_round(enum gt_dtype type, double number);
 
+/* The TF32 number nearest to a float, ties to even, as TMA rounds; infinities and NaN stay. */
+float gt_emu_tf32(float number);
+
 /* The byte that, repeated, is NaN in each floating-point type and a number far from the operands'
  * in the integer types. */
 int gt_emu_poison(enum gt_dtype type);

@@ -140,19 +140,28 @@ static void *allocate(struct gt_emu_operands *operands, int slot, enum gt_dtype 
     return block + shift;
 }
 
+/* A whole number from -range to range. Of TF32 it is the float before or after it, which a kernel
+ * must round; 0 stays. */
+static double draw(enum gt_dtype type, int range, unsigned *seed)
+{
+    unsigned drawn = next(seed) << 16;
+    drawn |= next(seed);
+    int whole = (int)(drawn % (2 * (unsigned)range + 1)) - range;
+    return type == GT_TF32 && whole ? nextafterf((float)whole, drawn >> 31 ? INFINITY : -INFINITY)
+                                    : whole;
+}
+
 /* A matrix per batch of whole numbers from -range to range, poison elsewhere. */
 static void fill(void *to, const struct gt_problem *p, enum gt_operand operand, int range,
                  unsigned seed)
 {
+    enum gt_dtype type = gt_problem_dtype(p, operand);
     for (int64_t z = 0; z < p->batch; z++)
         for (int64_t i = 0; i < gt_problem_rows(p, operand); i++)
-            for (int64_t j = 0; j < gt_problem_cols(p, operand); j++) {
-                unsigned drawn = next(&seed) << 16;
-                drawn |= next(&seed);
-                gt_emu_set(gt_problem_dtype(p, operand), to,
+            for (int64_t j = 0; j < gt_problem_cols(p, operand); j++)
+                gt_emu_set(type, to,
                            z * gt_problem_stride(p, operand) + i * gt_problem_ld(p, operand) + j,
-                           (int)(drawn % (2 * (unsigned)range + 1)) - range);
-            }
+                           draw(type, range, &seed));
 }
 
 /* The largest number in A or B.  Of 8-bit floats only ones: tensor cores add their products with
@@ -236,7 +245,7 @@ void gt_emu_operands_args(struct gt_args *args, const struct gt_emu_operands *op
     args->bias = problem->epilogue & GT_EPILOGUE_BIAS ? operands->bias : NULL;
 }
 
-/* The operands as numbers: they are read many times. */
+/* The operands as numbers, those of TF32 rounded: they are read many times. */
 struct numbers {
     double *a, *b;
 };
@@ -247,8 +256,11 @@ static double *numbers_of(const struct gt_problem *p, enum gt_operand operand, c
     double *numbers = malloc((size_t)(count + 1) * sizeof *numbers);
     if (!numbers)
         abort();
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
         numbers[i] = gt_emu_get(p->type, from, i);
+        if (p->type == GT_TF32)
+            numbers[i] = gt_emu_tf32((float)numbers[i]);
+    }
     return numbers;
 }
 
@@ -281,7 +293,8 @@ static double reference(const struct gt_emu_operands *operands, const struct num
 }
 
 /* Whether `got` is the value rounded.  Of GELU, erff rounds and 1 + erf cancels for negative
- * values, so that the neighbour of the rounded value may be right; all else is exact. */
+ * values, so that the neighbour of the rounded value may be right.  Kernels of FP32 arithmetic do
+ * not round operands of TF32: each of k products is off by up to 16 * 2^-22.  All else is exact. */
 static bool right(const struct gt_problem *p, double got, double value)
 {
     if (!isfinite(value)) {
@@ -289,6 +302,8 @@ static bool right(const struct gt_problem *p, double got, double value)
         return isnan(rounded) ? isnan(got) : got == rounded;
     }
     double slack = p->epilogue & GT_EPILOGUE_GELU ? 4e-6 * fmax(1, fabs(value)) : 0;
+    if (p->type == GT_TF32)
+        slack += fabs(p->alpha) * (double)p->k * 0x1p-18;
     return got >= gt_emu_round(p->out, value - slack) && got <= gt_emu_round(p->out, value + slack);
 }
 

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "problem/problem.h"
+
 _Static_assert(sizeof(struct gt_map) == 128 && _Alignof(struct gt_map) == 64,
                "as large and as aligned as the driver's");
 
@@ -14,6 +16,7 @@ static void fill(struct gt_map *to, const struct gt_map_geometry *from, const vo
     to->rank = from->rank;
     to->element_bytes = (int)from->strides[0];
     to->swizzle = from->swizzle;
+    to->rounds = from->element == GT_TF32;
     for (int i = 0; i < from->rank; i++) {
         to->box[i] = from->box[i];
         to->dims[i] = (long long)from->dims[i];

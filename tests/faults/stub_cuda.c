@@ -14,11 +14,12 @@
  * point, instead of where its first argument does.
  *
  * Environment: STUB_CC (default 90), STUB_SMS (16), STUB_MEMORY (bytes, 4 GiB), STUB_UUID
- * (another device for the lock between tuners), STUB_NO_DEVICE, STUB_ASLEEP (products that run at a
- * quarter of the clock before the device is awake), STUB_HEAT (products after which the device is
- * hot: until then it gets slower, by up to 30 %, each kernel by another share of that), STUB_MOOD
- * (any number: with another one, other kernels are fast), STUB_MOOD_ONCE (a file that is not there:
- * only the process that creates it has the mood). */
+ * (another device for the lock between tuners), STUB_NAME (its name), STUB_NO_DEVICE, STUB_ASLEEP
+ * (products that run at a quarter of the clock before the device is awake), STUB_HEAT (products
+ * after which the device is hot: until then it gets slower, by up to 30 %, each kernel by another
+ * share of that), STUB_MOOD (any number: with another one, other kernels are fast), STUB_MOOD_ONCE
+ * (a file that is not there: only the process that creates it has the mood), STUB_START_MS (what
+ * cuInit takes). */
 #include <unistd.h>
 
 #include "stub_device.h"
@@ -53,6 +54,7 @@ static size_t memory_total(void)
 int stub_Init(unsigned flags)
 {
     (void)flags;
+    usleep((useconds_t)(1000 * stub_setting("STUB_START_MS", 0)));
     return getenv("STUB_NO_DEVICE") ? 100 : 0;
 }
 
@@ -108,7 +110,9 @@ int stub_DeviceGet(int *out, int ordinal)
 int stub_DeviceGetName(char *name, int size, int cu)
 {
     (void)cu;
-    snprintf(name, (size_t)size, "Stub device");
+    const char *other = getenv("STUB_NAME");
+
+    snprintf(name, (size_t)size, "%s", other ? other : "Stub device");
     return 0;
 }
 
@@ -169,6 +173,42 @@ int stub_PrimaryCtxRelease(int cu)
 int stub_CtxGetCurrent(void **context)
 {
     *context = stub_current;
+    return 0;
+}
+
+/* For src/serve, which asks the driver more than the tuner does. */
+int cuCtxGetDevice(int *ordinal);
+int cuStreamIsCapturing(void *stream, int *status);
+int cuThreadExchangeStreamCaptureMode(int *mode);
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
+
+int stub_capturing; /* a test sets it: a graph is being captured on every stream */
+
+int cuCtxGetDevice(int *ordinal)
+{
+    *ordinal = 0;
+    return stub_current ? 0 : 201;
+}
+
+int cuStreamIsCapturing(void *stream, int *status)
+{
+    (void)stream;
+    *status = stub_capturing;
+    return 0;
+}
+
+int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+    *mode = 0;
+    return 0;
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
+{
+    (void)stream;
+    if (stub_device.sticky || !stub_inside(to, bytes) || !stub_inside(from, bytes))
+        return stub_device.sticky ? stub_device.sticky : 1;
+    memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
     return 0;
 }
 

@@ -6,6 +6,7 @@
  *   swapped         two elements have changed places        last_k        a tile lacks the last k
  *   half_tile       a tile is accumulated in fp16           round_half    D went through fp16
  *   round_bfloat    D went through bf16                     nan           one element is NaN
+ *   truncate_a      A is cut to TF32's bits                 truncate_b    B is
  *   oob_write       a word behind D is written              oob_pad       a word between rows is
  *   input_modified  A is written to                         workspace     a word behind it is
  *   nondeterministic  the last bit changes from run to run  beta_twice    beta C is added twice
@@ -43,14 +44,28 @@ struct product {
     const struct gt_args *args;
     int type, out, trans_a, trans_b, epilogue;
     bool last_k, half_tile;
+    enum stub_reading a, b;
 };
+
+static float read_float(float x, enum stub_reading how)
+{
+    unsigned bits;
+
+    if (how == STUB_READ_WHOLE || !isfinite(x))
+        return x;
+    memcpy(&bits, &x, 4);
+    bits += how == STUB_READ_ROUNDED ? 0xfff + (bits >> 13 & 1) : 0;
+    bits &= 0xffffe000u;
+    memcpy(&x, &bits, 4);
+    return x;
+}
 
 static float element_a(const struct product *p, long long b, long long i, long long k)
 {
     const struct gt_args *args = p->args;
     long long at = p->trans_a ? k * args->lda + i : i * args->lda + k;
 
-    return (float)stub_load(args->a, b * args->stride_a + at, p->type);
+    return read_float((float)stub_load(args->a, b * args->stride_a + at, p->type), p->a);
 }
 
 static float element_b(const struct product *p, long long b, long long k, long long j)
@@ -58,7 +73,7 @@ static float element_b(const struct product *p, long long b, long long k, long l
     const struct gt_args *args = p->args;
     long long at = p->trans_b ? j * args->ldb + k : k * args->ldb + j;
 
-    return (float)stub_load(args->b, b * args->stride_b + at, p->type);
+    return read_float((float)stub_load(args->b, b * args->stride_b + at, p->type), p->b);
 }
 
 static long long place(const struct gt_args *args, long long b, long long i, long long j)
@@ -297,7 +312,8 @@ static void multiply_badly(const struct stub_faults *faults, const struct produc
 }
 
 enum stub_outcome stub_gemm(const char *source, const struct stub_faults *faults,
-                            const struct gt_args *args, unsigned long launches)
+                            const struct gt_args *args, const enum stub_reading reading[2],
+                            unsigned long launches)
 {
     struct product product = {.args = args,
                               .type = (int)stub_define(source, "GT_TYPE", 0),
@@ -306,7 +322,9 @@ enum stub_outcome stub_gemm(const char *source, const struct stub_faults *faults
                               .trans_b = (int)stub_define(source, "GT_TRANS_B", 0),
                               .epilogue = (int)stub_define(source, "GT_EPILOGUE", 0),
                               .last_k = stub_has(faults, "last_k"),
-                              .half_tile = stub_has(faults, "half_tile")};
+                              .half_tile = stub_has(faults, "half_tile"),
+                              .a = stub_has(faults, "truncate_a") ? STUB_READ_CUT : reading[0],
+                              .b = stub_has(faults, "truncate_b") ? STUB_READ_CUT : reading[1]};
 
     if (stub_has(faults, "illegal_address"))
         return STUB_ILLEGAL_ADDRESS;

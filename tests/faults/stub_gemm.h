@@ -9,10 +9,14 @@
 /* The outcome of a launch. */
 enum stub_outcome { STUB_DONE, STUB_ILLEGAL_ADDRESS = 700, STUB_MISALIGNED = 716, STUB_HUNG = -1 };
 
-/* Runs the product as the source's defines and planted faults have it; launches: of this module so
- * far. */
+/* How the elements of an operand are read: as stored, rounded to TF32 or cut to its bits. */
+enum stub_reading { STUB_READ_WHOLE, STUB_READ_ROUNDED, STUB_READ_CUT };
+
+/* Runs the product as the source's defines and planted faults have it; reading: of A and of B;
+ * launches: of this module so far. */
 enum stub_outcome stub_gemm(const char *source, const struct stub_faults *faults,
-                            const struct gt_args *args, unsigned long launches);
+                            const struct gt_args *args, const enum stub_reading reading[2],
+                            unsigned long launches);
 
 /* The float64 reference (templates/proof/reference.cu) for a grid. */
 void stub_reference(const struct gt_reference_args *args, const unsigned grid[3]);

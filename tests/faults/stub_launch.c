@@ -21,7 +21,10 @@ static pthread_mutex_t launching = PTHREAD_MUTEX_INITIALIZER;
 /* What the stub puts into the driver's 128 bytes. */
 struct tensor_map {
     uint64_t magic, address;
+    enum stub_reading reading;
 };
+
+#define TFLOAT32 11 /* its loads round floats to TF32 */
 
 /* Bytes of an element by CUtensorMapDataType. */
 static unsigned element_bytes(int type)
@@ -37,7 +40,8 @@ int stub_TensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
                               const uint32_t *every, int interleave, int swizzle, int promotion,
                               int fill)
 {
-    const struct tensor_map made = {MAP_MAGIC, (uint64_t)(uintptr_t)address};
+    const struct tensor_map made = {MAP_MAGIC, (uint64_t)(uintptr_t)address,
+                                    type == TFLOAT32 ? STUB_READ_ROUNDED : STUB_READ_WHOLE};
     unsigned bytes = element_bytes(type);
     uint64_t box_bytes = bytes;
 
@@ -119,13 +123,14 @@ static double duration(const struct module *module, const struct gt_args *args)
     return stub_has(&module->faults, "impossible") ? 1e-3 : us;
 }
 
-static int run_gemm(struct module *module, const struct gt_args *args)
+static int run_gemm(struct module *module, const struct gt_args *args,
+                    const enum stub_reading reading[2])
 {
     enum stub_outcome outcome;
 
     if (stub_has(&module->faults, "launch_invalid"))
         return 701;
-    outcome = stub_gemm(module->source, &module->faults, args, module->launches++);
+    outcome = stub_gemm(module->source, &module->faults, args, reading, module->launches++);
     stub_device.now_us += duration(module, args);
     if (outcome == STUB_HUNG)
         stub_device.hung = true;
@@ -187,26 +192,29 @@ static int run_mapped_gemm(struct module *module, const struct gt_args *args, co
 {
     struct gt_args mapped = *args;
     struct tensor_map map[2];
+    enum stub_reading reading[2];
 
     for (int i = 0; i < 2; i++) {
         memcpy(&map[i], (const char *)maps + 128 * i, sizeof(map[i]));
         if (map[i].magic != MAP_MAGIC)
             return 1;
+        reading[i] = map[i].reading;
     }
     mapped.a = (const void *)(uintptr_t)map[0].address;
     mapped.b = (const void *)(uintptr_t)map[1].address;
-    return run_gemm(module, &mapped);
+    return run_gemm(module, &mapped, reading);
 }
 
 static int run_function(const struct function *function, const unsigned grid[3], unsigned threads,
                         void **parameters)
 {
+    static const enum stub_reading plain[2] = {STUB_READ_WHOLE, STUB_READ_WHOLE};
     const void *args = parameters[0];
 
     if (strcmp(function->entry, "gemm") == 0)
         return strstr(function->module->source, "GT_KERNEL_MAPS_BOUNDS")
                    ? run_mapped_gemm(function->module, args, parameters[1])
-                   : run_gemm(function->module, args);
+                   : run_gemm(function->module, args, plain);
     if (strcmp(function->entry, "proof_reference") == 0)
         stub_reference(args, grid);
     else if (strcmp(function->entry, "proof_canary") == 0)

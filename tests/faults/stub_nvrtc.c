@@ -1,8 +1,9 @@
 /* stub_nvrtc.c - builds libnvrtc.so.13 for tests: a compiler whose cubin is the source
- * (stub_image.h), at once, with the faults of a compiler on demand. */
+ * (stub_image.h), at once, with the faults and the slowness of a compiler on demand. */
 #include "stub_image.h"
 
 #include <signal.h>
+#include <time.h>
 
 /* The functions of GT_NVRTC_MAP (src/cuda/cuda_api.h), as NVRTC exports them. */
 int nvrtcVersion(int *major, int *minor);
@@ -65,6 +66,16 @@ static void eat_memory(void)
     }
 }
 
+/* Takes STUB_COMPILE_MS milliseconds of no core, so that many workers fit a small machine. */
+static void take_time(void)
+{
+    const char *text = getenv("STUB_COMPILE_MS");
+    const long ms = text ? atol(text) : 0;
+    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    nanosleep(&time, NULL);
+}
+
 int nvrtcCompileProgram(void *program, int options, const char *const *option)
 {
     struct program *made = program;
@@ -73,6 +84,7 @@ int nvrtcCompileProgram(void *program, int options, const char *const *option)
     uint64_t hash = stub_hash(made->source, strlen(made->source), 0xcbf29ce484222325u);
 
     (void)options, (void)option;
+    take_time();
     stub_faults_read(made->source, &faults);
     if (stub_has(&faults, "compile_error")) {
         snprintf(made->log, sizeof(made->log),

@@ -71,7 +71,7 @@ static inline void gpu_compile(const struct gpu_fixture *f, const struct gt_cand
         fail_msg("%s: %s", candidate->kernel->name, err.msg);
     const struct gt_compile_request request = {.source = source.text,
                                                .name = candidate->kernel->name,
-                                               .include_dir = candidate->kernel->include_dir,
+                                               .include_dirs = candidate->kernel->include_dirs,
                                                .arch = geometry.code_arch,
                                                .device_cc = candidate->device->cc,
                                                .features = geometry.arch_features,

@@ -208,7 +208,7 @@ static void test_every_kernel(void **state)
 
     (void)state;
     gpu_open(&f);
-    if (gt_kernels_load(&kernels, ".", NULL, &err))
+    if (gt_kernels_load(&kernels, ".", NULL, NULL, &err))
         fail_msg("%s", err.msg);
     for (size_t p = 0; p < sizeof(problems) / sizeof(*problems); p++) {
         struct gt_problem problem;

@@ -287,6 +287,7 @@ static int run_sweep(struct gt_adopting *adopting, struct gt_err *err)
 {
     const struct gt_session *session = adopting->session;
     struct gt_evaluator *evaluator = session->evaluator;
+    const struct gt_evaluator_events before = evaluator->options.events;
     struct gt_store_sweep_stats sums = {0};
     double begin_s = gt_evaluator_now(evaluator);
     int code,
@@ -298,7 +299,7 @@ static int run_sweep(struct gt_adopting *adopting, struct gt_err *err)
         .context = adopting, .launching = on_launching, .notice = on_notice};
     evaluator->options.signals = session->cli->signals;
     rc = adopt_all(adopting, err);
-    evaluator->options.events = (struct gt_evaluator_events){0};
+    evaluator->options.events = before;
     evaluator->options.signals = NULL;
     sums.wall_s = gt_evaluator_now(evaluator) - begin_s;
     sums.trials = (int64_t)(adopting->tally[GT_ADOPT_DONE] + adopting->tally[GT_ADOPT_FAILED]);

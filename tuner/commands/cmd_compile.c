@@ -9,7 +9,7 @@ int gt_cmd_compile(const struct gt_candidate *candidate, const struct gt_geometr
     const struct gt_compile_request request = {
         .source = source,
         .name = kernel->template_path,
-        .include_dir = kernel->include_dir,
+        .include_dirs = kernel->include_dirs,
         .arch = geometry->code_arch,
         .device_cc = candidate->device->cc,
         .features = geometry->arch_features,

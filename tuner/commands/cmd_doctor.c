@@ -24,6 +24,7 @@
 #include "commands/cmd_calibrate.h"
 #include "commands/cmd_json.h"
 #include "commands/cmd_predictor.h"
+#include "commands/cmd_serve.h"
 #include "commands/cmd_session.h"
 #include "commands/commands.h"
 #include "commands/options.h"
@@ -41,7 +42,7 @@ struct finding {
 struct options {
     const char *db, *device, *csv;
     struct gt_texts recording;
-    bool calibrate, predictor;
+    bool calibrate, predictor, program;
 };
 
 static const struct gt_option option_table[] = {
@@ -57,6 +58,8 @@ static const struct gt_option option_table[] = {
      "with --predictor: a recorded space instead of the database; may be repeated", NULL, 0, 0},
     {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE",
      "with --predictor: write the table there too", NULL, 0, 0},
+    {"program", 0, GT_OPTION_FLAG, offsetof(struct options, program), NULL,
+     "run a program and say which of its products tune serve would serve", NULL, 0, 0},
     GT_OPTIONS_END,
 };
 
@@ -73,7 +76,7 @@ static void find_data(const struct gt_cli *cli, const struct options *options,
     struct gt_err err;
 
     (void)options;
-    finding->verdict = gt_kernels_load(&kernels, cli->data_dir, NULL, &err) ? MISSING : OK;
+    finding->verdict = gt_kernels_load(&kernels, cli->data_dir, NULL, NULL, &err) ? MISSING : OK;
     if (finding->verdict == OK)
         snprintf(finding->text, sizeof(finding->text), "%s: %zu kernels", cli->data_dir,
                  kernels.count);
@@ -341,8 +344,14 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     bool missing = false, broken = false;
     const char *path;
 
-    (void)argc;
-    (void)argv;
+    if (!options->program && argc)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "unexpected argument \"%s\"; only --program runs a command", argv[0]);
+    if (options->program && !argc)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--program needs a command: tune doctor --program -- COMMAND");
+    if (options->program)
+        return gt_cmd_doctor_program(cli, options->db, argv, err);
     if (gt_session_database(&path, cli, options->db, options->calibrate, err) &&
         (options->calibrate || options->predictor || options->db))
         return err->code;
@@ -384,7 +393,8 @@ const struct gt_command gt_command_doctor = {
     .name = "doctor",
     .doc = "what is there, what is missing, what to do about it",
     .usage =
-        "doctor [--db FILE] [--calibrate [--device cuda:N]] [--predictor [--recording FILE]...]",
+        "doctor [--db FILE] [--calibrate [--device cuda:N]] [--predictor [--recording FILE]...] "
+        "[--program -- COMMAND]",
     .about =
         "Looks at everything that tuning needs, each in a process of its own, and prints a\n"
         "line for each: ok, optional (not there, and what then), MISSING (and what to do). Below "
@@ -393,12 +403,14 @@ const struct gt_command gt_command_doctor = {
         "configs/devices. --calibrate measures the GPU instead: launches, bandwidths and rates,\n"
         "in less than ten seconds. The predictor takes them in place of the profile.\n"
         "--predictor compares the model's times with those that were measured: of all trials of\n"
-        "the database, or of recorded spaces.\n"
+        "the database, or of recorded spaces. --program runs a command and lists its products of\n"
+        "cuBLAS, with what tune serve would do about each.\n"
         "\n"
         "  tune doctor --calibrate\n"
-        "  tune doctor --predictor --db gemmtune.db --csv predictor.csv\n",
+        "  tune doctor --predictor --db gemmtune.db --csv predictor.csv\n"
+        "  tune doctor --program -- python3 train.py\n",
     .group = {{option_table, 0}},
     .size = sizeof(struct options),
-    .max_args = 0,
+    .max_args = 1 << 20,
     .run = run,
 };

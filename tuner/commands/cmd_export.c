@@ -18,7 +18,7 @@
 #include "commands/options.h"
 
 struct options {
-    const char *db, *format, *output, *kernel, *arch, *keep, *kernels_dir;
+    const char *db, *format, *output, *kernel, *arch, *keep, *kernels_dir, *include_dirs;
     struct gt_problem_options problem; /* --problem is its shape */
     bool all, measured, current;
 };
@@ -42,6 +42,8 @@ static const struct gt_option option_table[] = {
      "only rows of kernels whose text is that of the data folder now", NULL, 0, 0},
     {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
      "with --current and --kernel: a folder with descriptions of your own kernels", NULL, 0, 0},
+    {"include-dir", 'I', GT_OPTION_TEXT, offsetof(struct options, include_dirs), "DIR",
+     "where templates of --kernels-dir also find headers: DIR[:DIR...]", NULL, 0, 0},
     {"keep", 0, GT_OPTION_TEXT, offsetof(struct options, keep), "FILE",
      "shipped: rows of this earlier table stay where the database has no winner", NULL, 0, 0},
     {"problem", 'p', GT_OPTION_TEXTS, offsetof(struct options, problem.shape), "TEXT",
@@ -165,7 +167,8 @@ static int fill_request(struct gt_export_request *request, const struct gt_cli *
     if (!rc && some)
         rc = gt_session_problems(NULL, problem, NULL, &request->problems, &options->problem, err);
     if (!rc && options->current)
-        rc = gt_kernels_load(kernels, cli->data_dir, options->kernels_dir, err);
+        rc = gt_kernels_load(kernels, cli->data_dir, options->kernels_dir, options->include_dirs,
+                             err);
     if (!rc && options->current)
         request->filter.kernels = kernels;
     request->problem = *problem;
@@ -203,7 +206,7 @@ static int check_kernel(const struct gt_cli *cli, const struct options *options,
     rc = gt_store_rows(store, &filter, found_row, &found, err);
     if (rc || found)
         return rc;
-    rc = gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir, err);
+    rc = gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir, options->include_dirs, err);
     if (!rc && !gt_kernels_find(&kernels, options->kernel, err))
         rc = GT_ENOTFOUND;
     gt_kernels_release(&kernels);

@@ -13,12 +13,14 @@
 #include "search/strategy.h"
 
 struct options {
-    const char *kernels_dir;
+    const char *kernels_dir, *include_dirs;
 };
 
 static const struct gt_option option_table[] = {
     {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
      "a folder with descriptions of your own kernels", NULL, 0, 0},
+    {"include-dir", 'I', GT_OPTION_TEXT, offsetof(struct options, include_dirs), "DIR",
+     "where templates of --kernels-dir also find headers: DIR[:DIR...]", NULL, 0, 0},
     GT_OPTIONS_END,
 };
 
@@ -53,7 +55,8 @@ static int list_kernels(struct gt_cli *cli, const struct options *options, struc
 {
     struct gt_kernels kernels = {0};
     cJSON *json = NULL;
-    int rc = gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir, err);
+    int rc =
+        gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir, options->include_dirs, err);
 
     if (rc)
         return rc;
@@ -211,7 +214,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         return list_devices(cli, options, err);
     if (strcmp(argv[0], "strategies") == 0)
         return list_strategies(cli, options, err);
-    return gt_err_set(err, GT_ESYNTAX, "cannot list '%s'; there are kernels, devices, strategies",
+    return gt_err_set(err, GT_ESYNTAX, "cannot list \"%s\"; there are kernels, devices, strategies",
                       argv[0]);
 }
 

@@ -13,12 +13,15 @@
 #include "commands/options.h"
 
 struct options {
-    const char *arch, *device, *db, *system_db, *kernels_dir;
+    const char *arch, *device, *db, *system_db, *kernels_dir, *include_dirs;
+    struct gt_texts problem;
 };
 
 static const struct gt_option option_table[] = {
     {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "ARCH",
      "GPU architecture asked about (needed)", NULL, 0, 0},
+    {"problem", 'p', GT_OPTION_TEXTS, offsetof(struct options, problem), "PROBLEM",
+     "the same as an argument; may be repeated", NULL, 0, 0},
     {"device", 'd', GT_OPTION_TEXT, offsetof(struct options, device), "NAME",
      "name of the GPU, e.g. \"NVIDIA H200\" (default: any of the arch)", NULL, 0, 0},
     {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
@@ -27,6 +30,8 @@ static const struct gt_option option_table[] = {
      "table searched after it (default: db/shipped of the data folder)", NULL, 0, 0},
     {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
      "folder with descriptions of your own kernels", NULL, 0, 0},
+    {"include-dir", 'I', GT_OPTION_TEXT, offsetof(struct options, include_dirs), "DIR",
+     "where templates of --kernels-dir also find headers: DIR[:DIR...]", NULL, 0, 0},
     GT_OPTIONS_END,
 };
 
@@ -176,18 +181,28 @@ static int look_up(struct gt_cli *cli, struct gt *gt, int cc, const struct optio
     return GT_OK;
 }
 
+/* Problem i: the arguments come first. */
+static const char *problem_at(const struct options *options, int argc, char **argv, size_t i)
+{
+    return i < (size_t)argc ? argv[i] : options->problem.text[i - (size_t)argc];
+}
+
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
 {
     const struct options *options = fields;
     const char *const folders[] = {options->kernels_dir, NULL};
+    const size_t count = (size_t)argc + options->problem.count;
     const struct gt_options open = {
         GT_OPTIONS_INIT,           .user_db = options->db,  .system_db = options->system_db,
-        .data_dir = cli->data_dir, .kernels_dirs = folders,
+        .data_dir = cli->data_dir, .kernels_dirs = folders, .include_dirs = options->include_dirs,
     };
     cJSON *list = NULL;
     struct gt *gt = NULL;
     int cc, rc, answered = 0;
 
+    if (!count)
+        return gt_err_set(err, GT_ESYNTAX, "missing argument; usage: tune %s",
+                          gt_command_lookup.usage);
     if (!options->arch)
         return gt_err_set(err, GT_ESYNTAX, "name the architecture asked about, e.g. --arch sm_90");
     rc = gt_arch_parse(options->arch, &cc, err);
@@ -200,16 +215,18 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         list = cJSON_CreateArray();
         rc = list ? GT_OK : gt_err_nomem(err);
     }
-    for (int i = 0; i < argc && !rc; i++)
-        rc = look_up(cli, gt, cc, options, argv[i], list, &answered, err);
+    for (size_t i = 0; i < count && !rc; i++)
+        rc =
+            look_up(cli, gt, cc, options, problem_at(options, argc, argv, i), list, &answered, err);
     if (list && !rc)
         rc = gt_cmd_print_json(cli, list, err);
     else
         cJSON_Delete(list);
     gt_close(gt);
     if (!rc && !answered)
-        rc = gt_err_set(err, GT_EXIT_NOTHING, "no kernel serves %s%s on sm_%d", argv[0],
-                        argc > 1 ? " or any of the other problems" : "", cc);
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "no kernel serves %s%s on sm_%d",
+                        problem_at(options, argc, argv, 0),
+                        count > 1 ? " or any of the other problems" : "", cc);
     return rc;
 }
 
@@ -226,7 +243,7 @@ const struct gt_command gt_command_lookup = {
         "  tune lookup 4096x4096x4096:f32:nn --arch sm_90\n",
     .group = {{option_table, 0}},
     .size = sizeof(struct options),
-    .min_args = 1,
+    .min_args = 0,
     .max_args = 4096,
     .run = run,
 };

@@ -389,7 +389,7 @@ static void print_means(const struct predictor *predictor)
 static int open_predictor(struct predictor *predictor, const struct gt_predictor_options *options,
                           struct gt_err *err)
 {
-    int rc = gt_kernels_load(&predictor->kernels, predictor->cli->data_dir, NULL, err);
+    int rc = gt_kernels_load(&predictor->kernels, predictor->cli->data_dir, NULL, NULL, err);
 
     if (!rc && options->db)
         rc = gt_session_store(&predictor->store, options->db, GT_STORE_READ, err);

@@ -8,15 +8,17 @@
 #include "cuda/cache.h"
 #include "base/err.h"
 #include "base/near.h"
-#include "problem/problem.h"
-#include "commands/problemset.h"
 #include "search/narrow.h"
 #include "sweep/progress.h"
 #include "exchange/recording.h"
 #include "search/strategy.h"
 
-#define DEFAULT_SEED 1
-#define REPLAY       "replay:"
+#define REPLAY "replay:"
+
+static void on_waiting(void *context, double seconds)
+{
+    gt_progress_wait(((struct gt_session *)context)->progress, "the GPU's worker starts", seconds);
+}
 
 /* Opens the evaluator of a --device text. */
 static int open_device(struct gt_session *session, const struct gt_session_options *options,
@@ -26,12 +28,14 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
         .data_dir = session->cli->data_dir,
         .cache_dir = session->cache_dir,
         .kernels_dir = options->kernels_dir,
+        .include_dirs = options->include_dirs,
         .jobs = (int)options->jobs,
         .space = options->space,
         .launch_deadline_s = (double)options->deadline,
         .compile_cpu_s = (double)options->compile_cpu,
         .compile_memory = options->compile_memory << 20,
         .baseline = !options->baseline || strcmp(options->baseline, "none") != 0,
+        .events = {.context = session, .waiting = on_waiting},
         .bench = {.warm_l2 = options->l2 && strcmp(options->l2, "warm") == 0,
                   .slow_factor = options->slow,
                   .seed = session->seed},
@@ -217,7 +221,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     session->strategy = options->strategy;
     session->replays = is_replay(options);
     session->narrowed = options->values != NULL;
-    session->seed = options->seed ? (uint64_t)options->seed : DEFAULT_SEED;
+    session->seed = options->seed ? (uint64_t)options->seed : GT_SEED_DEFAULT;
     if (options->space && !session->replays)
         rc = gt_err_set(err, GT_ESYNTAX,
                         "--space %s: a kernel described in T1 can only be searched in a recording: "
@@ -226,7 +230,11 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     if (!rc && options->arch)
         rc = gt_arch_parse(options->arch, &cc, err);
     if (!rc)
-        rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir, err);
+        rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir,
+                             options->include_dirs, err);
+    if (!rc && (options->values || options->no_bets))
+        rc = gt_kernels_load(&session->whole, cli->data_dir, options->kernels_dir,
+                             options->include_dirs, err);
     for (size_t i = 0; i < session->kernels.count && !rc && options->no_bets; i++)
         gt_kernel_drop_bets(session->kernels.kernel[i]);
     if (!rc && options->values)
@@ -239,11 +247,14 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = gt_cache_dir(&session->cache_dir, err);
     if (!rc)
         rc = gt_cache_limit(&limit, err);
+    if (!rc && !cli->quiet)
+        rc = gt_progress_stderr(&session->progress, cli->color, err);
     if (!rc) {
         /* A cache that is not ours to use is no reason to stop: cubins are kept for this run only.
          */
         gt_cache_trim(session->cache_dir, limit, NULL, NULL);
         rc = open_evaluator(session, options, cc, err);
+        gt_progress_clear(session->progress);
     }
     if (!rc && session->replays)
         rc = take_recorded_kernel(session, err);
@@ -253,8 +264,6 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = gt_session_store(&session->store, database, GT_STORE_WRITE, err);
     if (!rc && !session->replays)
         rc = gt_store_apply_calibration(session->store, &session->evaluator->device, err);
-    if (!rc && !cli->quiet)
-        rc = gt_progress_stderr(&session->progress, err);
     if (rc) {
         gt_session_close(session);
         return rc;
@@ -284,169 +293,10 @@ void gt_session_close(struct gt_session *session)
     gt_evaluator_close(session->evaluator);
     gt_store_close(session->store);
     gt_kernels_release(&session->kernels);
+    gt_kernels_release(&session->whole);
     gt_table_release(&session->shipped);
     free(session->cache_dir);
     memset(session, 0, sizeof(*session));
-}
-
-/* Text with ":<value>" or ":<key>=<value>" behind it for every option given; a contradiction to the
- * text is the parser's to report. */
-static void add_part(struct gt_strbuf *buf, const char *key, const char *value)
-{
-    if (value)
-        gt_strbuf_addf(buf, ":%s%s", key, value);
-}
-
-int gt_session_problem(struct gt_problem *problem, const char *text,
-                       const struct gt_problem_options *options, struct gt_err *err)
-{
-    struct gt_strbuf buf = GT_STRBUF_INIT;
-    int rc;
-
-    gt_strbuf_add(&buf, text);
-    add_part(&buf, "", options->dtype);
-    add_part(&buf, "", options->layout);
-    add_part(&buf, "accuracy=", options->accuracy);
-    add_part(&buf, "beta=", options->beta);
-    add_part(&buf, "epi=", options->epilogue);
-    add_part(&buf, "batch=", options->batch);
-    rc = gt_strbuf_check(&buf, err);
-    if (!rc)
-        rc = gt_problem_parse(problem, buf.text, err);
-    if (!rc && (!problem->m || !problem->n)) /* K may be 0: D is then made of C and bias alone */
-        rc = gt_err_set(err, GT_ERANGE,
-                        "problem \"%s\": D has no elements, so there is nothing to tune", buf.text);
-    gt_strbuf_release(&buf);
-    return rc;
-}
-
-/* A problem of a file, with its type and accuracy replaced where the options name others, so that
- * one set of shapes serves every type. */
-static int problem_of_set(struct gt_problem *problem, const struct gt_problem_entry *entry,
-                          const struct gt_problem_options *options, struct gt_err *err)
-{
-    struct gt_problem_options rest = *options;
-    enum gt_dtype type;
-    int rc;
-
-    rest.dtype = rest.accuracy = NULL;
-    rc = gt_session_problem(problem, entry->text, &rest, err);
-    if (rc)
-        return rc;
-    if (options->dtype && !gt_dtype_parse(&type, options->dtype, strlen(options->dtype)))
-        return gt_err_set(err, GT_ENOTFOUND,
-                          "--dtype \"%s\" is not a type; there are f32 tf32 f16 bf16 e4m3 e5m2 s8",
-                          options->dtype);
-    if (options->dtype)
-        gt_problem_retype(problem, type);
-    if (options->accuracy &&
-        !gt_accuracy_parse(&problem->accuracy, options->accuracy, strlen(options->accuracy)))
-        return gt_err_set(err, GT_ENOTFOUND,
-                          "--accuracy \"%s\" is not an accuracy; there are strict f32 tf32 low",
-                          options->accuracy);
-    return gt_problem_check(problem, err);
-}
-
-/* Problem i: those of --shape come first, then those of the --shapes file. */
-static int problem_at(struct gt_problem *problem, const struct gt_problem_options *options,
-                      const struct gt_problemset *set, size_t i, struct gt_err *err)
-{
-    int rc;
-
-    if (i < options->shape.count)
-        return gt_session_problem(problem, options->shape.text[i], options, err);
-    rc = problem_of_set(problem, &set->entry[i - options->shape.count], options, err);
-    return rc ? gt_err_prefix(err, rc, "%s", options->shapes) : GT_OK;
-}
-
-/* The problem of a recording, for a user who names none. */
-static int recorded_problem(const struct gt_session *session, struct gt_problem **problem,
-                            size_t *count, struct gt_err *err)
-{
-    const struct gt_recording *recording = session ? session->evaluator->recording : NULL;
-
-    if (!recording)
-        return gt_err_set(err, GT_ESYNTAX,
-                          "no problem given; usage: tune [--shape] MxNxK... [OPTION]..., e.g. tune "
-                          "4096x4096x4096; or "
-                          "tune COMMAND; tune --help lists options and commands");
-    if (!*recording->problem)
-        return gt_err_set(
-            err, GT_ESYNTAX,
-            "the recording does not say which problem it is of: name it with --shape");
-    *problem = calloc(1, sizeof(**problem));
-    if (!*problem)
-        return gt_err_nomem(err);
-    *count = 1;
-    return gt_problem_parse(*problem, recording->problem, err);
-}
-
-/* Keeps the first of equal problems; returns how many are left. */
-static size_t drop_repeated(struct gt_problem *problem, double *weight, size_t count)
-{
-    char one[GT_PROBLEM_TEXT_MAX], other[GT_PROBLEM_TEXT_MAX];
-    size_t kept = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        bool repeated = false;
-
-        gt_problem_format(&problem[i], one);
-        for (size_t j = 0; j < kept && !repeated; j++) {
-            gt_problem_format(&problem[j], other);
-            repeated = strcmp(one, other) == 0;
-        }
-        if (repeated)
-            continue;
-        problem[kept] = problem[i];
-        if (weight)
-            weight[kept] = weight[i];
-        kept++;
-    }
-    return kept;
-}
-
-int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
-                        double **weight, size_t *count, const struct gt_problem_options *options,
-                        struct gt_err *err)
-{
-    struct gt_problemset set = {0};
-    size_t all = options->shape.count;
-    int rc = options->shapes ? gt_problemset_load(&set, options->shapes, err) : GT_OK;
-
-    *problem = NULL;
-    if (weight)
-        *weight = NULL;
-    *count = 0;
-    if (rc)
-        return rc;
-    all += set.count;
-    if (!all)
-        return recorded_problem(session, problem, count, err);
-    *problem = calloc(all, sizeof(**problem));
-    if (weight)
-        *weight = calloc(all, sizeof(**weight));
-    if (!*problem || (weight && !*weight))
-        rc = gt_err_nomem(err);
-    for (size_t i = 0; i < all && !rc; i++) {
-        if (weight)
-            (*weight)[i] =
-                i < options->shape.count ? 1 : set.entry[i - options->shape.count].weight;
-        rc = problem_at(&(*problem)[i], options, &set, i, err);
-    }
-    if (!rc)
-        all = drop_repeated(*problem, weight ? *weight : NULL, all);
-    gt_problemset_release(&set);
-    if (rc) {
-        free(*problem);
-        *problem = NULL;
-        if (weight) {
-            free(*weight);
-            *weight = NULL;
-        }
-        return rc;
-    }
-    *count = all;
-    return GT_OK;
 }
 
 int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
@@ -502,7 +352,7 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
     for (size_t i = 0; i < all->count && session->fallbacks; i++)
         if (!all->kernel[i]->production)
             fallback[fallbacks++] = all->kernel[i];
-    const struct gt_sweep_options options = {
+    struct gt_sweep_options options = {
         .problem = problem,
         .weight = session->weight,
         .problems = problems,
@@ -513,14 +363,18 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
         .evaluator = session->evaluator,
         .store = session->store,
         .shipped = &session->shipped,
+        .known = session->whole.count ? &session->whole : all,
         .strategy = session->strategy,
         .budget = *budget,
         .seed = session->seed,
         .command = session->cli->words,
         .progress = session->progress,
+        .totals = &session->totals,
         .signals = session->cli->signals,
     };
 
+    if (budget->each)
+        options.budget.seconds *= (double)problems;
     rc = gt_sweep_run(&options, result, err);
     free(fallback);
     return rc;

@@ -11,6 +11,7 @@
 struct gt_session {
     struct gt_cli *cli;
     struct gt_kernels kernels; /* all of them */
+    struct gt_kernels whole;   /* the same as described, where options changed `kernels` */
     struct gt_evaluator *evaluator;
     struct gt_store *store;
     struct gt_table shipped;      /* winners of db/shipped */
@@ -19,6 +20,7 @@ struct gt_session {
     const char *strategy;
     const double *weight; /* of the problems of a sweep, not owned; NULL: all alike */
     uint64_t seed;
+    struct gt_sweep_totals totals; /* of the last sweep */
     bool fallbacks;       /* kernels of the ladder take part where those in production cannot */
     bool measures;        /* false: every time is predicted */
     bool replays;         /* every time is out of a recording */
@@ -44,9 +46,10 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err);
 void gt_session_close(struct gt_session *session);
 
-/* The problems that --shape and --shapes name, or, where they name none, the one of the recording
- * that the session (NULL: none is open) answers from; *problem is malloc'ed, and so is *weight
- * (their shares in averages) unless weight is NULL.  A problem that is named twice is taken once.
+/* The problems that --shape, --shapes and --random name, those of the --shard, or, where they name
+ * none, the one of the recording that the session (NULL: none is open) answers from; *problem is
+ * malloc'ed, and so is *weight (their shares in averages) unless weight is NULL.  A problem that is
+ * named twice is taken once.
  */
 int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
                         double **weight, size_t *count, const struct gt_problem_options *options,

@@ -17,7 +17,7 @@
 #define DEFAULT_PROBLEM "4096x4096x4096:f32:nn"
 
 struct options {
-    const char *problem, *arch, *kernels_dir;
+    const char *problem, *arch, *kernels_dir, *include_dirs;
     bool source, params_header, no_compile;
 };
 
@@ -28,6 +28,8 @@ static const struct gt_option option_table[] = {
      "device profile to compile and check for (default: " DEFAULT_ARCH ")", NULL, 0, 0},
     {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
      "a folder with descriptions of your own kernels", NULL, 0, 0},
+    {"include-dir", 'I', GT_OPTION_TEXT, offsetof(struct options, include_dirs), "DIR",
+     "where templates of --kernels-dir also find headers: DIR[:DIR...]", NULL, 0, 0},
     {"source", 0, GT_OPTION_FLAG, offsetof(struct options, source), NULL,
      "print only the CUDA source that would be compiled, with the parameters' docs", NULL, 0, 0},
     {"params-header", 0, GT_OPTION_FLAG, offsetof(struct options, params_header), NULL,
@@ -320,7 +322,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     if (!rc)
         rc = gt_device_profile(&device, cli->data_dir, cc, err);
     if (!rc)
-        rc = gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir, err);
+        rc = gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir, options->include_dirs,
+                             err);
     if (rc)
         goto out;
     candidate.problem = &problem;

@@ -29,6 +29,8 @@ static const struct gt_option option_table[] = {
      "leave source, PTX, cubin, SASS and logs in this folder", NULL, 0, 0},
     {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct gt_try_options, kernels_dir), "DIR",
      "a folder with descriptions of your own kernels", NULL, 0, 0},
+    {"include-dir", 'I', GT_OPTION_TEXT, offsetof(struct gt_try_options, include_dirs), "DIR",
+     "where templates of --kernels-dir also find headers: DIR[:DIR...]", NULL, 0, 0},
     {"device", 'd', GT_OPTION_TEXT, offsetof(struct gt_try_options, device), "DEVICE",
      "the GPU: cuda (default, the first one) or cuda:N", NULL, 0, 0},
     {"arch", 'a', GT_OPTION_TEXT, offsetof(struct gt_try_options, arch), "ARCH",
@@ -220,7 +222,8 @@ static int open_candidate(struct gt_try *attempt, int argc, char **argv, struct 
                           "name the problem: tune try KERNEL [POINT] --problem 512x512x512");
     rc = gt_problem_parse(&attempt->problem, options->problem, err);
     if (!rc)
-        rc = gt_kernels_load(&attempt->kernels, attempt->cli->data_dir, options->kernels_dir, err);
+        rc = gt_kernels_load(&attempt->kernels, attempt->cli->data_dir, options->kernels_dir,
+                             options->include_dirs, err);
     if (rc)
         return rc;
     gt_problem_format(&attempt->problem, attempt->problem_text);

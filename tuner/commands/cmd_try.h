@@ -8,7 +8,7 @@
 #include "problem/trial.h"
 
 struct gt_try_options {
-    const char *problem, *on, *arch, *device, *kernels_dir, *keep;
+    const char *problem, *on, *arch, *device, *kernels_dir, *include_dirs, *keep;
     int64_t deadline, seed;
 };
 

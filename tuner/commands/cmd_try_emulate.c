@@ -74,6 +74,7 @@ static int run_program(const struct gt_try *attempt, const char *program, const 
         const char *const argv[] = {program,
                                     attempt->cli->data_dir,
                                     options->kernels_dir ? options->kernels_dir : "",
+                                    options->include_dirs ? options->include_dirs : "",
                                     attempt->candidate.kernel->name,
                                     point.text,
                                     attempt->problem_text,

@@ -17,6 +17,7 @@ static int open_evaluator(struct gt_evaluator **evaluator, const struct gt_try *
         .data_dir = attempt->cli->data_dir,
         .cache_dir = cache_dir,
         .kernels_dir = options->kernels_dir,
+        .include_dirs = options->include_dirs,
         .jobs = 1,
         .launch_deadline_s = (double)options->deadline,
         .baseline = true,

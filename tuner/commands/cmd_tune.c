@@ -19,12 +19,15 @@ struct options {
 static const struct gt_option option_table[] = {
     {"kernels", 'k', GT_OPTION_TEXT, offsetof(struct options, session.kernels), "KERNELS",
      "names joined by commas (default: every kernel with role production, and those of the ladder "
-     "for a problem that none of them has a valid point for)",
+     "for a problem that none of them has a valid point for); what look-up hands out today is "
+     "timed "
+     "beside them, whichever kernel it is",
      NULL, 0, 0},
     {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, session.budget), "BUDGET",
-     "trials per problem (500), time of the run (90s, 30m, 8h; longer if a problem has no time "
-     "yet), "
-     "or several: 30m,2000",
+     "how long: 90s, 30m, 8h are a time of the whole run (longer if a problem has no time yet), "
+     "10s/problem is a time of each problem, 500 is trials per problem, patience=200 trials of a "
+     "problem without a gain of 0.5 %; several: 30m,2000 (default: 120s with a GPU, 120 trials per "
+     "problem without)",
      NULL, 0, 0},
     {"baseline", 0, GT_OPTION_TEXT, offsetof(struct options, session.baseline), "WHICH",
      "cublas (default): cuBLASLt's best answer is timed in the same run; none", "cublas|none", 0,
@@ -75,6 +78,8 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
             gt_report_result(session, &result[i], rows);
         gt_report_summary(session, &result[i]);
     }
+    if (count > 1)
+        gt_report_totals(session);
     if (session->cli->json)
         rc = gt_report_json(session, result, count, err);
     return rc ? rc : valid ? GT_OK : nothing_valid(session, result, count, err);
@@ -83,7 +88,7 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
 /* Whether the command line should name the problems; a recording may name its own. */
 static bool problems_given(const struct options *options, const struct gt_problem_options *asked)
 {
-    return asked->shape.count || asked->shapes ||
+    return asked->shape.count || asked->shapes || asked->random ||
            gt_session_no_replay(&options->session, NULL) == GT_OK;
 }
 
@@ -105,6 +110,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
                           GT_MAX_TEXTS);
     for (int i = 0; i < argc; i++) /* tune 64x64x64 is tune --shape 64x64x64 */
         asked.shape.text[asked.shape.count++] = argv[i];
+    asked.data_dir = cli->data_dir;
+    asked.seed = options->session.seed;
     rc = problems_given(options, &asked)
              ? gt_session_problems(NULL, &problem, &weight, &problems, &asked, err)
              : GT_OK;
@@ -155,11 +162,18 @@ const struct gt_command gt_command_tune = {
         "database. The same command again resumes. Where no GPU of the --arch is present, kernels\n"
         "are compiled for it and a model predicts their times: nothing is measured then.\n"
         "\n"
+        "The first candidate of a shape is what `tune lookup` answers for it, from any kernel. It "
+        "is\n"
+        "timed in turns with the best in the finals, so a sweep of any length makes no answer "
+        "slower.\n"
+        "It counts as a trial of the budget if its kernel is searched.\n"
+        "\n"
         "  tune --arch sm_86 --shape 4096x4096x4096\n"
         "  tune --shapes configs/problems/bench.json --budget 2h\n"
         "  tune --shape 512x512x64:f32:nt:batch=8 --epilogue bias+relu\n"
         "  tune --device replay:space.json.gz --strategy local --budget 500\n",
     .group = {{gt_problem_option_table, offsetof(struct options, problem)},
+              {gt_draw_option_table, offsetof(struct options, problem)},
               {gt_session_option_table, offsetof(struct options, session)},
               {gt_search_option_table, offsetof(struct options, session)},
               {option_table, 0}},

@@ -15,6 +15,8 @@ struct gt_err;
     X(ladder)          \
     X(bench)           \
     X(lookup)          \
+    X(capture)         \
+    X(serve)           \
     X(export)          \
     X(merge)           \
     X(recheck)         \

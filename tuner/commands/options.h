@@ -47,7 +47,7 @@ struct gt_option {
         NULL, 0, GT_OPTION_FLAG, 0, NULL, NULL, NULL, 0, 0 \
     }
 
-#define GT_MAX_GROUPS 4 /* tables that one command's options come from */
+#define GT_MAX_GROUPS 5 /* tables that one command's options come from */
 
 /* A table, and where the struct that it fills begins in the struct of the command. */
 struct gt_option_group {

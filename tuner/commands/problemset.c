@@ -6,6 +6,8 @@
 #include "base/strbuf.h"
 
 #include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +26,8 @@ void gt_problemset_release(struct gt_problemset *set)
     *set = (struct gt_problemset){0};
 }
 
-/* Parses text and appends it; the sentence begins with `where`. */
-static int add(struct gt_problemset *set, const char *text, const char *where, struct gt_err *err)
+int gt_problemset_add(struct gt_problemset *set, const char *text, const char *where,
+                      struct gt_err *err)
 {
     struct gt_problem_entry *entry =
         realloc(set->entry, (set->count + 1) * sizeof(struct gt_problem_entry));
@@ -68,7 +70,7 @@ static int add_object(struct gt_problemset *set, const cJSON *object, const char
     if (!rc)
         rc = gt_json_string(&text, object, where, "problem", GT_REQUIRED, err);
     if (!rc)
-        rc = add(set, text, where, err);
+        rc = gt_problemset_add(set, text, where, err);
     if (!rc)
         rc = copy_string(&set->entry[set->count - 1].name, object, where, "name", err);
     if (!rc)
@@ -98,7 +100,7 @@ static int read_json(struct gt_problemset *set, const cJSON *root, const char *p
     {
         snprintf(where, sizeof(where), "%.440s: problems[%d]", path, i++);
         if (cJSON_IsString(item))
-            rc = add(set, item->valuestring, where, err);
+            rc = gt_problemset_add(set, item->valuestring, where, err);
         else if (cJSON_IsObject(item))
             rc = add_object(set, item, where, err);
         else
@@ -109,6 +111,54 @@ static int read_json(struct gt_problemset *set, const cJSON *root, const char *p
             return rc;
     }
     return GT_OK;
+}
+
+/* `count=N` or `weight=X`; word is NUL-terminated. */
+static int take_word(struct gt_problem_entry *entry, const char *word, bool *weighed,
+                     const char *where, struct gt_err *err)
+{
+    const char *value = strchr(word, '=');
+    const size_t name = value ? (size_t)(value - word) : 0;
+    const bool count = name == 5 && memcmp(word, "count", 5) == 0;
+    char *end = NULL;
+    double number = value ? strtod(value + 1, &end) : 0;
+
+    if (!count && !(name == 6 && memcmp(word, "weight", 6) == 0))
+        return gt_err_set(
+            err, GT_ESYNTAX,
+            "%s: '%.60s' behind the problem; only count=N and weight=X may stand there", where,
+            word);
+    if (end == value + 1 || *end || !(number >= 0 && number <= 1e18) ||
+        (count && number != floor(number)))
+        return gt_err_set(err, GT_ERANGE, "%s: '%.60s' is not a %snumber from 0 to 1e18", where,
+                          word, count ? "whole " : "");
+    if (count)
+        entry->count = number;
+    if (!count || !*weighed)
+        entry->weight = number;
+    *weighed |= !count;
+    return GT_OK;
+}
+
+/* A problem and the words behind it. */
+static int add_line(struct gt_problemset *set, char *line, const char *where, struct gt_err *err)
+{
+    static const char blanks[] = " \t\r";
+    char *rest = line + strcspn(line, blanks), *word;
+    bool weighed = false;
+    int rc;
+
+    if (*rest)
+        *rest++ = '\0';
+    rc = gt_problemset_add(set, line, where, err);
+    while (!rc && *(rest += strspn(rest, blanks))) {
+        word = rest;
+        rest += strcspn(rest, blanks);
+        if (*rest)
+            *rest++ = '\0';
+        rc = take_word(&set->entry[set->count - 1], word, &weighed, where, err);
+    }
+    return rc;
 }
 
 static int read_lines(struct gt_problemset *set, char *text, const char *path, struct gt_err *err)
@@ -127,7 +177,7 @@ static int read_lines(struct gt_problemset *set, char *text, const char *path, s
         line += strspn(line, " \t\r");
         snprintf(where, sizeof(where), "%.440s: line %d", path, number);
         if (*line)
-            rc = add(set, line, where, err);
+            rc = add_line(set, line, where, err);
     }
     return rc;
 }

@@ -1,7 +1,9 @@
 /* problemset.h - vocabulary: lists of problems to tune or to compare, from a file.
  *
  * Either JSON as in configs/problems (see configs/README.md), or plain text: one problem a line, #
- * begins a remark; the log of untuned problems that gt_open writes is such a file. */
+ * begins a remark; the log of untuned problems that gt_open writes is such a file.  Behind a
+ * problem may stand `count=N`, how often a program asked for it, and `weight=X`, as `tune capture`
+ * writes them; a count alone is the weight. */
 #ifndef GT_PROBLEMSET_H
 #define GT_PROBLEMSET_H
 
@@ -14,6 +16,7 @@ struct gt_problem_entry {
     char *text; /* as written */
     struct gt_problem problem;
     double weight; /* share in averages over the set; 1 if the file gives none */
+    double count;  /* calls of a program; 0: the file does not say */
 };
 
 struct gt_problemset {
@@ -25,6 +28,10 @@ struct gt_problemset {
 /* path: a file, or "-" for standard input.  Errors name the file and line or key.  Free with
  * gt_problemset_release. */
 int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_err *err);
+
+/* Appends a problem's text, with weight 1; the sentence of an error begins with `where`. */
+int gt_problemset_add(struct gt_problemset *set, const char *text, const char *where,
+                      struct gt_err *err);
 void gt_problemset_release(struct gt_problemset *set); /* a zeroed one is accepted */
 
 #endif

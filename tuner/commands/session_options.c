@@ -1,6 +1,8 @@
 /* session_options.c - tables of the options that several commands share. */
 #include "commands/session_options.h"
 
+#include "commands/random_problems.h"
+
 #define SESSION(field) offsetof(struct gt_session_options, field)
 #define PROBLEM(field) offsetof(struct gt_problem_options, field)
 
@@ -18,6 +20,8 @@ const struct gt_option gt_session_option_table[] = {
      NULL, 0, 0},
     {"kernels-dir", 0, GT_OPTION_TEXT, SESSION(kernels_dir), "DIR",
      "a folder with descriptions of your own kernels", NULL, 0, 0},
+    {"include-dir", 'I', GT_OPTION_TEXT, SESSION(include_dirs), "DIR",
+     "where templates of --kernels-dir also find headers: DIR[:DIR...]", NULL, 0, 0},
     {"jobs", 'j', GT_OPTION_INTEGER, SESSION(jobs), "N", "compile workers (default: one per core)",
      NULL, 1, 256},
     {"deadline", 0, GT_OPTION_INTEGER, SESSION(deadline), "SECONDS",
@@ -28,7 +32,9 @@ const struct gt_option gt_session_option_table[] = {
     {"compile-memory", 0, GT_OPTION_INTEGER, SESSION(compile_memory), "MIB",
      "memory that a compile worker may use (default: 2048)", NULL, 256, 1048576},
     {"seed", 0, GT_OPTION_INTEGER, SESSION(seed), "N",
-     "seed of the operands' values and of the search (default: 1)", NULL, 1, INT64_MAX},
+     "seed of everything random: the operands' values, the search, what --random draws (default: "
+     "1)",
+     NULL, 1, INT64_MAX},
     {"l2", 0, GT_OPTION_TEXT, SESSION(l2), "MODE",
      "cold (default): operands rotate through more than 3 x L2 while timing; warm: they stay",
      "cold|warm", 0, 0},
@@ -63,5 +69,15 @@ const struct gt_option gt_problem_option_table[] = {
      "none|bias|relu|gelu|bias+relu|bias+gelu", 0, 0},
     {"batch", 0, GT_OPTION_TEXT, PROBLEM(batch), "N", "matrices of a strided batch (default: 1)",
      NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+const struct gt_option gt_draw_option_table[] = {
+    {"random", 0, GT_OPTION_INTEGER, PROBLEM(random), "N",
+     "N problems as programs have them, drawn by --seed: the same on every machine", NULL, 1,
+     GT_RANDOM_MOST},
+    {"shard", 0, GT_OPTION_TEXT, PROBLEM(shard), "I/N",
+     "part I of N of the problems (1/4 to 4/4), chosen by their texts: a part for each GPU", NULL,
+     0, 0},
     GT_OPTIONS_END,
 };

@@ -6,8 +6,8 @@
 #include "commands/options.h"
 
 struct gt_session_options {
-    const char *arch, *device, *db, *kernels, *kernels_dir, *strategy, *budget, *baseline, *l2,
-        *space, *values;
+    const char *arch, *device, *db, *kernels, *kernels_dir, *include_dirs, *strategy, *budget,
+        *baseline, *l2, *space, *values;
     int64_t jobs, seed;
     int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
     double slow;                                   /* times the best; 0: the default */
@@ -21,12 +21,22 @@ extern const struct gt_option gt_session_option_table[];
 /* Fills a struct gt_session_options too: how a search goes. */
 extern const struct gt_option gt_search_option_table[];
 
+#define GT_SEED_DEFAULT 1
+
 struct gt_problem_options {
     struct gt_texts shape;
     const char *shapes, *dtype, *layout, *accuracy, *beta, *epilogue, *batch;
+    int64_t random; /* problems to draw; 0: none */
+    const char *shard;
+    /* set by commands that have --random and --shard */
+    const char *data_dir;
+    int64_t seed; /* of the draw; 0: the default */
 };
 
 /* Fills a struct gt_problem_options. */
 extern const struct gt_option gt_problem_option_table[];
+
+/* Fills a struct gt_problem_options too: drawn problems, and parts of a list. */
+extern const struct gt_option gt_draw_option_table[];
 
 #endif

@@ -1,6 +1,8 @@
 /* terminal.c - output to a terminal; see terminal.h. */
 #include "commands/terminal.h"
 
+#include "base/err.h"
+
 #include <stdbool.h>
 #include <string.h>
 #include <sys/types.h>
@@ -17,17 +19,6 @@ static size_t colour_length(const char *text, size_t size)
     return i < size && text[i] == 'm' ? i + 1 : 0;
 }
 
-/* 0x80 to 0x9f are control characters as well, in UTF-8 behind 0xc2; alone they are parts of other
- * characters. */
-static bool is_control(const char *text, size_t i)
-{
-    unsigned char c = (unsigned char)text[i];
-
-    if (c >= 0x80 && c < 0xa0)
-        return i > 0 && (unsigned char)text[i - 1] == 0xc2;
-    return (c < ' ' && c != '\n' && c != '\t') || c == 127;
-}
-
 static ssize_t write_clean(void *cookie, const char *text, size_t size)
 {
     FILE *to = cookie;
@@ -39,7 +30,7 @@ static ssize_t write_clean(void *cookie, const char *text, size_t size)
             fwrite(text + i, 1, colour, to);
             i += colour - 1;
         } else {
-            fputc(is_control(text, i) ? '?' : text[i], to);
+            fputc(gt_is_control(text, i) && text[i] != '\n' && text[i] != '\t' ? '?' : text[i], to);
         }
     }
     return ferror(to) || fflush(to) ? 0 : (ssize_t)size; /* 0 tells the stream that it failed */

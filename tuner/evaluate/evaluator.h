@@ -30,10 +30,12 @@ struct gt_evaluator_events {
     bool (*in_doubt)(void *context, uint64_t id);
     /* A sentence for the log: a worker died or was started again, the device is back, and so on. */
     void (*notice)(void *context, const char *sentence);
+    /* A blocking call waits for the GPU's worker, since `seconds`; again and again. */
+    void (*waiting)(void *context, double seconds);
 };
 
 struct gt_evaluator_options {
-    const char *data_dir, *cache_dir, *kernels_dir;
+    const char *data_dir, *cache_dir, *kernels_dir, *include_dirs;
     int jobs;                 /* compile workers; 0: one per core */
     int64_t compile_memory;   /* bytes; 0: 2 GiB */
     double compile_cpu_s;     /* 0: 60 */
@@ -48,7 +50,9 @@ struct gt_evaluator_options {
 
 struct gt_evaluator_stats {
     double busy_s, wall_s; /* since the problem was opened: GPU worker at work; elapsed */
-    int64_t compiled, cache_hits, respawns; /* since the evaluator was opened */
+    double lead_s;         /* how long a candidate waits for its cubin, of late; 0: not known */
+    double compile_s; /* compile workers at work, all together, since the evaluator was opened */
+    int64_t compiled, cache_hits, respawns; /* since then */
 };
 
 struct gt_evaluator_ops {
@@ -74,10 +78,11 @@ struct gt_evaluator_ops {
     int (*submit)(struct gt_evaluator *evaluator, uint64_t id, const struct gt_candidate *candidate,
                   struct gt_err *err);
     /* Compiles a candidate that will be submitted later, also one of another problem, when nothing
-     * else is to be compiled.  Opening a problem drops those that no compiler has begun.  NULL if
-     * nothing is measured. */
+     * else is to be compiled.  NULL if nothing is measured. */
     int (*ahead)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
                  struct gt_err *err);
+    /* Drops those that no compiler has begun; NULL as `ahead`. */
+    void (*drop_ahead)(struct gt_evaluator *evaluator);
     /* Waits at most timeout_ms for a finished trial.  1: *id and *trial are set; 0: none is
      * finished yet; < 0: an error. */
     int (*collect)(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,

@@ -10,12 +10,13 @@
 #include "problem/problem.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_POLL 260 /* descriptors: all compile workers and the GPU's */
-#define WAITING  2   /* candidates that are ready or compiling ahead of the GPU, at least */
+#define FOLLOW  0.1 /* how much of its error a new value of lead_s corrects */
+#define WAITING 2   /* candidates that are ready or compiling ahead of the GPU, at least */
 
 /* Deadlines. */
 #define TRIAL_RUNS    24   /* launches of a proof and a race */
@@ -27,7 +28,18 @@
 int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
 {
     entry->ticket = ++cuda->tickets;
+    entry->submitted = gt_clock_ms();
     return gt_compile_pool_submit(cuda->pool, entry->ticket, &entry->candidate, err);
+}
+
+/* Takes note of how long the entry waited for its cubin, if that had to be compiled. */
+static void note_lead(struct gt_cuda *cuda, const struct gt_entry *entry,
+                      const struct gt_compiled *compiled)
+{
+    const double waited = (double)(gt_clock_ms() - entry->submitted) / 1000;
+
+    if (!compiled->cached)
+        cuda->lead_s += (cuda->lead_s > 0 ? FOLLOW : 1) * (waited - cuda->lead_s);
 }
 
 /* Moves the entries that the compile workers have finished to `ready` or `done`. */
@@ -41,6 +53,7 @@ static int pump_pool(struct gt_cuda *cuda, struct gt_err *err)
 
         if (!entry)
             continue; /* it was dropped meanwhile */
+        note_lead(cuda, entry, &compiled);
         entry->compiled = compiled;
         if (compiled.status == GT_STATUS_OK) {
             gt_entries_push(&cuda->ready, entry);
@@ -185,12 +198,10 @@ static int pump(struct gt_evaluator *evaluator, struct gt_err *err)
  * came. */
 static bool wait_for_workers(const struct gt_cuda *cuda, int64_t timeout_ms)
 {
-    struct pollfd fd[MAX_POLL];
-    int wait;
-    size_t count = gt_compile_pool_poll(cuda->pool, fd, MAX_POLL - 1, &wait);
+    struct pollfd fd[2] = {{.fd = gt_compile_pool_fd(cuda->pool), .events = POLLIN}};
+    int wait = (int)timeout_ms;
+    nfds_t count = 1;
 
-    if (wait < 0 || wait > timeout_ms)
-        wait = (int)timeout_ms;
     if (cuda->running) {
         const int64_t left = cuda->gpu.deadline - gt_clock_ms();
 
@@ -247,6 +258,8 @@ void gt_cuda_update_stats(struct gt_evaluator *evaluator)
     gt_compile_pool_stats(cuda->pool, &compile);
     stats->busy_s = cuda->gpu.busy_s - cuda->busy_before;
     stats->wall_s = (double)(gt_clock_ms() - cuda->opened) / 1000;
+    stats->lead_s = cuda->lead_s;
+    stats->compile_s = compile.busy_s;
     stats->compiled = compile.compiled;
     stats->cache_hits = compile.cache_hits;
     stats->respawns = compile.respawns + cuda->gpu.respawns;
@@ -263,13 +276,16 @@ static size_t outstanding(const struct gt_cuda *cuda)
 static size_t cuda_room(struct gt_evaluator *evaluator)
 {
     const struct gt_cuda *cuda = evaluator->state;
-    const size_t queued = gt_compile_pool_queued(cuda->pool), jobs = (size_t)evaluator->jobs;
-    const size_t ahead = WAITING + jobs / 4;
-    const size_t used = outstanding(cuda);
+    const size_t jobs = (size_t)evaluator->jobs, used = outstanding(cuda);
+    struct gt_compile_load load;
+    size_t wanted;
 
-    if (queued >= ahead || cuda->ready.count >= WAITING + jobs || used >= cuda->capacity)
+    gt_compile_pool_load(cuda->pool, &load);
+    wanted = WAITING + jobs / 4 + load.idle;
+    if (load.now >= wanted || cuda->ready.count >= WAITING + jobs || used >= cuda->capacity)
         return 0;
-    return ahead - queued < cuda->capacity - used ? ahead - queued : cuda->capacity - used;
+    wanted -= load.now;
+    return wanted < cuda->capacity - used ? wanted : cuda->capacity - used;
 }
 
 /* Whether no candidate is ready to follow the running one. */
@@ -302,13 +318,19 @@ static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
     return !rc && cuda->gpu.ready ? feed_gpu(evaluator, err) : rc;
 }
 
-/* Compiles without an entry; pump_pool ignores an answer that belongs to none. */
 static int cuda_ahead(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
                       struct gt_err *err)
 {
     struct gt_cuda *cuda = evaluator->state;
 
-    return gt_compile_pool_submit(cuda->pool, ++cuda->tickets, candidate, err);
+    return gt_compile_pool_ahead(cuda->pool, candidate, err);
+}
+
+static void cuda_drop_ahead(struct gt_evaluator *evaluator)
+{
+    struct gt_cuda *cuda = evaluator->state;
+
+    gt_compile_pool_drop_ahead(cuda->pool);
 }
 
 static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
@@ -408,6 +430,14 @@ static void forward_notice(void *context, const char *sentence)
         events->notice(events->context, sentence);
 }
 
+static void forward_waiting(void *context, double seconds)
+{
+    const struct gt_evaluator_events *events = &((struct gt_evaluator *)context)->options.events;
+
+    if (events->waiting)
+        events->waiting(events->context, seconds);
+}
+
 /* Parses the CUDA ordinal: "" (0) or "N". */
 static int parse_ordinal(const char *spec, int *ordinal, struct gt_err *err)
 {
@@ -430,8 +460,10 @@ static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt
         .data_dir = options->data_dir,
         .cache_dir = options->cache_dir,
         .kernels_dir = options->kernels_dir,
+        .include_dirs = options->include_dirs,
         .bench = options->bench,
         .notice = forward_notice,
+        .waiting = forward_waiting,
         .context = evaluator,
         .signals = options->signals,
     };
@@ -475,6 +507,7 @@ const struct gt_evaluator_ops gt_evaluator_cuda = {
     .starved = cuda_starved,
     .submit = cuda_submit,
     .ahead = cuda_ahead,
+    .drop_ahead = cuda_drop_ahead,
     .collect = cuda_collect,
     .drop = cuda_drop,
     .set_best = cuda_set_best,

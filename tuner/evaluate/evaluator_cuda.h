@@ -10,8 +10,9 @@
 
 /* A candidate that was submitted and not yet collected. */
 struct gt_entry {
-    uint64_t id;     /* the sweep's */
-    uint64_t ticket; /* the compile pool's */
+    uint64_t id;       /* the sweep's */
+    uint64_t ticket;   /* the compile pool's */
+    int64_t submitted; /* to the pool, by gt_clock_ms */
     struct gt_candidate candidate;
     struct gt_compiled compiled;
     struct gt_trial trial;
@@ -41,7 +42,7 @@ struct gt_cuda {
     uint64_t tickets;
     size_t capacity;
     bool has_baseline; /* asked for and found; a new worker opens it again */
-    double best_us, floor_s;
+    double best_us, floor_s, lead_s;
     int64_t opened; /* when the problem was opened, by gt_clock_ms */
     double busy_before;
 };

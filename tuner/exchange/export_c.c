@@ -77,7 +77,7 @@ static bool is_clean(const char *text, const char *more)
 static int refuse(const struct gt_row *row, const char *what, const char *value, struct gt_err *err)
 {
     return gt_err_set(err, GT_ERANGE,
-                      "the row of %s has the %s '%s', which may not stand in a C header",
+                      "the row of %s has the %s \"%s\", which may not stand in a C header",
                       row->problem, what, value);
 }
 

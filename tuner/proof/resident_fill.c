@@ -66,6 +66,7 @@ static void reference_args(const struct gt_problem *p, struct gt_reference_args 
                                        .beta = (float)p->beta};
 }
 
+/* Operands of TF32 are put beside the integers once the reference has their product. */
 static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
 {
     struct gt_case *item = &r->exact[index];
@@ -73,6 +74,7 @@ static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
     struct gt_matrix *list[4];
     size_t count = gt_case_inputs(item, list);
     int range = integer_range(&item->problem), rc = GT_OK;
+    bool beside = item->problem.type == GT_TF32 && !item->unread;
     struct gt_reference_args args;
 
     for (size_t i = 0; i < count && !rc; i++) {
@@ -83,7 +85,11 @@ static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
     }
     reference_args(&item->problem, &args, &in, &item->bias);
     args.exact = (void *)(uintptr_t)item->exact;
-    return rc ? rc : gt_proof_reference(r->proof, &args, item->problem.batch, err);
+    if (!rc)
+        rc = gt_proof_reference(r->proof, &args, item->problem.batch, err);
+    for (int i = 0; beside && i < 2 && !rc; i++)
+        rc = gt_proof_fill(r->proof, list[i], seed_of(r, index, i), GT_FILL_BESIDE, range, err);
+    return rc;
 }
 
 static int restore_set(struct gt_resident *r, int index, struct gt_err *err)

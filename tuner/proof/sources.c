@@ -55,7 +55,7 @@ int gt_program_build(struct gt_program **program, struct gt_gpu *gpu, struct gt_
     if (!rc)
         rc = gt_strbuf_check(&include, err);
     request.source = source.text;
-    request.include_dir = include.text;
+    request.include_dirs = include.text;
     if (!rc)
         rc = get_binary(&binary, nvrtc, cache_dir, &request, err);
     if (!rc)

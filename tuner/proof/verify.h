@@ -2,7 +2,8 @@
  *
  * Checks are enqueued after the launches that they judge; after gt_proof_fetch the verdict is read.
  * 1. Results, workspace and guards are poisoned before every candidate; inputs must not change.
- * 2. Integers: equal to the exact product, on small ragged shapes and on the problem itself.
+ * 2. Integers: equal to the exact product, on small ragged shapes and on the problem itself. For
+ *    TF32 the operands are the floats next to integers, so that a kernel must round them.
  * 3. Normal reals: every element finite and within gt_verify_bound; for FP32 arithmetic
  *    |d-ref| <= (2 sqrt(k) + 4) u (|A||B|) + u |ref|.
  * 4. Repeated launches agree in every bit, unless the kernel is declared nondeterministic.

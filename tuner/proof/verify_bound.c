@@ -60,19 +60,20 @@ static double sum_error(const struct gt_problem *p)
     return 2 * (2 * root + 4);
 }
 
-/* The error of operands of four bytes that are truncated to TF32's 11 bits of significand, or for
- * `low` to BF16's 8.  Each is off by up to 2^-10 or 2^-7, always towards zero, by half of that on
- * average.  The average is relative to the result.  The rest has random signs, so that its part of
- * |A||B| falls with sqrt(k).  The factor 6 covers five and a half standard deviations and the
- * spread of |A||B|. */
+/* The error of operands of four bytes that are rounded to TF32's 11 bits of significand: each is
+ * off by up to 2^-11, with random signs, so that their part of |A||B| falls with sqrt(k).  The
+ * factor 6 covers five and a half standard deviations and the spread of |A||B|; cuBLASLt has 4.5.
+ * For `low` they may be truncated to BF16's 8 bits: each is off by up to 2^-7, always towards zero,
+ * by half of that on average.  The average is relative to the result, the rest is random. */
 static struct gt_verify_bound input_error(const struct gt_problem *p)
 {
-    double unit = p->accuracy == GT_ACCURACY_TF32 ? 0x1p-10 : 0x1p-7;
+    bool rounded = p->accuracy == GT_ACCURACY_TF32;
+    double unit = rounded ? 0x1p-11 : 0x1p-7;
     double random = 6 / sqrt(p->k > 1 ? (double)p->k : 1);
 
     if (p->accuracy < GT_ACCURACY_TF32 || gt_dtype_size(p->type) < 4)
         return (struct gt_verify_bound){0, 0, 0};
-    return random < 2 ? (struct gt_verify_bound){unit * random, unit, 0}
+    return random < 2 ? (struct gt_verify_bound){unit * random, rounded ? 0 : unit, 0}
                       : (struct gt_verify_bound){unit * 2, 0, 0};
 }
 

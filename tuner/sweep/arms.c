@@ -3,34 +3,15 @@
 #include "sweep/sweep_parts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-#define SPACE_BYTES  1.2e8 /* for the points of all kernels; a larger space is sampled */
-#define POINT_BYTES  14    /* of a point beside its parameters: look-up table, time */
-#define SEEDS        96    /* per problem, if the budget is not one of trials */
-#define SEED_SHARE   0.9   /* of a budget of trials */
-#define WEIGHT_LEAST 0.05  /* of a slow arm; the fastest has 1 */
+#define SEEDS        96   /* per problem, if the budget is not one of trials */
+#define SEED_SHARE   0.9  /* of a budget of trials */
+#define WEIGHT_LEAST 0.05 /* of a slow arm; the fastest has 1 */
 
-/* sharers: the number of kernels among which SPACE_BYTES are divided. */
-static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, size_t sharers,
-                    struct gt_err *err)
+int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *err)
 {
-    struct gt_arm *arm = &race->arm[race->arms];
-    double limit = SPACE_BYTES / (double)sharers / (double)(kernel->params + POINT_BYTES);
-    const struct gt_evaluator *evaluator = race->evaluator;
-    int rc = evaluator->ops->space
-                 ? evaluator->ops->space(evaluator, &arm->space, race->problem, err)
-                 : gt_space_init(&arm->space, kernel, race->problem, &evaluator->device,
-                                 (size_t)limit, err);
-
-    if (rc)
-        return rc;
-    race->arms++;
-    arm->race = race;
-    arm->kernel = kernel;
-    race->result->points += arm->space.valid;
-    race->result->points_estimated |= arm->space.estimated;
-    race->result->cross_product += arm->space.cross_product;
     arm->key = (struct gt_trial_key){
         .sweep = race->sweep,
         .device = race->device,
@@ -38,7 +19,28 @@ static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, size_t
         .problem = race->problem_id,
         .warm_l2 = race->evaluator->options.bench.warm_l2,
     };
-    return gt_store_kernel(race->options->store, kernel, &arm->key.kernel, err);
+    return gt_store_kernel(race->options->store, arm->kernel, &arm->key.kernel, err);
+}
+
+static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, struct gt_err *err)
+{
+    struct gt_arm *arm = &race->arm[race->arms];
+    struct gt_scouted found;
+    int rc = gt_scouts_take(&race->scouts, kernel, &found, err);
+
+    if (rc)
+        return rc;
+    race->arms++;
+    arm->race = race;
+    arm->kernel = kernel;
+    arm->space = found.space;
+    arm->list = found.list;
+    arm->listed = found.listed;
+    arm->random = found.random;
+    race->result->points += arm->space.valid;
+    race->result->points_estimated |= arm->space.estimated;
+    race->result->cross_product += arm->space.cross_product;
+    return gt_sweep_make_key(race, arm, err);
 }
 
 static size_t seeds_wanted(const struct gt_race *race)
@@ -71,6 +73,7 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
     for (size_t i = 0; i < count && !rc; i++) {
         const char *why = NULL;
         struct gt_err reason = {0};
+        char phase[80];
 
         if (!gt_kernel_serves(kernel[i], race->problem, &race->evaluator->device, &why)) {
             gt_err_set(&reason, GT_ENOTFOUND, "kernel %s does not serve it: %s", kernel[i]->name,
@@ -78,7 +81,9 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
             add_reason(nothing, &reason);
             continue;
         }
-        rc = open_arm(race, kernel[i], count, &reason);
+        snprintf(phase, sizeof(phase), "enumerating the points of %.40s", kernel[i]->name);
+        gt_sweep_show(race, phase, false);
+        rc = open_arm(race, kernel[i], &reason);
         if (rc == GT_ERANGE) { /* no valid point: the kernel does not take part */
             if (nothing)
                 gt_sweep_note(race, reason.msg);
@@ -97,7 +102,8 @@ int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err)
     struct gt_err *nothing = &race->result->nothing;
     int rc;
 
-    race->arm = calloc(options->kernels + options->fallbacks + 1, sizeof(*race->arm));
+    race->arm =
+        calloc(options->kernels + options->fallbacks + 1, sizeof(*race->arm)); /* 1: guest */
     if (!race->arm)
         return gt_err_nomem(err);
     rc = open_list(race, options->kernel, options->kernels, nothing, err);
@@ -113,7 +119,7 @@ int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err)
         if (!rc)
             rc = gt_sweep_resume(race, &race->arm[i], err);
     }
-    return rc;
+    return rc ? rc : gt_sweep_open_incumbent(race, err);
 }
 
 struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kernel *kernel)
@@ -151,6 +157,7 @@ void gt_sweep_close_arms(struct gt_race *race)
     for (size_t i = 0; i < race->arms; i++) {
         gt_strategy_free(race->arm[i].strategy);
         gt_space_release(&race->arm[i].space);
+        free(race->arm[i].list);
         free(race->arm[i].retry);
     }
     free(race->arm);

@@ -7,7 +7,8 @@
  * down: times that were taken one after the other then differ by more than the candidates do.  If
  * the play-off finds no difference either, its candidates are a tie.  The winner is the one with
  * the least paired median; a stable rule decides among equals, so that the same device gives the
- * same answer in every run. */
+ * same answer in every run.  The incumbent takes part in semi-final and final, however slow it was,
+ * and stays the winner if it ties. */
 #include "base/array.h"
 #include "base/err.h"
 #include "base/stats.h"
@@ -25,16 +26,57 @@ static const struct gt_rounds semi_final = {7, 41, 1e6};
 static const struct gt_rounds final = {21, 200, 2e6}; /* fewer than 21 rounds show nothing */
 static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
 
+/* Parts of the time that is left for the finals, if that is limited. */
+#define SEMI_FINAL_PART 0.3
+#define FINAL_PART      0.6
+#define PLAY_OFF_PART   1.0
+#define ROUNDS_LEAST    7 /* of any contest, however little time is left */
+
 /* The result of one contest. */
 struct contest {
     struct gt_trial trial[ENTRIES], baseline;
     double ratio[ENTRIES]; /* median of the entry's time / the first entry's, in pairs */
 };
 
-/* Holds a contest of the first rows; the rows do not change. */
-static int hold(struct gt_race *race, const struct gt_rounds *rounds, size_t entries, bool baseline,
-                struct contest *contest, struct gt_err *err)
+/* ---- what a contest may cost ---- */
+
+/* Microseconds that are left for the finals. */
+static double left_us(const struct gt_race *race)
 {
+    return 1e6 * fmax(0, race->finals_end_s - gt_evaluator_now(race->evaluator));
+}
+
+/* How many of the best rows a contest may have, at most `most`, so that its least rounds take no
+ * more than that part of the time that is left. */
+static size_t affordable(const struct gt_race *race, double part, size_t most)
+{
+    double count = part * left_us(race) / (ROUNDS_LEAST * gt_sweep_best_us(race->result));
+
+    if (!(race->finals_s > 0))
+        return most;
+    return count < 2 ? 2 : count < (double)most ? (size_t)count : most;
+}
+
+/* The rounds of a contest that may take that part of the time that is left. */
+static struct gt_rounds limited(const struct gt_race *race, const struct gt_rounds *rounds,
+                                double part, double round_us)
+{
+    struct gt_rounds less = *rounds;
+
+    if (!(race->finals_s > 0))
+        return less;
+    less.us = fmin(less.us, part * left_us(race));
+    less.least = (int)fmin(less.least, fmax(ROUNDS_LEAST, less.us / round_us));
+    return less;
+}
+
+/* ---- a contest ---- */
+
+/* Holds a contest of the first rows; the rows do not change. */
+static int hold(struct gt_race *race, const struct gt_rounds *rounds, double part, size_t entries,
+                bool baseline, struct contest *contest, struct gt_err *err)
+{
+    struct gt_rounds less;
     const struct gt_sweep_result *result = race->result;
     struct gt_candidate candidate[ENTRIES];
     double round_us = 0;
@@ -47,9 +89,12 @@ static int hold(struct gt_race *race, const struct gt_rounds *rounds, size_t ent
         rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate[i].kernel), &candidate[i].point,
                               err);
     }
+    if (baseline)
+        round_us += race->result->baseline.us;
+    less = limited(race, rounds, part, round_us);
     if (!rc)
         rc = race->evaluator->ops->final(race->evaluator, candidate, entries,
-                                         gt_rounds_for(rounds, entries, round_us), contest->trial,
+                                         gt_rounds_for(&less, entries, round_us), contest->trial,
                                          baseline ? &contest->baseline : NULL, err);
     return rc;
 }
@@ -117,22 +162,41 @@ static int store_trials(struct gt_race *race, const struct contest *contest, siz
 
 /* ---- semi-final ---- */
 
-/* Moves the rows that may still win to the front, the sampled ones first.  Returns how many. */
-static size_t gather(struct gt_sweep_result *result)
+/* The first row from `from` on that was sampled, or was not, and may still win; `rows`: none. */
+static size_t find_row(const struct gt_sweep_result *result, size_t from, bool sampled,
+                       double limit)
 {
+    size_t i = from;
+
+    while (i < result->rows && ((result->row[i].trial.stage >= 2) != sampled ||
+                                (!sampled && result->row[i].trial.us > limit)))
+        i++;
+    return i;
+}
+
+/* Moves the rows that may still win to the front, at most `most`, the sampled ones first.  Where
+ * the time is limited, those were sampled in earlier turns, and the others are of this turn: they
+ * then come in turns, because times of the two kinds cannot be compared.  Returns how many. */
+static size_t gather(const struct gt_race *race, size_t most)
+{
+    struct gt_sweep_result *result = race->result;
     struct gt_sweep_row *row = result->row;
     double limit = GT_SWEEP_TOO_SLOW * row[0].trial.us;
     size_t count = 0;
 
-    for (int sampled = 1; sampled >= 0; sampled--)
-        for (size_t i = count; i < result->rows && count < ENTRIES; i++) {
-            struct gt_sweep_row moved = row[i];
+    while (count < most) {
+        bool sampled = !(race->finals_s > 0) || count % 2 == 0;
+        size_t i = find_row(result, count, sampled, limit);
+        struct gt_sweep_row moved;
 
-            if ((moved.trial.stage >= 2) != sampled || (!sampled && moved.trial.us > limit))
-                continue;
-            GT_ARRAY_OPEN(row, count, i);
-            row[count++] = moved;
-        }
+        if (i == result->rows)
+            i = find_row(result, count, !sampled, limit);
+        if (i == result->rows)
+            break;
+        moved = row[i];
+        GT_ARRAY_OPEN(row, count, i);
+        row[count++] = moved;
+    }
     return count;
 }
 
@@ -143,7 +207,8 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
                            struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
-    size_t entries = gather(result);
+    size_t most = affordable(race, SEMI_FINAL_PART, ENTRIES);
+    size_t entries = gt_sweep_seat_incumbent(race, gather(race, most), most);
     int rc;
 
     for (size_t i = 0; i < result->rows; i++)
@@ -152,7 +217,7 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
     if (entries <= FINALISTS)
         return GT_OK;
     gt_sweep_show(race, "semi-final", true);
-    rc = hold(race, &semi_final, entries, false, contest, err);
+    rc = hold(race, &semi_final, SEMI_FINAL_PART, entries, false, contest, err);
     for (size_t i = 0; i < entries && !rc; i++) { /* a trial keeps a higher stage */
         int before = result->row[i].trial.stage;
 
@@ -166,7 +231,8 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
     entries = place(result, contest, entries);
     for (size_t i = 0; i < entries; i++)
         result->row[i].trial = contest->trial[i];
-    *finalists = entries < FINALISTS ? entries : FINALISTS;
+    most = affordable(race, FINAL_PART, FINALISTS);
+    *finalists = gt_sweep_seat_incumbent(race, entries < most ? entries : most, most);
     return GT_OK;
 }
 
@@ -188,11 +254,11 @@ static int store_baseline(struct gt_race *race, const struct gt_trial *trial, st
 
 /* Holds a contest with the baseline, stores its times and sorts the first rows by them.  Those that
  * failed are removed, and *entries is reduced. */
-static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, size_t *entries,
-                         struct contest *contest, struct gt_err *err)
+static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, double part,
+                         size_t *entries, struct contest *contest, struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
-    int rc = hold(race, rounds, *entries, result->have_baseline, contest, err);
+    int rc = hold(race, rounds, part, *entries, result->have_baseline, contest, err);
 
     if (!rc)
         rc = store_trials(race, contest, *entries, err);
@@ -249,7 +315,8 @@ static bool preferred(const struct gt_race *race, const struct gt_sweep_row *x,
            0;
 }
 
-/* Makes the winner the first row.  The first `ties` rows tie, in the order of their ratios. */
+/* Makes the winner the first row: the incumbent, if nothing is faster.  The first `ties` rows tie,
+ * in the order of their ratios. */
 static void choose(const struct gt_race *race, const struct contest *contest, size_t ties)
 {
     struct gt_sweep_row *row = race->result->row;
@@ -257,6 +324,9 @@ static void choose(const struct gt_race *race, const struct contest *contest, si
 
     for (size_t i = 1; i < ties && contest->ratio[i] <= contest->ratio[0] * (1 + EQUAL); i++)
         if (preferred(race, &row[i], &row[chosen]))
+            chosen = i;
+    for (size_t i = 0; i < ties; i++)
+        if (gt_sweep_is_incumbent(race, row[i].kernel, &row[i].point))
             chosen = i;
     if (chosen) {
         struct gt_sweep_row first = row[chosen];
@@ -303,7 +373,7 @@ static int hold_play_off(struct gt_race *race, struct contest *contest, size_t *
     int rc;
 
     gt_sweep_show(race, "play-off", true);
-    rc = hold_and_keep(race, &play_off, ties, contest, err);
+    rc = hold_and_keep(race, &play_off, PLAY_OFF_PART, ties, contest, err);
     if (!rc && *ties)
         *ties = find_ties(race->result, contest, *ties);
     return rc;
@@ -317,7 +387,7 @@ int gt_sweep_contests(struct gt_race *race, struct gt_err *err)
 
     if (!rc && finalists) {
         gt_sweep_show(race, "final", true);
-        rc = hold_and_keep(race, &final, &finalists, contest, err);
+        rc = hold_and_keep(race, &final, FINAL_PART, &finalists, contest, err);
     }
     if (!rc && finalists)
         ties = find_ties(race->result, contest, finalists);

@@ -1,6 +1,6 @@
 /* finals.c - the end of a race on a device that measures.  The best candidates are sampled one by
- * one until their intervals are narrow (stage 2).  contests.c then compares them and chooses the
- * winner. */
+ * one until their intervals are narrow (stage 2), if there is no limit of time.  contests.c then
+ * compares them and chooses the winner. */
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
@@ -24,13 +24,14 @@ static int count_faster(const struct gt_sweep_result *result, double us)
 }
 
 /* The next row to sample: first those during which an earlier run ended, then the best one that is
- * not sampled yet and may still win. */
-static struct gt_sweep_row *next_to_sample(struct gt_sweep_result *result)
+ * not sampled yet and may still win.  only_blamed: the time of the finals is limited, and goes into
+ * contests, whose times are better: they are taken in turns. */
+static struct gt_sweep_row *next_to_sample(struct gt_sweep_result *result, bool only_blamed)
 {
     for (size_t i = 0; i < result->rows; i++)
         if (result->row[i].blamed)
             return &result->row[i];
-    for (size_t i = 0; i < result->rows; i++) {
+    for (size_t i = 0; i < result->rows && !only_blamed; i++) {
         struct gt_sweep_row *row = &result->row[i];
 
         if (row->trial.stage >= 2)
@@ -48,7 +49,8 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
     struct gt_sweep_row *row;
     int sampled = 0, rc = GT_OK;
 
-    while (!rc && (row = next_to_sample(race->result)) != NULL && sampled < GT_SWEEP_SAMPLED) {
+    while (!rc && (row = next_to_sample(race->result, race->finals_s > 0)) != NULL &&
+           sampled < GT_SWEEP_SAMPLED) {
         struct gt_candidate candidate = gt_sweep_candidate(race, row);
         struct gt_trial trial = row->trial;
         bool resumed = row->resumed;
@@ -159,9 +161,16 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
 
     if (!race->result->rows)
         return GT_OK;
+    if (race->finals_s > 0)
+        race->finals_end_s = gt_evaluator_now(race->evaluator) + race->finals_s;
     rc = find_settled(race, &settled, err);
     if (!rc && settled)
         return read_winner(race, err);
+    if (!rc && race->incumbent_due) {
+        gt_sweep_note(race, "what look-up hands out could not be timed: no final is held, and "
+                            "nothing takes its place");
+        return GT_OK;
+    }
     if (!rc)
         rc = sample_best(race, err);
     if (!rc && race->result->rows)

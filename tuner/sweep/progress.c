@@ -10,14 +10,16 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define TERMINAL_INTERVAL 0.1  /* seconds between two states shown */
-#define PLAIN_INTERVAL    10.0 /* the same where each state is a line of its own */
+#define TERMINAL_INTERVAL 0.1 /* seconds between two states shown */
+#define PLAIN_INTERVAL    5.0 /* the same where each state is a line of its own */
+#define PLAIN_FIRST       2.0 /* the same for the first state below a title */
 #define LINE_MAX_BYTES    400
 
 struct gt_progress {
     FILE *stream;
     bool terminal, color;
     bool dirty;       /* a line without its end is on the terminal */
+    bool waits;       /* the last line told of a wait */
     double last_show; /* seconds, monotonic */
 };
 
@@ -34,19 +36,24 @@ int gt_progress_new(struct gt_progress **progress, FILE *stream, bool terminal, 
     return GT_OK;
 }
 
-int gt_progress_stderr(struct gt_progress **progress, struct gt_err *err)
+int gt_progress_stderr(struct gt_progress **progress, const char *color, struct gt_err *err)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     bool dumb = !term || strcmp(term, "dumb") == 0;
     bool terminal = isatty(STDERR_FILENO) && !dumb;
+    bool colored = terminal && !(no_color && *no_color);
 
-    return gt_progress_new(progress, stderr, terminal, terminal && !(no_color && *no_color), err);
+    if (color && strcmp(color, "auto") != 0)
+        colored = strcmp(color, "always") == 0;
+    return gt_progress_new(progress, stderr, terminal, colored, err);
 }
 
-static void clear_line(struct gt_progress *progress)
+void gt_progress_clear(struct gt_progress *progress)
 {
-    if (progress->dirty)
-        fputs("\r\033[K", progress->stream);
+    if (!progress || !progress->dirty)
+        return;
+    fputs("\r\033[K", progress->stream);
+    fflush(progress->stream);
     progress->dirty = false;
 }
 
@@ -54,27 +61,35 @@ void gt_progress_free(struct gt_progress *progress)
 {
     if (!progress)
         return;
-    clear_line(progress);
+    gt_progress_clear(progress);
     fflush(progress->stream);
     free(progress);
 }
 
 void gt_progress_title(struct gt_progress *progress, const char *title)
 {
+    char text[LINE_MAX_BYTES];
+
     if (!progress)
         return;
-    clear_line(progress);
-    fprintf(progress->stream, progress->color ? "\033[1m%s\033[0m\n" : "%s\n", title);
+    gt_progress_clear(progress);
+    gt_copy_clean(text, sizeof(text), title);
+    fprintf(progress->stream, progress->color ? "\033[1m%s\033[0m\n" : "%s\n", text);
     fflush(progress->stream);
-    progress->last_show = gt_clock_s();
+    /* The first state comes soon: on a terminal at once. */
+    progress->last_show =
+        gt_clock_s() - (progress->terminal ? TERMINAL_INTERVAL : PLAIN_INTERVAL - PLAIN_FIRST);
 }
 
 void gt_progress_note(struct gt_progress *progress, const char *sentence)
 {
+    char text[sizeof(((struct gt_err *)0)->msg)];
+
     if (!progress)
         return;
-    clear_line(progress);
-    fprintf(progress->stream, "  %s\n", sentence);
+    gt_progress_clear(progress);
+    gt_copy_clean(text, sizeof(text), sentence);
+    fprintf(progress->stream, "  %s\n", text);
     fflush(progress->stream);
 }
 
@@ -162,30 +177,53 @@ static size_t columns(const struct gt_progress *progress)
     return window.ws_col;
 }
 
+/* Whether what may be shown again and again is due. */
+static bool is_due(const struct gt_progress *progress)
+{
+    return gt_clock_s() - progress->last_show >=
+           (progress->terminal ? TERMINAL_INTERVAL : PLAIN_INTERVAL);
+}
+
+/* Rewrites the line of a terminal, or adds a plain one.  The text may be shortened. */
+static void put_line(struct gt_progress *progress, char *text)
+{
+    const size_t width = progress->terminal ? columns(progress) : 0;
+
+    progress->last_show = gt_clock_s();
+    if (width > 3 && strlen(text) + 3 > width)
+        text[width - 3] = '\0'; /* a wrapped line could not be rewritten */
+    if (!progress->terminal)
+        fprintf(progress->stream, "  %s\n", text);
+    else
+        fprintf(progress->stream, progress->color ? "\r\033[K  \033[36m%s\033[0m" : "\r\033[K  %s",
+                text);
+    fflush(progress->stream);
+    progress->dirty = progress->terminal;
+}
+
 void gt_progress_show(struct gt_progress *progress, const struct gt_progress_state *state,
                       bool force)
 {
     char text[LINE_MAX_BYTES];
-    double time = gt_clock_s();
-    size_t width;
 
-    if (!progress)
+    if (!progress || (!force && !is_due(progress)))
         return;
-    if (!force &&
-        time - progress->last_show < (progress->terminal ? TERMINAL_INTERVAL : PLAIN_INTERVAL))
-        return;
-    progress->last_show = time;
     gt_progress_format(state, text, sizeof(text));
-    if (!progress->terminal) {
-        fprintf(progress->stream, "  %s\n", text);
-        fflush(progress->stream);
+    put_line(progress, text);
+    progress->waits = false;
+}
+
+void gt_progress_wait(struct gt_progress *progress, const char *what, double seconds)
+{
+    struct gt_strbuf buf = GT_STRBUF_INIT;
+    char text[LINE_MAX_BYTES];
+
+    if (!progress || (progress->waits && !is_due(progress)))
         return;
-    }
-    width = columns(progress);
-    if (width > 3 && strlen(text) + 3 > width)
-        text[width - 3] = '\0'; /* a wrapped line could not be rewritten */
-    fprintf(progress->stream, progress->color ? "\r\033[K  \033[36m%s\033[0m" : "\r\033[K  %s",
-            text);
-    fflush(progress->stream);
-    progress->dirty = true;
+    gt_strbuf_addf(&buf, "%s; ", what);
+    add_duration(&buf, seconds);
+    gt_copy_clean(text, sizeof(text), buf.text);
+    gt_strbuf_release(&buf);
+    put_line(progress, text);
+    progress->waits = true;
 }

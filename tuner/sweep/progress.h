@@ -1,5 +1,6 @@
 /* progress.h - shows the progress of a sweep: on a terminal one line that is rewritten, otherwise a
- * plain line every ten seconds.  It belongs to the program, because the library never prints. */
+ * plain line every five seconds.  Control characters of foreign texts are not shown.  It belongs to
+ * the program, because the library never prints. */
 #ifndef GT_PROGRESS_H
 #define GT_PROGRESS_H
 
@@ -27,8 +28,9 @@ struct gt_progress_state {
 int gt_progress_new(struct gt_progress **progress, FILE *stream, bool terminal, bool color,
                     struct gt_err *err);
 
-/* For stderr: terminal if it is one, color unless NO_COLOR is set or TERM is "dumb". */
-int gt_progress_stderr(struct gt_progress **progress, struct gt_err *err);
+/* For stderr: terminal if it is one and TERM is not "dumb".  color: "always", "never", or "auto"
+ * and NULL, which is a terminal's unless NO_COLOR is set. */
+int gt_progress_stderr(struct gt_progress **progress, const char *color, struct gt_err *err);
 void gt_progress_free(struct gt_progress *progress); /* NULL accepted; clears the line */
 
 /* Every function below accepts NULL and then does nothing. */
@@ -39,6 +41,13 @@ void gt_progress_title(struct gt_progress *progress, const char *title);
 /* Shows the state if enough time has passed since the last one, or if force. */
 void gt_progress_show(struct gt_progress *progress, const struct gt_progress_state *state,
                       bool force);
+
+/* Something takes its time, since `seconds`: shown on a terminal as often as states are; elsewhere
+ * at once, and then as often as states. */
+void gt_progress_wait(struct gt_progress *progress, const char *what, double seconds);
+
+/* Clears the line of a terminal, so that something else can be printed. */
+void gt_progress_clear(struct gt_progress *progress);
 
 /* A sentence that stays, on a line of its own. */
 void gt_progress_note(struct gt_progress *progress, const char *sentence);

@@ -33,18 +33,17 @@ static uint16_t unusual(const struct gt_kernel *kernel, const struct gt_point *p
 
 /* Predicts one point.  False: there is no prediction, because no block fits an SM or an expression
  * fails. */
-static bool predict(const struct gt_race *race, const struct gt_arm *arm, size_t i,
-                    struct gt_ranked *ranked)
+static bool predict(const struct gt_space *space, size_t i, struct gt_ranked *ranked)
 {
-    struct gt_candidate candidate = {arm->kernel, race->problem, &race->evaluator->device, {{0}}};
+    struct gt_candidate candidate = {space->kernel, space->problem, space->device, {{0}}};
     struct gt_geometry geometry;
     double us;
 
-    gt_space_point(&arm->space, i, &candidate.point);
+    gt_space_point(space, i, &candidate.point);
     if (gt_candidate_geometry(&candidate, &geometry, NULL) ||
         gt_predict(&candidate, &geometry, 0, 0, &us, NULL))
         return false;
-    *ranked = (struct gt_ranked){(uint32_t)i, unusual(arm->kernel, &candidate.point), (float)us};
+    *ranked = (struct gt_ranked){(uint32_t)i, unusual(space->kernel, &candidate.point), (float)us};
     return true;
 }
 
@@ -53,20 +52,19 @@ float gt_sweep_expect(void *context, size_t point)
     const struct gt_arm *arm = context;
     struct gt_ranked ranked;
 
-    return predict(arm->race, arm, point, &ranked) ? logf(ranked.us) : NAN;
+    return predict(&arm->space, point, &ranked) ? logf(ranked.us) : NAN;
 }
 
 /* Goes from a point to its best neighbour as long as that is faster. */
-static struct gt_ranked descend(const struct gt_race *race, const struct gt_arm *arm,
-                                struct gt_ranked here)
+static struct gt_ranked descend(const struct gt_space *space, struct gt_ranked here)
 {
     for (;;) {
         struct gt_ranked best = here, next;
         size_t list[NEIGHBOURS];
-        size_t count = gt_space_neighbours(&arm->space, here.point, false, list, NEIGHBOURS);
+        size_t count = gt_space_neighbours(space, here.point, false, list, NEIGHBOURS);
 
         for (size_t i = 0; i < count && i < NEIGHBOURS; i++)
-            if (predict(race, arm, list[i], &next) && compare(&next, &best) < 0)
+            if (predict(space, list[i], &next) && compare(&next, &best) < 0)
                 best = next;
         if (best.point == here.point)
             return here;
@@ -75,13 +73,12 @@ static struct gt_ranked descend(const struct gt_race *race, const struct gt_arm 
 }
 
 /* Adds what descents from the best of the list find. */
-static size_t polish(const struct gt_race *race, const struct gt_arm *arm, struct gt_ranked *list,
-                     size_t count)
+static size_t polish(const struct gt_space *space, struct gt_ranked *list, size_t count)
 {
     size_t from = count < DESCENTS ? count : DESCENTS, added = count;
 
     for (size_t i = 0; i < from; i++) {
-        struct gt_ranked found = descend(race, arm, list[i]);
+        struct gt_ranked found = descend(space, list[i]);
         size_t known = count; /* only among those added: a second one of the sample is harmless */
 
         while (known < added && list[known].point != found.point)
@@ -93,15 +90,14 @@ static size_t polish(const struct gt_race *race, const struct gt_arm *arm, struc
     return added;
 }
 
-int gt_sweep_predict(const struct gt_race *race, const struct gt_arm *arm, struct gt_random *random,
+int gt_sweep_predict(const struct gt_space *space, struct gt_random *random,
                      struct gt_ranked **list, size_t *count, struct gt_err *err)
 {
-    const struct gt_space *space = &arm->space;
     size_t step = space->count / SAMPLE + 1;
 
     *count = 0;
     *list = NULL;
-    if (!arm->kernel->launches)
+    if (!space->kernel->launches)
         return GT_OK; /* a recorded kernel, for which there is no model */
     *list = malloc((space->count / step + 1 + DESCENTS) * sizeof(**list));
     if (!*list)
@@ -109,11 +105,11 @@ int gt_sweep_predict(const struct gt_race *race, const struct gt_arm *arm, struc
     for (size_t i = 0; i < space->count; i += step) {
         size_t point = i + gt_random_below(random, step); /* a fixed stride would miss values */
 
-        if (point < space->count && predict(race, arm, point, &(*list)[*count]))
+        if (point < space->count && predict(space, point, &(*list)[*count]))
             ++*count;
     }
     qsort(*list, *count, sizeof(**list), compare);
     if (step > 1)
-        *count = polish(race, arm, *list, *count);
+        *count = polish(space, *list, *count);
     return GT_OK;
 }

@@ -102,19 +102,50 @@ double gt_sweep_best_us(const struct gt_sweep_result *result)
     return us;
 }
 
+/* Of equal times, as predicted ones often are, the database takes the first kernel and point in
+ * alphabetical order (db/schema.sql): so does the list, in whatever order they were tried. */
+static bool comes_first(const struct gt_sweep_row *x, const struct gt_sweep_row *y)
+{
+    struct gt_strbuf of_x = GT_STRBUF_INIT, of_y = GT_STRBUF_INIT;
+    int order = strcmp(x->kernel->name, y->kernel->name);
+
+    if (!order) {
+        gt_point_format(&of_x, x->kernel, &x->point);
+        gt_point_format(&of_y, y->kernel, &y->point);
+        order = strcmp(of_x.text, of_y.text);
+    }
+    gt_strbuf_release(&of_x);
+    gt_strbuf_release(&of_y);
+    return order < 0;
+}
+
 /* A sampled trial comes before one that is not.  A hot device makes sampled times longer than those
  * of the race, and without this rule race times would push them out of the list. */
-static bool is_better(const struct gt_trial *x, const struct gt_trial *y)
+static bool is_better(const struct gt_sweep_row *x, const struct gt_sweep_row *y)
 {
-    bool x_sampled = x->stage >= 2, y_sampled = y->stage >= 2;
+    const bool x_sampled = x->trial.stage >= 2, y_sampled = y->trial.stage >= 2;
 
-    return x_sampled != y_sampled ? x_sampled : x->us < y->us;
+    if (x_sampled != y_sampled)
+        return x_sampled;
+    return x->trial.us == y->trial.us ? comes_first(x, y) : x->trial.us < y->trial.us;
+}
+
+/* Which row goes when there is one too many: the last one, but not the incumbent's, because a
+ * winner is to be timed beside it. */
+static size_t victim(const struct gt_race *race)
+{
+    const size_t last = race->result->rows - 1;
+    const struct gt_sweep_row *row = &race->result->row[last];
+
+    return last - (last && gt_sweep_is_incumbent(race, row->kernel, &row->point));
 }
 
 int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                   const struct gt_point *point, const struct gt_trial *trial, bool resumed,
                   struct gt_err *err)
 {
+    const struct gt_sweep_row row = {
+        .kernel = kernel, .point = *point, .trial = *trial, .resumed = resumed};
     struct gt_sweep_result *result = race->result;
     size_t at = 0;
 
@@ -129,15 +160,19 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                 (--result->rows - at) * sizeof(*result->row));
     if (trial->status != GT_STATUS_OK)
         return GT_OK;
-    for (at = result->rows; at > 0 && is_better(trial, &result->row[at - 1].trial); at--)
+    for (at = result->rows; at > 0 && is_better(&row, &result->row[at - 1]); at--)
         ;
-    if (at == GT_SWEEP_ROWS)
-        return GT_OK;
-    if (result->rows == GT_SWEEP_ROWS)
-        result->rows--;
+    if (result->rows == GT_SWEEP_ROWS) {
+        const size_t gone = victim(race);
+
+        if (at > gone && !gt_sweep_is_incumbent(race, kernel, point))
+            return GT_OK;
+        memmove(&result->row[gone], &result->row[gone + 1],
+                (--result->rows - gone) * sizeof(*result->row));
+        at -= at > gone;
+    }
     GT_ARRAY_OPEN(result->row, at, result->rows);
-    result->row[at] = (struct gt_sweep_row){.kernel = kernel, .point = *point, .trial = *trial};
-    result->row[at].resumed = resumed;
+    result->row[at] = row;
     result->rows++;
     return GT_OK;
 }
@@ -155,6 +190,8 @@ static int count(struct gt_race *race, struct gt_arm *arm, const struct gt_trial
         race->result->resumed++;
     else
         race->result->fresh++;
+    if (!resumed && (trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW))
+        race->result->timed++;
     if (trial->status != GT_STATUS_OK)
         return GT_OK;
     if (!arm->best_us || trial->us < arm->best_us)
@@ -186,6 +223,18 @@ static void find_best_again(struct gt_race *race, struct gt_arm *arm)
         race->anchor_us = race->best_us;
 }
 
+void gt_sweep_tell_best(const struct gt_race *race)
+{
+    if (race->best_us > 0 && !race->incumbent_due)
+        race->evaluator->ops->set_best(race->evaluator, race->best_us);
+}
+
+/* Whether a trial ended without a result for a cause that is not its candidate's. */
+static bool is_lost(enum gt_status status)
+{
+    return status == GT_STATUS_KILLED || status == GT_STATUS_DEVICE_LOST;
+}
+
 /* ---- a finished trial ---- */
 
 /* The time that the strategy is told; 0: the trial failed.  A slow trial has a time too, that of
@@ -200,12 +249,13 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
 {
     struct gt_arm *arm = flight->arm;
     struct gt_retry what = flight->what;
+    bool incumbent = arm == race->incumbent_arm && what.point == race->incumbent_point;
     bool ok = trial->status == GT_STATUS_OK;
     int rc = gt_sweep_store(race, arm, &flight->candidate.point, trial, race->measures, err);
 
     if (rc)
         return rc;
-    what.urgent = false;
+    what.urgent = incumbent;
     what.due = race->tried + RETRY_AFTER;
     if (trial->status == GT_STATUS_KILLED) {
         rc = forgive(race, arm, &flight->candidate.point, false, err);
@@ -215,13 +265,15 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
         return gt_sweep_retry(arm, what, err);
     }
     gt_strategy_tell(arm->strategy, what.point, told(trial));
+    if (incumbent && !is_lost(trial->status))
+        race->incumbent_due = false;
     rc = gt_sweep_rank(race, arm->kernel, &flight->candidate.point, trial, false, err);
     if (what.remeasure)
         find_best_again(race, arm);
     else if (!rc)
         rc = count(race, arm, trial, false, err);
-    if (!rc && race->best_us > 0)
-        race->evaluator->ops->set_best(race->evaluator, race->best_us);
+    if (!rc)
+        gt_sweep_tell_best(race);
     if (!rc && ok && race->measures && !what.remeasure)
         rc = gt_sweep_remember(race, arm, what.point, err);
     if (!rc && ok && race->measures && !what.remeasure)
@@ -300,6 +352,8 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
     if (gt_point_parse(&point, arm->kernel, text, NULL) != GT_OK)
         return GT_OK; /* the description's values have changed: the point does not exist any more */
     index = gt_space_find(&arm->space, &point);
+    if (arm->guest && index == SIZE_MAX)
+        return GT_OK; /* its kernel does not take part */
     if (!gt_status_final(trial->status) ||
         (trial->status == GT_STATUS_OK && attempts >= GT_MAX_ATTEMPTS))
         return resume_attempt(resume, &point, index, trial, attempts, err);

@@ -9,15 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STORED_MAX 16  /* seeds taken from the store */
-#define NEAR_MAX   4   /* of them winners of neighbouring problems */
-#define FAR_EVERY  4   /* every n-th seed is a far one */
-#define FAR_DRAWS  48  /* random points from which a far one is chosen */
-#define FAR_WITHIN 3.0 /* a far one's predicted time is at most this times the best */
+#define STORED_MAX  16  /* seeds taken from the store */
+#define NEAR_MAX    4   /* of them winners of neighbouring problems */
+#define OTHER_TYPES 2.0 /* distance of a problem of other types, as in transfer.c */
+#define FAR_EVERY   4   /* every n-th seed is a far one */
+#define FAR_DRAWS   48  /* random points from which a far one is chosen */
+#define FAR_WITHIN  3.0 /* a far one's predicted time is at most this times the best */
 
 /* The points chosen so far. */
 struct picks {
-    const struct gt_arm *arm;
+    struct gt_arm *arm;
     size_t *point;
     size_t count, max;
 };
@@ -63,6 +64,13 @@ double gt_sweep_distance(const struct gt_problem *problem, const struct gt_row *
            (strcmp(row->layout, gt_layout_name(gt_problem_layout(problem))) != 0);
 }
 
+/* What the types add: a winner of other types may use the same kernel. */
+static double type_distance(const struct gt_problem *problem, const struct gt_row *row)
+{
+    return OTHER_TYPES * (strcmp(row->dtype, gt_dtype_name(problem->type)) != 0) +
+           (strcmp(row->accuracy, gt_accuracy_name(problem->accuracy)) != 0);
+}
+
 static void keep_nearest(struct stored *stored, struct near near)
 {
     size_t at = stored->nears;
@@ -91,10 +99,15 @@ static int on_row(void *context, const struct gt_row *row, struct gt_err *err)
     found = gt_space_find(&arm->space, &point);
     if (found == SIZE_MAX)
         return GT_OK;
-    if (strcmp(row->problem, stored->text) == 0)
+    if (strcmp(row->problem, stored->text) == 0) {
+        if (!stored->picks->count) /* the best one */
+            gt_sweep_add_lead(stored->race, (struct gt_lead){stored->picks->arm, found, 0});
         pick(stored->picks, found);
-    else
-        keep_nearest(stored, (struct near){gt_sweep_distance(stored->race->problem, row), found});
+    } else {
+        keep_nearest(stored, (struct near){gt_sweep_distance(stored->race->problem, row) +
+                                               type_distance(stored->race->problem, row),
+                                           found});
+    }
     return GT_OK;
 }
 
@@ -111,6 +124,8 @@ static void offer_shipped(struct stored *stored)
         const struct gt_table_row *from = &table->row[i];
         const struct gt_row row = {
             .status = GT_STATUS_OK,
+            .dtype = gt_dtype_name(from->problem.type),
+            .accuracy = gt_accuracy_name(from->problem.accuracy),
             .problem = from->text,
             .point = from->point,
             .layout = gt_layout_name(gt_problem_layout(&from->problem)),
@@ -150,8 +165,11 @@ static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err 
     if (!rc)
         rc = gt_store_rows(race->options->store, &filter, on_row, &stored, err);
     offer_shipped(&stored);
-    for (size_t i = 0; i < stored.nears; i++)
+    for (size_t i = 0; i < stored.nears; i++) {
         pick(picks, stored.near[i].point);
+        gt_sweep_add_lead(
+            race, (struct gt_lead){picks->arm, stored.near[i].point, stored.near[i].distance});
+    }
     return rc;
 }
 
@@ -282,19 +300,14 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
 {
     const char *name = race->options->strategy ? race->options->strategy : GT_STRATEGY_DEFAULT;
     struct picks picks = {.arm = arm, .max = count};
-    struct gt_random random = {race->seed};
-    struct gt_ranked *list = NULL;
-    size_t listed = 0;
     struct gt_transfers transfers = {.count = 0};
     int rc;
 
     picks.point = calloc(count + 1, sizeof(*picks.point));
     rc = picks.point ? pick_stored(race, &picks, err) : gt_err_nomem(err);
-    if (!rc)
-        rc = gt_sweep_predict(race, arm, &random, &list, &listed, err);
     if (!rc) {
         pick_described(&picks);
-        pick_ranked(&picks, list, listed, &random);
+        pick_ranked(&picks, arm->list, arm->listed, &arm->random);
     }
     if (!rc)
         rc = gt_sweep_transfer(race, arm, &transfers, err);
@@ -304,7 +317,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
             .count = picks.count,
             .transfer = transfers.transfer,
             .transfers = transfers.count,
-            .expect = listed ? gt_sweep_expect : NULL,
+            .expect = arm->listed ? gt_sweep_expect : NULL,
             .context = arm,
         };
 
@@ -312,6 +325,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
     }
     gt_sweep_transfer_release(&transfers);
     free(picks.point);
-    free(list);
+    free(arm->list);
+    arm->list = NULL;
     return rc;
 }

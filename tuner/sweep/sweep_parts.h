@@ -3,6 +3,8 @@
 #ifndef GT_SWEEP_PARTS_H
 #define GT_SWEEP_PARTS_H
 
+#include "base/stats.h"
+#include "lookup/snapshot.h"
 #include "search/strategy.h"
 #include "sweep/sweep.h"
 
@@ -19,16 +21,44 @@ struct gt_retry {
 
 struct gt_race;
 
+/* A point as the predictor sees it. */
+struct gt_ranked {
+    uint32_t point;
+    uint16_t unusual; /* how many parameters do not have their default value */
+    float us;
+};
+
+/* A kernel's valid points for a problem, and their ranking by the predictor. */
+struct gt_scouted {
+    struct gt_space space;
+    struct gt_ranked *list;
+    size_t listed;
+    struct gt_random random; /* what the ranking has left of the seed's random numbers */
+};
+
+/* Threads that find them for all kernels of a sweep. */
+struct gt_scouts {
+    const struct gt_sweep_options *options;
+    const struct gt_problem *problem;
+    uint64_t seed;
+    struct gt_scout *scout;
+    size_t count;
+};
+
 /* One of a race's searches: a kernel with its strategy. */
 struct gt_arm {
     const struct gt_race *race;
     const struct gt_kernel *kernel;
     struct gt_space space;
+    struct gt_ranked *list; /* the ranking, until the arm has its strategy */
+    size_t listed;
+    struct gt_random random;
     struct gt_strategy *strategy;
     struct gt_trial_key key; /* all but the point */
     int64_t tried, flying;   /* trials, those of earlier runs included; candidates in flight */
     int64_t backfilled;      /* how many of both are backfill, which does not use the arm's share */
     double best_us;          /* 0: none yet */
+    bool guest;              /* it has the incumbent's point only, and no share of the budget */
     bool done, waiting;      /* the strategy has no more points; has none until it is told more */
     struct gt_retry *retry;  /* a stack, the urgent ones on top */
     size_t retries, retry_capacity;
@@ -44,10 +74,33 @@ struct gt_flight {
     bool backfill; /* the sweep chose it, not the strategy */
 };
 
+/* A point that was taken from an arm before its race began, for the compilers. */
+struct gt_draw {
+    struct gt_arm *arm;
+    struct gt_retry what;
+};
+
 /* A point that was tried in this turn. */
 struct gt_recent {
     struct gt_arm *arm;
     size_t point;
+};
+
+/* What look-up hands out for a problem, which a winner has to beat: before the sweep, and after a
+ * final of the sweep its winner. */
+struct gt_incumbent {
+    const struct gt_kernel *kernel; /* NULL: nothing serves the problem */
+    struct gt_point point;
+    bool asked; /* look-up was asked */
+};
+
+#define GT_SWEEP_LEADS 8
+
+/* The point of a near winner, which is tried before the strategies choose. */
+struct gt_lead {
+    struct gt_arm *arm;
+    size_t point;
+    double distance; /* of its problem from this one; 0: it is this one */
 };
 
 /* An improvement of the best time. */
@@ -56,22 +109,41 @@ struct gt_best {
     int64_t trials;  /* of this turn until then */
 };
 
+struct gt_run; /* sweep.c: what all turns of a sweep have in common */
+
 /* The work on one problem. */
 struct gt_race {
+    struct gt_run *run;
     const struct gt_sweep_options *options;
     const struct gt_problem *problem;
-    struct gt_sweep_result *result;
+    struct gt_sweep_result *result, own; /* the first points to the second until the turn ends */
     struct gt_evaluator *evaluator;
-    bool opened;   /* the problem is open in the evaluator */
-    bool measures; /* the evaluator measures; otherwise it predicts */
+    bool prepared;          /* its arms are open, or there are none */
+    bool begun;             /* its turn has come */
+    bool opened;            /* the problem is open in the evaluator */
+    bool measures;          /* the evaluator measures; otherwise it predicts */
+    bool closing;           /* a candidate that is new now would come too late */
+    struct gt_strbuf early; /* notes from before its turn, each ended by a line feed */
+    char phase[80];         /* that was shown last; "": none */
     int64_t sweep, device, toolchain, problem_id;
+    struct gt_scouts scouts;
     struct gt_arm *arm;
     size_t arms;
+    struct gt_draw *draw; /* the first `drawn` of them were submitted */
+    size_t draws, drawn, draw_capacity;
+    const struct gt_incumbent *incumbent;
+    struct gt_arm *incumbent_arm;        /* NULL: there is none, or it does not work here */
+    size_t incumbent_point;              /* of its arm's space */
+    bool incumbent_due;                  /* it is still to be timed */
+    struct gt_lead lead[GT_SWEEP_LEADS]; /* nearest first */
+    size_t leads, next_lead;
     struct gt_flight *flight;
     size_t flights, flight_capacity;
     uint64_t *next_id;          /* of the whole sweep */
     double begin_s, deadline_s; /* on the evaluator's clock; deadline 0: none */
     double search_s;            /* time for the search, counted from the first trial on */
+    double finals_s;            /* what the finals may take; 0: as long as they need */
+    double finals_end_s;        /* when they are to end, once they have begun; 0: no limit */
     double first_s;             /* when the first trial of this turn ended, if it has one */
     double end_s;               /* when the race ended, before the finals; 0: there was no race */
     double busy_s;              /* how long the GPU worker was at work until end_s */
@@ -92,8 +164,8 @@ struct gt_race {
 /* sweep.c */
 
 int gt_sweep_signals(const struct gt_race *race); /* how many SIGINTs came */
-void gt_sweep_note(const struct gt_race *race, const char *sentence);
-void gt_sweep_show(const struct gt_race *race, const char *phase, bool force);
+void gt_sweep_note(struct gt_race *race, const char *sentence);
+void gt_sweep_show(struct gt_race *race, const char *phase, bool force);
 
 /* time_slices.c */
 
@@ -115,6 +187,8 @@ void gt_time_slices_release(struct gt_time_slices *slices);
  * its race is to end at the latest (0: no deadline).  False: the sweep is over. */
 bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double *search_s,
                          double *deadline_s);
+/* Which problem will probably be next after the turn on `now`.  False: none, or the same. */
+bool gt_time_slices_peek(const struct gt_time_slices *slices, size_t now, size_t *problem);
 /* Takes note of a turn that has ended. */
 void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const struct gt_race *race);
 
@@ -122,12 +196,33 @@ void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const st
 
 /* Fills the arms.  If there is none, result->nothing says why. */
 int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err);
+/* Fills the key of an arm that has its kernel. */
+int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *err);
 void gt_sweep_close_arms(struct gt_race *race);
 /* The arm that may try a point next, NULL if none: the one with the fewest trials in relation to
  * its weight, which falls with the ratio of its best time to the best of all arms. */
 struct gt_arm *gt_sweep_choose_arm(struct gt_race *race);
 /* The kernel's arm; NULL: it has none. */
 struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kernel *kernel);
+
+/* incumbent.c */
+
+/* Asks look-up for the incumbent, once in a sweep.  Without kernels in `before` there is none. */
+int gt_sweep_find_incumbent(const struct gt_race *race, const struct gt_snapshot *before,
+                            struct gt_incumbent *incumbent, struct gt_err *err);
+/* Makes the incumbent the first candidate of the arms, which are open and know the trials of
+ * earlier runs.  If none of them has its point, it gets an arm of its own. */
+int gt_sweep_open_incumbent(struct gt_race *race, struct gt_err *err);
+bool gt_sweep_is_incumbent(const struct gt_race *race, const struct gt_kernel *kernel,
+                           const struct gt_point *point);
+/* Makes sure that the incumbent is among the first rows, if it is ranked at all: as one more, or in
+ * the last one's place if there are `most` already.  Returns how many they are. */
+size_t gt_sweep_seat_incumbent(struct gt_race *race, size_t rows, size_t most);
+
+/* Adds a lead unless there are as many nearer ones as may be. */
+void gt_sweep_add_lead(struct gt_race *race, struct gt_lead lead);
+/* The next lead that was not tried yet; NULL: there is none. */
+const struct gt_lead *gt_sweep_next_lead(struct gt_race *race);
 
 /* seeds.c: creates the arm's strategy and gives it `count` points at most to try first. */
 int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct gt_err *err);
@@ -155,17 +250,23 @@ void gt_sweep_transfer_release(struct gt_transfers *transfers);
  * struct gt_seeds; the context is the arm. */
 float gt_sweep_expect(void *arm, size_t point);
 
-/* A point as the predictor sees it. */
-struct gt_ranked {
-    uint32_t point;
-    uint16_t unusual; /* how many parameters do not have their default value */
-    float us;
-};
-
-/* Ranks the arm's space, or an even sample of it: the shortest predicted time first, among equals
- * the one with most defaults.  Points without a prediction are left out.  *list is malloc'ed. */
-int gt_sweep_predict(const struct gt_race *race, const struct gt_arm *arm, struct gt_random *random,
+/* Ranks the space, or an even sample of it: the shortest predicted time first, among equals the one
+ * with most defaults.  Points without a prediction are left out.  *list is malloc'ed. */
+int gt_sweep_predict(const struct gt_space *space, struct gt_random *random,
                      struct gt_ranked **list, size_t *count, struct gt_err *err);
+
+/* scout.c */
+
+/* Starts a thread for each kernel that serves the problem.  The scouts must not move until they are
+ * released, nor the options, the problem or the device change. */
+int gt_scouts_start(struct gt_scouts *scouts, const struct gt_sweep_options *options,
+                    const struct gt_problem *problem, uint64_t seed, struct gt_err *err);
+/* Waits for a kernel's thread; what it has found is to be released by the caller.  A kernel for
+ * which none was started is explored here.  GT_ERANGE: no point of it is valid. */
+int gt_scouts_take(struct gt_scouts *scouts, const struct gt_kernel *kernel,
+                   struct gt_scouted *found, struct gt_err *err);
+void gt_scouts_release(struct gt_scouts *scouts); /* waits; zeroed ones are accepted */
+void gt_scouted_release(struct gt_scouted *found);
 
 /* record.c */
 
@@ -188,6 +289,9 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                   struct gt_err *err);
 /* The shortest time of all ranked rows; 0: there are none. */
 double gt_sweep_best_us(const struct gt_sweep_result *result);
+/* Tells the evaluator the best time, by which it gives slow candidates up, once the incumbent has
+ * one: the incumbent is timed in full. */
+void gt_sweep_tell_best(const struct gt_race *race);
 /* Adds a point that the arm is to try again. */
 int gt_sweep_retry(struct gt_arm *arm, struct gt_retry retry, struct gt_err *err);
 

@@ -175,6 +175,19 @@ bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double 
     return true;
 }
 
+bool gt_time_slices_peek(const struct gt_time_slices *slices, size_t now, size_t *problem)
+{
+    const struct gt_sweep_options *options = slices->options;
+    double end_s = slices->begin_s + options->budget.seconds, part;
+
+    *problem = due_turn(slices, &part);
+    if (*problem != SIZE_MAX && slices->slice[*problem].turns && !(options->budget.seconds > 0))
+        return false;
+    if (*problem == SIZE_MAX && options->budget.seconds > 0)
+        *problem = next_turn(slices, end_s - gt_evaluator_now(options->evaluator) - slices->tail_s);
+    return *problem != SIZE_MAX && *problem != now;
+}
+
 /* The logarithm of what the second half of the race gained, from its first trial on. */
 static double late_gain(const struct gt_race *race)
 {
@@ -198,7 +211,7 @@ void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const st
     for (size_t i = 0; i < race->arms; i++)
         if (race->arm[i].kernel->params > slice->params)
             slice->params = race->arm[i].kernel->params;
-    slice->spent = race->end_s < race->deadline_s;
+    slice->spent = race->end_s < race->deadline_s && !race->closing;
     if (!(race->end_s > 0))
         return;
     if (race->result->fresh) {

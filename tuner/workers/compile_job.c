@@ -1,4 +1,5 @@
-/* compile_job.c - makes the compile job of a candidate: source, options, key. */
+/* compile_job.c - makes the compile job of a candidate: source, options, key; and queues of jobs.
+ */
 #include "workers/compile_job.h"
 
 #include "base/array.h"
@@ -15,7 +16,7 @@ void gt_job_free(struct gt_job *job)
         return;
     gt_strbuf_release(&job->source);
     free(job->name);
-    free(job->include_dir);
+    free(job->include_dirs);
     free(job->id);
     free(job);
 }
@@ -44,15 +45,15 @@ int gt_job_new(struct gt_job **out, const struct gt_candidate *candidate, int nv
     if (rc)
         goto out;
     job->name = strdup(candidate->kernel->name);
-    job->include_dir = strdup(candidate->kernel->include_dir);
-    if (!job->name || !job->include_dir) {
+    job->include_dirs = strdup(candidate->kernel->include_dirs);
+    if (!job->name || !job->include_dirs) {
         rc = gt_err_nomem(err);
         goto out;
     }
     job->request = (struct gt_compile_request){
         .source = job->source.text,
         .name = job->name,
-        .include_dir = job->include_dir,
+        .include_dirs = job->include_dirs,
         .arch = geometry.code_arch,
         .device_cc = candidate->device->cc,
         .features = geometry.arch_features,
@@ -66,4 +67,55 @@ out:
     else
         *out = job;
     return rc;
+}
+
+/* --- queues ----------------------------------------------------------------------------------- */
+
+void gt_job_queue_init(struct gt_job_queue *queue)
+{
+    *queue = (struct gt_job_queue){.end = &queue->first};
+}
+
+void gt_job_queue_push(struct gt_job_queue *queue, struct gt_job *job)
+{
+    job->next = NULL;
+    *queue->end = job;
+    queue->end = &job->next;
+    queue->count++;
+}
+
+void gt_job_queue_push_first(struct gt_job_queue *queue, struct gt_job *job)
+{
+    job->next = queue->first;
+    if (!queue->first)
+        queue->end = &job->next;
+    queue->first = job;
+    queue->count++;
+}
+
+struct gt_job *gt_job_queue_take(struct gt_job_queue *queue, struct gt_job *job)
+{
+    struct gt_job **at = &queue->first;
+
+    if (!job)
+        job = queue->first;
+    while (*at && *at != job)
+        at = &(*at)->next;
+    if (!*at)
+        return NULL;
+    *at = job->next;
+    if (!*at)
+        queue->end = at;
+    job->next = NULL;
+    queue->count--;
+    return job;
+}
+
+struct gt_job *gt_job_queue_find(const struct gt_job_queue *queue, const char *key)
+{
+    struct gt_job *job = queue->first;
+
+    while (job && strcmp(job->key, key) != 0)
+        job = job->next;
+    return job;
 }

@@ -2,7 +2,8 @@
  * that prove, time or model them.
  *
  * A compiler that does not end, crashes or runs out of memory is a status of the candidate.  An
- * error is a failure of the pool itself.  A pool belongs to one thread. */
+ * error is a failure of the pool itself.  One thread calls a pool; a thread of the pool's own keeps
+ * the workers at work while the caller does something else.  Notices are given in `collect`. */
 #ifndef GT_COMPILE_POOL_H
 #define GT_COMPILE_POOL_H
 
@@ -10,8 +11,6 @@
 #include "cuda/compile.h"
 #include "kernel/kernel.h"
 #include "problem/trial.h"
-
-#include <poll.h>
 
 struct gt_compile_pool;
 
@@ -43,6 +42,7 @@ struct gt_compiled {
 
 struct gt_compile_stats {
     int64_t compiled, cache_hits, respawns;
+    double busy_s; /* sum over all workers: how long each was at work on jobs that have ended */
 };
 
 /* Waits until a first worker has opened NVRTC.  GT_ENOLIB: it cannot; the sentence says why. */
@@ -52,30 +52,39 @@ void gt_compile_pool_close(struct gt_compile_pool *pool); /* NULL accepted; kill
 
 int gt_compile_pool_jobs(const struct gt_compile_pool *pool);
 int gt_compile_pool_nvrtc(const struct gt_compile_pool *pool); /* 13000 for 13.0 */
-void gt_compile_pool_stats(const struct gt_compile_pool *pool, struct gt_compile_stats *stats);
+void gt_compile_pool_stats(struct gt_compile_pool *pool, struct gt_compile_stats *stats);
 
 /* Renders the candidate and queues it.  collect gives the answer, also for a candidate that cannot
  * be rendered.  Candidates with the same cubin are compiled once. */
 int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
                            const struct gt_candidate *candidate, struct gt_err *err);
 
+/* As submit, but nobody waits for the cubin yet, and no answer comes: it is compiled when no worker
+ * has anything else to do.  A candidate that is submitted later finds it in the cache, or its job
+ * among those that are wanted now. */
+int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_candidate *candidate,
+                          struct gt_err *err);
+
 /* Waits at most timeout_ms for an answer.  1: *compiled is set; 0: there is none yet, or a signal
  * came; < 0: the pool cannot go on. */
 int gt_compile_pool_collect(struct gt_compile_pool *pool, int timeout_ms,
                             struct gt_compiled *compiled, struct gt_err *err);
 
+/* Readable if collect has something to give. */
+int gt_compile_pool_fd(const struct gt_compile_pool *pool);
+
 /* Candidates submitted and not collected. */
-size_t gt_compile_pool_pending(const struct gt_compile_pool *pool);
+size_t gt_compile_pool_pending(struct gt_compile_pool *pool);
 
-/* Cubins that no worker has begun. */
-size_t gt_compile_pool_queued(const struct gt_compile_pool *pool);
+struct gt_compile_load {
+    size_t idle;       /* workers without a job */
+    size_t now, ahead; /* cubins that no worker has begun: wanted now; asked for ahead */
+};
+void gt_compile_pool_load(struct gt_compile_pool *pool, struct gt_compile_load *load);
 
-/* Drops what no worker has begun; its ids are never collected. */
+/* Drops what was submitted and no worker has begun; those ids are never collected. */
 void gt_compile_pool_drop(struct gt_compile_pool *pool);
-
-/* For callers that also wait for something else.  Fills the descriptors to poll (at most max) and
- * the milliseconds after which collect is to be called anyway (-1: no deadline). */
-size_t gt_compile_pool_poll(const struct gt_compile_pool *pool, struct pollfd *fd, size_t max,
-                            int *timeout_ms);
+/* Drops what was asked for ahead and no worker has begun. */
+void gt_compile_pool_drop_ahead(struct gt_compile_pool *pool);
 
 #endif

@@ -73,7 +73,7 @@ void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *op
     gt_wire_put_text(&slot->frame, key);
     gt_wire_put_text(&slot->frame, request->source);
     gt_wire_put_text(&slot->frame, request->name);
-    gt_wire_put_text(&slot->frame, request->include_dir);
+    gt_wire_put_text(&slot->frame, request->include_dirs);
     gt_wire_put_int(&slot->frame, request->arch);
     gt_wire_put_int(&slot->frame, request->device_cc);
     gt_wire_put_int(&slot->frame, request->features);

@@ -22,7 +22,7 @@
 #define CANARY_S      30
 #define CALIBRATE_S   60 /* most of it for compiling */
 #define SEND_MS       10000
-#define POLL_MS       10000
+#define WAIT_MS       400           /* between two calls of `waiting` */
 #define LONGEST_S     (7 * 86400.0) /* of a deadline, so that its milliseconds do not overflow */
 #define GRACE_MS      2000          /* for a worker that closed its pipe to end by itself */
 
@@ -116,15 +116,17 @@ int gt_gpu_client_poll(struct gt_gpu_client *client, int timeout_ms, struct gt_g
 int gt_gpu_client_call(struct gt_gpu_client *client, double deadline_s, struct gt_gpu_reply *reply,
                        struct gt_err *err)
 {
-    const volatile sig_atomic_t *signals = client->options.signals;
+    const struct gt_gpu_client_options *options = &client->options;
     int rc;
 
     gt_gpu_client_send(client, deadline_s);
     for (;;) {
-        rc = gt_gpu_client_poll(client, POLL_MS, reply, err);
+        rc = gt_gpu_client_poll(client, WAIT_MS, reply, err);
         if (rc)
             return rc < 0 ? rc : GT_OK;
-        if (signals && *signals > 1)
+        if (options->waiting)
+            options->waiting(options->context, (double)(gt_clock_ms() - client->sent) / 1000);
+        if (options->signals && *options->signals > 1)
             return gt_err_set(err, GT_EINTERRUPTED, "stopped at once");
     }
 }
@@ -174,6 +176,7 @@ static int start_worker(struct gt_gpu_client *client, struct gt_err *err)
     gt_wire_put_text(&client->frame, options->data_dir);
     gt_wire_put_text(&client->frame, options->cache_dir);
     gt_wire_put_text(&client->frame, options->kernels_dir);
+    gt_wire_put_text(&client->frame, options->include_dirs);
     gt_wire_put_bytes(&client->frame, &options->bench, sizeof(options->bench));
     rc = must_answer(client, HELLO_S, &reply, err);
     if (rc)

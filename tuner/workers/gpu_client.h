@@ -18,9 +18,13 @@
 
 struct gt_gpu_client_options {
     int ordinal;
-    const char *data_dir, *cache_dir, *kernels_dir; /* kernels_dir may be NULL */
+    const char *data_dir, *cache_dir;
+    const char *kernels_dir, *include_dirs; /* may be NULL; as in gt_kernels_load */
     struct gt_bench_options bench;
     void (*notice)(void *context, const char *sentence); /* NULL: no notices */
+    /* Called again and again while an answer takes longer than 0.4 s; NULL: it is not.  seconds:
+     * since the request. */
+    void (*waiting)(void *context, double seconds);
     void *context;
     const volatile sig_atomic_t
         *signals; /* a second one ends waits with GT_EINTERRUPTED; or NULL */

@@ -141,7 +141,7 @@ static int compile_one(struct compiler *self, struct gt_wire_in *in, struct gt_b
 
     request.source = gt_wire_get_text(in);
     request.name = gt_wire_get_text(in);
-    request.include_dir = gt_wire_get_text(in);
+    request.include_dirs = gt_wire_get_text(in);
     request.arch = (int)gt_wire_get_int(in);
     request.device_cc = (int)gt_wire_get_int(in);
     request.features = gt_wire_get_int(in) != 0;

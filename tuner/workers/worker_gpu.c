@@ -53,6 +53,7 @@ static int hello(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
     const char *data_dir = gt_wire_get_text(in);
     const char *cache_dir = gt_wire_get_text(in);
     const char *kernels_dir = gt_wire_get_text(in);
+    const char *include_dirs = gt_wire_get_text(in);
     int rc;
 
     gt_wire_get_struct(in, &self->options, sizeof(self->options));
@@ -66,7 +67,8 @@ static int hello(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
     if (!rc)
         rc = gt_nvrtc_open(&self->nvrtc, err);
     if (!rc)
-        rc = gt_kernels_load(&self->kernels, data_dir, *kernels_dir ? kernels_dir : NULL, err);
+        rc = gt_kernels_load(&self->kernels, data_dir, *kernels_dir ? kernels_dir : NULL,
+                             include_dirs, err);
     return rc;
 }
 

@@ -12,6 +12,7 @@
 #include "failmalloc.h"
 #include "problem/problem.h"
 #include "commands/problemset.h"
+#include "commands/random_problems.h"
 #include "kernel/render.h"
 
 #define DATA "tests/unit/data"
@@ -39,6 +40,15 @@ static int do_problemset(struct gt_err *err)
 {
     struct gt_problemset set;
     int rc = gt_problemset_load(&set, "configs/problems/bench.json", err);
+
+    gt_problemset_release(&set);
+    return rc;
+}
+
+static int do_random_problems(struct gt_err *err)
+{
+    struct gt_problemset set = {0};
+    int rc = gt_random_problems(&set, ".", 5, 1, err);
 
     gt_problemset_release(&set);
     return rc;
@@ -73,7 +83,7 @@ static int do_mapped_kernel(struct gt_err *err)
 static int do_kernels(struct gt_err *err)
 {
     struct gt_kernels kernels;
-    int rc = gt_kernels_load(&kernels, DATA, NULL, err);
+    int rc = gt_kernels_load(&kernels, DATA, DATA "/mapped", DATA ":" DATA "/mapped", err);
 
     gt_kernels_release(&kernels);
     return rc;
@@ -127,6 +137,7 @@ static void test_every_allocation(void **state)
         {"expression", do_expr, 1},
         {"problem", do_problem, 0},
         {"problem set", do_problemset, 100},
+        {"random problems", do_random_problems, 100},
         {"profile", do_device, 20},
         {"kernel", do_kernel, 200},
         {"kernel with tensor maps", do_mapped_kernel, 100},

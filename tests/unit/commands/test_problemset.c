@@ -47,6 +47,31 @@ static void test_json(void **state)
     gt_problemset_release(&set);
 }
 
+static void test_counts_and_weights(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"1x2x3 many", "'many' behind"},        {"1x2x3 times=3", "'times=3' behind"},
+        {"1x2x3 count=", "not a whole number"}, {"1x2x3 count=1.5", "not a whole number"},
+        {"1x2x3 weight=-1", "not a number"},    {"1x2x3 weight=nan", "not a number"}};
+    const char *text = "1x2x3 count=7 weight=2.5\n4x5x6\tweight=0.5  count=3 # r\n7x8x9 count=4";
+    struct gt_problemset set;
+    struct gt_err err;
+
+    (void)state;
+    assert_int_equal(load_bytes(&set, text, strlen(text), NULL), GT_OK);
+    assert_int_equal(set.count, 3);
+    assert_string_equal(set.entry[0].text, "1x2x3");
+    assert_true(set.entry[0].count == 7 && set.entry[0].weight == 2.5);
+    assert_true(set.entry[1].count == 3 && set.entry[1].weight == 0.5);
+    assert_true(set.entry[2].count == 4 && set.entry[2].weight == 4);
+    gt_problemset_release(&set);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_not_equal(load_bytes(&set, wrong[i][0], strlen(wrong[i][0]), &err), GT_OK);
+        if (!strstr(err.msg, wrong[i][1]) || !strstr(err.msg, "line 1"))
+            fail_msg("%s", err.msg);
+    }
+}
+
 static void test_lines(void **state)
 {
     const char *text = "# a list\n\n  1x2x3:f32:nt  # first\r\n\t4x5x6\n7x8x9";
@@ -139,8 +164,11 @@ static void test_bench(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),    cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_counts_and_weights),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_bench),
     };
 

@@ -320,7 +320,7 @@ static void test_key_depends_on_everything(void **state)
         for (int j = 0; j < i; j++)
             assert_string_not_equal(key[i], key[j]);
     /* But not on where the templates lie. */
-    request.include_dir = "/elsewhere";
+    request.include_dirs = "/elsewhere";
     assert_int_equal(gt_cache_key(key[n], NULL, &request, 13000, NULL), GT_OK);
     assert_string_equal(key[n], key[n - 1]);
 }

@@ -33,7 +33,7 @@ static struct gt_nvrtc *open_real(void)
 
 static void test_options(void **state)
 {
-    struct gt_compile_request request = {.arch = 90, .device_cc = 90, .include_dir = "/i"};
+    struct gt_compile_request request = {.arch = 90, .device_cc = 90, .include_dirs = "/i"};
     char text[256];
 
     (void)state;
@@ -101,7 +101,7 @@ static void test_proof_kernels_compile_everywhere(void **state)
     for (size_t i = 0; i < known; i++) {
         struct gt_compile_request request = {.source = source.text,
                                              .name = "proof",
-                                             .include_dir = "templates",
+                                             .include_dirs = "templates",
                                              .arch = archs[i],
                                              .device_cc = archs[i]};
         struct gt_binary binary;

@@ -240,7 +240,7 @@ static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_cand
     if (!status) {
         struct gt_compile_request request = {.source = source.text,
                                              .name = job->kernel->name,
-                                             .include_dir = job->kernel->include_dir,
+                                             .include_dirs = job->kernel->include_dirs,
                                              .arch = geometry.code_arch,
                                              .device_cc = job->device.cc,
                                              .features = geometry.arch_features,
@@ -361,7 +361,7 @@ int main(void)
     }
     gt_nvrtc_close(nvrtc);
     setenv("GEMMTUNE_LIBNVJITLINK", "/nowhere", 1); /* what is asked for as PTX stays PTX */
-    if (gt_data_dir(&data_dir, &err) || gt_kernels_load(&kernels, data_dir, NULL, &err))
+    if (gt_data_dir(&data_dir, &err) || gt_kernels_load(&kernels, data_dir, NULL, NULL, &err))
         fail("kernels", &err);
     struct jobs jobs = {.job = mmap(NULL, MAX_JOBS * sizeof(struct job), PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0)};

@@ -120,7 +120,7 @@ static void test_refused_launches(void **state)
     assert_non_null(strstr(err.msg, "232449 bytes of shared memory"));
     geometry = geometry_of("other");
     assert_int_equal(gt_module_geometry(module, &geometry, &err), GT_ERANGE);
-    assert_non_null(strstr(err.msg, "entry 'other'"));
+    assert_non_null(strstr(err.msg, "entry \"other\""));
     gt_module_free(module);
 
     geometry = geometry_of("gemm");
@@ -247,6 +247,35 @@ static void test_maps(void **state)
     gt_gpu_close(gpu);
 }
 
+/* Through a map of TF32 operands arrive rounded to nearest, as cuBLAS rounds them: 1 + 3/4096 is
+ * 1 + 1/1024. */
+static void test_maps_round_tf32(void **state)
+{
+    struct gt_gpu *gpu = open_gpu(true);
+    struct gt_geometry geometry = mapped_geometry();
+    struct product p = {.b = {[0] = 1, [5] = 1, [10] = 1, [15] = 1}};
+    struct gt_args args = {.a = p.a, .b = p.b, .d = p.d, .m = 4, .n = 4, .k = 4, .lda = 4};
+    struct gt_module *module;
+    struct gt_err err;
+
+    (void)state;
+    args.ldb = args.ldc = 4;
+    args.batch = 1;
+    args.alpha = 1;
+    for (int i = 0; i < 20; i++)
+        p.a[i] = 1 + 3.0f / 4096;
+    for (int rounded = 0; rounded < 2; rounded++) {
+        geometry.map[0].element = rounded ? GT_TF32 : GT_F32;
+        if (gt_module_load(&module, gpu, mapped_image, sizeof(mapped_image), &geometry, &err))
+            fail_msg("%s", err.msg);
+        assert_int_equal(gt_module_run(module, NULL, &args, &err), GT_OK);
+        for (int i = 0; i < 16; i++)
+            assert_true(p.d[i] == (rounded ? 1 + 1.0f / 1024 : 1 + 3.0f / 4096));
+        gt_module_free(module);
+    }
+    gt_gpu_close(gpu);
+}
+
 /* Drivers from before CUDA 11.8 and 12.0 do without, until a kernel asks. */
 static void test_old_driver(void **state)
 {
@@ -368,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_absent_devices),
         cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_maps_round_tf32),
         cmocka_unit_test(test_old_driver),
         cmocka_unit_test(test_map_threads),
     };

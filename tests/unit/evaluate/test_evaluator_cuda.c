@@ -159,11 +159,18 @@ static void the_next_is_announced_ahead(void **state)
 {
     struct fixture *f = *state;
     struct gt_trial trial[2];
+    struct gt_err err = {0};
     uint64_t id;
+    double us;
 
     open_evaluator(f);
+    submit(f, 0, ENDLESS, 1); /* its cubin and that of the next are in the cache afterwards */
+    submit(f, 1, GOOD, 0);
+    collect(f, trial, 2);
+    f->launched[1] = 0;
+    assert_int_equal(gt_evaluator_cuda.reference(&f->evaluator, &us, &err), GT_OK);
     assert_true(gt_evaluator_cuda.starved(&f->evaluator));
-    submit(f, 0, ENDLESS, 0);
+    submit(f, 0, ENDLESS, 1);
     submit(f, 1, GOOD, 0);
     while (!f->launched[1])
         assert_int_equal(take(f, 10, &id, &trial[0], NULL), 0);

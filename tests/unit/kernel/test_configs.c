@@ -25,7 +25,7 @@ static int set_up(void **state)
     struct gt_err err = {0};
 
     *state = kernels;
-    if (!kernels || !gt_kernels_load(kernels, ".", NULL, &err))
+    if (!kernels || !gt_kernels_load(kernels, ".", NULL, NULL, &err))
         return !kernels;
     print_error("%s\n", err.msg);
     return -1;

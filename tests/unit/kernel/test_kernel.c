@@ -180,7 +180,7 @@ static void test_find(void **state)
     struct gt_err err = {0};
 
     (void)state;
-    if (gt_kernels_load(&kernels, DATA, NULL, &err))
+    if (gt_kernels_load(&kernels, DATA, NULL, NULL, &err))
         fail_msg("%s", err.msg);
     assert_int_equal(kernels.count, 1);
     assert_ptr_equal(gt_kernels_find(&kernels, "tiny", &err), kernels.kernel[0]);
@@ -203,11 +203,12 @@ static void test_load_all_refused(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(dir));
-    assert_int_equal(gt_kernels_load(&kernels, "/nonexistent", NULL, &err), GT_EIO);
+    assert_int_equal(gt_kernels_load(&kernels, "/nonexistent", NULL, NULL, &err), GT_EIO);
     assert_non_null(strstr(err.msg, "/nonexistent/configs/kernels: cannot read the folder"));
-    assert_int_equal(gt_kernels_load(&kernels, DATA, dir, &err), GT_ECONFIG);
+    assert_int_equal(gt_kernels_load(&kernels, DATA, dir, NULL, &err), GT_ECONFIG);
     assert_non_null(strstr(err.msg, "no kernel descriptions"));
-    assert_int_equal(gt_kernels_load(&kernels, DATA, DATA "/configs/kernels", &err), GT_ECONFIG);
+    assert_int_equal(gt_kernels_load(&kernels, DATA, DATA "/configs/kernels", NULL, &err),
+                     GT_ECONFIG);
     assert_non_null(strstr(err.msg, "kernel \"tiny\" is already described in"));
     assert_int_equal(kernels.count, 0);
     rmdir(dir);

@@ -18,6 +18,7 @@ static void test_exact(void **state)
     assert_string_equal(answer->device, "NVIDIA H200");
     assert_string_equal(answer->tuned_for, "1024x1024x1024:f32:nn");
     assert_true(answer->us == 50 && answer->expected_loss == 0 && !answer->predicted);
+    assert_true(answer->baseline_us == 100 && !answer->varies);
     assert_true(answer->grid[0] == 8 && answer->grid[1] == 8 && answer->grid[2] == 1);
     assert_true(answer->block[0] == 128 && answer->shared_bytes == 128 * 64);
     assert_ptr_equal(ask(w, 90, NULL, "1024x1024x1024"), answer);
@@ -156,7 +157,7 @@ static void test_log_names_each_untuned_problem_once(void **state)
 static void test_a_real_gpu_has_its_own_answer(void **state)
 {
     struct world *w = *state;
-    const struct gt_resolved *resolved;
+    struct gt_resolved resolved;
     struct gt_device device;
     struct gt_problem problem;
 
@@ -166,13 +167,15 @@ static void test_a_real_gpu_has_its_own_answer(void **state)
     snprintf(device.name, sizeof(device.name), "NVIDIA H200");
     gt_problem_init(&problem, 256, 256, 256);
     OK(w, gt_lookup_device(w->gt, &device, &problem, &resolved, &w->err));
-    assert_int_equal(resolved->answer.tier, GT_TIER_EXACT);
-    assert_string_equal(resolved->kernel->name, "k");
-    assert_int_equal(resolved->point.value[0], 128);
-    assert_int_equal(resolved->geometry.launches, 1);
+    assert_int_equal(resolved.answer.tier, GT_TIER_EXACT);
+    assert_string_equal(resolved.kernel->name, "k");
+    assert_int_equal(resolved.point.value[0], 128);
+    assert_int_equal(resolved.geometry.launches, 1);
+    gt_resolved_release(&resolved);
     device.smem_block = 1024; /* where the winner's shared memory does not fit */
     OK(w, gt_lookup_device(w->gt, &device, &problem, &resolved, &w->err));
-    assert_int_not_equal(resolved->answer.tier, GT_TIER_EXACT);
+    assert_int_not_equal(resolved.answer.tier, GT_TIER_EXACT);
+    gt_resolved_release(&resolved);
     assert_string_equal(gt_lookup_options(w->gt)->data_dir, w->folder);
 }
 

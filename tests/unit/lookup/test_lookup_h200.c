@@ -36,7 +36,7 @@ static bool for_few_rows(const char *name)
     struct gt_err err;
     bool few;
 
-    OK(gt_kernels_load(&kernels, ".", NULL, &err));
+    OK(gt_kernels_load(&kernels, ".", NULL, NULL, &err));
     kernel = gt_kernels_find(&kernels, name, &err);
     assert_non_null(kernel);
     few = gt_serves_any(kernel).max_m <= 64;

@@ -34,7 +34,7 @@ static int setup(void **state)
     struct world *w = calloc(1, sizeof(*w));
 
     assert_non_null(w);
-    OK(gt_kernels_load(&w->kernels, ".", NULL, &w->err));
+    OK(gt_kernels_load(&w->kernels, ".", NULL, NULL, &w->err));
     OK(gt_table_load(&w->table, "db/shipped/h200.csv", &w->err));
     OK(gt_device_profile(&w->device, ".", 90, &w->err));
     *state = w;

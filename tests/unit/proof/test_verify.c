@@ -45,6 +45,9 @@ static void test_right_kernel_passes(void **state)
         "64x48x32:bf16:tn:epi=bias+gelu:beta=1",
         "64x64x64:bf16:nn:batch=3",
         "96x80x512:tf32",
+        "64x48x8192:tf32:nt:beta=1",
+        "96x80x512:tf32:nn:out=f16",
+        "64x48x256:tf32:tn:out=bf16:epi=bias+gelu",
         "96x80x64:f32:nn:accuracy=f32",
         "64x48x256:e4m3:nt",
         "64x48x256:e5m2:tn:out=e5m2:beta=1",
@@ -126,6 +129,11 @@ static const struct planted {
     {"half_tile", "96x80x512:bf16:nn:out=f32", GT_STATUS_WRONG, "wrong"},
     {"round_half", "96x80x512:f16:nn:out=f32", GT_STATUS_WRONG, "wrong"},
     {"round_bfloat", "96x80x512:tf32", GT_STATUS_WRONG, "wrong"},
+    {"truncate_a", "96x80x512:tf32", GT_STATUS_WRONG, "integers"},
+    {"truncate_b", "96x80x512:tf32:tt", GT_STATUS_WRONG, "integers"},
+    {"truncate_a", "16x16x4096:tf32:nn:out=f16", GT_STATUS_WRONG, "integers"},
+    {"truncate_b", "1x1x1:tf32:nn:epi=gelu", GT_STATUS_WRONG, "integers"},
+    {"last_k", "96x80x64:tf32", GT_STATUS_WRONG, "integers"},
     {"launch_invalid", "96x80x64", GT_STATUS_LAUNCH_INVALID, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
 };
 
@@ -187,6 +195,11 @@ static void test_tolerance(void **state)
         {"9x9x65536:f32:nn:accuracy=f32", 146, false},
         {"9x9x4096:f32:nn:accuracy=f32", 375, false}, /* one TF32 product */
         {"9x9x4096:tf32", 375, true},
+        {"9x9x4096:tf32", 1700, false}, /* operands truncated */
+        {"9x9x3000:tf32", 653, true},   /* cuBLASLt, which rounds */
+        {"9x9x3000:tf32", 1760, false}, /* truncated */
+        {"9x9x1280:tf32", 1020, true},
+        {"9x9x1280:tf32", 2750, false},
         {"9x9x4096:tf32", 4000, false}, /* operands cut to BF16 */
         {"9x9x16384:bf16:nn:out=f32", 24, true},
         {"9x9x4096:bf16:nn:out=f32", 50, true},

@@ -301,7 +301,7 @@ static void test_shipped_kernels(void **state)
     struct search *s = *state;
     struct gt_kernels kernels;
 
-    OK(&s->err, gt_kernels_load(&kernels, ".", NULL, &s->err));
+    OK(&s->err, gt_kernels_load(&kernels, ".", NULL, NULL, &s->err));
     for (size_t u = 0; u < sizeof(use) / sizeof(use[0]); u++) {
         OK(&s->err, gt_device_profile(&s->device, ".", use[u].cc, &s->err));
         OK(&s->err, gt_problem_parse(&s->problem, use[u].problem, &s->err));

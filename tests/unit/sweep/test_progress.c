@@ -86,6 +86,59 @@ static void test_a_terminal_line_is_rewritten(void **unused)
     free(text);
 }
 
+/* Names of devices and words of compilers are foreign texts. */
+static void test_control_characters_are_not_shown(void **unused)
+{
+    struct gt_progress *progress;
+    struct gt_err err = {0};
+    size_t size;
+    char *text;
+    FILE *stream = open_memstream(&text, &size);
+
+    (void)unused;
+    OK(&err, gt_progress_new(&progress, stream, false, false, &err));
+    gt_progress_title(progress, "a\033]0;own\007b");
+    gt_progress_note(progress, "c\033[2Jd\ne \xc2\x9b"
+                               "31m \xc3\xa9");
+    gt_progress_wait(progress, "f\rg", 3);
+    gt_progress_free(progress);
+    fclose(stream);
+    assert_string_equal(text, "a?]0;own?b\n  c?[2Jd e \xc2?31m \xc3\xa9\n  f?g; 3s\n");
+    free(text);
+}
+
+/* A wait is told of at once, but not with each call. */
+static void test_waiting(void **unused)
+{
+    struct gt_progress_state state = example();
+    struct gt_progress *progress;
+    struct gt_err err = {0};
+    size_t size;
+    char *text;
+    FILE *stream = open_memstream(&text, &size);
+
+    (void)unused;
+    OK(&err, gt_progress_new(&progress, stream, false, false, &err));
+    gt_progress_wait(progress, "it starts", 0.4);
+    gt_progress_wait(progress, "it starts", 0.8);
+    gt_progress_show(progress, &state, true);
+    gt_progress_wait(progress, "it prepares", 1.2);
+    gt_progress_free(progress);
+    fclose(stream);
+    assert_ptr_equal(strstr(text, "  it starts; 0s\n  racing; "), text);
+    assert_non_null(strstr(text, "left\n  it prepares; 1s\n"));
+    free(text);
+    stream = open_memstream(&text, &size);
+    OK(&err, gt_progress_new(&progress, stream, true, false, &err));
+    gt_progress_wait(progress, "it starts", 0.4);
+    gt_progress_clear(progress);
+    fflush(stream);
+    assert_string_equal(text, "\r\033[K  it starts; 0s\r\033[K");
+    gt_progress_free(progress);
+    fclose(stream);
+    free(text);
+}
+
 static void test_silence(void **unused)
 {
     struct gt_progress_state state = example();
@@ -94,6 +147,8 @@ static void test_silence(void **unused)
     gt_progress_title(NULL, "x");
     gt_progress_show(NULL, &state, true);
     gt_progress_note(NULL, "x");
+    gt_progress_wait(NULL, "x", 1);
+    gt_progress_clear(NULL);
     gt_progress_free(NULL);
 }
 
@@ -103,6 +158,8 @@ int main(void)
         cmocka_unit_test(test_format),
         cmocka_unit_test(test_plain_lines),
         cmocka_unit_test(test_a_terminal_line_is_rewritten),
+        cmocka_unit_test(test_control_characters_are_not_shown),
+        cmocka_unit_test(test_waiting),
         cmocka_unit_test(test_silence),
     };
 

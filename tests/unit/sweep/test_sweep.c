@@ -230,7 +230,9 @@ static void test_a_starved_device_does_not_prolong_the_race(void **state)
 
 static void test_budgets(void **state)
 {
-    static const char *wrong[] = {"", "x", "0", "-5", "5x", "1.5", "30m,", "patience=3s", "1e300"};
+    static const char *wrong[] = {"500/problem", "s/problem",   "/problem", "10/problem s", "",
+                                  "x",           "0",           "-5",       "5x",           "1.5",
+                                  "30m,",        "patience=3s", "1e300"};
     struct gt_budget budget;
     struct gt_err err;
 
@@ -242,7 +244,9 @@ static void test_budgets(void **state)
     OK(&err, gt_budget_parse(&budget, "1.5h,200,patience=30", &err));
     assert_true(budget.seconds == 5400 && budget.trials == 200 && budget.patience == 30);
     OK(&err, gt_budget_parse(&budget, "90s", &err));
-    assert_true(budget.seconds == 90);
+    assert_true(budget.seconds == 90 && !budget.each);
+    OK(&err, gt_budget_parse(&budget, "1.5m/problem,200", &err));
+    assert_true(budget.seconds == 90 && budget.each && budget.trials == 200);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         assert_int_equal(gt_budget_parse(&budget, wrong[i], &err), GT_ESYNTAX);
         assert_non_null(strstr(err.msg, "30m"));

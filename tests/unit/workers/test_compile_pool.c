@@ -20,6 +20,8 @@
 
 #include <cmocka.h>
 
+#include "children.h"
+
 /* FAULT chooses the compiler's fault; WIDE is a second value of the cubin's key. */
 static const char template_text[] =
     "#ifndef FAULT\n#define FAULT 0\n#endif\n#ifndef WIDE\n#define WIDE 0\n#endif\n"
@@ -319,38 +321,27 @@ static void memory_and_time_are_limited(void **state)
     assert_true(f->notices >= 1);
 }
 
-/* The worker that compiles job 0, found as a child of ours in /proc. */
+/* Sends the signal to every worker; returns how many there are. */
 static int kill_a_child(int signo)
 {
-    char path[64], text[512], *at;
-    FILE *file;
-    int pid = 0, killed = 0;
+    int pid[64], count = children(pid, 64), killed = 0;
 
-    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    file = fopen(path, "r");
-    assert_non_null(file);
-    at = fgets(text, sizeof(text), file);
-    fclose(file);
-    while (at && (pid = (int)strtol(at, &at, 10)) > 0)
-        killed += kill(pid, signo) == 0;
+    for (int i = 0; i < count; i++)
+        killed += kill(pid[i], signo) == 0;
     return killed;
 }
 
-/* Whether a child of ours has mapped a file of that name. */
+/* Whether a worker has mapped a file of that name. */
 static bool a_child_maps(const char *name)
 {
-    char path[64], text[512], line[512], *at;
-    FILE *file;
-    int pid;
+    int pid[64], count = children(pid, 64);
     bool found = false;
 
-    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    file = fopen(path, "r");
-    assert_non_null(file);
-    at = fgets(text, sizeof(text), file);
-    fclose(file);
-    while (at && (pid = (int)strtol(at, &at, 10)) > 0) {
-        snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+    for (int i = 0; i < count; i++) {
+        char path[64], line[512];
+        FILE *file;
+
+        snprintf(path, sizeof(path), "/proc/%d/maps", pid[i]);
         file = fopen(path, "r");
         assert_non_null(file);
         while (fgets(line, sizeof(line), file))
@@ -498,6 +489,82 @@ static void dropped_jobs_do_not_come_back(void **state)
     assert_int_equal(done[0].status, GT_STATUS_OK);
 }
 
+/* Workers get their next jobs while the caller does something else. */
+static void no_worker_waits_for_the_caller(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_compile_stats stats = {0};
+    struct gt_compiled done[8], one;
+
+    open_pool(f, 2, 0, 0);
+    for (int i = 0; i < 4; i++)
+        submit(f, (uint64_t)i, 0, i, 1);
+    for (int i = 0; i < 600 && stats.compiled < 4; i++) {
+        usleep(100000); /* nothing is collected meanwhile */
+        gt_compile_pool_stats(f->pool, &stats);
+    }
+    assert_int_equal(stats.compiled, 4);
+    assert_true(stats.busy_s > 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(gt_compile_pool_collect(f->pool, 0, &done[i], NULL), 1);
+    assert_int_equal(gt_compile_pool_collect(f->pool, 0, &one, NULL), 0);
+}
+
+static struct gt_compile_load load_of(struct fixture *f)
+{
+    struct gt_compile_load load;
+
+    gt_compile_pool_load(f->pool, &load);
+    return load;
+}
+
+static void ahead(struct fixture *f, int fault, int wide)
+{
+    const struct gt_candidate candidate = {.kernel = f->kernel,
+                                           .problem = &f->problem,
+                                           .device = &f->device,
+                                           .point = {{fault, wide, 1}}};
+    struct gt_err err = {0};
+
+    if (gt_compile_pool_ahead(f->pool, &candidate, &err))
+        fail_msg("%s", err.msg);
+}
+
+/* What is wanted now comes before what is ahead; nothing is compiled twice, and no answer comes for
+ * what nobody waits for. */
+static void ahead_comes_after_now(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_compile_stats stats = {0};
+    struct gt_compiled done[2], one;
+
+    open_pool(f, 1, 0, 0);
+    submit(f, 0, 0, 0, 1); /* keeps the one worker busy */
+    for (int i = 0; i < 4; i++)
+        ahead(f, 0, i);
+    ahead(f, 0, 2); /* it is queued already */
+    assert_in_range(load_of(f).ahead, 3, 4);
+    submit(f, 1, 0, 3, 2); /* the last one ahead is wanted now, for another launch parameter */
+    assert_int_equal(load_of(f).ahead, 2);
+    collect(f, done, 2);
+    assert_true(load_of(f).ahead >= 1);
+    assert_int_equal(done[1].status, GT_STATUS_OK);
+    for (int i = 0; i < 600 && stats.compiled < 4; i++) {
+        usleep(100000);
+        gt_compile_pool_stats(f->pool, &stats);
+    }
+    assert_int_equal(stats.compiled, 4);
+    assert_int_equal(gt_compile_pool_collect(f->pool, 0, &one, NULL), 0);
+    submit(f, 0, 0, 2, 1);
+    collect(f, done, 1);
+    assert_true(done[0].cached);
+    ahead(f, 3, 0);
+    ahead(f, 3, 1);
+    ahead(f, 3, 2);
+    gt_compile_pool_drop_ahead(f->pool);
+    assert_int_equal(load_of(f).ahead, 0);
+}
+
 /* Cubins are then handed over in a folder of this run, and one remark says so. */
 static void an_unwritable_cache_costs_a_remark(void **state)
 {
@@ -541,6 +608,9 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(one_worker_for_each_allowed_processor, open_fixture,
                                         close_fixture),
         cmocka_unit_test_setup_teardown(dropped_jobs_do_not_come_back, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(no_worker_waits_for_the_caller, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(ahead_comes_after_now, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(an_unwritable_cache_costs_a_remark, open_fixture,
                                         close_fixture),
     };

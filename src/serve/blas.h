@@ -1,0 +1,122 @@
+/* blas.h - vocabulary: what src/serve needs of cuBLAS's interface, declared here because the
+ * library builds without CUDA's headers (cublas_api.h and cublasLt.h of CUDA 13.1 have them all).
+ *
+ * Each product that is taken from a program is one row of GT_GEMM_MAP: the symbol, the kind of its
+ * parameter list, the integer type of sizes and, where the symbol alone says so, the type of its
+ * elements and sums. */
+#ifndef GT_BLAS_H
+#define GT_BLAS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* cudaDataType */
+enum {
+    GT_CUDA_R_32F = 0,
+    GT_CUDA_R_16F = 2,
+    GT_CUDA_R_8I = 3,
+    GT_CUDA_R_32I = 10,
+    GT_CUDA_R_16BF = 14,
+    GT_CUDA_R_8F_E4M3 = 28,
+    GT_CUDA_R_8F_E5M2 = 29,
+};
+
+/* cublasComputeType_t */
+enum {
+    GT_COMPUTE_16F = 64,
+    GT_COMPUTE_32F = 68,
+    GT_COMPUTE_32I = 72,
+    GT_COMPUTE_32F_FAST_16F = 74,
+    GT_COMPUTE_32F_FAST_16BF = 75,
+    GT_COMPUTE_32F_FAST_TF32 = 77,
+    GT_COMPUTE_32F_EMULATED_16BFX9 = 78,
+};
+
+/* cublasMath_t: a mode, and flags from 16 on */
+enum {
+    GT_MATH_DEFAULT = 0,
+    GT_MATH_TENSOR_OP = 1,
+    GT_MATH_TF32 = 3,
+    GT_MATH_BF16X9 = 4,
+    GT_MATH_FP64_EMULATED = 8,
+    GT_MATH_MODE = 15, /* the bits of the mode */
+};
+
+/* cublasOperation_t (C is T for real numbers), cublasStatus_t */
+enum { GT_OP_N = 0, GT_OP_T = 1, GT_OP_C = 2 };
+enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
+
+#define GT_PARAMETERS_GEMM(I)                                                              \
+    (void *handle, int ta, int tb, I m, I n, I k, const void *alpha, const void *a, I lda, \
+     const void *b, I ldb, const void *beta, void *c, I ldc)
+#define GT_NAMES_GEMM (handle, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+
+#define GT_PARAMETERS_BATCHED(I)                                                           \
+    (void *handle, int ta, int tb, I m, I n, I k, const void *alpha, const void *a, I lda, \
+     long long sa, const void *b, I ldb, long long sb, const void *beta, void *c, I ldc,   \
+     long long sc, I batch)
+#define GT_NAMES_BATCHED \
+    (handle, ta, tb, m, n, k, alpha, a, lda, sa, b, ldb, sb, beta, c, ldc, sc, batch)
+
+#define GT_PARAMETERS_EX(I)                                                                        \
+    (void *handle, int ta, int tb, I m, I n, I k, const void *alpha, const void *a, int at, I lda, \
+     const void *b, int bt, I ldb, const void *beta, void *c, int ct, I ldc, int compute,          \
+     int algo)
+#define GT_NAMES_EX \
+    (handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, compute, algo)
+
+#define GT_PARAMETERS_BATCHED_EX(I)                                                                \
+    (void *handle, int ta, int tb, I m, I n, I k, const void *alpha, const void *a, int at, I lda, \
+     long long sa, const void *b, int bt, I ldb, long long sb, const void *beta, void *c, int ct,  \
+     I ldc, long long sc, I batch, int compute, int algo)
+#define GT_NAMES_BATCHED_EX                                                                       \
+    (handle, ta, tb, m, n, k, alpha, a, at, lda, sa, b, bt, ldb, sb, beta, c, ct, ldc, sc, batch, \
+     compute, algo)
+
+/* X(symbol, kind, integer, type, compute) */
+#define GT_GEMM_MAP(X)                                                               \
+    X(cublasSgemm_v2, GEMM, int, GT_CUDA_R_32F, GT_COMPUTE_32F)                      \
+    X(cublasSgemm_v2_64, GEMM, int64_t, GT_CUDA_R_32F, GT_COMPUTE_32F)               \
+    X(cublasHgemm, GEMM, int, GT_CUDA_R_16F, GT_COMPUTE_16F)                         \
+    X(cublasHgemm_64, GEMM, int64_t, GT_CUDA_R_16F, GT_COMPUTE_16F)                  \
+    X(cublasSgemmStridedBatched, BATCHED, int, GT_CUDA_R_32F, GT_COMPUTE_32F)        \
+    X(cublasSgemmStridedBatched_64, BATCHED, int64_t, GT_CUDA_R_32F, GT_COMPUTE_32F) \
+    X(cublasHgemmStridedBatched, BATCHED, int, GT_CUDA_R_16F, GT_COMPUTE_16F)        \
+    X(cublasHgemmStridedBatched_64, BATCHED, int64_t, GT_CUDA_R_16F, GT_COMPUTE_16F) \
+    X(cublasGemmEx, EX, int, 0, 0)                                                   \
+    X(cublasGemmEx_64, EX, int64_t, 0, 0)                                            \
+    X(cublasGemmStridedBatchedEx, BATCHED_EX, int, 0, 0)                             \
+    X(cublasGemmStridedBatchedEx_64, BATCHED_EX, int64_t, 0, 0)
+
+#define GT_PARAMETERS_MATMUL                                                              \
+    (void *handle, void *desc, const void *alpha, const void *a, void *la, const void *b, \
+     void *lb, const void *beta, const void *c, void *lc, void *d, void *ld, void *algo,  \
+     void *workspace, size_t workspace_bytes, void *stream)
+#define GT_NAMES_MATMUL                                                                       \
+    (handle, desc, alpha, a, la, b, lb, beta, c, lc, d, ld, algo, workspace, workspace_bytes, \
+     stream)
+
+/* X(symbol, parameters, names): of libcublas, only observed. */
+#define GT_OBSERVED_MAP(X)                                                  \
+    X(cublasSetWorkspace_v2, (void *handle, void *workspace, size_t bytes), \
+      (handle, workspace, bytes))                                           \
+    X(cublasSetStream_v2, (void *handle, void *stream), (handle, stream))   \
+    X(cublasDestroy_v2, (void *handle), (handle))
+
+/* X(field, symbol, parameters): asked for what a handle is set to.  The last is younger than the
+ * others. */
+#define GT_GETTER_MAP(X)                                                    \
+    X(GetStream, "cublasGetStream_v2", (void *handle, void **stream))       \
+    X(GetPointerMode, "cublasGetPointerMode_v2", (void *handle, int *mode)) \
+    X(GetMathMode, "cublasGetMathMode", (void *handle, int *mode))          \
+    X(GetAtomicsMode, "cublasGetAtomicsMode", (void *handle, int *mode))    \
+    X(GetSmCountTarget, "cublasGetSmCountTarget", (void *handle, int *count))
+
+/* Of libcublasLt. */
+#define GT_LT_GETTER_MAP(X)                                                 \
+    X(DescGet, "cublasLtMatmulDescGetAttribute",                            \
+      (void *desc, int attribute, void *to, size_t bytes, size_t *written)) \
+    X(LayoutGet, "cublasLtMatrixLayoutGetAttribute",                        \
+      (void *layout, int attribute, void *to, size_t bytes, size_t *written))
+
+#endif

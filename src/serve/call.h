@@ -1,0 +1,89 @@
+/* call.h - vocabulary: a product as a program asks cuBLAS for it, the problem that it is for
+ * gemmtune, and the reasons for which it is left to cuBLAS.
+ *
+ * One function makes the problem (gt_call_problem), for capturing and for look-ups, so that what
+ * was captured and tuned is what is looked up. */
+#ifndef GT_CALL_H
+#define GT_CALL_H
+
+#include <stdbool.h>
+
+#include "gemmtune.h"
+#include "serve/blas.h"
+
+/* A product, column-major, as cuBLAS takes it. */
+struct gt_gemm {
+    int64_t m, n, k, lda, ldb, ldc;
+    int64_t batch, sa, sb, sc; /* strides: 0 where batch is 1 */
+    int ta, tb, at, bt, ct;    /* types: cudaDataType */
+    int compute;               /* cublasComputeType_t */
+    int epilogue;              /* GT_EPILOGUE_ flags */
+    const void *alpha, *beta;  /* host pointers to what `compute` computes with */
+    const void *a, *b, *c, *bias;
+    void *d;
+};
+
+/* What the handle adds. */
+struct gt_scene {
+    void *stream, *workspace;
+    size_t workspace_bytes;
+    int math;    /* cublasMath_t */
+    bool varies; /* bits may differ between runs */
+};
+
+/* Why a call is left to cuBLAS: X(name, text). */
+#define GT_REASON_MAP(X)                                                 \
+    X(UNDECIDED, "not decided yet")                                      \
+    X(OFF, "serving is off; a winner is there")                          \
+    X(ONLY_SEEN, "calls are only recorded")                              \
+    X(EMPTY, "m, n or k is 0")                                           \
+    X(POINTERS, "scalars or pointers are not on the host")               \
+    X(ALPHA, "alpha is 0, or a scalar is not exact in FP32")             \
+    X(TYPES, "types that gemmtune does not compute so")                  \
+    X(SMS, "the program limits the multiprocessors")                     \
+    X(CONTEXT, "no primary context of a GPU is current")                 \
+    X(SHAPE, "a size, stride or alignment that gemmtune does not take")  \
+    X(EPILOGUE, "an epilogue that gemmtune does not compute so")         \
+    X(LAYOUT, "scales, orders or batch modes of cublasLt")               \
+    X(UNTUNED, "not tuned on this device")                               \
+    X(MARGIN, "cuBLAS is as fast")                                       \
+    X(VARIES, "the winner sums with atomics, which the program forbids") \
+    X(NOT_LOADED, "the kernel cannot be loaded")                         \
+    X(CAPTURE, "it needs a workspace, and a graph is being captured")    \
+    X(WORKSPACE, "its workspace is not there yet, or cannot be")         \
+    X(FULL, "more problems than the table holds")                        \
+    X(REFUSED, "the launch was refused")                                 \
+    X(DIFFERED, "its result differed from cuBLAS's")                     \
+    X(FAILED, "gemmtune could not begin")
+
+enum gt_reason {
+    GT_SERVED, /* no reason: it is served */
+#define GT_REASON_ENUM(name, text) GT_PASS_##name,
+    GT_REASON_MAP(GT_REASON_ENUM)
+#undef GT_REASON_ENUM
+        GT_REASON_COUNT
+};
+
+/* "not tuned on this device"; "served" for GT_SERVED. */
+const char *gt_reason_text(enum gt_reason reason);
+
+/* What makes two calls the same problem: all bytes are set, so that they can be compared. */
+struct gt_call_key {
+    int64_t size[6];     /* m n k lda ldb ldc */
+    int64_t batched[4];  /* batch and strides */
+    const void *context; /* CUcontext */
+    int16_t kind[11];    /* ta tb at bt ct compute math epilogue align has_beta varies */
+    int16_t zero;
+};
+
+/* Scalars and key of a call.  A reason: it is one that cuBLAS computes. */
+enum gt_reason gt_call_key(struct gt_call_key *key, float *alpha, float *beta,
+                           const struct gt_gemm *gemm, const struct gt_scene *scene,
+                           const void *context);
+
+/* The row-major problem of a key: D^T = op(B)^T op(A)^T.  `accuracy`: what the program's strict
+ * FP32 products may be computed with instead.  A reason: gemmtune has no such problem. */
+enum gt_reason gt_call_problem(struct gt_problem *problem, const struct gt_call_key *key,
+                               enum gt_accuracy accuracy);
+
+#endif

@@ -1,0 +1,273 @@
+/* decide.c - decides for each problem whether a winner takes cuBLAS's place; see decide.h.
+ *
+ * Winner: a row of this very problem that was measured on a device of this name, with cuBLASLt
+ * beside it, which took at least `margin` times as long.  So whoever is served is not slower. */
+#include "serve/decide.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cuda/cache.h"
+#include "cuda/compile.h"
+#include "serve/report.h"
+#include "serve/session.h"
+
+#define DEVICES       16
+#define CAPTURE_MODE  2 /* CU_STREAM_CAPTURE_MODE_RELAXED */
+#define FLUSH_SECONDS 2 /* between two states of a captured file */
+
+/* A context that was asked for. */
+struct device {
+    void *context;
+    int ordinal, arch; /* ordinal -1: not the primary context of any device */
+    char name[256];
+};
+
+/* What the thread keeps. */
+struct decider {
+    struct gt_session *session;
+    struct gt *gt, *compiling; /* without and with the compiler; NULL: not opened yet */
+    struct gt_nvrtc *nvrtc;
+    bool failed; /* the tables cannot be opened */
+    struct device device[DEVICES];
+    int devices;
+};
+
+/* ---- devices ---- */
+
+/* Fills what the driver says of a context. */
+static void ask_device(const struct gt_serve_driver *driver, struct device *device)
+{
+    int ordinal = -1, major = 0, minor = 0;
+    void *popped, *primary = NULL;
+
+    device->ordinal = -1;
+    if (driver->CtxPushCurrent(device->context))
+        return;
+    if (driver->CtxGetDevice(&ordinal))
+        ordinal = -1;
+    driver->CtxPopCurrent(&popped);
+    if (ordinal < 0 || driver->PrimaryCtxRetain(&primary, ordinal))
+        return;
+    driver->PrimaryCtxRelease(ordinal);
+    if (primary != device->context ||
+        driver->DeviceGetName(device->name, sizeof(device->name), ordinal) ||
+        driver->DeviceGetAttribute(&major, 75 /* major compute capability */, ordinal) ||
+        driver->DeviceGetAttribute(&minor, 76, ordinal))
+        return;
+    device->ordinal = ordinal;
+    device->arch = 10 * major + minor;
+}
+
+static const struct device *find_device(struct decider *decider, const void *context)
+{
+    struct device *device = decider->device;
+
+    for (int i = 0; i < decider->devices; i++, device++)
+        if (device->context == context)
+            return device;
+    if (decider->devices == DEVICES)
+        return NULL;
+    device->context = (void *)context;
+    ask_device(&decider->session->driver, device);
+    decider->devices++;
+    return device;
+}
+
+/* ---- tables and plans ---- */
+
+static int open_tables(const struct gt_policy *policy, struct gt **gt, bool compile,
+                       struct gt_err *err)
+{
+    struct gt_options options = {GT_OPTIONS_INIT, .allow_nvrtc = compile};
+    char *cubins = NULL;
+    int rc = gt_cache_dir(&cubins, err);
+
+    options.user_db = *policy->db ? policy->db : NULL;
+    options.cubin_dir = cubins;
+    if (!rc)
+        rc = gt_open(gt, &options, err);
+    free(cubins);
+    return rc;
+}
+
+/* The compiler is opened first and the handler registered after it, so that at the end of the
+ * program the handler runs before the compiler's destructors. */
+static int open_compiler(struct decider *decider, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    if (decider->compiling)
+        return GT_OK;
+    if (!decider->nvrtc) {
+        rc = gt_nvrtc_open(&decider->nvrtc, err);
+        if (!rc)
+            atexit(gt_session_stop);
+    }
+    return rc ? rc : open_tables(&decider->session->policy, &decider->compiling, true, err);
+}
+
+static int make_plan(struct decider *decider, struct gt_entry *entry, int ordinal,
+                     struct gt_plan **plan, struct gt_err *err)
+{
+    struct gt_err compiler;
+    int rc = gt_plan(plan, decider->gt, ordinal, &entry->problem, err);
+
+    if (rc != GT_ENOTFOUND || !decider->session->policy.compile)
+        return rc;
+    rc = open_compiler(decider, &compiler);
+    if (rc) {
+        *err = compiler;
+        return rc;
+    }
+    return gt_plan(plan, decider->compiling, ordinal, &entry->problem, err);
+}
+
+/* ---- decisions ---- */
+
+/* Whether the answer is better than cuBLAS for certain. */
+static enum gt_reason judge(const struct gt_policy *policy, const struct gt_answer *answer,
+                            const struct device *device, const struct gt_entry *entry)
+{
+    const bool varies_forbidden = !entry->key.kind[10];
+
+    if (answer->tier == GT_TIER_NONE)
+        return GT_PASS_UNTUNED;
+    if (answer->varies && varies_forbidden)
+        return GT_PASS_VARIES;
+    if (policy->serve == GT_SERVE_ANY)
+        return GT_SERVED;
+    if (answer->tier != GT_TIER_EXACT || answer->predicted || !answer->device ||
+        strcmp(answer->device, device->name) != 0 || answer->us <= 0)
+        return GT_PASS_UNTUNED;
+    if (!(answer->baseline_us >= policy->margin * answer->us))
+        return answer->baseline_us > 0 ? GT_PASS_MARGIN : GT_PASS_UNTUNED;
+    return GT_SERVED;
+}
+
+static enum gt_reason load(struct decider *decider, struct gt_entry *entry,
+                           const struct device *device)
+{
+    struct gt_plan *plan = NULL;
+    enum gt_reason reason;
+    struct gt_err err;
+
+    if (make_plan(decider, entry, device->ordinal, &plan, &err)) {
+        gt_say_once(GT_SAID_PLAN, "%.1000s; that product is left to cuBLAS", err.msg);
+        return GT_PASS_NOT_LOADED;
+    }
+    reason = judge(&decider->session->policy, gt_plan_answer(plan), device, entry);
+    if (reason) {
+        gt_plan_free(plan);
+        return reason;
+    }
+    entry->workspace_bytes = gt_plan_answer(plan)->workspace_bytes;
+    entry->plan = plan;
+    return GT_SERVED;
+}
+
+static enum gt_reason look_up(struct decider *decider, struct gt_entry *entry,
+                              const struct device *device)
+{
+    const struct gt_policy *policy = &decider->session->policy;
+    const struct gt_answer *answer;
+    enum gt_reason reason;
+    struct gt_err err;
+
+    if (!decider->gt && !decider->failed && open_tables(policy, &decider->gt, false, &err)) {
+        gt_say_once(GT_SAID_OPEN, "%.1000s; every product is left to cuBLAS", err.msg);
+        decider->failed = true;
+    }
+    if (decider->failed)
+        return GT_PASS_FAILED;
+    if (gt_lookup(decider->gt, device->arch, device->name, &entry->problem, &answer, &err))
+        return GT_PASS_SHAPE;
+    if (answer->us > 0)
+        entry->ratio = answer->baseline_us / answer->us;
+    reason = judge(policy, answer, device, entry);
+    if (!reason && policy->serve == GT_SERVE_OFF)
+        reason = GT_PASS_OFF;
+    return reason ? reason : load(decider, entry, device);
+}
+
+static enum gt_reason decide(struct decider *decider, struct gt_entry *entry)
+{
+    const struct gt_policy *policy = &decider->session->policy;
+    const struct device *device;
+    enum gt_reason reason = gt_call_problem(&entry->problem, &entry->key, policy->accuracy);
+
+    if (reason)
+        memset(&entry->problem, 0, sizeof(entry->problem));
+    if (!reason && policy->serve == GT_SERVE_RECORD)
+        reason = GT_PASS_ONLY_SEEN;
+    if (reason)
+        return reason;
+    device = find_device(decider, entry->key.context);
+    if (!device || device->ordinal < 0)
+        return GT_PASS_CONTEXT;
+    return look_up(decider, entry, device);
+}
+
+/* Decides on what came since; returns the number of entries that are decided, from the first. */
+static uint32_t decide_all(struct decider *decider, uint32_t decided)
+{
+    struct gt_session *session = decider->session;
+    const uint32_t entries = gt_book_entries(&session->book);
+
+    const bool quick = session->policy.serve == GT_SERVE_RECORD; /* done even at the end */
+
+    for (uint32_t i = decided; i < entries && (quick || !atomic_load(&session->stop)); i++) {
+        struct gt_entry *entry = &session->book.entry[i];
+        int state = atomic_load_explicit(&entry->state, memory_order_acquire);
+
+        if (state == GT_ENTRY_UNDECIDED) {
+            enum gt_reason reason = decide(decider, entry);
+
+            atomic_store(&entry->reason, (int)reason);
+            state = reason ? GT_ENTRY_PASS : GT_ENTRY_SERVE;
+            atomic_store_explicit(&entry->state, state, memory_order_release);
+        }
+        if (decided == i && state != GT_ENTRY_BLANK)
+            decided++;
+    }
+    return decided;
+}
+
+/* Waits for work; with a file to capture to, not for long. */
+static void wait_for_work(struct gt_session *session)
+{
+    struct timespec until;
+
+    if (!*session->policy.capture) {
+        while (sem_wait(&session->work) != 0)
+            ;
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += FLUSH_SECONDS;
+    sem_timedwait(&session->work, &until);
+}
+
+void *gt_decide_thread(void *argument)
+{
+    struct decider decider = {.session = argument};
+    struct gt_session *session = argument;
+    int mode = CAPTURE_MODE;
+    uint32_t decided = 0;
+
+    /* Loading a kernel must not disturb a graph that another thread captures. */
+    if (session->usable)
+        session->driver.ExchangeCaptureMode(&mode);
+    while (!atomic_load(&session->stop)) {
+        wait_for_work(session);
+        if (session->usable) {
+            decided = decide_all(&decider, decided);
+            gt_workspace_make(&session->workspaces, &session->driver);
+        }
+        if (atomic_exchange(&session->report, false) || *session->policy.capture)
+            gt_report_write(session);
+    }
+    atomic_store(&session->running, false);
+    return NULL;
+}

@@ -1,0 +1,41 @@
+/* driver.h - stage: the few calls of the CUDA driver that serving makes itself, beside those of
+ * gt_plan and gt_run.  They come from the driver that the program has loaded; without one there is
+ * nothing to serve. */
+#ifndef GT_SERVE_DRIVER_H
+#define GT_SERVE_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* X(field, symbol, parameters); all of them are in every driver since CUDA 11. */
+#define GT_SERVE_DRIVER_MAP(X)                                                     \
+    X(CtxGetCurrent, "cuCtxGetCurrent", (void **))                                 \
+    X(CtxPushCurrent, "cuCtxPushCurrent_v2", (void *))                             \
+    X(CtxPopCurrent, "cuCtxPopCurrent_v2", (void **))                              \
+    X(CtxGetDevice, "cuCtxGetDevice", (int *))                                     \
+    X(DeviceGetName, "cuDeviceGetName", (char *, int, int))                        \
+    X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, int))               \
+    X(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (void **, int))                \
+    X(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (int))                    \
+    X(StreamIsCapturing, "cuStreamIsCapturing", (void *, int *))                   \
+    X(StreamSynchronize, "cuStreamSynchronize", (void *))                          \
+    X(ExchangeCaptureMode, "cuThreadExchangeStreamCaptureMode", (int *))           \
+    X(MemAlloc, "cuMemAlloc_v2", (uint64_t *, size_t))                             \
+    X(MemFree, "cuMemFree_v2", (uint64_t))                                         \
+    X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *, uint64_t, size_t, void *)) \
+    X(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (uint64_t, uint64_t, size_t, void *))
+
+struct gt_serve_driver {
+#define GT_SERVE_DRIVER_FIELD(field, symbol, parameters) int(*field) parameters;
+    GT_SERVE_DRIVER_MAP(GT_SERVE_DRIVER_FIELD)
+#undef GT_SERVE_DRIVER_FIELD
+};
+
+/* false: the driver is not loaded, or lacks one of them. */
+bool gt_serve_driver_load(struct gt_serve_driver *driver);
+
+/* Whether a graph is being captured on the stream; what cannot be asked counts as captured. */
+bool gt_serve_capturing(const struct gt_serve_driver *driver, void *stream);
+
+#endif

@@ -1,0 +1,189 @@
+/* hooks.c - the symbols that stand before cuBLAS's: each asks serve.c, and calls cuBLAS's own
+ * function if the product is not served.
+ *
+ * There is one definition for each version of cuBLAS (serve.map, .symver): the loader binds a
+ * caller to the one whose version it was linked with, so that a process with two versions of cuBLAS
+ * keeps them apart.  Who asks dlsym for a function (JAX, TensorFlow) is given a hook by the dlsym
+ * below.  dlopen stays alone: the caller's RUNPATH would be lost. */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "serve/serve.h"
+
+/* Newest version: what callers without a version get. */
+#define SYMVER_13    "@@libcublas.so.13"
+#define SYMVER_12    "@libcublas.so.12"
+#define SYMVER_11    "@libcublas.so.11"
+#define SYMVER_LT_13 "@@libcublasLt.so.13"
+#define SYMVER_LT_12 "@libcublasLt.so.12"
+#define SYMVER_LT_11 "@libcublasLt.so.11"
+
+#define NAME_HOOK(v, symbol, version) \
+    __asm__(".symver gt_hook_" #v "_" #symbol "," #symbol version);
+
+/* Everything else of this library is hidden. */
+#define GT_VISIBLE __attribute__((visibility("default")))
+
+#define CALLER __builtin_return_address(0)
+
+#define GEMM_OF_GEMM(type, sums)                                                          \
+    {                                                                                     \
+        .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .batch = 1, .ta = ta, \
+        .tb = tb, .at = type, .bt = type, .ct = type, .compute = sums, .alpha = alpha,    \
+        .beta = beta, .a = a, .b = b, .c = c, .d = c                                      \
+    }
+#define GEMM_OF_BATCHED(type, sums)                                                           \
+    {                                                                                         \
+        .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .batch = batch, .sa = sa, \
+        .sb = sb, .sc = sc, .ta = ta, .tb = tb, .at = type, .bt = type, .ct = type,           \
+        .compute = sums, .alpha = alpha, .beta = beta, .a = a, .b = b, .c = c, .d = c         \
+    }
+#define GEMM_OF_EX(type, sums)                                                                    \
+    {                                                                                             \
+        .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .batch = 1, .ta = ta,         \
+        .tb = tb, .at = at, .bt = bt, .ct = ct, .compute = compute, .alpha = alpha, .beta = beta, \
+        .a = a, .b = b, .c = c, .d = c                                                            \
+    }
+#define GEMM_OF_BATCHED_EX(type, sums)                                                            \
+    {                                                                                             \
+        .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .batch = batch, .sa = sa,     \
+        .sb = sb, .sc = sc, .ta = ta, .tb = tb, .at = at, .bt = bt, .ct = ct, .compute = compute, \
+        .alpha = alpha, .beta = beta, .a = a, .b = b, .c = c, .d = c                              \
+    }
+
+/* The products of one version. */
+#define DEFINE_GEMM(v, symbol, kind, I, type, sums)                \
+    GT_VISIBLE int gt_hook_##v##_##symbol GT_PARAMETERS_##kind(I); \
+    NAME_HOOK(v, symbol, SYMVER_##v)                               \
+    int gt_hook_##v##_##symbol GT_PARAMETERS_##kind(I)             \
+    {                                                              \
+        const struct gt_real *real = gt_real(GT_BLAS_##v, CALLER); \
+        const struct gt_gemm gemm = GEMM_OF_##kind(type, sums);    \
+        int rc;                                                    \
+                                                                   \
+        if (!real || !real->symbol)                                \
+            return GT_BLAS_NOT_INITIALIZED;                        \
+        if (!gt_inside && gt_serve_gemm(real, handle, &gemm))      \
+            return GT_BLAS_OK;                                     \
+        gt_inside++;                                               \
+        rc = real->symbol GT_NAMES_##kind;                         \
+        gt_inside--;                                               \
+        return rc;                                                 \
+    }
+
+#define DEFINE_MATMUL(v)                                                              \
+    GT_VISIBLE int gt_hook_##v##_cublasLtMatmul GT_PARAMETERS_MATMUL;                 \
+    NAME_HOOK(v, cublasLtMatmul, SYMVER_LT_##v)                                       \
+    int gt_hook_##v##_cublasLtMatmul GT_PARAMETERS_MATMUL                             \
+    {                                                                                 \
+        const struct gt_real_lt *real = gt_real_lt(GT_BLAS_##v, CALLER);              \
+        const struct gt_matmul matmul = {                                             \
+            handle, desc,      alpha,           a,     la, b, lb, beta, c, lc, d, ld, \
+            algo,   workspace, workspace_bytes, stream};                              \
+        int rc;                                                                       \
+                                                                                      \
+        if (!real || !real->cublasLtMatmul)                                           \
+            return GT_BLAS_NOT_INITIALIZED;                                           \
+        if (!gt_inside && gt_serve_matmul(real, GT_BLAS_##v, &matmul))                \
+            return GT_BLAS_OK;                                                        \
+        gt_inside++;                                                                  \
+        rc = real->cublasLtMatmul GT_NAMES_MATMUL;                                    \
+        gt_inside--;                                                                  \
+        return rc;                                                                    \
+    }
+
+/* Calls that only tell something. */
+#define DEFINE_OBSERVED(v, symbol, parameters, names, observe)     \
+    GT_VISIBLE int gt_hook_##v##_##symbol parameters;              \
+    NAME_HOOK(v, symbol, SYMVER_##v)                               \
+    int gt_hook_##v##_##symbol parameters                          \
+    {                                                              \
+        const struct gt_real *real = gt_real(GT_BLAS_##v, CALLER); \
+        int rc;                                                    \
+                                                                   \
+        if (!real || !real->symbol)                                \
+            return GT_BLAS_NOT_INITIALIZED;                        \
+        rc = real->symbol names;                                   \
+        if (rc == GT_BLAS_OK)                                      \
+            observe;                                               \
+        return rc;                                                 \
+    }
+#define OBSERVE_cublasSetWorkspace_v2 gt_serve_workspace(handle, workspace, bytes)
+#define OBSERVE_cublasSetStream_v2    gt_serve_forget(handle) /* cuBLAS goes back to its own pool */
+#define OBSERVE_cublasDestroy_v2      gt_serve_forget(handle)
+
+#define DEFINE_13(symbol, kind, I, type, sums) DEFINE_GEMM(13, symbol, kind, I, type, sums)
+#define DEFINE_12(symbol, kind, I, type, sums) DEFINE_GEMM(12, symbol, kind, I, type, sums)
+#define DEFINE_11(symbol, kind, I, type, sums) DEFINE_GEMM(11, symbol, kind, I, type, sums)
+#define OBSERVED_13(symbol, parameters, names) \
+    DEFINE_OBSERVED(13, symbol, parameters, names, OBSERVE_##symbol)
+#define OBSERVED_12(symbol, parameters, names) \
+    DEFINE_OBSERVED(12, symbol, parameters, names, OBSERVE_##symbol)
+#define OBSERVED_11(symbol, parameters, names) \
+    DEFINE_OBSERVED(11, symbol, parameters, names, OBSERVE_##symbol)
+
+#define DEFINE_VERSION(v)         \
+    GT_GEMM_MAP(DEFINE_##v)       \
+    GT_OBSERVED_MAP(OBSERVED_##v) \
+    DEFINE_MATMUL(v)
+GT_BLAS_VERSIONS(DEFINE_VERSION)
+
+/* ---- dlsym ---- */
+
+/* Any function; what it is called with is known to who asked for it. */
+typedef void function(void);
+
+struct hook {
+    const char *name;
+    function *hook[GT_BLAS_VERSION_COUNT];
+};
+
+#define ROW(symbol)                                                     \
+    {#symbol,                                                           \
+     {(function *)gt_hook_13_##symbol, (function *)gt_hook_12_##symbol, \
+      (function *)gt_hook_11_##symbol}},
+#define GEMM_ROW(symbol, kind, I, type, sums)   ROW(symbol)
+#define OBSERVED_ROW(symbol, parameters, names) ROW(symbol)
+static const struct hook hooks[] = {GT_GEMM_MAP(GEMM_ROW) GT_OBSERVED_MAP(OBSERVED_ROW)
+                                        ROW(cublasLtMatmul)};
+
+static const struct hook *find_hook(const char *name)
+{
+    for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++)
+        if (strcmp(name, hooks[i].name) == 0)
+            return &hooks[i];
+    return NULL;
+}
+
+static void *address_of(const struct hook *hook, int version)
+{
+    void *address;
+
+    memcpy(&address, &hook->hook[version], sizeof(address));
+    return address;
+}
+
+/* The hook that stands before what the C library has found; what is from no library known here
+ * stays as it is. */
+static void *stand_before(const struct hook *hook, void *found)
+{
+    bool ours = false;
+
+    for (int v = 0; v < GT_BLAS_VERSION_COUNT; v++)
+        ours |= found == address_of(hook, v);
+    for (int v = 0; found && v < GT_BLAS_VERSION_COUNT; v++)
+        if (gt_real_is((enum gt_blas_version)v, hook->name, ours ? NULL : found))
+            return address_of(hook, v);
+    return ours ? NULL : found; /* without this library nothing would have been found */
+}
+
+/* The C library's own is a tail call, so that it sees the caller: RTLD_NEXT depends on that. */
+GT_VISIBLE void *dlsym(void *restrict library, const char *restrict name)
+{
+    const struct hook *hook =
+        strncmp(name, "cublas", 6) == 0 && library != RTLD_NEXT ? find_hook(name) : NULL;
+
+    if (hook)
+        return stand_before(hook, gt_real_dlsym()(library, name));
+    return gt_real_dlsym()(library, name);
+}

@@ -1,0 +1,59 @@
+/* policy.h - vocabulary: what a user may say about serving, in the environment or in a file.
+ *
+ * GT_POLICY_MAP is the one list: key of the file, variable of the environment, what it does. */
+#ifndef GT_POLICY_H
+#define GT_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gemmtune.h"
+
+#define GT_POLICY_TEXT 1024 /* longest path, with the NUL */
+
+/* X(key, variable, values) */
+#define GT_POLICY_MAP(X)                                    \
+    X(serve, "GEMMTUNE_SERVE", "0, 1 or any")               \
+    X(db, "GEMMTUNE_DB", "a path")                          \
+    X(accuracy, "GEMMTUNE_ACCURACY", "strict, f32 or tf32") \
+    X(margin, "GEMMTUNE_MARGIN", "a number from 0 to 100")  \
+    X(compile, "GEMMTUNE_COMPILE", "0 or 1")                \
+    X(wait, "GEMMTUNE_WAIT", "0 or 1")                      \
+    X(check, "GEMMTUNE_CHECK", "a whole number from 0")     \
+    X(report, "GEMMTUNE_REPORT", "a path")                  \
+    X(capture, "GEMMTUNE_CAPTURE", "a path")
+
+/* The variable that names the file. */
+#define GT_POLICY_FILE "GEMMTUNE_POLICY"
+
+enum gt_policy_serve {
+    GT_SERVE_OFF,    /* decide, but leave everything to cuBLAS */
+    GT_SERVE_TUNED,  /* serve what was measured to be faster */
+    GT_SERVE_ANY,    /* serve whatever the look-up finds: for tests */
+    GT_SERVE_RECORD, /* decide nothing, only record: capturing */
+};
+
+struct gt_policy {
+    enum gt_policy_serve serve;
+    char db[GT_POLICY_TEXT];      /* "": the user's database and the shipped table */
+    enum gt_accuracy accuracy;    /* of products that the program asked for in strict FP32 */
+    double margin;                /* cuBLASLt's time over the winner's, at least */
+    bool compile;                 /* kernels that the cache lacks */
+    bool wait;                    /* a first call waits for the decision */
+    int64_t check;                /* every n-th served call is compared; 0: none */
+    char report[GT_POLICY_TEXT];  /* "": none; %p: the process's number */
+    char capture[GT_POLICY_TEXT]; /* likewise */
+};
+
+/* The policy of this process: defaults, then the file, then the environment.  A sentence in err: a
+ * key or value is wrong; the policy is complete, and nothing should be served. */
+int gt_policy_read(struct gt_policy *policy, struct gt_err *err);
+
+/* One setting.  GT_ENOTFOUND: no such key; GT_ERANGE: no such value. */
+int gt_policy_set(struct gt_policy *policy, const char *key, const char *value, struct gt_err *err);
+
+/* All of a file's text; path: for sentences. */
+int gt_policy_parse(struct gt_policy *policy, const char *path, const char *text,
+                    struct gt_err *err);
+
+#endif

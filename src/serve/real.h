@@ -1,0 +1,53 @@
+/* real.h - stage: cuBLAS's own functions, which the hooks stand before.
+ *
+ * A process may hold several versions of cuBLAS, so everything here is by version: a caller's
+ * reference names the version that it was linked with, and the hooks have one definition for each.
+ * The functions are found through the library that is loaded already, never by linking or loading
+ * one: either would replace the copy that the program brings along. */
+#ifndef GT_REAL_H
+#define GT_REAL_H
+
+#include "serve/blas.h"
+
+/* Major versions whose symbols are hooked, the newest first: X(version). */
+#define GT_BLAS_VERSIONS(X) X(13) X(12) X(11)
+
+enum gt_blas_version {
+#define GT_BLAS_VERSION_ENUM(v) GT_BLAS_##v,
+    GT_BLAS_VERSIONS(GT_BLAS_VERSION_ENUM)
+#undef GT_BLAS_VERSION_ENUM
+        GT_BLAS_VERSION_COUNT
+};
+
+/* NULL where the library has none such. */
+struct gt_real {
+#define GT_REAL_GEMM(symbol, kind, I, type, compute) int(*symbol) GT_PARAMETERS_##kind(I);
+#define GT_REAL_OBSERVED(symbol, parameters, names)  int(*symbol) parameters;
+#define GT_REAL_GETTER(field, symbol, parameters)    int(*field) parameters;
+    GT_GEMM_MAP(GT_REAL_GEMM)
+    GT_OBSERVED_MAP(GT_REAL_OBSERVED)
+    GT_GETTER_MAP(GT_REAL_GETTER)
+#undef GT_REAL_GEMM
+#undef GT_REAL_OBSERVED
+};
+
+struct gt_real_lt {
+    int(*cublasLtMatmul) GT_PARAMETERS_MATMUL;
+    GT_LT_GETTER_MAP(GT_REAL_GETTER)
+#undef GT_REAL_GETTER
+};
+
+/* The functions of that version; found on the first call, and from then on without a lock.  caller:
+ * an address in the code that called, whose own dependencies are searched where no library has the
+ * usual name.  NULL: there is none. */
+const struct gt_real *gt_real(enum gt_blas_version version, const void *caller);
+const struct gt_real_lt *gt_real_lt(enum gt_blas_version version, const void *caller);
+
+/* Whether a library of that version is loaded, and has `name` at this address. */
+int gt_real_is(enum gt_blas_version version, const char *name, const void *address);
+
+/* The C library's dlsym, for which hooks.c stands in. */
+typedef void *gt_dlsym(void *library, const char *name);
+gt_dlsym *gt_real_dlsym(void);
+
+#endif

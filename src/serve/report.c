@@ -1,0 +1,262 @@
+/* report.c - writes the report and the captured problems; see report.h. */
+#include "serve/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/plain_locale.h"
+#include "base/strbuf.h"
+#include "problem/problem.h"
+#include "serve/session.h"
+
+/* A problem of the report. */
+struct line {
+    const struct gt_entry *entry;
+    uint64_t calls, served;
+    double us; /* all calls together, estimated */
+};
+
+/* What a call may take, for weights and shares: the larger of arithmetic at about four fifths of an
+ * H100's rate and traffic at 3 TB/s, and two microseconds.  It is an estimate: nothing is timed in
+ * the program. */
+static double estimate_us(const struct gt_problem *problem)
+{
+    double rate = 600e6; /* flop a microsecond */
+    double compute, move;
+
+    if (problem->type == GT_F32)
+        rate = 40e6;
+    else if (problem->type == GT_TF32)
+        rate = 300e6;
+    else if (gt_dtype_size(problem->type) == 1)
+        rate = 1200e6;
+    compute = gt_problem_flops(problem) / rate;
+    move = gt_problem_traffic(problem) / 3e6;
+    return 2 + (compute > move ? compute : move);
+}
+
+static int by_time(const void *x, const void *y)
+{
+    const struct line *a = x, *b = y;
+
+    if (a->us != b->us)
+        return a->us < b->us ? 1 : -1;
+    return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
+/* The decided entries, those that take the most time first; free it.  NULL: none, or no memory. */
+static struct line *list(struct gt_session *session, size_t *count, double *us)
+{
+    const uint32_t entries = gt_book_entries(&session->book);
+    struct line *lines = calloc(entries + 1, sizeof(*lines));
+
+    *count = 0;
+    *us = 0;
+    for (uint32_t i = 0; lines && i < entries; i++) {
+        struct gt_entry *entry = &session->book.entry[i];
+        struct line *line = &lines[*count];
+
+        if (atomic_load_explicit(&entry->state, memory_order_acquire) < GT_ENTRY_PASS)
+            continue;
+        *line = (struct line){.entry = entry};
+        for (int reason = 0; reason < GT_REASON_COUNT; reason++)
+            line->calls += atomic_load_explicit(&entry->count[reason], memory_order_relaxed);
+        line->served = atomic_load_explicit(&entry->count[GT_SERVED], memory_order_relaxed);
+        if (entry->problem.m)
+            line->us = (double)line->calls * estimate_us(&entry->problem);
+        *us += line->us;
+        ++*count;
+    }
+    if (lines)
+        qsort(lines, *count, sizeof(*lines), by_time);
+    return lines;
+}
+
+/* The reason for which most of the problem's calls were left to cuBLAS. */
+static enum gt_reason main_reason(const struct gt_entry *entry)
+{
+    int most = GT_SERVED;
+    uint64_t count = 0;
+
+    for (int reason = GT_SERVED + 1; reason < GT_REASON_COUNT; reason++) {
+        uint64_t calls = atomic_load_explicit(&entry->count[reason], memory_order_relaxed);
+
+        if (calls > count) {
+            count = calls;
+            most = reason;
+        }
+    }
+    return (enum gt_reason)most;
+}
+
+/* A problem that gemmtune has no text for. */
+static void add_foreign(struct gt_strbuf *text, const struct gt_call_key *key)
+{
+    gt_strbuf_addf(text,
+                   "%" PRId64 " x %" PRId64 " x %" PRId64 " as cuBLAS has it, types %d %d %d, "
+                   "compute type %d",
+                   key->size[0], key->size[1], key->size[2], key->kind[2], key->kind[3],
+                   key->kind[4], key->kind[5]);
+}
+
+static void add_line(struct gt_strbuf *text, const struct line *line, double us)
+{
+    const struct gt_entry *entry = line->entry;
+    const enum gt_reason reason = main_reason(entry);
+    char problem[GT_PROBLEM_TEXT_MAX];
+
+    gt_strbuf_addf(text, "%5.1f%% %9" PRIu64 " %9" PRIu64 " ", us > 0 ? 100 * line->us / us : 0,
+                   line->calls, line->served);
+    if (entry->ratio > 0)
+        gt_strbuf_addf(text, "%6.3f  ", entry->ratio);
+    else
+        gt_strbuf_add(text, "     -  ");
+    if (entry->problem.m) {
+        gt_problem_format(&entry->problem, problem);
+        gt_strbuf_add(text, problem);
+    } else {
+        add_foreign(text, &entry->key);
+    }
+    if (reason)
+        gt_strbuf_addf(text, "; %s", gt_reason_text(reason));
+    gt_strbuf_add_char(text, '\n');
+}
+
+/* The name of the running program. */
+static void program_name(char name[64])
+{
+    int file = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? 0 : read(file, name, 63);
+
+    if (file >= 0)
+        close(file);
+    name[length > 0 ? length : 0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+}
+
+void gt_report_text(struct gt_strbuf *text, struct gt_session *session)
+{
+    const locale_t before = gt_locale_enter();
+    uint64_t total[GT_REASON_COUNT] = {0}, calls = 0;
+    size_t count;
+    double us;
+    struct line *lines = list(session, &count, &us);
+    char name[64];
+
+    for (int reason = 0; reason < GT_REASON_COUNT; reason++) {
+        total[reason] = atomic_load_explicit(&session->count[reason], memory_order_relaxed);
+        for (uint32_t i = 0; i < gt_book_entries(&session->book); i++)
+            total[reason] +=
+                atomic_load_explicit(&session->book.entry[i].count[reason], memory_order_relaxed);
+        calls += total[reason];
+    }
+    program_name(name);
+    gt_strbuf_addf(text,
+                   "process %ld (%s): %" PRIu64 " products, %" PRIu64 " served, %" PRIu64
+                   " left to cuBLAS\n",
+                   (long)getpid(), name, calls, total[GT_SERVED], calls - total[GT_SERVED]);
+    for (int reason = GT_SERVED + 1; reason < GT_REASON_COUNT; reason++)
+        if (total[reason])
+            gt_strbuf_addf(text, "%9" PRIu64 " left: %s\n", total[reason],
+                           gt_reason_text((enum gt_reason)reason));
+    if (lines && count)
+        gt_strbuf_add(text, "  time     calls    served  ratio  problem\n");
+    for (size_t i = 0; lines && i < count; i++)
+        add_line(text, &lines[i], us);
+    free(lines);
+    gt_locale_leave(before);
+}
+
+void gt_capture_text(struct gt_strbuf *text, struct gt_session *session)
+{
+    const locale_t before = gt_locale_enter();
+    size_t count;
+    double us;
+    struct line *lines = list(session, &count, &us);
+
+    for (size_t i = 0; lines && i < count; i++) {
+        char problem[GT_PROBLEM_TEXT_MAX];
+
+        if (!lines[i].entry->problem.m)
+            continue;
+        gt_problem_format(&lines[i].entry->problem, problem);
+        gt_strbuf_addf(text, "%s count=%" PRIu64 " weight=%.6g\n", problem, lines[i].calls,
+                       lines[i].us);
+    }
+    free(lines);
+    gt_locale_leave(before);
+}
+
+/* The path with the process's number for %p. */
+static void expand(char to[GT_POLICY_TEXT + 64], const char *path)
+{
+    const char *mark = strstr(path, "%p");
+
+    if (mark)
+        snprintf(to, GT_POLICY_TEXT + 64, "%.*s%ld%s", (int)(mark - path), path, (long)getpid(),
+                 mark + 2);
+    else
+        snprintf(to, GT_POLICY_TEXT + 64, "%s", path);
+}
+
+static bool write_all(const char *path, const char *text, size_t length)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    bool good = file >= 0;
+    int saved;
+
+    while (good && length) {
+        ssize_t written = write(file, text, length);
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        good = written > 0;
+        text += good ? written : 0;
+        length -= good ? (size_t)written : 0;
+    }
+    saved = errno;
+    if (file >= 0 && close(file) != 0 && good) {
+        saved = errno;
+        good = false;
+    }
+    errno = saved;
+    return good;
+}
+
+static void replace(const char *what, const char *pattern, const struct gt_strbuf *text)
+{
+    char path[GT_POLICY_TEXT + 64], beside[GT_POLICY_TEXT + 128];
+    struct gt_err err;
+
+    if (gt_strbuf_check(text, &err)) {
+        gt_say_once(GT_SAID_WRITE, "the %s is not written: %.200s", what, err.msg);
+        return;
+    }
+    expand(path, pattern);
+    snprintf(beside, sizeof(beside), "%s.%ld.new", path, (long)getpid());
+    if (write_all(beside, text->text, text->length) && rename(beside, path) == 0)
+        return;
+    gt_say_once(GT_SAID_WRITE, "%.900s: the %s is not written: %s", path, what, strerror(errno));
+    unlink(beside);
+}
+
+void gt_report_write(struct gt_session *session)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+
+    if (*session->policy.report) {
+        gt_report_text(&text, session);
+        replace("report", session->policy.report, &text);
+        gt_strbuf_reset(&text);
+    }
+    if (*session->policy.capture) {
+        gt_capture_text(&text, session);
+        replace("file of captured problems", session->policy.capture, &text);
+    }
+    gt_strbuf_release(&text);
+}

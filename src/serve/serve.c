@@ -1,0 +1,213 @@
+/* serve.c - the way of a call: key, entry, plan, launch; see serve.h.
+ *
+ * A call that is served costs the getters of cuBLAS, one hash, one probe and gt_run; one that is
+ * not, the same without gt_run.  There is no lock, no allocation and no look at the environment. */
+#include "serve/serve.h"
+
+#include <time.h>
+
+#include "serve/check.h"
+#include "serve/session.h"
+
+GT_FAST_TLS int gt_inside;
+
+#define WAIT_SECONDS 120 /* GEMMTUNE_WAIT: a kernel may have to be compiled */
+
+static void count_entry(struct gt_entry *entry, enum gt_reason reason)
+{
+    atomic_fetch_add_explicit(&entry->count[reason], 1, memory_order_relaxed);
+}
+
+bool gt_serve_pass(struct gt_session *session, enum gt_reason reason)
+{
+    if (session)
+        atomic_fetch_add_explicit(&session->count[reason], 1, memory_order_relaxed);
+    return false;
+}
+
+/* GEMMTUNE_WAIT: returns when the entry is decided. */
+static int await(struct gt_session *session, struct gt_entry *entry)
+{
+    const struct timespec pause = {0, 50000};
+    int state = GT_ENTRY_UNDECIDED;
+
+    for (int i = 0; i < WAIT_SECONDS * 20000 && state < GT_ENTRY_PASS; i++) {
+        if (!atomic_load(&session->running))
+            break;
+        nanosleep(&pause, NULL);
+        state = atomic_load_explicit(&entry->state, memory_order_acquire);
+    }
+    return state;
+}
+
+/* A workspace for the plan: the program's if it is large enough, else our own. */
+static enum gt_reason find_workspace(struct gt_session *session, const struct gt_entry *entry,
+                                     const struct gt_scene *scene, void **workspace)
+{
+    void *const context = (void *)entry->key.context;
+    const size_t bytes = entry->workspace_bytes;
+    bool ask;
+
+    if (scene->workspace && scene->workspace_bytes >= bytes &&
+        (uintptr_t)scene->workspace % 16 == 0) {
+        *workspace = scene->workspace;
+        return GT_SERVED;
+    }
+    if (gt_serve_capturing(&session->driver, scene->stream))
+        return GT_PASS_CAPTURE;
+    for (int i = 0; i < 2; i++) {
+        *workspace = gt_workspace_own(&session->workspaces, context, scene->stream, bytes, &ask);
+        if (*workspace)
+            return GT_SERVED;
+        if (ask)
+            gt_session_wake(session);
+        if (!ask || !session->policy.wait)
+            break;
+        for (int j = 0; j < 20000 && !*workspace && atomic_load(&session->running); j++) {
+            nanosleep(&(struct timespec){0, 50000}, NULL);
+            *workspace =
+                gt_workspace_own(&session->workspaces, context, scene->stream, bytes, &ask);
+        }
+    }
+    return *workspace ? GT_SERVED : GT_PASS_WORKSPACE;
+}
+
+/* cuBLAS takes the problem from here on. */
+static void give_up(struct gt_entry *entry, enum gt_reason reason)
+{
+    atomic_store(&entry->reason, (int)reason);
+    atomic_store_explicit(&entry->state, GT_ENTRY_PASS, memory_order_release);
+}
+
+static enum gt_reason launch(struct gt_session *session, struct gt_entry *entry,
+                             const struct gt_gemm *gemm, const struct gt_scene *scene,
+                             const float scalar[2], const struct gt_reference *reference)
+{
+    /* Column-major C is row-major C^T, so A and B change places. */
+    struct gt_operands operands = {GT_OPERANDS_INIT,   .a = gemm->b,     .b = gemm->a,
+                                   .c = gemm->c,       .d = gemm->d,     .bias = gemm->bias,
+                                   .alpha = scalar[0], .beta = scalar[1]};
+    enum gt_reason reason = GT_SERVED;
+    struct gt_err err;
+
+    if (entry->workspace_bytes)
+        reason = find_workspace(session, entry, scene, &operands.workspace);
+    if (reason)
+        return reason;
+    if (session->policy.check && gt_check_due(session, entry) &&
+        !gt_serve_capturing(&session->driver, scene->stream)) {
+        const struct gt_checking checking = {session,       entry,     gemm,
+                                             scene->stream, &operands, reference};
+
+        return gt_check(&checking);
+    }
+    if (gt_run(entry->plan, scene->stream, &operands, &err) == GT_OK)
+        return GT_SERVED;
+    gt_say_once(GT_SAID_REFUSED, "%.1000s; that product is left to cuBLAS", err.msg);
+    give_up(entry, GT_PASS_REFUSED);
+    return GT_PASS_REFUSED;
+}
+
+/* What becomes of the call; *entry: its entry, if it has one. */
+static enum gt_reason attempt(struct gt_session *session, struct gt_entry **entry,
+                              const struct gt_gemm *gemm, const struct gt_scene *scene,
+                              const struct gt_reference *reference)
+{
+    struct gt_call_key key;
+    enum gt_reason reason;
+    void *context = NULL;
+    float scalar[2];
+    bool fresh;
+    int state;
+
+    if (session->driver.CtxGetCurrent(&context))
+        return GT_PASS_CONTEXT;
+    reason = gt_call_key(&key, &scalar[0], &scalar[1], gemm, scene, context);
+    if (reason)
+        return reason;
+    *entry = gt_book_find(&session->book, &key, &fresh);
+    if (!*entry)
+        return GT_PASS_FULL;
+    if (fresh)
+        gt_session_wake(session);
+    state = atomic_load_explicit(&(*entry)->state, memory_order_acquire);
+    if (state < GT_ENTRY_PASS && session->policy.wait &&
+        !gt_serve_capturing(&session->driver, scene->stream))
+        state = await(session, *entry);
+    if (state == GT_ENTRY_SERVE)
+        return launch(session, *entry, gemm, scene, scalar, reference);
+    return state == GT_ENTRY_PASS ? (enum gt_reason)atomic_load(&(*entry)->reason)
+                                  : GT_PASS_UNDECIDED;
+}
+
+bool gt_serve(struct gt_session *session, const struct gt_gemm *gemm, const struct gt_scene *scene,
+              const struct gt_reference *reference)
+{
+    struct gt_entry *entry = NULL;
+    enum gt_reason reason = attempt(session, &entry, gemm, scene, reference);
+
+    if (entry)
+        count_entry(entry, reason);
+    else
+        gt_serve_pass(session, reason);
+    return reason == GT_SERVED;
+}
+
+/* ---- cuBLAS ---- */
+
+/* The general product, which every other one is a case of. */
+static int run_reference(const struct gt_reference *reference, const void *c, void *d)
+{
+    const struct gt_real *real = reference->real;
+    const struct gt_gemm *g = reference->call;
+    int rc = GT_BLAS_NOT_INITIALIZED;
+
+    (void)c; /* d holds what C held */
+    gt_inside++;
+    if (real->cublasGemmStridedBatchedEx)
+        rc = real->cublasGemmStridedBatchedEx(
+            reference->handle, g->ta, g->tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->a, g->at,
+            (int)g->lda, g->sa, g->b, g->bt, (int)g->ldb, g->sb, g->beta, d, g->ct, (int)g->ldc,
+            g->sc, (int)g->batch, g->compute, -1 /* the library's choice */);
+    gt_inside--;
+    return rc;
+}
+
+bool gt_serve_gemm(const struct gt_real *real, void *handle, const struct gt_gemm *gemm)
+{
+    struct gt_session *session = gt_session();
+    struct gt_scene scene = {.stream = NULL};
+    const struct gt_reference reference = {run_reference, real, handle, gemm};
+    int pointers = 0, atomics = 0, sms = 0;
+
+    if (!session || !session->usable)
+        return gt_serve_pass(session, GT_PASS_FAILED);
+    if (!real->GetStream || !real->GetPointerMode || !real->GetMathMode || !real->GetAtomicsMode ||
+        real->GetPointerMode(handle, &pointers) || real->GetStream(handle, &scene.stream) ||
+        real->GetMathMode(handle, &scene.math) || real->GetAtomicsMode(handle, &atomics) ||
+        (real->GetSmCountTarget && real->GetSmCountTarget(handle, &sms)))
+        return gt_serve_pass(session, GT_PASS_FAILED);
+    if (pointers)
+        return gt_serve_pass(session, GT_PASS_POINTERS);
+    if (sms)
+        return gt_serve_pass(session, GT_PASS_SMS);
+    scene.varies = atomics != 0;
+    gt_workspace_given(&session->workspaces, handle, &scene.workspace, &scene.workspace_bytes);
+    return gt_serve(session, gemm, &scene, &reference);
+}
+
+void gt_serve_workspace(void *handle, void *workspace, size_t bytes)
+{
+    struct gt_session *session = gt_session();
+
+    if (session)
+        gt_workspace_note(&session->workspaces, handle, workspace, bytes);
+}
+
+void gt_serve_forget(void *handle)
+{
+    struct gt_session *session = gt_session_begun();
+
+    if (session)
+        gt_workspace_note(&session->workspaces, handle, NULL, 0);
+}

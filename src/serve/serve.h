@@ -1,0 +1,51 @@
+/* serve.h - stage: serves a product that a program asks cuBLAS for, or says that cuBLAS is to
+ * compute it.  Called by the hooks (hooks.c) on the program's own threads. */
+#ifndef GT_SERVE_H
+#define GT_SERVE_H
+
+#include "serve/call.h"
+#include "serve/real.h"
+
+/* Above 0: this thread is in a function of cuBLAS, whose own calls are not the program's. */
+#define GT_FAST_TLS _Thread_local __attribute__((tls_model("initial-exec")))
+extern GT_FAST_TLS int gt_inside;
+
+/* cuBLAS's own product, for comparisons: into d, with C at c. */
+struct gt_reference {
+    int (*run)(const struct gt_reference *reference, const void *c, void *d);
+    const void *real; /* struct gt_real or gt_real_lt */
+    void *handle;     /* of cuBLAS; NULL: see call */
+    const void *call; /* struct gt_gemm, or gt_matmul */
+};
+
+/* true: the product is enqueued.  gemm: without what the handle says. */
+bool gt_serve_gemm(const struct gt_real *real, void *handle, const struct gt_gemm *gemm);
+
+/* The same for cublasLtMatmul, whose arguments these are. */
+struct gt_matmul {
+    void *handle, *desc;
+    const void *alpha, *a;
+    void *la;
+    const void *b;
+    void *lb;
+    const void *beta, *c;
+    void *lc, *d, *ld, *algo, *workspace;
+    size_t workspace_bytes;
+    void *stream;
+};
+bool gt_serve_matmul(const struct gt_real_lt *real, enum gt_blas_version version,
+                     const struct gt_matmul *matmul);
+
+/* What both come to.  reference: for GEMMTUNE_CHECK. */
+struct gt_session;
+bool gt_serve(struct gt_session *session, const struct gt_gemm *gemm, const struct gt_scene *scene,
+              const struct gt_reference *reference);
+
+/* Counts a call that is left to cuBLAS before anything about it was looked at; returns false. */
+bool gt_serve_pass(struct gt_session *session, enum gt_reason reason);
+
+/* Observed calls. */
+void gt_serve_workspace(void *handle, void *workspace, size_t bytes);
+void gt_serve_forget(void *handle);
+
+#endif

@@ -1,0 +1,56 @@
+/* session.h - stage: everything that serving keeps in a process, from the first product that the
+ * program asks cuBLAS for until its end.
+ *
+ * It is the one global state of the project, because a hook has no handle to keep it in.  Before
+ * the first product nothing is read, opened, started or printed, so that the library may be
+ * preloaded into programs that never multiply.  A child of fork starts anew. */
+#ifndef GT_SESSION_H
+#define GT_SESSION_H
+
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "serve/book.h"
+#include "serve/driver.h"
+#include "serve/policy.h"
+#include "serve/workspace.h"
+
+struct gt_session {
+    struct gt_policy policy;
+    struct gt_serve_driver driver;
+    struct gt_book book;
+    struct gt_workspaces workspaces;
+    _Atomic uint64_t count[GT_REASON_COUNT]; /* calls that are in no entry of the book */
+    sem_t work;                              /* the background thread has something to do */
+    pthread_t thread;
+    bool usable;               /* policy and driver are in order */
+    _Atomic bool running;      /* there is a background thread */
+    _Atomic bool stop, report; /* it is to end; to write the report now */
+};
+
+/* The session, begun on the first call; NULL: there can be none (no memory).  One atomic load from
+ * then on. */
+struct gt_session *gt_session(void);
+
+/* The session if it was begun. */
+struct gt_session *gt_session_begun(void);
+
+/* Wakes the background thread. */
+void gt_session_wake(struct gt_session *session);
+
+/* Ends the background thread, if there is one, and waits until it has (10 s at most). */
+void gt_session_stop(void);
+
+/* One sentence on standard error, "gemmtune: " before it; the first of each kind only. */
+enum gt_said {
+    GT_SAID_POLICY,
+    GT_SAID_OPEN,
+    GT_SAID_PLAN,
+    GT_SAID_REFUSED,
+    GT_SAID_DIFFERED,
+    GT_SAID_WRITE,
+    GT_SAID_COUNT
+};
+__attribute__((format(printf, 2, 3))) void gt_say_once(enum gt_said kind, const char *format, ...);
+
+#endif

@@ -1,0 +1,119 @@
+/* workspace.c - see workspace.h. */
+#include "serve/workspace.h"
+
+#define PER_THREAD_STREAM ((void *)(uintptr_t)2) /* another stream in each thread */
+#define LEAST             ((size_t)1 << 20)      /* bytes of a buffer of our own */
+
+static size_t place(const void *pointer)
+{
+    return (size_t)(((uint64_t)(uintptr_t)pointer * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+/* The handle's slot; NULL: it has none, or with `make` there is no room. */
+static struct gt_given *slot_of(struct gt_workspaces *all, void *handle, bool make)
+{
+    for (size_t i = 0; i < 64; i++) {
+        struct gt_given *slot = &all->given[(place(handle) + i) & (GT_GIVEN_SLOTS - 1)];
+        void *there = atomic_load_explicit(&slot->handle, memory_order_relaxed);
+
+        if (!there && !make)
+            return NULL;
+        if (!there)
+            atomic_compare_exchange_strong(&slot->handle, &there, handle);
+        if (!there || there == handle)
+            return slot;
+    }
+    return NULL;
+}
+
+void gt_workspace_note(struct gt_workspaces *all, void *handle, void *buffer, size_t bytes)
+{
+    struct gt_given *slot = slot_of(all, handle, buffer != NULL);
+
+    if (!slot)
+        return;
+    atomic_store_explicit(&slot->bytes, buffer ? bytes : 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->buffer, buffer, memory_order_relaxed);
+}
+
+void gt_workspace_given(struct gt_workspaces *all, void *handle, void **buffer, size_t *bytes)
+{
+    struct gt_given *slot = slot_of(all, handle, false);
+
+    *buffer = slot ? atomic_load_explicit(&slot->buffer, memory_order_relaxed) : NULL;
+    *bytes = slot ? atomic_load_explicit(&slot->bytes, memory_order_relaxed) : 0;
+}
+
+static struct gt_own *own_slot(struct gt_workspaces *all, void *context, void *stream)
+{
+    for (size_t i = 0; i < 64; i++) {
+        struct gt_own *slot = &all->own[(place(stream) + place(context) + i) & (GT_OWN_SLOTS - 1)];
+        int state = atomic_load_explicit(&slot->state, memory_order_acquire);
+
+        if (state == 2 && slot->context == context && slot->stream == stream)
+            return slot;
+        if (state == 0 && atomic_compare_exchange_strong(&slot->state, &state, 1)) {
+            slot->context = context;
+            slot->stream = stream;
+            atomic_store_explicit(&slot->state, 2, memory_order_release);
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+void *gt_workspace_own(struct gt_workspaces *all, void *context, void *stream, size_t bytes,
+                       bool *ask)
+{
+    struct gt_own *slot = stream == PER_THREAD_STREAM ? NULL : own_slot(all, context, stream);
+    size_t refused, wanted;
+
+    *ask = false;
+    if (!slot)
+        return NULL;
+    if (atomic_load_explicit(&slot->bytes, memory_order_acquire) >= bytes)
+        return (void *)(uintptr_t)atomic_load_explicit(&slot->buffer, memory_order_relaxed);
+    refused = atomic_load_explicit(&slot->refused, memory_order_relaxed);
+    if (refused && bytes >= refused)
+        return NULL;
+    wanted = atomic_load_explicit(&slot->wanted, memory_order_relaxed);
+    while (wanted < bytes && !*ask)
+        *ask = atomic_compare_exchange_weak(&slot->wanted, &wanted, bytes);
+    return NULL;
+}
+
+/* The buffer before it stays: kernels that were enqueued may still use it. */
+static void make_one(struct gt_own *slot, const struct gt_serve_driver *driver, size_t wanted)
+{
+    size_t bytes = LEAST;
+    uint64_t buffer = 0;
+    void *popped;
+    int result;
+
+    while (bytes < wanted)
+        bytes *= 2;
+    if (driver->CtxPushCurrent(slot->context))
+        return;
+    result = driver->MemAlloc(&buffer, bytes);
+    driver->CtxPopCurrent(&popped);
+    if (result) {
+        atomic_store(&slot->refused, wanted);
+        return;
+    }
+    atomic_store_explicit(&slot->buffer, buffer, memory_order_relaxed);
+    atomic_store_explicit(&slot->bytes, bytes, memory_order_release);
+}
+
+void gt_workspace_make(struct gt_workspaces *all, const struct gt_serve_driver *driver)
+{
+    for (size_t i = 0; i < GT_OWN_SLOTS; i++) {
+        struct gt_own *slot = &all->own[i];
+        size_t wanted, refused = atomic_load(&slot->refused);
+
+        if (atomic_load_explicit(&slot->state, memory_order_acquire) != 2)
+            continue;
+        wanted = atomic_load(&slot->wanted);
+        if (wanted > atomic_load(&slot->bytes) && !(refused && wanted >= refused))
+            make_one(slot, driver, wanted);
+    }
+}

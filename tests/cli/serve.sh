@@ -1,0 +1,45 @@
+# tune capture, tune serve and tune doctor --program on the stubs of cuBLAS and the driver, from a
+# program's products to its tuned kernels; and what is wrong costs a sentence, never the program.
+stub=$BUILD/stub client="$BUILD/tests/serve/calls --client"
+[[ -e $BUILD/libgemmtune_cublas.so && -e $BUILD/tests/serve/calls ]] || skip "the stub of cuBLAS is not built"
+case $BUILD in */build) ;; *) skip "a sanitizer's library cannot be preloaded into a program that has none" ;; esac
+export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
+export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
+export LD_LIBRARY_PATH=$stub/blas:$stub GEMMTUNE_LOCKS=$PWD
+unset GEMMTUNE_DB
+t capture -o shapes.txt -- $client
+cat shapes.txt
+t capture --merge shapes.txt shapes.txt -o both.txt
+cat both.txt
+t capture --accuracy f32 -o f32.txt -q -- $client
+cut -d' ' -f1 f32.txt
+t --shapes shapes.txt --kernels simt_thread1d --budget 20 --db mine.db -q >/dev/null
+GEMMTUNE_MARGIN=0.001 t doctor --program --db mine.db -- $client | sed 's/process [0-9]*/process N/; s/ [0-9]*\.[0-9]*  / R  /'
+echo "-- served: what was faster than cuBLAS"
+t serve --db mine.db --wait --margin 0.001 --report report.txt -- $client
+sed 's/process [0-9]*/process N/; s/ [0-9]*\.[0-9]*  / R  /' report.txt
+t serve --db mine.db --wait --margin 90 -- $client
+t serve --db mine.db --wait --margin 0.001 --check 1 -- $client
+echo "-- by hand, with a file"
+printf 'db = mine.db # tuned here\nmargin=0.001\n\nwait = 1\n' >policy.txt
+LD_PRELOAD=$BUILD/libgemmtune_cublas.so GEMMTUNE_POLICY=policy.txt $client
+echo "-- something is wrong"
+echo "maargin = 1" >wrong.txt
+t serve --policy wrong.txt -- $client
+t serve --policy none.txt -- $client
+t serve --margin much -- $client
+t serve --db none.db --wait -- $client
+head -c 3000 mine.db >broken.db
+t serve --db broken.db --wait -- $client
+t serve --report /nowhere/report.txt -- $client
+t serve --library none.so -- $client
+t serve -- ./no-such-program
+t capture -- ./no-such-program
+LD_PRELOAD=$BUILD/libgemmtune_cublas.so GEMMTUNE_CAPTURE=/nowhere/shapes.txt $client
+t doctor --program
+t capture -- bash -c 'kill -TERM $$'
+echo "-- programs without cuBLAS"
+for program in "ls -d /" "bash -c :" "cat /dev/null"; do
+    t serve --report none.txt -- $program
+done
+[[ -e none.txt ]] && echo "a report of nothing"

@@ -1,0 +1,154 @@
+/* stub_blas.c - builds libcublas.so.13 for the tests of src/serve: handles with their settings, and
+ * every product that is hooked, computed on the host. */
+#include "stub_blas.h"
+
+#include <stdlib.h>
+
+int stub_blas_nested;
+
+struct handle {
+    void *stream;
+    int pointers, math, atomics, sms;
+};
+
+int cublasCreate_v2(void **handle)
+{
+    *handle = calloc(1, sizeof(struct handle));
+    return 0;
+}
+
+int cublasDestroy_v2(void *handle)
+{
+    free(handle);
+    return 0;
+}
+
+#define SETTING(set, field)                       \
+    int set(void *handle, int value)              \
+    {                                             \
+        ((struct handle *)handle)->field = value; \
+        return 0;                                 \
+    }
+SETTING(cublasSetPointerMode_v2, pointers)
+SETTING(cublasSetMathMode, math)
+SETTING(cublasSetAtomicsMode, atomics)
+SETTING(cublasSetSmCountTarget, sms)
+
+#define GETTER(get, field)                         \
+    int get(void *handle, int *value)              \
+    {                                              \
+        *value = ((struct handle *)handle)->field; \
+        return 0;                                  \
+    }
+GETTER(stub_GetPointerMode, pointers)
+GETTER(stub_GetMathMode, math)
+GETTER(stub_GetAtomicsMode, atomics)
+GETTER(stub_GetSmCountTarget, sms)
+
+int cublasSetStream_v2(void *handle, void *stream)
+{
+    ((struct handle *)handle)->stream = stream;
+    return 0;
+}
+
+int stub_GetStream(void *handle, void **stream)
+{
+    *stream = ((struct handle *)handle)->stream;
+    return 0;
+}
+
+int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes)
+{
+    (void)handle, (void)workspace, (void)bytes;
+    return 0;
+}
+
+#define BATCH_GEMM                   1
+#define BATCH_BATCHED                batch
+#define BATCH_EX                     1
+#define BATCH_BATCHED_EX             batch
+#define STRIDES_GEMM                 0, 0, 0
+#define STRIDES_BATCHED              sa, sb, sc
+#define STRIDES_EX                   0, 0, 0
+#define STRIDES_BATCHED_EX           sa, sb, sc
+#define TYPES_GEMM(type, sums)       type, type, type, sums
+#define TYPES_BATCHED(type, sums)    type, type, type, sums
+#define TYPES_EX(type, sums)         at, bt, ct, compute
+#define TYPES_BATCHED_EX(type, sums) at, bt, ct, compute
+#define ALGO_GEMM
+#define ALGO_BATCHED
+#define ALGO_EX         (void)algo;
+#define ALGO_BATCHED_EX (void)algo;
+
+/* The same product through the other layer. */
+static int hand_over(const struct stub_product *p)
+{
+    void *desc, *la, *lb, *lc, *handle;
+    int rc;
+
+    cublasLtCreate(&handle);
+    cublasLtMatmulDescCreate(&desc, p->compute,
+                             p->compute == GT_COMPUTE_32I ? GT_CUDA_R_32I : GT_CUDA_R_32F);
+    cublasLtMatmulDescSetAttribute(desc, 3, &p->ta, sizeof(p->ta));
+    cublasLtMatmulDescSetAttribute(desc, 4, &p->tb, sizeof(p->tb));
+    cublasLtMatrixLayoutCreate(&la, p->at, (uint64_t)(p->ta ? p->k : p->m),
+                               (uint64_t)(p->ta ? p->m : p->k), p->lda);
+    cublasLtMatrixLayoutCreate(&lb, p->bt, (uint64_t)(p->tb ? p->n : p->k),
+                               (uint64_t)(p->tb ? p->k : p->n), p->ldb);
+    cublasLtMatrixLayoutCreate(&lc, p->ct, (uint64_t)p->m, (uint64_t)p->n, p->ldc);
+    rc = cublasLtMatmul(handle, desc, p->alpha, p->a, la, p->b, lb, p->beta, p->c, lc, p->d, lc,
+                        NULL, NULL, 0, NULL);
+    free(desc);
+    free(la);
+    free(lb);
+    free(lc);
+    free(handle);
+    return rc;
+}
+
+static int compute_product(const char *symbol, int ta, int tb, int64_t m, int64_t n, int64_t k,
+                           const void *alpha, const void *a, const void *b, const void *beta,
+                           void *c, const int64_t ld[3], const int64_t stride[3], const int type[4],
+                           int64_t batch)
+{
+    const struct stub_product product = {.ta = ta,
+                                         .tb = tb,
+                                         .m = m,
+                                         .n = n,
+                                         .k = k,
+                                         .alpha = alpha,
+                                         .a = a,
+                                         .b = b,
+                                         .beta = beta,
+                                         .c = c,
+                                         .d = c,
+                                         .lda = ld[0],
+                                         .ldb = ld[1],
+                                         .ldc = ld[2],
+                                         .sa = stride[0],
+                                         .sb = stride[1],
+                                         .sc = stride[2],
+                                         .at = type[0],
+                                         .bt = type[1],
+                                         .ct = type[2],
+                                         .compute = type[3],
+                                         .batch = batch};
+
+    if (stub_blas_nested && batch == 1)
+        return hand_over(&product);
+    stub_blas_last = symbol;
+    stub_blas_product(&product);
+    return 0;
+}
+
+#define DEFINE(symbol, kind, I, type, sums)                                                       \
+    int symbol GT_PARAMETERS_##kind(I)                                                            \
+    {                                                                                             \
+        const int64_t ld[3] = {lda, ldb, ldc}, stride[3] = {STRIDES_##kind};                      \
+        const int types[4] = {TYPES_##kind(type, sums)};                                          \
+                                                                                                  \
+        ALGO_##kind(void) handle;                                                                 \
+        return compute_product(#symbol, ta, tb, m, n, k, alpha, a, b, beta, c, ld, stride, types, \
+                               BATCH_##kind);                                                     \
+    }
+GT_GEMM_MAP(DEFINE)

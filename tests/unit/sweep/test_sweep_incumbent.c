@@ -1,0 +1,235 @@
+/* test_sweep_incumbent.c - tests that a sweep times what look-up hands out before anything else and
+ * in the finals, and that nothing takes its place without having been timed beside it. */
+#include "sweep_fixture.h"
+
+/* A sweep over kernel "grid", with kernel "other" known to look-up and not searched, and one
+ * shipped winner. */
+struct arena {
+    struct bench bench;
+    struct fake fake;
+    struct gt_kernel *list[2];
+    struct gt_kernels known;
+    struct gt_table_row row;
+    struct gt_table shipped;
+};
+
+static void open_arena(struct arena *arena, struct search *s, const char *kernel, const char *point)
+{
+    memset(arena, 0, sizeof(*arena));
+    arena->bench = open_bench(s);
+    arena->fake = new_fake(s, true);
+    arena->bench.kernel[1] = grid_kernel(s, "other");
+    arena->list[0] = arena->bench.kernel[0];
+    arena->list[1] = arena->bench.kernel[1];
+    arena->known = (struct gt_kernels){.kernel = arena->list, .count = 2};
+    arena->row = (struct gt_table_row){
+        .problem = s->problem,
+        .text = "1024x1024x2048:f32:nn",
+        .device = "made up",
+        .kernel = kernel,
+        .signature = arena->list[0]->signature,
+        .point = point,
+        .cc = s->device.cc,
+        .us = 50,
+    };
+    arena->row.problem.k = 2048;
+    arena->shipped = (struct gt_table){.row = &arena->row, .rows = 1};
+    arena->bench.options.shipped = &arena->shipped;
+    arena->bench.options.known = &arena->known;
+}
+
+static void test_it_is_the_first_candidate(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "grid", "P=15,Q=0");
+    arena.bench.options.budget.trials = 1;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.fake.first, 15 * SIDE);
+    assert_int_equal(arena.fake.trials, 1);
+    assert_string_equal(stored_winner(&arena.bench, true).point, "P=15,Q=0");
+    assert_int_equal(arena.bench.result.row[0].trial.stage, 3);
+    OK(&s->err, run(&arena.bench, &arena.fake)); /* nothing is left to do */
+    assert_int_equal(arena.fake.trials, 1);
+    close_bench(&arena.bench);
+}
+
+/* Points of "other" are fast, those of "grid" are slow. */
+static double other_is_fast(const struct gt_candidate *candidate)
+{
+    return strcmp(candidate->kernel->name, "other") == 0 ? 60 : bowl(candidate);
+}
+
+/* The answer's kernel is not searched: it is timed beside the budget, and stays the answer. */
+static void test_a_kernel_that_is_not_searched(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "other", "P=3,Q=2");
+    arena.fake.us_of = other_is_fast;
+    arena.bench.options.budget.trials = 10;
+    for (int again = 0; again < 2; again++) {
+        OK(&s->err, run(&arena.bench, &arena.fake));
+        assert_int_equal(arena.fake.first, 3 * SIDE + 2);
+        assert_int_equal(arena.fake.trials, 11);
+        assert_int_equal(arena.fake.finals, 1);
+        assert_string_equal(arena.bench.result.row[0].kernel->name, "other");
+        assert_string_equal(stored_winner(&arena.bench, true).point, "P=3,Q=2");
+    }
+    arena.bench.options.budget.trials = 12;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.fake.trials, 13);
+    assert_int_equal(arena.bench.result.resumed, 11);
+    close_bench(&arena.bench);
+}
+
+static double far_is_slow(const struct gt_candidate *candidate)
+{
+    return is_point(candidate, 15, 15) ? 400 : bowl(candidate);
+}
+
+static double far_is_best(const struct gt_candidate *candidate)
+{
+    return is_point(candidate, 15, 15) ? 50 : bowl(candidate);
+}
+
+/* The race times the answer far too long, and 70 other points are better there.  In pairs it is the
+ * best. */
+static void test_the_finals_decide(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "grid", "P=15,Q=15");
+    arena.fake.us_of = far_is_slow;
+    arena.fake.final_us_of = far_is_best;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.fake.trials, BUDGET);
+    assert_true(arena.bench.result.row[0].trial.us == 50);
+    assert_string_equal(stored_winner(&arena.bench, true).point, "P=15,Q=15");
+    close_bench(&arena.bench);
+}
+
+/* And what is faster in the final takes its place, in this and in later turns. */
+static void test_a_better_one_replaces_it(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "grid", "P=15,Q=15");
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_string_equal(stored_winner(&arena.bench, true).point, "P=10,Q=9");
+    close_bench(&arena.bench);
+}
+
+/* It is slower to compile than the budget lasts.  The race waits for it. */
+static void test_the_clock_waits_for_it(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "grid", "P=15,Q=15");
+    arena.bench.options.budget = (struct gt_budget){.seconds = 1};
+    arena.fake.ops.now = compile_clock;
+    arena.fake.compile_s = 20;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.fake.first, 15 * SIDE + 15);
+    assert_int_equal(arena.fake.seen[15 * SIDE + 15], 1);
+    assert_in_range(arena.fake.finals, 1, 2);
+    close_bench(&arena.bench);
+}
+
+static int far_fails(const struct gt_candidate *candidate)
+{
+    return is_point(candidate, 15, 15) ? GT_STATUS_WRONG : GT_STATUS_OK;
+}
+
+static int far_is_lost(const struct gt_candidate *candidate)
+{
+    return is_point(candidate, 15, 15) ? GT_STATUS_KILLED : GT_STATUS_OK;
+}
+
+/* An answer that is wrong here is no opponent.  One that could not be timed, for a cause that is
+ * not its own, keeps its place: no final is held. */
+static void test_one_that_fails(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "grid", "P=15,Q=15");
+    arena.bench.options.budget.trials = 30;
+    arena.fake.status_of = far_is_lost;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.fake.finals, 0);
+    for (size_t i = 0; i < arena.bench.result.rows; i++)
+        assert_in_range(arena.bench.result.row[i].trial.stage, 1, 2);
+    arena.fake.status_of = far_fails;
+    arena.bench.options.budget.trials = 60;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.fake.finals, 1);
+    assert_int_equal(arena.bench.result.row[0].trial.stage, 3);
+    close_bench(&arena.bench);
+}
+
+/* Every point takes the same time: there is no reason to replace the answer. */
+static double all_alike(const struct gt_candidate *candidate)
+{
+    (void)candidate;
+    return 100;
+}
+
+static void test_it_stays_if_nothing_is_faster(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "grid", "P=6,Q=11");
+    arena.fake.us_of = all_alike;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_string_equal(stored_winner(&arena.bench, true).point, "P=6,Q=11");
+    close_bench(&arena.bench);
+}
+
+/* The winner of a near problem of another kernel comes right behind the answer, before any point
+ * that a strategy chooses. */
+static void test_near_winners_follow(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+    struct gt_table_row rows[3];
+
+    open_arena(&arena, s, "grid", "P=15,Q=0");
+    arena.bench.options.kernels = 2;
+    arena.bench.options.budget.trials = 3;
+    for (int i = 0; i < 3; i++) {
+        rows[i] = arena.row;
+        rows[i].problem.m = 1024 << i;
+        rows[i].kernel = i ? "other" : "grid";
+    }
+    rows[1].point = "P=14,Q=13";
+    rows[2].point = "P=12,Q=1";
+    arena.shipped = (struct gt_table){.row = rows, .rows = 3};
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.fake.trials, 3);
+    assert_int_equal(arena.fake.first, 15 * SIDE);
+    assert_int_equal(arena.fake.seen[14 * SIDE + 13] + arena.fake.seen[12 * SIDE + 1], 2);
+    close_bench(&arena.bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FOLDER(test_it_is_the_first_candidate),
+        WITH_FOLDER(test_a_kernel_that_is_not_searched),
+        WITH_FOLDER(test_the_finals_decide),
+        WITH_FOLDER(test_a_better_one_replaces_it),
+        WITH_FOLDER(test_the_clock_waits_for_it),
+        WITH_FOLDER(test_one_that_fails),
+        WITH_FOLDER(test_it_stays_if_nothing_is_faster),
+        WITH_FOLDER(test_near_winners_follow),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* cmd_capture.c - tune capture: runs a program and writes down what it multiplies, as a set of
+ * problems for --shapes. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "commands/cmd_preload.h"
+#include "commands/commands.h"
+#include "commands/options.h"
+
+struct options {
+    const char *output, *accuracy, *library;
+    bool merge;
+};
+
+static const struct gt_option option_table[] = {
+    {"output", 'o', GT_OPTION_TEXT, offsetof(struct options, output), "FILE",
+     "the set of problems to write (default: shapes.txt)", NULL, 0, 0},
+    {"accuracy", 0, GT_OPTION_TEXT, offsetof(struct options, accuracy), NULL,
+     "what FP32 products are to be tuned and served with (default: strict)", "strict|f32|tf32", 0,
+     0},
+    {"merge", 0, GT_OPTION_FLAG, offsetof(struct options, merge), NULL,
+     "run nothing: add up sets that were captured before", NULL, 0, 0},
+    {"library", 0, GT_OPTION_TEXT, offsetof(struct options, library), "FILE",
+     "libgemmtune_cublas.so, if it is not beside this program", NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+/* What was captured, each problem once. */
+struct sum {
+    struct gt_problem_entry *entry;
+    size_t count;
+};
+
+static int add_entry(struct sum *sum, const struct gt_problem_entry *from, struct gt_err *err)
+{
+    char text[GT_PROBLEM_TEXT_MAX];
+    struct gt_problem_entry *entry;
+
+    gt_problem_format(&from->problem, text);
+    for (size_t i = 0; i < sum->count; i++)
+        if (strcmp(sum->entry[i].text, text) == 0) {
+            sum->entry[i].weight += from->weight;
+            sum->entry[i].count += from->count;
+            return GT_OK;
+        }
+    entry = realloc(sum->entry, (sum->count + 1) * sizeof(*entry));
+    if (!entry)
+        return gt_err_nomem(err);
+    sum->entry = entry;
+    entry += sum->count;
+    *entry = (struct gt_problem_entry){
+        .text = strdup(text), .weight = from->weight, .count = from->count};
+    if (!entry->text)
+        return gt_err_nomem(err);
+    sum->count++;
+    return GT_OK;
+}
+
+/* Adds a file; one without any problem, which a process without products leaves, is none. */
+static int add_file(void *context, const char *path, struct gt_err *err)
+{
+    struct gt_problemset set;
+    int rc = gt_problemset_load(&set, path, err);
+
+    if (rc)
+        return rc;
+    for (size_t i = 0; !rc && i < set.count; i++)
+        rc = add_entry(context, &set.entry[i], err);
+    gt_problemset_release(&set);
+    return rc;
+}
+
+static int add_captured(void *context, const char *path, struct gt_err *err)
+{
+    FILE *file = fopen(path, "re");
+    bool empty = file && getc(file) == EOF;
+
+    if (file)
+        fclose(file);
+    return empty ? GT_OK : add_file(context, path, err);
+}
+
+static int heavier(const void *x, const void *y)
+{
+    const struct gt_problem_entry *a = x, *b = y;
+
+    if (a->weight != b->weight)
+        return a->weight < b->weight ? 1 : -1;
+    return strcmp(a->text, b->text);
+}
+
+static int write_set(const struct sum *sum, const char *path, struct gt_err *err)
+{
+    FILE *file = fopen(path, "we");
+    bool failed = !file;
+
+    if (sum->count)
+        qsort(sum->entry, sum->count, sizeof(*sum->entry), heavier);
+    for (size_t i = 0; file && i < sum->count; i++)
+        failed |= fprintf(file, "%s count=%.0f weight=%.6g\n", sum->entry[i].text,
+                          sum->entry[i].count, sum->entry[i].weight) < 0;
+    failed |= file && fflush(file);
+    if (failed)
+        gt_err_set(err, GT_EIO, "%s: cannot write the problems: %s", path, strerror(errno));
+    if (file && fclose(file) && !failed) {
+        gt_err_set(err, GT_EIO, "%s: cannot write the problems: %s", path, strerror(errno));
+        failed = true;
+    }
+    return failed ? GT_EIO : GT_OK;
+}
+
+/* Writes the set and says what is in it. */
+static int finish(const struct gt_cli *cli, const struct sum *sum, const char *path,
+                  struct gt_err *err)
+{
+    double calls = 0;
+    int rc;
+
+    if (!sum->count) {
+        fprintf(cli->log,
+                "tune: no product of cuBLAS was seen that gemmtune has a name for; %s is not "
+                "written; tune doctor --program -- COMMAND says what was seen\n",
+                path);
+        return GT_OK;
+    }
+    rc = write_set(sum, path, err);
+    for (size_t i = 0; i < sum->count; i++)
+        calls += sum->entry[i].count;
+    if (!rc && !cli->quiet)
+        fprintf(cli->log, "%s: %zu problem%s, %.0f calls\n", path, sum->count,
+                sum->count == 1 ? "" : "s", calls);
+    return rc;
+}
+
+/* Runs the command with a file for each of its processes. */
+static int capture(struct sum *sum, const struct options *options, char **argv, int *status,
+                   struct gt_err *err)
+{
+    char *folder = NULL, *pattern = NULL;
+    int rc = gt_preload(options->library, err);
+
+    if (!rc)
+        rc = gt_preload_folder(&folder, err);
+    if (!rc && asprintf(&pattern, "%s/%%p.txt", folder) < 0) {
+        pattern = NULL;
+        rc = gt_err_nomem(err);
+    }
+    if (!rc)
+        rc = gt_preload_set("GEMMTUNE_CAPTURE", pattern, err);
+    if (!rc)
+        rc = gt_preload_set("GEMMTUNE_ACCURACY", options->accuracy, err);
+    if (!rc)
+        rc = gt_preload_run(argv, status, err);
+    if (!rc)
+        rc = gt_preload_files(folder, add_captured, sum, err);
+    gt_preload_remove(folder);
+    free(pattern);
+    return rc;
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+    const char *output = options->output ? options->output : "shapes.txt";
+    struct sum sum = {NULL, 0};
+    int rc = GT_OK, status = 0;
+
+    if (options->merge)
+        for (int i = 0; !rc && i < argc; i++)
+            rc = add_file(&sum, argv[i], err);
+    else
+        rc = capture(&sum, options, argv, &status, err);
+    if (!rc)
+        rc = finish(cli, &sum, output, err);
+    for (size_t i = 0; i < sum.count; i++)
+        free(sum.entry[i].text);
+    free(sum.entry);
+    return rc || options->merge ? rc : gt_preload_end(status);
+}
+
+const struct gt_command gt_command_capture = {
+    .name = "capture",
+    .doc = "run a program and write down what it multiplies, for --shapes",
+    .usage = "capture [-o FILE] [--accuracy A] -- COMMAND [ARGUMENT]... | --merge FILE...",
+    .about =
+        "Runs COMMAND with libgemmtune_cublas.so before its cuBLAS, which computes everything as\n"
+        "always, and writes the set of problems that it and its children asked for: each with its\n"
+        "number of calls and its weight, the time that they may take (an estimate). Exit code and\n"
+        "signals are those of COMMAND. --merge adds up sets instead.\n"
+        "\n"
+        "  tune capture -o shapes.txt -- python3 train.py\n"
+        "  tune --shapes shapes.txt --budget 30m\n"
+        "  tune serve -- python3 train.py\n",
+    .group = {{option_table, 0}},
+    .size = sizeof(struct options),
+    .argument = "FILE",
+    .min_args = 1,
+    .max_args = 1 << 20,
+    .needs_no_data = true,
+    .run = run,
+};

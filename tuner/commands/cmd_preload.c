@@ -1,0 +1,213 @@
+/* cmd_preload.c - runs a program under libgemmtune_cublas.so; see cmd_preload.h. */
+#include "commands/cmd_preload.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/place.h"
+#include "base/strbuf.h"
+
+#define LIBRARY "libgemmtune_cublas.so"
+
+static volatile sig_atomic_t running; /* the command's process, for the handler of signals */
+
+/* The library's file, beside this program; free it. */
+static int find_library(char **path, struct gt_err *err)
+{
+    static const char *const places[] = {"", "../lib/", "../lib64/", "../lib/x86_64-linux-gnu/",
+                                         "../lib/aarch64-linux-gnu/"};
+    char folder[PATH_MAX];
+    uid_t owner;
+
+    *path = NULL;
+    if (!gt_code_folder(folder, &owner))
+        return gt_err_set(err, GT_EIO, "cannot tell where this program is; --library names %s",
+                          LIBRARY);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        if (asprintf(path, "%s/%s%s", folder, places[i], LIBRARY) < 0) {
+            *path = NULL;
+            return gt_err_nomem(err);
+        }
+        if (access(*path, R_OK) == 0)
+            return GT_OK;
+        free(*path);
+        *path = NULL;
+    }
+    return gt_err_set(err, GT_ENOTFOUND,
+                      "%s is neither beside this program (%s) nor in a lib folder beside that; "
+                      "--library names it",
+                      LIBRARY, folder);
+}
+
+int gt_preload(const char *library, struct gt_err *err)
+{
+    const char *before = getenv("LD_PRELOAD");
+    struct gt_strbuf value = GT_STRBUF_INIT;
+    char *found = NULL, *path = NULL;
+    int rc = library ? GT_OK : find_library(&found, err);
+
+    if (rc)
+        return rc;
+    path = realpath(library ? library : found, NULL);
+    if (!path)
+        rc = gt_err_set(err, GT_ENOTFOUND, "%s: %s", library ? library : found, strerror(errno));
+    else if (strpbrk(path, " :"))
+        rc = gt_err_set(err, GT_ERANGE,
+                        "%s: LD_PRELOAD takes no path with a blank or a colon; --library names a "
+                        "copy or a link elsewhere",
+                        path);
+    if (!rc) {
+        gt_strbuf_addf(&value, "%s%s%s", path, before && *before ? ":" : "", before ? before : "");
+        rc = gt_strbuf_check(&value, err);
+    }
+    if (!rc)
+        rc = gt_preload_set("LD_PRELOAD", value.text, err);
+    gt_strbuf_release(&value);
+    free(found);
+    free(path);
+    return rc;
+}
+
+int gt_preload_set(const char *variable, const char *value, struct gt_err *err)
+{
+    return value && setenv(variable, value, 1) ? gt_err_nomem(err) : GT_OK;
+}
+
+int gt_preload_become(char **command, struct gt_err *err)
+{
+    fflush(NULL);
+    execvp(command[0], command);
+    return gt_err_set(err, errno == ENOENT ? GT_ENOTFOUND : GT_EIO, "%s: cannot be started: %s",
+                      command[0], strerror(errno));
+}
+
+static void hand_on(int number)
+{
+    if (running > 0)
+        kill(running, number);
+}
+
+/* In the child; says on the pipe why it cannot become the command. */
+_Noreturn static void start(char **command, int fd)
+{
+    ssize_t written;
+
+    execvp(command[0], command);
+    written = write(fd, &errno, sizeof(errno));
+    _exit(written == sizeof(errno) ? 127 : 126);
+}
+
+int gt_preload_run(char **command, int *status, struct gt_err *err)
+{
+    static const int handed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+    struct sigaction action = {.sa_handler = hand_on, .sa_flags = SA_RESTART};
+    int fd[2], why = 0;
+    pid_t child;
+
+    fflush(NULL);
+    if (pipe2(fd, O_CLOEXEC))
+        return gt_err_set(err, GT_EIO, "cannot start a process: %s", strerror(errno));
+    child = fork();
+    if (child == 0)
+        start(command, fd[1]);
+    close(fd[1]);
+    running = child;
+    /* The terminal sends these to the command, too. */
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    for (size_t i = 0; child > 0 && i < sizeof(handed_on) / sizeof(handed_on[0]); i++)
+        sigaction(handed_on[i], &action, NULL);
+    if (child > 0 && read(fd[0], &why, sizeof(why)) != sizeof(why))
+        why = 0;
+    close(fd[0]);
+    if (child < 0)
+        return gt_err_set(err, GT_EIO, "cannot start a process: %s", strerror(errno));
+    while (waitpid(child, status, 0) < 0 && errno == EINTR)
+        ;
+    running = 0;
+    if (why)
+        return gt_err_set(err, why == ENOENT ? GT_ENOTFOUND : GT_EIO, "%s: cannot be started: %s",
+                          command[0], strerror(why));
+    return GT_OK;
+}
+
+int gt_preload_end(int status)
+{
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    fflush(NULL);
+    signal(WTERMSIG(status), SIG_DFL);
+    raise(WTERMSIG(status));
+    return 128 + WTERMSIG(status); /* of a signal that does not end this process */
+}
+
+int gt_preload_folder(char **folder, struct gt_err *err)
+{
+    const char *parent = getenv("TMPDIR");
+
+    if (asprintf(folder, "%s/gemmtune-XXXXXX", parent && *parent ? parent : "/tmp") < 0) {
+        *folder = NULL;
+        return gt_err_nomem(err);
+    }
+    if (mkdtemp(*folder))
+        return GT_OK;
+    gt_err_set(err, GT_EIO, "%s: cannot make a folder: %s", *folder, strerror(errno));
+    free(*folder);
+    *folder = NULL;
+    return GT_EIO;
+}
+
+static int is_file(const struct dirent *entry)
+{
+    const size_t length = strlen(entry->d_name);
+
+    return *entry->d_name != '.' && !(length > 4 && !strcmp(entry->d_name + length - 4, ".new"));
+}
+
+static int remove_file(void *context, const char *path, struct gt_err *err)
+{
+    (void)context, (void)err;
+    unlink(path);
+    return GT_OK;
+}
+
+void gt_preload_remove(char *folder)
+{
+    if (!folder)
+        return;
+    gt_preload_files(folder, remove_file, NULL, NULL);
+    rmdir(folder);
+    free(folder);
+}
+
+int gt_preload_files(const char *folder, gt_preload_visit *visit, void *context, struct gt_err *err)
+{
+    struct dirent **entry;
+    int rc = GT_OK, entries = scandir(folder, &entry, is_file, alphasort);
+
+    if (entries < 0)
+        return gt_err_set(err, GT_EIO, "%s: cannot read the folder: %s", folder, strerror(errno));
+    for (int i = 0; i < entries; i++) {
+        char *path = NULL;
+
+        if (!rc && asprintf(&path, "%s/%s", folder, entry[i]->d_name) < 0) {
+            path = NULL;
+            rc = gt_err_nomem(err);
+        }
+        if (!rc)
+            rc = visit(context, path, err);
+        free(path);
+        free(entry[i]);
+    }
+    free(entry);
+    return rc;
+}

@@ -1,0 +1,34 @@
+/* cmd_preload.h - what tune capture, tune serve and tune doctor --program share: running a program
+ * with libgemmtune_cublas.so before its cuBLAS. */
+#ifndef GT_CMD_PRELOAD_H
+#define GT_CMD_PRELOAD_H
+
+#include "commands/problemset.h"
+
+/* Puts the library into LD_PRELOAD of this process, before what stands there.  library: its file;
+ * NULL: beside this program, or in the lib folder beside its own. */
+int gt_preload(const char *library, struct gt_err *err);
+
+/* Sets a variable of the environment, unless the value is NULL. */
+int gt_preload_set(const char *variable, const char *value, struct gt_err *err);
+
+/* Becomes the command; returns only on failure. */
+int gt_preload_become(char **command, struct gt_err *err);
+
+/* Runs the command and waits for it.  Signals that end programs are handed on to it.  *status: as
+ * waitpid has it. */
+int gt_preload_run(char **command, int *status, struct gt_err *err);
+
+/* Ends as the command ended: its exit code, or by its signal. */
+int gt_preload_end(int status);
+
+/* A new folder for files of the command's processes; free it with gt_preload_remove. */
+int gt_preload_folder(char **folder, struct gt_err *err);
+void gt_preload_remove(char *folder); /* NULL accepted; with all that is in it */
+
+/* Calls visit with each file of the folder, in the order of their names. */
+typedef int gt_preload_visit(void *context, const char *path, struct gt_err *err);
+int gt_preload_files(const char *folder, gt_preload_visit *visit, void *context,
+                     struct gt_err *err);
+
+#endif

@@ -1,0 +1,139 @@
+/* cmd_serve.c - tune serve: runs a program with winners in place of cuBLAS where they are faster;
+ * and what tune doctor --program says of one. */
+#include "commands/cmd_serve.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "commands/cmd_preload.h"
+#include "commands/commands.h"
+
+struct options {
+    const char *db, *accuracy, *policy, *report, *library, *margin;
+    int64_t check;
+    bool wait;
+};
+
+static const struct gt_option option_table[] = {
+    {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
+     "tuned tables, before the shipped one (default: your database)", NULL, 0, 0},
+    {"accuracy", 0, GT_OPTION_TEXT, offsetof(struct options, accuracy), NULL,
+     "what strict FP32 products may be computed with (default: strict)", "strict|f32|tf32", 0, 0},
+    {"margin", 0, GT_OPTION_TEXT, offsetof(struct options, margin), "RATIO",
+     "serve what was at least so many times as fast as cuBLAS (default: 1.03)", NULL, 0, 0},
+    {"check", 0, GT_OPTION_INTEGER, offsetof(struct options, check), "N",
+     "compare every N-th served call of a problem with cuBLAS (default: none)", NULL, 0,
+     1000000000},
+    {"wait", 0, GT_OPTION_FLAG, offsetof(struct options, wait), NULL,
+     "decide on the first call of a problem, so that all calls have the same bits", NULL, 0, 0},
+    {"report", 0, GT_OPTION_TEXT, offsetof(struct options, report), "FILE",
+     "write what was served and what was not, at the end and on SIGUSR2; %p: process", NULL, 0, 0},
+    {"policy", 0, GT_OPTION_TEXT, offsetof(struct options, policy), "FILE",
+     "a file with any of these settings", NULL, 0, 0},
+    {"library", 0, GT_OPTION_TEXT, offsetof(struct options, library), "FILE",
+     "libgemmtune_cublas.so, if it is not beside this program", NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+static int set_policy(const struct options *options, struct gt_err *err)
+{
+    char check[24];
+    const struct {
+        const char *variable, *value;
+    } settings[] = {{"GEMMTUNE_DB", options->db},
+                    {"GEMMTUNE_ACCURACY", options->accuracy},
+                    {"GEMMTUNE_MARGIN", options->margin},
+                    {"GEMMTUNE_CHECK", options->check ? check : NULL},
+                    {"GEMMTUNE_WAIT", options->wait ? "1" : NULL},
+                    {"GEMMTUNE_REPORT", options->report},
+                    {"GEMMTUNE_POLICY", options->policy}};
+    int rc = gt_preload(options->library, err);
+
+    snprintf(check, sizeof(check), "%" PRId64, options->check);
+    for (size_t i = 0; !rc && i < sizeof(settings) / sizeof(settings[0]); i++)
+        rc = gt_preload_set(settings[i].variable, settings[i].value, err);
+    return rc;
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    int rc = set_policy(fields, err);
+
+    (void)cli;
+    (void)argc;
+    return rc ? rc : gt_preload_become(argv, err);
+}
+
+static int print_report(void *context, const char *path, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    int rc = gt_strbuf_add_file(&text, path, err);
+
+    if (!rc)
+        fputs(text.text, context);
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+static int count_report(void *context, const char *path, struct gt_err *err)
+{
+    (void)path, (void)err;
+    ++*(int *)context;
+    return GT_OK;
+}
+
+int gt_cmd_doctor_program(struct gt_cli *cli, const char *db, char **command, struct gt_err *err)
+{
+    char *folder = NULL, *pattern = NULL;
+    int status = 0, reports = 0;
+    int rc = gt_preload(NULL, err);
+
+    if (!rc)
+        rc = gt_preload_folder(&folder, err);
+    if (!rc && asprintf(&pattern, "%s/%%p.txt", folder) < 0) {
+        pattern = NULL;
+        rc = gt_err_nomem(err);
+    }
+    if (!rc)
+        rc = gt_preload_set("GEMMTUNE_REPORT", pattern, err);
+    if (!rc)
+        rc = gt_preload_set("GEMMTUNE_SERVE", "0", err);
+    if (!rc)
+        rc = gt_preload_set("GEMMTUNE_WAIT", "1", err);
+    if (!rc)
+        rc = gt_preload_set("GEMMTUNE_DB", db, err);
+    if (!rc)
+        rc = gt_preload_run(command, &status, err);
+    if (!rc)
+        rc = gt_preload_files(folder, count_report, &reports, err);
+    if (!rc && reports)
+        rc = gt_preload_files(folder, print_report, cli->out, err);
+    else if (!rc)
+        fputs("no process asked cuBLAS for a product through a symbol that is taken\n", cli->out);
+    gt_preload_remove(folder);
+    free(pattern);
+    return rc ? rc : gt_preload_end(status);
+}
+
+const struct gt_command gt_command_serve = {
+    .name = "serve",
+    .doc = "run a program with tuned kernels in place of cuBLAS",
+    .usage = "serve [--db FILE] [--accuracy A] [--report FILE] -- COMMAND [ARGUMENT]...",
+    .about =
+        "Becomes COMMAND, with libgemmtune_cublas.so before its cuBLAS. A product is served if a\n"
+        "row of this very problem was measured on a GPU of this name, and was faster than\n"
+        "cuBLAS by the margin; everything else is left to cuBLAS. The environment says the same\n"
+        "without this command: LD_PRELOAD=libgemmtune_cublas.so and GEMMTUNE_... variables.\n"
+        "\n"
+        "  tune serve --report report.txt -- python3 train.py\n"
+        "  tune serve --db mine.db --accuracy f32 --check 1000 -- ./solver\n",
+    .group = {{option_table, 0}},
+    .size = sizeof(struct options),
+    .min_args = 1,
+    .max_args = 1 << 20,
+    .needs_no_data = true,
+    .run = run,
+};

@@ -1,0 +1,137 @@
+/* scout.c - finds the valid points of each kernel for a problem and ranks them by the predictor, in
+ * threads: 0.5 s of a core for a kernel, for which neither the GPU nor the compilers wait if it is
+ * done while the problem before is at work. */
+#include "base/err.h"
+#include "sweep/sweep_parts.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#define SPACE_BYTES 1.2e8 /* for the points of all kernels; a larger space is sampled */
+#define POINT_BYTES 14    /* of a point beside its parameters: look-up table, time */
+
+struct gt_scout {
+    const struct gt_scouts *scouts;
+    const struct gt_kernel *kernel;
+    struct gt_scouted found;
+    pthread_t thread;
+    bool running;
+    int rc;
+    struct gt_err why;
+};
+
+/* The points that are kept of a kernel, whose memory all kernels share. */
+static size_t limit_of(const struct gt_scouts *scouts, const struct gt_kernel *kernel)
+{
+    return (size_t)(SPACE_BYTES / (double)scouts->options->kernels /
+                    (double)(kernel->params + POINT_BYTES));
+}
+
+static int explore(struct gt_scout *scout)
+{
+    const struct gt_scouts *scouts = scout->scouts;
+    const struct gt_evaluator *evaluator = scouts->options->evaluator;
+    struct gt_scouted *found = &scout->found;
+    int rc = evaluator->ops->space
+                 ? evaluator->ops->space(evaluator, &found->space, scouts->problem, &scout->why)
+                 : gt_space_init(&found->space, scout->kernel, scouts->problem, &evaluator->device,
+                                 limit_of(scouts, scout->kernel), &scout->why);
+
+    found->random = (struct gt_random){scouts->seed};
+    return rc ? rc
+              : gt_sweep_predict(&found->space, &found->random, &found->list, &found->listed,
+                                 &scout->why);
+}
+
+static void *serve(void *context)
+{
+    struct gt_scout *scout = context;
+
+    scout->rc = explore(scout);
+    return NULL;
+}
+
+/* Starts the thread; without one the work is done here.  Signals are for the sweep's own thread. */
+static void start(struct gt_scout *scout)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    scout->running = !pthread_create(&scout->thread, NULL, serve, scout);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!scout->running)
+        serve(scout);
+}
+
+static void wait_for(struct gt_scout *scout)
+{
+    if (scout->running)
+        pthread_join(scout->thread, NULL);
+    scout->running = false;
+}
+
+void gt_scouted_release(struct gt_scouted *found)
+{
+    gt_space_release(&found->space);
+    free(found->list);
+    *found = (struct gt_scouted){.list = NULL};
+}
+
+int gt_scouts_start(struct gt_scouts *scouts, const struct gt_sweep_options *options,
+                    const struct gt_problem *problem, uint64_t seed, struct gt_err *err)
+{
+    *scouts = (struct gt_scouts){.options = options, .problem = problem, .seed = seed};
+    scouts->scout = calloc(options->kernels + 1, sizeof(*scouts->scout));
+    if (!scouts->scout)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < options->kernels && !options->evaluator->ops->space; i++) {
+        const char *why;
+
+        if (gt_kernel_serves(options->kernel[i], problem, &options->evaluator->device, &why))
+            scouts->scout[scouts->count++] =
+                (struct gt_scout){.scouts = scouts, .kernel = options->kernel[i]};
+    }
+    for (size_t i = 0; i < scouts->count; i++)
+        start(&scouts->scout[i]);
+    return GT_OK;
+}
+
+/* Gives what a scout has found to the caller. */
+static int take(struct gt_scout *scout, struct gt_scouted *found, struct gt_err *err)
+{
+    if (scout->rc) {
+        gt_scouted_release(&scout->found);
+        if (err)
+            *err = scout->why;
+        return scout->rc;
+    }
+    *found = scout->found;
+    scout->found = (struct gt_scouted){.list = NULL};
+    return GT_OK;
+}
+
+int gt_scouts_take(struct gt_scouts *scouts, const struct gt_kernel *kernel,
+                   struct gt_scouted *found, struct gt_err *err)
+{
+    struct gt_scout here = {.scouts = scouts, .kernel = kernel};
+
+    for (size_t i = 0; i < scouts->count; i++)
+        if (scouts->scout[i].kernel == kernel) {
+            wait_for(&scouts->scout[i]);
+            return take(&scouts->scout[i], found, err);
+        }
+    serve(&here);
+    return take(&here, found, err);
+}
+
+void gt_scouts_release(struct gt_scouts *scouts)
+{
+    for (size_t i = 0; i < scouts->count; i++) {
+        wait_for(&scouts->scout[i]);
+        gt_scouted_release(&scouts->scout[i].found);
+    }
+    free(scouts->scout);
+    *scouts = (struct gt_scouts){.scout = NULL};
+}

@@ -1,0 +1,71 @@
+/* compile_pool_internal.h - what the files of the compile pool share: compile_pool.c (the interface
+ * and the pool's thread), compile_crew.c (the workers), compile_answers.c (what is known of a
+ * cubin).  No other file includes this.
+ *
+ * Every function here is called with the lock held, but for those that open and close the pool. */
+#ifndef GT_COMPILE_POOL_INTERNAL_H
+#define GT_COMPILE_POOL_INTERNAL_H
+
+#include "workers/compile_job.h"
+#include "workers/compile_pool.h"
+#include "workers/compile_slot.h"
+
+#include <poll.h>
+#include <pthread.h>
+
+#define GT_COMPILE_MAX_JOBS 256
+
+struct gt_compile_answer; /* compile_answers.c */
+
+struct gt_compile_worker {
+    struct gt_slot slot;
+    struct gt_job *job; /* while the slot is BUSY */
+};
+
+struct gt_compile_pool {
+    struct gt_compile_pool_options options;
+    char *cache_dir;
+    pthread_mutex_t lock;
+    pthread_t thread;
+    bool threaded, closing; /* the thread runs; it is to end */
+    int wake, ready;        /* eventfds: for the thread; for the caller: gt_compile_pool_fd */
+    int failed;             /* GT_OK, or what ended the thread */
+    struct gt_err why;
+    struct gt_compile_worker worker[GT_COMPILE_MAX_JOBS];
+    int workers, nvrtc, bad_starts, no_starts;
+    struct gt_job_queue now, ahead;
+    struct gt_compile_answer *answer, **answer_end;
+    struct gt_strbuf notices; /* sentences, each ended by a line feed */
+    void *failures;           /* tsearch tree */
+    size_t pending;
+    bool spills; /* the notice that the cache refused a cubin was given */
+    struct gt_compile_stats stats;
+};
+
+/* compile_answers.c */
+
+int gt_compile_push(struct gt_compile_pool *pool, const struct gt_compiled *compiled,
+                    struct gt_err *err);
+bool gt_compile_pop(struct gt_compile_pool *pool, struct gt_compiled *compiled);
+/* Answers from the cache or from a remembered failure; false: it has to be compiled. */
+bool gt_compile_known(struct gt_compile_pool *pool, const char *key, struct gt_compiled *compiled);
+/* Whether a cubin of this status was made; it is in the cache, also if it is not worth a trial. */
+bool gt_compile_made(enum gt_status status);
+/* Answers every candidate that waits for the job, and frees the job. */
+int gt_compile_finish(struct gt_compile_pool *pool, struct gt_job *job,
+                      struct gt_compiled *compiled, struct gt_err *err);
+void gt_compile_forget(struct gt_compile_pool *pool); /* frees the remembered failures */
+/* Gives the caller a sentence with its next call. */
+void gt_compile_note(struct gt_compile_pool *pool, const char *sentence);
+
+/* compile_crew.c */
+
+/* Takes what the workers have sent, replaces lost ones and gives idle ones jobs. */
+int gt_crew_pump(struct gt_compile_pool *pool, struct gt_err *err);
+/* Waits until the first worker reports whether there is a compiler, and its version. */
+int gt_crew_wait_first(struct gt_compile_pool *pool, struct gt_err *err);
+/* The descriptors to poll, at most GT_COMPILE_MAX_JOBS, and the milliseconds after which pump is to
+ * be called anyway (-1: no deadline). */
+size_t gt_crew_poll(const struct gt_compile_pool *pool, struct pollfd *fd, int *timeout_ms);
+
+#endif
