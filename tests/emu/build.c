@@ -14,7 +14,7 @@
 extern char **environ;
 
 /* Options of the compiler that are always the same in number, and with those of the folders. */
-#define FIXED   23
+#define FIXED   25
 #define LONGEST (FIXED + 2 * (GT_MAX_INCLUDE_DIRS + 1))
 
 /* folders: a line each; becomes words, the first of which stays. */
