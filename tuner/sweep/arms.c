@@ -39,6 +39,7 @@ static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, struct
     arm->listed = found.listed;
     arm->random = found.random;
     race->result->points += arm->space.valid;
+    race->result->points_estimated |= arm->space.estimated;
     race->result->cross_product += arm->space.cross_product;
     return gt_sweep_make_key(race, arm, err);
 }
