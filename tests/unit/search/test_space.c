@@ -167,7 +167,7 @@ static void test_without_bets(void **state)
     struct gt_space space;
     int failed;
 
-    OK(&s->err, gt_kernels_load(&kernels, ".", NULL, &s->err));
+    OK(&s->err, gt_kernels_load(&kernels, ".", NULL, NULL, &s->err));
     OK(&s->err, gt_device_profile(&s->device, ".", 90, &s->err));
     OK(&s->err, gt_problem_parse(&s->problem, "4096x4096x4096:f32:nn", &s->err));
     struct gt_kernel *kernel = gt_kernels_find(&kernels, "simt", &s->err);
