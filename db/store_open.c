@@ -44,6 +44,9 @@ int gt_store_fail(sqlite3 *db, const char *path, const char *doing, struct gt_er
                           "again",
                           path, doing);
     case SQLITE_CANTOPEN:
+        if (system_errno)
+            return gt_err_set(err, GT_EDB, "%s: cannot %s: %s", path, doing,
+                              strerror(system_errno));
         return gt_err_set(err, GT_EDB,
                           "%s: cannot %s: the file cannot be opened or created; check that its "
                           "folder exists and who may write there",

@@ -56,10 +56,10 @@ int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial
     if (gt_store_whole(store, NULL))
         return gt_err_nomem(err);
     if (trial->status == GT_STATUS_NONE)
-        return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown status '%s'",
+        return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown status \"%s\"",
                           store->path, gt_store_text(s, 0), gt_store_text(s, 2));
     if (!gt_provenance_parse(&trial->provenance, gt_store_text(s, 3)))
-        return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown provenance '%s'",
+        return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown provenance \"%s\"",
                           store->path, gt_store_text(s, 0), gt_store_text(s, 3));
     trial->stage = sqlite3_column_int(s, 4);
     trial->us = real(s, 5);
@@ -171,7 +171,8 @@ static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
     gt_strbuf_addf(
         &sql,
         "SELECT " GT_STORE_ROW_COLUMNS ", " DEVICE_FACT("sms") ", " DEVICE_FACT(
-            "l2_bytes") " FROM (SELECT *, row_number() OVER ("
+            "l2_bytes") ", trials FROM (SELECT *, sum(ok) OVER (PARTITION BY device, cc, problem,"
+                        " warm_l2, provenance) AS trials, row_number() OVER ("
                         "PARTITION BY device, cc, problem, warm_l2, provenance = 'replayed'"
                         " ORDER BY %s ok DESC, provenance, stage DESC,"
                         " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, "
@@ -236,12 +237,13 @@ int gt_store_read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *ro
     row->baseline = gt_store_text(s, 31);
     row->date = gt_store_text(s, 32);
     row->detail = gt_store_text(s, 33);
+    row->algo = gt_store_text(s, 34);
     if (gt_store_whole(store, NULL))
         return gt_err_nomem(err);
     if (row->status == GT_STATUS_NONE ||
         !gt_provenance_parse(&row->provenance, gt_store_text(s, 17)))
         return gt_err_set(err, GT_EDB,
-                          "%s: the trial of %s has the unknown status '%s' or provenance '%s'",
+                          "%s: the trial of %s has the unknown status \"%s\" or provenance \"%s\"",
                           store->path, row->point, gt_store_text(s, 16), gt_store_text(s, 17));
     return GT_OK;
 }
@@ -259,6 +261,7 @@ int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt
         code = gt_store_read_row(store, s, &row, err);
         row.sms = sqlite3_column_int(s, GT_STORE_ROW_COLUMN_COUNT);
         row.l2_bytes = sqlite3_column_int64(s, GT_STORE_ROW_COLUMN_COUNT + 1);
+        row.trials = sqlite3_column_int64(s, GT_STORE_ROW_COLUMN_COUNT + 2);
         if (!code)
             code = visit(context, &row, err);
     }

@@ -103,13 +103,13 @@ static int find_function(struct gt_module *module, const char *entry, size_t *in
             return GT_OK;
         }
     if (module->functions == GT_MAX_LAUNCHES || strlen(entry) >= ENTRY_LENGTH)
-        return gt_err_set(err, GT_ERANGE, "entry '%s': at most %d entries of %d characters", entry,
-                          GT_MAX_LAUNCHES, ENTRY_LENGTH - 1);
+        return gt_err_set(err, GT_ERANGE, "entry \"%s\": at most %d entries of %d characters",
+                          entry, GT_MAX_LAUNCHES, ENTRY_LENGTH - 1);
     function = &module->function[module->functions];
     result = gpu->cu.ModuleGetFunction(&function->handle, module->handle, entry);
     if (result)
         return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuModuleGetFunction", err),
-                             "entry '%s'", entry);
+                             "entry \"%s\"", entry);
     snprintf(function->entry, sizeof(function->entry), "%s", entry);
     function->max_threads = function_attribute(gpu, FUNCTION_MAX_THREADS, function->handle);
     function->static_shared = function_attribute(gpu, FUNCTION_STATIC_SHARED, function->handle);
@@ -166,7 +166,7 @@ static int prepare_function(struct gt_gpu *gpu, struct function *function,
         result = gpu->cu.FuncSetAttribute(function->handle, FUNCTION_NON_PORTABLE_CLUSTER, 1);
     if (result)
         return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuFuncSetAttribute", err),
-                             "entry '%s'", function->entry);
+                             "entry \"%s\"", function->entry);
     if ((blocks > 1 || want->pdl) && !gpu->cu.LaunchKernelEx)
         return gt_err_set(err, GT_ERANGE,
                           "%s: the driver is too old to launch %s (cuLaunchKernelEx)",
@@ -351,7 +351,7 @@ int gt_module_run(const struct gt_module *module, void *stream, const struct gt_
         result = launch_one(module, launch, stream ? stream : module->gpu->stream, parameters);
         if (result)
             rc = gt_err_prefix(err, gt_gpu_refuse(module->gpu, result, "cuLaunchKernel", err),
-                               "entry '%s'", module->function[launch->function].entry);
+                               "entry \"%s\"", module->function[launch->function].entry);
     }
     gt_gpu_leave(module->gpu, pushed);
     return rc;
@@ -382,7 +382,7 @@ int gt_program_load(struct gt_program **program, struct gt_gpu *gpu, const void 
         result = gpu->cu.ModuleGetFunction(&loaded->function[i], loaded->handle, entry[i]);
         if (result)
             rc = gt_err_prefix(err, gt_gpu_fail(gpu, result, "cuModuleGetFunction", err),
-                               "entry '%s'", entry[i]);
+                               "entry \"%s\"", entry[i]);
     }
     if (rc) {
         gt_program_free(loaded);

@@ -219,6 +219,26 @@ static int parse_part(struct gt_problem *problem, struct said *said, const char 
 }
 
 /* "MxNxK"; range is checked here so that the sentence names the text. */
+/* "512X512X64", "512*512*64", "512×512×64": sizes with another sign between them. */
+static bool other_sign(const char *part, size_t length)
+{
+    const char *end = part + length;
+    int signs = 0;
+
+    for (const char *at = part; at < end; at++) {
+        const size_t left = (size_t)(end - at);
+
+        if (*at >= '0' && *at <= '9')
+            continue;
+        if (left > 1 && !strncmp(at, "\u00d7", 2))
+            at++;
+        else if (*at != 'X' && *at != '*' && *at != ',')
+            return false;
+        signs++;
+    }
+    return signs == 2;
+}
+
 static int parse_sizes(struct gt_problem *problem, const struct said *said, const char *part,
                        size_t length)
 {
@@ -231,7 +251,9 @@ static int parse_sizes(struct gt_problem *problem, const struct said *said, cons
 
         if (!x || (i == 2 && memchr(at, 'x', (size_t)(end - at))))
             return refuse(said, GT_ESYNTAX, part, length,
-                          "is not a size; write MxNxK, e.g. 4096x4096x4096");
+                          other_sign(part, length)
+                              ? "is not a size; the sign between the numbers is a small x"
+                              : "is not a size; write MxNxK, e.g. 4096x4096x4096");
         rc = parse_integer(said, at, (size_t)(x - at), size[i]);
         if (rc)
             return rc;

@@ -26,3 +26,15 @@ t export --format shipped -o shipped.csv -q
 ls | grep -vE -- '-(shm|wal)$'
 # The same problem twice is one problem.
 t --arch sm_86 --kernels simt_naive --shape 80x80x80 --shape 80x80x80:f32:nn 80x80x80 --budget 1 -q -n 1 | grep -c PREDICTED
+# A single value given twice is one too many; a problem may be named as in the other commands.
+t --arch sm_86 --arch sm_90 --shape 64x64x64
+t lookup --problem 64x64x64 -s 80x80x80 --arch sm_90 | grep -E '^[0-9]|exit'
+t lookup --arch sm_90
+t show simt_naive --shape 64x64x64 --no-compile | head -n 2
+t "${common[@]:0:4}" -p 64x64x64 --budget 1 -q -n 1 | grep -c PREDICTED
+# Other signs between the sizes, a minus in front of them.
+t lookup 64X64X64 --arch sm_90
+t lookup '64*64*64' --arch sm_90
+t lookup 64×64×64 --arch sm_90
+t lookup 64xx64 --arch sm_90
+t lookup -1x10x10 --arch sm_90

@@ -214,7 +214,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         return list_devices(cli, options, err);
     if (strcmp(argv[0], "strategies") == 0)
         return list_strategies(cli, options, err);
-    return gt_err_set(err, GT_ESYNTAX, "cannot list '%s'; there are kernels, devices, strategies",
+    return gt_err_set(err, GT_ESYNTAX, "cannot list \"%s\"; there are kernels, devices, strategies",
                       argv[0]);
 }
 

@@ -14,11 +14,14 @@
 
 struct options {
     const char *arch, *device, *db, *system_db, *kernels_dir, *include_dirs;
+    struct gt_texts problem;
 };
 
 static const struct gt_option option_table[] = {
     {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "ARCH",
      "GPU architecture asked about (needed)", NULL, 0, 0},
+    {"problem", 'p', GT_OPTION_TEXTS, offsetof(struct options, problem), "PROBLEM",
+     "the same as an argument; may be repeated", NULL, 0, 0},
     {"device", 'd', GT_OPTION_TEXT, offsetof(struct options, device), "NAME",
      "name of the GPU, e.g. \"NVIDIA H200\" (default: any of the arch)", NULL, 0, 0},
     {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
@@ -81,6 +84,21 @@ static void print_times(FILE *out, const struct gt_answer *answer)
                 answer->expected_us);
 }
 
+/* What an exact row was timed against (see src/lookup/README.md). */
+static void print_contest(FILE *out, const struct gt_answer *answer)
+{
+    if (answer->tier != GT_TIER_EXACT || answer->predicted)
+        return;
+    fprintf(out, "  compared   %s",
+            answer->contested ? "won a final, timed in turns with the answer before it"
+                              : "never timed in turns with another answer, but faster than the "
+                                "model expects of any");
+    if (answer->trials > 0)
+        fprintf(out, "; best of %lld trial%s", (long long)answer->trials,
+                answer->trials == 1 ? "" : "s");
+    fputc('\n', out);
+}
+
 static void print_answer(FILE *out, const char *problem, const struct gt_answer *answer)
 {
     fprintf(out, "%s\n", problem);
@@ -89,6 +107,7 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
         fprintf(out, "  kernel     %s\n", answer->kernel);
         fprintf(out, "  point      %s\n", answer->point);
         print_times(out, answer);
+        print_contest(out, answer);
         fprintf(out, "  slowdown   %.1f %% expected against a tuned kernel\n",
                 100 * answer->expected_loss);
         fprintf(out,
@@ -137,6 +156,9 @@ static bool add_answer(cJSON *json, const struct gt_answer *answer)
            cJSON_AddStringToObject(json, "tuned_for", answer->tuned_for ? answer->tuned_for : "") &&
            cJSON_AddBoolToObject(json, "predicted", answer->predicted) && add_times(json, answer) &&
            cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss) &&
+           (answer->tier != GT_TIER_EXACT || answer->predicted ||
+            (cJSON_AddBoolToObject(json, "contested", answer->contested) &&
+             cJSON_AddNumberToObject(json, "trials", (double)answer->trials))) &&
            add_sizes(json, "grid", answer->grid) && add_sizes(json, "block", answer->block) &&
            cJSON_AddNumberToObject(json, "shared_bytes", answer->shared_bytes) &&
            cJSON_AddNumberToObject(json, "workspace_bytes", (double)answer->workspace_bytes);
@@ -178,10 +200,17 @@ static int look_up(struct gt_cli *cli, struct gt *gt, int cc, const struct optio
     return GT_OK;
 }
 
+/* Problem i: the arguments come first. */
+static const char *problem_at(const struct options *options, int argc, char **argv, size_t i)
+{
+    return i < (size_t)argc ? argv[i] : options->problem.text[i - (size_t)argc];
+}
+
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
 {
     const struct options *options = fields;
     const char *const folders[] = {options->kernels_dir, NULL};
+    const size_t count = (size_t)argc + options->problem.count;
     const struct gt_options open = {
         GT_OPTIONS_INIT,           .user_db = options->db,  .system_db = options->system_db,
         .data_dir = cli->data_dir, .kernels_dirs = folders, .include_dirs = options->include_dirs,
@@ -190,6 +219,9 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     struct gt *gt = NULL;
     int cc, rc, answered = 0;
 
+    if (!count)
+        return gt_err_set(err, GT_ESYNTAX, "missing argument; usage: tune %s",
+                          gt_command_lookup.usage);
     if (!options->arch)
         return gt_err_set(err, GT_ESYNTAX, "name the architecture asked about, e.g. --arch sm_90");
     rc = gt_arch_parse(options->arch, &cc, err);
@@ -202,16 +234,18 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         list = cJSON_CreateArray();
         rc = list ? GT_OK : gt_err_nomem(err);
     }
-    for (int i = 0; i < argc && !rc; i++)
-        rc = look_up(cli, gt, cc, options, argv[i], list, &answered, err);
+    for (size_t i = 0; i < count && !rc; i++)
+        rc =
+            look_up(cli, gt, cc, options, problem_at(options, argc, argv, i), list, &answered, err);
     if (list && !rc)
         rc = gt_cmd_print_json(cli, list, err);
     else
         cJSON_Delete(list);
     gt_close(gt);
     if (!rc && !answered)
-        rc = gt_err_set(err, GT_EXIT_NOTHING, "no kernel serves %s%s on sm_%d", argv[0],
-                        argc > 1 ? " or any of the other problems" : "", cc);
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "no kernel serves %s%s on sm_%d",
+                        problem_at(options, argc, argv, 0),
+                        count > 1 ? " or any of the other problems" : "", cc);
     return rc;
 }
 
@@ -223,12 +257,15 @@ const struct gt_command gt_command_lookup = {
         "Answers at once from the databases, as the library does, and says how good the\n"
         "answer is: exact (this problem was tuned), near (the nearest tuned problem's winner,\n"
         "adapted), family (a default), none.  A measured row comes before a predicted one, and\n"
-        "the faster of two measured ones is taken; the other one is shown as not taken.\n"
+        "the faster of two measured ones is taken; the other one is shown as not taken.  A row\n"
+        "that was never timed in turns with another answer, because its sweep was killed before\n"
+        "the final, is taken only if the model expects the answer without it to be slower: 1.25\n"
+        "times its time, if that answer is made from a near winner.\n"
         "\n"
         "  tune lookup 4096x4096x4096:f32:nn --arch sm_90\n",
     .group = {{option_table, 0}},
     .size = sizeof(struct options),
-    .min_args = 1,
+    .min_args = 0,
     .max_args = 4096,
     .run = run,
 };

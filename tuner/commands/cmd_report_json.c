@@ -18,12 +18,12 @@ static cJSON *row_json(const struct gt_sweep_row *row, const struct gt_sweep_res
     cJSON_AddBoolToObject(json, "predicted", trial->provenance == GT_PREDICTED);
     cJSON_AddStringToObject(json, "result", gt_provenance_name(trial->provenance));
     cJSON_AddNumberToObject(json, "us", trial->us);
+    cJSON_AddBoolToObject(json, "tie", row->tie);
     if (trial->provenance != GT_PREDICTED) {
         cJSON_AddNumberToObject(json, "lo_us", trial->lo_us);
         cJSON_AddNumberToObject(json, "hi_us", trial->hi_us);
         cJSON_AddNumberToObject(json, "err_u", trial->err_u);
         cJSON_AddNumberToObject(json, "clock_mhz", trial->clock_mhz);
-        cJSON_AddBoolToObject(json, "tie", row->tie);
         cJSON_AddBoolToObject(json, "comparable", !row->apart);
         if (result->have_baseline)
             cJSON_AddNumberToObject(json, "ratio", result->baseline.us / trial->us);

@@ -112,7 +112,7 @@ static int read_shard(uint64_t *i, uint64_t *parts, const char *text, struct gt_
     if (text && (sscanf(text, "%4llu/%4llu%n", &part, &of, &length) != 2 || text[length] ||
                  strspn(text, "0123456789/") != strlen(text) || part < 1 || part > of))
         return gt_err_set(err, GT_ESYNTAX,
-                          "--shard '%s': expected a part and how many there are, such as 1/4 to "
+                          "--shard \"%s\": expected a part and how many there are, such as 1/4 to "
                           "4/4, at most 9999",
                           text);
     *i = part - 1;

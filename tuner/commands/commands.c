@@ -54,8 +54,8 @@ const struct gt_command *gt_command_find(const char *name, struct gt_err *err)
     }
     near = gt_near(name, strlen(name), names + 1, COMMANDS - 1);
     if (near)
-        gt_err_set(err, GT_ESYNTAX, "unknown command '%s'; did you mean '%s'?", name, near);
+        gt_err_set(err, GT_ESYNTAX, "unknown command \"%s\"; did you mean \"%s\"?", name, near);
     else
-        gt_err_set(err, GT_ESYNTAX, "unknown command '%s'; tune --help lists them", name);
+        gt_err_set(err, GT_ESYNTAX, "unknown command \"%s\"; tune --help lists them", name);
     return NULL;
 }

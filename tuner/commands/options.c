@@ -33,10 +33,17 @@ const struct gt_option gt_common_options[] = {
 struct parser {
     const struct gt_option *option[MAX_OPTIONS];
     void *fields[MAX_OPTIONS];
-    struct option longs[MAX_OPTIONS + 1];
-    char letters[2 * MAX_OPTIONS + 3];
+    struct option longs[MAX_OPTIONS + 3];
+    char letters[2 * MAX_OPTIONS + 7];
+    bool given[MAX_OPTIONS];
     size_t count;
 };
+
+/* Other names of an option, where a command has no option of that name: a problem is a problem. */
+static const struct {
+    const char *name, *other;
+    char letter;
+} synonyms[] = {{"problem", "shape", 's'}, {"shape", "problem", 'p'}};
 
 static void add_table(struct parser *parser, const struct gt_option *table, void *fields)
 {
@@ -60,6 +67,33 @@ static void add_table(struct parser *parser, const struct gt_option *table, void
     }
 }
 
+/* Index of the option of that name; parser->count: there is none. */
+static size_t find_option(const struct parser *parser, const char *name)
+{
+    size_t i = 0;
+
+    while (i < parser->count && strcmp(parser->option[i]->name, name) != 0)
+        i++;
+    return i;
+}
+
+static void add_synonyms(struct parser *parser)
+{
+    size_t used = strlen(parser->letters), longs = parser->count;
+
+    for (size_t s = 0; s < sizeof(synonyms) / sizeof(synonyms[0]); s++) {
+        const size_t i = find_option(parser, synonyms[s].name);
+
+        if (i == parser->count || find_option(parser, synonyms[s].other) < parser->count ||
+            strchr(parser->letters, synonyms[s].letter))
+            continue;
+        parser->longs[longs++] =
+            (struct option){.name = synonyms[s].other, .has_arg = 1, .val = FIRST_CODE + (int)i};
+        parser->letters[used++] = synonyms[s].letter;
+        parser->letters[used++] = ':';
+    }
+}
+
 /* Index of the option that getopt answered with `code`. */
 static size_t option_index(const struct parser *parser, int code)
 {
@@ -68,6 +102,9 @@ static size_t option_index(const struct parser *parser, int code)
     for (size_t i = 0; i < parser->count; i++)
         if (parser->option[i]->letter == code)
             return i;
+    for (size_t s = 0; s < sizeof(synonyms) / sizeof(synonyms[0]); s++)
+        if (synonyms[s].letter == code)
+            return find_option(parser, synonyms[s].name);
     return parser->count;
 }
 
@@ -80,19 +117,24 @@ static int explain(const struct parser *parser, int answer, const char *word, st
     const char *near;
 
     if (answer == ':')
-        return gt_err_set(err, GT_ESYNTAX, "option '%s' needs a value", word);
+        return gt_err_set(err, GT_ESYNTAX, "option \"%s\" needs a value", word);
     if (optopt >= FIRST_CODE)
-        return gt_err_set(err, GT_ESYNTAX, "option '--%s' takes no value",
+        return gt_err_set(err, GT_ESYNTAX, "option \"--%s\" takes no value",
                           parser->option[optopt - FIRST_CODE]->name);
+    if (*name >= '0' && *name <= '9')
+        return gt_err_set(err, GT_ESYNTAX,
+                          "\"%s\" begins with a minus: it is neither an option nor a "
+                          "problem",
+                          word);
     if (strncmp(word, "--", 2) != 0)
-        return gt_err_set(err, GT_ESYNTAX, "unknown option '-%c'; see --help", optopt);
+        return gt_err_set(err, GT_ESYNTAX, "unknown option \"-%c\"; see --help", optopt);
     for (size_t i = 0; i < parser->count; i++)
         known[i] = parser->option[i]->name;
     near = gt_near(name, length, known, parser->count);
     if (near)
-        return gt_err_set(err, GT_ESYNTAX, "unknown option '--%.*s'; did you mean '--%s'?",
+        return gt_err_set(err, GT_ESYNTAX, "unknown option \"--%.*s\"; did you mean \"--%s\"?",
                           (int)length, name, near);
-    return gt_err_set(err, GT_ESYNTAX, "unknown option '--%.*s'; see --help", (int)length, name);
+    return gt_err_set(err, GT_ESYNTAX, "unknown option \"--%.*s\"; see --help", (int)length, name);
 }
 
 /* Whether value is one of "a|b|c". */
@@ -118,7 +160,7 @@ static int parse_real(const char *text, const struct gt_option *option, double *
     double number = strtod(text, &end);
 
     if (end == text || *end || !(number >= (double)option->min && number <= (double)option->max))
-        return gt_err_set(err, GT_ESYNTAX, "'%s' is not a number from %lld to %lld", text,
+        return gt_err_set(err, GT_ESYNTAX, "\"%s\" is not a number from %lld to %lld", text,
                           (long long)option->min, (long long)option->max);
     *value = number;
     return GT_OK;
@@ -132,10 +174,10 @@ static int set_field(const struct gt_option *option, void *fields, const char *v
     int rc;
 
     if (value && !*value)
-        return gt_err_set(err, GT_ESYNTAX, "option '--%s' needs a value, not an empty one",
+        return gt_err_set(err, GT_ESYNTAX, "option \"--%s\" needs a value, not an empty one",
                           option->name);
     if (option->choices && !is_choice(option->choices, value))
-        return gt_err_set(err, GT_ESYNTAX, "--%s: '%s' is none of %s", option->name, value,
+        return gt_err_set(err, GT_ESYNTAX, "--%s: \"%s\" is none of %s", option->name, value,
                           option->choices);
     switch (option->type) {
     case GT_OPTION_FLAG:
@@ -168,10 +210,16 @@ int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value,
     errno = 0;
     number = strtoll(text, &end, 10);
     if (end == text || *end || errno || number < min || number > max)
-        return gt_err_set(err, GT_ESYNTAX, "'%s' is not a whole number from %lld to %lld", text,
+        return gt_err_set(err, GT_ESYNTAX, "\"%s\" is not a whole number from %lld to %lld", text,
                           (long long)min, (long long)max);
     *value = number;
     return GT_OK;
+}
+
+/* Of two values one would be ignored. */
+static bool is_single(const struct gt_option *option)
+{
+    return option->type != GT_OPTION_FLAG && option->type != GT_OPTION_TEXTS;
 }
 
 int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, void *fields,
@@ -183,6 +231,7 @@ int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, vo
     for (; group->table; group++)
         add_table(&parser, group->table, (char *)fields + group->offset);
     add_table(&parser, gt_common_options, cli);
+    add_synonyms(&parser);
     optind = 0; /* glibc: start afresh */
     opterr = 0;
     while ((code = getopt_long(*argc, argv, parser.letters, parser.longs, NULL)) != -1) {
@@ -190,6 +239,10 @@ int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, vo
 
         if (code == '?' || code == ':')
             return explain(&parser, code, argv[optind > at ? optind - 1 : at], err);
+        if (parser.given[i] && is_single(parser.option[i]))
+            return gt_err_set(err, GT_ESYNTAX, "option \"--%s\" is given twice",
+                              parser.option[i]->name);
+        parser.given[i] = true;
         rc = set_field(parser.option[i], parser.fields[i], optarg, err);
         if (rc)
             return rc;

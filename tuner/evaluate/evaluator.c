@@ -42,10 +42,10 @@ int gt_evaluator_open(struct gt_evaluator **out, const char *device,
     int rc;
 
     if (!ops)
-        return gt_err_set(
-            err, GT_ENOTFOUND,
-            "--device %s: unknown; 'cuda', 'cuda:N', 'predict:sm_NN' and 'replay:FILE' are known",
-            device);
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--device %s: unknown; \"cuda\", \"cuda:N\", \"predict:sm_NN\" and "
+                          "\"replay:FILE\" are known",
+                          device);
     if (colon && !colon[1])
         return gt_err_set(err, GT_ENOTFOUND,
                           "--device %s needs a number, an arch or a file after the colon", device);

@@ -21,7 +21,7 @@ struct part {
 static int malformed(const char *text, struct gt_err *err)
 {
     return gt_err_set(err, GT_ESYNTAX,
-                      "'%.200s': expected parameters with the values to search, such as "
+                      "\"%.200s\": expected parameters with the values to search, such as "
                       "TM=4|8,STAGES=2",
                       text);
 }

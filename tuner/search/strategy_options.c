@@ -22,8 +22,8 @@ static size_t find_name(const char *what, const char *word, size_t length, const
             return i;
     for (size_t i = 0; i < count; i++)
         gt_strbuf_addf(&names, "%s%s", i ? ", " : "", name[i]);
-    gt_err_set(err, GT_ENOTFOUND, "unknown %s '%.*s'%s%s%s; there are: %s", what, (int)length, word,
-               near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
+    gt_err_set(err, GT_ENOTFOUND, "unknown %s \"%.*s\"%s%s%s; there are: %s", what, (int)length,
+               word, near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "",
                count ? names.text : "none");
     gt_strbuf_release(&names);
     return SIZE_MAX;
@@ -62,7 +62,7 @@ static int parse_option(const struct gt_strategy_ops *ops, double *value, unsign
     value[at] = equals ? strtod(equals + 1, &after) : NAN;
     if (!equals || after != end || after == equals + 1 || !(value[at] >= option[at].least) ||
         !(value[at] <= option[at].most))
-        return gt_err_set(err, GT_ERANGE, "strategy %s: '%.*s': %s=NUMBER, %g to %g", ops->name,
+        return gt_err_set(err, GT_ERANGE, "strategy %s: \"%.*s\": %s=NUMBER, %g to %g", ops->name,
                           (int)(end - text), text, option[at].name, option[at].least,
                           option[at].most);
     return GT_OK;

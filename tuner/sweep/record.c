@@ -102,13 +102,32 @@ double gt_sweep_best_us(const struct gt_sweep_result *result)
     return us;
 }
 
+/* Of equal times, as predicted ones often are, the database takes the first kernel and point in
+ * alphabetical order (db/schema.sql): so does the list, in whatever order they were tried. */
+static bool comes_first(const struct gt_sweep_row *x, const struct gt_sweep_row *y)
+{
+    struct gt_strbuf of_x = GT_STRBUF_INIT, of_y = GT_STRBUF_INIT;
+    int order = strcmp(x->kernel->name, y->kernel->name);
+
+    if (!order) {
+        gt_point_format(&of_x, x->kernel, &x->point);
+        gt_point_format(&of_y, y->kernel, &y->point);
+        order = strcmp(of_x.text, of_y.text);
+    }
+    gt_strbuf_release(&of_x);
+    gt_strbuf_release(&of_y);
+    return order < 0;
+}
+
 /* A sampled trial comes before one that is not.  A hot device makes sampled times longer than those
  * of the race, and without this rule race times would push them out of the list. */
-static bool is_better(const struct gt_trial *x, const struct gt_trial *y)
+static bool is_better(const struct gt_sweep_row *x, const struct gt_sweep_row *y)
 {
-    bool x_sampled = x->stage >= 2, y_sampled = y->stage >= 2;
+    const bool x_sampled = x->trial.stage >= 2, y_sampled = y->trial.stage >= 2;
 
-    return x_sampled != y_sampled ? x_sampled : x->us < y->us;
+    if (x_sampled != y_sampled)
+        return x_sampled;
+    return x->trial.us == y->trial.us ? comes_first(x, y) : x->trial.us < y->trial.us;
 }
 
 /* Which row goes when there is one too many: the last one, but not the incumbent's, because a
@@ -125,6 +144,8 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                   const struct gt_point *point, const struct gt_trial *trial, bool resumed,
                   struct gt_err *err)
 {
+    const struct gt_sweep_row row = {
+        .kernel = kernel, .point = *point, .trial = *trial, .resumed = resumed};
     struct gt_sweep_result *result = race->result;
     size_t at = 0;
 
@@ -139,7 +160,7 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                 (--result->rows - at) * sizeof(*result->row));
     if (trial->status != GT_STATUS_OK)
         return GT_OK;
-    for (at = result->rows; at > 0 && is_better(trial, &result->row[at - 1].trial); at--)
+    for (at = result->rows; at > 0 && is_better(&row, &result->row[at - 1]); at--)
         ;
     if (result->rows == GT_SWEEP_ROWS) {
         const size_t gone = victim(race);
@@ -151,8 +172,7 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
         at -= at > gone;
     }
     GT_ARRAY_OPEN(result->row, at, result->rows);
-    result->row[at] = (struct gt_sweep_row){.kernel = kernel, .point = *point, .trial = *trial};
-    result->row[at].resumed = resumed;
+    result->row[at] = row;
     result->rows++;
     return GT_OK;
 }
@@ -170,6 +190,10 @@ static int count(struct gt_race *race, struct gt_arm *arm, const struct gt_trial
         race->result->resumed++;
     else
         race->result->fresh++;
+    if (!resumed && (trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW))
+        race->result->timed++;
+    if (trial->us > 0 && (!arm->reached_us || trial->us < arm->reached_us))
+        arm->reached_us = trial->us;
     if (trial->status != GT_STATUS_OK)
         return GT_OK;
     if (!arm->best_us || trial->us < arm->best_us)

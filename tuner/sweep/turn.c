@@ -18,6 +18,8 @@ void gt_sweep_sum_up(struct gt_race *race, const struct gt_evaluator_stats *befo
     result->compiled = after->compiled - before->compiled;
     result->cache_hits = after->cache_hits - before->cache_hits;
     result->respawns = after->respawns - before->respawns;
+    for (size_t i = 1; i < result->rows && !race->measures; i++)
+        result->row[i].tie = result->row[i].trial.us == result->row[0].trial.us;
     for (size_t i = 0; i < race->bests && result->rows; i++) {
         result->to_best_s = race->history[i].at_s;
         if (race->history[i].us <= NEAR_BEST * result->row[0].trial.us)
@@ -34,6 +36,7 @@ void gt_sweep_join(struct gt_sweep_result *result, struct gt_sweep_result *earli
     if (earlier->wall_s > 0)
         result->resumed = earlier->resumed;
     result->fresh += earlier->fresh;
+    result->timed += earlier->timed;
     result->compiled += earlier->compiled;
     result->cache_hits += earlier->cache_hits;
     result->respawns += earlier->respawns;

@@ -136,7 +136,7 @@ int gt_lock_take(int *fd, const char *uuid, struct gt_err *err)
     int rc = GT_OK;
 
     if (!uuid[0] || strlen(uuid) > 64 || strchr(uuid, '/'))
-        return gt_err_set(err, GT_ERANGE, "'%.64s' cannot be the UUID of a GPU", uuid);
+        return gt_err_set(err, GT_ERANGE, "\"%.64s\" cannot be the UUID of a GPU", uuid);
     if (snprintf(path, sizeof(path), "%s/gemmtune-%s.lock", lock_folder(), uuid) >=
         (int)sizeof(path))
         return gt_err_set(err, GT_EIO, "%.200s...: path too long", path);

@@ -98,21 +98,21 @@ static void test_refusals(void **state)
         const char *words[3];
         const char *sentence;
     } cases[] = {
-        {{"--shap0=1"}, "unknown option '--shap0'; did you mean '--shape'?"},
-        {{"--zzzzzzzz"}, "unknown option '--zzzzzzzz'; see --help"},
-        {{"-x"}, "unknown option '-x'; see --help"},
-        {{"--all=yes"}, "option '--all' takes no value"},
-        {{"--arch"}, "option '--arch' needs a value"},
-        {{"-s"}, "option '-s' needs a value"},
-        {{"--mode", "hot"}, "--mode: 'hot' is none of cold|warm"},
-        {{"--mode", "cold|warm"}, "--mode: 'cold|warm' is none of cold|warm"},
-        {{"--jobs", "0"}, "--jobs: '0' is not a whole number from 1 to 256"},
-        {{"-j", "2x"}, "--jobs: '2x' is not a whole number from 1 to 256"},
-        {{"--slow", "0.5"}, "--slow: '0.5' is not a number from 1 to 1000"},
-        {{"--slow", "nan"}, "--slow: 'nan' is not a number from 1 to 1000"},
-        {{"--slow", "2x"}, "--slow: '2x' is not a number from 1 to 1000"},
+        {{"--shap0=1"}, "unknown option \"--shap0\"; did you mean \"--shape\"?"},
+        {{"--zzzzzzzz"}, "unknown option \"--zzzzzzzz\"; see --help"},
+        {{"-x"}, "unknown option \"-x\"; see --help"},
+        {{"--all=yes"}, "option \"--all\" takes no value"},
+        {{"--arch"}, "option \"--arch\" needs a value"},
+        {{"-s"}, "option \"-s\" needs a value"},
+        {{"--mode", "hot"}, "--mode: \"hot\" is none of cold|warm"},
+        {{"--mode", "cold|warm"}, "--mode: \"cold|warm\" is none of cold|warm"},
+        {{"--jobs", "0"}, "--jobs: \"0\" is not a whole number from 1 to 256"},
+        {{"-j", "2x"}, "--jobs: \"2x\" is not a whole number from 1 to 256"},
+        {{"--slow", "0.5"}, "--slow: \"0.5\" is not a number from 1 to 1000"},
+        {{"--slow", "nan"}, "--slow: \"nan\" is not a number from 1 to 1000"},
+        {{"--slow", "2x"}, "--slow: \"2x\" is not a number from 1 to 1000"},
         {{"-j", "99999999999999999999"},
-         "--jobs: '99999999999999999999' is not a whole number from 1 to 256"},
+         "--jobs: \"99999999999999999999\" is not a whole number from 1 to 256"},
     };
 
     (void)state;

@@ -120,7 +120,7 @@ static void test_refused_launches(void **state)
     assert_non_null(strstr(err.msg, "232449 bytes of shared memory"));
     geometry = geometry_of("other");
     assert_int_equal(gt_module_geometry(module, &geometry, &err), GT_ERANGE);
-    assert_non_null(strstr(err.msg, "entry 'other'"));
+    assert_non_null(strstr(err.msg, "entry \"other\""));
     gt_module_free(module);
 
     geometry = geometry_of("gemm");

@@ -179,15 +179,15 @@ static void test_malformed_text(void **state)
     snprintf(body, sizeof(body), GT_TABLE_COLUMNS "\n%s90,\"open\n", good);
     expect_malformed(f, body, GT_EDB, "t.csv:4: not 16");
     expect_malformed(f, GT_TABLE_COLUMNS "\n90,guessed,A,64x64x64,k,s,p,cold,5,4,6,0,3,1,1,d\n",
-                     GT_EDB, "neither measured nor predicted: 'guessed'");
+                     GT_EDB, "neither measured nor predicted: \"guessed\"");
     expect_malformed(f, GT_TABLE_COLUMNS "\n90,measured,A,64x64x64,k,s,p,tepid,5,4,6,0,3,1,1,d\n",
-                     GT_EDB, "'tepid'");
+                     GT_EDB, "\"tepid\"");
     expect_malformed(f, GT_TABLE_COLUMNS "\nx,measured,A,64x64x64,k,s,p,cold,5,4,6,0,3,1,1,d\n",
-                     GT_EDB, "no arch: 'x'");
+                     GT_EDB, "no arch: \"x\"");
     expect_malformed(f, GT_TABLE_COLUMNS "\n4294967386,measured,A,64x64x64,k,s,p,cold,5,,,,,,,d\n",
-                     GT_EDB, "no arch: '4294967386'");
+                     GT_EDB, "no arch: \"4294967386\"");
     expect_malformed(f, GT_TABLE_COLUMNS "\n90,measured,A,64x64x64,k,s,p,cold,nan,4,6,0,3,1,1,d\n",
-                     GT_EDB, "no number: 'nan'");
+                     GT_EDB, "no number: \"nan\"");
     expect_malformed(f, GT_TABLE_COLUMNS "\n90,measured,A,64x64x64,k,s,p,cold,-5,4,6,0,3,1,1,d\n",
                      GT_EDB, "not above zero");
     expect_malformed(f, GT_TABLE_COLUMNS "\n90,measured,A,64x64x64,k,s,p,cold,5,4,6,-1,3,1,1,d\n",

@@ -38,7 +38,7 @@ static void test_mistakes(void **state)
         int code;
     } wrong[] = {
         {"", "such as TM=4|8,STAGES=2", GT_ESYNTAX},
-        {"P", "'P': expected parameters", GT_ESYNTAX},
+        {"P", "\"P\": expected parameters", GT_ESYNTAX},
         {"P=", "expected parameters", GT_ESYNTAX},
         {"P=1x", "expected parameters", GT_ESYNTAX},
         {"P=1|", "expected parameters", GT_ESYNTAX},
