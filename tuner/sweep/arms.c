@@ -131,10 +131,10 @@ struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kerne
     return NULL;
 }
 
-/* The share of the candidates that an arm deserves, by how far behind it is.  What it reached counts
- * also when the candidate was given up as slow: an arm whose candidates are all slow would keep the
- * share of an untried one otherwise.  (Of 131 measured races with several kernels, the winner's arm
- * was within 15 % of the best after six candidates of each in 128.) */
+/* The share of the candidates that an arm deserves, by how far behind it is.  What it reached
+ * counts also when the candidate was given up as slow: an arm whose candidates are all slow would
+ * keep the share of an untried one otherwise.  (Of 131 measured races with several kernels, the
+ * winner's arm was within 15 % of the best after six candidates of each in 128.) */
 static double weight_of(const struct gt_race *race, const struct gt_arm *arm)
 {
     double reached = arm->best_us > 0 ? arm->best_us : arm->reached_us;
@@ -155,8 +155,7 @@ struct gt_arm *gt_sweep_choose_arm(struct gt_race *race)
 
         if (arm->done || arm->waiting)
             continue;
-        weighted = (double)(arm->tried + arm->flying - arm->backfilled) /
-                   weight_of(race, arm);
+        weighted = (double)(arm->tried + arm->flying - arm->backfilled) / weight_of(race, arm);
         if (!chosen || weighted < least) {
             chosen = arm;
             least = weighted;
