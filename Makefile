@@ -298,6 +298,7 @@ TESTS := \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
+	tests/unit/lookup/test_lookup_contest.c \
 	tests/unit/lookup/test_lookup_answers.c \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
