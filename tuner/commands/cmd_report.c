@@ -192,10 +192,12 @@ void gt_report_summary(const struct gt_session *session, const struct gt_sweep_r
 
     if (session->cli->quiet)
         return;
-    fprintf(log, "%lld trial%s (%lld new, %lld from earlier runs) of %.0f valid points in %.1f s: ",
+    fprintf(log,
+            "%lld trial%s (%lld new, %lld from earlier runs) of %s%.*g valid points in %.1f s: ",
             (long long)(result->fresh + result->resumed),
             result->fresh + result->resumed == 1 ? "" : "s", (long long)result->fresh,
-            (long long)result->resumed, result->points, result->wall_s);
+            (long long)result->resumed, result->points_estimated ? "about " : "",
+            result->points_estimated ? 2 : 15, result->points, result->wall_s);
     for (int status = GT_STATUS_NONE + 1; status < GT_STATUS_COUNT; status++) {
         if (!result->status[status])
             continue;
