@@ -78,15 +78,15 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
 
 /* ---- baseline ---- */
 
-/* Finds and times the vendor library's best algorithm, if it has one. */
-static int open_baseline(struct gt_race *race, struct gt_err *err)
+int gt_sweep_open_baseline(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
     struct gt_err why = {0};
     int rc;
 
-    if (!evaluator->options.baseline || !evaluator->ops->baseline)
+    if (race->baseline_asked || !evaluator->options.baseline || !evaluator->ops->baseline)
         return GT_OK;
+    race->baseline_asked = true;
     gt_sweep_show(race, "timing the baseline", true);
     rc = evaluator->ops->baseline(evaluator, &race->result->baseline, &why);
     race->result->have_baseline = rc == GT_OK;
@@ -186,7 +186,7 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
     if (!rc)
         rc = sample_best(race, err);
     if (!rc && race->result->rows)
-        rc = open_baseline(race, err);
+        rc = gt_sweep_open_baseline(race, err);
     if (!rc && gt_sweep_signals(race))
         rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
     if (!rc && race->result->rows)
