@@ -64,7 +64,8 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
             return gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
         snprintf(phase, sizeof(phase), "sampling %d of %d", ++sampled, GT_SWEEP_SAMPLED);
         gt_sweep_show(race, phase, false);
-        rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate.kernel), &candidate.point, err);
+        rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate.kernel), &candidate.point,
+                              false, err);
         if (!rc)
             rc = race->evaluator->ops->sample(race->evaluator, &candidate, &trial, err);
         if (!rc)

@@ -34,7 +34,7 @@ static int on_launching(void *context, uint64_t id, struct gt_err *err)
 
     if (!flight || flight->launched)
         return GT_OK;
-    rc = gt_sweep_attempt(race, flight->arm, &flight->candidate.point, err);
+    rc = gt_sweep_attempt(race, flight->arm, &flight->candidate.point, false, err);
     flight->launched = rc == GT_OK;
     return rc;
 }
