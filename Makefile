@@ -108,6 +108,7 @@ SERVE_SRC := \
 	src/serve/check.c \
 	src/serve/decide.c \
 	src/serve/driver.c \
+	src/serve/handle.c \
 	src/serve/hooks.c \
 	src/serve/policy.c \
 	src/serve/real.c \
