@@ -203,6 +203,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_adopt_take.c \
 	tuner/commands/cmd_bench.c \
 	tuner/commands/cmd_bench_report.c \
+	tuner/commands/cmd_bench_summary.c \
 	tuner/commands/cmd_cache.c \
 	tuner/commands/cmd_calibrate.c \
 	tuner/commands/cmd_capture.c \
@@ -244,8 +245,10 @@ TUNE_SRC := \
 	tuner/commands/terminal.c \
 
 
-# Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`.
+# Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`; the longest
+# first.
 TESTS := \
+	tests/unit/cuda/test_compile_everywhere.c \
 	tests/unit/sweep/test_sweep.c \
 	tests/unit/sweep/test_sweep_faults.c \
 	tests/unit/sweep/test_sweep_finals.c \
@@ -271,6 +274,7 @@ TESTS := \
 	tests/unit/exchange/test_export.c \
 	tests/unit/exchange/test_export_space.c \
 	tests/unit/commands/test_options.c \
+	tests/unit/commands/test_cmd_bench_summary.c \
 	tests/unit/commands/test_cmd_csv.c \
 	tests/unit/commands/test_cmd_json.c \
 	tests/unit/commands/test_cmd_try.c \
@@ -294,13 +298,13 @@ TESTS := \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
+	tests/unit/lookup/test_lookup_contest.c \
 	tests/unit/lookup/test_lookup_answers.c \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
 	tests/unit/lookup/test_lookup_locale.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
-	tests/unit/cuda/test_compile_everywhere.c \
 	tests/unit/cuda/test_compile.c \
 	tests/unit/cuda/test_cache.c \
 	tests/unit/cuda/test_gpu.c \
@@ -318,6 +322,9 @@ TESTS := \
 	tests/unit/problem/test_problem.c \
 	tests/unit/problem/test_device.c \
 	tests/unit/problem/test_trial.c \
+	tests/unit/serve/test_policy.c \
+	tests/unit/serve/test_call.c \
+	tests/unit/serve/test_book.c \
 	tests/unit/base/test_nomem.c \
 	tests/unit/base/test_near.c \
 	tests/unit/base/test_array.c \
@@ -336,17 +343,20 @@ FUZZ := \
 	tests/fuzz/fuzz_table.c \
 	tests/fuzz/fuzz_recording.c \
 	tests/fuzz/fuzz_t1.c \
+	tests/fuzz/fuzz_policy.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
-# not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
+# not in the repository).  They answer in TAP, or only by their exit status (77: skipped).  The one
+# that takes longest comes first, so that short ones run beside it.
 CHECKS := \
+	$(if $(SAN),,$(BUILD)/tests/emu/emulate) \
 	tests/faults/short_soak \
 	tests/faults/short_powercut \
 	tests/faults/flip_all \
 	tests/replay/score_search \
 	tests/serve/preloaded \
 	$(FUZZ:%.c=$(BUILD)/%) \
-	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)) \
+	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,proof_kernels proof_types conversions)) \
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := \
@@ -389,7 +399,7 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h \
-	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h
+	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h $(BUILD)/db/migrate_5_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
@@ -460,7 +470,8 @@ BUNDLED := $(addprefix $(BUILD)/bundle/,tune libgemmtune.a libgemmtune.so.$(SOVE
 FORCE:
 
 # Everything but tuner/main.c, for the unit tests to link.
-$(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
+$(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) \
+		$(filter-out $(BUILD)/src/serve/hooks.o,$(SERVE_OBJ)) $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
@@ -580,10 +591,12 @@ EMU_DRAW := $(addprefix tests/emu/,sample.c served.c operands.c numbers.c)
 EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c machine.c machine_calls.c \
              machine_async.c machine_wgmma.c tensor_maps.c execute.c)
 EMU_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=all
-LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdynamic $< $(EMU_SRC) \
+EMU_OBJ  := $(EMU_SRC:%.c=$(BUILD)/%.o)
+$(EMU_OBJ): GT_CFLAGS += $(EMU_SAN) -Wno-psabi
+LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdynamic $< $(EMU_OBJ) \
             $(BUILD)/libtuner.a -o $@ $(LDLIBS)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)
-$(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
+$(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_OBJ) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
@@ -601,7 +614,7 @@ $(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_e
 EMULATOR := $(if $(SAN),,$(BUILD)/gemmtune-emulate)
 .PHONY: emulator
 emulator: $(EMULATOR)
-$(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_SRC) $(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
+$(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_OBJ) $(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)if echo 'int main(void) { return 0; }' | $(CC) $(EMU_SAN) -x c - -o $@.probe; then $(LINK_EMU); \
 		else echo "gemmtune-emulate is not built: $(CC) lacks AddressSanitizer"; fi; rm -f $@.probe
@@ -699,4 +712,4 @@ help:
 clean:
 	$(Q)rm -rf $(BUILD) compile_commands.json
 
--include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(TUNE_OBJ:.o=.d) $(TEST_BIN:=.d)
+-include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(TUNE_OBJ:.o=.d) $(EMU_OBJ:.o=.d) $(TEST_BIN:=.d)

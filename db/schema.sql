@@ -1,4 +1,4 @@
--- schema.sql - the tuning database, schema version 5; embedded into the program by tools/embed.
+-- schema.sql - the tuning database, schema version 6; embedded into the program by tools/embed.
 --
 -- A trial is keyed by everything it depends on: device (with its driver), toolchain, kernel (by
 -- signature), problem, point and L2 mode.  Measured, predicted and replayed rows have different
@@ -125,6 +125,7 @@ CREATE TABLE baseline (
     warm_l2 INTEGER NOT NULL CHECK (warm_l2 IN (0, 1)),
     sweep INTEGER NOT NULL REFERENCES sweep (id),
     name TEXT NOT NULL,                               -- "cublasLt 13.1.0, answer 3 of 8"
+    algo TEXT NOT NULL,                               -- its configuration (db/README.md); '': no candidate
     answers INTEGER NOT NULL CHECK (answers >= 0),    -- heuristic answers timed
     best INTEGER NOT NULL,                            -- index of the fastest
     us REAL NOT NULL CHECK (us > 0 AND us < 1e12),
@@ -172,6 +173,11 @@ CREATE TABLE comparison (
     baseline_us REAL NOT NULL CHECK (baseline_us >= 0), -- of the same rounds; 0: there is none
     copy_gbps REAL NOT NULL CHECK (copy_gbps >= 0),   -- of a copy in the same run; 0: not measured
     move_us REAL NOT NULL CHECK (move_us >= 0),       -- of a kernel that only reads A, B (and C) and writes D; 0: likewise
+    baseline_err_u REAL NOT NULL CHECK (baseline_err_u >= 0), -- as err_u; 0: not measured
+    best_us REAL NOT NULL CHECK (best_us >= 0),       -- of the winner or the vendor's answer, as the sweep chose; 0: it did not
+    untuned TEXT NOT NULL,                            -- kernel and point of the answer without this database; '': not timed
+    untuned_us REAL NOT NULL CHECK (untuned_us >= 0), -- of the same rounds; 0: not timed
+    worse INTEGER NOT NULL CHECK (worse IN (0, 1)),   -- 1: the winner is slower than that, by more than the noise
     at INTEGER NOT NULL,
     PRIMARY KEY (device, toolchain, kernel, problem, warm_l2, point)
 ) STRICT, WITHOUT ROWID;
@@ -225,6 +231,7 @@ SELECT d.name AS device, d.uuid AS uuid, d.cc AS cc, d.driver AS driver, c.nvrtc
     t.workspace_bytes AS workspace_bytes, t.varies AS varies, t.detail AS detail,
     CASE t.provenance WHEN 'measured' THEN coalesce(b.us, 0) ELSE 0 END AS baseline_us,
     CASE t.provenance WHEN 'measured' THEN coalesce(b.name, '') ELSE '' END AS baseline,
+    CASE t.provenance WHEN 'measured' THEN coalesce(b.algo, '') ELSE '' END AS algo,
     strftime('%Y-%m-%dT%H:%M:%SZ', t.at / 1000, 'unixepoch') AS date,
     t.status = 'ok' AS ok,
     NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name

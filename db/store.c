@@ -275,13 +275,14 @@ int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
     int code = gt_store_prepare(
         store, &s,
         "INSERT OR REPLACE INTO baseline (device, problem, warm_l2, sweep, name, answers, best, us,"
-        " lo_us, hi_us, first_us, err_u, samples, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
-        " ?10, ?11, ?12, ?13, ?14) RETURNING device",
+        " lo_us, hi_us, first_us, err_u, samples, at, algo) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+        " ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING device",
         err);
 
     if (code)
         return code;
     gt_store_bind_place(s, key);
+    gt_store_bind(s, 15, baseline->algo);
     sqlite3_bind_int64(s, 4, key->sweep);
     gt_store_bind(s, 5, baseline->name);
     sqlite3_bind_int(s, 6, baseline->answers);

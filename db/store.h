@@ -163,8 +163,10 @@ struct gt_row {
     int registers, stage, ties; /* how many others tie with it */
     int64_t shared_bytes, workspace_bytes;
     const char *baseline, *date, *detail; /* ISO 8601 UTC */
+    const char *algo;                     /* of the baseline (db/README.md); "": no candidate */
     int sms;                              /* of the device; filled by gt_store_rows, as l2_bytes */
     int64_t l2_bytes;
+    int64_t trials; /* ok ones of its device, problem, L2 mode and provenance; likewise */
 };
 
 /* winners_only: the best ok row per (device, problem, accuracy, l2), measured before predicted;
@@ -187,9 +189,15 @@ int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt
 /* A winner and cuBLASLt's best answer, timed in turns. */
 struct gt_comparison {
     double us, lo_us, hi_us, err_u;
-    double baseline_us;        /* 0: there is none */
-    double copy_gbps, move_us; /* of a copy in the same run, of a kernel that only moves the
-                                  operands; 0: not measured */
+    double baseline_us;             /* 0: there is none */
+    double copy_gbps, move_us;      /* of a copy in the same run, of a kernel that only moves the
+                                       operands; 0: not measured */
+    double baseline_err_u, best_us; /* best_us: of the winner or the baseline, as the sweep chose;
+                                       0: not known */
+    const char *untuned;            /* "simt TM=4,...": the answer without the database; NULL, "":
+                                       not timed */
+    double untuned_us;
+    bool worse; /* the winner is slower than that, by more than the noise */
 };
 
 /* Takes the place of an earlier one of the same key (the sweep does not count). */
@@ -197,11 +205,12 @@ int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *k
                             const struct gt_comparison *comparison, struct gt_err *err);
 
 /* Visits for each problem, device and L2 mode what was measured last beside the vendor library: a
- * comparison, or the winner of a later final.  copy_gbps and move_us: of the comparison, or of the
- * latest on that device and of the problem; 0: none.  Of the filter problem, kernel, cc and kernels
- * count. */
-typedef int gt_compared_visit(void *context, const struct gt_row *row, double copy_gbps,
-                              double move_us, struct gt_err *err);
+ * comparison, or the winner of a later final.  Of `with`, what the row does not have is filled:
+ * copy_gbps and move_us of the comparison, or of the latest on that device and of the problem, the
+ * rest of the comparison alone; 0, "": none.  Of the filter problem, kernel, cc and kernels count.
+ */
+typedef int gt_compared_visit(void *context, const struct gt_row *row,
+                              const struct gt_comparison *with, struct gt_err *err);
 int gt_store_compared(struct gt_store *store, const struct gt_row_filter *filter,
                       gt_compared_visit *visit, void *context, struct gt_err *err);
 

@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
-#define GT_STORE_VERSION     5          /* of schema.sql, at offset 60 of the file */
+#define GT_STORE_VERSION     6          /* of schema.sql, at offset 60 of the file */
 
 /* Statements of the hot path, prepared once (their text stands in store.c). */
 enum gt_store_statement {
@@ -50,8 +50,8 @@ enum gt_store_statement {
     "device, uuid, dtype, accuracy, layout, problem, kernel, signature, point, cc, driver,"  \
     " nvrtc, m, n, k, batch, status, provenance, warm_l2, varies, us, lo_us, hi_us,"         \
     " baseline_us, err_u, clock_mhz, registers, stage, ties, shared_bytes, workspace_bytes," \
-    " baseline, date, detail"
-#define GT_STORE_ROW_COLUMN_COUNT 34
+    " baseline, date, detail, algo"
+#define GT_STORE_ROW_COLUMN_COUNT 35
 
 /* Statuses that prove a kernel faulty: such evidence outranks any time. */
 #define GT_STORE_FAULTY "('wrong', 'oob_write', 'nondeterministic', 'fault')"

@@ -52,12 +52,15 @@ static const char rest_sql[] =
     "INSERT OR IGNORE INTO main.attempt (device, toolchain, kernel, problem, point, warm_l2, sweep,"
     " count, open, at) SELECT " OURS ", point, warm_l2, " THE_MERGE ", count, open, at"
     " FROM other.attempt AS t;"
-    "INSERT INTO main.baseline (device, problem, warm_l2, sweep, name, answers, best, us, lo_us,"
+    "INSERT INTO main.baseline (device, problem, warm_l2, sweep, name, algo, answers, best, us, "
+    "lo_us,"
     " hi_us, first_us, err_u, samples, at) SELECT " OURS_DEVICE ", " OURS_PROBLEM
-    ", warm_l2, " THE_MERGE ", name, answers, best, us, lo_us, hi_us, first_us, err_u, samples, at"
+    ", warm_l2, " THE_MERGE ", name, algo, answers, best, us, lo_us, hi_us, first_us, err_u,"
+    " samples, at"
     " FROM other.baseline AS t WHERE true"
     " ON CONFLICT (device, problem, warm_l2) DO UPDATE SET sweep = excluded.sweep,"
-    " name = excluded.name, answers = excluded.answers, best = excluded.best, us = excluded.us,"
+    " name = excluded.name, algo = excluded.algo, answers = excluded.answers, best = "
+    "excluded.best, us = excluded.us,"
     " lo_us = excluded.lo_us, hi_us = excluded.hi_us, first_us = excluded.first_us,"
     " err_u = excluded.err_u, samples = excluded.samples, at = excluded.at"
     " WHERE excluded.at > baseline.at;"
@@ -75,14 +78,16 @@ static const char calibration_sql[] =
 
 static const char comparisons_sql[] =
     "INSERT INTO main.comparison (device, toolchain, kernel, problem, point, warm_l2, us, lo_us,"
-    " hi_us, err_u, baseline_us, copy_gbps, move_us, at) SELECT " OURS
-    ", point, warm_l2, us, lo_us,"
-    " hi_us, err_u, baseline_us, copy_gbps, move_us, at FROM other.comparison AS t WHERE true"
+    " hi_us, err_u, baseline_us, copy_gbps, move_us, baseline_err_u, best_us, untuned, untuned_us,"
+    " worse, at) SELECT " OURS ", point, warm_l2, us, lo_us, hi_us, err_u, baseline_us, copy_gbps,"
+    " move_us, baseline_err_u, best_us, untuned, untuned_us, worse, at FROM other.comparison AS t "
+    "WHERE true"
     " ON CONFLICT (device, toolchain, kernel, problem, warm_l2, point) DO UPDATE SET"
     " us = excluded.us, lo_us = excluded.lo_us, hi_us = excluded.hi_us, err_u = excluded.err_u,"
     " baseline_us = excluded.baseline_us, copy_gbps = excluded.copy_gbps,"
-    " move_us = excluded.move_us, at = excluded.at"
-    " WHERE excluded.at > comparison.at;";
+    " move_us = excluded.move_us, baseline_err_u = excluded.baseline_err_u,"
+    " best_us = excluded.best_us, untuned = excluded.untuned, untuned_us = excluded.untuned_us,"
+    " worse = excluded.worse, at = excluded.at WHERE excluded.at > comparison.at;";
 
 /* A turn is known by its problem and its end, so that none comes twice. */
 static const char visits_sql[] =

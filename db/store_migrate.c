@@ -9,6 +9,7 @@
 #include "db/migrate_2_sql.h"
 #include "db/migrate_3_sql.h"
 #include "db/migrate_4_sql.h"
+#include "db/migrate_5_sql.h"
 #include "db/schema_sql.h"
 
 #include <stdio.h>
@@ -16,11 +17,9 @@
 #include <unistd.h>
 
 /* Steps from older schemas. */
-const struct gt_store_migration gt_store_migrations[] = {{1, gt_migrate_1_sql},
-                                                         {2, gt_migrate_2_sql},
-                                                         {3, gt_migrate_3_sql},
-                                                         {4, gt_migrate_4_sql},
-                                                         {0, NULL}};
+const struct gt_store_migration gt_store_migrations[] = {
+    {1, gt_migrate_1_sql}, {2, gt_migrate_2_sql}, {3, gt_migrate_3_sql},
+    {4, gt_migrate_4_sql}, {5, gt_migrate_5_sql}, {0, NULL}};
 
 const char *gt_store_schema(void)
 {

@@ -38,9 +38,12 @@ static int digest_row(void *context, const struct gt_row *row, struct gt_err *er
                                  row->layout, row->problem,  row->kernel, row->signature,
                                  row->point,  row->baseline, row->date,   row->detail};
     char numbers[640];
+    const bool algo = *row->algo; /* absent from the rows, and the digests, of earlier versions */
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         gt_digest_add(&reading->digest, texts[i], strlen(texts[i]));
+    if (algo)
+        gt_digest_add(&reading->digest, row->algo, strlen(row->algo));
     snprintf(numbers, sizeof(numbers),
              "%d %d %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
              " %d %d %d %d %a %a %a %a %a %a %d %d %d %" PRId64 " %" PRId64,

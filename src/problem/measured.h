@@ -11,6 +11,8 @@
 /* cuBLASLt's answers to a problem: each was timed, the fastest one is kept. */
 struct gt_baseline {
     char name[96];                     /* "cublasLt 13.1.0, answer 3 of 8" */
+    char algo[192];                    /* how the best one is configured (db/README.md); "": it is
+                                          a yardstick only and no candidate */
     int answers, best;                 /* heuristic answers timed; index of the fastest */
     double us, lo_us, hi_us, first_us; /* the best answer's; the first answer's median */
     float sample[GT_MAX_SAMPLES];

@@ -11,6 +11,14 @@ tools/pictures ratios | cmp - db/measured/h200-ratios.svg || echo "type: tools/p
 mkdir -p "$SCRATCH/work/tree/db/measured" && cd "$SCRATCH/work/tree" && cp -r "$ROOT/tools" .
 printf 'm,n,k,batch,layout,point,ratio\n4096,4096,4096,1,nn,"A=1,B=2",2.0\n4092,4092,4092,1,nn,"A=1",8.0\n64,64,64,1,nn,"A=1",\n' >db/measured/own-bf16.csv
 tools/headlines own
+cat >db/measured/drawn-random.csv <<'CSV'
+m,n,k,batch,layout,dtype,accuracy,point,us,ratio,best_ratio,untuned_us,worse_by_tuning,untuned
+64,64,64,1,nn,bf16,low,"A=1,B=2",10,2.0,2.0,15,0,"simt A=1,B=2"
+64,64,65,1,nn,bf16,low,"A=1,B=2",10,0.5,1.0,10,1,"simt A=1,B=2"
+64,64,66,1,nn,f32,f32,"A=1,B=2",12,3,,10,0,"simt A=1,B=2"
+64,64,67,1,nn,f32,strict,"A=1,B=2",12,,,,,
+CSV
+tools/headlines drawn | cut -d, -f1-3
 tools/headlines --wrong
 echo "exit $?"
 tools/pictures

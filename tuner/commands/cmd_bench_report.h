@@ -2,6 +2,7 @@
 #ifndef GT_CMD_BENCH_REPORT_H
 #define GT_CMD_BENCH_REPORT_H
 
+#include "commands/cmd_bench_summary.h"
 #include "commands/cmd_session.h"
 
 struct cJSON;
@@ -14,8 +15,8 @@ struct gt_bench_report {
     /* what follows is the report's own */
     struct gt_csv *csv;
     struct cJSON *json, *rows; /* the document and its list; NULL: a table is printed instead */
-    size_t done, compared;
-    double log_sum, weights, worst; /* of the ratios: weighted sum of logarithms, least */
+    size_t done;
+    struct gt_bench_summary summary;
 };
 
 /* A winner and what it was compared with. */
@@ -25,14 +26,13 @@ struct gt_bench_row {
     const struct gt_kernel *kernel;
     const struct gt_point *point;
     const struct gt_trial *trial;
-    double baseline_us; /* of cuBLASLt; 0: there is none */
-    double bound_us;    /* what moving the operands alone takes at copy_gbps; 0: not known */
-    double move_us;     /* what it takes a kernel that does nothing else; 0: not known */
+    const struct gt_comparison *with; /* as stored; its time and error are those of the trial */
 };
 
 /* Prints the heading and opens the CSV file (NULL: none), GT_ENOGPU if nothing is measured. */
 int gt_bench_report_open(struct gt_bench_report *report, const char *csv, struct gt_err *err);
-void gt_bench_report_row(struct gt_bench_report *report, const struct gt_bench_row *row);
+int gt_bench_report_row(struct gt_bench_report *report, const struct gt_bench_row *row,
+                        struct gt_err *err);
 
 /* A problem without figures, and why. */
 __attribute__((format(printf, 3, 4))) void

@@ -101,3 +101,11 @@ void gt_csv_end(struct gt_csv *csv)
     fflush(csv->file);
     csv->inside = false;
 }
+
+void gt_csv_line(struct gt_csv *csv, const char *record)
+{
+    if (!csv)
+        return;
+    fputs(record, csv->file);
+    gt_csv_end(csv);
+}

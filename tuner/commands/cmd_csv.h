@@ -20,5 +20,6 @@ __attribute__((format(printf, 2, 3))) void gt_csv_format(struct gt_csv *csv, con
                                                          ...);
 void gt_csv_real(struct gt_csv *csv, double value, int digits, bool known); /* empty if unknown */
 void gt_csv_end(struct gt_csv *csv);                                        /* ends the record */
+void gt_csv_line(struct gt_csv *csv, const char *record); /* a whole one, quoted by the caller */
 
 #endif

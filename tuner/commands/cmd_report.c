@@ -194,10 +194,12 @@ void gt_report_summary(const struct gt_session *session, const struct gt_sweep_r
 
     if (session->cli->quiet)
         return;
-    fprintf(log, "%lld trial%s (%lld new, %lld from earlier runs) of %.0f valid points in %.1f s: ",
+    fprintf(log,
+            "%lld trial%s (%lld new, %lld from earlier runs) of %s%.*g valid points in %.1f s: ",
             (long long)(result->fresh + result->resumed),
             result->fresh + result->resumed == 1 ? "" : "s", (long long)result->fresh,
-            (long long)result->resumed, result->points, result->wall_s);
+            (long long)result->resumed, result->points_estimated ? "about " : "",
+            result->points_estimated ? 2 : 15, result->points, result->wall_s);
     for (int status = GT_STATUS_NONE + 1; status < GT_STATUS_COUNT; status++) {
         if (!result->status[status])
             continue;
@@ -214,4 +216,19 @@ void gt_report_summary(const struct gt_session *session, const struct gt_sweep_r
         fprintf(log, "; GPU busy %.0f %%, within 2 %% of the best after %.1f s",
                 100 * result->busy_s / result->wall_s, result->to_best_s);
     fputc('\n', log);
+}
+
+void gt_report_totals(const struct gt_session *session)
+{
+    const struct gt_sweep_totals *totals = &session->totals;
+
+    if (session->cli->quiet || !session->measures || !(totals->wall_s > 0))
+        return;
+    fprintf(
+        session->cli->log,
+        "GPU busy %.0f %% of %.0f s; %lld candidates compiled, %lld proved and timed; compilers "
+        "busy %.0f %%\n",
+        100 * totals->busy_s / totals->wall_s, totals->wall_s, (long long)totals->compiled,
+        (long long)totals->timed,
+        100 * totals->compile_s / (totals->wall_s * (double)totals->jobs));
 }

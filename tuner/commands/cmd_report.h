@@ -22,6 +22,9 @@ void gt_report_nothing(struct gt_strbuf *buf, const struct gt_session *session,
 /* What the run did, in one or two sentences on cli->log. */
 void gt_report_summary(const struct gt_session *session, const struct gt_sweep_result *result);
 
+/* What a run over several problems made of the GPU's and the compilers' time, on cli->log. */
+void gt_report_totals(const struct gt_session *session);
+
 /* All results as one JSON document on cli->out. */
 int gt_report_json(const struct gt_session *session, const struct gt_sweep_result *result,
                    size_t count, struct gt_err *err);

@@ -352,7 +352,7 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
     for (size_t i = 0; i < all->count && session->fallbacks; i++)
         if (!all->kernel[i]->production)
             fallback[fallbacks++] = all->kernel[i];
-    const struct gt_sweep_options options = {
+    struct gt_sweep_options options = {
         .problem = problem,
         .weight = session->weight,
         .problems = problems,
@@ -369,9 +369,12 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
         .seed = session->seed,
         .command = session->cli->words,
         .progress = session->progress,
+        .totals = &session->totals,
         .signals = session->cli->signals,
     };
 
+    if (budget->each)
+        options.budget.seconds *= (double)problems;
     rc = gt_sweep_run(&options, result, err);
     free(fallback);
     return rc;

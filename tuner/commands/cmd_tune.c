@@ -25,9 +25,9 @@ static const struct gt_option option_table[] = {
      NULL, 0, 0},
     {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, session.budget), "BUDGET",
      "how long: 90s, 30m, 8h are a time of the whole run (longer if a problem has no time yet), "
-     "500 "
-     "is trials per problem, patience=200 trials of a problem without a gain of 0.5 %; several: "
-     "30m,2000 (default: 120s with a GPU, 120 trials per problem without)",
+     "10s/problem is a time of each problem, 500 is trials per problem, patience=200 trials of a "
+     "problem without a gain of 0.5 %; several: 30m,2000 (default: 120s with a GPU, 120 trials per "
+     "problem without)",
      NULL, 0, 0},
     {"baseline", 0, GT_OPTION_TEXT, offsetof(struct options, session.baseline), "WHICH",
      "cublas (default): cuBLASLt's best answer is timed in the same run; none", "cublas|none", 0,
@@ -78,6 +78,8 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
             gt_report_result(session, &result[i], rows);
         gt_report_summary(session, &result[i]);
     }
+    if (count > 1)
+        gt_report_totals(session);
     if (session->cli->json)
         rc = gt_report_json(session, result, count, err);
     return rc ? rc : valid ? GT_OK : nothing_valid(session, result, count, err);

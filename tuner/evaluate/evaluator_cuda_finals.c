@@ -137,6 +137,7 @@ static int run_baseline(struct gt_cuda *cuda, struct gt_baseline *baseline, stru
         return gt_err_set(err, reply.code, "%s", reply.sentence);
     gt_wire_get_struct(&reply.in, baseline, sizeof(*baseline));
     baseline->name[sizeof(baseline->name) - 1] = '\0';
+    baseline->algo[sizeof(baseline->algo) - 1] = '\0';
     if (gt_wire_finish(&reply.in, err) || baseline->samples < 0 ||
         baseline->samples > GT_MAX_SAMPLES)
         return gt_err_set(err, GT_ELOST,

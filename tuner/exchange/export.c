@@ -212,13 +212,12 @@ static int add_row(void *context, const struct gt_row *row, struct gt_err *err)
     return code;
 }
 
-static int add_compared(void *context, const struct gt_row *row, double copy_gbps, double move_us,
+static int add_compared(void *context, const struct gt_row *row, const struct gt_comparison *with,
                         struct gt_err *err)
 {
     struct pass *pass = context;
 
-    pass->out.copy_gbps = copy_gbps;
-    pass->out.move_us = move_us;
+    pass->out.with = with;
     return add_row(context, row, err);
 }
 

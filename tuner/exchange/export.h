@@ -54,4 +54,18 @@ struct gt_export_request {
 int gt_export(FILE *file, const struct gt_export_request *request, struct gt_store *store,
               int64_t *rows, struct gt_err *err);
 
+/* The table of tune bench: its heading, and the fields of a row, both without an end of line.  Of
+ * `with`, what the row has does not count. */
+extern const char gt_export_bench_columns[];
+struct gt_strbuf;
+void gt_export_bench_fields(struct gt_strbuf *text, const struct gt_row *row,
+                            const struct gt_problem *problem, const struct gt_comparison *with);
+
+/* What moving the operands alone takes at the bandwidth of a copy; 0: not known. */
+double gt_export_bound_us(const struct gt_problem *problem, const struct gt_comparison *with,
+                          bool warm_l2);
+
+/* Whether an error is above 1.25 times that of the baseline (0: not known). */
+bool gt_export_err_above(double err_u, double baseline_err_u);
+
 #endif

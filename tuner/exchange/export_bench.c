@@ -4,32 +4,70 @@
 
 #include "problem/problem.h"
 
-static void bench_begin(struct gt_export_out *out)
+#define ERR_ABOVE 1.25 /* times the baseline's error: more is worth a flag */
+
+const char gt_export_bench_columns[] =
+    GT_EXPORT_CSV_COLUMNS ",bound_us,memory,move_us,moved,cublas_err_u,err_above,best_us,"
+                          "best_ratio,untuned_us,untuned_ratio,worse_by_tuning,untuned";
+
+bool gt_export_err_above(double err_u, double baseline_err_u)
 {
-    gt_strbuf_add(out->text, GT_EXPORT_CSV_COLUMNS ",bound_us,memory,move_us,moved\n");
+    return baseline_err_u > 0 && err_u > ERR_ABOVE * baseline_err_u;
 }
 
-/* Two fields: a bound and its share of the time. */
-static void add_bound(struct gt_strbuf *text, double bound_us, double us)
+static void bench_begin(struct gt_export_out *out)
 {
-    if (bound_us > 0)
-        gt_strbuf_addf(text, ",%.3f,%.4f", bound_us, bound_us / us);
+    gt_strbuf_addf(out->text, "%s\n", gt_export_bench_columns);
+}
+
+/* Two fields: a time, and another one as its share; empty if one of them is not known. */
+static void add_pair(struct gt_strbuf *text, double time_us, double over_us, double under_us)
+{
+    if (time_us > 0)
+        gt_strbuf_addf(text, ",%.3f,", time_us);
     else
         gt_strbuf_add(text, ",,");
+    if (over_us > 0 && under_us > 0)
+        gt_strbuf_addf(text, "%.4f", over_us / under_us);
+}
+
+double gt_export_bound_us(const struct gt_problem *problem, const struct gt_comparison *with,
+                          bool warm_l2)
+{
+    return with->copy_gbps > 0 && !warm_l2 ? gt_problem_traffic(problem) / (with->copy_gbps * 1e3)
+                                           : 0;
+}
+
+void gt_export_bench_fields(struct gt_strbuf *text, const struct gt_row *row,
+                            const struct gt_problem *problem, const struct gt_comparison *with)
+{
+    const double bound_us = gt_export_bound_us(problem, with, row->warm_l2);
+
+    gt_export_csv_fields(text, row);
+    add_pair(text, bound_us, bound_us, row->us);
+    add_pair(text, with->move_us, with->move_us, row->us);
+    if (with->baseline_err_u > 0)
+        gt_strbuf_addf(text, ",%.3g,%d", with->baseline_err_u,
+                       gt_export_err_above(row->err_u, with->baseline_err_u));
+    else
+        gt_strbuf_add(text, ",,");
+    add_pair(text, with->best_us, row->baseline_us, with->best_us);
+    add_pair(text, with->untuned_us, row->baseline_us, with->untuned_us);
+    if (with->untuned_us > 0)
+        gt_strbuf_addf(text, ",%d,", with->worse);
+    else
+        gt_strbuf_add(text, ",,");
+    gt_export_field(text, with->untuned ? with->untuned : "", false);
 }
 
 static int bench_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
 {
-    bool bounded = out->copy_gbps > 0 && !row->warm_l2;
     struct gt_problem problem;
     int rc = gt_problem_parse(&problem, row->problem, err);
 
     if (rc)
         return rc;
-    gt_export_csv_fields(out->text, row);
-    add_bound(out->text, bounded ? gt_problem_traffic(&problem) / (out->copy_gbps * 1e3) : 0,
-              row->us);
-    add_bound(out->text, out->move_us, row->us);
+    gt_export_bench_fields(out->text, row, &problem, out->with);
     gt_strbuf_add_char(out->text, '\n');
     return GT_OK;
 }

@@ -10,9 +10,9 @@
 struct gt_export_out {
     struct gt_strbuf *text;
     const struct gt_row_filter *filter;
-    const char *keep;          /* of the request */
-    int64_t rows;              /* so far */
-    double copy_gbps, move_us; /* bench: of the row */
+    const char *keep;                 /* of the request */
+    int64_t rows;                     /* so far */
+    const struct gt_comparison *with; /* bench: of the row */
 };
 
 /* A format: what comes before the rows, each row, what comes after; or, for one that is not made of

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define PATIENCE        "patience="
+#define EACH            "/problem"
 #define PREDICT_TRIALS  120   /* they take about a minute of compiling on two cores */
 #define MEASURE_SECONDS 120.0 /* per run */
 
@@ -21,6 +22,9 @@ static int parse_part(struct gt_budget *budget, const char *text, const char *en
 {
     const char *number = text;
     bool patience = strncmp(text, PATIENCE, strlen(PATIENCE)) == 0;
+    const bool each =
+        (size_t)(end - text) > strlen(EACH) && strncmp(end - strlen(EACH), EACH, strlen(EACH)) == 0;
+    const char *stop = each ? end - strlen(EACH) : end;
     char *after;
     double value;
 
@@ -41,11 +45,12 @@ static int parse_part(struct gt_budget *budget, const char *text, const char *en
         return GT_OK;
     }
     for (size_t i = 0; !patience && i < sizeof(unit) / sizeof(unit[0]); i++) {
-        if (strlen(unit[i].name) == (size_t)(end - after) &&
-            strncmp(unit[i].name, after, (size_t)(end - after)) == 0) {
+        if (after <= stop && strlen(unit[i].name) == (size_t)(stop - after) &&
+            strncmp(unit[i].name, after, (size_t)(stop - after)) == 0) {
             if (budget->seconds > 0)
                 goto twice;
             budget->seconds = value * unit[i].seconds;
+            budget->each = each;
             return GT_OK;
         }
     }
@@ -54,10 +59,11 @@ twice:
     return gt_err_set(err, GT_ESYNTAX, "budget \"%.*s\": a limit of this kind was given before",
                       (int)(end - text), text);
 malformed:
-    return gt_err_set(err, GT_ESYNTAX,
-                      "budget \"%.*s\": expected a time such as 90s, 30m or 8h, a number of trials "
-                      "such as 500, or patience=200",
-                      (int)(end - text), text);
+    return gt_err_set(
+        err, GT_ESYNTAX,
+        "budget \"%.*s\": expected a time such as 90s, 30m, 8h or 10s/problem, a number "
+        "of trials such as 500, or patience=200",
+        (int)(end - text), text);
 }
 
 int gt_budget_parse(struct gt_budget *budget, const char *text, struct gt_err *err)

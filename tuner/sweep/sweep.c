@@ -359,6 +359,7 @@ struct gt_run {
     size_t now;           /* the problem whose turn it is */
     struct gt_race *next; /* of the problem that is probably the next one; NULL: none yet */
     struct gt_store_sweep_stats sums;
+    int64_t timed;                  /* candidates that were proved and timed */
     struct gt_snapshot before;      /* what look-up answers from before the sweep */
     struct gt_incumbent *incumbent; /* of each problem */
 };
@@ -598,6 +599,24 @@ static void add_sums(struct gt_store_sweep_stats *sums, const struct gt_sweep_re
     sums->compiled += turn->compiled;
 }
 
+/* Tells the caller what the run made of its time. */
+static void fill_totals(const struct gt_run *run, double compile_s)
+{
+    const struct gt_evaluator *evaluator = run->options->evaluator;
+    struct gt_sweep_totals *totals = run->options->totals;
+
+    if (!totals)
+        return;
+    *totals = (struct gt_sweep_totals){
+        .wall_s = run->sums.wall_s,
+        .busy_s = run->sums.busy_s,
+        .compile_s = evaluator->stats.compile_s - compile_s,
+        .jobs = evaluator->jobs,
+        .compiled = run->sums.compiled,
+        .timed = run->timed,
+    };
+}
+
 /* Runs one turn of problem run->now, up to its record and its place in the sums. */
 static int run_turn(struct gt_run *run, struct gt_race *race, struct gt_sweep_result *result,
                     struct gt_err *err)
@@ -623,6 +642,7 @@ static int run_turn(struct gt_run *run, struct gt_race *race, struct gt_sweep_re
     else if (rc == GT_EINTERRUPTED) /* what was reached is kept; the interrupt is the error told */
         gt_sweep_put_turn(race, NULL);
     add_sums(&run->sums, result);
+    run->timed += result->timed;
     gt_time_slices_note(&run->slices, run->now, race);
     gt_sweep_join(result, &earlier);
     result->interrupted = rc == GT_EINTERRUPTED;
@@ -664,6 +684,7 @@ static int run_turns(struct gt_run *run, struct gt_sweep_result *result, struct 
     const struct gt_sweep_options *options = run->options;
     struct gt_evaluator *evaluator = options->evaluator;
     const struct gt_evaluator_events before = evaluator->options.events;
+    const double compile_s = evaluator->stats.compile_s;
     double search_s, deadline_s;
     size_t i;
     int rc = gt_time_slices_init(&run->slices, options, err);
@@ -679,18 +700,19 @@ static int run_turns(struct gt_run *run, struct gt_sweep_result *result, struct 
         struct gt_race *race;
 
         rc = take_race(run, i, &race, err);
-        if (rc)
-            break;
-        race->begin_s = gt_evaluator_now(evaluator);
-        race->search_s = search_s;
-        race->deadline_s = deadline_s;
-        race->finals_s = deadline_s > 0 ? fmax(FINALS_LEAST_S, FINALS_PART * search_s) : 0;
-        rc = run_turn(run, race, &result[i], err);
+        if (!rc) {
+            race->begin_s = gt_evaluator_now(evaluator);
+            race->search_s = search_s;
+            race->deadline_s = deadline_s;
+            race->finals_s = deadline_s > 0 ? fmax(FINALS_LEAST_S, FINALS_PART * search_s) : 0;
+            rc = run_turn(run, race, &result[i], err);
+        }
         free_race(race);
     }
     evaluator->options.events = before;
     evaluator->options.signals = NULL;
     run->sums.wall_s = gt_evaluator_now(evaluator) - run->slices.begin_s;
+    fill_totals(run, compile_s);
     free_race(run->next);
     gt_time_slices_release(&run->slices);
     gt_snapshot_release(&run->before);

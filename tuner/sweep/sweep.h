@@ -15,11 +15,13 @@
 struct gt_budget {
     double seconds;   /* of the whole run; time_slices.c divides it among the problems.  A problem
                          that has no time yet may go on for longer: sweep.c */
+    bool each;        /* `seconds` are those of a problem: the run has as many for each of them */
     int64_t trials;   /* per problem, those of earlier runs included */
     int64_t patience; /* trials of a problem without an improvement of its best by 0.5 % */
 };
 
-/* "500" (trials), "90s", "30m", "8h", "patience=200", or several joined by commas: "30m,2000". */
+/* "500" (trials), "90s", "30m", "8h", "10s/problem", "patience=200", or several joined by commas:
+ * "30m,2000". */
 int gt_budget_parse(struct gt_budget *budget, const char *text, struct gt_err *err);
 
 /* The budget of a run for which the user names none.  It is a time if the evaluator measures.  If
@@ -27,6 +29,15 @@ int gt_budget_parse(struct gt_budget *budget, const char *text, struct gt_err *e
 struct gt_budget gt_budget_default(bool measures);
 
 struct gt_progress;
+
+/* What a run made of its time. */
+struct gt_sweep_totals {
+    double wall_s, busy_s; /* elapsed; with the GPU worker at work */
+    double compile_s;      /* compile workers at work, all together */
+    int jobs;              /* compile workers */
+    int64_t compiled;      /* cubins */
+    int64_t timed;         /* candidates that were proved and timed, slow ones included */
+};
 
 struct gt_sweep_options {
     const struct gt_problem *problem;
@@ -49,6 +60,7 @@ struct gt_sweep_options {
     double drift_check_s;                 /* between two runs of the reference kernel; 0: 60 */
     const char *command;                  /* the command line, stored with the sweep */
     struct gt_progress *progress;         /* NULL: silent */
+    struct gt_sweep_totals *totals;       /* filled; NULL: not wanted */
     const volatile sig_atomic_t *signals; /* count of SIGINTs (NULL: none); 1: the sweep finishes
                                              what is in flight, 2: it stops at once */
 };
@@ -74,8 +86,10 @@ struct gt_sweep_result {
     struct gt_sweep_row *row;         /* best first; row[0] is the winner */
     size_t rows;
     double points, cross_product;    /* points of all kernels: valid ones; before constraints */
+    bool points_estimated;           /* of a kernel that has too many to count */
     int64_t status[GT_STATUS_COUNT]; /* trials by status, earlier runs included */
     int64_t fresh, resumed;          /* trials of this run; of earlier ones */
+    int64_t timed;                   /* of this run: candidates that were proved and timed */
     int64_t compiled, cache_hits, respawns;
     double wall_s, busy_s; /* of this run: elapsed; with the GPU worker at work */
     double to_best_s;      /* until the first time within 2 % of the final best */

@@ -58,6 +58,7 @@ struct gt_arm {
     int64_t tried, flying;   /* trials, those of earlier runs included; candidates in flight */
     int64_t backfilled;      /* how many of both are backfill, which does not use the arm's share */
     double best_us;          /* 0: none yet */
+    double reached_us;       /* likewise, candidates given up as slow included */
     bool guest;              /* it has the incumbent's point only, and no share of the budget */
     bool done, waiting;      /* the strategy has no more points; has none until it is told more */
     struct gt_retry *retry;  /* a stack, the urgent ones on top */

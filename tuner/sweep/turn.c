@@ -36,6 +36,7 @@ void gt_sweep_join(struct gt_sweep_result *result, struct gt_sweep_result *earli
     if (earlier->wall_s > 0)
         result->resumed = earlier->resumed;
     result->fresh += earlier->fresh;
+    result->timed += earlier->timed;
     result->compiled += earlier->compiled;
     result->cache_hits += earlier->cache_hits;
     result->respawns += earlier->respawns;
