@@ -520,7 +520,10 @@ $(BUILD)/tests/serve/extension.so: tests/serve/extension.c $(STUB_BLAS)/libcubla
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STUB_CFLAGS) -Itests/serve $< -o $@ -L$(STUB_BLAS) -l:libcublas.so.13 \
 		-Wl,-rpath-link,$(STUB_BLAS) $(LDFLAGS)
-$(SERVE_TEST): $(BUILD)/tests/serve/extension.so
+$(BUILD)/tests/serve/fail_malloc.so: tests/serve/fail_malloc.c | $(SETUP)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STUB_CFLAGS) $< -o $@ $(LDFLAGS) -ldl
+$(SERVE_TEST): $(BUILD)/tests/serve/extension.so $(BUILD)/tests/serve/fail_malloc.so
 $(SERVE_TEST): tests/serve/calls.c $(STUB_BLAS)/libcublas.so.13 $(STUB_BLAS)/libcublasLt.so.13 \
 		$(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 $(BUILD)/libgemmtune_cublas.so
 	@mkdir -p $(@D)
