@@ -108,6 +108,7 @@ SERVE_SRC := \
 	src/serve/check.c \
 	src/serve/decide.c \
 	src/serve/driver.c \
+	src/serve/handle.c \
 	src/serve/hooks.c \
 	src/serve/policy.c \
 	src/serve/real.c \
@@ -143,6 +144,7 @@ TUNE_SRC := \
 	tuner/timing/bench_final.c \
 	tuner/timing/bench_move.c \
 	tuner/timing/bench_time.c \
+	tuner/timing/bench_workspace.c \
 	tuner/timing/calibrate.c \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
@@ -188,7 +190,9 @@ TUNE_SRC := \
 	tuner/sweep/finals.c \
 	tuner/sweep/incumbent.c \
 	tuner/sweep/arms.c \
+	tuner/sweep/next.c \
 	tuner/sweep/progress.c \
+	tuner/sweep/race.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
 	tuner/sweep/scout.c \
@@ -251,6 +255,7 @@ TESTS := \
 	tests/unit/cuda/test_compile_everywhere.c \
 	tests/unit/sweep/test_sweep.c \
 	tests/unit/sweep/test_sweep_faults.c \
+	tests/unit/sweep/test_sweep_ahead.c \
 	tests/unit/sweep/test_sweep_finals.c \
 	tests/unit/sweep/test_sweep_incumbent.c \
 	tests/unit/sweep/test_sweep_problems.c \
