@@ -253,6 +253,7 @@ TESTS := \
 	tests/unit/sweep/test_sweep_faults.c \
 	tests/unit/sweep/test_sweep_finals.c \
 	tests/unit/sweep/test_sweep_incumbent.c \
+	tests/unit/sweep/test_sweep_never_worse.c \
 	tests/unit/sweep/test_sweep_problems.c \
 	tests/unit/sweep/test_progress.c \
 	tests/unit/search/test_search_nomem.c \
