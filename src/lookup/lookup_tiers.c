@@ -361,8 +361,11 @@ static int describe(const struct search *search, enum gt_tier tier, struct gt_er
         answer->tuned_us = search->row->us;
         answer->baseline_us = search->row->baseline_us;
     }
-    if (tier == GT_TIER_EXACT)
+    if (tier == GT_TIER_EXACT) {
         answer->us = search->row->us;
+        if (*search->row->algo && answer->baseline_us < answer->us)
+            answer->cublaslt = search->row->algo;
+    }
     answer->expected_us = tier == GT_TIER_EXACT ? answer->us : search->expected_us;
     if (geometry->launches) {
         memcpy(answer->grid, geometry->launch[0].grid, sizeof(answer->grid));
