@@ -109,6 +109,7 @@ SERVE_SRC := \
 	src/serve/check.c \
 	src/serve/decide.c \
 	src/serve/driver.c \
+	src/serve/handle.c \
 	src/serve/hooks.c \
 	src/serve/policy.c \
 	src/serve/real.c \
@@ -144,6 +145,7 @@ TUNE_SRC := \
 	tuner/timing/bench_final.c \
 	tuner/timing/bench_move.c \
 	tuner/timing/bench_time.c \
+	tuner/timing/bench_workspace.c \
 	tuner/timing/calibrate.c \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
@@ -189,7 +191,9 @@ TUNE_SRC := \
 	tuner/sweep/finals.c \
 	tuner/sweep/incumbent.c \
 	tuner/sweep/arms.c \
+	tuner/sweep/next.c \
 	tuner/sweep/progress.c \
+	tuner/sweep/race.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
 	tuner/sweep/scout.c \
@@ -246,10 +250,13 @@ TUNE_SRC := \
 	tuner/commands/terminal.c \
 
 
-# Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`.
+# Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`; the longest
+# first.
 TESTS := \
+	tests/unit/cuda/test_compile_everywhere.c \
 	tests/unit/sweep/test_sweep.c \
 	tests/unit/sweep/test_sweep_faults.c \
+	tests/unit/sweep/test_sweep_ahead.c \
 	tests/unit/sweep/test_sweep_finals.c \
 	tests/unit/sweep/test_sweep_incumbent.c \
 	tests/unit/sweep/test_sweep_problems.c \
@@ -297,6 +304,7 @@ TESTS := \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
+	tests/unit/lookup/test_lookup_contest.c \
 	tests/unit/lookup/test_lookup_answers.c \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
@@ -304,7 +312,6 @@ TESTS := \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
 	tests/unit/lookup/test_plan_cublaslt.c \
-	tests/unit/cuda/test_compile_everywhere.c \
 	tests/unit/cuda/test_compile.c \
 	tests/unit/cuda/test_cache.c \
 	tests/unit/cuda/test_gpu.c \
@@ -322,6 +329,9 @@ TESTS := \
 	tests/unit/problem/test_problem.c \
 	tests/unit/problem/test_device.c \
 	tests/unit/problem/test_trial.c \
+	tests/unit/serve/test_policy.c \
+	tests/unit/serve/test_call.c \
+	tests/unit/serve/test_book.c \
 	tests/unit/base/test_nomem.c \
 	tests/unit/base/test_near.c \
 	tests/unit/base/test_array.c \
@@ -341,17 +351,20 @@ FUZZ := \
 	tests/fuzz/fuzz_table.c \
 	tests/fuzz/fuzz_recording.c \
 	tests/fuzz/fuzz_t1.c \
+	tests/fuzz/fuzz_policy.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
-# not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
+# not in the repository).  They answer in TAP, or only by their exit status (77: skipped).  The one
+# that takes longest comes first, so that short ones run beside it.
 CHECKS := \
+	$(if $(SAN),,$(BUILD)/tests/emu/emulate) \
 	tests/faults/short_soak \
 	tests/faults/short_powercut \
 	tests/faults/flip_all \
 	tests/replay/score_search \
 	tests/serve/preloaded \
 	$(FUZZ:%.c=$(BUILD)/%) \
-	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)) \
+	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,proof_kernels proof_types conversions)) \
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := \
@@ -465,7 +478,8 @@ BUNDLED := $(addprefix $(BUILD)/bundle/,tune libgemmtune.a libgemmtune.so.$(SOVE
 FORCE:
 
 # Everything but tuner/main.c, for the unit tests to link.
-$(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) $(LIB_OBJ)
+$(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) \
+		$(filter-out $(BUILD)/src/serve/hooks.o,$(SERVE_OBJ)) $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
@@ -585,10 +599,12 @@ EMU_DRAW := $(addprefix tests/emu/,sample.c served.c operands.c numbers.c)
 EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c machine.c machine_calls.c \
              machine_async.c machine_wgmma.c tensor_maps.c execute.c)
 EMU_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=all
-LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdynamic $< $(EMU_SRC) \
+EMU_OBJ  := $(EMU_SRC:%.c=$(BUILD)/%.o)
+$(EMU_OBJ): GT_CFLAGS += $(EMU_SAN) -Wno-psabi
+LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdynamic $< $(EMU_OBJ) \
             $(BUILD)/libtuner.a -o $@ $(LDLIBS)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)
-$(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_SRC) $(wildcard tests/emu/*.h) \
+$(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_OBJ) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
@@ -606,7 +622,7 @@ $(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_e
 EMULATOR := $(if $(SAN),,$(BUILD)/gemmtune-emulate)
 .PHONY: emulator
 emulator: $(EMULATOR)
-$(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_SRC) $(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
+$(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_OBJ) $(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)if echo 'int main(void) { return 0; }' | $(CC) $(EMU_SAN) -x c - -o $@.probe; then $(LINK_EMU); \
 		else echo "gemmtune-emulate is not built: $(CC) lacks AddressSanitizer"; fi; rm -f $@.probe
@@ -704,4 +720,4 @@ help:
 clean:
 	$(Q)rm -rf $(BUILD) compile_commands.json
 
--include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(TUNE_OBJ:.o=.d) $(TEST_BIN:=.d)
+-include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(TUNE_OBJ:.o=.d) $(EMU_OBJ:.o=.d) $(TEST_BIN:=.d)

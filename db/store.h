@@ -166,6 +166,7 @@ struct gt_row {
     const char *algo;                     /* of the baseline (db/README.md); "": no candidate */
     int sms;                              /* of the device; filled by gt_store_rows, as l2_bytes */
     int64_t l2_bytes;
+    int64_t trials; /* ok ones of its device, problem, L2 mode and provenance; likewise */
 };
 
 /* winners_only: the best ok row per (device, problem, accuracy, l2), measured before predicted;

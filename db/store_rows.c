@@ -171,7 +171,8 @@ static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
     gt_strbuf_addf(
         &sql,
         "SELECT " GT_STORE_ROW_COLUMNS ", " DEVICE_FACT("sms") ", " DEVICE_FACT(
-            "l2_bytes") " FROM (SELECT *, row_number() OVER ("
+            "l2_bytes") ", trials FROM (SELECT *, sum(ok) OVER (PARTITION BY device, cc, problem,"
+                        " warm_l2, provenance) AS trials, row_number() OVER ("
                         "PARTITION BY device, cc, problem, warm_l2, provenance = 'replayed'"
                         " ORDER BY %s ok DESC, provenance, stage DESC,"
                         " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, "
@@ -260,6 +261,7 @@ int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt
         code = gt_store_read_row(store, s, &row, err);
         row.sms = sqlite3_column_int(s, GT_STORE_ROW_COLUMN_COUNT);
         row.l2_bytes = sqlite3_column_int64(s, GT_STORE_ROW_COLUMN_COUNT + 1);
+        row.trials = sqlite3_column_int64(s, GT_STORE_ROW_COLUMN_COUNT + 2);
         if (!code)
             code = visit(context, &row, err);
     }

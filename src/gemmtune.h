@@ -198,6 +198,11 @@ struct gt_answer {
     double baseline_us;      /* cuBLASLt's best median time of `tuned_for`, timed beside the row's;
                                 0: there is none */
     int varies;              /* 1: the last bits may differ between launches (atomic sums) */
+    int contested;           /* tier EXACT, 1: the row won a final of its sweep, timed in turns with
+                                what was handed out before (or it is predicted).  0: it did not get
+                                so far, and is the answer because the model expects any other to be
+                                slower */
+    int64_t trials;       /* tier EXACT: that the row is the best of; 0: the table does not say */
     const char *cublaslt; /* cuBLASLt's algorithm that was faster (baseline_us) than the kernel on
                              this very problem, "VERSION WORKSPACE WORDS"; NULL: none is known.  A
                              plan runs it if gt_options.allow_cublaslt is set and that version of
@@ -207,9 +212,10 @@ struct gt_answer {
 };
 
 /* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  A measured
- * row comes before a predicted one, and the fastest of the measured rows of a problem on a device
- * is taken, whichever table it is in.  Tier NONE is an answer, not an error.  No GPU, no allocation
- * for a problem that was asked for before. */
+ * row comes before a predicted one, and of the measured rows of a problem on a device the fastest
+ * that won a final is taken, whichever table it is in.  One that won none must be faster than the
+ * model expects of the answer without it.  Tier NONE is an answer, not an error.  No GPU, no
+ * allocation for a problem that was asked for before. */
 int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_problem *problem,
               const struct gt_answer **answer, struct gt_err *err);
 

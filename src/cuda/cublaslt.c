@@ -221,9 +221,9 @@ int gt_cublaslt_run(const struct gt_cublaslt *lt, const struct gt_lt_algo *algo,
 
     if (rc)
         return rc;
-    result = lt->api.Matmul(lt->handle, lt->desc, &o->alpha, o->b, lt->b, o->a, lt->a, &o->beta,
-                            o->c, lt->c, o->d, lt->c, algo, o->workspace, o->workspace_bytes,
-                            stream);
+    result =
+        lt->api.Matmul(lt->handle, lt->desc, &o->alpha, o->b, lt->b, o->a, lt->a, &o->beta, o->c,
+                       lt->c, o->d, lt->c, algo, o->workspace, o->workspace_bytes, stream);
     gt_gpu_leave(lt->gpu, pushed);
     return result ? gt_err_set(err, GT_ERANGE, "cublasLtMatmul failed with result %d", result)
                   : GT_OK;

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Whether the row says more than the one found so far: measured before predicted, cold before warm,
@@ -29,7 +30,33 @@ static bool is_taken(const struct gt_table_row *row, const struct gt_table_row *
            strcmp(row->point, taken->point) == 0;
 }
 
-/* Why the row is not the answer. */
+/* Whether the row was weighed against the answer and found too light (lookup_tiers.c). */
+static bool is_too_light(const struct gt_table_row *row, const struct gt_table_row *taken,
+                         const struct gt_resolved *resolved)
+{
+    return !row->contested &&
+           (resolved->answer.tier != GT_TIER_EXACT || (taken && taken->contested));
+}
+
+/* Adds why such a row is not the answer. */
+static void add_doubt(struct gt_strbuf *text, const struct gt_table_row *row,
+                      const struct gt_resolved *resolved)
+{
+    const struct gt_answer *answer = &resolved->answer;
+
+    if (row->trials > 0)
+        gt_strbuf_addf(text, "the best of %" PRId64 " trial%s, ", row->trials,
+                       row->trials == 1 ? "" : "s");
+    gt_strbuf_add(text, "it was never timed in turns with another answer");
+    if (answer->tier == GT_TIER_EXACT)
+        gt_strbuf_add(text, ", and the row taken won a final");
+    else if (answer->expected_us > 0)
+        gt_strbuf_addf(text, ", and the model expects %.2f us of this one%s%s", answer->expected_us,
+                       answer->tuned_for ? ", made from the winner of " : "",
+                       answer->tuned_for ? answer->tuned_for : "");
+}
+
+/* Why the row is not the answer; NULL: it was too light. */
 static const char *reason(const struct gt_sources *sources, const char *device_name,
                           const struct gt_table_row *row, const struct gt_table_row *taken,
                           const struct gt_resolved *resolved)
@@ -44,6 +71,8 @@ static const char *reason(const struct gt_sources *sources, const char *device_n
         return "it was measured on another device";
     if (row->predicted && taken && !taken->predicted)
         return "a measured row comes first";
+    if (is_too_light(row, taken, resolved))
+        return NULL;
     if (resolved->answer.tier != GT_TIER_EXACT)
         return "its point is not valid on this device";
     if (row->warm_l2)
@@ -58,6 +87,7 @@ int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
     const struct gt_table *table = &sources->table;
     const struct gt_table_row *best = NULL;
     struct gt_strbuf text = GT_STRBUF_INIT;
+    const char *why;
 
     for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++)
         if (row->cc == resolved->device.cc && row != taken && says_more(row, best) &&
@@ -65,10 +95,13 @@ int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
             best = row;
     if (!best)
         return GT_OK;
+    why = reason(sources, device_name, best, taken, resolved);
     gt_strbuf_addf(&text, "kernel %s, %.2f us %s on %s (%s): %s", best->kernel, best->us,
                    best->predicted ? "predicted" : "measured", best->device,
                    best < table->row + sources->user_rows ? "own table" : "system's table",
-                   reason(sources, device_name, best, taken, resolved));
+                   why ? why : "");
+    if (!why)
+        add_doubt(&text, best, resolved);
     resolved->answer.passed_over = gt_strbuf_detach(&text);
     return resolved->answer.passed_over ? GT_OK : gt_err_nomem(err);
 }

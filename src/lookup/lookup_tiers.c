@@ -7,7 +7,11 @@
  *         epilogues and archs, ranked by the model.
  *
  * Measured rows of the arch are tried first, exact and then near; predicted rows come after them,
- * because a prediction may be made by anybody without a GPU. */
+ * because a prediction may be made by anybody without a GPU.
+ *
+ * An exact measured row is the answer if it won a final, in which what was handed out before was
+ * timed in turns with it.  Else (a sweep was killed, or did not get to its final) it is weighed
+ * against the answer that there would be without it: see weigh(). */
 #include "lookup/lookup_impl.h"
 
 #include "base/err.h"
@@ -32,7 +36,14 @@
 #define GT_LOSS_ADAPTED   0.05
 #define GT_LOSS_PREDICTED 0.15
 #define GT_LOSS_FAMILY    0.33
+#define GT_LOSS_RACED     0.10 /* a row that won no final: the best of few may be far from the best */
 #define GT_LOSS_MOST      1.0
+
+/* A row that won no final is trusted where the model expects at least so many times its time of the
+ * answer without it: of winners of near problems, whose times correct the model, and of others,
+ * where nothing was ever measured. */
+#define GT_TRUST_NEAR   1.25
+#define GT_TRUST_FAMILY 1.0
 
 /* What is being resolved, and the best answer so far. */
 struct search {
@@ -43,6 +54,7 @@ struct search {
     double score;                   /* of the best so far, in expected microseconds; 0: none */
     double expected_us;             /* of the best so far; 0: the model cannot tell */
     bool found;
+    bool doubted; /* rows of this problem that won no final are left out */
 };
 
 /* A row that may serve, and how far its problem is. */
@@ -174,10 +186,13 @@ static void find_device(struct search *search)
         }
 }
 
-/* Which of two rows of the same problem and device to take, both measured or both predicted: timed
- * with cold L2 before warm; of measured ones the faster; else the first, which is the user's. */
+/* Which of two rows of the same problem and device to take, both measured or both predicted: the
+ * winner of a final; timed with cold L2 before warm; of measured ones the faster; else the first,
+ * which is the user's. */
 static bool is_better(const struct gt_table_row *row, const struct gt_table_row *best)
 {
+    if (row->contested != best->contested)
+        return row->contested;
     if (row->warm_l2 != best->warm_l2)
         return best->warm_l2;
     return !row->predicted && row->us < best->us;
@@ -252,6 +267,12 @@ struct among {
     bool predicted; /* predicted rows only; else measured ones only */
 };
 
+static bool is_doubted(const struct search *search, const struct gt_table_row *row)
+{
+    return search->doubted && !row->contested && same_device(search, row) &&
+           gt_lookup_same_problem(&search->resolved->problem, row);
+}
+
 /* Rows of the same kind of problem, nearest first. */
 static int list_neighbours(const struct search *search, struct among among, struct neighbour **list,
                            size_t *count, struct gt_err *err)
@@ -267,7 +288,8 @@ static int list_neighbours(const struct search *search, struct among among, stru
         struct neighbour *to = *list + *count;
 
         if ((!among.distant && row->cc != search->resolved->device.cc) ||
-            row->predicted != among.predicted || !same_kind(problem, &row->problem, among.distant))
+            row->predicted != among.predicted ||
+            !same_kind(problem, &row->problem, among.distant) || is_doubted(search, row))
             continue;
         to->row = row;
         to->distance = distance(problem, &row->problem);
@@ -276,6 +298,8 @@ static int list_neighbours(const struct search *search, struct among among, stru
             to->loss += GT_LOSS_DEVICE;
         if (row->predicted)
             to->loss += GT_LOSS_PREDICTED;
+        if (!row->contested)
+            to->loss += GT_LOSS_RACED;
         if (among.distant)
             to->loss += GT_LOSS_FAMILY;
         ++*count;
@@ -363,7 +387,9 @@ static int describe(const struct search *search, enum gt_tier tier, struct gt_er
     }
     if (tier == GT_TIER_EXACT) {
         answer->us = search->row->us;
-        if (*search->row->algo && answer->baseline_us < answer->us)
+        answer->contested = search->row->contested;
+        answer->trials = search->row->trials;
+        if (answer->contested && *search->row->algo && answer->baseline_us < answer->us)
             answer->cublaslt = search->row->algo;
     }
     answer->expected_us = tier == GT_TIER_EXACT ? answer->us : search->expected_us;
@@ -377,27 +403,82 @@ static int describe(const struct search *search, enum gt_tier tier, struct gt_er
     return GT_OK;
 }
 
+static int find_family(struct search *search, struct gt_err *err)
+{
+    int code;
+
+    find_default(search, true);
+    code = find_near(search, (struct among){.distant = true}, err);
+    if (!code && !search->found)
+        find_default(search, false);
+    return code;
+}
+
+/* Whether the answer without the row may stand: *search has it, `row` is the search with the row.
+ */
+static bool stands(const struct search *search, const struct search *row,
+                   const struct gt_resolved *own, enum gt_tier tier)
+{
+    const struct gt_resolved *other = search->resolved;
+    const double us = row->row->us;
+
+    if (!search->found || (other->kernel == own->kernel &&
+                           memcmp(other->point.value, own->point.value,
+                                  sizeof(own->point.value[0]) * own->kernel->params) == 0))
+        return false; /* the row says how long that very point takes */
+    if (tier == GT_TIER_NEAR)
+        return search->expected_us < GT_TRUST_NEAR * us;
+    return search->expected_us > 0 && search->expected_us < GT_TRUST_FAMILY * us;
+}
+
+/* An exact row that won no final was found: takes the answer without it instead, if the model does
+ * not expect that to be clearly slower.  Where the model cannot tell, the answer made from a near
+ * winner stands, and a default point does not.  device: as it was before the row. */
+static int weigh(struct search *search, const struct gt_device *device, enum gt_tier *tier,
+                 struct gt_err *err)
+{
+    const struct search exact = *search;
+    const struct gt_resolved own = *search->resolved;
+    int code;
+
+    search->doubted = true;
+    search->found = false;
+    search->row = NULL;
+    search->score = search->expected_us = 0;
+    search->resolved->device = *device;
+    *tier = GT_TIER_NEAR;
+    code = find_near(search, (struct among){.predicted = false}, err);
+    if (!code && !search->found) {
+        *tier = GT_TIER_FAMILY;
+        code = find_family(search, err);
+    }
+    if (code || stands(search, &exact, &own, *tier))
+        return code;
+    *search = exact;
+    *search->resolved = own;
+    search->resolved->answer.expected_loss = GT_LOSS_RACED;
+    *tier = GT_TIER_EXACT;
+    return GT_OK;
+}
+
 /* The tiers one after the other, until one has an answer. */
 static int find_tier(struct search *search, enum gt_tier *tier, struct gt_err *err)
 {
+    const struct gt_device device = search->resolved->device;
     int code = GT_OK;
 
     for (int predicted = 0; predicted < 2; predicted++) {
         *tier = GT_TIER_EXACT;
         find_exact(search, predicted);
         if (search->found)
-            return GT_OK;
+            return search->row->contested ? GT_OK : weigh(search, &device, tier, err);
         *tier = GT_TIER_NEAR;
         code = find_near(search, (struct among){.predicted = predicted}, err);
         if (code || search->found)
             return code;
     }
     *tier = GT_TIER_FAMILY;
-    find_default(search, true);
-    code = find_near(search, (struct among){.distant = true}, err);
-    if (!code && !search->found)
-        find_default(search, false);
-    return code;
+    return find_family(search, err);
 }
 
 int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,

@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 
 #define GT_TABLE_FIELDS 16 /* names in GT_TABLE_COLUMNS */
+#define GT_TABLE_MORE   2  /* and in GT_TABLE_CONTEST */
+#define GT_STAGE_FINAL  3
 
 /* The texts of one row. */
 struct gt_table_chunk {
@@ -34,6 +36,8 @@ struct raw {
     double us, baseline_us;
     int sms;
     int64_t l2_bytes;
+    int stage;
+    int64_t trials;
 };
 
 #define TEXTS 6 /* of a row */
@@ -98,6 +102,8 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
     row.baseline_us = raw->baseline_us;
     row.sms = raw->sms;
     row.l2_bytes = raw->l2_bytes;
+    row.contested = raw->predicted || raw->stage >= GT_STAGE_FINAL;
+    row.trials = raw->trials;
     if (!isfinite(raw->us) || raw->us <= 0)
         return fail(loading, "a time that is not above zero, of", raw->problem, err);
     if (!(raw->baseline_us >= 0 && isfinite(raw->baseline_us)))
@@ -156,7 +162,9 @@ static int add_store_row(void *context, const struct gt_row *row, struct gt_err 
                             .baseline_us = row->baseline_us,
                             .algo = row->algo,
                             .sms = row->sms,
-                            .l2_bytes = row->l2_bytes};
+                            .l2_bytes = row->l2_bytes,
+                            .stage = row->stage,
+                            .trials = row->trials};
 
     if (row->provenance == GT_REPLAYED)
         return GT_OK; /* it says nothing of a device that is here */
@@ -178,7 +186,7 @@ int gt_table_add_stored(struct gt_table *table, struct gt_store *store, struct g
 
 /* Cuts one record off *at and its fields out of it, in place: quotes are undone.  Returns how many
  * there are, 0 if it is malformed. */
-static int cut_record(char **at, char *field[GT_TABLE_FIELDS])
+static int cut_record(char **at, char *field[GT_TABLE_FIELDS + GT_TABLE_MORE])
 {
     char *in = *at;
     int count = 0;
@@ -187,7 +195,7 @@ static int cut_record(char **at, char *field[GT_TABLE_FIELDS])
         bool quoted = *in == '"';
         char *out = in += quoted;
 
-        if (count == GT_TABLE_FIELDS)
+        if (count == GT_TABLE_FIELDS + GT_TABLE_MORE)
             return 0;
         field[count++] = out;
         while (*in && (quoted ? *in != '"' || in[1] == '"' : !strchr(",\n\"", *in))) {
@@ -226,9 +234,22 @@ static bool read_choice(const char *text, const char *no, const char *yes, bool 
     return *value || strcmp(text, no) == 0;
 }
 
-/* The fields in the order of GT_TABLE_COLUMNS. */
-static int add_record(struct loading *loading, char *field[GT_TABLE_FIELDS], struct gt_err *err)
+/* A whole number from 0 to 999,999,999; an empty field leaves *value. */
+static bool read_count(const char *text, int64_t *value)
 {
+    const size_t digits = strspn(text, "0123456789");
+
+    if (text[digits] || digits > 9)
+        return false;
+    if (digits)
+        *value = strtoll(text, NULL, 10);
+    return true;
+}
+
+/* The fields in the order of GT_TABLE_COLUMNS and, if there are more, of GT_TABLE_CONTEST. */
+static int add_record(struct loading *loading, char *const *field, bool more, struct gt_err *err)
+{
+    int64_t stage = GT_STAGE_FINAL;
     struct raw raw = {.device = field[2],
                       .problem = field[3],
                       .kernel = field[4],
@@ -248,6 +269,10 @@ static int add_record(struct loading *loading, char *field[GT_TABLE_FIELDS], str
             return fail(loading, "no number:", field[i], err);
     read_real(field[8], &raw.us);
     read_real(field[11], &raw.baseline_us);
+    for (int i = 16; i < 18 && more; i++)
+        if (!read_count(field[i], i == 16 ? &stage : &raw.trials))
+            return fail(loading, "no count:", field[i], err);
+    raw.stage = stage < GT_STAGE_FINAL ? (int)stage : GT_STAGE_FINAL;
     return add(loading, &raw, err);
 }
 
@@ -275,23 +300,32 @@ static int check_digest(const char *path, const char *text, size_t length, const
     return GT_OK;
 }
 
+bool gt_table_has_contest(const char *body)
+{
+    static const char columns[] = GT_TABLE_COLUMNS GT_TABLE_CONTEST "\n";
+
+    return strncmp(body, columns, strlen(columns)) == 0;
+}
+
 /* body: NUL-terminated and ours to cut up. */
 static int parse_body(struct loading *loading, char *body, struct gt_err *err)
 {
     const size_t columns = strlen(GT_TABLE_COLUMNS);
-    char *field[GT_TABLE_FIELDS], *at = body;
+    char *field[GT_TABLE_FIELDS + GT_TABLE_MORE], *at = body;
+    const bool more = gt_table_has_contest(body);
+    const int fields = GT_TABLE_FIELDS + (more ? GT_TABLE_MORE : 0);
     int code = GT_OK;
 
-    if (strncmp(at, GT_TABLE_COLUMNS "\n", columns + 1) != 0)
+    if (!more && strncmp(at, GT_TABLE_COLUMNS "\n", columns + 1) != 0)
         return gt_err_set(err, GT_ESTALE, "%s:2: the columns should be %s", loading->path,
-                          GT_TABLE_COLUMNS);
-    at += columns + 1;
+                          GT_TABLE_COLUMNS GT_TABLE_CONTEST);
+    at += columns + (more ? strlen(GT_TABLE_CONTEST) : 0) + 1;
     for (loading->line = 3; !code && *at; loading->line++) {
-        if (cut_record(&at, field) == GT_TABLE_FIELDS)
-            code = add_record(loading, field, err);
+        if (cut_record(&at, field) == fields)
+            code = add_record(loading, field, more, err);
         else
             code = gt_err_set(err, GT_EDB, "%s:%d: not %d comma-separated fields", loading->path,
-                              loading->line, GT_TABLE_FIELDS);
+                              loading->line, fields);
     }
     return code;
 }

@@ -18,6 +18,11 @@
     "cc,result,device,problem,kernel,signature,point,l2,us,lo_us,hi_us,cublas_us,err_u,driver," \
     "nvrtc,date"
 
+/* Two more columns: the deepest timing stage of the row (3: a final), and how many trials it is the
+ * best of.  Tables of earlier versions do not have them, and either field may be empty: their rows
+ * count as those of finals. */
+#define GT_TABLE_CONTEST ",stage,trials"
+
 struct gt_store;
 
 /* A winner.  The texts belong to the table. */
@@ -32,6 +37,8 @@ struct gt_table_row {
     const char *algo;   /* its algorithm (cuda/cublaslt.h); "": it is no candidate */
     int sms;            /* of the device; 0: the table does not say (a text table) */
     int64_t l2_bytes;   /* likewise */
+    bool contested;     /* it won a final, or it is predicted: see README.md */
+    int64_t trials;     /* that it is the best of; 0: the table does not say */
 };
 
 struct gt_table {
@@ -47,6 +54,9 @@ int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err);
 /* The same for a text table in memory; path: for sentences. */
 int gt_table_parse(struct gt_table *table, const char *path, const char *text, size_t length,
                    struct gt_err *err);
+/* Whether the text after the first line, which begins with the columns, has those of the contest.
+ */
+bool gt_table_has_contest(const char *body);
 void gt_table_release(struct gt_table *table); /* a zeroed one is accepted */
 
 /* Adds the winners of a store that is open.  On failure the table is as it was. */

@@ -13,6 +13,7 @@
 #include "common/copy.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
+#define WGMMA_TYPE WGMMA_ALL
 #include "common/wgmma.cuh"
 
 #define ROWS_A 64
@@ -34,8 +35,8 @@ template <int code> GT_DEVICE void products(const gt_calibrate_args &args)
         gt_wgmma_fence();
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            gt_wgmma<code, ROWS_B, 0, 0>(d, gt_smem_descriptor_advance(a, 32 * k),
-                                         gt_smem_descriptor_advance(b, 32 * k), 1);
+            gt_wgmma<code, ROWS_B, 0, 0>(d, gt_smem_descriptor_advance(a, 2 * k),
+                                         gt_smem_descriptor_advance(b, 2 * k), 1);
         gt_wgmma_commit();
         gt_wgmma_wait<1>(); /* the next ones are queued while these run */
     }

@@ -35,11 +35,14 @@ GT_DEVICE unsigned long long gt_smem_descriptor(const void *shared, unsigned lbo
            (unsigned long long)(sbo >> 4) << 32 | pattern << 62;
 }
 
-/* The descriptor of what lies `bytes` (a multiple of 16) further on. */
-GT_DEVICE unsigned long long gt_smem_descriptor_advance(unsigned long long operand, unsigned bytes)
+/* The descriptor of what lies `units` of 16 bytes further on. The address is in the lower word,
+ * which it cannot leave: so no carry is added to the upper one, which mostly is a constant. */
+GT_DEVICE unsigned long long gt_smem_descriptor_advance(unsigned long long operand, unsigned units)
 {
-    return operand + (bytes >> 4);
+    return operand >> 32 << 32 | ((unsigned)operand + units);
 }
+
+#define WGMMA_ALL (-1) /* types of WGMMA_TYPE below */
 
 /* The type of a sum. */
 template <int code> struct gt_wgmma_sum {
@@ -173,12 +176,29 @@ template <int code, int n> struct gt_wgmma_instruction;
 #define GT_TAIL_NARROW(ta, tb)  ", 1, 1"
 #define GT_TAIL_INTEGER(ta, tb) ""
 
+/* Only one type's, because the compiler takes 14 ms to read those of all. An includer that needs
+ * another type than the problem's names it (WGMMA_TYPE), or none for all. */
+#ifndef WGMMA_TYPE
+#define WGMMA_TYPE GT_TYPE
+#endif
+#if WGMMA_TYPE == GT_F16 || WGMMA_TYPE == WGMMA_ALL
 GT_WGMMA_TYPE(GT_F16, "k16.f32.f16.f16", "+f", GT_TAIL_16)
+#endif
+#if WGMMA_TYPE == GT_BF16 || WGMMA_TYPE == WGMMA_ALL
 GT_WGMMA_TYPE(GT_BF16, "k16.f32.bf16.bf16", "+f", GT_TAIL_16)
+#endif
+#if WGMMA_TYPE == GT_TF32 || WGMMA_TYPE == WGMMA_ALL
 GT_WGMMA_TYPE(GT_TF32, "k8.f32.tf32.tf32", "+f", GT_TAIL_NARROW)
+#endif
+#if WGMMA_TYPE == GT_E4M3 || WGMMA_TYPE == WGMMA_ALL
 GT_WGMMA_TYPE(GT_E4M3, "k32.f32.e4m3.e4m3", "+f", GT_TAIL_NARROW)
+#endif
+#if WGMMA_TYPE == GT_E5M2 || WGMMA_TYPE == WGMMA_ALL
 GT_WGMMA_TYPE(GT_E5M2, "k32.f32.e5m2.e5m2", "+f", GT_TAIL_NARROW)
+#endif
+#if WGMMA_TYPE == GT_S8 || WGMMA_TYPE == WGMMA_ALL
 GT_WGMMA_TYPE(GT_S8, "k32.s32.s8.s8", "+r", GT_TAIL_INTEGER)
+#endif
 
 /* Adds the product of 64 x 32 bytes of a and 32 bytes x n of b to d[0 .. n / 2), which is indexed
  * by constants only. With scale_d 0 the sums start from this product. n is a multiple of 16 up to

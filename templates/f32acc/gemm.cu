@@ -21,6 +21,7 @@
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
+#define WGMMA_TYPE GT_BF16
 #include "common/wgmma.cuh"
 
 #define PACK_TILE 64 /* rows and columns of a tile of the launch `split` */

@@ -59,6 +59,7 @@ GT_DEVICE float exact_element(const gt_args &args, long long batch, long long ro
 {
     const float *a = gt_matrix_a(args, batch), *b = gt_matrix_b(args, batch);
     float sum = 0.0f;
+#pragma unroll 1 /* rarely run */
     for (; k < k_end; k++)
         sum = fmaf(a[gt_offset_a(args, row, k)], b[gt_offset_b(args, k, column)], sum);
     return sum;

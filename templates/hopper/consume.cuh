@@ -12,10 +12,10 @@ GT_DEVICE unsigned long long operand_of(const unsigned char *tile, int first)
     return gt_smem_descriptor(tile + first * 128, 16, 1024, 128);
 }
 
-/* The distance in bytes, along k, between the parts of an operand that two wgmma in a row read. */
+/* The distance in units of 16 bytes, along k, between the parts of an operand that two wgmma in a row read. */
 template <int extent, int along_mn> GT_DEVICE constexpr unsigned k_distance()
 {
-    return along_mn ? K_MMA * box_width(extent) * (int)sizeof(In) : 32;
+    return along_mn ? K_MMA * box_width(extent) * (int)sizeof(In) / 16 : 2;
 }
 
 /* Tells each producer that fills stages of this block that this consumer has read the stage. */
@@ -77,26 +77,23 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, cons
     const int first = PINGPONG ? 0 : consumer * ROWS;
     const unsigned long long a = operand_of<BM, A_ALONG_MN>(ring.stages, first);
     const unsigned long long b = operand_of<BN, B_ALONG_MN>(ring.stages + A_BYTES, 0);
-    constexpr unsigned rows_64 = A_ALONG_MN ? SLAB * 128 : 64 * 128;
+    constexpr unsigned rows_64 = (A_ALONG_MN ? SLAB * 128 : 64 * 128) / 16;
     int before = 0;
 
-#if MMA_PENDING == 0 /* unrolled copies of the loop would be fetched with nothing to hide that \
-                      * time */
-#pragma unroll 1
-#endif
+#pragma unroll 1 /* copies of the loop would take the compiler half as long again, and be fetched */
     for (int i = 0; i < work.steps; i++) {
         if (MMA_PENDING == 0 && i > 0)
             finish_stage(ring, position);
-        const unsigned at = position.stage * STAGE_BYTES;
+        const unsigned at = position.stage * (STAGE_BYTES / 16); /* units of 16 bytes */
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
         if (ROW_PHASES > 1 && i == 0 && work.shift > 0)
-            zero_front(ring.stages + at, consumer, work.shift);
+            zero_front(ring.stages + position.stage * STAGE_BYTES, consumer, work.shift);
         gt_wgmma_fence();
 #pragma unroll
         for (int k = 0; k < 4 * DEPTH; k++)
 #pragma unroll
             for (int r = 0; r < BLOCKS_64; r++) {
-                const unsigned to = at + k / 4 * SLAB_BYTES;
+                const unsigned to = at + k / 4 * (SLAB_BYTES / 16);
                 gt_wgmma<GT_TYPE, BN, A_ALONG_MN, B_ALONG_MN>(
                     sum[r],
                     gt_smem_descriptor_advance(a, to + r * rows_64 +

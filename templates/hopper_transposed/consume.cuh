@@ -73,7 +73,8 @@ GT_DEVICE void release_stage(const Ring &ring, int stage, bool releases)
     }
 }
 
-/* Issues the products of STEP times eight k from number `k` on, of the stage at `at`. With scale_d
+/* Issues the products of STEP times eight k from number `k` on, of the stage `at` units of 16
+ * bytes into the ring. With scale_d
  * 0 the sums start from the first of these products. */
 GT_DEVICE void issue_mma(Sum (*sum)[WIDTH / 2], const Fragment &transposed,
                          unsigned long long other, unsigned at, int k, int scale_d)
@@ -85,7 +86,8 @@ GT_DEVICE void issue_mma(Sum (*sum)[WIDTH / 2], const Fragment &transposed,
         for (int b = 0; b < BLOCKS; b++)
             gt_wgmma_rs<WIDTH>(
                 sum[b], transposed.at[i][b],
-                gt_smem_descriptor_advance(other, at + (k + i) / 4 * SLAB_BYTES + (k + i) % 4 * 32),
+                gt_smem_descriptor_advance(other,
+                                           at + (k + i) / 4 * (SLAB_BYTES / 16) + (k + i) % 4 * 2),
                 scale_d | i);
     gt_wgmma_commit();
 }
@@ -124,7 +126,7 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, cons
 #pragma unroll
         for (int k = 0; k < 4 * DEPTH; k += STEP) {
             const int next = k + STEP;
-            issue_mma(sum, fragment[k / STEP % 2], other, at, k, i | k);
+            issue_mma(sum, fragment[k / STEP % 2], other, at / 16, k, i | k);
             gt_wgmma_wait<1>();
             if (k == 0 && i > 0)
                 release_stage(ring, before, releases);

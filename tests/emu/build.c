@@ -14,7 +14,7 @@
 extern char **environ;
 
 /* Options of the compiler that are always the same in number, and with those of the folders. */
-#define FIXED   23
+#define FIXED   25
 #define LONGEST (FIXED + 2 * (GT_MAX_INCLUDE_DIRS + 1))
 
 /* folders: a line each; becomes words, the first of which stays. */
@@ -23,7 +23,8 @@ static int run_compiler(char *folders, const char *source, const char *object, s
     char emulator[4200], installed[4200]; /* the folders where emulate.h may be */
     const char *compiler = getenv("CXX") && *getenv("CXX") ? getenv("CXX") : "c++";
     /* What null, object-size and pointer-overflow would see AddressSanitizer sees on access; they
-     * cost a fifth of the time. */
+     * cost a fifth of the time.  The functions of libraries, the sanitizers' too, are those of the
+     * program that opens the object: looking for them in the libraries took another sixth. */
     const char *argv[] = {compiler,
                           "-std=c++17",
                           "-O1",
@@ -31,6 +32,8 @@ static int run_compiler(char *folders, const char *source, const char *object, s
                           "-fPIC",
                           "-shared",
                           "-fno-omit-frame-pointer",
+                          "-fno-exceptions",
+                          "-nostdlib",
                           "-fsanitize=address,undefined",
                           "-fno-sanitize=null,object-size,pointer-overflow",
                           "-fno-sanitize-recover=all",

@@ -7,9 +7,11 @@
  * of tests/emu/points.txt.  Of a production kernel it also runs points that together have every
  * value of each parameter three times, with the types in turn (sample.h).
  *
- * Without arguments, as a part of `make check`, it runs less.  These points have every value once.
- * Each point is run for every fifth case, another one for each point, layout and epilogue.  Listed
- * points, and the default point for types after the first, are run in two of the layouts.
+ * Without arguments, as a part of `make check`, it runs less, above all fewer builds, because the
+ * compiler takes most of the time.  These points have every value once.  Each point is run for
+ * every fifth case, another one for each point, layout and epilogue.  The default point has every
+ * layout and every epilogue in as few builds as that takes; for types after the first it has two of
+ * the layouts.  Listed points are run in one layout each, in turn.
  *
  * Each kernel must have run in every layout that it serves, and for LEAST_PROBLEMS.  A point runs
  * in a process of its own, two at a time; a process that dies has failed.  Sources, objects and a
@@ -18,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -167,6 +170,7 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
                        const char *only, const struct place *place)
 {
     char path[600], line[1024], name[64], text[512], expected[256];
+    const size_t first = jobs->count;
     snprintf(path, sizeof path, "%s/tests/emu/%s", place->data_dir, list);
     FILE *file = fopen(path, "r");
     if (!file) {
@@ -186,6 +190,9 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
             fprintf(stderr, "%s: \"%s\": %s\n", path, name, err.msg);
             exit(1);
         }
+        size_t turn = 0; /* of the kernel's listed points */
+        for (size_t i = first; i < jobs->count; i++)
+            turn += jobs->job[i].emu.kernel == kernel;
         struct job *job = add_job(jobs, kernel, &point, &types, place);
         job->emu.once = true;
         if (words > 2) { /* a fault: every case may be the one that shows it */
@@ -195,7 +202,7 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
             job->expected = strdup(expected);
             job->emu.part = 0;
         } else if (!place->all) {
-            job->emu.layouts = two_layouts(jobs->count);
+            job->emu.layouts = 1u << turn % 4;
         }
     }
     fclose(file);
@@ -258,7 +265,13 @@ static void show_log(const struct job *job)
         fclose(file);
 }
 
-static void finish(struct job *job, int status, size_t number)
+static double seconds_of(const struct rusage *used)
+{
+    return (double)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) +
+           (double)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) / 1e6;
+}
+
+static void finish(struct job *job, int status, const struct rusage *used, size_t number)
 {
     ssize_t got = read(job->result[0], &job->tally, sizeof job->tally);
     close(job->result[0]);
@@ -267,10 +280,11 @@ static void finish(struct job *job, int status, size_t number)
     printf("%s %zu - %s %s: ", job->ok ? "ok" : "not ok", number, job->emu.kernel->name,
            job->point_text);
     if (job->expected)
-        printf("\"%s\" %s\n", job->expected, job->ok ? "found" : "not found");
+        printf("\"%s\" %s, ", job->expected, job->ok ? "found" : "not found");
     else
-        printf("%d builds, %d runs exact, %d wrong%s\n", job->tally.builds, job->tally.passed,
+        printf("%d builds, %d runs exact, %d wrong%s, ", job->tally.builds, job->tally.passed,
                job->tally.failed, status ? ", died" : "");
+    printf("%.1f s\n", seconds_of(used));
     if (!job->ok)
         show_log(job);
     fflush(stdout);
@@ -283,10 +297,11 @@ static void run_all(struct jobs *jobs)
         while (started < jobs->count && started - finished < PROCESSES)
             start(&jobs->job[started++]);
         int status;
-        pid_t pid = wait(&status);
+        struct rusage used;
+        pid_t pid = wait4(-1, &status, 0, &used);
         for (size_t i = 0; i < started; i++)
             if (jobs->job[i].pid == pid) {
-                finish(&jobs->job[i], status, ++finished);
+                finish(&jobs->job[i], status, &used, ++finished);
                 jobs->job[i].pid = 0; /* a later process may be given the number */
             }
     }

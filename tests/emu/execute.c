@@ -18,6 +18,8 @@
 #include "tensor_maps.h"
 #include "tests/serves.h"
 
+#define LAYOUTS 4 /* trans_a * 2 + trans_b */
+
 /* One compiled source: a layout and an epilogue of the job's point. */
 struct build {
     const struct gt_emu_job *job;
@@ -278,26 +280,63 @@ static int run_build(const struct gt_emu_job *job, unsigned layout, unsigned epi
     return status;
 }
 
-static int run_layouts(const struct gt_emu_job *job, unsigned layouts, struct gt_emu_tally *tally,
-                       struct gt_err *err)
+/* Every layout without an epilogue, and every epilogue in the first layout. */
+static int run_every(const struct gt_emu_job *job, unsigned layouts, unsigned epilogues,
+                     struct gt_emu_tally *tally, struct gt_err *err)
 {
     int status = GT_OK;
-    for (unsigned layout = 0; layout < 4 && !status; layout++)
-        if (gt_serves_any(job->kernel).layouts & layouts & (1u << layout))
+    for (unsigned layout = 0; layout < LAYOUTS && !status; layout++)
+        if (layouts >> layout & 1)
+            status = run_build(job, layout, GT_EPILOGUE_NONE, tally, err);
+    for (unsigned epilogue = 1; epilogues >> epilogue && !status; epilogue++)
+        if (epilogues >> epilogue & 1)
+            status = run_build(job, 0, epilogue, tally, err);
+    return status;
+}
+
+/* One build with the epilogue, in the first of `layouts` that the point is valid in; the search
+ * begins at *layout, where the next one begins too. */
+static int run_somewhere(const struct gt_emu_job *job, unsigned layouts, unsigned *layout,
+                         unsigned epilogue, struct gt_emu_tally *tally, struct gt_err *err)
+{
+    const int builds = tally->builds;
+    int status = GT_OK;
+    for (unsigned i = 0; i < LAYOUTS && tally->builds == builds && !status; i++) {
+        if (layouts >> *layout & 1)
+            status = run_build(job, *layout, epilogue, tally, err);
+        *layout = (*layout + 1) % LAYOUTS;
+    }
+    return status;
+}
+
+/* Every layout and every epilogue, none among them, in as few builds as that takes. */
+static int run_cover(const struct gt_emu_job *job, unsigned layouts, unsigned epilogues,
+                     struct gt_emu_tally *tally, struct gt_err *err)
+{
+    unsigned layout = job->first % LAYOUTS;
+    int status = GT_OK;
+    for (unsigned epilogue = GT_EPILOGUE_NONE; (epilogues | 1) >> epilogue && !status; epilogue++)
+        if ((epilogues | 1) >> epilogue & 1)
+            status = run_somewhere(job, layouts, &layout, epilogue, tally, err);
+    for (layout = 0; layout < LAYOUTS && !status; layout++)
+        if ((layouts & ~tally->layouts) >> layout & 1)
             status = run_build(job, layout, GT_EPILOGUE_NONE, tally, err);
     return status;
 }
 
 int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, struct gt_err *err)
 {
-    const unsigned epilogues = gt_serves_any(job->kernel).epilogues & job->epilogues;
-    int status = run_layouts(job, job->layouts, tally, err);
+    const struct gt_serves any = gt_serves_any(job->kernel);
+    const unsigned epilogues = any.epilogues & job->epilogues;
+    unsigned layout = job->first % LAYOUTS;
+    int status;
 
+    if (!job->part)
+        status = run_every(job, any.layouts & job->layouts, epilogues, tally, err);
+    else
+        status = run_cover(job, any.layouts & job->layouts, epilogues, tally, err);
     if (!status && tally->builds == 0)
-        status = run_layouts(job, ~job->layouts, tally, err);
-    for (unsigned epilogue = 1; epilogues >> epilogue && !status; epilogue++)
-        if (epilogues >> epilogue & 1)
-            status = run_build(job, 0, epilogue, tally, err);
+        status = run_somewhere(job, any.layouts, &layout, GT_EPILOGUE_NONE, tally, err);
     if (!status && tally->builds == 0)
         return gt_err_set(err, GT_ECONFIG, "the point is valid for no case");
     return status;

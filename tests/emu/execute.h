@@ -12,11 +12,14 @@ struct gt_emu_job {
     struct gt_point point;
     struct gt_emu_types types;
     unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)); if the point is valid in none of
-                             them, those it is valid in */
+                             them, one that it is valid in */
     unsigned epilogues;   /* bit (1u << GT_EPILOGUE_...); none is always run */
     bool once;            /* each case under one schedule, they alternate; else under both */
     unsigned part, first; /* part > 0: one of so many cases, the first of them this one, another
-                             for each build; all where the point is valid for none of those */
+                             for each build; the first that is valid if none of those is.  Then
+                             the epilogues are run in different layouts, and a layout is run without
+                             an epilogue only if none was run in it; else every layout is run
+                             without one, and the epilogues in the first */
     struct gt_emu_scale scale; /* of cases, besides the usual ones */
     const char *data_dir;      /* holds templates/ */
     const char *build_path;    /* sources and objects are written to <build_path>-... */

@@ -1,5 +1,5 @@
-/* fuzz_algo.c - fuzz target: any text as a stored algorithm of cuBLASLt; what is read is written and
- * read again, and is the same. */
+/* fuzz_algo.c - fuzz target: any text as a stored algorithm of cuBLASLt; what is read is written
+ * and read again, and is the same. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "stub_blas.h"
@@ -728,9 +729,38 @@ static int client(void)
     return 3;
 }
 
+/* `calls --cost`: nanoseconds of a call of one multiplication.  Run with and without the library,
+ * the difference is what the library costs. */
+static int cost(void)
+{
+    enum { CALLS = 1000000 };
+    const struct product p = plain(EX, 1, 1, 1);
+    void *handle = new_handle();
+    struct memory memory = fill(&p);
+    const float alpha = 1, beta = 0;
+
+    begin_context();
+    for (int turn = 0; turn < 5; turn++) {
+        struct timespec begin, end;
+
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        for (int i = 0; i < CALLS; i++)
+            cublasGemmEx(handle, 0, 0, 1, 1, 1, &alpha, memory.a, 0, 1, memory.b, 0, 1, &beta,
+                         memory.c, 0, 1, GT_COMPUTE_32F, -1);
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        printf("%.1f ns\n",
+               ((double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec)) /
+                   CALLS);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     bool failed = false;
+
+    if (argc > 1 && strcmp(argv[1], "--cost") == 0)
+        return cost();
 
     if (argc > 1 && strcmp(argv[1], "--client") == 0)
         return client();

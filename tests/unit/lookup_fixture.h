@@ -41,6 +41,7 @@ static const char kernel_json[] =
 struct world {
     char folder[64], table[96], signature[33];
     struct gt_strbuf rows;
+    bool contest; /* the rows of the next table have the columns of GT_TABLE_CONTEST */
     struct gt *gt;
     struct gt_err err;
 };
@@ -138,7 +139,8 @@ static inline void write_table(struct world *w, const char *path)
     struct gt_strbuf body = GT_STRBUF_INIT, all = GT_STRBUF_INIT;
     char digest[GT_DIGEST_HEX];
 
-    gt_strbuf_addf(&body, "%s\n%s", GT_TABLE_COLUMNS, w->rows.text);
+    gt_strbuf_addf(&body, "%s%s\n%s", GT_TABLE_COLUMNS, w->contest ? GT_TABLE_CONTEST : "",
+                   w->rows.text);
     gt_digest_bytes(body.text, body.length, digest);
     gt_strbuf_addf(&all, "%s%s\n%s", GT_TABLE_MAGIC, digest, body.text);
     write_file(path, all.text);

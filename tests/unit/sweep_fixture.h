@@ -123,7 +123,8 @@ static inline int fake_collect(struct gt_evaluator *evaluator, int timeout_ms, u
     memmove(fake->flying, fake->flying + 1, --fake->flights * sizeof(flight));
     make_trial(fake, &flight.candidate, fake->ops.sample ? 1 : 0, 3, trial);
     if (status != GT_STATUS_OK)
-        *trial = (struct gt_trial){.status = (enum gt_status)status};
+        *trial = (struct gt_trial){.status = (enum gt_status)status,
+                                   .us = status == GT_STATUS_SLOW ? trial->us : 0};
     trial->provenance = fake->ops.provenance;
     *id = flight.id;
     if (++fake->trials == fake->signal_after)

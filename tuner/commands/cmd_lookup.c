@@ -69,10 +69,11 @@ static const char *tier_meaning(enum gt_tier tier)
 static void print_times(FILE *out, const struct gt_answer *answer)
 {
     const char *how = answer->predicted ? "PREDICTED, never measured" : "measured";
+    char device[256];
 
+    gt_copy_clean(device, sizeof(device), answer->device ? answer->device : "an unnamed device");
     if (answer->tuned_for)
-        fprintf(out, "  tuned for  %s on %s\n", answer->tuned_for,
-                answer->device ? answer->device : "an unnamed device");
+        fprintf(out, "  tuned for  %s on %s\n", answer->tuned_for, device);
     if (answer->us > 0) {
         fprintf(out, "  time       %.2f us, %s\n", answer->us, how);
         return;
@@ -84,14 +85,32 @@ static void print_times(FILE *out, const struct gt_answer *answer)
                 answer->expected_us);
 }
 
+/* What an exact row was timed against (see src/lookup/README.md). */
+static void print_contest(FILE *out, const struct gt_answer *answer)
+{
+    if (answer->tier != GT_TIER_EXACT || answer->predicted)
+        return;
+    fprintf(out, "  compared   %s",
+            answer->contested ? "won a final, timed in turns with the answer before it"
+                              : "never timed in turns with another answer, but faster than the "
+                                "model expects of any");
+    if (answer->trials > 0)
+        fprintf(out, "; best of %lld trial%s", (long long)answer->trials,
+                answer->trials == 1 ? "" : "s");
+    fputc('\n', out);
+}
+
 static void print_answer(FILE *out, const char *problem, const struct gt_answer *answer)
 {
+    char text[512];
+
     fprintf(out, "%s\n", problem);
     fprintf(out, "  tier       %s: %s\n", tier_name(answer->tier), tier_meaning(answer->tier));
     if (answer->tier != GT_TIER_NONE) {
         fprintf(out, "  kernel     %s\n", answer->kernel);
         fprintf(out, "  point      %s\n", answer->point);
         print_times(out, answer);
+        print_contest(out, answer);
         fprintf(out, "  slowdown   %.1f %% expected against a tuned kernel\n",
                 100 * answer->expected_loss);
         fprintf(out,
@@ -100,13 +119,17 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
                 answer->block[1], answer->block[2], answer->shared_bytes);
         fprintf(out, "  workspace  %zu bytes\n", answer->workspace_bytes);
     }
-    if (answer->cublaslt)
+    if (answer->cublaslt) {
+        gt_copy_clean(text, sizeof(text), answer->cublaslt);
         fprintf(out,
                 "  cuBLASLt   %.2f us, faster: for programs that set gt_options.allow_cublaslt, "
                 "with the library's version %.*s\n",
-                answer->baseline_us, (int)strcspn(answer->cublaslt, " "), answer->cublaslt);
-    if (answer->passed_over)
-        fprintf(out, "  not taken  %s\n", answer->passed_over);
+                answer->baseline_us, (int)strcspn(text, " "), text);
+    }
+    if (answer->passed_over) {
+        gt_copy_clean(text, sizeof(text), answer->passed_over);
+        fprintf(out, "  not taken  %s\n", text);
+    }
 }
 
 static bool add_sizes(cJSON *json, const char *key, const unsigned size[3])
@@ -145,6 +168,9 @@ static bool add_answer(cJSON *json, const struct gt_answer *answer)
            cJSON_AddStringToObject(json, "tuned_for", answer->tuned_for ? answer->tuned_for : "") &&
            cJSON_AddBoolToObject(json, "predicted", answer->predicted) && add_times(json, answer) &&
            cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss) &&
+           (answer->tier != GT_TIER_EXACT || answer->predicted ||
+            (cJSON_AddBoolToObject(json, "contested", answer->contested) &&
+             cJSON_AddNumberToObject(json, "trials", (double)answer->trials))) &&
            add_sizes(json, "grid", answer->grid) && add_sizes(json, "block", answer->block) &&
            cJSON_AddNumberToObject(json, "shared_bytes", answer->shared_bytes) &&
            cJSON_AddNumberToObject(json, "workspace_bytes", (double)answer->workspace_bytes);
@@ -244,7 +270,10 @@ const struct gt_command gt_command_lookup = {
         "Answers at once from the databases, as the library does, and says how good the\n"
         "answer is: exact (this problem was tuned), near (the nearest tuned problem's winner,\n"
         "adapted), family (a default), none.  A measured row comes before a predicted one, and\n"
-        "the faster of two measured ones is taken; the other one is shown as not taken.\n"
+        "the faster of two measured ones is taken; the other one is shown as not taken.  A row\n"
+        "that was never timed in turns with another answer, because its sweep was killed before\n"
+        "the final, is taken only if the model expects the answer without it to be slower: 1.25\n"
+        "times its time, if that answer is made from a near winner.\n"
         "\n"
         "  tune lookup 4096x4096x4096:f32:nn --arch sm_90\n",
     .group = {{option_table, 0}},

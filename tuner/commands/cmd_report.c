@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "problem/problem.h"
+#include "base/err.h"
 #include "base/strbuf.h"
 
 /* 2 flops / us -> TFLOP/s. */
@@ -39,12 +40,13 @@ static void print_heading(const struct gt_session *session, const struct gt_swee
     const struct gt_device *device = &session->evaluator->device;
     const struct gt_cli *cli = session->cli;
     char text[GT_PROBLEM_TEXT_MAX], arch[16] = ""; /* a recording may not say */
+    char name[sizeof(device->name)];
 
     gt_problem_format(result->problem, text);
     if (device->cc)
         snprintf(arch, sizeof(arch), " (sm_%d)", device->cc);
-    fprintf(cli->out, "%s%s on %s%s: %s%s\n", cli->colored ? "\033[1m" : "", text, device->name,
-            arch,
+    gt_copy_clean(name, sizeof(name), device->name);
+    fprintf(cli->out, "%s%s on %s%s: %s%s\n", cli->colored ? "\033[1m" : "", text, name, arch,
             session->replays    ? "REPLAYED from a recording, nothing was measured"
             : session->measures ? "measured"
                                 : "PREDICTED by a model, nothing was measured",
@@ -192,10 +194,12 @@ void gt_report_summary(const struct gt_session *session, const struct gt_sweep_r
 
     if (session->cli->quiet)
         return;
-    fprintf(log, "%lld trial%s (%lld new, %lld from earlier runs) of %.0f valid points in %.1f s: ",
+    fprintf(log,
+            "%lld trial%s (%lld new, %lld from earlier runs) of %s%.*g valid points in %.1f s: ",
             (long long)(result->fresh + result->resumed),
             result->fresh + result->resumed == 1 ? "" : "s", (long long)result->fresh,
-            (long long)result->resumed, result->points, result->wall_s);
+            (long long)result->resumed, result->points_estimated ? "about " : "",
+            result->points_estimated ? 2 : 15, result->points, result->wall_s);
     for (int status = GT_STATUS_NONE + 1; status < GT_STATUS_COUNT; status++) {
         if (!result->status[status])
             continue;

@@ -32,6 +32,7 @@ static const char head[] =
     "    int plain;                /* 1: packed, no epilogue, beta == 0: the sizes say it all */\n"
     "    int measured;             /* 0: predicted by a model, never run */\n"
     "    int warm_l2;              /* 1: timed with operands left in L2 */\n"
+    "    int contested;            /* 1: won a final, timed in turns with the answer before it */\n"
     "    long long ns;             /* median time in nanoseconds */\n"
     "    const char *kernel;\n"
     "    struct gemmtune_param param[41];\n"
@@ -40,7 +41,7 @@ static const char head[] =
     "static const struct gemmtune_winner gemmtune_winners[] = {\n";
 
 static const char tail[] =
-    "    {0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, 0, 0, 0, 0, NULL, {{NULL, 0}}},\n"
+    "    {0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, {{NULL, 0}}},\n"
     "};\n"
     "\n"
     "/* The winner of a plain problem on an arch, or NULL if it was not tuned:\n"
@@ -139,10 +140,10 @@ static int c_row(struct gt_export_out *out, const struct gt_row *row, struct gt_
         return refuse(row, "problem", row->problem, err);
     gt_strbuf_addf(text,
                    "    {%d, \"%s\", \"%s\", \"%s\", %" PRId64 ", %" PRId64 ", %" PRId64
-                   ", %" PRId64 ",\n     \"%s\", %d, %d, %d, %.0f, \"%s\",\n     {",
+                   ", %" PRId64 ",\n     \"%s\", %d, %d, %d, %d, %.0f, \"%s\",\n     {",
                    row->cc, row->dtype, row->accuracy, row->layout, row->m, row->n, row->k,
                    row->batch, row->problem, plain, row->provenance == GT_MEASURED, row->warm_l2,
-                   row->us * 1000, row->kernel);
+                   row->provenance == GT_MEASURED && row->stage == 3, row->us * 1000, row->kernel);
     code = add_params(text, row, err);
     gt_strbuf_addf(text, "}},%s\n",
                    row->provenance == GT_PREDICTED ? " /* predicted, not measured */" : "");

@@ -7,12 +7,13 @@
 #include "base/err.h"
 #include "lookup/table.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 static void shipped_begin(struct gt_export_out *out)
 {
-    gt_strbuf_add(out->text, GT_TABLE_COLUMNS "\n");
+    gt_strbuf_add(out->text, GT_TABLE_COLUMNS GT_TABLE_CONTEST "\n");
 }
 
 static int shipped_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
@@ -27,9 +28,10 @@ static int shipped_row(struct gt_export_out *out, const struct gt_row *row, stru
         gt_export_field(text, names[i], false);
         gt_strbuf_add_char(text, ',');
     }
-    gt_strbuf_addf(text, "%s,%.3f,%.3f,%.3f,%.3f,%.3g,%d,%d,%s\n", row->warm_l2 ? "warm" : "cold",
-                   row->us, row->lo_us, row->hi_us, row->baseline_us, row->err_u, row->driver,
-                   row->nvrtc, row->date);
+    gt_strbuf_addf(text, "%s,%.3f,%.3f,%.3f,%.3f,%.3g,%d,%d,%s,%d,%" PRId64 "\n",
+                   row->warm_l2 ? "warm" : "cold", row->us, row->lo_us, row->hi_us,
+                   row->baseline_us, row->err_u, row->driver, row->nvrtc, row->date, row->stage,
+                   row->trials);
     return GT_OK;
 }
 
@@ -65,13 +67,15 @@ static bool still_holds(const struct gt_table_row *row, const struct gt_row_filt
     return !kernels;
 }
 
+/* One that never won a final does not take the place of one that did. */
 static bool has_winner(const struct gt_table *table, const struct gt_table_row *of)
 {
     for (size_t i = 0; i < table->rows; i++) {
         const struct gt_table_row *row = &table->row[i];
 
         if (row->cc == of->cc && row->warm_l2 == of->warm_l2 && row->predicted <= of->predicted &&
-            strcmp(row->device, of->device) == 0 && strcmp(row->text, of->text) == 0)
+            row->contested >= of->contested && strcmp(row->device, of->device) == 0 &&
+            strcmp(row->text, of->text) == 0)
             return true;
     }
     return false;
@@ -83,16 +87,20 @@ static int add_kept(struct gt_export_out *out, const struct gt_table *ours, stru
     struct gt_strbuf text = GT_STRBUF_INIT;
     struct gt_table earlier = {0};
     const char *line;
+    bool more;
     int rc = gt_strbuf_add_file(&text, out->keep, err);
 
     if (!rc)
         rc = gt_table_parse(&earlier, out->keep, text.text, text.length, err);
-    line = rc ? NULL : strchr(strchr(text.text, '\n') + 1, '\n') + 1;
+    line = rc ? NULL : strchr(text.text, '\n') + 1;
+    more = line && gt_table_has_contest(line);
+    line = line ? strchr(line, '\n') + 1 : NULL;
     for (size_t i = 0; i < earlier.rows && !rc; i++) {
         const char *end = strchr(line, '\n');
 
         if (still_holds(&earlier.row[i], out->filter) && !has_winner(ours, &earlier.row[i])) {
-            gt_strbuf_add_bytes(out->text, line, (size_t)(end + 1 - line));
+            gt_strbuf_add_bytes(out->text, line, (size_t)(end - line));
+            gt_strbuf_add(out->text, more ? "\n" : ",,\n");
             out->rows++;
         }
         line = end + 1;
@@ -136,7 +144,7 @@ static int sort_lines(struct gt_strbuf *text, size_t lines, struct gt_err *err)
 
     if (!line)
         return gt_err_nomem(err);
-    gt_strbuf_add(&sorted, GT_TABLE_COLUMNS "\n");
+    gt_strbuf_add(&sorted, GT_TABLE_COLUMNS GT_TABLE_CONTEST "\n");
     strtok_r(text->text, "\n", &save);
     while (count < lines && (at = strtok_r(NULL, "\n", &save)))
         line[count++] = at;

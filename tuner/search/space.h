@@ -13,6 +13,7 @@ struct gt_space {
     const struct gt_device *device;
     double cross_product; /* points before any constraint */
     double valid;         /* points that satisfy every constraint; more than count if sampled */
+    bool estimated;       /* too many to count: `valid` is about right */
     uint8_t *index;       /* count x kernel->params */
     size_t count;
     uint32_t *lookup; /* hash table over the points, for gt_space_find */
@@ -21,7 +22,8 @@ struct gt_space {
 
 /* Enumerates with prefix pruning.  A constraint that no point satisfies is an error (GT_ERANGE)
  * that quotes it and its why.  `limit` bounds the points kept (0: GT_SPACE_LIMIT); beyond it a
- * uniform sample is kept, always the same one.  Kernel, problem and device must outlive the space.
+ * uniform sample is kept, always the same one, and so it is of a space of which only a part can be
+ * looked at in a few seconds.  Kernel, problem and device must outlive the space.
  */
 #define GT_SPACE_LIMIT 4000000
 int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,

@@ -3,7 +3,12 @@
  * Parameters are bound one after the other, in an order that prunes early (space_order.c).  A
  * derived value is computed, and a constraint checked, as soon as all its parameters are bound, and
  * a prefix that fails is not extended.  Parameters that no constraint reads are not walked at all:
- * they multiply what is left. */
+ * they multiply what is left.
+ *
+ * A kernel without its bets may have 10^12 valid points (simt, at 4096^3).  A walk that visits more
+ * than VISITS_MOST prefixes, or fewer if few points are wanted, begins again and, at its later
+ * levels, follows each value only with some chance.  Every valid point then has the same chance to
+ * be found, and how many are found says how many there are. */
 #include "search/space_walk.h"
 
 #include "base/err.h"
@@ -15,6 +20,11 @@
 #include <string.h>
 
 #define SAMPLE_SEED 0x67656d6d74756e65ull /* of the sample kept of a space beyond the limit */
+
+#define VISITS_MOST  20000000 /* prefixes of one walk: 3 s on one core; */
+#define VISITS_POINT 100      /* so many for each point that is kept, if these are few */
+#define CHANCE_LEAST 1e-4     /* by which a walk that was given up lowers the chance of a point */
+#define GIVEN_UP     1        /* what a walk of too many visits returns */
 
 /* One thing to do when a parameter has been bound. */
 struct step {
@@ -37,6 +47,12 @@ struct walk {
     bool *passed;    /* per constraint: some prefix satisfied it */
     size_t furthest; /* 1 + the last constraint that was reached */
     uint64_t seen;   /* valid points so far */
+    uint64_t visits; /* prefixes so far, */
+    uint64_t visits_most;
+    /* the part of a large space that is walked */
+    double chance;       /* of each point: 1 if all are walked */
+    double value_chance; /* of each value from level `thinned` on */
+    size_t thinned;
     /* the sample: reservoir sampling by skips (Li, ACM TOMS 20(4), 1994, algorithm L) */
     struct gt_random random;
     double weight;
@@ -261,12 +277,21 @@ static int settle_doubt(struct walk *walk)
     return rc ? rc : failed < 0;
 }
 
+/* Whether a value is followed, where not all are. */
+static bool followed(struct walk *walk, size_t level)
+{
+    return level < walk->thinned || walk->chance == 1 ||
+           gt_random_unit(&walk->random) < walk->value_chance;
+}
+
 static int descend(struct walk *walk, size_t level, struct doubt doubt)
 {
     const struct gt_kernel *kernel = walk->space->kernel;
     size_t param;
     int rc = 1;
 
+    if (++walk->visits > walk->visits_most)
+        return GIVEN_UP;
     if (!check(walk, level, &doubt))
         return GT_OK;
     if (level == walk->depth) {
@@ -276,6 +301,8 @@ static int descend(struct walk *walk, size_t level, struct doubt doubt)
     }
     param = walk->order[level];
     for (size_t i = 0; i < kernel->param[param].count; i++) {
+        if (!followed(walk, level))
+            continue;
         walk->index[param] = (uint8_t)i;
         walk->slots[kernel->first_param + param] = kernel->param[param].value[i];
         rc = descend(walk, level + 1, doubt);
@@ -285,6 +312,43 @@ static int descend(struct walk *walk, size_t level, struct doubt doubt)
     return GT_OK;
 }
 
+/* Which part of all prefixes lies before the one at which a walk was given up. */
+static double progress(const struct walk *walk)
+{
+    double part = 1, before = 0;
+
+    for (size_t level = 0; level < walk->depth; level++) {
+        part /= (double)walk->space->kernel->param[walk->order[level]].count;
+        before += part * walk->index[walk->order[level]];
+    }
+    return before;
+}
+
+/* After a walk that was given up: a smaller part, such that the next walk takes about half of
+ * visits_most.  The later half of the levels is thinned, where most prefixes are; if that is not
+ * enough, more levels are. */
+static void thin(struct walk *walk)
+{
+    walk->thinned = walk->chance == 1 ? walk->depth / 2 : walk->thinned / 2;
+    walk->chance *= fmax(progress(walk), CHANCE_LEAST) / 2;
+    walk->value_chance = pow(walk->chance, 1 / (double)(walk->depth - walk->thinned));
+}
+
+/* Walks through all points, or through as large a part of them as visits_most allows. */
+static int walk_all(struct walk *walk)
+{
+    int rc = GIVEN_UP;
+
+    for (walk->chance = 1; rc == GIVEN_UP; rc == GIVEN_UP ? thin(walk) : (void)0) {
+        walk->random.state = SAMPLE_SEED;
+        walk->weight = 1;
+        walk->seen = walk->visits = 0;
+        walk->space->count = 0;
+        rc = descend(walk, 0, (struct doubt){0});
+    }
+    return rc;
+}
+
 /* The error where no point is left: names the constraint that rejected every prefix. */
 static int explain_empty(const struct walk *walk)
 {
@@ -292,6 +356,11 @@ static int explain_empty(const struct walk *walk)
     char problem[GT_PROBLEM_TEXT_MAX];
 
     gt_problem_format(walk->space->problem, problem);
+    if (walk->chance < 1)
+        return gt_err_set(walk->err, GT_ERANGE,
+                          "kernel %s has too many points for %s on %s to look at all of them, and "
+                          "none of those looked at was valid; name the values to search",
+                          kernel->name, problem, walk->space->device->name);
     for (size_t s = 0; s < walk->furthest; s++) {
         const struct step *step = &walk->step[s];
         const struct gt_constraint *constraint;
@@ -311,18 +380,22 @@ static int explain_empty(const struct walk *walk)
 
 int gt_space_walk(struct gt_space *space, size_t limit, struct gt_err *err)
 {
-    struct walk walk = {.space = space, .limit = limit, .err = err, .weight = 1};
+    struct walk walk = {.space = space,
+                        .limit = limit,
+                        .err = err,
+                        .visits_most = limit < VISITS_MOST / VISITS_POINT ? limit * VISITS_POINT
+                                                                          : VISITS_MOST};
     int rc;
 
-    walk.random.state = SAMPLE_SEED;
     gt_facts_fill(space->problem, space->device, walk.slots);
     space->cross_product = points_of(space->kernel, ~0ull);
     rc = plan(&walk);
     if (!rc)
-        rc = descend(&walk, 0, (struct doubt){0});
+        rc = walk_all(&walk);
     if (!rc && !space->count)
         rc = explain_empty(&walk);
-    space->valid = (double)walk.seen;
+    space->estimated = walk.chance < 1;
+    space->valid = (double)walk.seen / walk.chance;
     free(walk.passed);
     free(walk.step);
     return rc;

@@ -8,7 +8,8 @@
 
 #define SEEDS        96   /* per problem, if the budget is not one of trials */
 #define SEED_SHARE   0.9  /* of a budget of trials */
-#define WEIGHT_LEAST 0.05 /* of a slow arm; the fastest has 1 */
+#define WEIGHT_LEAST 0.02 /* of a slow arm; the fastest has 1 */
+#define WEIGHT_POWER 6    /* of the ratio of best times: an arm 20 % behind gets a third */
 
 int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *err)
 {
@@ -38,6 +39,7 @@ static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, struct
     arm->listed = found.listed;
     arm->random = found.random;
     race->result->points += arm->space.valid;
+    race->result->points_estimated |= arm->space.estimated;
     race->result->cross_product += arm->space.cross_product;
     return gt_sweep_make_key(race, arm, err);
 }
@@ -129,6 +131,19 @@ struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kerne
     return NULL;
 }
 
+/* The share of the candidates that an arm deserves, by how far behind it is.  What it reached
+ * counts also when the candidate was given up as slow: an arm whose candidates are all slow would
+ * keep the share of an untried one otherwise.  (Of 131 measured races with several kernels, the
+ * winner's arm was within 15 % of the best after six candidates of each in 128.) */
+static double weight_of(const struct gt_race *race, const struct gt_arm *arm)
+{
+    double reached = arm->best_us > 0 ? arm->best_us : arm->reached_us;
+
+    if (!(race->best_us > 0) || !(reached > race->best_us))
+        return 1;
+    return fmax(WEIGHT_LEAST, pow(race->best_us / reached, WEIGHT_POWER));
+}
+
 struct gt_arm *gt_sweep_choose_arm(struct gt_race *race)
 {
     struct gt_arm *chosen = NULL;
@@ -136,13 +151,11 @@ struct gt_arm *gt_sweep_choose_arm(struct gt_race *race)
 
     for (size_t i = 0; i < race->arms; i++) {
         struct gt_arm *arm = &race->arm[i];
-        double weight = 1, weighted;
+        double weighted;
 
         if (arm->done || arm->waiting)
             continue;
-        if (race->best_us > 0 && arm->best_us > 0)
-            weight = fmax(WEIGHT_LEAST, pow(race->best_us / arm->best_us, 4));
-        weighted = (double)(arm->tried + arm->flying - arm->backfilled) / weight;
+        weighted = (double)(arm->tried + arm->flying - arm->backfilled) / weight_of(race, arm);
         if (!chosen || weighted < least) {
             chosen = arm;
             least = weighted;

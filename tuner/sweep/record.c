@@ -192,6 +192,8 @@ static int count(struct gt_race *race, struct gt_arm *arm, const struct gt_trial
         race->result->fresh++;
     if (!resumed && (trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW))
         race->result->timed++;
+    if (trial->us > 0 && (!arm->reached_us || trial->us < arm->reached_us))
+        arm->reached_us = trial->us;
     if (trial->status != GT_STATUS_OK)
         return GT_OK;
     if (!arm->best_us || trial->us < arm->best_us)

@@ -88,6 +88,7 @@ struct gt_sweep_result {
     struct gt_sweep_row *row;         /* best first; row[0] is the winner */
     size_t rows;
     double points, cross_product;    /* points of all kernels: valid ones; before constraints */
+    bool points_estimated;           /* of a kernel that has too many to count */
     int64_t status[GT_STATUS_COUNT]; /* trials by status, earlier runs included */
     int64_t fresh, resumed;          /* trials of this run; of earlier ones */
     int64_t timed;                   /* of this run: candidates that were proved and timed */

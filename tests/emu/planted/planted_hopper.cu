@@ -68,8 +68,8 @@ GT_DEVICE void multiply(unsigned char *shared, barriers *own, int steps, float *
             gt_wgmma_fence();
         for (int k = 0; k < 4; k++)
             gt_wgmma<GT_BF16, 64, 0, 0>(
-                sum, gt_smem_descriptor_advance(a, k * (FAULT == 13 ? 16 : 32)),
-                gt_smem_descriptor_advance(b, k * 32), FAULT == 14 ? (int)threadIdx.x : i + k);
+                sum, gt_smem_descriptor_advance(a, k * (FAULT == 13 ? 1 : 2)),
+                gt_smem_descriptor_advance(b, k * 2), FAULT == 14 ? (int)threadIdx.x : i + k);
         gt_wgmma_commit();
         if (FAULT == 15)
             leave(own, i % STAGES);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cuda/compile.h"
@@ -42,7 +43,7 @@ struct job {
     bool done, ok, skipped;
     bool moved; /* the default is not valid there */
     int registers;
-    double ms;
+    double ms; /* of a processor */
     char message[512];
 };
 
@@ -111,39 +112,41 @@ static void add(struct jobs *jobs, const struct gt_kernel *kernel, const struct 
     jobs->count++;
 }
 
-/* In one layout that is served, another one for each type, for the oldest arch that has all types
- * and two newer ones. */
-static void add_other_type(struct jobs *jobs, const struct gt_kernel *kernel,
-                           const struct gt_point *point, enum gt_dtype type, const char *data_dir)
+/* The first layout that the kernel serves from `layout` on, in a circle. */
+static int served_layout(const struct gt_kernel *kernel, size_t layout)
 {
-    static const int arch[] = {89, 90, 120};
-    int layout = (int)type % 4;
-
-    while (!(gt_serves_any(kernel).layouts >> layout & 1))
-        layout = (layout + 1) % 4;
-    for (size_t i = 0; i < sizeof arch / sizeof *arch; i++)
-        add(jobs, kernel, point, type, layout, arch[i], data_dir, true);
+    while (!(gt_serves_any(kernel).layouts >> layout % 4 & 1))
+        layout++;
+    return (int)(layout % 4);
 }
 
-/* The default point: of the first type in the first layout served for every arch, in the others for
- * two; then of the other types. */
-static void add_default(struct jobs *jobs, const struct gt_kernel *kernel, const char *data_dir)
+/* The default point: of the first type in one layout for every arch, the layouts in turn, and in
+ * every layout for sm_90; of the other types for sm_90, in turn for one older and one newer arch
+ * that has all types, and the layouts in turn.  Each kernel meets every arch, layout and type, and
+ * each arch meets every layout and type, but not in all combinations: no template asks for more
+ * than two of them at once.  turn: another number for each kernel. */
+static void add_default(struct jobs *jobs, const struct gt_kernel *kernel, size_t turn,
+                        const char *data_dir)
 {
     enum gt_dtype type = (enum gt_dtype)__builtin_ctz(gt_serves_any(kernel).types);
     struct gt_point point;
-    bool first = true;
     gt_point_default(&point, kernel);
-    for (int layout = 0; layout < 4; layout++) {
-        if (!(gt_serves_any(kernel).layouts & (1u << layout)))
+    for (size_t i = 0; i < ARCHES; i++)
+        if (arches[i] != 90)
+            add(jobs, kernel, &point, type, served_layout(kernel, turn + i), arches[i], data_dir,
+                true);
+    for (int layout = 0; layout < 4; layout++)
+        if (gt_serves_any(kernel).layouts >> layout & 1)
+            add(jobs, kernel, &point, type, layout, 90, data_dir, true);
+    for (int other = (int)type + 1; other < GT_DTYPE_COUNT; other++) {
+        size_t both = turn + (size_t)other;
+        if (!(gt_serves_any(kernel).types >> other & 1))
             continue;
-        for (size_t i = 0; i < ARCHES; i++)
-            if (first || arches[i] == 86 || arches[i] == 90)
-                add(jobs, kernel, &point, type, layout, arches[i], data_dir, true);
-        first = false;
+        add(jobs, kernel, &point, (enum gt_dtype)other, served_layout(kernel, both), 90, data_dir,
+            true);
+        add(jobs, kernel, &point, (enum gt_dtype)other, served_layout(kernel, both / 2),
+            both % 2 ? 89 : 120, data_dir, true);
     }
-    for (int other = (int)type + 1; other < GT_DTYPE_COUNT; other++)
-        if (gt_serves_any(kernel).types >> other & 1)
-            add_other_type(jobs, kernel, &point, (enum gt_dtype)other, data_dir);
 }
 
 /* Its producer has four boxes of B to load, and had registers for fewer. */
@@ -246,7 +249,6 @@ static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_cand
         status = gt_compile(nvrtc, &request, &binary, err);
     }
     job->registers = binary.registers;
-    job->ms = binary.ms;
     if (!status && job->standard && !job->moved && binary.spill_bytes)
         status = gt_err_set(err, GT_ERANGE, "the point spills %d bytes", binary.spill_bytes);
     if (!status && geometry.max_registers && binary.registers > geometry.max_registers)
@@ -300,7 +302,9 @@ static int run_or_skip(struct job *job, struct gt_nvrtc *nvrtc, struct gt_err *e
 static void run(struct job *job, struct gt_nvrtc *nvrtc)
 {
     struct gt_err err;
+    const clock_t before = clock();
     job->ok = run_or_skip(job, nvrtc, &err) == GT_OK;
+    job->ms = (double)(clock() - before) * 1e3 / CLOCKS_PER_SEC;
     if (!job->ok)
         snprintf(job->message, sizeof job->message, "%.500s", err.msg);
     job->done = true;
@@ -328,10 +332,11 @@ static int report(const struct jobs *jobs)
         struct gt_strbuf point = GT_STRBUF_INIT;
         gt_point_format(&point, job->kernel, &job->point);
         bool ok = job->done && (job->ok || job->skipped);
-        printf("%s %zu - %s %s:%s for sm_%d, layout %c%c: %d registers, %.0f ms%s%s\n",
+        printf("%s %zu - %s %s:%s for sm_%d, layout %c%c, %s: %d registers, %.0f ms%s%s\n",
                ok ? "ok" : "not ok", i + 1, job->kernel->name, point.text,
                gt_dtype_name(job->problem.type), job->device.cc, job->problem.trans_a ? 't' : 'n',
-               job->problem.trans_b ? 't' : 'n', job->registers, job->ms,
+               job->problem.trans_b ? 't' : 'n', job->ptx ? "PTX" : "cubin", job->registers,
+               job->ms,
                job->skipped    ? " # SKIP "
                : *job->message ? ": "
                                : "",
@@ -363,7 +368,7 @@ int main(void)
     if (jobs.job == MAP_FAILED)
         abort();
     for (size_t i = 0; i < kernels.count; i++)
-        add_default(&jobs, kernels.kernel[i], data_dir);
+        add_default(&jobs, kernels.kernel[i], i, data_dir);
     add_once_spilled(&jobs, &kernels, data_dir);
     add_listed(&jobs, &kernels, data_dir);
     for (size_t i = 0; i < kernels.count; i++)

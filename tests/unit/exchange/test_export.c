@@ -2,6 +2,7 @@
  * (a C compiler, a C++ compiler, the library's own loader). */
 #include "store_fixture.h"
 
+#include "base/digest.h"
 #include "lookup/table.h"
 #include "exchange/export.h"
 
@@ -154,7 +155,8 @@ static void test_c_header_compiles_and_finds(void **state)
         "{\n"
         "    const struct gemmtune_winner *w =\n"
         "        gemmtune_find(90, \"f32\", \"strict\", \"nn\", 256, 128, 64, 1);\n"
-        "    return w && w->measured && w->ns == 100000 && !strcmp(w->kernel, \"simt\") &&\n"
+        "    return w && w->measured && w->contested && w->ns == 100000 && !strcmp(w->kernel, "
+        "\"simt\") &&\n"
         "                   !strcmp(w->param[1].name, \"BN\") && w->param[1].value == 32 &&\n"
         "                   !w->param[2].name &&\n"
         "                   !gemmtune_find(90, \"f32\", \"strict\", \"nn\", 512, 512, 512, 1) &&\n"
@@ -219,6 +221,7 @@ static void test_shipped_is_read_back(void **state)
     assert_string_equal(table.row[0].point, "BM=64,BN=32");
     assert_string_equal(table.row[0].signature, "aaaa");
     assert_true(table.row[0].us == 100 && !table.row[0].predicted && table.row[0].cc == 90);
+    assert_true(table.row[0].contested && table.row[0].trials == 1);
     assert_true(table.row[1].us == 7 && table.row[1].predicted);
     assert_int_equal(table.row[1].problem.epilogue, GT_EPILOGUE_RELU);
     gt_table_release(&table);
@@ -452,6 +455,29 @@ static void test_search(void **state)
         "3.0,3.0,3.0,9,9,9,15.0,0.90,cold,DATE\n");
 }
 
+/* Makes the table one of a version without the columns of the contest. */
+static void forget_contest(const char *path)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT, old = GT_STRBUF_INIT;
+    char digest[GT_DIGEST_HEX];
+    struct gt_err err;
+    FILE *file;
+
+    assert_int_equal(gt_strbuf_add_file(&text, path, &err), GT_OK);
+    strtok(text.text, "\n"); /* the digest */
+    for (char *line; (line = strtok(NULL, "\n"));) {
+        for (int i = 0; i < 2; i++)
+            *strrchr(line, ',') = '\0';
+        gt_strbuf_addf(&old, "%s\n", line);
+    }
+    gt_digest_bytes(old.text, old.length, digest);
+    file = fopen(path, "w");
+    fprintf(file, GT_TABLE_MAGIC "%s\n%s", digest, old.text);
+    fclose(file);
+    gt_strbuf_release(&text);
+    gt_strbuf_release(&old);
+}
+
 /* An earlier table: one row of the problem that the database knows better, one of another, one of a
  * text of the kernel that is gone. */
 static void test_shipped_keeps_rows(void **state)
@@ -501,6 +527,19 @@ static void test_shipped_keeps_rows(void **state)
     assert_true(table.row[0].us == 89);
     assert_string_equal(table.row[1].text, "32x32x32:f32:nn");
     assert_true(table.row[1].us == 90);
+    gt_table_release(&table);
+    /* A row that won no final is added, and does not take the place of one that did.  The old table
+     * is of a version that did not tell them apart. */
+    OK(f, gt_store_exec(f->store, "UPDATE trial SET stage = 1", &f->err));
+    forget_contest(old);
+    file = fopen(new, "w");
+    OK(f, gt_export(file, &request, f->store, &rows, &f->err));
+    assert_int_equal(rows, 3);
+    fclose(file);
+    OK(f, gt_table_load(&table, new, &f->err));
+    assert_int_equal(table.rows, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(table.row[i].contested == (table.row[i].us == 90));
     gt_table_release(&table);
 }
 

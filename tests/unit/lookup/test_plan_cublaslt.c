@@ -30,12 +30,10 @@ struct world {
 
 static struct gt *open_gt(struct world *w, bool allow)
 {
-    const struct gt_options options = {GT_OPTIONS_INIT,
-                                       .user_db = access(w->db, F_OK) ? "" : w->db,
-                                       .data_dir = ".",
-                                       .cubin_dir = w->folder,
-                                       .allow_nvrtc = 1,
-                                       .allow_cublaslt = allow};
+    const struct gt_options options = {
+        GT_OPTIONS_INIT,  .user_db = access(w->db, F_OK) ? "" : w->db,
+        .data_dir = ".",  .cubin_dir = w->folder,
+        .allow_nvrtc = 1, .allow_cublaslt = allow};
     struct gt *gt;
 
     OK(w, gt_open(&gt, &options, &w->err));
@@ -162,9 +160,8 @@ static void test_look_up(void **state)
     static const struct {
         double baseline_us;
         const char *algo, *told;
-    } row[] = {{50, HERE " 0 2" ZERO, HERE " 0 2" ZERO},
-               {150, HERE " 0 2" ZERO, NULL},
-               {50, "", NULL}};
+    } row[] = {
+        {50, HERE " 0 2" ZERO, HERE " 0 2" ZERO}, {150, HERE " 0 2" ZERO, NULL}, {50, "", NULL}};
     struct world *w = *state;
 
     for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
@@ -188,13 +185,13 @@ static void test_look_up(void **state)
 static void test_falls_back(void **state)
 {
     static const char *const algo[] = {
-        "13.1.1 0 1" ZERO,        /* another version */
-        HERE "3 0 1" ZERO,        /* a longer one */
-        HERE " 0 1" ZERO ".0",    /* too many words */
-        HERE " 0 1.0.0.0.0.0.0",  /* too few */
-        HERE " -5 1" ZERO,        /* no number */
-        HERE " 0 g.0" ZERO,       /* no digit */
-        HERE,                     /* nothing */
+        "13.1.1 0 1" ZERO,       /* another version */
+        HERE "3 0 1" ZERO,       /* a longer one */
+        HERE " 0 1" ZERO ".0",   /* too many words */
+        HERE " 0 1.0.0.0.0.0.0", /* too few */
+        HERE " -5 1" ZERO,       /* no number */
+        HERE " 0 g.0" ZERO,      /* no digit */
+        HERE,                    /* nothing */
     };
     struct world *w = *state;
 

@@ -124,6 +124,68 @@ static void test_the_sample_is_even(void **state)
     gt_kernel_free(kernel);
 }
 
+#define PAIR(a, b) "{\"if\": \"(" a " + " b ") % 2 == 0\", \"why\": \"-\"}"
+
+/* 16^8 points, of which one in 16 is valid: too many to visit, so that a part is, and the number is
+ * estimated from it. */
+static void test_a_large_space(void **state)
+{
+    struct search *s = *state;
+    /* clang-format off */
+    struct gt_kernel *kernel = search_kernel(
+        s, "large", "+ P + Q + R + S + T + U + V + W",
+        "\"params\": [" PARAM("P", 1, SIXTEEN) "," PARAM("Q", 1, SIXTEEN) ","
+        PARAM("R", 1, SIXTEEN) "," PARAM("S", 1, SIXTEEN) "," PARAM("T", 1, SIXTEEN) ","
+        PARAM("U", 1, SIXTEEN) "," PARAM("V", 1, SIXTEEN) "," PARAM("W", 1, SIXTEEN) "], "
+        "\"constraints\": [" PAIR("P", "Q") "," PAIR("R", "S") "," PAIR("T", "U") ","
+        PAIR("V", "W") "], " LAUNCH);
+    /* clang-format on */
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 100000, &s->err));
+    assert_true(space.estimated);
+    assert_int_equal(space.count, 100000);
+    print_message("%.4g points\n", space.valid);
+    assert_true(space.valid > 0.9 * 0x1p28 && space.valid < 1.1 * 0x1p28);
+    for (int p = 0; p < 8; p++) {
+        int count[16] = {0};
+
+        for (size_t i = 0; i < space.count; i++)
+            count[space.index[i * 8 + (size_t)p]]++;
+        for (int v = 0; v < 16; v++)
+            assert_in_range(count[v], 5000, 7500); /* 6250 expected */
+    }
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+/* The largest kernel without its bets: a sample of valid points, in seconds. */
+static void test_without_bets(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernels kernels;
+    struct gt_space space;
+    int failed;
+
+    OK(&s->err, gt_kernels_load(&kernels, ".", NULL, NULL, &s->err));
+    OK(&s->err, gt_device_profile(&s->device, ".", 90, &s->err));
+    OK(&s->err, gt_problem_parse(&s->problem, "4096x4096x4096:f32:nn", &s->err));
+    struct gt_kernel *kernel = gt_kernels_find(&kernels, "simt", &s->err);
+    struct gt_candidate candidate = {kernel, &s->problem, &s->device, {{0}}};
+
+    gt_kernel_drop_bets(kernel);
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 100000, &s->err));
+    assert_true(space.estimated && space.valid > 1e11 && space.valid < 1e13);
+    assert_int_equal(space.count, 100000);
+    for (size_t i = 0; i < space.count; i += 100) {
+        gt_space_point(&space, i, &candidate.point);
+        OK(&s->err, gt_candidate_valid(&candidate, &failed, &s->err));
+        assert_int_equal(failed, -1);
+    }
+    gt_space_release(&space);
+    gt_kernels_release(&kernels);
+}
+
 static void test_neighbours(void **state)
 {
     struct search *s = *state;
@@ -300,6 +362,8 @@ int main(void)
         WITH_FOLDER(test_brute_force),
         WITH_FOLDER(test_the_order_is_stable),
         WITH_FOLDER(test_the_sample_is_even),
+        WITH_FOLDER(test_a_large_space),
+        WITH_FOLDER(test_without_bets),
         WITH_FOLDER(test_neighbours),
         WITH_FOLDER(test_nothing_is_valid),
         WITH_FOLDER(test_a_failing_expression),

@@ -228,6 +228,40 @@ static void test_a_starved_device_does_not_prolong_the_race(void **state)
     close_bench(&bench);
 }
 
+static size_t slow_ones;
+
+static int slow_if_second(const struct gt_candidate *candidate)
+{
+    bool second = strcmp(candidate->kernel->name, "second") == 0;
+
+    slow_ones += second;
+    return second ? GT_STATUS_SLOW : GT_STATUS_OK;
+}
+
+static double three_times_if_second(const struct gt_candidate *candidate)
+{
+    return bowl(candidate) * (strcmp(candidate->kernel->name, "second") == 0 ? 3 : 1);
+}
+
+/* A kernel whose candidates are all given up has no time to compare, and is left alone all the
+ * same. */
+static void test_a_kernel_that_is_always_slow_is_left_alone(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    bench.kernel[1] = grid_kernel(s, "second");
+    bench.options.kernels = 2;
+    fake.status_of = slow_if_second;
+    fake.us_of = three_times_if_second;
+    slow_ones = 0;
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(bench.result.fresh, BUDGET);
+    assert_in_range(slow_ones, 1, BUDGET / 10);
+    close_bench(&bench);
+}
+
 static void test_budgets(void **state)
 {
     static const char *wrong[] = {"500/problem", "s/problem",   "/problem", "10/problem s", "",
@@ -266,6 +300,7 @@ int main(void)
         WITH_FOLDER(test_shipped_winners_come_first),
         WITH_FOLDER(test_a_starved_device_tries_what_is_at_hand),
         WITH_FOLDER(test_a_starved_device_does_not_prolong_the_race),
+        WITH_FOLDER(test_a_kernel_that_is_always_slow_is_left_alone),
         cmocka_unit_test(test_budgets),
     };
 
