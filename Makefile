@@ -519,11 +519,19 @@ $(STUB_BLAS)/%.so.13: tests/serve/stub_blas.h src/serve/blas.h | $(SETUP)
 	$(if $(Q),@echo "  CC    $@")
 	$(Q)$(CC) $(STUB_CFLAGS) -Itests/serve -Wl,-soname,$(@F) $(filter %.c %.o,$^) -o $@ \
 		-Wl,--version-script=$(patsubst %.c,%.map,$(filter %.c,$^)) $(LDFLAGS) -lm
+$(BUILD)/tests/serve/extension.so: tests/serve/extension.c $(STUB_BLAS)/libcublas.so.13
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STUB_CFLAGS) -Itests/serve $< -o $@ -L$(STUB_BLAS) -l:libcublas.so.13 \
+		-Wl,-rpath-link,$(STUB_BLAS) $(LDFLAGS)
+$(BUILD)/tests/serve/fail_malloc.so: tests/serve/fail_malloc.c | $(SETUP)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STUB_CFLAGS) $< -o $@ $(LDFLAGS) -ldl
+$(SERVE_TEST): $(BUILD)/tests/serve/extension.so $(BUILD)/tests/serve/fail_malloc.so
 $(SERVE_TEST): tests/serve/calls.c $(STUB_BLAS)/libcublas.so.13 $(STUB_BLAS)/libcublasLt.so.13 \
 		$(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 $(BUILD)/libgemmtune_cublas.so
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -Itests/serve $< -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -Itests/serve $(filter %.c,$^) -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
 		-l:libcublas.so.13 -l:libcublasLt.so.13 -l:libcuda.so.1 -Wl,-rpath-link,$(BUILD)/stub \
 		$(LDFLAGS) -lm -lpthread
 
