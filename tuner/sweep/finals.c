@@ -4,8 +4,12 @@
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#define PART    0.33 /* of the time of the race that the finals may take, a quarter of both ... */
+#define LEAST_S 0.4  /* ... and what they may always take: most of it is the pre-heat */
 
 struct gt_candidate gt_sweep_candidate(const struct gt_race *race, const struct gt_sweep_row *row)
 {
@@ -60,7 +64,8 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
             return gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
         snprintf(phase, sizeof(phase), "sampling %d of %d", ++sampled, GT_SWEEP_SAMPLED);
         gt_sweep_show(race, phase, false);
-        rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate.kernel), &candidate.point, err);
+        rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate.kernel), &candidate.point,
+                              false, err);
         if (!rc)
             rc = race->evaluator->ops->sample(race->evaluator, &candidate, &trial, err);
         if (!rc)
@@ -74,18 +79,20 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
 
 /* ---- baseline ---- */
 
-/* Finds and times the vendor library's best algorithm, if it has one. */
-static int open_baseline(struct gt_race *race, struct gt_err *err)
+int gt_sweep_open_baseline(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
     struct gt_err why = {0};
     int rc;
 
-    if (!evaluator->options.baseline || !evaluator->ops->baseline)
+    if (race->baseline_asked || !evaluator->options.baseline || !evaluator->ops->baseline)
         return GT_OK;
+    race->baseline_asked = true;
     gt_sweep_show(race, "timing the baseline", true);
     rc = evaluator->ops->baseline(evaluator, &race->result->baseline, &why);
     race->result->have_baseline = rc == GT_OK;
+    if (!race->options->vendor)
+        race->result->baseline.algo[0] = '\0';
     if (rc == GT_ENOLIB || rc == GT_ENOTFOUND) {
         gt_sweep_note(race, why.msg);
         return GT_OK;
@@ -154,6 +161,15 @@ static int find_settled(const struct gt_race *race, bool *settled, struct gt_err
     return gt_store_final_is_last(race->options->store, &race->arm[0].key, settled, err);
 }
 
+/* Sets how long the finals may take, if the budget is one of time: in proportion to the race. */
+static void limit_time(struct gt_race *race)
+{
+    if (!(race->deadline_s > 0))
+        return;
+    race->finals_s = fmax(LEAST_S, PART * (race->end_s - race->begin_s));
+    race->finals_end_s = gt_evaluator_now(race->evaluator) + race->finals_s;
+}
+
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
 {
     bool settled;
@@ -161,8 +177,7 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
 
     if (!race->result->rows)
         return GT_OK;
-    if (race->finals_s > 0)
-        race->finals_end_s = gt_evaluator_now(race->evaluator) + race->finals_s;
+    limit_time(race);
     rc = find_settled(race, &settled, err);
     if (!rc && settled)
         return read_winner(race, err);
@@ -174,7 +189,7 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
     if (!rc)
         rc = sample_best(race, err);
     if (!rc && race->result->rows)
-        rc = open_baseline(race, err);
+        rc = gt_sweep_open_baseline(race, err);
     if (!rc && gt_sweep_signals(race))
         rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
     if (!rc && race->result->rows)

@@ -85,6 +85,7 @@ struct gt_draw {
 struct gt_recent {
     struct gt_arm *arm;
     size_t point;
+    bool spent; /* backfill: all points that differ from it in one launch parameter were tried */
 };
 
 /* What look-up hands out for a problem, which a winner has to beat: before the sweep, and after a
@@ -110,7 +111,7 @@ struct gt_best {
     int64_t trials;  /* of this turn until then */
 };
 
-struct gt_run; /* sweep.c: what all turns of a sweep have in common */
+struct gt_run;
 
 /* The work on one problem. */
 struct gt_race {
@@ -119,10 +120,11 @@ struct gt_race {
     const struct gt_problem *problem;
     struct gt_sweep_result *result, own; /* the first points to the second until the turn ends */
     struct gt_evaluator *evaluator;
-    bool prepared;          /* its arms are open, or there are none */
-    bool begun;             /* its turn has come */
-    bool opened;            /* the problem is open in the evaluator */
-    bool measures;          /* the evaluator measures; otherwise it predicts */
+    bool prepared; /* its arms are open, or there are none */
+    bool begun;    /* its turn has come */
+    bool opened;   /* the problem is open in the evaluator */
+    bool measures; /* the evaluator measures; otherwise it predicts */
+    bool baseline_asked;
     bool closing;           /* a candidate that is new now would come too late */
     struct gt_strbuf early; /* notes from before its turn, each ended by a line feed */
     char phase[80];         /* that was shown last; "": none */
@@ -192,6 +194,45 @@ bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double 
 bool gt_time_slices_peek(const struct gt_time_slices *slices, size_t now, size_t *problem);
 /* Takes note of a turn that has ended. */
 void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const struct gt_race *race);
+
+/* race.c */
+
+/* Runs the race.  GT_EINTERRUPTED: a signal ended it. */
+int gt_sweep_race(struct gt_race *race, struct gt_err *err);
+/* Asks the arms for a point to try next.  False: none of them has one now. */
+bool gt_sweep_choose_point(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what);
+/* What the evaluator calls while the race is the one at work. */
+struct gt_evaluator_events gt_sweep_events(struct gt_race *race);
+
+/* next.c */
+
+/* What all turns of a sweep have in common. */
+struct gt_run {
+    const struct gt_sweep_options *options;
+    int64_t sweep, device, toolchain; /* ids of the store */
+    uint64_t next_id;
+    uint64_t races; /* made so far: part of the seed of the next one's random numbers */
+    struct gt_time_slices slices;
+    size_t now;           /* the problem whose turn it is */
+    struct gt_race *next; /* of the problem that is probably the next one; NULL: none yet */
+    struct gt_store_sweep_stats sums;
+    int64_t timed;                  /* candidates that were proved and timed */
+    struct gt_snapshot before;      /* what look-up answers from before the sweep */
+    struct gt_incumbent *incumbent; /* of each problem */
+};
+
+/* Makes the race of the problem whose turn it is: the one that was prepared, if it is that.  *race
+ * is to be freed also after a failure. */
+int gt_sweep_take_race(struct gt_run *run, size_t i, struct gt_race **race, struct gt_err *err);
+void gt_race_free(struct gt_race *race); /* NULL accepted */
+/* Opens the race's arms, unless they are open. */
+int gt_race_prepare(struct gt_race *race, struct gt_err *err);
+/* Begins to scout the spaces of the problem that is probably the next one.  The gains of further
+ * turns are only known at the end of a race. */
+int gt_sweep_scout_next(struct gt_run *run, struct gt_err *err);
+/* Opens the next problem's arms and hands its first points to the compilers, which have nothing
+ * else to do during the finals of this one. */
+int gt_sweep_prepare_next(struct gt_run *run, struct gt_err *err);
 
 /* arms.c */
 
@@ -277,9 +318,10 @@ int gt_sweep_resume(struct gt_race *race, struct gt_arm *arm, struct gt_err *err
 /* Stores a finished trial, tells the strategy, ranks it. */
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
                     const struct gt_trial *trial, struct gt_err *err);
-/* Stores that the point is about to be launched; that is durable when this returns. */
+/* Stores that the point is about to be launched; that is durable when this returns, or, later, with
+ * gt_store_settle. */
 int gt_sweep_attempt(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
-                     struct gt_err *err);
+                     bool later, struct gt_err *err);
 /* Stores a trial.  later: it becomes durable with the next attempt, or when the sweep waits. */
 int gt_sweep_store(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
                    const struct gt_trial *trial, bool later, struct gt_err *err);
@@ -327,6 +369,9 @@ int gt_sweep_check_drift(struct gt_race *race, struct gt_err *err);
 #define GT_SWEEP_SAMPLED  32   /* candidates of stage 2 */
 #define GT_SWEEP_TOO_SLOW 1.15 /* a time of more than this times the best is not sampled */
 
+/* Finds and times the vendor library's best algorithm, if it has one and was not asked for it in
+ * this turn. */
+int gt_sweep_open_baseline(struct gt_race *race, struct gt_err *err);
 /* Timing stages 2 and 3, baseline, ties, winner. */
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err);
 struct gt_candidate gt_sweep_candidate(const struct gt_race *race, const struct gt_sweep_row *row);
