@@ -108,6 +108,7 @@ SERVE_SRC := \
 	src/serve/check.c \
 	src/serve/decide.c \
 	src/serve/driver.c \
+	src/serve/handle.c \
 	src/serve/hooks.c \
 	src/serve/policy.c \
 	src/serve/real.c \
@@ -143,6 +144,7 @@ TUNE_SRC := \
 	tuner/timing/bench_final.c \
 	tuner/timing/bench_move.c \
 	tuner/timing/bench_time.c \
+	tuner/timing/bench_workspace.c \
 	tuner/timing/calibrate.c \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
@@ -188,7 +190,9 @@ TUNE_SRC := \
 	tuner/sweep/finals.c \
 	tuner/sweep/incumbent.c \
 	tuner/sweep/arms.c \
+	tuner/sweep/next.c \
 	tuner/sweep/progress.c \
+	tuner/sweep/race.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
 	tuner/sweep/scout.c \
@@ -251,6 +255,7 @@ TESTS := \
 	tests/unit/cuda/test_compile_everywhere.c \
 	tests/unit/sweep/test_sweep.c \
 	tests/unit/sweep/test_sweep_faults.c \
+	tests/unit/sweep/test_sweep_ahead.c \
 	tests/unit/sweep/test_sweep_finals.c \
 	tests/unit/sweep/test_sweep_incumbent.c \
 	tests/unit/sweep/test_sweep_problems.c \
@@ -511,11 +516,19 @@ $(STUB_BLAS)/%.so.13: tests/serve/stub_blas.h src/serve/blas.h | $(SETUP)
 	$(if $(Q),@echo "  CC    $@")
 	$(Q)$(CC) $(STUB_CFLAGS) -Itests/serve -Wl,-soname,$(@F) $(filter %.c %.o,$^) -o $@ \
 		-Wl,--version-script=$(patsubst %.c,%.map,$(filter %.c,$^)) $(LDFLAGS) -lm
+$(BUILD)/tests/serve/extension.so: tests/serve/extension.c $(STUB_BLAS)/libcublas.so.13
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STUB_CFLAGS) -Itests/serve $< -o $@ -L$(STUB_BLAS) -l:libcublas.so.13 \
+		-Wl,-rpath-link,$(STUB_BLAS) $(LDFLAGS)
+$(BUILD)/tests/serve/fail_malloc.so: tests/serve/fail_malloc.c | $(SETUP)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STUB_CFLAGS) $< -o $@ $(LDFLAGS) -ldl
+$(SERVE_TEST): $(BUILD)/tests/serve/extension.so $(BUILD)/tests/serve/fail_malloc.so
 $(SERVE_TEST): tests/serve/calls.c $(STUB_BLAS)/libcublas.so.13 $(STUB_BLAS)/libcublasLt.so.13 \
 		$(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 $(BUILD)/libgemmtune_cublas.so
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -Itests/serve $< -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -Itests/serve $(filter %.c,$^) -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
 		-l:libcublas.so.13 -l:libcublasLt.so.13 -l:libcuda.so.1 -Wl,-rpath-link,$(BUILD)/stub \
 		$(LDFLAGS) -lm -lpthread
 

@@ -37,6 +37,9 @@ int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *k
     return gt_store_insert(store, s, &id, "write a comparison", err);
 }
 
+/* A date that a clock which ran ahead left behind is no later than any other. */
+#define LATEST(date) date " > strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), " date " DESC"
+
 /* What a comparison has beside the columns of a row. */
 #define WITH "copy_gbps, move_us, baseline_err_u, best_us, untuned, untuned_us, worse"
 
@@ -67,18 +70,23 @@ static const char finals_sql[] =
 
 static const char both_sql[] =
     ", both AS (SELECT 1 AS final, " GT_STORE_ROW_COLUMNS ", coalesce((SELECT copy_gbps FROM bench"
-    " WHERE bench.device = final.device ORDER BY bench.date DESC LIMIT 1), 0) AS copy_gbps,"
-    " coalesce((SELECT move_us FROM bench WHERE bench.device = final.device"
-    " AND bench.problem = final.problem AND bench.warm_l2 = final.warm_l2"
-    " ORDER BY bench.date DESC LIMIT 1), 0) AS move_us, 0 AS baseline_err_u, 0 AS best_us,"
-    " '' AS untuned, 0 AS untuned_us, 0 AS worse FROM final WHERE place = 1"
-    " UNION ALL SELECT 0, " GT_STORE_ROW_COLUMNS ", " WITH " FROM bench WHERE true";
+    " WHERE bench.device = final.device ORDER BY " LATEST(
+        "bench.date") " LIMIT 1), 0) AS copy_gbps,"
+                      " coalesce((SELECT move_us FROM bench WHERE bench.device = final.device"
+                      " AND bench.problem = final.problem AND bench.warm_l2 = final.warm_l2"
+                      " ORDER BY " LATEST("bench.date") " LIMIT 1), 0) AS move_us, 0 AS "
+                                                        "baseline_err_u, 0 AS best_us,"
+                                                        " '' AS untuned, 0 AS untuned_us, 0 AS "
+                                                        "worse FROM final WHERE place = 1"
+                                                        " UNION ALL SELECT 0, " GT_STORE_ROW_COLUMNS
+                                                        ", " WITH " FROM bench WHERE true";
 
 static const char latest_sql[] =
     ") SELECT " GT_STORE_ROW_COLUMNS ", " WITH " FROM (SELECT *, row_number() OVER ("
-    "PARTITION BY device, cc, problem, warm_l2 ORDER BY date DESC, final, uuid, driver DESC,"
-    " nvrtc DESC, kernel, point, signature) AS place FROM both) WHERE place = 1"
-    " ORDER BY device, cc, dtype, accuracy, layout, m, n, k, batch, problem, warm_l2";
+    "PARTITION BY device, cc, problem, warm_l2 ORDER BY " LATEST(
+        "date") ", final, uuid, driver DESC,"
+                " nvrtc DESC, kernel, point, signature) AS place FROM both) WHERE place = 1"
+                " ORDER BY device, cc, dtype, accuracy, layout, m, n, k, batch, problem, warm_l2";
 
 static int prepare(struct gt_store *store, sqlite3_stmt **statement,
                    const struct gt_row_filter *filter, struct gt_err *err)

@@ -4,10 +4,13 @@
 
 #include "base/err.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* In the finished copy: rollback journal, so that it opens where nothing may be written; and the
@@ -50,29 +53,98 @@ int gt_store_copy(struct gt_store *store, const char *path, struct gt_err *err)
 
     if (!uri)
         return gt_err_nomem(err);
-    code = gt_store_prepare(store, &statement, "VACUUM INTO ?1", err);
+    code =
+        gt_store_exec(store, "PRAGMA query_only=OFF", err); /* it forbids writing the copy, too */
+    if (!code)
+        code = gt_store_prepare(store, &statement, "VACUUM INTO ?1", err);
     if (!code) {
         gt_store_bind(statement, 1, uri);
         if (sqlite3_step(statement) != SQLITE_DONE)
             code = gt_store_fail(store->db, path, "write the copy", err);
     }
     sqlite3_finalize(statement);
+    if (store->lock < 0) /* a reader */
+        sqlite3_exec(store->db, "PRAGMA query_only=ON", NULL, NULL, NULL);
     free(uri);
     return code;
+}
+
+/* ---- the folder that a copy grows in ---- */
+
+#define PART      ".part-" /* between the copy's name and six letters */
+#define LETTERS   6
+#define LEFT_OVER 3600 /* seconds after which nobody writes there any more */
+
+static const char *const part_files[] = {"copy", "copy-journal"};
+
+static void remove_part(const char *folder)
+{
+    char *path = NULL;
+
+    for (size_t i = 0; i < sizeof(part_files) / sizeof(part_files[0]); i++) {
+        if (asprintf(&path, "%s/%s", folder, part_files[i]) < 0)
+            return;
+        unlink(path);
+        free(path);
+    }
+    rmdir(folder);
+}
+
+/* Removes what exports to the same name left behind that were killed. */
+static void remove_left_overs(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const size_t length = strlen(name);
+    char *folder = slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+    DIR *entries = folder ? opendir(folder) : NULL;
+    struct dirent *entry;
+    struct stat status;
+    char *part = NULL;
+
+    while (entries && (entry = readdir(entries))) {
+        const char *rest = entry->d_name + length;
+
+        if (strncmp(entry->d_name, name, length) != 0 || strncmp(rest, PART, strlen(PART)) != 0 ||
+            strlen(rest) != strlen(PART) + LETTERS || asprintf(&part, "%s%s", path, rest) < 0)
+            continue;
+        if (!lstat(part, &status) && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+            time(NULL) - status.st_mtime > LEFT_OVER)
+            remove_part(part);
+        free(part);
+    }
+    if (entries)
+        closedir(entries);
+    free(folder);
+}
+
+/* A folder of this process beside `path`, in which nobody else can plant a link. */
+static int make_part(char **folder, const char *path, struct gt_err *err)
+{
+    remove_left_overs(path);
+    if (asprintf(folder, "%s" PART "XXXXXX", path) < 0)
+        return gt_err_nomem(err);
+    if (mkdtemp(*folder))
+        return GT_OK;
+    return gt_err_set(err, GT_EIO, "%s: cannot create a folder beside it: %s", path,
+                      strerror(errno));
 }
 
 /* The copy appears under its name only when it is whole. */
 int gt_store_export(struct gt_store *store, const char *path, struct gt_err *err)
 {
     struct gt_store copy = {.lock = -1};
-    char *part = NULL;
+    char *folder = NULL, *part = NULL;
     int code;
 
     if (access(path, F_OK) == 0)
         return gt_err_set(err, GT_EIO, "%s exists already; name another file or remove it", path);
-    if (asprintf(&part, "%s.%ld.part", path, (long)getpid()) < 0)
-        return gt_err_nomem(err);
-    code = gt_store_copy(store, part, err);
+    code = make_part(&folder, path, err);
+    if (code)
+        goto out;
+    if (asprintf(&part, "%s/%s", folder, part_files[0]) < 0)
+        code = gt_err_nomem(err);
+    else
+        code = gt_store_copy(store, part, err);
     if (!code) {
         copy.path = part;
         if (sqlite3_open_v2(part, &copy.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
@@ -86,7 +158,9 @@ int gt_store_export(struct gt_store *store, const char *path, struct gt_err *err
     }
     if (!code && link(part, path) != 0)
         code = gt_err_set(err, GT_EIO, "%s: cannot create: %s", path, strerror(errno));
-    unlink(part);
+    remove_part(folder);
+out:
+    free(folder);
     free(part);
     return code;
 }

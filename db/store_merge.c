@@ -131,23 +131,21 @@ static int attach_store(struct gt_store *store, const struct gt_store *other, st
 }
 
 /* The other database is opened by itself first: all checks of a database, and of an exported copy,
- * apply to it too. */
-static int attach(struct gt_store *store, const char *path, struct gt_err *err)
+ * apply to it too.  It is closed after it was detached, so that it removes its log. */
+static int attach(struct gt_store *store, const char *path, struct gt_store **opened,
+                  struct gt_err *err)
 {
-    struct gt_store *other;
     struct stat ours, theirs;
-    int code = gt_store_open(&other, path, GT_STORE_READ, err);
+    int code = gt_store_open(opened, path, GT_STORE_READ, err);
+    const struct gt_store *other = *opened;
 
     if (code)
         return code;
-    code = gt_store_check_digest(other, err);
+    code = gt_store_check_digest(*opened, err);
     if (!code && stat(store->path, &ours) == 0 && stat(path, &theirs) == 0 &&
         ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino)
         code = gt_err_set(err, GT_ERANGE, "%s: cannot be merged with itself", path);
-    if (!code)
-        code = attach_store(store, other, err);
-    gt_store_close(other);
-    return code;
+    return code ? code : attach_store(store, other, err);
 }
 
 static int copy(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)
@@ -180,7 +178,8 @@ static int copy(struct gt_store *store, const char *path, int64_t *rows, struct 
 
 int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)
 {
-    int code = attach(store, path, err);
+    struct gt_store *other = NULL;
+    int code = attach(store, path, &other, err);
 
     *rows = 0;
     if (!code)
@@ -188,5 +187,6 @@ int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, stru
     if (!code)
         code = gt_store_finish(store, copy(store, path, rows, err), err);
     sqlite3_exec(store->db, "DETACH other", NULL, NULL, NULL);
+    gt_store_close(other);
     return code;
 }

@@ -215,9 +215,21 @@ static int open_immutable(struct gt_store *store, struct gt_err *err)
                                : gt_store_fail(store->db, store->path, "open it", err);
 }
 
+/* A reader of a database without a log makes the log's files.  Only a connection with the right to
+ * write removes them when it closes; query_only keeps it from writing anything else.  Where there
+ * is a log already, because a writer is there or was killed, a reader leaves it alone. */
+static int reader_flags(const char *path)
+{
+    char *log = sqlite3_mprintf("%s-wal", path);
+    const bool logged = !log || access(log, F_OK) == 0;
+
+    sqlite3_free(log);
+    return logged ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+}
+
 int gt_store_open_file(struct gt_store *store, bool write, struct gt_err *err)
 {
-    int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : reader_flags(store->path);
     sqlite3_stmt *probe;
     char *name;
     int code, result;
@@ -238,6 +250,8 @@ int gt_store_open_file(struct gt_store *store, bool write, struct gt_err *err)
         return gt_err_set(err, GT_EDB, "%s is read-only; name a writable database with --db",
                           store->path);
     code = gt_store_set_up(store, false, err);
+    if (!code && !write)
+        code = gt_store_exec(store, "PRAGMA query_only=ON", err);
     if (code || write)
         return code;
     result = sqlite3_prepare_v2(store->db, "SELECT count(*) FROM sqlite_schema", -1, &probe, NULL);

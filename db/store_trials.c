@@ -75,7 +75,9 @@ int gt_store_final_is_last(struct gt_store *store, const struct gt_trial_key *ke
         code = gt_store_prepare(store, &s,
                                 "SELECT stage = 3 FROM trial WHERE device = ?1 AND problem = ?2"
                                 " AND warm_l2 = ?3 AND provenance = 'measured' AND status = 'ok'"
-                                " ORDER BY at DESC, stage DESC LIMIT 1",
+                                /* a second: the clock of a date that is not ahead */
+                                " ORDER BY at > (julianday('now') - 2440587.5) * 86400000 + 1000,"
+                                " at DESC, stage DESC LIMIT 1",
                                 err);
 
     *last = false;

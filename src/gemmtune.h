@@ -170,9 +170,9 @@ struct gt_options {
 int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err);
 void gt_close(struct gt *gt); /* NULL accepted */
 
-/* An answer belongs to the struct gt it came from.  It stays until gt_close, or until 8,192 other
- * problems were asked for after it was handed out: so many are remembered at least, and twice as
- * many at most, in about 10 MB. */
+/* An answer belongs to the struct gt it came from.  It stays valid until gt_close, or until
+ * 8,192 other problems have been asked for after it: at least so many answers are kept, and at most
+ * twice as many, in about 10 MB. */
 struct gt_answer {
     enum gt_tier tier;
     const char *kernel;    /* "simt"; NULL in tier NONE */
@@ -206,8 +206,8 @@ struct gt_answer {
 /* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  A measured
  * row comes before a predicted one, and of the measured rows of a problem on a device the fastest
  * that won a final is taken, whichever table it is in.  One that won none must be faster than the
- * model expects of the answer without it.  Tier NONE is an answer, not an error.  No GPU, no
- * allocation for a problem that was asked for before. */
+ * model expects of the answer without it.  Tier NONE is an answer, not an error.  It needs no
+ * GPU, and allocates nothing for a problem that was asked for before. */
 int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_problem *problem,
               const struct gt_answer **answer, struct gt_err *err);
 
@@ -231,9 +231,9 @@ struct gt_operands {
 };
 #define GT_OPERANDS_INIT .size = sizeof(struct gt_operands)
 
-/* Enqueues the product on a CUstream/cudaStream_t (NULL: default stream).  Does not block,
- * allocates nothing; pointers are checked against the alignment the plan was made for, which is at
- * least that of an element; where D is s32, alpha and beta must be whole numbers. */
+/* Enqueues the product on a CUstream/cudaStream_t (NULL: default stream).  It neither
+ * blocks nor allocates.  Pointers are checked against the alignment that the plan was made for,
+ * which is at least that of an element.  Where D is s32, alpha and beta must be whole numbers. */
 int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
            struct gt_err *err);
 

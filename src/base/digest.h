@@ -1,4 +1,5 @@
-/* digest.h - vocabulary: 128-bit content digests (XXH3) as keys and against damage, not attack. */
+/* digest.h - vocabulary: 128-bit content digests (XXH3) as keys, and to detect damage.  They are no
+ * protection against an attacker. */
 #ifndef GT_DIGEST_H
 #define GT_DIGEST_H
 

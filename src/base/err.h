@@ -1,7 +1,7 @@
 /* err.h - vocabulary: how a failing function leaves its one sentence (struct gt_err, gemmtune.h).
  *
- * Who fails writes the whole sentence; callers may only put words in front of it.  Every function
- * accepts err == NULL. */
+ * The function that fails writes the whole sentence; its callers may only put words in front of it.
+ * Every function accepts err == NULL. */
 #ifndef GT_ERR_H
 #define GT_ERR_H
 
@@ -27,7 +27,7 @@ int gt_err_pass(struct gt_err *err, const struct gt_err *inner, int code);
 int gt_err_nomem(struct gt_err *err);
 
 /* Whether text[i] is a control character: below a blank, DEL, or one of U+0080 to U+009F in UTF-8.
- * Bytes of other characters are none.  A terminal acts on them, so foreign texts are shown without.
+ * Terminals act on control characters, so texts from elsewhere are shown without them.
  */
 bool gt_is_control(const char *text, size_t i);
 

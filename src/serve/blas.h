@@ -101,6 +101,10 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     X(cublasSetWorkspace_v2, (void *handle, void *workspace, size_t bytes), \
       (handle, workspace, bytes))                                           \
     X(cublasSetStream_v2, (void *handle, void *stream), (handle, stream))   \
+    X(cublasSetPointerMode_v2, (void *handle, int value), (handle, value))  \
+    X(cublasSetMathMode, (void *handle, int value), (handle, value))        \
+    X(cublasSetAtomicsMode, (void *handle, int value), (handle, value))     \
+    X(cublasSetSmCountTarget, (void *handle, int value), (handle, value))   \
     X(cublasDestroy_v2, (void *handle), (handle))
 
 /* X(field, symbol, parameters): asked for what a handle is set to.  The last is younger than the

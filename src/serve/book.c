@@ -55,7 +55,7 @@ struct gt_entry *gt_book_find(struct gt_book *book, const struct gt_call_key *ke
             *fresh = true;
             return mine;
         }
-        if (memcmp(&there->key, key, sizeof(*key)) == 0) {
+        if (gt_call_same(&there->key, key)) {
             if (mine)
                 atomic_store_explicit(&mine->state, GT_ENTRY_LOST, memory_order_release);
             return there;

@@ -52,6 +52,15 @@ static bool computes(int compute)
            (compute >= GT_COMPUTE_32F_FAST_16F && compute <= GT_COMPUTE_32F_EMULATED_16BFX9);
 }
 
+/* In one store, so that comparing the key need not wait for four. */
+static void put_four(int16_t to[4], int first, int second, int third, int fourth)
+{
+    const uint64_t word = (uint64_t)(uint16_t)first | (uint64_t)(uint16_t)second << 16 |
+                          (uint64_t)(uint16_t)third << 32 | (uint64_t)(uint16_t)fourth << 48;
+
+    memcpy(to, &word, sizeof(word));
+}
+
 enum gt_reason gt_call_key(struct gt_call_key *key, float *alpha, float *beta,
                            const struct gt_gemm *gemm, const struct gt_scene *scene,
                            const void *context)
@@ -68,15 +77,20 @@ enum gt_reason gt_call_key(struct gt_call_key *key, float *alpha, float *beta,
         return GT_PASS_ALPHA;
     if (!context)
         return GT_PASS_CONTEXT;
-    *key = (struct gt_call_key){
-        .size = {gemm->m, gemm->n, gemm->k, gemm->lda, gemm->ldb, gemm->ldc},
-        .batched = {gemm->batch, batched ? gemm->sa : 0, batched ? gemm->sb : 0,
-                    batched ? gemm->sc : 0},
-        .context = context,
-        .kind = {(int16_t)(gemm->ta != GT_OP_N), (int16_t)(gemm->tb != GT_OP_N), (int16_t)gemm->at,
-                 (int16_t)gemm->bt, (int16_t)gemm->ct, (int16_t)gemm->compute, (int16_t)scene->math,
-                 (int16_t)gemm->epilogue, (int16_t)alignment(gemm, *beta), *beta != 0,
-                 scene->varies}};
+    key->size[0] = gemm->m;
+    key->size[1] = gemm->n;
+    key->size[2] = gemm->k;
+    key->size[3] = gemm->lda;
+    key->size[4] = gemm->ldb;
+    key->size[5] = gemm->ldc;
+    key->batched[0] = gemm->batch;
+    key->batched[1] = batched ? gemm->sa : 0;
+    key->batched[2] = batched ? gemm->sb : 0;
+    key->batched[3] = batched ? gemm->sc : 0;
+    key->context = context;
+    put_four(&key->kind[0], gemm->ta != GT_OP_N, gemm->tb != GT_OP_N, gemm->at, gemm->bt);
+    put_four(&key->kind[4], gemm->ct, gemm->compute, scene->math, gemm->epilogue);
+    put_four(&key->kind[8], alignment(gemm, *beta), *beta != 0, scene->varies, 0);
     return GT_SERVED;
 }
 

@@ -7,6 +7,7 @@
 #define GT_CALL_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "gemmtune.h"
 #include "serve/blas.h"
@@ -48,6 +49,7 @@ struct gt_scene {
     X(UNTUNED, "not tuned on this device")                               \
     X(MARGIN, "cuBLAS is as fast")                                       \
     X(VARIES, "the winner sums with atomics, which the program forbids") \
+    X(NO_CUBIN, "its kernel is not in the cache; compile=1 compiles it") \
     X(NOT_LOADED, "the kernel cannot be loaded")                         \
     X(CAPTURE, "it needs a workspace, and a graph is being captured")    \
     X(WORKSPACE, "its workspace is not there yet, or cannot be")         \
@@ -72,9 +74,22 @@ struct gt_call_key {
     int64_t size[6];     /* m n k lda ldb ldc */
     int64_t batched[4];  /* batch and strides */
     const void *context; /* CUcontext */
-    int16_t kind[11];    /* ta tb at bt ct compute math epilogue align has_beta varies */
-    int16_t zero;
+    int16_t kind[12];    /* ta tb at bt, ct compute math epilogue, align has_beta varies 0 */
 };
+
+/* Word by word: what was just written in words is not there yet for wider loads. */
+static inline bool gt_call_same(const struct gt_call_key *x, const struct gt_call_key *y)
+{
+    uint64_t a, b;
+
+    for (size_t i = 0; i < sizeof(*x); i += sizeof(a)) {
+        memcpy(&a, (const char *)x + i, sizeof(a));
+        memcpy(&b, (const char *)y + i, sizeof(b));
+        if (a != b)
+            return false;
+    }
+    return true;
+}
 
 /* Scalars and key of a call.  A reason: it is one that cuBLAS computes. */
 enum gt_reason gt_call_key(struct gt_call_key *key, float *alpha, float *beta,

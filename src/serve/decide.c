@@ -152,8 +152,11 @@ static enum gt_reason load(struct decider *decider, struct gt_entry *entry,
     struct gt_plan *plan = NULL;
     enum gt_reason reason;
     struct gt_err err;
+    const int rc = make_plan(decider, entry, device->ordinal, &plan, &err);
 
-    if (make_plan(decider, entry, device->ordinal, &plan, &err)) {
+    if (rc == GT_ENOTFOUND && !decider->session->policy.compile)
+        return GT_PASS_NO_CUBIN;
+    if (rc) {
         gt_say_once(GT_SAID_PLAN, "%.1000s; that product is left to cuBLAS", err.msg);
         return GT_PASS_NOT_LOADED;
     }

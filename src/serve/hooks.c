@@ -99,18 +99,27 @@
     int gt_hook_##v##_##symbol parameters                          \
     {                                                              \
         const struct gt_real *real = gt_real(GT_BLAS_##v, CALLER); \
+        struct gt_handle *slot;                                    \
         int rc;                                                    \
                                                                    \
         if (!real || !real->symbol)                                \
             return GT_BLAS_NOT_INITIALIZED;                        \
         rc = real->symbol names;                                   \
-        if (rc == GT_BLAS_OK)                                      \
+        slot = rc == GT_BLAS_OK ? gt_serve_handle(handle) : NULL;  \
+        if (slot)                                                  \
             observe;                                               \
         return rc;                                                 \
     }
-#define OBSERVE_cublasSetWorkspace_v2 gt_serve_workspace(handle, workspace, bytes)
-#define OBSERVE_cublasSetStream_v2    gt_serve_forget(handle) /* cuBLAS goes back to its own pool */
-#define OBSERVE_cublasDestroy_v2      gt_serve_forget(handle)
+#define OBSERVE_cublasSetWorkspace_v2 gt_handle_set_workspace(slot, workspace, bytes)
+#define OBSERVE_cublasSetStream_v2    gt_handle_set_stream(slot, stream)
+#define OBSERVE_cublasSetPointerMode_v2 \
+    atomic_store_explicit(&slot->pointers, value, memory_order_relaxed)
+#define OBSERVE_cublasSetMathMode atomic_store_explicit(&slot->math, value, memory_order_relaxed)
+#define OBSERVE_cublasSetAtomicsMode \
+    atomic_store_explicit(&slot->atomics, value, memory_order_relaxed)
+#define OBSERVE_cublasSetSmCountTarget \
+    atomic_store_explicit(&slot->sms, value, memory_order_relaxed)
+#define OBSERVE_cublasDestroy_v2 gt_handle_forget(slot)
 
 #define DEFINE_13(symbol, kind, I, type, sums) DEFINE_GEMM(13, symbol, kind, I, type, sums)
 #define DEFINE_12(symbol, kind, I, type, sums) DEFINE_GEMM(12, symbol, kind, I, type, sums)

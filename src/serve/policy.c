@@ -203,7 +203,7 @@ int gt_policy_read(struct gt_policy *policy, struct gt_err *err)
     struct gt_err inner;
     int rc = GT_OK;
 
-    *policy = (struct gt_policy){.serve = GT_SERVE_RECORD, .margin = 1.03, .compile = true};
+    *policy = (struct gt_policy){.serve = GT_SERVE_RECORD, .margin = 1.03};
     if (path && *path)
         rc = read_file(policy, path, &inner);
     for (int i = 0; i < KEYS; i++) {

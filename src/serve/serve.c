@@ -48,26 +48,22 @@ static enum gt_reason find_workspace(struct gt_session *session, const struct gt
     const size_t bytes = entry->workspace_bytes;
     bool ask;
 
-    if (scene->workspace && scene->workspace_bytes >= bytes &&
-        (uintptr_t)scene->workspace % 16 == 0) {
-        *workspace = scene->workspace;
+    *workspace = scene->workspace;
+    if (*workspace && scene->workspace_bytes >= bytes && (uintptr_t)*workspace % 16 == 0)
         return GT_SERVED;
-    }
     if (gt_serve_capturing(&session->driver, scene->stream))
         return GT_PASS_CAPTURE;
-    for (int i = 0; i < 2; i++) {
-        *workspace = gt_workspace_own(&session->workspaces, context, scene->stream, bytes, &ask);
+    *workspace = gt_workspace_own(&session->workspaces, context, scene->stream, bytes, &ask);
+    if (ask)
+        gt_session_wake(session);
+    for (int i = 0; i < 20000 && ask && session->policy.wait && atomic_load(&session->running);
+         i++) {
+        bool again;
+
+        *workspace = gt_workspace_own(&session->workspaces, context, scene->stream, bytes, &again);
         if (*workspace)
-            return GT_SERVED;
-        if (ask)
-            gt_session_wake(session);
-        if (!ask || !session->policy.wait)
             break;
-        for (int j = 0; j < 20000 && !*workspace && atomic_load(&session->running); j++) {
-            nanosleep(&(struct timespec){0, 50000}, NULL);
-            *workspace =
-                gt_workspace_own(&session->workspaces, context, scene->stream, bytes, &ask);
-        }
+        nanosleep(&(struct timespec){0, 50000}, NULL);
     }
     return *workspace ? GT_SERVED : GT_PASS_WORKSPACE;
 }
@@ -108,6 +104,25 @@ static enum gt_reason launch(struct gt_session *session, struct gt_entry *entry,
     return GT_PASS_REFUSED;
 }
 
+/* The entry of this thread's last call, and the table it is in; loops ask for the same again. */
+static GT_FAST_TLS struct gt_entry *last;
+static GT_FAST_TLS const struct gt_book *last_book;
+
+static struct gt_entry *find_entry(struct gt_session *session, const struct gt_call_key *key)
+{
+    struct gt_entry *entry = last;
+    bool fresh;
+
+    if (entry && last_book == &session->book && gt_call_same(&entry->key, key))
+        return entry;
+    entry = gt_book_find(&session->book, key, &fresh);
+    if (fresh)
+        gt_session_wake(session);
+    last = entry;
+    last_book = &session->book;
+    return entry;
+}
+
 /* What becomes of the call; *entry: its entry, if it has one. */
 static enum gt_reason attempt(struct gt_session *session, struct gt_entry **entry,
                               const struct gt_gemm *gemm, const struct gt_scene *scene,
@@ -117,7 +132,6 @@ static enum gt_reason attempt(struct gt_session *session, struct gt_entry **entr
     enum gt_reason reason;
     void *context = NULL;
     float scalar[2];
-    bool fresh;
     int state;
 
     if (session->driver.CtxGetCurrent(&context))
@@ -125,11 +139,9 @@ static enum gt_reason attempt(struct gt_session *session, struct gt_entry **entr
     reason = gt_call_key(&key, &scalar[0], &scalar[1], gemm, scene, context);
     if (reason)
         return reason;
-    *entry = gt_book_find(&session->book, &key, &fresh);
+    *entry = find_entry(session, &key);
     if (!*entry)
         return GT_PASS_FULL;
-    if (fresh)
-        gt_session_wake(session);
     state = atomic_load_explicit(&(*entry)->state, memory_order_acquire);
     if (state < GT_ENTRY_PASS && session->policy.wait &&
         !gt_serve_capturing(&session->driver, scene->stream))
@@ -176,38 +188,33 @@ static int run_reference(const struct gt_reference *reference, const void *c, vo
 bool gt_serve_gemm(const struct gt_real *real, void *handle, const struct gt_gemm *gemm)
 {
     struct gt_session *session = gt_session();
-    struct gt_scene scene = {.stream = NULL};
     const struct gt_reference reference = {run_reference, real, handle, gemm};
-    int pointers = 0, atomics = 0, sms = 0;
+    struct gt_scene scene = {.stream = NULL};
+    struct gt_settings settings;
+    struct gt_handle *slot;
 
     if (!session || !session->usable)
         return gt_serve_pass(session, GT_PASS_FAILED);
-    if (!real->GetStream || !real->GetPointerMode || !real->GetMathMode || !real->GetAtomicsMode ||
-        real->GetPointerMode(handle, &pointers) || real->GetStream(handle, &scene.stream) ||
-        real->GetMathMode(handle, &scene.math) || real->GetAtomicsMode(handle, &atomics) ||
-        (real->GetSmCountTarget && real->GetSmCountTarget(handle, &sms)))
+    slot = gt_handle_find(&session->handles, handle);
+    if (!gt_handle_settings(slot, real, handle, &settings))
         return gt_serve_pass(session, GT_PASS_FAILED);
-    if (pointers)
+    if (settings.pointers)
         return gt_serve_pass(session, GT_PASS_POINTERS);
-    if (sms)
+    if (settings.sms)
         return gt_serve_pass(session, GT_PASS_SMS);
-    scene.varies = atomics != 0;
-    gt_workspace_given(&session->workspaces, handle, &scene.workspace, &scene.workspace_bytes);
+    scene.stream = settings.stream;
+    scene.math = settings.math;
+    scene.varies = settings.atomics != 0;
+    if (slot) {
+        scene.workspace = atomic_load_explicit(&slot->workspace, memory_order_relaxed);
+        scene.workspace_bytes = atomic_load_explicit(&slot->workspace_bytes, memory_order_relaxed);
+    }
     return gt_serve(session, gemm, &scene, &reference);
 }
 
-void gt_serve_workspace(void *handle, void *workspace, size_t bytes)
+struct gt_handle *gt_serve_handle(void *handle)
 {
     struct gt_session *session = gt_session();
 
-    if (session)
-        gt_workspace_note(&session->workspaces, handle, workspace, bytes);
-}
-
-void gt_serve_forget(void *handle)
-{
-    struct gt_session *session = gt_session_begun();
-
-    if (session)
-        gt_workspace_note(&session->workspaces, handle, NULL, 0);
+    return session ? gt_handle_find(&session->handles, handle) : NULL;
 }

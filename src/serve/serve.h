@@ -4,6 +4,7 @@
 #define GT_SERVE_H
 
 #include "serve/call.h"
+#include "serve/handle.h"
 #include "serve/real.h"
 
 /* Above 0: this thread is in a function of cuBLAS, whose own calls are not the program's. */
@@ -44,8 +45,7 @@ bool gt_serve(struct gt_session *session, const struct gt_gemm *gemm, const stru
 /* Counts a call that is left to cuBLAS before anything about it was looked at; returns false. */
 bool gt_serve_pass(struct gt_session *session, enum gt_reason reason);
 
-/* Observed calls. */
-void gt_serve_workspace(void *handle, void *workspace, size_t bytes);
-void gt_serve_forget(void *handle);
+/* Where a setter's value is noted; NULL: nowhere. */
+struct gt_handle *gt_serve_handle(void *handle);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "serve/book.h"
 #include "serve/driver.h"
+#include "serve/handle.h"
 #include "serve/policy.h"
 #include "serve/workspace.h"
 
@@ -19,6 +20,7 @@ struct gt_session {
     struct gt_policy policy;
     struct gt_serve_driver driver;
     struct gt_book book;
+    struct gt_handles handles;
     struct gt_workspaces workspaces;
     _Atomic uint64_t count[GT_REASON_COUNT]; /* calls that are in no entry of the book */
     sem_t work;                              /* the background thread has something to do */

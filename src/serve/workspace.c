@@ -9,41 +9,6 @@ static size_t place(const void *pointer)
     return (size_t)(((uint64_t)(uintptr_t)pointer * 0x9e3779b97f4a7c15u) >> 32);
 }
 
-/* The handle's slot; NULL: it has none, or with `make` there is no room. */
-static struct gt_given *slot_of(struct gt_workspaces *all, void *handle, bool make)
-{
-    for (size_t i = 0; i < 64; i++) {
-        struct gt_given *slot = &all->given[(place(handle) + i) & (GT_GIVEN_SLOTS - 1)];
-        void *there = atomic_load_explicit(&slot->handle, memory_order_relaxed);
-
-        if (!there && !make)
-            return NULL;
-        if (!there)
-            atomic_compare_exchange_strong(&slot->handle, &there, handle);
-        if (!there || there == handle)
-            return slot;
-    }
-    return NULL;
-}
-
-void gt_workspace_note(struct gt_workspaces *all, void *handle, void *buffer, size_t bytes)
-{
-    struct gt_given *slot = slot_of(all, handle, buffer != NULL);
-
-    if (!slot)
-        return;
-    atomic_store_explicit(&slot->bytes, buffer ? bytes : 0, memory_order_relaxed);
-    atomic_store_explicit(&slot->buffer, buffer, memory_order_relaxed);
-}
-
-void gt_workspace_given(struct gt_workspaces *all, void *handle, void **buffer, size_t *bytes)
-{
-    struct gt_given *slot = slot_of(all, handle, false);
-
-    *buffer = slot ? atomic_load_explicit(&slot->buffer, memory_order_relaxed) : NULL;
-    *bytes = slot ? atomic_load_explicit(&slot->bytes, memory_order_relaxed) : 0;
-}
-
 static struct gt_own *own_slot(struct gt_workspaces *all, void *context, void *stream)
 {
     for (size_t i = 0; i < 64; i++) {

@@ -17,11 +17,11 @@ t recheck --shape 32x32x32 -q
 t recheck --device predict:sm_90 -q
 # A driver that makes other kernels fast, so that of the two winners one has lost: which driver that is
 # depends on the text of the kernels.
-for mood in {1..60}; do
-    STUB_MOOD=$((mood * 1000003)) "$BUILD/tune" recheck -q 2>&1 | grep -q "^1 held, 1 lost" && break
+for ranking in {1..60}; do
+    STUB_RANKING=$((ranking * 1000003)) "$BUILD/tune" recheck -q 2>&1 | grep -q "^1 held, 1 lost" && break
 done
-mood=$((mood * 1000003))
-STUB_MOOD=$mood t recheck -q
-# A mood of one process only: the claim that a winner has lost is not confirmed by the next.
-STUB_MOOD=$mood STUB_MOOD_ONCE=$PWD/mood t recheck -q --csv once.csv
+ranking=$((ranking * 1000003))
+STUB_RANKING=$ranking t recheck -q
+# The ranking of one process only: the claim that a winner has lost is not confirmed by the next.
+STUB_RANKING=$ranking STUB_RANKING_ONCE=$PWD/once t recheck -q --csv once.csv
 cut -d, -f2,3 once.csv && sed 's/.*,//' once.csv | sort

@@ -17,9 +17,9 @@
  * (another device for the lock between tuners), STUB_NAME (its name), STUB_NO_DEVICE, STUB_ASLEEP
  * (products that run at a quarter of the clock before the device is awake), STUB_HEAT (products
  * after which the device is hot: until then it gets slower, by up to 30 %, each kernel by another
- * share of that), STUB_MOOD (any number: with another one, other kernels are fast), STUB_MOOD_ONCE
- * (a file that is not there: only the process that creates it has the mood), STUB_START_MS (what
- * cuInit takes). */
+ * share of that), STUB_RANKING (any number: with another one, other kernels are fast),
+ * STUB_RANKING_ONCE (a file that does not exist: STUB_RANKING applies only in the process that
+ * creates it), STUB_START_MS (what cuInit takes). */
 #include <unistd.h>
 
 #include "stub_device.h"

@@ -81,14 +81,15 @@ static double heat(void)
     return products <= 0 ? 0 : fmin(1, (double)stub_device.heated++ / (double)products);
 }
 
-/* STUB_MOOD; with STUB_MOOD_ONCE only in the process that is the first to create that file. */
-static long mood(void)
+/* STUB_RANKING; with STUB_RANKING_ONCE only in the process that is the first to create that file.
+ */
+static long ranking(void)
 {
     static bool asked, mine;
-    const char *once = getenv("STUB_MOOD_ONCE");
+    const char *once = getenv("STUB_RANKING_ONCE");
 
     if (!once)
-        return stub_setting("STUB_MOOD", 0);
+        return stub_setting("STUB_RANKING", 0);
     if (!asked) {
         int file = open(once, O_CREAT | O_EXCL | O_WRONLY, 0600);
 
@@ -97,7 +98,7 @@ static long mood(void)
         if (mine)
             close(file);
     }
-    return mine ? stub_setting("STUB_MOOD", 0) : 0;
+    return mine ? stub_setting("STUB_RANKING", 0) : 0;
 }
 
 /* Microseconds of a product: between 0.2 and 0.8 of the peak as the hash has it, +- 0.2 %. */
@@ -105,7 +106,7 @@ static double duration(const struct module *module, const struct gt_args *args)
 {
     double peak = 2e-3 * CLOCK_KHZ * 128 * (double)stub_setting("STUB_SMS", 16); /* FLOP per us */
     double work = 2.0 * (double)args->m * (double)args->n * (double)args->k * (double)args->batch;
-    uint64_t seed = module->hash + (uint64_t)mood();
+    uint64_t seed = module->hash + (uint64_t)ranking();
     uint64_t hash = stub_hash(args->launch, sizeof(args->launch), seed);
     double share = 0.2 + 0.6 * (double)(hash >> 40) / 16777216.0;
     uint64_t noise = stub_hash(&stub_device.noise, sizeof(stub_device.noise), 0xcbf29ce484222325u);

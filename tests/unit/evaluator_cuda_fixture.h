@@ -25,9 +25,10 @@ static const char description[] =
     "\"max_cc\": 129, \"accuracy\": \"strict\", \"epilogues\": [\"none\"], \"batch\": false},\n"
     "\"params\": [{\"name\": \"FAULT\", \"values\": [0,1,2,3,4,5,6,7,8,9,10], \"default\": 0, "
     "\"kind\": \"compile\", \"doc\": \"d\"},\n"
-    " {\"name\": \"WIDE\", \"values\": [0,1,2,3,4,5,6,7], \"default\": 0, \"kind\": \"compile\", "
+    " {\"name\": \"WIDE\", \"values\": [0,1,2,3,4,5,6,7,8], \"default\": 0, \"kind\": \"compile\", "
     "\"doc\": \"d\"}],\n"
-    "\"derive\": [], \"constraints\": [], \"deterministic\": \"WIDE != 6\",\n"
+    "\"derive\": [], \"constraints\": [], \"workspace\": \"WIDE == 8 ? 300000000 : 0\",\n"
+    "\"deterministic\": \"WIDE != 6\",\n"
     "\"launches\": [{\"entry\": \"gemm\", \"when\": \"1\", \"grid\": [\"1\",\"1\",\"1\"], "
     "\"block\": "
     "[\"32\",\"1\",\"1\"], \"shared\": \"64\"}]}\n";

@@ -1,9 +1,9 @@
 """products.py - random products through cuBLAS's interface, each compared with float64.
 
-python3 products.py [--seconds S] [--count N] [--seed K]
+python3 products.py [--problems P] [--seconds S] [--count N] [--seed K]
 
-Sizes, operations, leading dimensions, batches, types, scalars and alignment are drawn; what comes
-out is, for each type, how many there were and the largest error in units of its rounding, and a
+P problems are drawn: sizes, operations, leading dimensions, batches, types, alignment, whether C
+counts. Then they are asked for at random, with new operands and scalars each time.  What comes out is, for each type, how many there were and the largest error in units of its rounding, and a
 digest of all results.  Needs torch."""
 
 import argparse
@@ -29,6 +29,7 @@ options = argparse.ArgumentParser()
 options.add_argument("--seconds", type=float, default=40)
 options.add_argument("--count", type=int, default=10**9)
 options.add_argument("--seed", type=int, default=1)
+options.add_argument("--problems", type=int, default=20)
 options = options.parse_args()
 
 draw = random.Random(options.seed)
@@ -57,16 +58,19 @@ def view(flat, rows, cols, ld, stride, batch):
     return torch.as_strided(flat, (batch, rows, cols), (stride, 1, ld))
 
 
-def one(name):
-    at, ct, compute, in_type, out_type = TYPES[name]
+def problem():
     m, n, k, batch = size(), size(), size(), draw.choice([1, 1, 1, draw.randint(2, 5)])
     ta, tb = draw.randint(0, 1), draw.randint(0, 1)
     pad = lambda x: x + draw.choice([0, 0, 0, 8, draw.randint(1, 7)])
+    return (draw.choice(list(TYPES)), m, n, k, batch, ta, tb, pad(k if ta else m), pad(n if tb else k),
+            pad(m), draw.choice([0, 0, 0, 4, 2]), draw.randint(0, 1))
+
+
+def one(name, m, n, k, batch, ta, tb, lda, ldb, ldc, offset, accumulates):
+    at, ct, compute, in_type, out_type = TYPES[name]
     rows_a, cols_a = (k, m) if ta else (m, k)
     rows_b, cols_b = (n, k) if tb else (k, n)
-    lda, ldb, ldc = pad(rows_a), pad(rows_b), pad(m)
-    offset = draw.choice([0, 0, 0, 4, 2])
-    alpha, beta = draw.choice([1.0, 1.0, -0.5]), draw.choice([0.0, 0.0, 1.0, 0.5])
+    alpha, beta = draw.choice([1.0, -0.5]), draw.choice([1.0, 0.5]) if accumulates else 0.0
     sa, sb, sc = lda * cols_a, ldb * cols_b, ldc * n
     a, b = take(in_type, sa * batch, offset), take(in_type, sb * batch, offset)
     c = torch.full((sc * batch + 16,), float("nan"), device="cuda", dtype=out_type)
@@ -93,13 +97,15 @@ def one(name):
     return error.max().item() * 2**24, got.cpu().contiguous().view(torch.uint8).numpy().tobytes()
 
 
+problems = [problem() for _ in range(options.problems)]
 digest = hashlib.sha256()
 count, worst = {}, {}
 begin = time.time()
 total = 0
 while total < options.count and time.time() - begin < options.seconds:
-    name = draw.choice(list(TYPES))
-    error, data = one(name)
+    drawn = draw.choice(problems)
+    name = drawn[0]
+    error, data = one(*drawn)
     digest.update(data)
     count[name] = count.get(name, 0) + 1
     worst[name] = max(worst.get(name, 0), error) if error == error else float("nan")

@@ -69,10 +69,11 @@ static const char *tier_meaning(enum gt_tier tier)
 static void print_times(FILE *out, const struct gt_answer *answer)
 {
     const char *how = answer->predicted ? "PREDICTED, never measured" : "measured";
+    char device[256];
 
+    gt_copy_clean(device, sizeof(device), answer->device ? answer->device : "an unnamed device");
     if (answer->tuned_for)
-        fprintf(out, "  tuned for  %s on %s\n", answer->tuned_for,
-                answer->device ? answer->device : "an unnamed device");
+        fprintf(out, "  tuned for  %s on %s\n", answer->tuned_for, device);
     if (answer->us > 0) {
         fprintf(out, "  time       %.2f us, %s\n", answer->us, how);
         return;
@@ -101,6 +102,8 @@ static void print_contest(FILE *out, const struct gt_answer *answer)
 
 static void print_answer(FILE *out, const char *problem, const struct gt_answer *answer)
 {
+    char text[512];
+
     fprintf(out, "%s\n", problem);
     fprintf(out, "  tier       %s: %s\n", tier_name(answer->tier), tier_meaning(answer->tier));
     if (answer->tier != GT_TIER_NONE) {
@@ -116,8 +119,10 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
                 answer->block[1], answer->block[2], answer->shared_bytes);
         fprintf(out, "  workspace  %zu bytes\n", answer->workspace_bytes);
     }
-    if (answer->passed_over)
-        fprintf(out, "  not taken  %s\n", answer->passed_over);
+    if (answer->passed_over) {
+        gt_copy_clean(text, sizeof(text), answer->passed_over);
+        fprintf(out, "  not taken  %s\n", text);
+    }
 }
 
 static bool add_sizes(cJSON *json, const char *key, const unsigned size[3])

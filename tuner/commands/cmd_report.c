@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "problem/problem.h"
+#include "base/err.h"
 #include "base/strbuf.h"
 
 /* 2 flops / us -> TFLOP/s. */
@@ -39,12 +40,13 @@ static void print_heading(const struct gt_session *session, const struct gt_swee
     const struct gt_device *device = &session->evaluator->device;
     const struct gt_cli *cli = session->cli;
     char text[GT_PROBLEM_TEXT_MAX], arch[16] = ""; /* a recording may not say */
+    char name[sizeof(device->name)];
 
     gt_problem_format(result->problem, text);
     if (device->cc)
         snprintf(arch, sizeof(arch), " (sm_%d)", device->cc);
-    fprintf(cli->out, "%s%s on %s%s: %s%s\n", cli->colored ? "\033[1m" : "", text, device->name,
-            arch,
+    gt_copy_clean(name, sizeof(name), device->name);
+    fprintf(cli->out, "%s%s on %s%s: %s%s\n", cli->colored ? "\033[1m" : "", text, name, arch,
             session->replays    ? "REPLAYED from a recording, nothing was measured"
             : session->measures ? "measured"
                                 : "PREDICTED by a model, nothing was measured",

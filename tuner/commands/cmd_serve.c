@@ -14,7 +14,7 @@
 struct options {
     const char *db, *accuracy, *policy, *report, *library, *margin;
     int64_t check;
-    bool wait;
+    bool wait, compile;
 };
 
 static const struct gt_option option_table[] = {
@@ -29,6 +29,8 @@ static const struct gt_option option_table[] = {
      1000000000},
     {"wait", 0, GT_OPTION_FLAG, offsetof(struct options, wait), NULL,
      "decide on the first call of a problem, so that all calls have the same bits", NULL, 0, 0},
+    {"compile", 0, GT_OPTION_FLAG, offsetof(struct options, compile), NULL,
+     "compile kernels that the cache lacks, in a thread of the program", NULL, 0, 0},
     {"report", 0, GT_OPTION_TEXT, offsetof(struct options, report), "FILE",
      "write what was served and what was not, at the end and on SIGUSR2; %p: process", NULL, 0, 0},
     {"policy", 0, GT_OPTION_TEXT, offsetof(struct options, policy), "FILE",
@@ -48,6 +50,7 @@ static int set_policy(const struct options *options, struct gt_err *err)
                     {"GEMMTUNE_MARGIN", options->margin},
                     {"GEMMTUNE_CHECK", options->check ? check : NULL},
                     {"GEMMTUNE_WAIT", options->wait ? "1" : NULL},
+                    {"GEMMTUNE_COMPILE", options->compile ? "1" : NULL},
                     {"GEMMTUNE_REPORT", options->report},
                     {"GEMMTUNE_POLICY", options->policy}};
     int rc = gt_preload(options->library, err);

@@ -296,17 +296,35 @@ static bool cuda_starved(const struct gt_evaluator *evaluator)
     return cuda->gpu.ready && !cuda->announced && !cuda->ready.first;
 }
 
+/* Whether the candidate may use the workspace that it needs; if not, err says both figures. */
+static bool fits(const struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                 struct gt_err *err)
+{
+    struct gt_geometry geometry;
+
+    return gt_candidate_geometry(candidate, &geometry, NULL) || /* the pool says why */
+           gt_bench_check_workspace(
+               &geometry, gt_bench_workspace(&evaluator->options.bench, candidate->problem), err) ==
+               GT_OK;
+}
+
 static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
                        const struct gt_candidate *candidate, struct gt_err *err)
 {
     struct gt_cuda *cuda = evaluator->state;
     struct gt_entry *entry = calloc(1, sizeof(*entry));
+    struct gt_err why = {0};
     int rc;
 
     if (!entry)
         return gt_err_nomem(err);
     entry->id = id;
     entry->candidate = *candidate;
+    if (!fits(evaluator, candidate, &why)) { /* it need not be compiled to know that */
+        gt_cuda_finish_with(entry, GT_STATUS_LAUNCH_INVALID, why.msg);
+        gt_entries_push(&cuda->done, entry);
+        return GT_OK;
+    }
     rc = gt_cuda_compile(cuda, entry, err);
     if (rc) {
         free(entry);
@@ -323,7 +341,8 @@ static int cuda_ahead(struct gt_evaluator *evaluator, const struct gt_candidate 
 {
     struct gt_cuda *cuda = evaluator->state;
 
-    return gt_compile_pool_ahead(cuda->pool, candidate, err);
+    return fits(evaluator, candidate, NULL) ? gt_compile_pool_ahead(cuda->pool, candidate, err)
+                                            : GT_OK;
 }
 
 static void cuda_drop_ahead(struct gt_evaluator *evaluator)

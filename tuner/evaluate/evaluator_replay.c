@@ -171,24 +171,13 @@ static float draw(const struct gt_evaluator *evaluator, size_t point)
     return replay->recording.sample[recorded->first + gt_random_below(&random, recorded->samples)];
 }
 
-/* Whether two points need the same cubin. */
-static bool same_cubin(const struct gt_recording *recording, size_t x, size_t y)
-{
-    const struct gt_kernel *kernel = recording->kernel;
-    const uint8_t *a = recording->index + x * kernel->params;
-    const uint8_t *b = recording->index + y * kernel->params;
-
-    for (size_t p = 0; p < kernel->params; p++)
-        if (a[p] != b[p] && !kernel->param[p].launch)
-            return false;
-    return true;
-}
-
 /* Whether the point's cubin was made before; if not, it counts as made from now on. */
 static bool take_cubin(struct replay *replay, size_t point)
 {
+    const struct gt_recording *recording = &replay->recording;
+
     for (size_t i = 0; i < replay->cubins; i++)
-        if (same_cubin(&replay->recording, replay->cubin[i], point))
+        if (gt_space_same_cubin(recording->kernel, recording->index, replay->cubin[i], point))
             return true;
     replay->cubin[replay->cubins++] = (uint32_t)point;
     return false;

@@ -242,6 +242,61 @@ static int each_element(struct evaluation *e, int at, gt_python_visit *visit, vo
     return rc;
 }
 
+/* ---- a list in a list of lists: also `A in [1, 2] in [[1, 2], [3]]`, which is `and` of two ----
+ */
+
+#define LONGEST_LIST 64 /* that is compared with others */
+
+struct listed {
+    struct gt_python_value value[LONGEST_LIST];
+    size_t count;
+};
+
+static int collect(void *context, const struct gt_python_value *value, struct gt_err *err)
+{
+    struct listed *listed = context;
+
+    if (listed->count == LONGEST_LIST)
+        return gt_err_set(err, GT_ERANGE, "a list of more than %d elements is compared",
+                          LONGEST_LIST);
+    listed->value[listed->count++] = *value;
+    return GT_OK;
+}
+
+static bool same_list(const struct listed *x, const struct listed *y)
+{
+    size_t i = 0;
+
+    while (i < x->count && i < y->count && equal(&x->value[i], &y->value[i]))
+        i++;
+    return i == x->count && i == y->count;
+}
+
+static bool is_list(const struct evaluation *e, int at)
+{
+    return e->python->node[at].op == GT_PYTHON_LIST || e->python->node[at].op == GT_PYTHON_EACH;
+}
+
+/* Whether the list a is an element of the list b. */
+static int find_list(struct evaluation *e, int a, int b, bool *found)
+{
+    struct listed wanted = {.count = 0};
+    int rc = each_element(e, a, collect, &wanted);
+
+    *found = false;
+    if (!rc && e->python->node[b].op != GT_PYTHON_LIST)
+        return fail(e, "a list of lists is expected");
+    for (int i = e->python->node[b].a; i >= 0 && !rc && !*found; i = e->python->node[i].next) {
+        struct listed element = {.count = 0};
+
+        if (!is_list(e, i))
+            continue; /* a number or text is never a list */
+        rc = each_element(e, i, collect, &element);
+        *found = !rc && same_list(&wanted, &element);
+    }
+    return rc;
+}
+
 /* ---- values ---- */
 
 static int eval_listed(struct evaluation *e, const struct gt_python_node *node,
@@ -252,8 +307,9 @@ static int eval_listed(struct evaluation *e, const struct gt_python_node *node,
     int rc;
 
     if (node->op == GT_PYTHON_IN) {
-        rc = eval(e, node->a, &search.wanted);
-        if (!rc)
+        if (is_list(e, node->a))
+            rc = find_list(e, node->a, node->b, &search.found);
+        else if (!(rc = eval(e, node->a, &search.wanted)))
             rc = each_element(e, node->b, look, &search);
         *value = (struct gt_python_value){.number = search.found};
         return rc;

@@ -187,6 +187,16 @@ size_t gt_space_find(const struct gt_space *space, const struct gt_point *point)
     return gt_space_find_index(space, index);
 }
 
+bool gt_space_same_cubin(const struct gt_kernel *kernel, const uint8_t *index, size_t x, size_t y)
+{
+    const uint8_t *a = index + x * kernel->params, *b = index + y * kernel->params;
+
+    for (size_t p = 0; p < kernel->params; p++)
+        if (!kernel->param[p].launch && a[p] != b[p])
+            return false;
+    return true;
+}
+
 size_t gt_space_neighbours(const struct gt_space *space, size_t i, bool adjacent, size_t *list,
                            size_t max)
 {

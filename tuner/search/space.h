@@ -48,6 +48,10 @@ size_t gt_space_find(const struct gt_space *space, const struct gt_point *point)
 /* The same, of indices of values, one per parameter. */
 size_t gt_space_find_index(const struct gt_space *space, const uint8_t *index);
 
+/* Whether points x and y of a list like gt_space.index need the same cubin: they differ in launch
+ * parameters alone. */
+bool gt_space_same_cubin(const struct gt_kernel *kernel, const uint8_t *index, size_t x, size_t y);
+
 /* Neighbours of point i into list[0..max): adjacent: one parameter moved to the next or previous
  * value; otherwise Hamming: one parameter changed to any value.  Returns how many there are. */
 size_t gt_space_neighbours(const struct gt_space *space, size_t i, bool adjacent, size_t *list,

@@ -4,8 +4,12 @@
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#define PART    0.33 /* of the time of the race that the finals may take, a quarter of both ... */
+#define LEAST_S 0.4  /* ... and what they may always take: most of it is the pre-heat */
 
 struct gt_candidate gt_sweep_candidate(const struct gt_race *race, const struct gt_sweep_row *row)
 {
@@ -154,6 +158,15 @@ static int find_settled(const struct gt_race *race, bool *settled, struct gt_err
     return gt_store_final_is_last(race->options->store, &race->arm[0].key, settled, err);
 }
 
+/* Sets how long the finals may take, if the budget is one of time: in proportion to the race. */
+static void limit_time(struct gt_race *race)
+{
+    if (!(race->deadline_s > 0))
+        return;
+    race->finals_s = fmax(LEAST_S, PART * (race->end_s - race->begin_s));
+    race->finals_end_s = gt_evaluator_now(race->evaluator) + race->finals_s;
+}
+
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
 {
     bool settled;
@@ -161,8 +174,7 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
 
     if (!race->result->rows)
         return GT_OK;
-    if (race->finals_s > 0)
-        race->finals_end_s = gt_evaluator_now(race->evaluator) + race->finals_s;
+    limit_time(race);
     rc = find_settled(race, &settled, err);
     if (!rc && settled)
         return read_winner(race, err);

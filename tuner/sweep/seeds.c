@@ -175,22 +175,12 @@ static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err 
 
 /* ---- from the predictor ---- */
 
-/* Whether two points need the same cubin. */
-static bool same_cubin(const struct gt_space *space, size_t x, size_t y)
-{
-    const struct gt_kernel *kernel = space->kernel;
-    const uint8_t *a = space->index + x * kernel->params, *b = space->index + y * kernel->params;
-
-    for (size_t p = 0; p < kernel->params; p++)
-        if (!kernel->param[p].launch && a[p] != b[p])
-            return false;
-    return true;
-}
-
 static bool cubin_picked(const struct picks *picks, size_t point)
 {
+    const struct gt_space *space = &picks->arm->space;
+
     for (size_t i = 0; i < picks->count; i++)
-        if (same_cubin(&picks->arm->space, picks->point[i], point))
+        if (gt_space_same_cubin(space->kernel, space->index, picks->point[i], point))
             return true;
     return false;
 }

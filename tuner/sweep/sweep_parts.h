@@ -110,7 +110,7 @@ struct gt_best {
     int64_t trials;  /* of this turn until then */
 };
 
-struct gt_run; /* sweep.c: what all turns of a sweep have in common */
+struct gt_run;
 
 /* The work on one problem. */
 struct gt_race {
@@ -192,6 +192,45 @@ bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double 
 bool gt_time_slices_peek(const struct gt_time_slices *slices, size_t now, size_t *problem);
 /* Takes note of a turn that has ended. */
 void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const struct gt_race *race);
+
+/* race.c */
+
+/* Runs the race.  GT_EINTERRUPTED: a signal ended it. */
+int gt_sweep_race(struct gt_race *race, struct gt_err *err);
+/* Asks the arms for a point to try next.  False: none of them has one now. */
+bool gt_sweep_choose_point(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what);
+/* What the evaluator calls while the race is the one at work. */
+struct gt_evaluator_events gt_sweep_events(struct gt_race *race);
+
+/* next.c */
+
+/* What all turns of a sweep have in common. */
+struct gt_run {
+    const struct gt_sweep_options *options;
+    int64_t sweep, device, toolchain; /* ids of the store */
+    uint64_t next_id;
+    uint64_t races; /* made so far: part of the seed of the next one's random numbers */
+    struct gt_time_slices slices;
+    size_t now;           /* the problem whose turn it is */
+    struct gt_race *next; /* of the problem that is probably the next one; NULL: none yet */
+    struct gt_store_sweep_stats sums;
+    int64_t timed;                  /* candidates that were proved and timed */
+    struct gt_snapshot before;      /* what look-up answers from before the sweep */
+    struct gt_incumbent *incumbent; /* of each problem */
+};
+
+/* Makes the race of the problem whose turn it is: the one that was prepared, if it is that.  *race
+ * is to be freed also after a failure. */
+int gt_sweep_take_race(struct gt_run *run, size_t i, struct gt_race **race, struct gt_err *err);
+void gt_race_free(struct gt_race *race); /* NULL accepted */
+/* Opens the race's arms, unless they are open. */
+int gt_race_prepare(struct gt_race *race, struct gt_err *err);
+/* Begins to scout the spaces of the problem that is probably the next one.  The gains of further
+ * turns are only known at the end of a race. */
+int gt_sweep_scout_next(struct gt_run *run, struct gt_err *err);
+/* Opens the next problem's arms and hands its first points to the compilers, which have nothing
+ * else to do during the finals of this one. */
+int gt_sweep_prepare_next(struct gt_run *run, struct gt_err *err);
 
 /* arms.c */
 

@@ -216,7 +216,8 @@ void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const st
         return;
     if (race->result->fresh) {
         slice->late = late_gain(race);
-        slices->head_s += step * (race->first_s - race->begin_s - slices->head_s);
+        if (slices->turns || !race->evaluator->ops->ahead) /* the first start is a cold one */
+            slices->head_s += step * (race->first_s - race->begin_s - slices->head_s);
     }
     slices->tail_s += step * (tail - slices->tail_s);
     slices->turns++;

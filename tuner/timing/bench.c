@@ -13,7 +13,6 @@
 #include "base/trace.h"
 #include "timing/throttle.h"
 
-#define WORKSPACE     (256u << 20) /* bytes at least, if the options do not set it */
 #define SLOW_FACTOR   1.5
 #define SLOW_GRACE_US 3.0 /* launch overhead, to which the factor is not applied */
 #define CLOCK_NS      30000
@@ -45,20 +44,12 @@ static int new_events(struct gt_bench *bench, struct gt_err *err)
     return rc;
 }
 
-/* Enough for copies of A and B, and for FP32 operands as three parts of two bytes each. */
-static size_t default_workspace(const struct gt_problem *problem)
-{
-    size_t copies = 2 * (size_t)(gt_problem_bytes(problem, GT_OPERAND_A) +
-                                 gt_problem_bytes(problem, GT_OPERAND_B));
-    return copies > WORKSPACE ? copies : WORKSPACE;
-}
-
 int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
                   const char *data_dir, const char *cache_dir, const struct gt_problem *problem,
                   const struct gt_bench_options *options, struct gt_err *err)
 {
-    struct gt_resident_request request = {problem, options->seed, options->workspace_cap,
-                                          options->warm_l2};
+    struct gt_resident_request request = {problem, options->seed,
+                                          gt_bench_workspace(options, problem), options->warm_l2};
     struct gt_bench *opened;
     int rc = check_problem(problem, err);
 
@@ -70,8 +61,6 @@ int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *
         return gt_err_nomem(err);
     opened->gpu = gpu;
     opened->options = *options;
-    if (!request.workspace)
-        request.workspace = default_workspace(problem);
     if (!(options->slow_factor > 0))
         opened->options.slow_factor = SLOW_FACTOR;
     rc = gt_proof_open(&opened->proof, gpu, nvrtc, data_dir, cache_dir, err);
@@ -126,10 +115,9 @@ int gt_runner_load(struct gt_runner *runner, struct gt_bench *bench,
     rc = gt_candidate_geometry(&here, &runner->geometry, err);
     if (rc)
         return rc;
-    if ((int64_t)runner->geometry.workspace_bytes > bench->resident.workspace_bytes)
-        return gt_err_set(err, GT_ERANGE, "needs %zu bytes of workspace, %lld are allowed",
-                          runner->geometry.workspace_bytes,
-                          (long long)bench->resident.workspace_bytes);
+    rc = gt_bench_check_workspace(&runner->geometry, (size_t)bench->resident.workspace_bytes, err);
+    if (rc)
+        return rc;
     runner->workspace = runner->geometry.workspace_bytes;
     return gt_module_load(&runner->module, bench->gpu, image, size, &runner->geometry, err);
 }

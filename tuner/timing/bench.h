@@ -20,6 +20,12 @@ struct gt_bench_options {
     double slow_factor;   /* stage 1 gives up on a candidate beyond this times the best; 0: 1.5 */
 };
 
+/* The bytes of workspace that a candidate may use. */
+size_t gt_bench_workspace(const struct gt_bench_options *options, const struct gt_problem *problem);
+/* GT_ERANGE, with both figures in the sentence, if a candidate needs more. */
+int gt_bench_check_workspace(const struct gt_geometry *geometry, size_t allowed,
+                             struct gt_err *err);
+
 /* Allocates operands, guards, reference and workspace once, fills the operands and computes the
  * float64 reference in strips.  GT_ETOOBIG: it does not fit; the sentence has the bytes needed and
  * present.  The project's own device kernels (templates/proof) are compiled with nvrtc or taken

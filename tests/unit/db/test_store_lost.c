@@ -161,6 +161,43 @@ static void test_a_clock_that_was_ahead(void **state)
     assert_string_equal(signature, "bbbb");
 }
 
+static int take_us(void *context, const struct gt_row *row, double copy_gbps, double move_us,
+                   struct gt_err *err)
+{
+    (void)copy_gbps;
+    (void)move_us;
+    (void)err;
+    *(double *)context = row->us;
+    return GT_OK;
+}
+
+/* A comparison or a final of such a day is not the latest for ever. */
+static void test_a_measurement_of_tomorrow(void **state)
+{
+    const struct gt_comparison ahead = {50, 50, 50, 1, 80, 0, 0}, today = {40, 40, 40, 1, 80, 0, 0};
+    const struct gt_row_filter everything = {0};
+    struct gt_trial final = fixture_trial(60, 3), race = fixture_trial(70, 1);
+    struct fixture *f = *state;
+    bool last = true;
+    double us = 0;
+
+    f->key.point = "BM=8";
+    OK(f, gt_store_put_comparison(f->store, &f->key, &ahead, &f->err));
+    fixture_put(f, "BM=16", &final);
+    gt_store_close(f->store);
+    run_sql(f->path,
+            "UPDATE comparison SET at = at + 1000000000; UPDATE trial SET at = at + 1000000000");
+    f->store = NULL;
+    fixture_reopen(f, GT_STORE_WRITE);
+    f->key.point = "BM=32";
+    OK(f, gt_store_put_comparison(f->store, &f->key, &today, &f->err));
+    OK(f, gt_store_compared(f->store, &everything, take_us, &us, &f->err));
+    assert_true(us == 40);
+    fixture_put(f, "BM=64", &race);
+    OK(f, gt_store_final_is_last(f->store, &f->key, &last, &f->err));
+    assert_false(last);
+}
+
 /* Nor does one that comes with a merge. */
 static void test_a_merged_clock_that_was_ahead(void **state)
 {
@@ -271,6 +308,7 @@ int main(void)
         TEST(test_replaced),
         TEST(test_folder_removed),
         TEST(test_a_clock_that_was_ahead),
+        TEST(test_a_measurement_of_tomorrow),
         TEST(test_a_merged_clock_that_was_ahead),
         TEST(test_two_turns_in_one_millisecond),
         TEST(test_foreign_code),

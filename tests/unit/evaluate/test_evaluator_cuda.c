@@ -181,6 +181,24 @@ static void the_next_is_announced_ahead(void **state)
     assert_true(gt_evaluator_cuda.starved(&f->evaluator));
 }
 
+/* What needs more workspace than there is ends without a compilation. */
+static void too_much_workspace_is_not_compiled(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial;
+    struct gt_err err = {0};
+    struct gt_candidate candidate;
+
+    open_evaluator(f);
+    candidate = candidate_of(f, GOOD, 8);
+    assert_int_equal(gt_evaluator_cuda.ahead(&f->evaluator, &candidate, &err), GT_OK);
+    submit(f, 0, GOOD, 8);
+    collect(f, &trial, 1);
+    assert_int_equal(trial.status, GT_STATUS_LAUNCH_INVALID);
+    assert_string_equal(trial.detail, "needs 300000000 bytes of workspace, 268435456 are allowed");
+    assert_int_equal(f->evaluator.stats.compiled, 0);
+}
+
 /* A candidate that was in doubt before has the only open attempt; `launching` checks that. */
 static void suspects_are_alone(void **state)
 {
@@ -295,6 +313,7 @@ int main(int argc, char **argv)
         TEST(a_lost_image_is_compiled_again),
         TEST(dropped_candidates),
         TEST(the_next_is_announced_ahead),
+        TEST(too_much_workspace_is_not_compiled),
         TEST(suspects_are_alone),
         TEST(room_is_what_keeps_compilers_busy),
         TEST(signals_are_noticed),

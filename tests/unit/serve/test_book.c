@@ -1,4 +1,5 @@
-/* test_book.c - the table of problems: many threads, equal keys, a full table; and workspaces. */
+/* test_book.c - the table of problems: many threads, equal keys, a full table; workspaces;
+ * and the settings of handles. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "serve/book.h"
+#include "serve/handle.h"
 #include "serve/workspace.h"
 
 #define THREADS  8
@@ -129,21 +131,11 @@ static void test_workspaces(void **state)
     static struct gt_workspaces all;
     const struct gt_serve_driver driver = {
         .MemAlloc = allocate, .CtxPushCurrent = enter, .CtxPopCurrent = leave};
-    char context, stream, handle, buffer[64];
-    void *first, *given;
-    size_t bytes;
+    char context, stream;
+    void *first;
     bool ask;
 
     (void)state;
-    gt_workspace_given(&all, &handle, &given, &bytes);
-    assert_true(!given && !bytes);
-    gt_workspace_note(&all, &handle, buffer, sizeof(buffer));
-    gt_workspace_given(&all, &handle, &given, &bytes);
-    assert_true(given == buffer && bytes == sizeof(buffer));
-    gt_workspace_note(&all, &handle, NULL, 0);
-    gt_workspace_given(&all, &handle, &given, &bytes);
-    assert_true(!given && !bytes);
-
     assert_null(gt_workspace_own(&all, &context, &stream, 1000, &ask));
     assert_true(ask);
     assert_null(gt_workspace_own(&all, &context, &stream, 1000, &ask));
@@ -169,12 +161,79 @@ static void test_workspaces(void **state)
     assert_non_null(gt_workspace_own(&all, &context, &stream, 1000, &ask));
 }
 
+/* ---- handles ---- */
+
+static struct gt_settings really; /* what cuBLAS would say */
+static int asked;
+
+static int get_stream(void *handle, void **stream)
+{
+    (void)handle;
+    asked++;
+    *stream = really.stream;
+    return 0;
+}
+
+#define GETTER(name, field)                   \
+    static int name(void *handle, int *value) \
+    {                                         \
+        (void)handle;                         \
+        *value = really.field;                \
+        return 0;                             \
+    }
+GETTER(get_pointers, pointers)
+GETTER(get_math, math)
+GETTER(get_atomics, atomics)
+GETTER(get_sms, sms)
+
+/* Setters are believed, and now and then checked; one that was not seen is found out. */
+static void test_handles(void **state)
+{
+    static struct gt_handles all;
+    const struct gt_real real = {.GetStream = get_stream,
+                                 .GetPointerMode = get_pointers,
+                                 .GetMathMode = get_math,
+                                 .GetAtomicsMode = get_atomics,
+                                 .GetSmCountTarget = get_sms};
+    struct gt_settings settings;
+    char one, two, stream;
+    struct gt_handle *slot = gt_handle_find(&all, &one);
+
+    (void)state;
+    assert_non_null(slot);
+    assert_ptr_equal(gt_handle_find(&all, &one), slot);
+    assert_ptr_not_equal(gt_handle_find(&all, &two), slot);
+    for (int i = 0; i < 1000; i++)
+        assert_true(gt_handle_settings(slot, &real, &one, &settings));
+    assert_true(asked >= 10 && asked < 200);
+    asked = 0;
+    really.stream = &stream; /* set, and seen */
+    gt_handle_set_workspace(slot, &two, 100);
+    gt_handle_set_stream(slot, &stream);
+    assert_null(atomic_load(&slot->workspace));
+    assert_true(gt_handle_settings(slot, &real, &one, &settings));
+    assert_true(settings.stream == &stream && asked == 0);
+    really.pointers = 1; /* set, and not seen */
+    for (int i = 0; i < 2000; i++)
+        assert_true(gt_handle_settings(slot, &real, &one, &settings));
+    assert_int_equal(settings.pointers, 1);
+    asked = 0;
+    assert_true(gt_handle_settings(slot, &real, &one, &settings));
+    assert_int_equal(asked, 1); /* from now on always */
+    gt_handle_forget(slot);
+    assert_true(gt_handle_settings(slot, &real, &one, &settings));
+    assert_int_equal(settings.pointers, 1);
+    assert_true(gt_handle_settings(NULL, &real, &one, &settings));
+    assert_false(gt_handle_settings(NULL, &(struct gt_real){.GetStream = NULL}, &one, &settings));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_workspaces),
+        cmocka_unit_test(test_handles),
     };
 
     return cmocka_run_group_tests_name("book", tests, NULL, NULL);

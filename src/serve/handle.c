@@ -1,0 +1,90 @@
+/* handle.c - see handle.h.  A handle is used by one thread at a time, as cuBLAS wants it, so its
+ * slot needs no order among its fields. */
+#include "serve/handle.h"
+
+#define FIRST_CALLS 64   /* that ask the getters */
+#define ONE_OF      1024 /* later ones that do */
+#define PROBES      64
+
+#define GET(field)        atomic_load_explicit(&slot->field, memory_order_relaxed)
+#define PUT(field, value) atomic_store_explicit(&slot->field, value, memory_order_relaxed)
+
+struct gt_handle *gt_handle_find(struct gt_handles *all, void *handle)
+{
+    const size_t first = (size_t)(((uint64_t)(uintptr_t)handle * 0x9e3779b97f4a7c15u) >> 32);
+
+    for (size_t i = 0; i < PROBES; i++) {
+        struct gt_handle *slot = &all->slot[(first + i) & (GT_HANDLES - 1)];
+        void *there = GET(handle);
+
+        if (!there)
+            atomic_compare_exchange_strong(&slot->handle, &there, handle);
+        if (!there || there == handle)
+            return slot;
+    }
+    return NULL;
+}
+
+static bool ask(const struct gt_real *real, void *handle, struct gt_settings *to)
+{
+    *to = (struct gt_settings){.stream = NULL};
+    return real->GetStream && real->GetPointerMode && real->GetMathMode && real->GetAtomicsMode &&
+           !real->GetPointerMode(handle, &to->pointers) && !real->GetStream(handle, &to->stream) &&
+           !real->GetMathMode(handle, &to->math) && !real->GetAtomicsMode(handle, &to->atomics) &&
+           (!real->GetSmCountTarget || !real->GetSmCountTarget(handle, &to->sms));
+}
+
+static void recall(const struct gt_handle *slot, struct gt_settings *to)
+{
+    *to = (struct gt_settings){GET(stream), GET(pointers), GET(math), GET(atomics), GET(sms)};
+}
+
+bool gt_handle_settings(struct gt_handle *slot, const struct gt_real *real, void *handle,
+                        struct gt_settings *settings)
+{
+    struct gt_settings noted;
+    unsigned calls;
+
+    if (!slot || GET(ask))
+        return ask(real, handle, settings);
+    calls = GET(calls);
+    PUT(calls, calls + 1);
+    recall(slot, &noted);
+    if (GET(known) && calls >= FIRST_CALLS && calls % ONE_OF != 0) {
+        *settings = noted;
+        return true;
+    }
+    if (!ask(real, handle, settings))
+        return false;
+    if (GET(known) && (noted.stream != settings->stream || noted.pointers != settings->pointers ||
+                       noted.math != settings->math || noted.atomics != settings->atomics ||
+                       noted.sms != settings->sms))
+        PUT(ask, true);
+    PUT(stream, settings->stream);
+    PUT(pointers, settings->pointers);
+    PUT(math, settings->math);
+    PUT(atomics, settings->atomics);
+    PUT(sms, settings->sms);
+    PUT(known, true);
+    return true;
+}
+
+void gt_handle_set_stream(struct gt_handle *slot, void *stream)
+{
+    PUT(stream, stream);
+    gt_handle_set_workspace(slot, NULL, 0);
+}
+
+void gt_handle_set_workspace(struct gt_handle *slot, void *workspace, size_t bytes)
+{
+    PUT(workspace, workspace);
+    PUT(workspace_bytes, workspace ? bytes : 0);
+}
+
+void gt_handle_forget(struct gt_handle *slot)
+{
+    gt_handle_set_workspace(slot, NULL, 0);
+    PUT(known, false);
+    PUT(ask, false);
+    PUT(calls, 0);
+}

@@ -1,0 +1,50 @@
+/* handle.h - stage: what cuBLAS's handles are set to: stream, pointer mode, math, and the workspace
+ * that a program has given.
+ *
+ * Asking cuBLAS's getters costs about 80 ns each (0.5 us of a call on an H200 host), so the setters
+ * are hooked and noted.  A handle's first calls, and one of many later ones, ask the getters all
+ * the same: where they say something else, a setter was called that no hook has seen, and that
+ * handle is asked on every call from then on.  A workspace has no getter. */
+#ifndef GT_HANDLE_H
+#define GT_HANDLE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "serve/real.h"
+
+#define GT_HANDLES 4096 /* a power of two */
+
+struct gt_settings {
+    void *stream;
+    int pointers, math, atomics, sms;
+};
+
+struct gt_handle {
+    _Atomic(void *) handle;
+    _Atomic(void *) stream, workspace;
+    _Atomic size_t workspace_bytes;
+    _Atomic int pointers, math, atomics, sms;
+    _Atomic unsigned calls;
+    _Atomic bool known, ask;
+};
+
+struct gt_handles {
+    struct gt_handle slot[GT_HANDLES];
+};
+
+/* The handle's slot, made if there is none; NULL: no room. */
+struct gt_handle *gt_handle_find(struct gt_handles *all, void *handle);
+
+/* Its settings; slot may be NULL.  false: cuBLAS does not tell. */
+bool gt_handle_settings(struct gt_handle *slot, const struct gt_real *real, void *handle,
+                        struct gt_settings *settings);
+
+/* A setter has succeeded.  Setting the stream takes the program's workspace away. */
+void gt_handle_set_stream(struct gt_handle *slot, void *stream);
+void gt_handle_set_workspace(struct gt_handle *slot, void *workspace, size_t bytes);
+
+/* The handle is destroyed; another may get its address. */
+void gt_handle_forget(struct gt_handle *slot);
+
+#endif

@@ -1,0 +1,25 @@
+# A device whose name has quotes, a line break and escapes: exports stay readable; and exports that
+# nobody could read replace no file.
+stub=$BUILD/stub
+[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+command -v sqlite3 > /dev/null || skip "sqlite3, which plants the rows, is not installed"
+export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
+export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
+export GEMMTUNE_LOCKS=$PWD
+STUB_NAME=$'E"v\033il\n90,measured,x' "$TUNE" --shape 96x80x64 --kernels simt_thread1d --budget 2 --db e.db -q > table
+grep -c $'\033' table
+"$TUNE" export --db e.db --format shipped -o e.csv -q
+tail -n 1 e.csv | grep -oE '^.*96x80x64'
+"$TUNE" lookup 96x80x64 --arch sm_90 --db e.db --system-db e.csv | grep -E 'tier|tuned'
+for format in csv md json; do "$TUNE" export --db e.db --format $format -q | grep -c $'\033'; done
+"$TUNE" export --db e.db -q | wc -l
+plant() { # plant NAME SQL: exports a changed copy over a good file
+    cp e.db "$1.db"
+    sqlite3 "$1.db" "$2; DELETE FROM meta WHERE key IN ('winners', 'digest')"
+    echo good > "$1.csv"
+    "$TUNE" export --db "$1.db" --format shipped -o "$1.csv" -q 2>&1 | sed -E 's/csv\.[A-Za-z0-9]{6}/csv.XXXXXX/'
+    cat "$1.csv"
+}
+plant tiny "UPDATE trial SET us = us / 1e5, lo_us = lo_us / 1e5, hi_us = hi_us / 1e5"
+plant odd "UPDATE problem SET text = '96x80x64:f32:zz'"
+ls ./*.csv*

@@ -1,0 +1,129 @@
+/* next.c - the problem that is probably the next one.  While a race goes on its spaces are scouted;
+ * towards the end of the race its arms are opened, and its first points go to the compilers, which
+ * would have nothing to do during the finals. */
+#include "base/array.h"
+#include "base/err.h"
+#include "sweep/sweep_parts.h"
+
+#include <stdlib.h>
+
+#define DRAWS_JOB  3  /* points drawn for each compile worker: what they compile during finals */
+#define DRAWS_MOST 96 /* because what the race will find is not known yet */
+
+/* Takes points from the arms of a race that has not begun, and has them compiled when no compiler
+ * has anything else to do. */
+static int draw_points(struct gt_race *race, struct gt_err *err)
+{
+    const struct gt_evaluator *evaluator = race->evaluator;
+    size_t most = (size_t)evaluator->jobs * DRAWS_JOB;
+    struct gt_draw draw;
+    int rc = GT_OK;
+
+    while (!rc && race->draws < (most < DRAWS_MOST ? most : DRAWS_MOST) &&
+           gt_sweep_choose_point(race, &draw.arm, &draw.what)) {
+        struct gt_candidate candidate;
+
+        rc = GT_ARRAY_RESERVE(&race->draw, race->draws + 1, &race->draw_capacity, err);
+        if (rc)
+            break;
+        race->draw[race->draws++] = draw;
+        draw.arm->flying++;
+        candidate = (struct gt_candidate){
+            .kernel = draw.arm->kernel, .problem = race->problem, .device = &evaluator->device};
+        gt_space_point(&draw.arm->space, draw.what.point, &candidate.point);
+        rc = evaluator->ops->ahead(race->evaluator, &candidate, err);
+    }
+    return rc;
+}
+
+void gt_race_free(struct gt_race *race)
+{
+    if (!race)
+        return;
+    gt_scouts_release(&race->scouts);
+    gt_sweep_close_arms(race);
+    gt_sweep_result_release(&race->own);
+    gt_strbuf_release(&race->early);
+    free(race->draw);
+    free(race->flight);
+    free(race->recent);
+    free(race->backfill);
+    free(race->history);
+    free(race);
+}
+
+/* Makes the race of problem i, whose spaces are then being scouted. */
+static int new_race(struct gt_run *run, size_t i, struct gt_race **made, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = run->options->evaluator;
+    struct gt_race *race = calloc(1, sizeof(*race));
+
+    *made = race;
+    if (!race)
+        return gt_err_nomem(err);
+    *race = (struct gt_race){
+        .run = run,
+        .options = run->options,
+        .problem = &run->options->problem[i],
+        .result = &race->own,
+        .own.problem = &run->options->problem[i],
+        .incumbent = &run->incumbent[i],
+        .evaluator = evaluator,
+        .measures = evaluator->ops->sample != NULL,
+        .sweep = run->sweep,
+        .seed = run->options->seed + run->races++,
+        .device = run->device,
+        .toolchain = run->toolchain,
+        .next_id = &run->next_id,
+    };
+    gt_strbuf_init(&race->early);
+    return gt_scouts_start(&race->scouts, run->options, race->problem, race->seed, err);
+}
+
+int gt_race_prepare(struct gt_race *race, struct gt_err *err)
+{
+    struct gt_run *run = race->run;
+    int rc;
+
+    if (race->prepared)
+        return GT_OK;
+    race->prepared = true;
+    rc = gt_store_problem(race->options->store, race->problem, &race->problem_id, err);
+    if (!rc)
+        rc = gt_sweep_find_incumbent(race, &run->before,
+                                     &run->incumbent[race->problem - run->options->problem], err);
+    return rc ? rc : gt_sweep_open_arms(race, err);
+}
+
+int gt_sweep_scout_next(struct gt_run *run, struct gt_err *err)
+{
+    size_t i;
+
+    if (run->next || !run->options->evaluator->ops->ahead ||
+        !gt_time_slices_peek(&run->slices, run->now, &i))
+        return GT_OK;
+    return new_race(run, i, &run->next, err);
+}
+
+int gt_sweep_prepare_next(struct gt_run *run, struct gt_err *err)
+{
+    int rc = gt_sweep_scout_next(run, err);
+
+    if (rc || !run->next || run->next->prepared)
+        return rc;
+    rc = gt_race_prepare(run->next, err);
+    return rc ? rc : draw_points(run->next, err);
+}
+
+int gt_sweep_take_race(struct gt_run *run, size_t i, struct gt_race **race, struct gt_err *err)
+{
+    *race = run->next;
+    run->next = NULL;
+    run->now = i;
+    if (*race && (*race)->problem == &run->options->problem[i])
+        return GT_OK;
+    if (*race && run->options->evaluator->ops->drop_ahead)
+        run->options->evaluator->ops->drop_ahead(run->options->evaluator);
+    gt_race_free(*race);
+    return new_race(run, i, race, err);
+}

@@ -1,0 +1,360 @@
+/* race.c - the race of a problem: points of its arms go to the evaluator, trials come back, until
+ * the budget or a signal ends it. */
+#include "base/array.h"
+#include "base/err.h"
+#include "sweep/progress.h"
+#include "sweep/sweep_parts.h"
+
+#include <math.h>
+
+#define COLLECT_MS 200 /* between two checks of the signals and the clock */
+#define LEAD_MOST  0.3 /* of a race's time: how much before its end it may close */
+
+/* Limits of a problem that has no time yet when its deadline has passed. */
+#define LATE_FLIGHTS 4  /* candidates in flight, because the next problem waits */
+#define LATE_TRIALS  16 /* of a turn; after so many failures the others would probably fail too */
+
+/* ---- events of the evaluator ---- */
+
+static struct gt_flight *find_flight(struct gt_race *race, uint64_t id)
+{
+    for (size_t i = 0; i < race->flights; i++)
+        if (race->flight[i].id == id)
+            return &race->flight[i];
+    return NULL;
+}
+
+/* Makes the attempt durable before the launch, so that the right candidate is blamed if the launch
+ * ends the program. */
+static int on_launching(void *context, uint64_t id, struct gt_err *err)
+{
+    struct gt_race *race = context;
+    struct gt_flight *flight = find_flight(race, id);
+    int rc;
+
+    if (!flight || flight->launched)
+        return GT_OK;
+    rc = gt_sweep_attempt(race, flight->arm, &flight->candidate.point, err);
+    flight->launched = rc == GT_OK;
+    return rc;
+}
+
+static bool on_in_doubt(void *context, uint64_t id)
+{
+    const struct gt_flight *flight = find_flight(context, id);
+
+    return flight && flight->what.attempts > 0;
+}
+
+static void on_notice(void *context, const char *sentence)
+{
+    gt_sweep_note(context, sentence);
+}
+
+static void on_waiting(void *context, double seconds)
+{
+    struct gt_race *race = context;
+
+    if (race->opened)
+        gt_sweep_show(race, *race->phase ? race->phase : NULL, false);
+    else
+        gt_progress_wait(race->options->progress, "the GPU's worker prepares proof and timing",
+                         seconds);
+}
+
+struct gt_evaluator_events gt_sweep_events(struct gt_race *race)
+{
+    return (struct gt_evaluator_events){race, on_launching, on_in_doubt, on_notice, on_waiting};
+}
+
+/* ---- the race ---- */
+
+static bool time_is_up(const struct gt_race *race)
+{
+    return race->deadline_s > 0 && gt_evaluator_now(race->evaluator) >= race->deadline_s;
+}
+
+/* Whether the clock ends the race.  It does so only if the problem has a time, because a slow
+ * compiler must not leave a problem without a winner, and not before the incumbent has one, because
+ * nothing could replace it.  Until then the race waits for what is in flight and submits few more
+ * candidates. */
+static bool clock_ends(const struct gt_race *race)
+{
+    return time_is_up(race) && race->best_us > 0 && !race->incumbent_due;
+}
+
+/* Whether the clock forbids to submit more candidates. */
+static bool is_late(const struct gt_race *race)
+{
+    return time_is_up(race) && (race->best_us > 0 || race->flights >= LATE_FLIGHTS ||
+                                race->result->fresh + (int64_t)race->flights >= LATE_TRIALS);
+}
+
+/* Whether the budget allows no new point.  Points to be tried again are not counted, nor is an
+ * incumbent whose kernel is not searched. */
+static bool trials_spent(const struct gt_race *race)
+{
+    const struct gt_budget *budget = &race->options->budget;
+    const struct gt_arm *last = &race->arm[race->arms - 1];
+    int64_t tried = race->tried + (int64_t)(race->flights + race->draws - race->drawn);
+
+    if (last->guest)
+        tried -= last->tried + last->flying;
+    return (budget->trials && tried >= budget->trials) ||
+           (budget->patience && race->best_us > 0 &&
+            race->tried - race->improved_at >= budget->patience);
+}
+
+static int submit(struct gt_race *race, struct gt_arm *arm, struct gt_retry what,
+                  struct gt_err *err)
+{
+    struct gt_flight *flight;
+    int rc;
+
+    rc = GT_ARRAY_RESERVE(&race->flight, race->flights + 1, &race->flight_capacity, err);
+    if (rc)
+        return rc;
+    flight = &race->flight[race->flights];
+    *flight = (struct gt_flight){.id = ++*race->next_id, .arm = arm, .what = what};
+    flight->candidate.kernel = arm->kernel;
+    flight->candidate.problem = race->problem;
+    flight->candidate.device = &race->evaluator->device;
+    gt_space_point(&arm->space, what.point, &flight->candidate.point);
+    race->flights++;
+    arm->flying++;
+    rc = race->evaluator->ops->submit(race->evaluator, flight->id, &flight->candidate, err);
+    if (rc)
+        race->flights--;
+    return rc;
+}
+
+static bool has_urgent(const struct gt_arm *arm)
+{
+    return arm->retries && arm->retry[arm->retries - 1].urgent;
+}
+
+/* Whether the incumbent is the next point of its arm, at first or after an attempt that another
+ * cause ended. */
+static bool incumbent_waits(const struct gt_race *race)
+{
+    const struct gt_arm *arm = race->incumbent_arm;
+
+    return race->incumbent_due && has_urgent(arm) &&
+           arm->retry[arm->retries - 1].point == race->incumbent_point;
+}
+
+/* The arm that may submit next, or NULL. */
+static struct gt_arm *next_arm(struct gt_race *race)
+{
+    const struct gt_lead *lead;
+
+    if (incumbent_waits(race))
+        return race->incumbent_arm;
+    if (is_late(race))
+        return NULL;
+    for (size_t i = 0; i < race->arms; i++)
+        if (has_urgent(&race->arm[i]))
+            return &race->arm[i];
+    if (race->closing || trials_spent(race))
+        return NULL;
+    lead = gt_sweep_next_lead(race);
+    return lead ? lead->arm : gt_sweep_choose_arm(race);
+}
+
+/* Takes the next point of an arm.  An urgent point comes first, then a near winner's, one that is
+ * due, the strategy's, and while the strategy waits, any point to be tried again. */
+static enum gt_next next_of(struct gt_race *race, struct gt_arm *arm, struct gt_retry *what)
+{
+    const struct gt_lead *lead = gt_sweep_next_lead(race);
+    bool due = arm->retries && arm->retry[arm->retries - 1].due <= race->tried;
+    enum gt_next answer;
+
+    *what = (struct gt_retry){0};
+    if (!has_urgent(arm) && lead && lead->arm == arm) {
+        what->point = lead->point;
+        gt_strategy_claim(arm->strategy, lead->point);
+        return GT_NEXT_POINT;
+    }
+    if (!has_urgent(arm) && !due) {
+        answer = gt_strategy_next(arm->strategy, &what->point);
+        if (answer == GT_NEXT_POINT || !arm->retries)
+            return answer;
+    }
+    *what = arm->retry[--arm->retries];
+    return GT_NEXT_POINT;
+}
+
+bool gt_sweep_choose_point(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what)
+{
+    while ((*arm = next_arm(race)) != NULL) {
+        enum gt_next answer = next_of(race, *arm, what);
+
+        (*arm)->waiting = answer == GT_NEXT_WAIT;
+        (*arm)->done = answer == GT_NEXT_DONE;
+        if (answer == GT_NEXT_POINT)
+            return true;
+    }
+    return false;
+}
+
+/* Takes the next of the points that were drawn before the race. */
+static bool take_draw(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what)
+{
+    const struct gt_draw *next = &race->draw[race->drawn];
+
+    if (race->drawn == race->draws)
+        return false;
+    if ((is_late(race) || race->closing) &&
+        !(race->incumbent_due && next->arm == race->incumbent_arm &&
+          next->what.point == race->incumbent_point))
+        return false;
+    *arm = race->draw[race->drawn].arm;
+    *what = race->draw[race->drawn++].what;
+    (*arm)->flying--; /* submit counts it again */
+    return true;
+}
+
+/* Submits candidates until the evaluator has no room for more. */
+static int submit_all(struct gt_race *race, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < race->arms; i++)
+        race->arm[i].waiting = false;
+    while (!rc && race->evaluator->ops->room(race->evaluator) > 0) {
+        struct gt_arm *arm;
+        struct gt_retry what;
+
+        if (!take_draw(race, &arm, &what) && !gt_sweep_choose_point(race, &arm, &what))
+            break;
+        rc = submit(race, arm, what, err);
+    }
+    return rc;
+}
+
+/* Whether a point that a strategy chose is in flight.  Backfill alone must not keep a race going,
+ * because a strategy that is done would then never see its end. */
+static bool strategies_wait(const struct gt_race *race)
+{
+    for (size_t i = 0; i < race->flights; i++)
+        if (!race->flight[i].backfill)
+            return true;
+    return false;
+}
+
+/* Submits points that need no compiler if the device would wait for one: one to work at and one to
+ * follow.  It does so only if the clock ends the race, because other budgets count trials. */
+static int submit_backfill(struct gt_race *race, struct gt_err *err)
+{
+    const struct gt_evaluator *evaluator = race->evaluator;
+    const struct gt_budget *budget = &race->options->budget;
+    struct gt_arm *arm;
+    struct gt_retry what;
+    int rc = GT_OK;
+
+    for (int i = 0; !rc && i < 2 && strategies_wait(race); i++) {
+        if (!evaluator->ops->starved || !evaluator->ops->starved(evaluator) || is_late(race) ||
+            !(budget->seconds > 0) || budget->patience || trials_spent(race) ||
+            !gt_sweep_backfill(race, &arm, &what))
+            break;
+        rc = submit(race, arm, what, err);
+        if (!rc)
+            race->flight[race->flights - 1].backfill = true;
+    }
+    return rc;
+}
+
+/* Whether the race closes: what would be submitted now were ready too late.  The compilers then
+ * work for the next problem. */
+static int check_closing(struct gt_race *race, struct gt_err *err)
+{
+    double now, lead = fmin(race->evaluator->stats.lead_s, LEAD_MOST * race->search_s);
+
+    if (race->closing || !race->run->next || !(race->deadline_s > 0) || !(race->best_us > 0))
+        return GT_OK;
+    now = gt_evaluator_now(race->evaluator);
+    if (now < race->deadline_s - lead)
+        return GT_OK;
+    race->closing = true;
+    return gt_sweep_prepare_next(race->run, err);
+}
+
+/* Starts the clock of a turn at its first trial; the compilers start before it. */
+static void start_clock(struct gt_race *race)
+{
+    race->first_s = gt_evaluator_now(race->evaluator);
+    if (race->deadline_s > 0)
+        race->deadline_s = fmin(race->deadline_s, race->first_s + race->search_s);
+}
+
+/* Records a finished trial, or puts it back if another try may change its status. */
+static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *trial,
+                  struct gt_err *err)
+{
+    struct gt_flight *found = find_flight(race, id), flight;
+    bool first = !race->result->fresh;
+    int rc;
+
+    if (!found)
+        return gt_err_set(err, GT_ERANGE, "the evaluator answered for the unknown candidate %llu",
+                          (unsigned long long)id);
+    flight = *found;
+    *found = race->flight[--race->flights];
+    flight.arm->flying--;
+    rc = gt_sweep_record(race, &flight, trial, err);
+    if (first && race->result->fresh)
+        start_clock(race);
+    return rc;
+}
+
+/* Waits for a trial.  Meanwhile, while the GPU works, the recorded trials become durable. */
+static int collect(struct gt_race *race, uint64_t *id, struct gt_trial *trial, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = race->evaluator;
+    int got = evaluator->ops->collect(evaluator, 0, id, trial, err);
+
+    if (got == 0)
+        got = gt_store_settle(race->options->store, err);
+    return got ? got : evaluator->ops->collect(evaluator, COLLECT_MS, id, trial, err);
+}
+
+int gt_sweep_race(struct gt_race *race, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = race->evaluator;
+    bool stopping = false;
+    size_t left = 1; /* trials still to come after the race was stopped */
+    int rc = GT_OK;
+
+    while (!rc) {
+        struct gt_trial trial;
+        uint64_t id;
+        int got;
+
+        if (gt_sweep_signals(race) > 1)
+            return gt_err_set(err, GT_EINTERRUPTED, "stopped at once; the same command resumes");
+        if (!stopping && (gt_sweep_signals(race) || clock_ends(race))) {
+            stopping = true;
+            left = evaluator->ops->drop(evaluator);
+        }
+        if (!stopping)
+            rc = check_closing(race, err);
+        if (!rc && !stopping)
+            rc = submit_all(race, err);
+        if (!rc && !stopping)
+            rc = submit_backfill(race, err);
+        if (rc || !race->flights || !left)
+            break;
+        got = collect(race, &id, &trial, err);
+        if (got < 0)
+            return got;
+        if (got > 0)
+            rc = finish(race, id, &trial, err);
+        left -= stopping && got > 0;
+        if (!rc && !stopping)
+            rc = gt_sweep_check_drift(race, err);
+        gt_sweep_show(race, stopping ? "stopping" : race->tried ? NULL : "compiling", false);
+    }
+    if (!rc && stopping && gt_sweep_signals(race))
+        rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
+    return rc;
+}
