@@ -77,6 +77,7 @@ LIB_SRC := \
 	src/cuda/cache.c \
 	src/cuda/cache_folder.c \
 	src/cuda/compile.c \
+	src/cuda/cublaslt.c \
 	src/cuda/cuda_api.c \
 	src/cuda/gpu.c \
 	src/cuda/libraries.c \
@@ -310,6 +311,7 @@ TESTS := \
 	tests/unit/lookup/test_lookup_locale.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
+	tests/unit/lookup/test_plan_cublaslt.c \
 	tests/unit/cuda/test_compile.c \
 	tests/unit/cuda/test_cache.c \
 	tests/unit/cuda/test_gpu.c \
@@ -342,6 +344,7 @@ TESTS := \
 FUZZ := \
 	tests/fuzz/fuzz_expr.c \
 	tests/fuzz/fuzz_problem.c \
+	tests/fuzz/fuzz_algo.c \
 	tests/fuzz/fuzz_point.c \
 	tests/fuzz/fuzz_kernel.c \
 	tests/fuzz/fuzz_wire.c \
