@@ -571,12 +571,122 @@ static void by_signal(int number)
 
 static void test_own_signal(void)
 {
+    const struct product p = plain(EX, 8, 8, 8);
     struct sigaction now;
 
     signal(SIGUSR2, by_signal);
-    EXPECT(run(new_handle(), &(struct product){0}) == false || true);
+    run(new_handle(), &p);
     EXPECT(sigaction(SIGUSR2, NULL, &now) == 0 && now.sa_handler == by_signal);
     raise(SIGUSR2);
+}
+
+/* ---- cublasLtMatmul ---- */
+
+struct matmul {
+    void *desc, *la, *lb, *lc;
+};
+
+/* A product of 24 x 16 x 8 in FP32 that would be served. */
+static struct matmul new_matmul(void)
+{
+    struct matmul m;
+
+    cublasLtMatmulDescCreate(&m.desc, GT_COMPUTE_32F, GT_CUDA_R_32F);
+    cublasLtMatrixLayoutCreate(&m.la, GT_CUDA_R_32F, 24, 8, 24);
+    cublasLtMatrixLayoutCreate(&m.lb, GT_CUDA_R_32F, 8, 16, 8);
+    cublasLtMatrixLayoutCreate(&m.lc, GT_CUDA_R_32F, 24, 16, 24);
+    return m;
+}
+
+static bool run_matmul(const struct matmul *m, const struct memory *memory)
+{
+    const float alpha = 1, beta = 0;
+    const int before = stub_blas_products;
+
+    EXPECT(cublasLtMatmul(NULL, m->desc, &alpha, memory->a, m->la, memory->b, m->lb, &beta,
+                          memory->c, m->lc, memory->c, m->lc, NULL, NULL, 0, NULL) == 0);
+    return stub_blas_products == before;
+}
+
+/* Each thing that is cuBLAS's alone, one at a time. */
+static void test_matmul_left(void)
+{
+    static const struct {
+        int attribute; /* of the descriptor; 100 and more: of the layout of A */
+        uint64_t value;
+    } others[] = {{2, 1 /* scalars on the device */},
+                  {2, 4 /* alpha on the device, beta on the host */},
+                  {5, 1 /* C transposed */},
+                  {6, 0 /* a triangle */},
+                  {7, 32 /* GELU */},
+                  {7, 2 | 128 /* RELU with its mask */},
+                  {7, 4 /* BIAS without any */},
+                  {15, 8 /* few multiprocessors */},
+                  {17, 4096 /* scale of A */},
+                  {20, 4096 /* scale of D */},
+                  {21, 4096 /* maximum of D */},
+                  {1, 1 /* FP64 scalars */},
+                  {101, 1 /* row order */},
+                  {107, 4096 /* planes */},
+                  {105, 2 /* batch of A alone */},
+                  {102, 23 /* rows that do not fit */}};
+    const struct product p = plain(MATMUL, 24, 16, 8);
+    struct memory memory = fill(&p);
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        const int attribute = others[i].attribute;
+        const size_t bytes =
+            attribute == 102 || attribute == 107 || (attribute >= 17 && attribute < 22) ? 8 : 4;
+        struct matmul m = new_matmul();
+
+        EXPECT(run_matmul(&m, &memory));
+        EXPECT(run_matmul(&m, &memory)); /* remembered */
+        if (attribute < 100)
+            cublasLtMatmulDescSetAttribute(m.desc, attribute, &others[i].value, bytes);
+        else
+            cublasLtMatrixLayoutSetAttribute(m.la, attribute - 100, &others[i].value, bytes);
+        if (run_matmul(&m, &memory)) {
+            printf("# attribute %d, value %llu: served\n", attribute,
+                   (unsigned long long)others[i].value);
+            fflush(stdout);
+            _exit(1);
+        }
+    }
+}
+
+/* ---- a program's own libraries ---- */
+
+/* As Python loads extensions: a library with RTLD_LOCAL that is linked to cuBLAS. */
+static void test_local(void)
+{
+    const struct product p = plain(EX, 64, 48, 32);
+    struct memory memory = fill(&p);
+    void *extension = dlopen(getenv("EXTENSION"), RTLD_NOW | RTLD_LOCAL);
+    int (*multiply)(void *, const void *, const void *, void *);
+    void *address = extension ? dlsym(extension, "extension_multiply") : NULL;
+    int before = stub_blas_products;
+
+    EXPECT(address);
+    memcpy(&multiply, &address, sizeof(multiply));
+    EXPECT(multiply(new_handle(), memory.a, memory.b, memory.c) == 0);
+    EXPECT(stub_blas_products == before && right(&p, &memory));
+}
+
+/* A workspace of the program's is used, and is not after cuBLAS has forgotten it. */
+static void test_handles(void)
+{
+    const struct product p = plain(EX, 64, 48, 32);
+    void *handle = new_handle(), *workspace = device_bytes(1 << 20, 0);
+
+    for (int i = 0; i < 200; i++) {
+        cublasSetStream_v2(handle, NULL);
+        cublasSetWorkspace_v2(handle, workspace, 1 << 20);
+        cublasSetPointerMode_v2(handle, i % 3 == 2);
+        EXPECT(run(handle, &p) == (i % 3 != 2));
+    }
+    cublasDestroy_v2(handle);
+    handle = new_handle();
+    EXPECT(run(handle, &p));
 }
 
 static void test_signal(void)
@@ -621,75 +731,65 @@ static const struct test {
     void (*run)(void);
     const char *settings[6]; /* beside GEMMTUNE_REPORT */
     const char *words[4];    /* of the report; NULL: there is none */
-    bool silent;             /* false: a sentence on standard error is expected */
 } tests[] = {
     {"FP32, FP16 and BF16 through cublasGemmEx",
      test_thin_path,
      {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
-     {"6 products, 6 served", "48x64x32:bf16:nn"},
-     true},
+     {"6 products, 6 served", "48x64x32:bf16:nn"}},
     {"random products, every entry",
      test_random,
      {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
-     {"served"},
-     true},
+     {"served"}},
     {"what is left to cuBLAS",
      test_left,
      {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
-     {"scalars or pointers", "m, n or k is 0", "limits the multiprocessors", "alpha is 0"},
-     true},
+     {"scalars or pointers", "m, n or k is 0", "limits the multiprocessors", "alpha is 0"}},
     {"math modes",
      test_math,
      {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
-     {"48x64x32:tf32:nn", "48x64x32:f32:nn"},
-     true},
+     {"48x64x32:tf32:nn", "48x64x32:f32:nn"}},
     {"accuracy=f32 widens FP32",
      test_math,
      {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1", "GEMMTUNE_ACCURACY=f32"},
-     {"48x64x32:tf32:nn", "48x64x32:f32:nn:accuracy=f32"},
-     true},
+     {"48x64x32:tf32:nn", "48x64x32:f32:nn:accuracy=f32"}},
     {"half-precision sums",
      test_half,
      {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
-     {"4 left to cuBLAS", "types that gemmtune does not"},
-     true},
+     {"4 left to cuBLAS", "types that gemmtune does not"}},
     {"cuBLAS's own calls",
      test_nested,
      {"GEMMTUNE_SERVE=0", "GEMMTUNE_WAIT=1"},
-     {"1 products, 0 served"},
-     true},
+     {"1 products, 0 served"}},
     {"graph capture",
      test_capture,
      {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
-     {"4 products, 3 served", "not decided yet"},
-     true},
-    {"decided in the background",
-     test_background,
-     {"GEMMTUNE_SERVE=any"},
-     {"not decided yet"},
-     true},
-    {"four threads", test_threads, {"GEMMTUNE_SERVE=any"}, {"products"}, true},
-    {"fork", test_fork, {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"}, {"2 products, 2 served"}, true},
+     {"4 products, 3 served", "not decided yet"}},
+    {"decided in the background", test_background, {"GEMMTUNE_SERVE=any"}, {"not decided yet"}},
+    {"four threads", test_threads, {"GEMMTUNE_SERVE=any"}, {"products"}},
+    {"fork", test_fork, {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"}, {"2 products, 2 served"}},
     {"GEMMTUNE_CHECK, equal results",
      test_check,
      {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1", "GEMMTUNE_CHECK=1"},
-     {"1 products, 1 served"},
-     true},
-    {"a report by signal",
-     test_signal,
+     {"1 products, 1 served"}},
+    {"a report by signal", test_signal, {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"}, {"1 products"}},
+    {"cublasLtMatmul: what is left",
+     test_matmul_left,
      {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
-     {"1 products"},
-     true},
-    {"dlsym",
-     test_dlsym,
+     {"32 served", "epilogue", "orders or batch modes"}},
+    {"a library loaded as Python loads them",
+     test_local,
      {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
-     {"1 products, 1 served"},
-     true},
+     {"1 products, 1 served"}},
+    {"settings of handles",
+     test_handles,
+     {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
+     {"201 products, 135 served"}},
+    {"a handler of the program's own", test_own_signal, {"GEMMTUNE_SERVE=any"}, {"1 products"}},
+    {"dlsym", test_dlsym, {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"}, {"1 products, 1 served"}},
     {"only recorded",
      test_nested,
      {"GEMMTUNE_CAPTURE=captured", "GEMMTUNE_WAIT=1"},
-     {"calls are only recorded"},
-     true},
+     {"calls are only recorded"}},
 };
 
 static bool holds(const char *path, const char *const words[4])
@@ -765,7 +865,6 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--client") == 0)
         return client();
 
-    (void)test_own_signal;
     for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
         const struct test *test = &tests[i];
         int status = 0;

@@ -136,7 +136,7 @@ static int compute_product(const char *symbol, int ta, int tb, int64_t m, int64_
 
     if (stub_blas_nested && batch == 1)
         return hand_over(&product);
-    stub_blas_last = symbol;
+    __atomic_store_n(&stub_blas_last, symbol, __ATOMIC_RELAXED);
     stub_blas_product(&product);
     return 0;
 }

@@ -168,7 +168,7 @@ int cublasLtMatmul GT_PARAMETERS_MATMUL
                                          .relu = epilogue & 2};
 
     (void)handle, (void)lc, (void)algo, (void)workspace, (void)workspace_bytes, (void)stream;
-    stub_blas_last = "cublasLtMatmul";
+    __atomic_store_n(&stub_blas_last, "cublasLtMatmul", __ATOMIC_RELAXED);
     stub_blas_product(&product);
     return 0;
 }
