@@ -77,6 +77,7 @@ LIB_SRC := \
 	src/cuda/cache.c \
 	src/cuda/cache_folder.c \
 	src/cuda/compile.c \
+	src/cuda/cublaslt.c \
 	src/cuda/cuda_api.c \
 	src/cuda/gpu.c \
 	src/cuda/libraries.c \
@@ -310,6 +311,7 @@ TESTS := \
 	tests/unit/lookup/test_lookup_locale.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
+	tests/unit/lookup/test_plan_cublaslt.c \
 	tests/unit/cuda/test_compile.c \
 	tests/unit/cuda/test_cache.c \
 	tests/unit/cuda/test_gpu.c \
@@ -342,6 +344,7 @@ TESTS := \
 FUZZ := \
 	tests/fuzz/fuzz_expr.c \
 	tests/fuzz/fuzz_problem.c \
+	tests/fuzz/fuzz_algo.c \
 	tests/fuzz/fuzz_point.c \
 	tests/fuzz/fuzz_kernel.c \
 	tests/fuzz/fuzz_wire.c \
@@ -637,6 +640,11 @@ $(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_OBJ) $(wildcard te
 bench-host: $(BUILD)/tools/bench-host
 	$(Q)$<
 
+## compile-cost: CPU seconds of NVRTC's phases, a candidate of each production kernel: RUNS=5
+.PHONY: compile-cost
+compile-cost: $(BUILD)/tools/compile-cost
+	$(Q)$< $(or $(RUNS),5)
+
 # The scorer of strategies (tools/score-search runs it).
 SCORE_SRC := tools/score_search.c tools/score_space.c tools/score_svg.c
 $(BUILD)/score-search: $(SCORE_SRC) tools/score.h $(BUILD)/libtuner.a
@@ -646,6 +654,10 @@ $(BUILD)/score-search: $(SCORE_SRC) tools/score.h $(BUILD)/libtuner.a
 
 # The inner loops of the regression are for vector units.
 $(BUILD)/tuner/search/auto/gp.o: GT_CFLAGS += -O3
+
+$(BUILD)/tools/compile-cost: tools/compile_cost.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
 
 $(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)

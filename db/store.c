@@ -125,7 +125,8 @@ static void bind_key(sqlite3_stmt *s, const struct gt_trial_key *key)
     sqlite3_bind_int64(s, 8, gt_clock_date_ms());
 }
 
-int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err)
+int gt_store_attempt_later(struct gt_store *store, const struct gt_trial_key *key,
+                           struct gt_err *err)
 {
     sqlite3_stmt *s;
     int code = cached(store, GT_STORE_ATTEMPT, &s, err);
@@ -135,7 +136,15 @@ int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, str
     if (code)
         return code;
     bind_key(s, key);
-    return gt_store_finish(store, gt_store_run(store, s, "write an attempt", err), err);
+    code = gt_store_run(store, s, "write an attempt", err);
+    return code ? gt_store_finish(store, code, err) : GT_OK;
+}
+
+int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err)
+{
+    int code = gt_store_attempt_later(store, key, err);
+
+    return code ? code : gt_store_finish(store, GT_OK, err);
 }
 
 int gt_store_forgive(struct gt_store *store, const struct gt_trial_key *key, bool doubtful,

@@ -57,6 +57,11 @@ int gt_store_sweep_end(struct gt_store *store, int64_t sweep, const char *outcom
  * trial forgives the attempts before it. */
 int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err);
 
+/* As gt_store_attempt, but durable only after gt_store_settle: for a final of many candidates,
+ * which then waits for the disk once. */
+int gt_store_attempt_later(struct gt_store *store, const struct gt_trial_key *key,
+                           struct gt_err *err);
+
 /* What ended the candidate's attempts was not the candidate: they count as one, closed.  doubtful:
  * a later run is to find one more that never ended, and so to look at the candidate again. */
 int gt_store_forgive(struct gt_store *store, const struct gt_trial_key *key, bool doubtful,

@@ -389,6 +389,8 @@ static int describe(const struct search *search, enum gt_tier tier, struct gt_er
         answer->us = search->row->us;
         answer->contested = search->row->contested;
         answer->trials = search->row->trials;
+        if (answer->contested && *search->row->algo && answer->baseline_us < answer->us)
+            answer->cublaslt = search->row->algo;
     }
     answer->expected_us = tier == GT_TIER_EXACT ? answer->us : search->expected_us;
     if (geometry->launches) {

@@ -30,6 +30,7 @@ struct gt_table_chunk {
 /* A row as the file has it. */
 struct raw {
     const char *device, *problem, *kernel, *signature, *point;
+    const char *algo; /* of the baseline; NULL: a text table does not have it */
     int cc;
     bool predicted, warm_l2;
     double us, baseline_us;
@@ -38,6 +39,8 @@ struct raw {
     int stage;
     int64_t trials;
 };
+
+#define TEXTS 6 /* of a row */
 
 /* Where rows go, and what sentences say of their place. */
 struct loading {
@@ -61,20 +64,20 @@ static int reserve(struct gt_table *table, struct gt_err *err)
 }
 
 /* Copies the texts behind one another; to[i] is where text[i] went. */
-static int keep_texts(struct gt_table *table, const char *const text[5], const char **const to[5],
-                      struct gt_err *err)
+static int keep_texts(struct gt_table *table, const char *const text[TEXTS],
+                      const char **const to[TEXTS], struct gt_err *err)
 {
     struct gt_table_chunk *chunk;
     size_t size = 0;
     char *at;
 
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < TEXTS; i++)
         size += strlen(text[i]) + 1;
     chunk = malloc(sizeof(*chunk) + size);
     if (!chunk)
         return gt_err_nomem(err);
     at = chunk->bytes;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < TEXTS; i++) {
         size = strlen(text[i]) + 1;
         *to[i] = memcpy(at, text[i], size);
         at += size;
@@ -88,9 +91,10 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
 {
     struct gt_table *table = loading->table;
     struct gt_table_row row = {.cc = raw->cc, .predicted = raw->predicted, .us = raw->us};
-    const char *const text[5] = {raw->problem, raw->device, raw->kernel, raw->signature,
-                                 raw->point};
-    const char **const to[5] = {&row.text, &row.device, &row.kernel, &row.signature, &row.point};
+    const char *const text[TEXTS] = {raw->problem,   raw->device, raw->kernel,
+                                     raw->signature, raw->point,  raw->algo ? raw->algo : ""};
+    const char **const to[TEXTS] = {&row.text,      &row.device, &row.kernel,
+                                    &row.signature, &row.point,  &row.algo};
     struct gt_err why = {0};
     int code;
 
@@ -156,6 +160,7 @@ static int add_store_row(void *context, const struct gt_row *row, struct gt_err 
                             .warm_l2 = row->warm_l2,
                             .us = row->us,
                             .baseline_us = row->baseline_us,
+                            .algo = row->algo,
                             .sms = row->sms,
                             .l2_bytes = row->l2_bytes,
                             .stage = row->stage,

@@ -11,13 +11,16 @@
  * 8 to 13 % (hopper), 19 to 39 % (simt, 2048^3) and more. */
 #define CUTOFF 1.2
 
+/* The same for points that differ in two launch parameters. */
+#define CUTOFF_TWO 1.05
+
 int gt_sweep_backfill_note(struct gt_race *race, struct gt_arm *arm, size_t point,
                            struct gt_err *err)
 {
     int rc = GT_ARRAY_RESERVE(&race->backfill, race->backfills + 1, &race->backfill_capacity, err);
 
     if (!rc)
-        race->backfill[race->backfills++] = (struct gt_recent){arm, point};
+        race->backfill[race->backfills++] = (struct gt_recent){.arm = arm, .point = point};
     return rc;
 }
 
@@ -29,14 +32,13 @@ static double us_of(const struct gt_recent *tried)
     return known > 0 ? (double)known : (double)INFINITY;
 }
 
-/* A point not yet tried that differs from `point` in one launch parameter, or SIZE_MAX. */
-static size_t relaunched(const struct gt_arm *arm, size_t point)
+/* A point not yet tried that differs from `index` in at most `changes` launch parameters from
+ * number `from` on, or SIZE_MAX. */
+static size_t relaunched(const struct gt_arm *arm, uint8_t *index, size_t from, int changes)
 {
     const struct gt_kernel *kernel = arm->kernel;
-    uint8_t index[GT_MAX_PARAMS];
 
-    memcpy(index, arm->space.index + point * kernel->params, kernel->params);
-    for (size_t p = 0; p < kernel->params; p++) {
+    for (size_t p = from; p < kernel->params; p++) {
         const uint8_t was = index[p];
 
         for (size_t v = 0; kernel->param[p].launch && v < kernel->param[p].count; v++) {
@@ -46,32 +48,58 @@ static size_t relaunched(const struct gt_arm *arm, size_t point)
             found = gt_space_find_index(&arm->space, index);
             if (found != SIZE_MAX && arm->strategy->known[found] == GT_POINT_NEW)
                 return found;
+            if (changes > 1)
+                found = relaunched(arm, index, p + 1, changes - 1);
+            if (changes > 1 && found != SIZE_MAX)
+                return found;
         }
         index[p] = was;
     }
     return SIZE_MAX;
 }
 
+/* The next of the list: one of which not all points that differ in one launch parameter were tried
+ * comes before the others, and the faster one first.  SIZE_MAX: none is worth a trial. */
+static size_t next_of(const struct gt_race *race)
+{
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < race->backfills; i++) {
+        const struct gt_recent *recent = &race->backfill[i];
+        const struct gt_recent *other = best == SIZE_MAX ? recent : &race->backfill[best];
+
+        if (us_of(recent) > (recent->spent ? CUTOFF_TWO : CUTOFF) * race->best_us)
+            continue;
+        if (best == SIZE_MAX || recent->spent < other->spent ||
+            (recent->spent == other->spent && us_of(recent) < us_of(other)))
+            best = i;
+    }
+    return best;
+}
+
 bool gt_sweep_backfill(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what)
 {
-    while (race->backfills) {
-        size_t best = 0, found;
+    size_t next;
 
-        for (size_t i = 1; i < race->backfills; i++)
-            if (us_of(&race->backfill[i]) < us_of(&race->backfill[best]))
-                best = i;
-        if (us_of(&race->backfill[best]) > CUTOFF * race->best_us)
-            return false;
-        *arm = race->backfill[best].arm;
-        found = relaunched(*arm, race->backfill[best].point);
+    while ((next = next_of(race)) != SIZE_MAX) {
+        struct gt_recent *recent = &race->backfill[next];
+        const size_t params = recent->arm->kernel->params;
+        uint8_t index[GT_MAX_PARAMS];
+        size_t found;
+
+        memcpy(index, recent->arm->space.index + recent->point * params, params);
+        found = relaunched(recent->arm, index, 0, recent->spent ? 2 : 1);
         if (found != SIZE_MAX) {
+            *arm = recent->arm;
             gt_strategy_claim((*arm)->strategy, found);
             (*arm)->backfilled++;
             *what = (struct gt_retry){.point = found};
             return true;
         }
-        /* All points that differ from it in one launch parameter were tried. */
-        race->backfill[best] = race->backfill[--race->backfills];
+        if (recent->spent)
+            race->backfill[next] = race->backfill[--race->backfills];
+        else
+            recent->spent = true;
     }
     return false;
 }

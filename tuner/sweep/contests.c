@@ -87,8 +87,10 @@ static int hold(struct gt_race *race, const struct gt_rounds *rounds, double par
         candidate[i] = gt_sweep_candidate(race, &result->row[i]);
         contest->trial[i] = result->row[i].trial;
         rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate[i].kernel), &candidate[i].point,
-                              err);
+                              true, err);
     }
+    if (!rc)
+        rc = gt_store_settle(race->options->store, err);
     if (baseline)
         round_us += race->result->baseline.us;
     less = limited(race, rounds, part, round_us);
@@ -155,9 +157,9 @@ static int store_trials(struct gt_race *race, const struct contest *contest, siz
         const struct gt_sweep_row *row = &race->result->row[i];
 
         rc = gt_sweep_store(race, gt_sweep_arm_of(race, row->kernel), &row->point,
-                            &contest->trial[i], false, err);
+                            &contest->trial[i], true, err);
     }
-    return rc;
+    return rc ? rc : gt_store_settle(race->options->store, err);
 }
 
 /* ---- semi-final ---- */

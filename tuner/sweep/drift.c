@@ -16,7 +16,7 @@ int gt_sweep_remember(struct gt_race *race, struct gt_arm *arm, size_t point, st
     int rc = GT_ARRAY_RESERVE(&race->recent, race->recents + 1, &race->recent_capacity, err);
 
     if (!rc)
-        race->recent[race->recents++] = (struct gt_recent){arm, point};
+        race->recent[race->recents++] = (struct gt_recent){.arm = arm, .point = point};
     return rc;
 }
 

@@ -64,7 +64,8 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
             return gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
         snprintf(phase, sizeof(phase), "sampling %d of %d", ++sampled, GT_SWEEP_SAMPLED);
         gt_sweep_show(race, phase, false);
-        rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate.kernel), &candidate.point, err);
+        rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate.kernel), &candidate.point,
+                              false, err);
         if (!rc)
             rc = race->evaluator->ops->sample(race->evaluator, &candidate, &trial, err);
         if (!rc)
@@ -78,18 +79,20 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
 
 /* ---- baseline ---- */
 
-/* Finds and times the vendor library's best algorithm, if it has one. */
-static int open_baseline(struct gt_race *race, struct gt_err *err)
+int gt_sweep_open_baseline(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
     struct gt_err why = {0};
     int rc;
 
-    if (!evaluator->options.baseline || !evaluator->ops->baseline)
+    if (race->baseline_asked || !evaluator->options.baseline || !evaluator->ops->baseline)
         return GT_OK;
+    race->baseline_asked = true;
     gt_sweep_show(race, "timing the baseline", true);
     rc = evaluator->ops->baseline(evaluator, &race->result->baseline, &why);
     race->result->have_baseline = rc == GT_OK;
+    if (!race->options->vendor)
+        race->result->baseline.algo[0] = '\0';
     if (rc == GT_ENOLIB || rc == GT_ENOTFOUND) {
         gt_sweep_note(race, why.msg);
         return GT_OK;
@@ -186,7 +189,7 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
     if (!rc)
         rc = sample_best(race, err);
     if (!rc && race->result->rows)
-        rc = open_baseline(race, err);
+        rc = gt_sweep_open_baseline(race, err);
     if (!rc && gt_sweep_signals(race))
         rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
     if (!rc && race->result->rows)

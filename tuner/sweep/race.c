@@ -34,7 +34,7 @@ static int on_launching(void *context, uint64_t id, struct gt_err *err)
 
     if (!flight || flight->launched)
         return GT_OK;
-    rc = gt_sweep_attempt(race, flight->arm, &flight->candidate.point, err);
+    rc = gt_sweep_attempt(race, flight->arm, &flight->candidate.point, false, err);
     flight->launched = rc == GT_OK;
     return rc;
 }
@@ -279,6 +279,18 @@ static int check_closing(struct gt_race *race, struct gt_err *err)
     return gt_sweep_prepare_next(race->run, err);
 }
 
+/* Times the baseline while the device would wait for the compilers, if the clock ends the race; the
+ * finals then need not. */
+static int fill_with_baseline(struct gt_race *race, struct gt_err *err)
+{
+    const struct gt_evaluator *evaluator = race->evaluator;
+
+    if (!race->measures || !(race->deadline_s > 0) || !(race->best_us > 0) ||
+        !evaluator->ops->starved || !evaluator->ops->starved(evaluator) || is_late(race))
+        return GT_OK;
+    return gt_sweep_open_baseline(race, err);
+}
+
 /* Starts the clock of a turn at its first trial; the compilers start before it. */
 static void start_clock(struct gt_race *race)
 {
@@ -340,6 +352,8 @@ int gt_sweep_race(struct gt_race *race, struct gt_err *err)
             rc = check_closing(race, err);
         if (!rc && !stopping)
             rc = submit_all(race, err);
+        if (!rc && !stopping)
+            rc = fill_with_baseline(race, err);
         if (!rc && !stopping)
             rc = submit_backfill(race, err);
         if (rc || !race->flights || !left)

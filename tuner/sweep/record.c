@@ -38,14 +38,15 @@ static int make_key(struct gt_trial_key *key, struct gt_strbuf *text, const stru
 }
 
 int gt_sweep_attempt(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
-                     struct gt_err *err)
+                     bool later, struct gt_err *err)
 {
     struct gt_strbuf text;
     struct gt_trial_key key;
     int rc = make_key(&key, &text, arm, point, err);
 
     if (!rc)
-        rc = gt_store_attempt(race->options->store, &key, err);
+        rc = later ? gt_store_attempt_later(race->options->store, &key, err)
+                   : gt_store_attempt(race->options->store, &key, err);
     gt_strbuf_release(&text);
     return rc;
 }

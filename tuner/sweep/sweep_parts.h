@@ -85,6 +85,7 @@ struct gt_draw {
 struct gt_recent {
     struct gt_arm *arm;
     size_t point;
+    bool spent; /* backfill: all points that differ from it in one launch parameter were tried */
 };
 
 /* What look-up hands out for a problem, which a winner has to beat: before the sweep, and after a
@@ -119,10 +120,11 @@ struct gt_race {
     const struct gt_problem *problem;
     struct gt_sweep_result *result, own; /* the first points to the second until the turn ends */
     struct gt_evaluator *evaluator;
-    bool prepared;          /* its arms are open, or there are none */
-    bool begun;             /* its turn has come */
-    bool opened;            /* the problem is open in the evaluator */
-    bool measures;          /* the evaluator measures; otherwise it predicts */
+    bool prepared; /* its arms are open, or there are none */
+    bool begun;    /* its turn has come */
+    bool opened;   /* the problem is open in the evaluator */
+    bool measures; /* the evaluator measures; otherwise it predicts */
+    bool baseline_asked;
     bool closing;           /* a candidate that is new now would come too late */
     struct gt_strbuf early; /* notes from before its turn, each ended by a line feed */
     char phase[80];         /* that was shown last; "": none */
@@ -316,9 +318,10 @@ int gt_sweep_resume(struct gt_race *race, struct gt_arm *arm, struct gt_err *err
 /* Stores a finished trial, tells the strategy, ranks it. */
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
                     const struct gt_trial *trial, struct gt_err *err);
-/* Stores that the point is about to be launched; that is durable when this returns. */
+/* Stores that the point is about to be launched; that is durable when this returns, or, later, with
+ * gt_store_settle. */
 int gt_sweep_attempt(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
-                     struct gt_err *err);
+                     bool later, struct gt_err *err);
 /* Stores a trial.  later: it becomes durable with the next attempt, or when the sweep waits. */
 int gt_sweep_store(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
                    const struct gt_trial *trial, bool later, struct gt_err *err);
@@ -366,6 +369,9 @@ int gt_sweep_check_drift(struct gt_race *race, struct gt_err *err);
 #define GT_SWEEP_SAMPLED  32   /* candidates of stage 2 */
 #define GT_SWEEP_TOO_SLOW 1.15 /* a time of more than this times the best is not sampled */
 
+/* Finds and times the vendor library's best algorithm, if it has one and was not asked for it in
+ * this turn. */
+int gt_sweep_open_baseline(struct gt_race *race, struct gt_err *err);
 /* Timing stages 2 and 3, baseline, ties, winner. */
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err);
 struct gt_candidate gt_sweep_candidate(const struct gt_race *race, const struct gt_sweep_row *row);

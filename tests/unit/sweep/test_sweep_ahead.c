@@ -197,6 +197,44 @@ static void test_finals_take_their_share(void **state)
     close_bench(&bench);
 }
 
+static size_t baselines, contests_then;
+
+static int note_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
+                         struct gt_err *err)
+{
+    baselines++;
+    contests_then = fake_of(evaluator)->contests;
+    return fake_baseline(evaluator, baseline, err);
+}
+
+static bool always_starved(const struct gt_evaluator *evaluator)
+{
+    (void)evaluator;
+    return true;
+}
+
+/* The baseline is timed once in a turn, while the device waits for the compilers. */
+static void test_the_baseline_fills_a_gap(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_sweep_result result[PROBLEMS];
+
+    fake.compile_s = 0.02;
+    fake.ops.baseline = note_baseline;
+    fake.ops.starved = always_starved;
+    sweep_over(&bench, &fake, 2, result);
+    assert_int_equal(baselines, PROBLEMS);
+    assert_true(contests_then < fake.contests);
+    for (size_t i = 0; i < PROBLEMS; i++) {
+        assert_true(result[i].have_baseline);
+        assert_int_equal(result[i].row[0].trial.stage, 3);
+    }
+    release_all(result);
+    close_bench(&bench);
+}
+
 /* A signal during the race leaves the next problem alone. */
 static void test_an_interrupted_sweep_frees_what_it_prepared(void **state)
 {
@@ -231,6 +269,7 @@ int main(void)
         WITH_FOLDER(test_compilers_run_ahead_of_a_budget_of_trials),
         WITH_FOLDER(test_compilers_run_ahead_of_a_budget_of_time),
         WITH_FOLDER(test_finals_take_their_share),
+        WITH_FOLDER(test_the_baseline_fills_a_gap),
         WITH_FOLDER(test_an_interrupted_sweep_frees_what_it_prepared),
     };
 
