@@ -641,6 +641,11 @@ $(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_OBJ) $(wildcard te
 bench-host: $(BUILD)/tools/bench-host
 	$(Q)$<
 
+## compile-cost: CPU seconds of NVRTC's phases, a candidate of each production kernel: RUNS=5
+.PHONY: compile-cost
+compile-cost: $(BUILD)/tools/compile-cost
+	$(Q)$< $(or $(RUNS),5)
+
 # The scorer of strategies (tools/score-search runs it).
 SCORE_SRC := tools/score_search.c tools/score_space.c tools/score_svg.c
 $(BUILD)/score-search: $(SCORE_SRC) tools/score.h $(BUILD)/libtuner.a
@@ -650,6 +655,10 @@ $(BUILD)/score-search: $(SCORE_SRC) tools/score.h $(BUILD)/libtuner.a
 
 # The inner loops of the regression are for vector units.
 $(BUILD)/tuner/search/auto/gp.o: GT_CFLAGS += -O3
+
+$(BUILD)/tools/compile-cost: tools/compile_cost.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
 
 $(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
