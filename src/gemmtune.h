@@ -163,6 +163,8 @@ struct gt_options {
                                         --kernels-dir` takes them; NULL ends the list; NULL: none */
     const char *include_dirs; /* folders of headers that their templates include, "DIR[:DIR...]", as
                                  `tune --include-dir` takes them; NULL: none */
+    int allow_cublaslt; /* 1: gt_plan may run an algorithm of cuBLASLt that was faster than every
+                           kernel (gt_answer.cublaslt), through the library opened at run time */
 };
 #define GT_OPTIONS_INIT .size = sizeof(struct gt_options)
 
@@ -183,9 +185,10 @@ struct gt_answer {
     double us;             /* median time of this very problem in microseconds, in tier EXACT;
                               0 in all other tiers: nobody timed it */
     double expected_loss;  /* slowdown to expect against a tuned kernel: 0.05 = 5 %; 0 for a row
-                              measured exactly.  A rule of thumb from the distance between the
-                              problems (src/lookup/lookup_tiers.c), not a measurement or a bound:
-                              good for deciding what to tune next */
+                              that won a final on this problem.  Where a ranking chose (see
+                              src/lookup/README.md), what its choices lost on problems left out;
+                              else a rule of thumb from the distance between the problems.  Good
+                              for deciding what to tune next, no bound */
     unsigned grid[3], block[3], shared_bytes;
     size_t workspace_bytes;
     double tuned_us;         /* median time of the row on the problem `tuned_for`; 0: no row */
@@ -200,7 +203,13 @@ struct gt_answer {
                                 what was handed out before (or it is predicted).  0: it did not get
                                 so far, and is the answer because the model expects any other to be
                                 slower */
-    int64_t trials; /* tier EXACT: that the row is the best of; 0: the table does not say */
+    int64_t trials;       /* tier EXACT: that the row is the best of; 0: the table does not say */
+    const char *cublaslt; /* cuBLASLt's algorithm that was faster (baseline_us) than the kernel on
+                             this very problem, "VERSION WORKSPACE WORDS"; NULL: none is known.  A
+                             plan runs it if gt_options.allow_cublaslt is set and that version of
+                             the library is there; else it runs the kernel, and the cublaslt of
+                             gt_plan_answer is NULL.  workspace_bytes of gt_plan_answer is of what
+                             the plan runs, of other answers the kernel's */
 };
 
 /* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  A measured

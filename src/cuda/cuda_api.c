@@ -4,7 +4,9 @@
 #include "cuda/cuda_api.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -56,6 +58,21 @@ int gt_driver_api_load(struct gt_driver_api *api, struct gt_err *err)
     return load(api, &api->library, &library, symbols, COUNT(symbols), err);
 }
 
+/* NVRTC opens its second library by name alone.  Where the loader does not know its folder, as in a
+ * bundle, that succeeds only if the file beside it is open already; it stays open as NVRTC does. */
+static void open_builtins(const struct gt_nvrtc_api *api)
+{
+    const char *file = gt_library_file(api->library), *slash = file ? strrchr(file, '/') : NULL;
+    char path[PATH_MAX];
+    int major, minor;
+
+    if (!slash || api->Version(&major, &minor))
+        return;
+    snprintf(path, sizeof(path), "%.*s/libnvrtc-builtins.so.%d.%d", (int)(slash - file), file,
+             major, minor);
+    dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
 int gt_nvrtc_api_load(struct gt_nvrtc_api *api, struct gt_err *err)
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
@@ -67,8 +84,11 @@ int gt_nvrtc_api_load(struct gt_nvrtc_api *api, struct gt_err *err)
         GT_NVRTC_MAP(SYMBOL)
 #undef SYMBOL
     };
+    const int rc = load(api, &api->library, &library, symbols, COUNT(symbols), err);
 
-    return load(api, &api->library, &library, symbols, COUNT(symbols), err);
+    if (!rc)
+        open_builtins(api);
+    return rc;
 }
 
 int gt_jitlink_api_load(struct gt_jitlink_api *api, struct gt_err *err)

@@ -9,6 +9,7 @@
 
 #include "cuda/cache.h"
 #include "cuda/compile.h"
+#include "cuda/cublaslt.h"
 #include "base/err.h"
 #include "cuda/gpu.h"
 #include "lookup/lookup.h"
@@ -23,6 +24,8 @@
 struct gt_plan {
     struct gt_gpu *gpu;
     struct gt_module *module;
+    struct gt_cublaslt *vendor; /* NULL: the kernel runs */
+    struct gt_lt_answer algo;
     struct gt_resolved resolved;
     struct gt_args args;      /* without pointers; factors are those of each run */
     uintptr_t misaligned_in;  /* bits that must be 0 in a and b */
@@ -139,6 +142,25 @@ static int load(struct gt_plan *plan, const struct gt_options *options, struct g
     return rc;
 }
 
+/* Prepares cuBLASLt's algorithm where the answer has one and it may be run.  It may not if the
+ * library would need to be told the bias of each run, which threads could not do at once, or if it
+ * takes factors as f16.  Without it, whatever the reason, the kernel is the answer. */
+static void prefer_vendor(struct gt_plan *plan, const struct gt_options *options)
+{
+    const struct gt_problem *p = &plan->resolved.problem;
+    struct gt_answer *answer = &plan->resolved.answer;
+
+    if (answer->cublaslt && options->allow_cublaslt && !(p->epilogue & GT_EPILOGUE_BIAS) &&
+        p->acc != GT_F16 && gt_cublaslt_open(&plan->vendor, plan->gpu, p, NULL, NULL) == GT_OK &&
+        gt_cublaslt_parse(&plan->algo, plan->vendor->version, answer->cublaslt, NULL) == GT_OK) {
+        answer->workspace_bytes = plan->algo.workspace;
+        return;
+    }
+    gt_cublaslt_close(plan->vendor);
+    plan->vendor = NULL;
+    answer->cublaslt = NULL;
+}
+
 /* A plan that is calloc'ed; gt_plan frees it where this fails. */
 static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct gt_problem *problem,
                 struct gt_err *err)
@@ -154,6 +176,8 @@ static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct g
                         gt_gpu_device(made->gpu)->name);
     }
     if (!rc)
+        prefer_vendor(made, gt_lookup_options(gt));
+    if (!rc && !made->vendor)
         rc = load(made, gt_lookup_options(gt), err);
     if (!rc)
         fill_args(made);
@@ -182,6 +206,7 @@ void gt_plan_free(struct gt_plan *plan)
 {
     if (!plan)
         return;
+    gt_cublaslt_close(plan->vendor);
     gt_module_free(plan->module);
     gt_gpu_close(plan->gpu);
     gt_resolved_release(&plan->resolved);
@@ -252,6 +277,22 @@ static int acceptable(const struct gt_plan *plan, const struct gt_operands *o)
            (r->problem.out != GT_S32 || whole(o));
 }
 
+static int run_vendor(const struct gt_plan *plan, void *stream, const struct gt_operands *o,
+                      struct gt_err *err)
+{
+    struct gt_cublaslt_operands operands = {.a = o->a,
+                                            .b = o->b,
+                                            .c = o->c ? o->c : o->d,
+                                            .d = o->d,
+                                            .workspace = o->workspace,
+                                            .workspace_bytes = plan->algo.workspace};
+    int rc = gt_cublaslt_factor(plan->vendor, &operands.alpha, (double)o->alpha, err);
+
+    if (!rc)
+        rc = gt_cublaslt_factor(plan->vendor, &operands.beta, (double)o->beta, err);
+    return rc ? rc : gt_cublaslt_run(plan->vendor, &plan->algo.algo, &operands, stream, err);
+}
+
 int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
            struct gt_err *err)
 {
@@ -267,6 +308,8 @@ int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *o
                           operands->size, sizeof(*operands));
     if (!acceptable(plan, operands))
         return refuse(plan, operands, err);
+    if (plan->vendor)
+        return run_vendor(plan, stream ? stream : default_stream, operands, err);
     args.a = operands->a;
     args.b = operands->b;
     args.c = operands->c ? operands->c : operands->d;

@@ -30,6 +30,7 @@ struct gt_table_chunk {
 /* A row as the file has it. */
 struct raw {
     const char *device, *problem, *kernel, *signature, *point;
+    const char *algo; /* of the baseline; NULL: a text table does not have it */
     int cc;
     bool predicted, warm_l2;
     double us, baseline_us;
@@ -38,6 +39,8 @@ struct raw {
     int stage;
     int64_t trials;
 };
+
+#define TEXTS 6 /* of a row */
 
 /* Where rows go, and what sentences say of their place. */
 struct loading {
@@ -61,20 +64,20 @@ static int reserve(struct gt_table *table, struct gt_err *err)
 }
 
 /* Copies the texts behind one another; to[i] is where text[i] went. */
-static int keep_texts(struct gt_table *table, const char *const text[5], const char **const to[5],
-                      struct gt_err *err)
+static int keep_texts(struct gt_table *table, const char *const text[TEXTS],
+                      const char **const to[TEXTS], struct gt_err *err)
 {
     struct gt_table_chunk *chunk;
     size_t size = 0;
     char *at;
 
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < TEXTS; i++)
         size += strlen(text[i]) + 1;
     chunk = malloc(sizeof(*chunk) + size);
     if (!chunk)
         return gt_err_nomem(err);
     at = chunk->bytes;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < TEXTS; i++) {
         size = strlen(text[i]) + 1;
         *to[i] = memcpy(at, text[i], size);
         at += size;
@@ -88,9 +91,10 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
 {
     struct gt_table *table = loading->table;
     struct gt_table_row row = {.cc = raw->cc, .predicted = raw->predicted, .us = raw->us};
-    const char *const text[5] = {raw->problem, raw->device, raw->kernel, raw->signature,
-                                 raw->point};
-    const char **const to[5] = {&row.text, &row.device, &row.kernel, &row.signature, &row.point};
+    const char *const text[TEXTS] = {raw->problem,   raw->device, raw->kernel,
+                                     raw->signature, raw->point,  raw->algo ? raw->algo : ""};
+    const char **const to[TEXTS] = {&row.text,      &row.device, &row.kernel,
+                                    &row.signature, &row.point,  &row.algo};
     struct gt_err why = {0};
     int code;
 
@@ -141,6 +145,7 @@ void gt_table_release(struct gt_table *table)
 {
     roll_back(table, 0, NULL);
     free(table->row);
+    free(table->ranking);
     memset(table, 0, sizeof(*table));
 }
 
@@ -156,6 +161,7 @@ static int add_store_row(void *context, const struct gt_row *row, struct gt_err 
                             .warm_l2 = row->warm_l2,
                             .us = row->us,
                             .baseline_us = row->baseline_us,
+                            .algo = row->algo,
                             .sms = row->sms,
                             .l2_bytes = row->l2_bytes,
                             .stage = row->stage,
@@ -379,11 +385,34 @@ static int load_file(struct gt_table *table, const char *path, struct gt_err *er
     return code;
 }
 
-static int is_table(const struct dirent *entry)
-{
-    const char *dot = strrchr(entry->d_name, '.');
+#define RANKING ".ranking"
 
-    return *entry->d_name != '.' && dot && (strcmp(dot, ".csv") == 0 || strcmp(dot, ".db") == 0);
+static bool ends_with(const char *name, const char *end)
+{
+    const char *dot = strrchr(name, '.');
+
+    return dot && strcmp(dot, end) == 0;
+}
+
+static int is_of_use(const struct dirent *entry)
+{
+    const char *name = entry->d_name;
+
+    return *name != '.' &&
+           (ends_with(name, ".csv") || ends_with(name, ".db") || ends_with(name, RANKING));
+}
+
+/* Loads a table of a folder; of rankings only the first one's path is kept, which becomes the
+ * table's. */
+static int load_entry(struct gt_table *table, char **path, struct gt_err *err)
+{
+    if (!ends_with(*path, RANKING))
+        return load_file(table, *path, err);
+    if (!table->ranking) {
+        table->ranking = *path;
+        *path = NULL;
+    }
+    return GT_OK;
 }
 
 static int load_folder(struct gt_table *table, const char *path, struct gt_err *err)
@@ -391,7 +420,7 @@ static int load_folder(struct gt_table *table, const char *path, struct gt_err *
     const struct gt_table_chunk *chunk = table->chunk;
     const size_t rows = table->rows;
     struct dirent **entry;
-    int code = GT_OK, entries = scandir(path, &entry, is_table, alphasort);
+    int code = GT_OK, entries = scandir(path, &entry, is_of_use, alphasort);
 
     if (entries < 0)
         return gt_err_set(err, GT_EIO, "%s: cannot read the folder: %s", path, strerror(errno));
@@ -403,7 +432,7 @@ static int load_folder(struct gt_table *table, const char *path, struct gt_err *
             code = gt_err_nomem(err);
         }
         if (!code)
-            code = load_file(table, name, err);
+            code = load_entry(table, &name, err);
         free(name);
         free(entry[i]);
     }

@@ -34,6 +34,7 @@ struct gt_table_row {
     bool predicted, warm_l2;
     double us;
     double baseline_us; /* of cuBLASLt, timed beside it; 0: there is none */
+    const char *algo;   /* its algorithm (cuda/cublaslt.h); "": it is no candidate */
     int sms;            /* of the device; 0: the table does not say (a text table) */
     int64_t l2_bytes;   /* likewise */
     bool contested;     /* it won a final, or it is predicted: see README.md */
@@ -44,6 +45,7 @@ struct gt_table {
     struct gt_table_row *row;
     size_t rows, capacity;
     struct gt_table_chunk *chunk; /* the memory of the texts */
+    char *ranking; /* path of the first ranking (ranking.h) beside a table, or NULL */
 };
 
 /* Adds the winners of a database or text table, or of every *.csv and *.db of a folder (in the

@@ -18,3 +18,10 @@ t export -q
 t lookup 96x80x64 --arch sm_90
 t --arch sm_86 --shape 96x80x64 --kernels simt_thread1d --budget 2 --rows 1
 t export -q --all --measured | grep -c ',96,80,64,1,simt_thread1d,'
+# cuBLASLt's own algorithm as a candidate: look-up tells both, --kernels leaves it out.
+fast() { STUB_CUBLASLT_US=0.5 t "$@"; }
+fast --shape 40x24x32 --kernels simt_thread1d,cublaslt --budget 4 -q > /dev/null
+fast --shape 48x24x32 --kernels simt_thread1d --budget 4 -q > /dev/null
+t lookup 40x24x32 48x24x32 --arch sm_90 | grep -E '^[0-9]|kernel|cuBLASLt'
+fast bench --shape 40x24x32 --shape 48x24x32 -q | grep -E '^[0-9]|best of'
+t --shape 40x24x32 --kernels cublaslt -q

@@ -1,6 +1,7 @@
 /* stub_cublaslt.c - builds libcublasLt.so.13 for tests, with three answers to every problem.  The
  * first is right, the second is fast and wrong, the third is right and faster than the first. Their
- * time is charged to the clock of the stub driver named by GEMMTUNE_LIBCUDA. */
+ * time, or $STUB_CUBLASLT_US, is charged to the clock of the stub driver named by GEMMTUNE_LIBCUDA.
+ */
 #include "cuda/cuda_api.h"
 
 #include <dlfcn.h>
@@ -217,6 +218,7 @@ int stub_Matmul(void *handle, void *desc, const void *alpha, const void *a, void
     const struct desc *how = desc;
     const struct layout *la = layout_a, *lb = layout_b, *lc = layout_c, *ld = layout_d;
     double times = factor(how, alpha), more = factor(how, beta);
+    const char *fast = getenv("STUB_CUBLASLT_US");
 
     (void)handle, (void)stream;
     if (bytes)
@@ -236,6 +238,6 @@ int stub_Matmul(void *handle, void *desc, const void *alpha, const void *a, void
             }
     if (algo->data[0] == 1)
         store(d, 0, ld, load(d, 0, ld) > 0 ? -8 : 8);
-    pass_time(algo->data[0] == 0 ? 100 : algo->data[0] == 1 ? 10 : 80);
+    pass_time(fast ? strtod(fast, NULL) : algo->data[0] == 0 ? 100 : algo->data[0] == 1 ? 10 : 80);
     return 0;
 }

@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         goto out;
     rc = gt_kernel_read_description(kernel, DATA, text, size, &err);
     if (!rc)
-        rc = gt_kernel_read_template(kernel, DATA, &err);
+        rc = gt_kernel_read_template(kernel, DATA, NULL, &err);
     if (!rc)
         use(kernel);
     else if ((rc != GT_ECONFIG && rc != GT_EIO) || strncmp(err.msg, DATA, strlen(DATA)))

@@ -119,6 +119,13 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
                 answer->block[1], answer->block[2], answer->shared_bytes);
         fprintf(out, "  workspace  %zu bytes\n", answer->workspace_bytes);
     }
+    if (answer->cublaslt) {
+        gt_copy_clean(text, sizeof(text), answer->cublaslt);
+        fprintf(out,
+                "  cuBLASLt   %.2f us, faster: for programs that set gt_options.allow_cublaslt, "
+                "with the library's version %.*s\n",
+                answer->baseline_us, (int)strcspn(text, " "), text);
+    }
     if (answer->passed_over) {
         gt_copy_clean(text, sizeof(text), answer->passed_over);
         fprintf(out, "  not taken  %s\n", text);
@@ -177,6 +184,7 @@ static bool list_answer(cJSON *list, const char *problem, const struct gt_answer
     if (json && cJSON_AddStringToObject(json, "problem", problem) &&
         cJSON_AddStringToObject(json, "tier", tier_name(answer->tier)) &&
         (answer->tier == GT_TIER_NONE || add_answer(json, answer)) &&
+        (!answer->cublaslt || cJSON_AddStringToObject(json, "cublaslt", answer->cublaslt)) &&
         (!answer->passed_over || cJSON_AddStringToObject(json, "not_taken", answer->passed_over)) &&
         cJSON_AddItemToArray(list, json))
         return true;
@@ -264,8 +272,8 @@ const struct gt_command gt_command_lookup = {
         "adapted), family (a default), none.  A measured row comes before a predicted one, and\n"
         "the faster of two measured ones is taken; the other one is shown as not taken.  A row\n"
         "that was never timed in turns with another answer, because its sweep was killed before\n"
-        "the final, is taken only if the model expects the answer without it to be slower: 1.25\n"
-        "times its time, if that answer is made from a near winner.\n"
+        "the final, is taken only if the model expects the answer without it to be far slower:\n"
+        "twice its time, if that answer is made from a near winner.\n"
         "\n"
         "  tune lookup 4096x4096x4096:f32:nn --arch sm_90\n",
     .group = {{option_table, 0}},

@@ -7,7 +7,6 @@
 
 #include "cuda/cache.h"
 #include "base/err.h"
-#include "base/near.h"
 #include "search/narrow.h"
 #include "sweep/progress.h"
 #include "exchange/recording.h"
@@ -18,6 +17,17 @@
 static void on_waiting(void *context, double seconds)
 {
     gt_progress_wait(((struct gt_session *)context)->progress, "the GPU's worker starts", seconds);
+}
+
+#define VENDOR "cublaslt" /* among the names of kernels: cuBLASLt's own algorithms */
+
+/* Whether a list of kernels has cuBLASLt among them. */
+static bool names_vendor(const char *names)
+{
+    for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, VENDOR, strlen(VENDOR)) == 0 && strchr(",", at[strlen(VENDOR)]))
+            return true;
+    return false;
 }
 
 /* Opens the evaluator of a --device text. */
@@ -220,6 +230,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     session->cli = cli;
     session->strategy = options->strategy;
     session->replays = is_replay(options);
+    session->vendor = !options->kernels || names_vendor(options->kernels);
     session->narrowed = options->values != NULL;
     session->seed = options->seed ? (uint64_t)options->seed : GT_SEED_DEFAULT;
     if (options->space && !session->replays)
@@ -314,8 +325,11 @@ int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
         char *name = strndup(at, length);
         const struct gt_kernel *found;
 
-        found = name ? gt_kernels_find(kernels, name, err) : NULL;
-        rc = !name ? gt_err_nomem(err) : found ? GT_OK : GT_ENOTFOUND;
+        found = name && strcmp(name, VENDOR) != 0 ? gt_kernels_find(kernels, name, err) : NULL;
+        if (!name)
+            rc = gt_err_nomem(err);
+        else if (!found && strcmp(name, VENDOR) != 0)
+            rc = GT_ENOTFOUND;
         for (size_t i = 0; i < n && found; i++)
             if (chosen[i] == found)
                 found = NULL; /* named twice */
@@ -363,6 +377,7 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
         .evaluator = session->evaluator,
         .store = session->store,
         .shipped = &session->shipped,
+        .vendor = session->vendor,
         .known = session->whole.count ? &session->whole : all,
         .strategy = session->strategy,
         .budget = *budget,

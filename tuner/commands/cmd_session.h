@@ -21,6 +21,7 @@ struct gt_session {
     const double *weight; /* of the problems of a sweep, not owned; NULL: all alike */
     uint64_t seed;
     struct gt_sweep_totals totals; /* of the last sweep */
+    bool vendor;                   /* cuBLASLt's algorithms are candidates */
     bool fallbacks;       /* kernels of the ladder take part where those in production cannot */
     bool measures;        /* false: every time is predicted */
     bool replays;         /* every time is out of a recording */

@@ -149,17 +149,28 @@ static size_t place(struct gt_sweep_result *result, struct contest *contest, siz
     return left;
 }
 
+static int store_trial(struct gt_race *race, const struct contest *contest, size_t i,
+                       struct gt_err *err)
+{
+    const struct gt_sweep_row *row = &race->result->row[i];
+
+    return gt_sweep_store(race, gt_sweep_arm_of(race, row->kernel), &row->point, &contest->trial[i],
+                          true, err);
+}
+
+/* The incumbent's comes first: if the tuner ends in between, no row of the final is without it. */
 static int store_trials(struct gt_race *race, const struct contest *contest, size_t entries,
                         struct gt_err *err)
 {
     int rc = GT_OK;
 
-    for (size_t i = 0; i < entries && !rc; i++) {
-        const struct gt_sweep_row *row = &race->result->row[i];
+    for (int others = 0; others < 2; others++)
+        for (size_t i = 0; i < entries && !rc; i++) {
+            const struct gt_sweep_row *row = &race->result->row[i];
 
-        rc = gt_sweep_store(race, gt_sweep_arm_of(race, row->kernel), &row->point,
-                            &contest->trial[i], true, err);
-    }
+            if (gt_sweep_is_incumbent(race, row->kernel, &row->point) != others)
+                rc = store_trial(race, contest, i, err);
+        }
     return rc ? rc : gt_store_settle(race->options->store, err);
 }
 

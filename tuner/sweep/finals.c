@@ -91,6 +91,8 @@ int gt_sweep_open_baseline(struct gt_race *race, struct gt_err *err)
     gt_sweep_show(race, "timing the baseline", true);
     rc = evaluator->ops->baseline(evaluator, &race->result->baseline, &why);
     race->result->have_baseline = rc == GT_OK;
+    if (!race->options->vendor)
+        race->result->baseline.algo[0] = '\0';
     if (rc == GT_ENOLIB || rc == GT_ENOTFOUND) {
         gt_sweep_note(race, why.msg);
         return GT_OK;

@@ -54,6 +54,8 @@ struct gt_sweep_options {
     const struct gt_kernels *known; /* all kernels as they are described: what look-up answers from
                                        them, the store and `shipped` is timed first and takes part
                                        in the finals; NULL: nothing does */
+    bool vendor;                    /* cuBLASLt's best algorithm is a candidate: it is stored with
+                                       its configuration */
     const char *strategy;           /* NULL: GT_STRATEGY_DEFAULT */
     struct gt_budget budget;
     uint64_t seed;

@@ -38,6 +38,7 @@ static int keep(void *context, const struct gt_row *row, struct gt_err *err)
     assert_string_equal(row->problem, "256x128x64:f32:nn");
     assert_string_equal(row->signature, "aaaa");
     assert_string_equal(row->baseline, "cublasLt 13, answer 1 of 8");
+    assert_string_equal(row->algo, "13.0.0 0 1.2.3");
     assert_string_equal(row->detail, "why");
     assert_int_equal(strlen(row->date), strlen("2026-01-01T00:00:00Z"));
     assert_int_equal(row->cc, 90);
@@ -61,6 +62,8 @@ static void test_a_row_comes_back_whole(void **state)
     struct gt_trial trial = fixture_trial(100, 3);
     struct gt_baseline baseline = {.name = "cublasLt 13, answer 1 of 8", .answers = 8, .us = 110};
     int rows = 0;
+
+    snprintf(baseline.algo, sizeof(baseline.algo), "13.0.0 0 1.2.3");
 
     trial.shared_bytes = 40000;
     trial.workspace_bytes = 1 << 20;

@@ -9,6 +9,8 @@ static int collect(void *context, const struct gt_row *row, struct gt_err *err)
     (void)err;
     gt_strbuf_addf(context, "%s %s %s %g %g\n", row->problem, row->point,
                    gt_status_name(row->status), row->us, row->baseline_us);
+    if (row->baseline_us == 77 && strcmp(row->baseline, "theirs") == 0)
+        assert_string_equal(row->algo, "13.0.0 0 7");
     return GT_OK;
 }
 
@@ -41,7 +43,7 @@ static void expect_rows(struct fixture *f, const char *expected)
 static void fill_disputed(struct fixture *other)
 {
     struct gt_trial trial = fixture_trial(30, 1);
-    struct gt_baseline baseline = {.name = "theirs", .answers = 1, .us = 77};
+    struct gt_baseline baseline = {.name = "theirs", .algo = "13.0.0 0 7", .answers = 1, .us = 77};
     struct gt_problem problem;
 
     fixture_put(other, "shallow", &trial);
@@ -92,18 +94,28 @@ static void fill_tables(struct fixture *other)
                                   .trials = 9,
                                   .improvement = improvement,
                                   .improvements = 2};
-    const struct gt_comparison comparison = {31, 31, 31, 1, 77, 0, 0};
+    const struct gt_comparison comparison = {.us = 31,
+                                             .lo_us = 31,
+                                             .hi_us = 31,
+                                             .err_u = 1,
+                                             .baseline_us = 77,
+                                             .move_us = 9,
+                                             .baseline_err_u = 2,
+                                             .best_us = 31,
+                                             .untuned = "simt BM=8",
+                                             .untuned_us = 30,
+                                             .worse = true};
 
     other->key.point = "deep";
     OK(other, gt_store_put_comparison(other->store, &other->key, &comparison, &other->err));
     OK(other, gt_store_put_turn(other->store, &other->key, &visit, &other->err));
 }
 
-static int collect_compared(void *context, const struct gt_row *row, double copy_gbps,
-                            double move_us, struct gt_err *err)
+static int collect_compared(void *context, const struct gt_row *row,
+                            const struct gt_comparison *with, struct gt_err *err)
 {
-    (void)copy_gbps;
-    (void)move_us;
+    gt_strbuf_addf(context, "%s, %g %g %g %g %d: ", with->untuned, with->untuned_us, with->best_us,
+                   with->baseline_err_u, with->move_us, with->worse);
     return collect(context, row, err);
 }
 
@@ -117,7 +129,8 @@ static int collect_visit(void *context, const struct gt_turn *visit, struct gt_e
 
 static void test_merge_of_tables(void **state)
 {
-    const struct gt_comparison older = {50, 50, 50, 1, 80, 0, 0};
+    const struct gt_comparison older = {
+        .us = 50, .lo_us = 50, .hi_us = 50, .err_u = 1, .baseline_us = 80};
     const struct gt_row_filter everything = {0};
     struct fixture *f = *state;
     struct gt_strbuf text = GT_STRBUF_INIT;
@@ -132,8 +145,8 @@ static void test_merge_of_tables(void **state)
         OK(f, gt_store_merge(f->store, path, &rows, &f->err));
     OK(f, gt_store_compared(f->store, &everything, collect_compared, &text, &f->err));
     OK(f, gt_store_turns(f->store, &everything, collect_visit, &text, &f->err));
-    assert_string_equal(text.text,
-                        "256x128x64:f32:nn deep ok 31 77\n256x128x64:f32:nn auto 2 30\n");
+    assert_string_equal(text.text, "simt BM=8, 30 31 2 9 1: 256x128x64:f32:nn deep ok 31 77\n"
+                                   "256x128x64:f32:nn auto 2 30\n");
     gt_strbuf_release(&text);
 }
 

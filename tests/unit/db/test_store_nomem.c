@@ -32,7 +32,13 @@ static int do_open(struct gt_err *err)
 static int do_write(struct gt_err *err)
 {
     struct gt_kernel kernel = fixture_kernel((char *)"simt", "aaaa");
-    const struct gt_comparison comparison = {50, 49, 51, 1, 60, 4000, 20};
+    const struct gt_comparison comparison = {.us = 50,
+                                             .lo_us = 49,
+                                             .hi_us = 51,
+                                             .err_u = 1,
+                                             .baseline_us = 60,
+                                             .copy_gbps = 4000,
+                                             .move_us = 20};
     const struct gt_improvement improvement = {1, 50, 1};
     const struct gt_turn visit = {
         .kernels = "simt", .strategy = "auto", .improvement = &improvement, .improvements = 1};

@@ -1,0 +1,282 @@
+/* cublaslt.c - stage: a problem as cuBLASLt sees it; see cublaslt.h. */
+#include "cuda/cublaslt.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cuda/gpu.h"
+#include "cuda/gpu_internal.h"
+#include "problem/problem.h"
+
+/* cublasComputeType_t and cudaDataType_t. */
+enum {
+    COMPUTE_16F = 64,
+    COMPUTE_32F = 68,
+    COMPUTE_32I = 72,
+    COMPUTE_32F_FAST_16BF = 75,
+    COMPUTE_32F_FAST_TF32 = 77,
+};
+enum { REAL_32F = 0, REAL_16F = 2, REAL_32I = 10 };
+static const int data_types[GT_DTYPE_COUNT] = {
+    [GT_F32] = REAL_32F, [GT_TF32] = REAL_32F, [GT_F16] = REAL_16F, [GT_BF16] = 14,
+    [GT_E4M3] = 28,      [GT_E5M2] = 29,       [GT_S8] = 3,         [GT_S32] = REAL_32I,
+};
+
+enum { DESC_TRANS_A = 3, DESC_TRANS_B = 4, DESC_EPILOGUE = 7, DESC_BIAS = 8 };
+enum { LAYOUT_BATCH = 5, LAYOUT_STRIDE = 6 };
+enum { PREF_WORKSPACE = 1, PREF_ALIGN_A = 5, PREF_ALIGN_D = 8 };
+
+void gt_cublaslt_close(struct gt_cublaslt *lt)
+{
+    bool pushed = false;
+
+    if (!lt)
+        return;
+    if (lt->handle && gt_gpu_enter(lt->gpu, &pushed, NULL))
+        return; /* the context is gone, and what the library had there with it */
+    if (lt->c)
+        lt->api.MatrixLayoutDestroy(lt->c);
+    if (lt->a)
+        lt->api.MatrixLayoutDestroy(lt->a);
+    if (lt->b)
+        lt->api.MatrixLayoutDestroy(lt->b);
+    if (lt->desc)
+        lt->api.MatmulDescDestroy(lt->desc);
+    if (lt->handle)
+        lt->api.Destroy(lt->handle);
+    gt_gpu_leave(lt->gpu, pushed);
+    free(lt);
+}
+
+static int failed(int result, const char *call, struct gt_err *err)
+{
+    if (!result)
+        return GT_OK;
+    return gt_err_set(err, GT_ENOTFOUND, "%s failed with result %d", call, result);
+}
+
+/* Makes the column-major layout of a matrix that is stored in rows. */
+static int make_layout(struct gt_cublaslt *lt, void **layout, const struct gt_problem *p,
+                       enum gt_operand operand, struct gt_err *err)
+{
+    int64_t stride = gt_problem_stride(p, operand);
+    int32_t batch = (int32_t)p->batch;
+    int result = lt->api.MatrixLayoutCreate(
+        layout, data_types[gt_problem_dtype(p, operand)], (uint64_t)gt_problem_cols(p, operand),
+        (uint64_t)gt_problem_rows(p, operand), gt_problem_ld(p, operand));
+
+    if (!result && batch > 1)
+        result = lt->api.MatrixLayoutSetAttribute(*layout, LAYOUT_BATCH, &batch, sizeof(batch));
+    if (!result && batch > 1)
+        result = lt->api.MatrixLayoutSetAttribute(*layout, LAYOUT_STRIDE, &stride, sizeof(stride));
+    return failed(result, "cublasLtMatrixLayoutCreate", err);
+}
+
+/* The types in which products are summed and sums are scaled. */
+static void compute_of(const struct gt_problem *p, int *compute, int *scale)
+{
+    *compute = COMPUTE_32F;
+    *scale = REAL_32F;
+    if (p->acc == GT_F16) {
+        *compute = COMPUTE_16F;
+        *scale = REAL_16F;
+    } else if (p->acc == GT_S32) {
+        *compute = COMPUTE_32I;
+        *scale = p->out == GT_S32 ? REAL_32I : REAL_32F;
+    } else if (gt_dtype_size(p->type) == 4 && p->accuracy == GT_ACCURACY_TF32) {
+        *compute = COMPUTE_32F_FAST_TF32;
+    } else if (gt_dtype_size(p->type) == 4 && p->accuracy == GT_ACCURACY_LOW) {
+        *compute = COMPUTE_32F_FAST_16BF;
+    }
+}
+
+int gt_cublaslt_factor(const struct gt_cublaslt *lt, uint32_t *bits, double factor,
+                       struct gt_err *err)
+{
+    float value = (float)factor;
+    int32_t whole = lt->scale == REAL_32I ? (int32_t)factor : 0;
+    uint32_t exponent;
+
+    memcpy(bits, lt->scale == REAL_32I ? (const void *)&whole : &value, sizeof(*bits));
+    if (lt->scale != REAL_16F || value == 0)
+        return GT_OK;
+    exponent = *bits >> 23 & 255;
+    if (*bits & 0x1fff || exponent < 113 || exponent > 142)
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "cuBLASLt takes alpha and beta as f16 here, and %g is not a normal f16",
+                          factor);
+    *bits = (*bits >> 16 & 0x8000) | (exponent - 112) << 10 | (*bits >> 13 & 0x3ff);
+    return GT_OK;
+}
+
+static int make_desc(struct gt_cublaslt *lt, const struct gt_problem *p, const void *bias,
+                     struct gt_err *err)
+{
+    int32_t trans_first = p->trans_b, trans_second = p->trans_a;
+    int32_t epilogue =
+        (p->epilogue & GT_EPILOGUE_RELU ? 2 : 0) | (p->epilogue & GT_EPILOGUE_BIAS ? 4 : 0);
+    int compute, result;
+
+    compute_of(p, &compute, &lt->scale);
+    result = lt->api.MatmulDescCreate(&lt->desc, compute, lt->scale);
+    if (!result)
+        result = lt->api.MatmulDescSetAttribute(lt->desc, DESC_TRANS_A, &trans_first, 4);
+    if (!result)
+        result = lt->api.MatmulDescSetAttribute(lt->desc, DESC_TRANS_B, &trans_second, 4);
+    if (!result && epilogue)
+        result = lt->api.MatmulDescSetAttribute(lt->desc, DESC_EPILOGUE, &epilogue, 4);
+    if (!result && epilogue & 4)
+        result = lt->api.MatmulDescSetAttribute(lt->desc, DESC_BIAS, &bias, sizeof(bias));
+    return failed(result, "cublasLtMatmulDescCreate", err);
+}
+
+/* In the gpu's context. */
+static int fill(struct gt_cublaslt *lt, const struct gt_problem *p, const void *bias,
+                struct gt_err *err)
+{
+    int version[3] = {0, 0, 0};
+    int rc = failed(lt->api.Create(&lt->handle), "cublasLtCreate", err);
+
+    for (int i = 0; i < 3 && !rc; i++)
+        rc = failed(lt->api.GetProperty(i, &version[i]), "cublasLtGetProperty", err);
+    snprintf(lt->version, sizeof(lt->version), "%d.%d.%d", version[0], version[1], version[2]);
+    if (!rc)
+        rc = make_desc(lt, p, bias, err);
+    if (!rc)
+        rc = make_layout(lt, &lt->b, p, GT_OPERAND_B, err);
+    if (!rc)
+        rc = make_layout(lt, &lt->a, p, GT_OPERAND_A, err);
+    return rc ? rc : make_layout(lt, &lt->c, p, GT_OPERAND_C, err);
+}
+
+int gt_cublaslt_open(struct gt_cublaslt **opened, struct gt_gpu *gpu,
+                     const struct gt_problem *problem, const void *bias, struct gt_err *err)
+{
+    struct gt_cublaslt *lt = calloc(1, sizeof(*lt));
+    bool pushed;
+    int rc = lt ? gt_cublaslt_api_load(&lt->api, err) : gt_err_nomem(err);
+
+    *opened = NULL;
+    if (!rc) {
+        lt->gpu = gpu;
+        rc = gt_gpu_enter(gpu, &pushed, err);
+    }
+    if (rc) {
+        free(lt);
+        return rc;
+    }
+    rc = fill(lt, problem, bias, err);
+    gt_gpu_leave(gpu, pushed);
+    if (rc)
+        gt_cublaslt_close(lt);
+    else
+        *opened = lt;
+    return rc;
+}
+
+static int make_preference(const struct gt_cublaslt *lt, const struct gt_problem *p,
+                           size_t workspace_bytes, void **preference, struct gt_err *err)
+{
+    /* The memory of problems with 16-byte alignment comes from the driver, which aligns to 256. */
+    uint32_t size = (uint32_t)gt_dtype_size(p->type);
+    uint32_t align = p->align >= 16 ? 256 : p->align > size ? p->align : size;
+    uint64_t workspace = workspace_bytes;
+    int result = lt->api.MatmulPreferenceCreate(preference);
+
+    if (!result)
+        result = lt->api.MatmulPreferenceSetAttribute(*preference, PREF_WORKSPACE, &workspace,
+                                                      sizeof(workspace));
+    for (int id = PREF_ALIGN_A; id <= PREF_ALIGN_D && !result; id++)
+        result = lt->api.MatmulPreferenceSetAttribute(*preference, id, &align, sizeof(align));
+    return failed(result, "cublasLtMatmulPreferenceCreate", err);
+}
+
+int gt_cublaslt_ask(const struct gt_cublaslt *lt, const struct gt_problem *problem,
+                    size_t workspace_bytes, int most, struct gt_lt_answer *answer, int *answers,
+                    struct gt_err *err)
+{
+    void *preference = NULL;
+    int result, rc = make_preference(lt, problem, workspace_bytes, &preference, err);
+
+    if (!rc) {
+        result = lt->api.MatmulAlgoGetHeuristic(lt->handle, lt->desc, lt->b, lt->a, lt->c, lt->c,
+                                                preference, most, answer, answers);
+        if (result || *answers == 0)
+            rc = gt_err_set(err, GT_ENOTFOUND,
+                            "cuBLASLt has no answer for this problem (result %d)", result);
+    }
+    if (preference)
+        lt->api.MatmulPreferenceDestroy(preference);
+    return rc;
+}
+
+int gt_cublaslt_run(const struct gt_cublaslt *lt, const struct gt_lt_algo *algo,
+                    const struct gt_cublaslt_operands *o, void *stream, struct gt_err *err)
+{
+    bool pushed;
+    int result, rc = gt_gpu_enter(lt->gpu, &pushed, err);
+
+    if (rc)
+        return rc;
+    result =
+        lt->api.Matmul(lt->handle, lt->desc, &o->alpha, o->b, lt->b, o->a, lt->a, &o->beta, o->c,
+                       lt->c, o->d, lt->c, algo, o->workspace, o->workspace_bytes, stream);
+    gt_gpu_leave(lt->gpu, pushed);
+    return result ? gt_err_set(err, GT_ERANGE, "cublasLtMatmul failed with result %d", result)
+                  : GT_OK;
+}
+
+/* ---- an algorithm as text ---- */
+
+#define WORDS (sizeof(struct gt_lt_algo) / sizeof(uint64_t))
+
+void gt_cublaslt_format(char text[GT_CUBLASLT_ALGO_MAX], const char *version,
+                        const struct gt_lt_answer *answer)
+{
+    int at = snprintf(text, GT_CUBLASLT_ALGO_MAX, "%s %zu ", version, answer->workspace);
+
+    for (size_t i = 0; i < WORDS; i++)
+        at += snprintf(text + at, (size_t)(GT_CUBLASLT_ALGO_MAX - at), "%s%" PRIx64, i ? "." : "",
+                       answer->algo.data[i]);
+}
+
+/* Reads a number in `base` and the character behind it. */
+static bool read_number(const char **at, int base, char behind, uint64_t *value)
+{
+    const char *digits = base == 16 ? "0123456789abcdef" : "0123456789";
+    const size_t length = strspn(*at, digits);
+
+    if (length < 1 || length > 16 || (*at)[length] != behind)
+        return false;
+    *value = strtoull(*at, NULL, base);
+    *at += length + (behind != '\0');
+    return true;
+}
+
+int gt_cublaslt_parse(struct gt_lt_answer *answer, const char *version, const char *text,
+                      struct gt_err *err)
+{
+    const size_t length = strlen(version);
+    const char *at;
+    uint64_t workspace = 0;
+    bool read;
+
+    *answer = (struct gt_lt_answer){0};
+    if (strncmp(text, version, length) != 0 || text[length] != ' ')
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "the algorithm \"%.64s\" is of another version of cuBLASLt; here is %s",
+                          text, version);
+    at = text + length + 1;
+    read = read_number(&at, 10, ' ', &workspace);
+    for (size_t i = 0; i < WORDS && read; i++)
+        read = read_number(&at, 16, i + 1 < WORDS ? '.' : '\0', &answer->algo.data[i]);
+    if (!read)
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "the algorithm \"%.160s\" is not VERSION WORKSPACE and %zu words", text,
+                          WORDS);
+    answer->workspace = (size_t)workspace;
+    return GT_OK;
+}

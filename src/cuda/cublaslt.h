@@ -1,0 +1,63 @@
+/* cublaslt.h - stage: a problem as cuBLASLt sees it: its descriptors, the algorithms that its
+ * heuristic answers, and running one of them.  The tuner times them (tuner/timing/baseline.c); a
+ * plan runs one that was stored (src/lookup/plan.c).  The library is opened at run time.
+ *
+ * cuBLASLt has column-major matrices.  A row-major D = op(A) op(B) is the column-major
+ * D' = op(B)' op(A)', so B comes first, and stored rows become columns. */
+#ifndef GT_CUBLASLT_H
+#define GT_CUBLASLT_H
+
+#include "cuda/cuda_api.h"
+#include "gemmtune.h"
+
+struct gt_gpu;
+
+struct gt_cublaslt {
+    struct gt_cublaslt_api api;
+    struct gt_gpu *gpu;
+    void *handle, *desc;
+    void *b, *a, *c;  /* layouts, in cuBLASLt's order; C and D share one */
+    int scale;        /* type of the factors */
+    char version[40]; /* "13.1.0" */
+};
+
+/* bias: of the epilogue, NULL if there is none.  GT_ENOLIB: the library is absent; GT_ENOTFOUND: it
+ * has nothing for such a problem.  The gpu must stay open. */
+int gt_cublaslt_open(struct gt_cublaslt **opened, struct gt_gpu *gpu,
+                     const struct gt_problem *problem, const void *bias, struct gt_err *err);
+void gt_cublaslt_close(struct gt_cublaslt *lt); /* NULL accepted */
+
+/* Asks the heuristic for up to `most` algorithms that need no more workspace.  GT_ENOTFOUND: none.
+ */
+int gt_cublaslt_ask(const struct gt_cublaslt *lt, const struct gt_problem *problem,
+                    size_t workspace_bytes, int most, struct gt_lt_answer *answer, int *answers,
+                    struct gt_err *err);
+
+/* Bits of a factor in the type in which cuBLASLt scales.  GT_ENOTFOUND: as f16 it must be exact and
+ * normal. */
+int gt_cublaslt_factor(const struct gt_cublaslt *lt, uint32_t *bits, double factor,
+                       struct gt_err *err);
+
+/* Operands of a run: device pointers; alpha and beta are bits of the factors. */
+struct gt_cublaslt_operands {
+    const void *a, *b, *c;
+    void *d, *workspace;
+    size_t workspace_bytes;
+    uint32_t alpha, beta;
+};
+
+/* Enqueues the product.  Threads may run the same one at once.  GT_ERANGE: it refuses. */
+int gt_cublaslt_run(const struct gt_cublaslt *lt, const struct gt_lt_algo *algo,
+                    const struct gt_cublaslt_operands *operands, void *stream, struct gt_err *err);
+
+/* An algorithm as text, "VERSION WORKSPACE WORDS": the library's version, the bytes of workspace
+ * that it needs, and the words of cublasLtMatmulAlgo_t in hexadecimal digits, joined by dots.  The
+ * words mean the same in every process that has that version of the library. */
+#define GT_CUBLASLT_ALGO_MAX 192
+void gt_cublaslt_format(char text[GT_CUBLASLT_ALGO_MAX], const char *version,
+                        const struct gt_lt_answer *answer);
+/* GT_ENOTFOUND: the text is of another version, or malformed. */
+int gt_cublaslt_parse(struct gt_lt_answer *answer, const char *version, const char *text,
+                      struct gt_err *err);
+
+#endif
