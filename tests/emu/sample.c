@@ -1,5 +1,6 @@
 /* sample.c - test: a cover of a kernel's parameter values by few points (sample.h): of the points
- * of several problems, the one that brings the most new values is taken until none brings any. */
+ * of several problems, the one that brings the most new values is taken until none brings any; a
+ * layout counts like a value. */
 #include "sample.h"
 
 #include <string.h>
@@ -63,9 +64,10 @@ struct place {
     size_t taken; /* points */
 };
 
-/* Values taken so far: bit v of value[p] for value v of parameter p. */
+/* What was taken so far: bit v of value[p] for value v of parameter p; the layouts. */
 struct cover {
     uint64_t value[GT_MAX_PARAMS];
+    unsigned layouts;
 };
 
 static int gain(const struct cover *cover, const struct gt_space *space, size_t i)
@@ -77,9 +79,10 @@ static int gain(const struct cover *cover, const struct gt_space *space, size_t 
     return fresh;
 }
 
-/* The point that brings the most: *most values. */
-static size_t best_of(const struct cover *cover, const struct gt_space *space, int *most)
+/* The point of a place that brings the most: *most values, and a layout if that is new. */
+static size_t best_of(const struct cover *cover, const struct place *place, int *most)
 {
+    const struct gt_space *space = &place->space;
     size_t best = 0;
     *most = 0;
     for (size_t i = 0; i < space->count; i++) {
@@ -89,6 +92,7 @@ static size_t best_of(const struct cover *cover, const struct gt_space *space, i
             best = i;
         }
     }
+    *most += space->count && !(cover->layouts >> place->origin->layout & 1);
     return best;
 }
 
@@ -99,6 +103,7 @@ static void take(struct cover *cover, struct place *place, size_t i, struct gt_e
     size_t params = space->kernel->params;
     for (size_t p = 0; p < params; p++)
         cover->value[p] |= (uint64_t)1 << space->index[i * params + p];
+    cover->layouts |= 1u << place->origin->layout;
     gt_space_point(space, i, &sample->point);
     sample->problem = place->problem;
     sample->device = place->device;
@@ -108,18 +113,18 @@ static void take(struct cover *cover, struct place *place, size_t i, struct gt_e
     place->taken++;
 }
 
-/* Takes the best point of all places until none has a new value.  Among equals it takes that of the
- * place with fewest points so far, so that types and layouts take turns. */
+/* Takes the best point of all places until none has anything new.  Among equals it takes that of
+ * the place with fewest points so far, so that types and layouts take turns. */
 static void cover_once(struct place *place, size_t places, struct gt_emu_sample *sample,
                        size_t *count)
 {
-    struct cover cover = {{0}};
+    struct cover cover = {0};
     while (*count < GT_EMU_SAMPLES) {
         size_t from = 0, best = 0;
         int most = 0;
         for (size_t i = 0; i < places; i++) {
             int fresh;
-            size_t point = best_of(&cover, &place[i].space, &fresh);
+            size_t point = best_of(&cover, &place[i], &fresh);
             if (fresh > most || (fresh == most && fresh && place[i].taken < place[from].taken)) {
                 most = fresh;
                 best = point;
