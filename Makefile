@@ -91,6 +91,7 @@ LIB_SRC := \
 	db/store_winners.c \
 	src/lookup/lookup.c \
 	src/lookup/lookup_answers.c \
+	src/lookup/lookup_choose.c \
 	src/lookup/lookup_explain.c \
 	src/lookup/lookup_fork.c \
 	src/lookup/lookup_open.c \
@@ -98,6 +99,8 @@ LIB_SRC := \
 	src/lookup/lookup_tiers.c \
 	src/lookup/plan.c \
 	src/lookup/predict.c \
+	src/lookup/ranking_ask.c \
+	src/lookup/ranking_read.c \
 	src/lookup/snapshot.c \
 	src/lookup/table.c \
 
@@ -150,6 +153,11 @@ TUNE_SRC := \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
 	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
+	tuner/learn/boost.c \
+	tuner/learn/learn.c \
+	tuner/learn/learn_choose.c \
+	tuner/learn/learn_trees.c \
+	tuner/learn/learn_write.c \
 	tuner/workers/compile_answers.c \
 	tuner/workers/compile_crew.c \
 	tuner/workers/compile_job.c \
@@ -219,6 +227,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_help.c \
 	tuner/commands/cmd_json.c \
 	tuner/commands/cmd_ladder.c \
+	tuner/commands/cmd_learn.c \
 	tuner/commands/cmd_list.c \
 	tuner/commands/cmd_lookup.c \
 	tuner/commands/cmd_merge.c \
@@ -259,6 +268,7 @@ TESTS := \
 	tests/unit/sweep/test_sweep_ahead.c \
 	tests/unit/sweep/test_sweep_finals.c \
 	tests/unit/sweep/test_sweep_incumbent.c \
+	tests/unit/sweep/test_sweep_never_worse.c \
 	tests/unit/sweep/test_sweep_problems.c \
 	tests/unit/sweep/test_progress.c \
 	tests/unit/search/test_search_nomem.c \
@@ -301,6 +311,8 @@ TESTS := \
 	tests/unit/db/test_store_faults.c \
 	tests/unit/db/test_store_nomem.c \
 	tests/unit/lookup/test_predict.c \
+	tests/unit/lookup/test_ranking.c \
+	tests/unit/learn/test_learn.c \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
@@ -349,6 +361,7 @@ FUZZ := \
 	tests/fuzz/fuzz_kernel.c \
 	tests/fuzz/fuzz_wire.c \
 	tests/fuzz/fuzz_table.c \
+	tests/fuzz/fuzz_ranking.c \
 	tests/fuzz/fuzz_recording.c \
 	tests/fuzz/fuzz_t1.c \
 	tests/fuzz/fuzz_policy.c \
@@ -586,7 +599,8 @@ flips: all $(FLIPS_TEST)
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
-               search/test_search_nomem commands/test_cmd_json)
+               search/test_search_nomem commands/test_cmd_json lookup/test_ranking \
+               learn/test_learn)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
@@ -640,6 +654,11 @@ $(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_OBJ) $(wildcard te
 bench-host: $(BUILD)/tools/bench-host
 	$(Q)$<
 
+## compile-cost: CPU seconds of NVRTC's phases, a candidate of each production kernel: RUNS=5
+.PHONY: compile-cost
+compile-cost: $(BUILD)/tools/compile-cost
+	$(Q)$< $(or $(RUNS),5)
+
 # The scorer of strategies (tools/score-search runs it).
 SCORE_SRC := tools/score_search.c tools/score_space.c tools/score_svg.c
 $(BUILD)/score-search: $(SCORE_SRC) tools/score.h $(BUILD)/libtuner.a
@@ -649,6 +668,10 @@ $(BUILD)/score-search: $(SCORE_SRC) tools/score.h $(BUILD)/libtuner.a
 
 # The inner loops of the regression are for vector units.
 $(BUILD)/tuner/search/auto/gp.o: GT_CFLAGS += -O3
+
+$(BUILD)/tools/compile-cost: tools/compile_cost.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
 
 $(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)

@@ -185,9 +185,10 @@ struct gt_answer {
     double us;             /* median time of this very problem in microseconds, in tier EXACT;
                               0 in all other tiers: nobody timed it */
     double expected_loss;  /* slowdown to expect against a tuned kernel: 0.05 = 5 %; 0 for a row
-                              measured exactly.  A rule of thumb from the distance between the
-                              problems (src/lookup/lookup_tiers.c), not a measurement or a bound:
-                              good for deciding what to tune next */
+                              that won a final on this problem.  Where a ranking chose (see
+                              src/lookup/README.md), what its choices lost on problems left out;
+                              else a rule of thumb from the distance between the problems.  Good
+                              for deciding what to tune next, no bound */
     unsigned grid[3], block[3], shared_bytes;
     size_t workspace_bytes;
     double tuned_us;         /* median time of the row on the problem `tuned_for`; 0: no row */

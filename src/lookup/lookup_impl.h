@@ -5,6 +5,7 @@
 #define GT_LOOKUP_IMPL_H
 
 #include "lookup/lookup.h"
+#include "lookup/ranking.h"
 #include "lookup/table.h"
 
 #include <pthread.h>
@@ -15,7 +16,11 @@ struct gt_sources {
     struct gt_kernels kernels;
     struct gt_table table; /* the user's rows, then the system's */
     size_t user_rows;
+    struct gt_ranking ranking; /* arch 0: there is none */
 };
+
+/* Loads the ranking that lies beside a table, if there is one. */
+int gt_lookup_load_ranking(struct gt_sources *sources, struct gt_err *err);
 
 /* What a winner is an exact answer for: everything of a problem but alpha, and of beta only whether
  * it is zero.  Bytes that mean nothing are zero. */
@@ -111,6 +116,44 @@ const struct gt_kernel *gt_lookup_kernel(const struct gt_kernels *kernels, const
 int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
                       const struct gt_table_row *taken, struct gt_resolved *resolved,
                       struct gt_err *err);
+
+#define GT_NEAR_MOST  16 /* winners that are looked at */
+#define GT_MAX_BROKEN 1000
+
+/* Winners of near problems, the nearest first. */
+struct gt_near_rows {
+    const struct gt_table_row *row[GT_NEAR_MOST];
+    size_t count;
+};
+
+/* What a ranking chose. */
+struct gt_choice {
+    const struct gt_kernel *kernel; /* NULL: nothing */
+    struct gt_point point;
+    struct gt_geometry geometry;
+    const struct gt_table_row *row; /* whose winner it is, or was made from; NULL: a prototype */
+    double us;                      /* expected */
+    bool adapted;                   /* it was changed for this problem */
+    int effort;                     /* units spent */
+};
+
+/* The work of a choice, in checks of constraints (about 1 us each); an estimate counts for several.
+ * The last step of each part may go over it by GT_EFFORT_ESTIMATE. */
+#define GT_EFFORT_MOST     1500
+#define GT_EFFORT_ESTIMATE 6
+
+/* Chooses by the sources' ranking, whose arch is the device's; false: nothing is valid. */
+bool gt_lookup_choose(const struct gt_sources *sources, const struct gt_problem *problem,
+                      const struct gt_device *device, const struct gt_near_rows *near,
+                      struct gt_choice *choice);
+
+/* How many constraints the point breaks, counted up to `most`; what cannot be computed counts as
+ * broken. */
+int gt_lookup_broken(const struct gt_candidate *candidate, int most);
+
+/* The parameters behind the first constraint that the point breaks; all of them where a derived
+ * value cannot be computed; 0: it breaks none. */
+uint64_t gt_lookup_broken_params(const struct gt_candidate *candidate);
 
 /* Whether the candidate can run; fills its geometry. */
 bool gt_lookup_fits(const struct gt_candidate *candidate, struct gt_geometry *geometry);

@@ -64,6 +64,13 @@ static int load_tables(struct gt *gt, struct gt_err *err)
     return code;
 }
 
+int gt_lookup_load_ranking(struct gt_sources *sources, struct gt_err *err)
+{
+    const char *path = sources->table.ranking;
+
+    return path ? gt_ranking_load(&sources->ranking, &sources->kernels, path, err) : GT_OK;
+}
+
 /* The kernels of the data folder and of the program's own folders. */
 static int load_kernels(struct gt *gt, struct gt_err *err)
 {
@@ -146,6 +153,8 @@ int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err
     if (!code)
         code = load_tables(opened, &inner);
     if (!code)
+        code = gt_lookup_load_ranking(&opened->sources, &inner);
+    if (!code)
         code = open_log(opened, &inner);
     opened->options.user_db = opened->options.system_db = opened->options.log_path = NULL;
     opened->options.kernels_dirs = NULL;
@@ -167,6 +176,7 @@ void gt_close(struct gt *gt)
     if (gt->log >= 0)
         close(gt->log);
     gt_table_release(&gt->sources.table);
+    gt_ranking_release(&gt->sources.ranking);
     gt_kernels_release(&gt->sources.kernels);
     free(gt->data_dir);
     free(gt->cubin_dir);

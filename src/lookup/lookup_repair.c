@@ -36,9 +36,7 @@ double gt_lookup_predict(const struct gt_candidate *candidate, const struct gt_g
     return us;
 }
 
-/* How many constraints the point breaks, counted up to `most`; what cannot be computed counts as
- * broken. */
-static int count_broken(const struct gt_candidate *candidate, int most)
+int gt_lookup_broken(const struct gt_candidate *candidate, int most)
 {
     const struct gt_kernel *kernel = candidate->kernel;
     int64_t slots[GT_MAX_SLOTS], holds;
@@ -47,6 +45,19 @@ static int count_broken(const struct gt_candidate *candidate, int most)
     for (size_t i = 0; i < kernel->constraints && broken < most; i++)
         broken += gt_expr_eval(kernel->constraint[i].expr, slots, &holds, NULL) != GT_OK || !holds;
     return broken;
+}
+
+uint64_t gt_lookup_broken_params(const struct gt_candidate *candidate)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    int64_t slots[GT_MAX_SLOTS], holds;
+
+    if (gt_candidate_slots(candidate, slots, NULL) != GT_OK)
+        return ((uint64_t)1 << kernel->params) - 1;
+    for (size_t i = 0; i < kernel->constraints; i++)
+        if (gt_expr_eval(kernel->constraint[i].expr, slots, &holds, NULL) != GT_OK || !holds)
+            return gt_kernel_depends(kernel, kernel->constraint[i].expr);
+    return 0;
 }
 
 /* Ranks changes that break equally few constraints by the model's time.  Only a valid point has
@@ -77,7 +88,7 @@ static bool change_one(struct gt_candidate *candidate, int *broken)
             double us;
 
             candidate->point.value[i] = kernel->param[i].value[v];
-            now = count_broken(candidate, *broken + 1);
+            now = gt_lookup_broken(candidate, *broken + 1);
             if (now > *broken || now == before)
                 continue;
             us = judge(candidate, now);
@@ -110,7 +121,7 @@ static void try_second(struct gt_candidate *candidate, size_t param, struct pair
         double us;
 
         candidate->point.value[param] = second->value[w];
-        now = count_broken(candidate, best->broken + 1);
+        now = gt_lookup_broken(candidate, best->broken + 1);
         if (now > best->broken)
             continue;
         us = judge(candidate, now);
@@ -144,7 +155,7 @@ static bool change_two(struct gt_candidate *candidate, int *broken)
 
 bool gt_lookup_repair(struct gt_candidate *candidate, struct gt_geometry *geometry)
 {
-    int broken = count_broken(candidate, INT_MAX), pairs = 0;
+    int broken = gt_lookup_broken(candidate, INT_MAX), pairs = 0;
 
     for (int round = 0; broken && round < GT_REPAIR_ROUNDS; round++)
         if (!change_one(candidate, &broken) &&
@@ -193,7 +204,7 @@ static void change_best(struct gt_candidate *candidate, uint64_t params, struct 
             if (kernel->param[i].value[v] == start.value[i])
                 continue;
             candidate->point.value[i] = kernel->param[i].value[v];
-            now = count_broken(candidate, least == INT_MAX ? INT_MAX : least + 1);
+            now = gt_lookup_broken(candidate, least == INT_MAX ? INT_MAX : least + 1);
             ties = now < least ? 1 : ties + (now == least);
             if (now < least || (now == least && gt_random_below(random, ties) == 0))
                 best = candidate->point;

@@ -1,8 +1,9 @@
 /* lookup_tiers.c - finds the answer for a problem: exact, near, family, none.
  *
  * exact   a row of this problem, tuned on this device with the kernel's present template.
- * near    winners of the nearest tuned problems of the arch, adapted to this one
- *         (lookup_repair.c), of which the model expects the least time here.
+ * near    prototypes and winners of the nearest tuned problems of the arch, of which a ranking
+ *         expects the least time here (lookup_choose.c); where there is no ranking for the arch,
+ *         near winners adapted to this problem (lookup_repair.c), ranked by the model alone.
  * family  no problem like it was tuned on the arch: default points and winners of other layouts,
  *         epilogues and archs, ranked by the model.
  *
@@ -21,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GT_NEAR_MOST  8    /* winners handed to the model */
+#define GT_NEAR_TAKEN 8    /* winners handed to the model */
 #define GT_NEAR_TRIES 16   /* winners of kernels that serve the problem, looked at for them */
 #define GT_MAX_SMS    4096 /* as in a profile (src/problem/device.c) */
 
@@ -42,8 +43,8 @@
 /* A row that won no final is trusted where the model expects at least so many times its time of the
  * answer without it: of winners of near problems, whose times correct the model, and of others,
  * where nothing was ever measured. */
-#define GT_TRUST_NEAR   1.25
-#define GT_TRUST_FAMILY 1.0
+#define GT_TRUST_NEAR   2.0 /* so far the model may be wrong about a single problem */
+#define GT_TRUST_FAMILY 1.25
 
 /* What is being resolved, and the best answer so far. */
 struct search {
@@ -315,7 +316,7 @@ static int find_near(struct search *search, struct among among, struct gt_err *e
     size_t count, tried = 0, taken = 0;
     int code = list_neighbours(search, among, &list, &count, err);
 
-    for (size_t i = 0; !code && i < count && tried < GT_NEAR_TRIES && taken < GT_NEAR_MOST; i++) {
+    for (size_t i = 0; !code && i < count && tried < GT_NEAR_TRIES && taken < GT_NEAR_TAKEN; i++) {
         double loss = list[i].loss;
         bool adapted = false;
         struct gt_candidate candidate;
@@ -340,6 +341,56 @@ static int find_near(struct search *search, struct among among, struct gt_err *e
     }
     free(list);
     return code;
+}
+
+/* What the ranking expects of the choice here.  The loss is what choices of its kind lost on
+ * problems that it had not learned from. */
+static void take_choice(struct search *search, const struct gt_choice *choice)
+{
+    struct gt_resolved *resolved = search->resolved;
+    const struct gt_ranking_loss *loss =
+        &search->sources->ranking.loss[gt_ranking_kind(&resolved->problem)];
+
+    search->found = true;
+    search->expected_us = choice->us;
+    search->row = choice->row;
+    resolved->kernel = choice->kernel;
+    resolved->point = choice->point;
+    resolved->geometry = choice->geometry;
+    resolved->answer.expected_loss = loss->problems ? loss->mean : GT_LOSS_FAMILY;
+}
+
+/* Lets prototypes and the nearest winners compete, where there is a ranking for the arch. */
+static int find_ranked(struct search *search, struct gt_err *err)
+{
+    const struct gt_resolved *resolved = search->resolved;
+    struct gt_near_rows near = {.count = 0};
+    struct gt_choice choice;
+    struct neighbour *list;
+    size_t count;
+    int code;
+
+    if (search->sources->ranking.cc != resolved->device.cc)
+        return GT_OK;
+    code = list_neighbours(search, (struct among){.predicted = false}, &list, &count, err);
+    if (code)
+        return code;
+    for (size_t i = 0; i < count && near.count < GT_NEAR_MOST; i++)
+        near.row[near.count++] = list[i].row;
+    free(list);
+    if (gt_lookup_choose(search->sources, &resolved->problem, &resolved->device, &near, &choice))
+        take_choice(search, &choice);
+    return GT_OK;
+}
+
+/* What near winners lead to: by a ranking, where there is one and something is valid; else by the
+ * model alone. */
+static int find_close(struct search *search, bool predicted, struct gt_err *err)
+{
+    const int code = predicted ? GT_OK : find_ranked(search, err);
+
+    return code || search->found ? code
+                                 : find_near(search, (struct among){.predicted = predicted}, err);
 }
 
 /* Default points of the kernels that serve the problem: those meant for use, or, where none of them
@@ -447,7 +498,7 @@ static int weigh(struct search *search, const struct gt_device *device, enum gt_
     search->score = search->expected_us = 0;
     search->resolved->device = *device;
     *tier = GT_TIER_NEAR;
-    code = find_near(search, (struct among){.predicted = false}, err);
+    code = find_close(search, false, err);
     if (!code && !search->found) {
         *tier = GT_TIER_FAMILY;
         code = find_family(search, err);
@@ -473,7 +524,7 @@ static int find_tier(struct search *search, enum gt_tier *tier, struct gt_err *e
         if (search->found)
             return search->row->contested ? GT_OK : weigh(search, &device, tier, err);
         *tier = GT_TIER_NEAR;
-        code = find_near(search, (struct among){.predicted = predicted}, err);
+        code = find_close(search, predicted, err);
         if (code || search->found)
             return code;
     }

@@ -352,6 +352,14 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
                           "no block of %.0f threads with %.0f registers and %.0f bytes of shared "
                           "memory fits an SM of %s",
                           shape.threads, shape.registers, shape.shared_bytes, device->name);
+    prediction->tile_m = shape.tile_m;
+    prediction->tile_n = shape.tile_n;
+    prediction->tile_k = shape.tile_k;
+    prediction->splits = shape.splits;
+    prediction->cluster = shape.cluster_m * shape.cluster_n;
+    prediction->rounds = ceil(shape.tiles_m / shape.cluster_m) * shape.cluster_m *
+                         ceil(shape.tiles_n / shape.cluster_n) * shape.cluster_n * shape.splits *
+                         (double)problem->batch / ((double)shape.resident * device->sms);
     prediction->blocks_sm = shape.resident;
     prediction->waves = shape.blocks / ((double)shape.resident * device->sms);
     prediction->compute_us = compute_us(&shape, problem, device);

@@ -19,6 +19,10 @@ struct gt_prediction {
     double prepare_us;   /* operands packed, transposed or split by launches of their own */
     double reduction_us; /* sums of partial results when k is split */
     double launch_us;
+    double tile_m, tile_n, tile_k; /* of a block: what it computes, and one step along k */
+    double splits;                 /* blocks that share a tile along k */
+    double cluster;                /* blocks of a cluster */
+    double rounds; /* tiles, with those that fill clusters up at the edges / blocks of all SMs */
     const char *bound; /* the largest of them: "compute", "l2", "memory", "reduction", "launch",
                           "prepare" */
 };

@@ -29,12 +29,15 @@ int gt_snapshot_take(struct gt_snapshot *snapshot, const struct gt_kernels *kern
     snapshot->user_rows = snapshot->table.rows;
     if (!code && shipped)
         code = add_rows(&snapshot->table, shipped, err);
+    if (!code && shipped && shipped->ranking)
+        code = gt_ranking_load(&snapshot->ranking, kernels, shipped->ranking, err);
     return code;
 }
 
 void gt_snapshot_release(struct gt_snapshot *snapshot)
 {
     gt_table_release(&snapshot->table);
+    gt_ranking_release(&snapshot->ranking);
     memset(snapshot, 0, sizeof(*snapshot));
 }
 
@@ -42,7 +45,8 @@ int gt_snapshot_lookup(const struct gt_snapshot *snapshot, const struct gt_devic
                        const struct gt_problem *problem, struct gt_resolved *resolved,
                        struct gt_err *err)
 {
-    const struct gt_sources sources = {*snapshot->kernels, snapshot->table, snapshot->user_rows};
+    const struct gt_sources sources = {*snapshot->kernels, snapshot->table, snapshot->user_rows,
+                                       snapshot->ranking};
     int code;
 
     *resolved = (struct gt_resolved){.problem = *problem, .device = *device};

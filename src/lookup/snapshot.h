@@ -6,6 +6,7 @@
 
 #include "kernel/kernel.h"
 #include "lookup/lookup.h"
+#include "lookup/ranking.h"
 #include "lookup/table.h"
 
 struct gt_store;
@@ -14,6 +15,7 @@ struct gt_snapshot {
     const struct gt_kernels *kernels; /* not owned */
     struct gt_table table;            /* the user's rows, then the system's */
     size_t user_rows;
+    struct gt_ranking ranking;
 };
 
 /* store: the user's database (NULL: as if there were none); shipped: the system's table (NULL:

@@ -145,6 +145,7 @@ void gt_table_release(struct gt_table *table)
 {
     roll_back(table, 0, NULL);
     free(table->row);
+    free(table->ranking);
     memset(table, 0, sizeof(*table));
 }
 
@@ -384,11 +385,34 @@ static int load_file(struct gt_table *table, const char *path, struct gt_err *er
     return code;
 }
 
-static int is_table(const struct dirent *entry)
-{
-    const char *dot = strrchr(entry->d_name, '.');
+#define RANKING ".ranking"
 
-    return *entry->d_name != '.' && dot && (strcmp(dot, ".csv") == 0 || strcmp(dot, ".db") == 0);
+static bool ends_with(const char *name, const char *end)
+{
+    const char *dot = strrchr(name, '.');
+
+    return dot && strcmp(dot, end) == 0;
+}
+
+static int is_of_use(const struct dirent *entry)
+{
+    const char *name = entry->d_name;
+
+    return *name != '.' &&
+           (ends_with(name, ".csv") || ends_with(name, ".db") || ends_with(name, RANKING));
+}
+
+/* Loads a table of a folder; of rankings only the first one's path is kept, which becomes the
+ * table's. */
+static int load_entry(struct gt_table *table, char **path, struct gt_err *err)
+{
+    if (!ends_with(*path, RANKING))
+        return load_file(table, *path, err);
+    if (!table->ranking) {
+        table->ranking = *path;
+        *path = NULL;
+    }
+    return GT_OK;
 }
 
 static int load_folder(struct gt_table *table, const char *path, struct gt_err *err)
@@ -396,7 +420,7 @@ static int load_folder(struct gt_table *table, const char *path, struct gt_err *
     const struct gt_table_chunk *chunk = table->chunk;
     const size_t rows = table->rows;
     struct dirent **entry;
-    int code = GT_OK, entries = scandir(path, &entry, is_table, alphasort);
+    int code = GT_OK, entries = scandir(path, &entry, is_of_use, alphasort);
 
     if (entries < 0)
         return gt_err_set(err, GT_EIO, "%s: cannot read the folder: %s", path, strerror(errno));
@@ -408,7 +432,7 @@ static int load_folder(struct gt_table *table, const char *path, struct gt_err *
             code = gt_err_nomem(err);
         }
         if (!code)
-            code = load_file(table, name, err);
+            code = load_entry(table, &name, err);
         free(name);
         free(entry[i]);
     }

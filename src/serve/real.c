@@ -108,6 +108,11 @@ static void find(enum gt_blas_version version, const void *caller)
     pthread_mutex_unlock(&finding);
 }
 
+void gt_real_forked(void)
+{
+    pthread_mutex_init(&finding, NULL);
+}
+
 static const void *table_of(struct library *library, enum gt_blas_version version,
                             const void *caller)
 {

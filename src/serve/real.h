@@ -43,6 +43,9 @@ struct gt_real_lt {
 const struct gt_real *gt_real(enum gt_blas_version version, const void *caller);
 const struct gt_real_lt *gt_real_lt(enum gt_blas_version version, const void *caller);
 
+/* In a child of fork: no thread is looking for functions any more. */
+void gt_real_forked(void);
+
 /* Whether a library of that version is loaded, and has `name` at this address. */
 int gt_real_is(enum gt_blas_version version, const char *name, const void *address);
 

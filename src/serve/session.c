@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "serve/decide.h"
+#include "serve/real.h"
 #include "serve/report.h"
 
 #define END_SECONDS 10 /* that the end of the program waits for a kernel being compiled */
@@ -52,6 +53,7 @@ void gt_session_wake(struct gt_session *session)
 static void after_fork(void)
 {
     pthread_mutex_init(&beginning, NULL);
+    gt_real_forked();
     atomic_store(&current, NULL);
     for (int i = 0; i < GT_SAID_COUNT; i++)
         atomic_store(&said[i], false);

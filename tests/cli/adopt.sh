@@ -6,9 +6,10 @@ export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.1
 export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
 export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
 data=$PWD/data
-mkdir -p "$data/configs"
+mkdir -p "$data/configs/kernels" # with one kernel alone, look-up hands out none that competes with it
 cp -R "$ROOT/templates" "$data/templates"
-cp -R "$ROOT"/configs/{devices,formulas,kernels} "$data/configs/"
+cp -R "$ROOT"/configs/{devices,formulas} "$data/configs/"
+cp "$ROOT/configs/kernels/simt_thread1d.json" "$data/configs/kernels/"
 chmod -R u+w "$data"
 export GEMMTUNE_DATA=$data
 description=$data/configs/kernels/simt_thread1d.json

@@ -11,6 +11,14 @@ done
 t doctor --predictor --recording "$replay/h200-simt-1024.json.gz" --json -q | grep -oE '"[a-z0-9]+":' | sort -u | tr '\n' ' '
 echo
 t doctor --predictor --recording "$replay/predicted-simt_thread1d-512.json.gz"
+# Learned from recorded trials of an H200: problems left out lose little, and a ranking comes of it.
+trials=$ROOT/tests/unit/data/h200-f32acc.csv
+"$TUNE" doctor --predictor --learn own.ranking --from "$trials" -q >learned.txt
+awk '$1 == "f32/f32" && $2 >= 20 && $6 < 8 && $6 < $3 { print "the trees lose less than the model" }' learned.txt
+head -n 2 own.ranking | cut -c1-20
+t doctor --predictor --leave-out --from "$trials" --json -q | grep -oE '"[a-z0-9]+":' | sort -u | tr '\n' ' '
+echo
+t doctor --predictor --leave-out --from nowhere.csv
 # Measured on the stub driver, whose times are made up: two kernels, and both together.
 stub=$BUILD/stub
 [[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"

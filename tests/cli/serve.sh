@@ -42,4 +42,7 @@ echo "-- programs without cuBLAS"
 for program in "ls -d /" "bash -c :" "cat /dev/null"; do
     t serve --report none.txt -- $program
 done
+if command -v python3 >/dev/null; then
+    LD_PRELOAD=$BUILD/libgemmtune_cublas.so GEMMTUNE_REPORT=none.txt python3 -c 'import ctypes, json' || echo "python3 ends with $?"
+fi
 [[ -e none.txt ]] && echo "a report of nothing"

@@ -23,6 +23,7 @@
 #include "kernel/kernel.h"
 #include "commands/cmd_calibrate.h"
 #include "commands/cmd_json.h"
+#include "commands/cmd_learn.h"
 #include "commands/cmd_predictor.h"
 #include "commands/cmd_serve.h"
 #include "commands/cmd_session.h"
@@ -40,9 +41,9 @@ struct finding {
 };
 
 struct options {
-    const char *db, *device, *csv;
-    struct gt_texts recording;
-    bool calibrate, predictor, program;
+    const char *db, *device, *csv, *learn;
+    struct gt_texts recording, from;
+    bool calibrate, predictor, leave_out, program;
 };
 
 static const struct gt_option option_table[] = {
@@ -58,6 +59,16 @@ static const struct gt_option option_table[] = {
      "with --predictor: a recorded space instead of the database; may be repeated", NULL, 0, 0},
     {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE",
      "with --predictor: write the table there too", NULL, 0, 0},
+    {"leave-out", 0, GT_OPTION_FLAG, offsetof(struct options, leave_out), NULL,
+     "with --predictor: what choosing loses on problems left out", NULL, 0, 0},
+    {"learn", 0, GT_OPTION_TEXT, offsetof(struct options, learn), "FILE",
+     "with --predictor: the same, and write what was learned of all trials: a ranking for look-ups",
+     NULL, 0, 0},
+    {"from", 0, GT_OPTION_TEXTS, offsetof(struct options, from), "FILE",
+     "with --leave-out or --learn: a database, or a table (.csv), beside or instead of --db; may "
+     "be "
+     "repeated",
+     NULL, 0, 0},
     {"program", 0, GT_OPTION_FLAG, offsetof(struct options, program), NULL,
      "run a program and say which of its products tune serve would serve", NULL, 0, 0},
     GT_OPTIONS_END,
@@ -332,8 +343,14 @@ static int report_predictor(struct gt_cli *cli, const struct options *options, s
         .recording = options->recording,
         .csv = options->csv,
     };
+    const struct gt_learn_options learn = {
+        .db = options->db || !options->from.count ? database_of(cli, options) : NULL,
+        .from = &options->from,
+        .output = options->learn,
+    };
 
-    return gt_cmd_predictor(cli, &wanted, err);
+    return options->learn || options->leave_out ? gt_cmd_learn(cli, &learn, err)
+                                                : gt_cmd_predictor(cli, &wanted, err);
 }
 
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
@@ -410,6 +427,7 @@ const struct gt_command gt_command_doctor = {
         "\n"
         "  tune doctor --calibrate\n"
         "  tune doctor --predictor --db gemmtune.db --csv predictor.csv\n"
+        "  tune doctor --predictor --learn own.ranking --from first.db --from second.db\n"
         "  tune doctor --program -- python3 train.py\n",
     .group = {{option_table, 0}},
     .size = sizeof(struct options),

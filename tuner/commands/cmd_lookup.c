@@ -272,8 +272,8 @@ const struct gt_command gt_command_lookup = {
         "adapted), family (a default), none.  A measured row comes before a predicted one, and\n"
         "the faster of two measured ones is taken; the other one is shown as not taken.  A row\n"
         "that was never timed in turns with another answer, because its sweep was killed before\n"
-        "the final, is taken only if the model expects the answer without it to be slower: 1.25\n"
-        "times its time, if that answer is made from a near winner.\n"
+        "the final, is taken only if the model expects the answer without it to be far slower:\n"
+        "twice its time, if that answer is made from a near winner.\n"
         "\n"
         "  tune lookup 4096x4096x4096:f32:nn --arch sm_90\n",
     .group = {{option_table, 0}},

@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "commands/cmd_csv.h"
 #include "commands/cmd_json.h"
+#include "commands/cmd_learn.h"
 #include "commands/cmd_session.h"
 #include "commands/quality.h"
 #include "exchange/recording.h"
@@ -234,37 +235,6 @@ static int add_point(struct predictor *predictor, const struct gt_candidate *can
     return GT_OK;
 }
 
-static bool has_param(const struct gt_kernel *kernel, const char *name, size_t length)
-{
-    for (size_t i = 0; i < kernel->params; i++)
-        if (strlen(kernel->param[i].name) == length &&
-            strncmp(kernel->param[i].name, name, length) == 0)
-            return true;
-    return false;
-}
-
-/* A point of this or an earlier text of the kernel: parameters that it has not any more are left
- * out. */
-static int parse_known(struct gt_point *point, const struct gt_kernel *kernel, const char *text,
-                       struct gt_err *err)
-{
-    struct gt_strbuf known = GT_STRBUF_INIT;
-    int rc;
-
-    for (const char *at = text; *at;) {
-        size_t length = strcspn(at, ",");
-
-        if (has_param(kernel, at, strcspn(at, "=")))
-            gt_strbuf_addf(&known, "%s%.*s", known.length ? "," : "", (int)length, at);
-        at += length + (at[length] == ',');
-    }
-    rc = gt_strbuf_check(&known, err);
-    if (!rc)
-        rc = gt_point_parse(point, kernel, known.text ? known.text : "", err);
-    gt_strbuf_release(&known);
-    return rc;
-}
-
 /* ---- a database ---- */
 
 static int take_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
@@ -279,7 +249,8 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
     if (named->warm_l2 || trial->status == GT_STATUS_NONE ||
         gt_problem_parse(&problem, named->problem, NULL))
         return GT_OK;
-    if (!candidate.kernel || parse_known(&candidate.point, candidate.kernel, named->point, NULL)) {
+    if (!candidate.kernel ||
+        gt_cmd_known_point(&candidate.point, candidate.kernel, named->point, NULL)) {
         predictor->unknown++;
         return GT_OK;
     }
@@ -313,7 +284,7 @@ static int read_point(const struct gt_recording *recording, size_t i,
             (long long)recorded->param[p].value[recording->index[i * recorded->params + p]]);
     rc = gt_strbuf_check(&text, err);
     if (!rc)
-        rc = parse_known(point, kernel, text.text ? text.text : "", err);
+        rc = gt_cmd_known_point(point, kernel, text.text ? text.text : "", err);
     gt_strbuf_release(&text);
     return rc;
 }

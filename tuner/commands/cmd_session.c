@@ -7,7 +7,6 @@
 
 #include "cuda/cache.h"
 #include "base/err.h"
-#include "base/near.h"
 #include "search/narrow.h"
 #include "sweep/progress.h"
 #include "exchange/recording.h"

@@ -11,12 +11,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *doc;
-} about[GT_EXPORT_COUNT] = {
-#define GT_EXPORT_ABOUT(name, text, doc) {text, doc},
-    GT_EXPORT_MAP(GT_EXPORT_ABOUT)
-#undef GT_EXPORT_ABOUT
+static const char *const names[GT_EXPORT_COUNT] = {
+#define GT_EXPORT_NAME(name, text, doc) text,
+    GT_EXPORT_MAP(GT_EXPORT_NAME)
+#undef GT_EXPORT_NAME
 };
 
 static const struct gt_export_ops *const formats[GT_EXPORT_COUNT] = {
@@ -29,18 +27,13 @@ static const struct gt_export_ops *const formats[GT_EXPORT_COUNT] = {
 
 const char *gt_export_name(enum gt_export_format format)
 {
-    return about[format].name;
-}
-
-const char *gt_export_doc(enum gt_export_format format)
-{
-    return about[format].doc;
+    return names[format];
 }
 
 int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_err *err)
 {
     for (int i = 0; i < GT_EXPORT_COUNT; i++)
-        if (strcmp(text, about[i].name) == 0) {
+        if (strcmp(text, names[i]) == 0) {
             *format = (enum gt_export_format)i;
             return GT_OK;
         }

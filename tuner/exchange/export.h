@@ -17,7 +17,7 @@
     X(C, "c", "a C header: the winners as a static table and a function to find one")           \
     X(SHIPPED, "shipped", "a table that libgemmtune reads, winners only, with a digest")        \
     X(BENCH, "bench", "winners beside cuBLAS, what was measured last: the table of tune bench") \
-    X(SEARCH, "search", "how each visit of each problem went: the table of a search")           \
+    X(SEARCH, "search", "how each turn of each problem went: the table of a search")            \
     X(KT_CACHE, "kt-cache", "one kernel's trials of a problem as a Kernel Tuner cache file")    \
     X(T4, "t4", "the same in T4, the results format of the autotuning community")               \
     X(T4_METADATA, "t4-metadata", "T4's second file: the devices that the trials are of")
@@ -30,7 +30,6 @@ enum gt_export_format {
 };
 
 const char *gt_export_name(enum gt_export_format format);
-const char *gt_export_doc(enum gt_export_format format);
 
 /* GT_ENOTFOUND with the names there are. */
 int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_err *err);

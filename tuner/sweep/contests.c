@@ -35,7 +35,7 @@ static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
 /* The result of one contest. */
 struct contest {
     struct gt_trial trial[ENTRIES], baseline;
-    double ratio[ENTRIES]; /* median of the entry's time / the first entry's, in pairs */
+    double ratio[ENTRIES]; /* median of the entry's time / that of one of them, in pairs */
 };
 
 /* ---- what a contest may cost ---- */
@@ -101,16 +101,17 @@ static int hold(struct gt_race *race, const struct gt_rounds *rounds, double par
     return rc;
 }
 
-/* Computes the ratios to the first entry that did not fail. */
+/* Computes the ratios to the first of the entries that took part in most rounds. */
 static void compare(struct contest *contest, size_t entries)
 {
     const struct gt_trial *first = NULL, *trial = contest->trial;
 
+    for (size_t i = 0; i < entries; i++)
+        if (trial[i].status == GT_STATUS_OK && (!first || trial[i].samples > first->samples))
+            first = &trial[i];
     for (size_t i = 0; i < entries; i++) {
         if (trial[i].status != GT_STATUS_OK)
             continue;
-        if (!first)
-            first = &trial[i];
         contest->ratio[i] =
             gt_paired_ratio(trial[i].sample, first->sample,
                             trial[i].samples < first->samples ? trial[i].samples : first->samples);
@@ -148,17 +149,28 @@ static size_t place(struct gt_sweep_result *result, struct contest *contest, siz
     return left;
 }
 
+static int store_trial(struct gt_race *race, const struct contest *contest, size_t i,
+                       struct gt_err *err)
+{
+    const struct gt_sweep_row *row = &race->result->row[i];
+
+    return gt_sweep_store(race, gt_sweep_arm_of(race, row->kernel), &row->point, &contest->trial[i],
+                          true, err);
+}
+
+/* The incumbent's comes first: if the tuner ends in between, no row of the final is without it. */
 static int store_trials(struct gt_race *race, const struct contest *contest, size_t entries,
                         struct gt_err *err)
 {
     int rc = GT_OK;
 
-    for (size_t i = 0; i < entries && !rc; i++) {
-        const struct gt_sweep_row *row = &race->result->row[i];
+    for (int others = 0; others < 2; others++)
+        for (size_t i = 0; i < entries && !rc; i++) {
+            const struct gt_sweep_row *row = &race->result->row[i];
 
-        rc = gt_sweep_store(race, gt_sweep_arm_of(race, row->kernel), &row->point,
-                            &contest->trial[i], true, err);
-    }
+            if (gt_sweep_is_incumbent(race, row->kernel, &row->point) != others)
+                rc = store_trial(race, contest, i, err);
+        }
     return rc ? rc : gt_store_settle(race->options->store, err);
 }
 

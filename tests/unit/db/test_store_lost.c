@@ -161,11 +161,10 @@ static void test_a_clock_that_was_ahead(void **state)
     assert_string_equal(signature, "bbbb");
 }
 
-static int take_us(void *context, const struct gt_row *row, double copy_gbps, double move_us,
+static int take_us(void *context, const struct gt_row *row, const struct gt_comparison *with,
                    struct gt_err *err)
 {
-    (void)copy_gbps;
-    (void)move_us;
+    (void)with;
     (void)err;
     *(double *)context = row->us;
     return GT_OK;
@@ -174,7 +173,10 @@ static int take_us(void *context, const struct gt_row *row, double copy_gbps, do
 /* A comparison or a final of such a day is not the latest for ever. */
 static void test_a_measurement_of_tomorrow(void **state)
 {
-    const struct gt_comparison ahead = {50, 50, 50, 1, 80, 0, 0}, today = {40, 40, 40, 1, 80, 0, 0};
+    const struct gt_comparison ahead = {
+        .us = 50, .lo_us = 50, .hi_us = 50, .err_u = 1, .baseline_us = 80};
+    const struct gt_comparison today = {
+        .us = 40, .lo_us = 40, .hi_us = 40, .err_u = 1, .baseline_us = 80};
     const struct gt_row_filter everything = {0};
     struct gt_trial final = fixture_trial(60, 3), race = fixture_trial(70, 1);
     struct fixture *f = *state;

@@ -49,8 +49,7 @@ static void test_a_row_of_few_trials_is_weaker_than_a_near_winner(void **state)
     assert_non_null(strstr(answer->passed_over, "the best of 1 trial, "));
 }
 
-/* Between the model's estimate and 1.25 times less the model may be wrong: the untuned answer
- * stands.  Beyond that it may not. */
+/* Up to half of the model's estimate the model may be wrong: the untuned answer stands. */
 static void test_it_must_be_clearly_faster_than_the_model_expects(void **state)
 {
     struct world *w = *state;
@@ -58,9 +57,9 @@ static void test_it_must_be_clearly_faster_than_the_model_expects(void **state)
     const struct gt_answer *answer;
 
     assert_true(expected > 50 && expected < 150);
-    answer = answer_with(w, "BM=32,VEC=1", expected / 1.2, "1,2");
+    answer = answer_with(w, "BM=32,VEC=1", expected / 1.9, "1,2");
     assert_int_equal(answer->tier, GT_TIER_NEAR);
-    answer = answer_with(w, "BM=32,VEC=1", expected / 1.3, "1,2");
+    answer = answer_with(w, "BM=32,VEC=1", expected / 2.1, "1,2");
     assert_int_equal(answer->tier, GT_TIER_EXACT);
     assert_string_equal(answer->point, "BM=32,VEC=1");
     assert_true(!answer->contested && answer->trials == 2 && answer->expected_loss > 0);
@@ -119,8 +118,7 @@ static void test_the_untuned_answer_itself_was_timed(void **state)
     assert_true(answer->us == 300 && !answer->contested);
 }
 
-/* Where nothing near was tuned, the row needs no more than to be as fast as the model expects of a
- * default point. */
+/* Where nothing near was tuned, the row need not be that much faster. */
 static void test_without_a_near_winner(void **state)
 {
     struct world *w = *state;
@@ -134,7 +132,7 @@ static void test_without_a_near_winner(void **state)
     for (int slow = 0; slow < 2; slow++) {
         gt_close(w->gt);
         w->gt = NULL;
-        add_contest(w, PROBLEM, "BM=32,VEC=1", (slow ? 1.05 : 0.95) * expected, "1,2");
+        add_contest(w, PROBLEM, "BM=32,VEC=1", expected / (slow ? 1.2 : 1.3), "1,2");
         open_tables(w, "");
         assert_int_equal(ask(w, 90, "NVIDIA H200", PROBLEM)->tier,
                          slow ? GT_TIER_FAMILY : GT_TIER_EXACT);

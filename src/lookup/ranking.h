@@ -1,0 +1,106 @@
+/* ranking.h - stage: what was learned from measured trials for look-ups of problems that nobody
+ * tuned: prototypes, which are points worth a thought; trees that correct the model's times
+ * (predict.h); and how much slower than the best known the answers were for problems left out.
+ *
+ * `tune doctor --predictor --learn` makes such a file; README.md of this folder has its format. */
+#ifndef GT_RANKING_H
+#define GT_RANKING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "kernel/kernel.h"
+#include "lookup/predict.h"
+
+#define GT_RANKING_MAGIC "# gemmtune ranking 1 "
+
+/* What a tree may ask of a candidate beside its slots (facts, parameters, derived values). */
+#define GT_RANKING_TERMS(X)                                               \
+    X(us)            /* of the model */                                   \
+    X(compute_share) /* parts of it */                                    \
+    X(l2_share)                                                           \
+    X(memory_share)                                                       \
+    X(prepare_share)                                                      \
+    X(reduction_share)                                                    \
+    X(launch_share)                                                       \
+    X(blocks_sm)   /* resident blocks of an SM */                         \
+    X(waves)       /* of blocks */                                        \
+    X(wave_share)  /* waves / waves rounded up */                         \
+    X(rounds)      /* of tiles, those that only fill clusters included */ \
+    X(round_share) /* rounds / rounds rounded up */                       \
+    X(round_ratio) /* rounds / waves, both rounded up */                  \
+    X(cluster)     /* blocks of one */                                    \
+    X(tile_m)      /* of a block */                                       \
+    X(tile_n)                                                             \
+    X(k_steps)    /* of a block */                                        \
+    X(edge_share) /* of the tiles' elements that belong to D */           \
+    X(launches)                                                           \
+    X(threads)      /* of a block of the last launch */                   \
+    X(shared_bytes) /* likewise */
+
+enum gt_ranking_term {
+#define GT_RANKING_ENUM(name) GT_TERM_##name,
+    GT_RANKING_TERMS(GT_RANKING_ENUM)
+#undef GT_RANKING_ENUM
+        GT_TERM_COUNT
+};
+
+/* Trees lie behind one another, a node before its left subtree, that before the right one. */
+struct gt_ranking_node {
+    short column;         /* < 0: a leaf */
+    unsigned short right; /* where the right subtree begins, from this node on */
+    float value;          /* of a leaf; of an inner node: what is below goes left */
+};
+
+/* The values of all trees for one row of columns, together. */
+double gt_ranking_sum(const struct gt_ranking_node *node, size_t nodes, const float *column);
+
+/* Where a column's value comes from: a term, or a slot of the kernel. */
+#define GT_RANKING_COLUMNS (GT_TERM_COUNT + GT_MAX_SLOTS)
+const char *gt_ranking_column_name(const struct gt_kernel *kernel, size_t column);
+
+/* Fills column[GT_RANKING_COLUMNS]: the terms, then the kernel's slots.  False: no estimate. */
+bool gt_ranking_columns(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
+                        float *column, double *us);
+
+/* What a look-up distinguishes when it chooses among prototypes: type and accuracy. */
+#define GT_RANKING_KINDS (GT_DTYPE_COUNT * 4)
+size_t gt_ranking_kind(const struct gt_problem *problem);
+void gt_ranking_kind_name(size_t kind, char name[32]); /* "bf16/low" */
+
+struct gt_prototype {
+    const struct gt_kernel *kernel;
+    struct gt_point point;
+    unsigned kinds; /* bit i: kind i */
+};
+
+/* How much slower answers of a kind were than the best known, over problems left out. */
+struct gt_ranking_loss {
+    double mean, p90; /* 0.03: 3 %; mean: of the geometric kind */
+    size_t problems;  /* 0: nothing is known */
+};
+
+#define GT_RANKING_PROTOTYPES 1024 /* at most */
+
+struct gt_ranking {
+    int cc; /* 0: there is none */
+    struct gt_prototype *prototype;
+    size_t prototypes, prototype_capacity;
+    struct gt_ranking_model *model; /* of each kernel that has trees */
+    size_t models, model_capacity;
+    struct gt_ranking_loss loss[GT_RANKING_KINDS];
+};
+
+/* Reads a ranking into a zeroed one.  Points and kernels that there are not any more are left out,
+ * so that a changed description costs no answer.  GT_EDB with path and line for a damaged file. */
+int gt_ranking_parse(struct gt_ranking *ranking, const struct gt_kernels *kernels, const char *path,
+                     const char *text, size_t length, struct gt_err *err);
+int gt_ranking_load(struct gt_ranking *ranking, const struct gt_kernels *kernels, const char *path,
+                    struct gt_err *err);
+void gt_ranking_release(struct gt_ranking *ranking); /* a zeroed one is accepted */
+
+/* Microseconds to expect: the model's, corrected; 0: it has no answer. */
+double gt_ranking_us(const struct gt_ranking *ranking, const struct gt_candidate *candidate,
+                     const struct gt_geometry *geometry);
+
+#endif

@@ -1,0 +1,117 @@
+/* ranking_ask.c - stage: evaluates what was learned.  See ranking.h; ranking_read.c reads the file.
+ */
+#include "lookup/ranking.h"
+
+#include "lookup/ranking_impl.h"
+#include "problem/problem.h"
+
+#include <math.h>
+#include <stdio.h>
+
+double gt_ranking_sum(const struct gt_ranking_node *node, size_t nodes, const float *column)
+{
+    double sum = 0;
+    size_t at = 0;
+
+    while (at < nodes) {
+        const struct gt_ranking_node *tree = node + at, *here = tree;
+
+        /* The size of a tree is where its last right subtree ends. */
+        while (here->column >= 0)
+            here += column[here->column] < here->value ? 1 : here->right;
+        sum += (double)here->value;
+        for (here = tree; here->column >= 0; here += here->right)
+            ;
+        at = (size_t)(here - node) + 1;
+    }
+    return sum;
+}
+
+const char *gt_ranking_column_name(const struct gt_kernel *kernel, size_t column)
+{
+    static const char *const term[] = {
+#define NAME(name) #name,
+        GT_RANKING_TERMS(NAME)
+#undef NAME
+    };
+
+    if (column < GT_TERM_COUNT)
+        return term[column];
+    column -= GT_TERM_COUNT;
+    return column < kernel->names.count ? kernel->names.name[column] : NULL;
+}
+
+bool gt_ranking_columns(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
+                        float *column, double *us)
+{
+    const struct gt_problem *p = candidate->problem;
+    const struct gt_launch_geometry *last;
+    int64_t slots[GT_MAX_SLOTS];
+    struct gt_prediction was;
+    double tiles, outputs = (double)p->m * (double)p->n * (double)p->batch;
+
+    if (!geometry->launches || gt_candidate_slots(candidate, slots, NULL) ||
+        gt_predict_explain(candidate, geometry, 0, 0, &was, NULL) || !isfinite(was.us) ||
+        was.us <= 0)
+        return false;
+    last = &geometry->launch[geometry->launches - 1];
+    tiles = was.waves * was.blocks_sm * candidate->device->sms / was.splits;
+    column[GT_TERM_us] = (float)was.us;
+    column[GT_TERM_compute_share] = (float)(was.compute_us / was.us);
+    column[GT_TERM_l2_share] = (float)(was.l2_us / was.us);
+    column[GT_TERM_memory_share] = (float)(was.memory_us / was.us);
+    column[GT_TERM_prepare_share] = (float)(was.prepare_us / was.us);
+    column[GT_TERM_reduction_share] = (float)(was.reduction_us / was.us);
+    column[GT_TERM_launch_share] = (float)(was.launch_us / was.us);
+    column[GT_TERM_blocks_sm] = (float)was.blocks_sm;
+    column[GT_TERM_waves] = (float)was.waves;
+    column[GT_TERM_wave_share] = (float)(was.waves / ceil(fmax(was.waves, 1e-9)));
+    column[GT_TERM_rounds] = (float)was.rounds;
+    column[GT_TERM_round_share] = (float)(was.rounds / ceil(fmax(was.rounds, 1e-9)));
+    column[GT_TERM_round_ratio] = (float)(ceil(was.rounds) / ceil(fmax(was.waves, 1e-9)));
+    column[GT_TERM_cluster] = (float)was.cluster;
+    column[GT_TERM_tile_m] = (float)was.tile_m;
+    column[GT_TERM_tile_n] = (float)was.tile_n;
+    column[GT_TERM_k_steps] = (float)((double)p->k / (was.splits * was.tile_k));
+    column[GT_TERM_edge_share] = (float)(outputs / fmax(tiles * was.tile_m * was.tile_n, 1));
+    column[GT_TERM_launches] = (float)geometry->launches;
+    column[GT_TERM_threads] = (float)(last->block[0] * last->block[1] * last->block[2]);
+    column[GT_TERM_shared_bytes] = (float)last->shared_bytes;
+    for (size_t i = 0; i < candidate->kernel->names.count; i++)
+        column[GT_TERM_COUNT + i] = (float)slots[i];
+    *us = was.us;
+    return true;
+}
+
+size_t gt_ranking_kind(const struct gt_problem *problem)
+{
+    return (size_t)problem->type * 4 + (size_t)problem->accuracy;
+}
+
+void gt_ranking_kind_name(size_t kind, char name[32])
+{
+    snprintf(name, 32, "%s/%s", gt_dtype_name((enum gt_dtype)(kind / 4)),
+             gt_accuracy_name((enum gt_accuracy)(kind % 4)));
+}
+
+double gt_ranking_us(const struct gt_ranking *ranking, const struct gt_candidate *candidate,
+                     const struct gt_geometry *geometry)
+{
+    float column[GT_RANKING_COLUMNS], asked[GT_RANKING_COLUMNS];
+    double us;
+
+    if (!gt_ranking_columns(candidate, geometry, column, &us))
+        return 0;
+    if (ranking->cc != candidate->device->cc)
+        return us;
+    for (size_t i = 0; i < ranking->models; i++) {
+        const struct gt_ranking_model *model = &ranking->model[i];
+
+        if (model->kernel != candidate->kernel)
+            continue;
+        for (size_t c = 0; c < model->columns; c++)
+            asked[c] = model->source[c] < 0 ? 0 : column[model->source[c]];
+        return us * exp(gt_ranking_sum(model->node, model->nodes, asked));
+    }
+    return us;
+}

@@ -1,0 +1,328 @@
+/* ranking_read.c - stage: reads a ranking (README.md of this folder has the format).  A ranking may
+ * be damaged or come from elsewhere: its digest and every number are checked, and what it says of
+ * kernels is held against those that are there.  See ranking.h. */
+#include "lookup/ranking.h"
+
+#include "base/array.h"
+#include "base/digest.h"
+#include "base/err.h"
+#include "base/plain_locale.h"
+#include "base/strbuf.h"
+#include "lookup/ranking_impl.h"
+#include "problem/problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_DEPTH 16    /* of a tree */
+#define MAX_NODES 60000 /* of all trees of a kernel; a distance between nodes has 16 bits */
+
+/* The file as far as it is read. */
+struct reading {
+    struct gt_ranking *ranking;
+    const struct gt_kernels *kernels;
+    const char *path;
+    int line;
+    const struct gt_kernel *kernel; /* of the lines that follow; NULL: it is gone */
+    bool named;                     /* a kernel was */
+};
+
+static int fail(const struct reading *reading, const char *what, struct gt_err *err)
+{
+    return gt_err_set(err, GT_EDB, "%s:%d: %s", reading->path, reading->line, what);
+}
+
+/* Cuts the next word off; NULL: there is none. */
+static char *next_word(char **at)
+{
+    char *word = *at + strspn(*at, " ");
+    size_t length = strcspn(word, " ");
+
+    if (!length)
+        return NULL;
+    *at = word + length + (word[length] != '\0');
+    word[length] = '\0';
+    return word;
+}
+
+static bool read_number(const char *text, double *value)
+{
+    char *end;
+
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*value) && fabs(*value) < 1e30;
+}
+
+static int read_arch(struct reading *reading, char *rest, struct gt_err *err)
+{
+    const char *word = next_word(&rest);
+    double cc;
+
+    if (!word || !read_number(word, &cc) || cc != floor(cc) || cc < 10 || cc > 999 ||
+        next_word(&rest))
+        return fail(reading, "an arch is a number such as 90", err);
+    reading->ranking->cc = (int)cc;
+    return GT_OK;
+}
+
+static bool parse_kind(const char *text, size_t *kind)
+{
+    const char *slash = strchr(text, '/');
+    enum gt_accuracy accuracy;
+    enum gt_dtype type;
+
+    if (!slash || !gt_dtype_parse(&type, text, (size_t)(slash - text)) ||
+        !gt_accuracy_parse(&accuracy, slash + 1, strlen(slash + 1)))
+        return false;
+    *kind = (size_t)type * 4 + (size_t)accuracy;
+    return true;
+}
+
+/* "loss bf16/low MEAN P90 PROBLEMS" */
+static int read_loss(struct reading *reading, char *rest, struct gt_err *err)
+{
+    const char *word = next_word(&rest);
+    double value[3];
+    size_t kind;
+
+    if (!word || !parse_kind(word, &kind))
+        return fail(reading, "a kind is TYPE/ACCURACY, such as bf16/low", err);
+    for (int i = 0; i < 3; i++) {
+        word = next_word(&rest);
+        if (!word || !read_number(word, &value[i]) || value[i] < 0 || value[i] > 1e6)
+            return fail(reading, "a loss is a mean, a 90 % quantile and a count of problems", err);
+    }
+    reading->ranking->loss[kind] = (struct gt_ranking_loss){value[0], value[1], (size_t)value[2]};
+    return next_word(&rest) ? fail(reading, "a loss has three numbers", err) : GT_OK;
+}
+
+static int read_kernel(struct reading *reading, char *rest, struct gt_err *err)
+{
+    const char *word = next_word(&rest);
+
+    if (!word || next_word(&rest))
+        return fail(reading, "a kernel is one name", err);
+    reading->kernel = gt_kernels_find(reading->kernels, word, NULL);
+    reading->named = true;
+    return GT_OK;
+}
+
+/* "point bf16/low,f16/low BM=128,..." */
+static int read_point(struct reading *reading, char *rest, struct gt_err *err)
+{
+    struct gt_ranking *ranking = reading->ranking;
+    char *kinds = next_word(&rest), *point = next_word(&rest), *comma;
+    struct gt_prototype prototype = {.kernel = reading->kernel};
+
+    if (!kinds || !point || next_word(&rest))
+        return fail(reading, "a point is its kinds and NAME=value,...", err);
+    for (; kinds; kinds = comma) {
+        size_t kind;
+
+        comma = strchr(kinds, ',');
+        if (comma)
+            *comma++ = '\0';
+        if (!parse_kind(kinds, &kind))
+            return fail(reading, "a kind is TYPE/ACCURACY, such as bf16/low", err);
+        prototype.kinds |= 1u << kind;
+    }
+    if (!reading->kernel || gt_point_parse(&prototype.point, reading->kernel, point, NULL))
+        return GT_OK; /* it is gone */
+    if (ranking->prototypes == GT_RANKING_PROTOTYPES)
+        return fail(reading, "more points than a look-up could go through", err);
+    if (GT_ARRAY_RESERVE(&ranking->prototype, ranking->prototypes + 1, &ranking->prototype_capacity,
+                         err))
+        return GT_ENOMEM;
+    ranking->prototype[ranking->prototypes++] = prototype;
+    return GT_OK;
+}
+
+/* The column of that name; -1: there is none today. */
+static short find_column(const struct gt_kernel *kernel, const char *name)
+{
+    for (size_t i = 0; kernel && i < GT_TERM_COUNT + kernel->names.count; i++)
+        if (strcmp(gt_ranking_column_name(kernel, i), name) == 0)
+            return (short)i;
+    return -1;
+}
+
+/* "columns us waves M ...": begins the trees of the kernel. */
+static int read_columns(struct reading *reading, char *rest, struct gt_err *err)
+{
+    struct gt_ranking *ranking = reading->ranking;
+    struct gt_ranking_model *model;
+    const char *word;
+
+    if (GT_ARRAY_RESERVE(&ranking->model, ranking->models + 1, &ranking->model_capacity, err))
+        return GT_ENOMEM;
+    model = &ranking->model[ranking->models++];
+    *model = (struct gt_ranking_model){.kernel = reading->kernel};
+    while ((word = next_word(&rest))) {
+        if (model->columns == GT_RANKING_COLUMNS)
+            return fail(reading, "too many columns", err);
+        model->source[model->columns++] = find_column(reading->kernel, word);
+    }
+    return GT_OK;
+}
+
+/* One node: "=VALUE" is a leaf, "COLUMN<VALUE" is not. */
+static bool parse_node(const char *word, size_t columns, struct gt_ranking_node *node)
+{
+    double value;
+    char *end;
+    unsigned long column;
+
+    *node = (struct gt_ranking_node){.column = -1};
+    if (*word != '=') {
+        column = *word >= '0' && *word <= '9' ? strtoul(word, &end, 10) : columns;
+        if (column >= columns || *end != '<')
+            return false;
+        node->column = (short)column;
+        word = end;
+    }
+    if (!read_number(word + 1, &value))
+        return false;
+    node->value = (float)value;
+    return true;
+}
+
+/* A tree in the order of its nodes.  open[]: the inner nodes above whose right subtree is still to
+ * come. */
+static int read_tree(struct reading *reading, char *rest, struct gt_err *err)
+{
+    struct gt_ranking *ranking = reading->ranking;
+    struct gt_ranking_model *model = ranking->models ? &ranking->model[ranking->models - 1] : NULL;
+    size_t open[MAX_DEPTH], depth = 0;
+    const char *word;
+    bool done = false;
+
+    if (!model || model->kernel != reading->kernel)
+        return fail(reading, "a tree comes after the columns of its kernel", err);
+    while ((word = next_word(&rest))) {
+        struct gt_ranking_node node;
+
+        if (done || !parse_node(word, model->columns, &node))
+            return fail(reading, "a tree is made of =VALUE and COLUMN<VALUE, one root in all", err);
+        if (model->nodes == MAX_NODES || (node.column >= 0 && depth == MAX_DEPTH))
+            return fail(reading, "too many nodes, or too deep a tree", err);
+        if (GT_ARRAY_RESERVE(&model->node, model->nodes + 1, &model->capacity, err))
+            return GT_ENOMEM;
+        model->node[model->nodes++] = node;
+        if (node.column >= 0) {
+            open[depth++] = model->nodes - 1;
+        } else if (depth) {
+            const size_t above = open[--depth];
+
+            model->node[above].right = (unsigned short)(model->nodes - above);
+        } else {
+            done = true;
+        }
+    }
+    return done ? GT_OK : fail(reading, "the tree is cut off", err);
+}
+
+static int read_line(struct reading *reading, char *line, struct gt_err *err)
+{
+    static const struct {
+        const char *word;
+        bool of_kernel;
+        int (*read)(struct reading *, char *, struct gt_err *);
+    } kind[] = {
+        {"arch", false, read_arch},      {"loss", false, read_loss},
+        {"kernel", false, read_kernel},  {"point", true, read_point},
+        {"columns", true, read_columns}, {"tree", true, read_tree},
+    };
+    const char *word = next_word(&line);
+
+    for (size_t i = 0; word && i < sizeof(kind) / sizeof(kind[0]); i++)
+        if (strcmp(kind[i].word, word) == 0)
+            return kind[i].of_kernel && !reading->named
+                       ? fail(reading, "no kernel is named before", err)
+                       : kind[i].read(reading, line, err);
+    return fail(reading, "a line begins with arch, loss, kernel, point, columns or tree", err);
+}
+
+static int check_digest(const char *path, const char *text, size_t length, const char **body,
+                        struct gt_err *err)
+{
+    const size_t magic = strlen(GT_RANKING_MAGIC), first = magic + GT_DIGEST_HEX;
+    char digest[GT_DIGEST_HEX];
+
+    if (length < magic || memcmp(text, GT_RANKING_MAGIC, magic) != 0)
+        return gt_err_set(err, GT_ESTALE, "%s is no gemmtune ranking of this version", path);
+    if (length < first || text[first - 1] != '\n')
+        return gt_err_set(err, GT_EDB, "%s:1: the digest is cut off", path);
+    *body = text + first;
+    gt_digest_bytes(*body, length - first, digest);
+    if (memcmp(text + magic, digest, GT_DIGEST_HEX - 1) != 0)
+        return gt_err_set(err, GT_EDB,
+                          "%s does not match its digest: it was damaged, or changed by hand; make "
+                          "it again with `tune doctor --predictor --learn`",
+                          path);
+    return GT_OK;
+}
+
+/* body: NUL-terminated and ours to cut up. */
+static int parse_body(struct reading *reading, char *body, struct gt_err *err)
+{
+    const locale_t before = gt_locale_enter();
+    int code = GT_OK;
+
+    for (reading->line = 2; !code && *body; reading->line++) {
+        char *end = strchr(body, '\n');
+
+        if (!end) {
+            code = fail(reading, "the last line is cut off", err);
+            break;
+        }
+        *end = '\0';
+        code = read_line(reading, body, err);
+        body = end + 1;
+    }
+    gt_locale_leave(before);
+    if (!code && !reading->ranking->cc)
+        code = fail(reading, "no arch is named", err);
+    return code;
+}
+
+int gt_ranking_parse(struct gt_ranking *ranking, const struct gt_kernels *kernels, const char *path,
+                     const char *text, size_t length, struct gt_err *err)
+{
+    struct reading reading = {.ranking = ranking, .kernels = kernels, .path = path};
+    const char *body = NULL;
+    char *copy;
+    int code = check_digest(path, text, length, &body, err);
+
+    if (code)
+        return code;
+    copy = strndup(body, length - (size_t)(body - text));
+    if (!copy)
+        return gt_err_nomem(err);
+    code = parse_body(&reading, copy, err);
+    free(copy);
+    if (code)
+        gt_ranking_release(ranking);
+    return code;
+}
+
+int gt_ranking_load(struct gt_ranking *ranking, const struct gt_kernels *kernels, const char *path,
+                    struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    int code = gt_strbuf_add_file(&text, path, err);
+
+    if (!code)
+        code = gt_ranking_parse(ranking, kernels, path, text.text, text.length, err);
+    gt_strbuf_release(&text);
+    return code;
+}
+
+void gt_ranking_release(struct gt_ranking *ranking)
+{
+    for (size_t i = 0; i < ranking->models; i++)
+        free(ranking->model[i].node);
+    free(ranking->model);
+    free(ranking->prototype);
+    *ranking = (struct gt_ranking){0};
+}

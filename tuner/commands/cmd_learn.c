@@ -1,0 +1,239 @@
+/* cmd_learn.c - tune doctor --predictor --leave-out and --learn: reads measured trials, says what
+ * choosing by them loses on problems left out, writes a ranking.  See cmd_learn.h. */
+#include "kernel/kernel.h"
+
+#include "commands/cmd_learn.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "base/err.h"
+#include "commands/cmd_json.h"
+#include "commands/cmd_session.h"
+#include "db/store.h"
+#include "learn/learn.h"
+#include "lookup/table.h"
+#include "problem/problem.h"
+
+struct learning {
+    struct gt_cli *cli;
+    struct gt_kernels kernels;
+    struct gt_learning rows;
+    size_t other, gone; /* trials of another arch; of points that no kernel here has */
+};
+
+static bool has_param(const struct gt_kernel *kernel, const char *name, size_t length)
+{
+    for (size_t i = 0; i < kernel->params; i++)
+        if (strlen(kernel->param[i].name) == length &&
+            strncmp(kernel->param[i].name, name, length) == 0)
+            return true;
+    return false;
+}
+
+int gt_cmd_known_point(struct gt_point *point, const struct gt_kernel *kernel, const char *text,
+                       struct gt_err *err)
+{
+    struct gt_strbuf known = GT_STRBUF_INIT;
+    int rc;
+
+    for (const char *at = text; *at;) {
+        size_t length = strcspn(at, ",");
+
+        if (has_param(kernel, at, strcspn(at, "=")))
+            gt_strbuf_addf(&known, "%s%.*s", known.length ? "," : "", (int)length, at);
+        at += length + (at[length] == ',');
+    }
+    rc = gt_strbuf_check(&known, err);
+    if (!rc)
+        rc = gt_point_parse(point, kernel, known.text, err);
+    gt_strbuf_release(&known);
+    return rc;
+}
+
+/* The first trial says which arch is learned for. */
+static int take(struct learning *learning, int cc, const struct gt_problem *problem,
+                const char *kernel, const char *point, double us, double clock_mhz,
+                struct gt_err *err)
+{
+    struct gt_candidate candidate = {.problem = problem, .device = &learning->rows.device};
+    double clock;
+    int failed, rc = GT_OK;
+
+    if (!learning->rows.device.cc)
+        rc = gt_device_profile(&learning->rows.device, learning->cli->data_dir, cc, err);
+    if (rc)
+        return rc;
+    if (cc != learning->rows.device.cc) {
+        learning->other++;
+        return GT_OK;
+    }
+    candidate.kernel = gt_kernels_find(&learning->kernels, kernel, NULL);
+    if (!candidate.kernel || !candidate.kernel->production ||
+        gt_cmd_known_point(&candidate.point, candidate.kernel, point, NULL) ||
+        gt_candidate_possible(&candidate, &failed, NULL) || failed >= 0) {
+        learning->gone++;
+        return GT_OK;
+    }
+    clock = clock_mhz > 0 ? fmin(clock_mhz / learning->rows.device.clock_mhz, 1) : 1;
+    return gt_learn_add(&learning->rows, &candidate, us, clock, err);
+}
+
+static int take_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
+{
+    struct gt_problem problem;
+
+    if (named->warm_l2 || named->trial.status != GT_STATUS_OK ||
+        gt_problem_parse(&problem, named->problem, NULL))
+        return GT_OK;
+    return take(context, named->cc, &problem, named->kernel, named->point, named->trial.us,
+                named->trial.clock_mhz, err);
+}
+
+static int read_database(struct learning *learning, const char *path, struct gt_err *err)
+{
+    const struct gt_row_filter filter = {.provenance = 1u << GT_MEASURED};
+    struct gt_store *store = NULL;
+    int rc = gt_session_store(&store, path, GT_STORE_READ, err);
+
+    if (!rc)
+        rc = gt_store_trials(store, &filter, take_trial, learning, err);
+    gt_store_close(store);
+    return rc;
+}
+
+static int read_table(struct learning *learning, const char *path, struct gt_err *err)
+{
+    struct gt_table table = {0};
+    int rc = gt_table_load(&table, path, err);
+
+    for (size_t i = 0; i < table.rows && !rc; i++) {
+        const struct gt_table_row *row = &table.row[i];
+
+        if (!row->predicted && !row->warm_l2)
+            rc = take(learning, row->cc, &row->problem, row->kernel, row->point, row->us, 0, err);
+    }
+    gt_table_release(&table);
+    return rc;
+}
+
+static int read_source(struct learning *learning, const char *path, struct gt_err *err)
+{
+    const size_t length = strlen(path);
+
+    return length > 4 && strcmp(path + length - 4, ".csv") == 0
+               ? read_table(learning, path, err)
+               : read_database(learning, path, err);
+}
+
+/* ---- the report ---- */
+
+static const char *const means_name[GT_LEARN_MEANS] = {"model", "trees", "prototypes"};
+
+static void json_row(cJSON *rows, const char *kind, const struct gt_learn_loss *loss)
+{
+    cJSON *row = cJSON_CreateObject();
+
+    cJSON_AddItemToArray(rows, row);
+    cJSON_AddStringToObject(row, "kind", kind);
+    cJSON_AddNumberToObject(row, "problems", (double)loss[0].problems);
+    for (int i = 0; i < GT_LEARN_MEANS; i++) {
+        cJSON *means = cJSON_AddObjectToObject(row, means_name[i]);
+
+        cJSON_AddNumberToObject(means, "mean", loss[i].mean);
+        cJSON_AddNumberToObject(means, "p90", loss[i].p90);
+        cJSON_AddNumberToObject(means, "most", loss[i].most);
+    }
+}
+
+static void print_row(FILE *out, const char *kind, const struct gt_learn_loss *loss)
+{
+    fprintf(out, "%-14s %8zu", kind, loss[0].problems);
+    for (int i = 0; i < GT_LEARN_MEANS; i++)
+        fprintf(out, "   %6.1f %6.1f %6.1f", 100 * loss[i].mean, 100 * loss[i].p90,
+                100 * loss[i].most);
+    fprintf(out, "\n");
+}
+
+static int report(struct learning *learning, cJSON *rows, struct gt_err *err)
+{
+    FILE *out = learning->cli->out;
+    int rc = GT_OK;
+
+    if (!rows)
+        fprintf(out, "%-14s %8s   %-20s   %-20s   %-20s\n%-14s %8s", "left out", "problems",
+                "model: mean p90 most", "trees", "prototypes", "", "");
+    for (int i = 0; i < GT_LEARN_MEANS && !rows; i++)
+        fprintf(out, "   %6s %6s %6s", "%", "%", "%");
+    if (!rows)
+        fprintf(out, "\n");
+    for (size_t kind = 0; kind < GT_RANKING_KINDS && !rc; kind++) {
+        struct gt_learn_loss loss[GT_LEARN_MEANS];
+        char name[32];
+
+        for (int i = 0; i < GT_LEARN_MEANS && !rc; i++)
+            rc = gt_learn_loss(&learning->rows, i, kind, &loss[i], err);
+        gt_ranking_kind_name(kind, name);
+        if (rc || !loss[0].problems)
+            continue;
+        if (rows)
+            json_row(rows, name, loss);
+        else
+            print_row(out, name, loss);
+    }
+    if (!rows)
+        fprintf(out, "slower than the best time measured of a problem, where no trial of a problem "
+                     "with its n and k was learned from\n");
+    return rc;
+}
+
+static int write_ranking(const struct learning *learning, const char *path, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    int rc = gt_learn_write(&learning->rows, &text, err);
+    FILE *file = rc ? NULL : fopen(path, "we");
+
+    if (!rc && (!file || fwrite(text.text, 1, text.length, file) < text.length))
+        rc = gt_err_set(err, GT_EIO, "%s: cannot write the ranking: %s", path, strerror(errno));
+    if (file && fclose(file) && !rc)
+        rc = gt_err_set(err, GT_EIO, "%s: cannot write the ranking: %s", path, strerror(errno));
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+int gt_cmd_learn(struct gt_cli *cli, const struct gt_learn_options *options, struct gt_err *err)
+{
+    struct learning learning = {.cli = cli, .rows = {.kernels = &learning.kernels}};
+    cJSON *rows = cli->json ? cJSON_CreateArray() : NULL;
+    int rc = gt_kernels_load(&learning.kernels, cli->data_dir, NULL, NULL, err);
+
+    if (!rc && options->db)
+        rc = read_database(&learning, options->db, err);
+    for (size_t i = 0; i < options->from->count && !rc; i++)
+        rc = read_source(&learning, options->from->text[i], err);
+    if (!rc && !learning.rows.rows)
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "nothing was measured that could be learned from");
+    if (!rc)
+        rc = gt_learn_leave_out(&learning.rows, err);
+    if (!rc)
+        rc = report(&learning, rows, err);
+    if (!rc && learning.other + learning.gone && !cli->quiet)
+        fprintf(cli->log,
+                "%zu trials left out: of another arch, or of points that no kernel here "
+                "has\n",
+                learning.other + learning.gone);
+    if (!rc && options->output)
+        rc = write_ranking(&learning, options->output, err);
+    if (!rc && rows)
+        rc = gt_cmd_print_json(cli, rows, err);
+    else
+        cJSON_Delete(rows);
+    gt_learn_release(&learning.rows);
+    gt_kernels_release(&learning.kernels);
+    return rc;
+}

@@ -1,0 +1,132 @@
+/* learn.c - stage: rows, and trees that leave folds out.  See learn.h. */
+#include "learn/learn.h"
+
+#include "base/array.h"
+#include "base/err.h"
+#include "learn/boost.h"
+#include "learn/learn_impl.h"
+#include "problem/problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t gt_learn_columns(const struct gt_kernel *kernel)
+{
+    return GT_TERM_COUNT + kernel->names.count;
+}
+
+/* Problems with the same n and k are neighbours that differ in m, type or layout: they are left out
+ * together. */
+static int fold_of(const struct gt_problem *problem)
+{
+    uint64_t mixed = (uint64_t)problem->n * 0x9e3779b97f4a7c15u + (uint64_t)problem->k;
+
+    mixed = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u;
+    return (int)((mixed >> 40) % GT_LEARN_FOLDS);
+}
+
+static int find_problem(struct gt_learning *learning, const struct gt_problem *problem,
+                        size_t *index, struct gt_err *err)
+{
+    char text[GT_PROBLEM_TEXT_MAX];
+    struct gt_learn_problem *added;
+
+    gt_problem_format(problem, text);
+    for (*index = learning->problems; (*index)-- > 0;)
+        if (strcmp(learning->problem[*index].text, text) == 0)
+            return GT_OK;
+    *index = learning->problems;
+    if (GT_ARRAY_RESERVE(&learning->problem, *index + 1, &learning->problem_capacity, err))
+        return GT_ENOMEM;
+    added = &learning->problem[learning->problems++];
+    *added = (struct gt_learn_problem){
+        .problem = *problem, .kind = gt_ranking_kind(problem), .fold = fold_of(problem)};
+    memcpy(added->text, text, sizeof(text));
+    return GT_OK;
+}
+
+static int find_point(struct gt_learning *learning, size_t kernel, const struct gt_point *point,
+                      size_t *index, struct gt_err *err)
+{
+    for (*index = learning->points; (*index)-- > 0;)
+        if (learning->point[*index].kernel == kernel &&
+            memcmp(&learning->point[*index].point, point, sizeof(*point)) == 0)
+            return GT_OK;
+    *index = learning->points;
+    if (GT_ARRAY_RESERVE(&learning->point, *index + 1, &learning->point_capacity, err))
+        return GT_ENOMEM;
+    learning->point[learning->points++] = (struct gt_learn_point){kernel, *point};
+    return GT_OK;
+}
+
+int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candidate, double us,
+                 double clock, struct gt_err *err)
+{
+    const size_t columns = gt_learn_columns(candidate->kernel);
+    float column[GT_RANKING_COLUMNS];
+    struct gt_geometry geometry;
+    struct gt_learn_row row = {.at = learning->columns};
+    double share;
+    int rc;
+
+    if (gt_candidate_geometry(candidate, &geometry, NULL) ||
+        !gt_ranking_columns(candidate, &geometry, column, &row.model_us))
+        return GT_OK;
+    share = fmin((double)column[GT_TERM_compute_share], 1);
+    row.us = us *= 1 - share * share * (1 - clock);
+    while (learning->kernels->kernel[row.kernel] != candidate->kernel)
+        row.kernel++;
+    rc = find_problem(learning, candidate->problem, &row.problem, err);
+    if (!rc)
+        rc = find_point(learning, row.kernel, &candidate->point, &row.point, err);
+    if (!rc)
+        rc = GT_ARRAY_RESERVE(&learning->column, row.at + columns, &learning->column_capacity, err);
+    if (!rc)
+        rc = GT_ARRAY_RESERVE(&learning->row, learning->rows + 1, &learning->row_capacity, err);
+    if (rc)
+        return rc;
+    memcpy(learning->column + row.at, column, columns * sizeof(*column));
+    learning->columns += columns;
+    learning->row[learning->rows++] = row;
+    learning->problem[row.problem].rows++;
+    if (!(learning->problem[row.problem].best_us > 0) ||
+        us < learning->problem[row.problem].best_us)
+        learning->problem[row.problem].best_us = us;
+    return GT_OK;
+}
+
+static int leave_out(struct gt_learning *learning, size_t kernel, int fold, struct gt_err *err)
+{
+    struct gt_boosted boosted;
+    int rc = gt_learn_trees(learning, kernel, fold, &boosted, err);
+
+    for (size_t i = 0; i < learning->rows && !rc; i++) {
+        struct gt_learn_row *row = &learning->row[i];
+
+        if (row->kernel == kernel && learning->problem[row->problem].fold == fold)
+            row->expected_us = row->model_us * exp(gt_ranking_sum(boosted.node, boosted.nodes,
+                                                                  learning->column + row->at));
+    }
+    gt_boosted_release(&boosted);
+    return rc;
+}
+
+int gt_learn_leave_out(struct gt_learning *learning, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (size_t kernel = 0; kernel < learning->kernels->count && !rc; kernel++)
+        for (int fold = 0; fold < GT_LEARN_FOLDS && !rc; fold++)
+            rc = leave_out(learning, kernel, fold, err);
+    return rc;
+}
+
+void gt_learn_release(struct gt_learning *learning)
+{
+    free(learning->problem);
+    free(learning->point);
+    free(learning->row);
+    free(learning->column);
+    *learning = (struct gt_learning){0};
+}

@@ -1,0 +1,73 @@
+/* learn.h - stage: learns a ranking (src/lookup/ranking.h) from measured trials, and measures what
+ * it loses on problems left out. */
+#ifndef GT_LEARN_H
+#define GT_LEARN_H
+
+#include "base/strbuf.h"
+#include "lookup/ranking.h"
+
+#define GT_LEARN_FOLDS 10
+
+/* A measured trial.  Its columns begin at column[at] of the learning. */
+struct gt_learn_row {
+    size_t problem, kernel, point; /* indices into the lists below */
+    size_t at;
+    double model_us, us;
+    double expected_us; /* with its fold left out */
+};
+
+struct gt_learn_problem {
+    struct gt_problem problem;
+    char text[GT_PROBLEM_TEXT_MAX];
+    size_t kind, rows;
+    int fold;       /* of all problems with the same n and k */
+    double best_us; /* of its rows */
+};
+
+/* A kernel's point, wherever it was measured. */
+struct gt_learn_point {
+    size_t kernel;
+    struct gt_point point;
+};
+
+/* How much slower than the best measured one a choice is, over problems of a kind. */
+struct gt_learn_loss {
+    size_t problems;
+    double mean, p90, most; /* 0.03: 3 %; mean: geometric */
+};
+
+struct gt_learning {
+    const struct gt_kernels *kernels;
+    struct gt_device device; /* the profile of the arch that is learned for */
+    struct gt_learn_problem *problem;
+    size_t problems, problem_capacity;
+    struct gt_learn_point *point;
+    size_t points, point_capacity;
+    struct gt_learn_row *row;
+    size_t rows, row_capacity;
+    float *column;
+    size_t columns, column_capacity;
+};
+
+/* Takes a trial of the candidate, whose device is the learning's; one that the model has no answer
+ * for is left out.  clock: the share of its clock that the device had, 1 if that is not known.
+ * Trials of a race run on a cool GPU, finals at what a power cap leaves, a quarter slower: what is
+ * learned is the time at the full clock. */
+int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candidate, double us,
+                 double clock, struct gt_err *err);
+
+/* Fills expected_us of every row by trees that saw no problem of its fold. */
+int gt_learn_leave_out(struct gt_learning *learning, struct gt_err *err);
+
+/* What choosing among measured points loses: by the model alone, by the model with the trees
+ * (gt_learn_leave_out), by these among prototypes that were chosen without the fold. */
+enum gt_learn_means { GT_LEARN_MODEL, GT_LEARN_TREES, GT_LEARN_PROTOTYPES, GT_LEARN_MEANS };
+int gt_learn_loss(const struct gt_learning *learning, enum gt_learn_means means, size_t kind,
+                  struct gt_learn_loss *loss, struct gt_err *err);
+
+/* Appends the ranking that all rows give, as a file. */
+int gt_learn_write(const struct gt_learning *learning, struct gt_strbuf *text, struct gt_err *err);
+
+void gt_learn_release(struct gt_learning *learning); /* a zeroed one is accepted */
+
+#endif

@@ -1,0 +1,155 @@
+/* learn_write.c - stage: writes a ranking; src/lookup/README.md has the format.  See learn.h. */
+#include "learn/learn_impl.h"
+
+#include "base/digest.h"
+#include "base/err.h"
+#include "base/plain_locale.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The losses of every kind that has problems. */
+static int write_losses(const struct gt_learning *learning, struct gt_strbuf *text,
+                        struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (size_t kind = 0; kind < GT_RANKING_KINDS && !rc; kind++) {
+        struct gt_learn_loss loss;
+        char name[32];
+
+        rc = gt_learn_loss(learning, GT_LEARN_TREES, kind, &loss, err);
+        gt_ranking_kind_name(kind, name);
+        if (!rc && loss.problems)
+            gt_strbuf_addf(text, "loss %s %.4f %.4f %zu\n", name, loss.mean, loss.p90,
+                           loss.problems);
+    }
+    return rc;
+}
+
+/* kinds[i]: bit k is set where point i is a prototype of kind k. */
+static int choose_kinds(const struct gt_learning *learning, unsigned *kinds, struct gt_err *err)
+{
+    bool *taken = malloc((learning->points + 1) * sizeof(*taken));
+    int rc = taken ? GT_OK : gt_err_nomem(err);
+
+    for (size_t kind = 0; kind < GT_RANKING_KINDS && !rc; kind++) {
+        bool any = false;
+
+        for (size_t i = 0; i < learning->problems && !any; i++)
+            any = learning->problem[i].kind == kind;
+        if (any)
+            rc = gt_learn_prototypes(learning, kind, -1, taken, err);
+        for (size_t i = 0; i < learning->points && any && !rc; i++)
+            kinds[i] |= taken[i] ? 1u << kind : 0;
+    }
+    free(taken);
+    return rc;
+}
+
+static void write_points(const struct gt_learning *learning, size_t kernel, const unsigned *kinds,
+                         struct gt_strbuf *text)
+{
+    for (size_t i = 0; i < learning->points; i++) {
+        const char *between = " ";
+
+        if (learning->point[i].kernel != kernel || !kinds[i])
+            continue;
+        gt_strbuf_add(text, "point");
+        for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++) {
+            char name[32];
+
+            if (!(kinds[i] >> kind & 1))
+                continue;
+            gt_ranking_kind_name(kind, name);
+            gt_strbuf_addf(text, "%s%s", between, name);
+            between = ",";
+        }
+        gt_strbuf_add(text, " ");
+        gt_point_format(text, learning->kernels->kernel[kernel], &learning->point[i].point);
+        gt_strbuf_add(text, "\n");
+    }
+}
+
+/* Only columns that a tree asks for are named. */
+static int write_trees(const struct gt_learning *learning, size_t kernel, struct gt_strbuf *text,
+                       struct gt_err *err)
+{
+    const struct gt_kernel *described = learning->kernels->kernel[kernel];
+    short place[GT_RANKING_COLUMNS];
+    struct gt_boosted boosted;
+    size_t open = 0;
+    short places = 0;
+    int rc = gt_learn_trees(learning, kernel, -1, &boosted, err);
+
+    if (rc || !boosted.nodes) {
+        gt_boosted_release(&boosted);
+        return rc;
+    }
+    memset(place, -1, sizeof(place));
+    gt_strbuf_add(text, "columns");
+    for (size_t i = 0; i < boosted.nodes; i++) {
+        const short column = boosted.node[i].column;
+
+        if (column < 0 || place[column] >= 0)
+            continue;
+        place[column] = places++;
+        gt_strbuf_addf(text, " %s", gt_ranking_column_name(described, (size_t)column));
+    }
+    for (size_t i = 0; i < boosted.nodes; i++) {
+        const struct gt_ranking_node *node = &boosted.node[i];
+
+        gt_strbuf_add(text, open ? " " : "\ntree ");
+        if (node->column < 0)
+            gt_strbuf_addf(text, "=%.3g", (double)node->value);
+        else
+            gt_strbuf_addf(text, "%d<%.6g", place[node->column], (double)node->value);
+        open = (open ? open - 1 : 0) + (node->column < 0 ? 0 : 2);
+    }
+    gt_strbuf_add(text, "\n");
+    gt_boosted_release(&boosted);
+    return GT_OK;
+}
+
+static int write_body(const struct gt_learning *learning, struct gt_strbuf *text,
+                      struct gt_err *err)
+{
+    unsigned *kinds = calloc(learning->points + 1, sizeof(*kinds));
+    int rc = kinds ? choose_kinds(learning, kinds, err) : gt_err_nomem(err);
+
+    gt_strbuf_addf(text, "arch %d\n", learning->device.cc);
+    if (!rc)
+        rc = write_losses(learning, text, err);
+    for (size_t kernel = 0; kernel < learning->kernels->count && !rc; kernel++) {
+        const size_t before = text->length;
+
+        gt_strbuf_addf(text, "kernel %s\n", learning->kernels->kernel[kernel]->name);
+        write_points(learning, kernel, kinds, text);
+        rc = write_trees(learning, kernel, text, err);
+        if (text->length ==
+            before + strlen("kernel \n") + strlen(learning->kernels->kernel[kernel]->name)) {
+            text->length = before; /* nothing is known of it */
+            text->text[before] = '\0';
+        }
+    }
+    free(kinds);
+    return rc ? rc : gt_strbuf_check(text, err);
+}
+
+int gt_learn_write(const struct gt_learning *learning, struct gt_strbuf *text, struct gt_err *err)
+{
+    const locale_t before = gt_locale_enter();
+    struct gt_strbuf body = GT_STRBUF_INIT;
+    char digest[GT_DIGEST_HEX];
+    int rc = write_body(learning, &body, err);
+
+    gt_locale_leave(before);
+    if (!rc) {
+        gt_digest_bytes(body.text, body.length, digest);
+        gt_strbuf_addf(text, "%s%s\n", GT_RANKING_MAGIC, digest);
+        gt_strbuf_add(text, body.text);
+        rc = gt_strbuf_check(text, err);
+    }
+    gt_strbuf_release(&body);
+    return rc;
+}
