@@ -35,7 +35,7 @@ static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
 /* The result of one contest. */
 struct contest {
     struct gt_trial trial[ENTRIES], baseline;
-    double ratio[ENTRIES]; /* median of the entry's time / the first entry's, in pairs */
+    double ratio[ENTRIES]; /* median of the entry's time / that of one of them, in pairs */
 };
 
 /* ---- what a contest may cost ---- */
@@ -101,16 +101,17 @@ static int hold(struct gt_race *race, const struct gt_rounds *rounds, double par
     return rc;
 }
 
-/* Computes the ratios to the first entry that did not fail. */
+/* Computes the ratios to the first of the entries that took part in most rounds. */
 static void compare(struct contest *contest, size_t entries)
 {
     const struct gt_trial *first = NULL, *trial = contest->trial;
 
+    for (size_t i = 0; i < entries; i++)
+        if (trial[i].status == GT_STATUS_OK && (!first || trial[i].samples > first->samples))
+            first = &trial[i];
     for (size_t i = 0; i < entries; i++) {
         if (trial[i].status != GT_STATUS_OK)
             continue;
-        if (!first)
-            first = &trial[i];
         contest->ratio[i] =
             gt_paired_ratio(trial[i].sample, first->sample,
                             trial[i].samples < first->samples ? trial[i].samples : first->samples);

@@ -50,9 +50,10 @@ int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate
                     size_t size, int max_samples, struct gt_trial *trial, struct gt_err *err);
 
 /* Stage 3: times the entries in turns, `rounds` times in balanced order; the baseline, if it is
- * open, is the last entry.  Sample r of all entries is one pairing.  The first entry runs alone
- * before, until its time no longer rises because of a power cap, for 0.15 s at least and about 1.2
- * s at most.  trial[e] gets the samples, statistics and stage 3. */
+ * open, is the last entry.  Sample r of all entries is one pairing.  Of more than two entries those
+ * that have lost take no part in further rounds, and have fewer samples.  The first entry runs
+ * alone before, until its time no longer rises because of a power cap, for 0.15 s at least and
+ * about 1.2 s at most.  trial[e] gets the samples, statistics and stage 3. */
 struct gt_final_entry {
     const struct gt_candidate *candidate;
     const void *image;

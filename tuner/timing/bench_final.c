@@ -83,14 +83,70 @@ static int preheat(struct gt_bench *bench, const struct gt_runner *runner, struc
 
 /* ---- rounds ---- */
 
+/* An entry that is slower than the best by more than LOSES, and can be told apart from it, leaves
+ * after so many rounds: the others are what further rounds are for. */
+#define LOOK_FROM  21
+#define LOOK_EVERY 8
+#define LOSES      1.01
+#define STAY       2 /* entries that remain however they compare */
+
 struct final {
     struct gt_runner *runner;
     struct gt_series *series;
     struct gt_trial **trial;
     int count, order[GT_WILLIAMS_MAX];
+    int entries;                /* without the baseline, which is the last one */
+    bool left[GT_WILLIAMS_MAX]; /* it takes no part in further rounds */
 };
 
-/* Runs every entry that has not failed once, in final->order.  Batches keep the queue bounded. */
+static bool is_in(const struct final *final, int entry)
+{
+    return final->trial[entry]->status == GT_STATUS_NONE && !final->left[entry];
+}
+
+/* Finds the entries with the least and the greatest median of those that take part; returns how
+ * many do. */
+static int find_ends(const struct final *final, int *best, int *worst)
+{
+    double least = 0, greatest = 0;
+    int in = 0;
+
+    for (int i = 0; i < final->entries; i++) {
+        double us;
+
+        if (!is_in(final, i))
+            continue;
+        us = gt_median(final->series[i].sample, final->series[i].samples);
+        if (!in || us < least) {
+            least = us;
+            *best = i;
+        }
+        if (!in++ || us >= greatest) {
+            greatest = us;
+            *worst = i;
+        }
+    }
+    return in;
+}
+
+/* Sends entries away that have lost, the slowest first. */
+static void send_losers(struct final *final, int rounds)
+{
+    int best = 0, worst = 0;
+
+    if (rounds < LOOK_FROM || (rounds - LOOK_FROM) % LOOK_EVERY)
+        return;
+    while (find_ends(final, &best, &worst) > STAY) {
+        const float *mine = final->series[worst].sample, *least = final->series[best].sample;
+
+        if (gt_paired_ratio(mine, least, rounds) < LOSES ||
+            gt_paired_compare(least, mine, rounds) >= 0)
+            return;
+        final->left[worst] = true;
+    }
+}
+
+/* Runs every entry that takes part once, in final->order.  Batches keep the queue bounded. */
 static int run_round(struct gt_bench *bench, struct final *final, int round, struct gt_err *err)
 {
     int rc = GT_OK;
@@ -103,17 +159,17 @@ static int run_round(struct gt_bench *bench, struct final *final, int round, str
         for (int i = 0; i < count && !rc; i++) {
             int entry = final->order[first + i];
 
-            if (final->trial[entry]->status == GT_STATUS_NONE)
+            if (is_in(final, entry))
                 rc = gt_bench_launch(bench, &final->runner[entry], i, -1, err);
         }
         for (int i = 0; i < count && !rc; i++) {
             int entry = final->order[first + i];
 
-            if (final->trial[entry]->status != GT_STATUS_NONE)
+            if (!is_in(final, entry))
                 continue;
             rc = gt_bench_times(bench, i, 1, us, err);
             if (round >= 0 && !rc)
-                final->series[entry].sample[round] = us[0];
+                final->series[entry].sample[final->series[entry].samples++] = us[0];
         }
     }
     return rc;
@@ -182,6 +238,8 @@ static int run_final(struct gt_bench *bench, struct final *final, int rounds, st
     for (int round = 0; round < rounds && !rc; round++) {
         gt_williams_next(&turns, final->order);
         rc = run_round(bench, final, round, err);
+        if (!rc)
+            send_losers(final, round + 1);
     }
     if (!rc)
         rc = gt_proof_clock(bench->proof, GT_BENCH_CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err);
@@ -193,7 +251,6 @@ static int run_final(struct gt_bench *bench, struct final *final, int rounds, st
         if (final->trial[i]->status != GT_STATUS_NONE)
             continue;
         rc = prove_finalist(bench, final, i, err);
-        final->series[i].samples = rounds;
         final->series[i].clock_mhz = mhz;
         gt_series_summarise(&final->series[i]);
         gt_trial_check_time(final->trial[i], bench, final->series[i].us);
@@ -211,7 +268,8 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, s
     struct final final = {.runner = calloc(most, sizeof(*final.runner)),
                           .series = calloc(most, sizeof(*final.series)),
                           .trial = calloc(most, sizeof(*final.trial)),
-                          .count = (int)entries};
+                          .count = (int)entries,
+                          .entries = (int)entries};
     int rc = GT_OK;
 
     if (!final.runner || !final.series || !final.trial) {

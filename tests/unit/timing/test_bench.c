@@ -245,7 +245,7 @@ static void test_final(void **state)
     assert_int_equal(baseline.status, GT_STATUS_OK);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(trial[i].stage, 3);
-        assert_int_equal(trial[i].samples, 50);
+        assert_int_equal(trial[i].samples, i ? 21 : 50); /* the slow one left when it had lost */
         assert_true(trial[i].err_u > 0);
     }
     assert_true(trial[1].us > 5 * trial[0].us);
