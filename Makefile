@@ -299,6 +299,7 @@ TESTS := \
 	tests/unit/commands/test_problemset.c \
 	tests/unit/commands/test_random_problems.c \
 	tests/unit/proof/test_verify.c \
+	tests/unit/timing/test_calibrate.c \
 	tests/unit/timing/test_williams.c \
 	tests/unit/timing/test_bench.c \
 	tests/unit/timing/test_bench_move.c \

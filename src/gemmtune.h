@@ -141,7 +141,7 @@ void gt_problem_format(const struct gt_problem *problem, char text[GT_PROBLEM_TE
 enum gt_tier {
     GT_TIER_EXACT,  /* this problem was tuned on this device */
     GT_TIER_NEAR,   /* the nearest tuned problem's winner, adapted; the model chooses among a few */
-    GT_TIER_FAMILY, /* a default point, or a winner for a distant relative of the problem */
+    GT_TIER_FAMILY, /* a default point, or the winner of a less similar problem */
     GT_TIER_NONE,   /* nothing serves it */
 };
 

@@ -13,7 +13,7 @@
 #include "common/copy.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
-#define WGMMA_TYPE WGMMA_ALL
+#include "calibrate/all_types.h"
 #include "common/wgmma.cuh"
 
 #define ROWS_A 64

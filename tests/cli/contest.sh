@@ -10,7 +10,7 @@ sweep=(--shape 256x256x256 --kernels simt_thread1d --baseline none)
 stored() { "$TUNE" export --all --measured -q 2> /dev/null | tail -n +2 | wc -l; }
 look_up() {
     t lookup 256x256x256 --arch sm_90 --device "Stub device" "$@" |
-        grep -E '^\$|^  (tier|compared|not taken) ' | sed -E 's/[0-9.]+ (us|trials?)/N \1/g; s/winner of [0-9x]+/winner of P/'
+        grep -E '^\$|^  (tier|compared|not taken) ' | sed -E 's/[0-9.]+ (us|trials?)/N \1/g; s/, made from the winner of .*//'
 }
 look_up
 "$TUNE" "${sweep[@]}" --budget 10m -q > /dev/null 2>&1 & pid=$!

@@ -13,6 +13,8 @@ echo "# the first words of a terminal, each once"
 on_terminal() { TERM=$1 script -qec "$2" /dev/null < /dev/null | sed 's/\r/\n/g'; }
 on_terminal xterm "$TUNE ${sweep[*]} --db t.db" > said
 grep -oE "starts;|enumerating[a-z0-9_ ]*|compiling" said | uniq
+echo "# the table begins a line of its own"
+grep -aoE $'.{0,3}96x80x64:f32:nn on' said | cat -v | tail -n 1
 unset STUB_START_MS
 echo "# colours: of a terminal, not of a dumb one, not with --color never"
 grep -c $'\033\[3[0-9]m' said | sed 's/[1-9][0-9]*/some/'

@@ -403,7 +403,9 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         return err->code;
     if (broken)
         return gt_err_set(err, GT_EDB, "the database cannot be used; the line about it says why");
-    return missing ? gt_err_set(err, GT_ENOLIB, "something that tuning needs is missing") : GT_OK;
+    return missing ? gt_err_set(err, GT_ENOLIB,
+                                "tuning is not possible yet: a line above says what is missing")
+                   : GT_OK;
 }
 
 const struct gt_command gt_command_doctor = {

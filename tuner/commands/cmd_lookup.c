@@ -58,7 +58,7 @@ static const char *tier_meaning(enum gt_tier tier)
     case GT_TIER_NEAR:
         return "nearest tuned problem, adapted";
     case GT_TIER_FAMILY:
-        return "a default point, or a winner for a distant relative";
+        return "a default point, or the winner of a less similar problem";
     case GT_TIER_NONE:
         break;
     }

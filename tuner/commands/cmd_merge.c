@@ -77,10 +77,12 @@ const struct gt_command gt_command_merge = {
     .name = "merge",
     .doc = "take the trials of other databases into one",
     .usage = "merge DB... [--db FILE]",
-    .about = "Takes every trial of other databases into one; where both have the same candidate,\n"
-             "the deeper measured and then the newer one stays. Each DB is all or nothing.\n"
-             "\n"
-             "  tune merge node1.db node2.db --db gemmtune.db\n",
+    .about =
+        "Takes every trial of other databases into one; where both have the same candidate,\n"
+        "the one with the later timing stage stays, and of equal ones the newer. Each DB is all\n"
+        "or nothing.\n"
+        "\n"
+        "  tune merge node1.db node2.db --db gemmtune.db\n",
     .group = {{option_table, 0}},
     .argument = "FILE",
     .size = sizeof(struct options),

@@ -111,7 +111,7 @@ static void print_row(struct predictor *predictor, const char *kernel,
 
     if (!predictor->printed)
         fprintf(out, "%-34s %-14s %6s %6s %6s %6s %6s %6s %6s %6s\n", "problem", "kernel", "tried",
-                "timed", "rank", "10", "50", "100", "ratio", "x/:");
+                "timed", "rank", "10", "50", "100", "ratio", "spread");
     fprintf(out, "%-34s %-14s %6zu %6zu %6s %6s %6s %6s %6s %6s\n", group->problem, kernel,
             quality->tried, quality->measured, number(text[0], quality->correlation, 2),
             number(text[1], quality->near[0], 2), number(text[2], quality->near[1], 2),
@@ -350,7 +350,7 @@ static void print_means(const struct predictor *predictor)
     fprintf(out, "rank: correlation of the ranks of predicted and measured times\n"
                  "10, 50, 100: the best time / the best of the first so many by prediction; -: no "
                  "more were tried\n"
-                 "ratio, x/:: predicted / measured, geometric mean and spread\n");
+                 "ratio: predicted / measured, geometric mean; spread: its factor up and down\n");
     if (predictor->unknown && !predictor->cli->quiet)
         fprintf(predictor->cli->log,
                 "%zu points left out: no kernel here has them, or the model no answer\n",
@@ -384,7 +384,7 @@ int gt_cmd_predictor(struct gt_cli *cli, const struct gt_predictor_options *opti
     for (size_t i = 0; i < options->recording.count && !rc; i++)
         rc = read_recording(&predictor, options->recording.text[i], err);
     if (!rc && !predictor.printed)
-        rc = gt_err_set(err, GT_EXIT_NOTHING, "nothing that was measured can be predicted");
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "there are no measured trials to compare with");
     if (!rc && !cli->json)
         print_means(&predictor);
     closed = gt_csv_close(predictor.csv, rc ? NULL : err);

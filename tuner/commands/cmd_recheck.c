@@ -347,15 +347,15 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 
 const struct gt_command gt_command_recheck = {
     .name = "recheck",
-    .doc = "stored winners against their runners-up, timed anew",
+    .doc = "stored winners against their runners-up, timed again",
     .usage = "recheck [--adopt] [--shape MxNxK]... [OPTION]...",
     .about =
         "Times each measured winner of this device and the best others of its problem against\n"
         "each other again, and proves them again. The margin is what the best other takes longer\n"
         "than the winner, the median over the rounds. Where that is below -1 % and its 95 %\n"
-        "interval below 0, the contest is held once more in a new process: a winner has lost if\n"
+        "interval below 0, the pair is timed once more in a new process: a winner has lost if\n"
         "the same other beats it so again. The database is not changed. Exit code 8: a winner\n"
-        "has lost or fails.\n"
+        "has lost, or its proof fails.\n"
         "\n"
         "With --adopt, winners that hang on an older text of their kernel are compiled, proved "
         "and\n"

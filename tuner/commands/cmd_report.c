@@ -7,6 +7,7 @@
 #include "problem/problem.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "sweep/progress.h"
 
 /* 2 flops / us -> TFLOP/s. */
 static double tflops(const struct gt_problem *problem, double us)
@@ -42,6 +43,7 @@ static void print_heading(const struct gt_session *session, const struct gt_swee
     char text[GT_PROBLEM_TEXT_MAX], arch[16] = ""; /* a recording may not say */
     char name[sizeof(device->name)];
 
+    gt_progress_clear(session->progress); /* its line is not the first of the table */
     gt_problem_format(result->problem, text);
     if (device->cc)
         snprintf(arch, sizeof(arch), " (sm_%d)", device->cc);

@@ -40,30 +40,40 @@ static int get_binary(struct gt_binary *binary, struct gt_nvrtc *nvrtc, const ch
     return rc;
 }
 
-int gt_program_build(struct gt_program **program, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
-                     const char *data_dir, const char *cache_dir, const struct gt_sources *sources,
-                     const char *const *entry, size_t entries, struct gt_err *err)
+int gt_sources_compile(struct gt_binary *binary, int cc, struct gt_nvrtc *nvrtc,
+                       const char *data_dir, const char *cache_dir,
+                       const struct gt_sources *sources, struct gt_err *err)
 {
-    const int cc = gt_gpu_device(gpu)->cc;
     struct gt_strbuf source = GT_STRBUF_INIT, include = GT_STRBUF_INIT;
     struct gt_compile_request request = {.name = sources->name, .arch = cc, .device_cc = cc};
-    struct gt_binary binary = {0};
     int rc = read_source(&source, data_dir, sources, err);
 
-    *program = NULL;
     gt_strbuf_addf(&include, "%s/templates", data_dir);
     if (!rc)
         rc = gt_strbuf_check(&include, err);
     request.source = source.text;
     request.include_dirs = include.text;
     if (!rc)
-        rc = get_binary(&binary, nvrtc, cache_dir, &request, err);
-    if (!rc)
-        rc = gt_program_load(program, gpu, binary.image, entry, entries, err);
-    if (rc)
-        rc = gt_err_prefix(err, rc, "the kernels of %s", sources->name);
-    gt_binary_release(&binary);
+        rc = get_binary(binary, nvrtc, cache_dir, &request, err);
     gt_strbuf_release(&include);
     gt_strbuf_release(&source);
+    return rc ? gt_err_prefix(err, rc, "the kernels of %s", sources->name) : GT_OK;
+}
+
+int gt_program_build(struct gt_program **program, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
+                     const char *data_dir, const char *cache_dir, const struct gt_sources *sources,
+                     const char *const *entry, size_t entries, struct gt_err *err)
+{
+    struct gt_binary binary = {0};
+    int rc = gt_sources_compile(&binary, gt_gpu_device(gpu)->cc, nvrtc, data_dir, cache_dir,
+                                sources, err);
+
+    *program = NULL;
+    if (!rc) {
+        rc = gt_program_load(program, gpu, binary.image, entry, entries, err);
+        if (rc)
+            gt_err_prefix(err, rc, "the kernels of %s", sources->name);
+    }
+    gt_binary_release(&binary);
     return rc;
 }

@@ -5,6 +5,7 @@
 
 #include "cuda/gpu.h"
 
+struct gt_binary;
 struct gt_nvrtc;
 
 #define GT_SOURCES_MAX 16
@@ -15,6 +16,12 @@ struct gt_sources {
     const char *name; /* for messages */
     const char *file[GT_SOURCES_MAX];
 };
+
+/* Compiles for an arch (90: sm_90), or takes the cubin from the cache (cache_dir NULL: no cache).
+ * The caller releases the binary. */
+int gt_sources_compile(struct gt_binary *binary, int cc, struct gt_nvrtc *nvrtc,
+                       const char *data_dir, const char *cache_dir,
+                       const struct gt_sources *sources, struct gt_err *err);
 
 /* Compiles for the GPU's arch, or takes the cubin from the cache (cache_dir NULL: no cache), and
  * loads it.  Release the program with gt_program_free. */

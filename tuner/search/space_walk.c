@@ -370,7 +370,7 @@ static int explain_empty(const struct walk *walk)
         constraint = &kernel->constraint[step->index];
         return gt_err_set(walk->err, GT_ERANGE,
                           "kernel %s has no valid point for %s on %s: the constraint \"%s\" (%s) "
-                          "rejects every one",
+                          "rejects every point",
                           kernel->name, problem, walk->space->device->name,
                           gt_expr_text(constraint->expr), constraint->why);
     }

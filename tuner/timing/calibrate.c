@@ -45,18 +45,18 @@ static const char *const entries[ENTRIES] = {
     "calibrate_wgmma_bf16", "calibrate_wgmma_f8", "calibrate_wgmma_s8",
 };
 
-static const struct gt_sources sources = {
+const struct gt_sources gt_calibrate_sources = {
     .name = "templates/calibrate/calibrate.cu",
     .file = {"common/args.h", "common/platform.cuh", "common/mma.cuh", "calibrate/args.h",
              "calibrate/device.cuh", "calibrate/calibrate.cu"},
 };
 
-static const struct gt_sources wgmma_sources = {
+const struct gt_sources gt_calibrate_wgmma_sources = {
     .name = "templates/calibrate/wgmma.cu",
     .file = {"common/args.h", "common/platform.cuh", "common/vector.cuh", "common/types.cuh",
              "common/copy.cuh", "common/maps.h", "common/maps.cuh", "common/cluster.cuh",
-             "common/hopper.cuh", "common/wgmma.cuh", "calibrate/args.h", "calibrate/device.cuh",
-             "calibrate/wgmma.cu"},
+             "common/hopper.cuh", "calibrate/all_types.h", "common/wgmma.cuh", "calibrate/args.h",
+             "calibrate/device.cuh", "calibrate/wgmma.cu"},
 };
 
 /* Figures of the SMs without memory.  size: bytes of an operand's element; 0: no tensor cores. */
@@ -115,11 +115,12 @@ static int open_work(struct work *work, struct gt_nvrtc *nvrtc, const char *data
     int rc = gt_proof_open(&work->proof, work->gpu, nvrtc, data_dir, cache_dir, err);
 
     if (!rc)
-        rc = gt_program_build(&work->program[0], work->gpu, nvrtc, data_dir, cache_dir, &sources,
-                              entries, WGMMA_TF32, err);
+        rc = gt_program_build(&work->program[0], work->gpu, nvrtc, data_dir, cache_dir,
+                              &gt_calibrate_sources, entries, WGMMA_TF32, err);
     if (!rc && gt_gpu_device(work->gpu)->cc == WGMMA_CC)
         rc = gt_program_build(&work->program[1], work->gpu, nvrtc, data_dir, cache_dir,
-                              &wgmma_sources, entries + WGMMA_TF32, ENTRIES - WGMMA_TF32, err);
+                              &gt_calibrate_wgmma_sources, entries + WGMMA_TF32,
+                              ENTRIES - WGMMA_TF32, err);
     if (!rc)
         rc = gt_event_new(&work->begin, work->gpu, err);
     if (!rc)
