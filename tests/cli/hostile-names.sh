@@ -10,7 +10,7 @@ STUB_NAME=$'E"v\033il\n90,measured,x' "$TUNE" --shape 96x80x64 --kernels simt_th
 grep -c $'\033' table
 "$TUNE" export --db e.db --format shipped -o e.csv -q
 tail -n 1 e.csv | grep -oE '^.*96x80x64'
-"$TUNE" lookup 96x80x64 --arch sm_90 --db e.db --system-db e.csv | grep -E 'tier|tuned'
+"$TUNE" lookup 96x80x64 --arch sm_90 --db e.db | grep -E 'tier|tuned'
 for format in csv md json; do "$TUNE" export --db e.db --format $format -q | grep -c $'\033'; done
 "$TUNE" export --db e.db -q | wc -l
 plant() { # plant NAME SQL: exports a changed copy over a good file
