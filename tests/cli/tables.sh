@@ -5,6 +5,13 @@ stub=$BUILD/stub
 export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
 export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
 export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
+# With one kernel alone, look-up hands out none that competes with it.
+export GEMMTUNE_DATA=$PWD/data
+mkdir -p data/configs/kernels
+cp -R "$ROOT/templates" data/templates
+cp -R "$ROOT"/configs/{devices,formulas,problems} data/configs/
+cp "$ROOT/configs/kernels/simt_thread1d.json" data/configs/kernels/
+chmod -R u+w data
 printf '96x80x64\n64x64x64\n32x32x32\n' > set.txt
 t bench --shape 96x80x64 --shape 64x64x64 --kernels simt_thread1d --budget 6 --db one.db --csv bench.csv -q > /dev/null
 t --shape 96x80x64 --kernels simt_thread1d --strategy random --seed 5 --budget 9 --db two.db -q > /dev/null
@@ -25,13 +32,13 @@ t lookup 64x64x64 --arch sm_90 --db two.db --system-db new.csv | sed -n 2,3p
 # All of it by one tool, in a tree of its own: what would lose rows is not written over.
 mkdir -p tree/tools tree/db/measured tree/db/shipped
 cp "$ROOT/tools/tables" tree/tools/
-cp -r "$ROOT/templates" "$ROOT/configs" tree/
+cp -r data/templates data/configs tree/
 echo '{"set": "own", "problems": [{"name": "a", "problem": "64x64x64", "weight": 1}]}' > tree/configs/problems/bench.json
 printf 'device,problem\n1\n2\n3\n' > tree/db/measured/stub-search.csv
 GEMMTUNE_DATA=$PWD/tree tree/tools/tables stub one.db --search two.db
 (cd tree/db && wc -l measured/stub-f32.csv measured/stub-search.csv* shipped/stub.csv)
 GEMMTUNE_DATA=$PWD/tree tree/tools/tables stub || echo "exit $?"
-cp -r "$ROOT/templates" "$ROOT/configs" .
+cp -r data/templates data/configs .
 echo 'static __device__ int another_text;' >> templates/simt/thread1d.cu
 GEMMTUNE_DATA=$PWD t export --db two.db --format shipped --measured --current --keep old.csv -o none.csv
 t export --db two.db --keep old.csv
