@@ -130,7 +130,7 @@ void stub_blas_product(const struct stub_product *p)
                     x += stub_load(p->bias, i, ct);
                 if (p->relu)
                     x = x > 0 ? x : 0;
-                if (!i && !j && !z)
+                if (stub_blas_wrong != 0 && !i && !j && !z) /* -0 + 0 is +0 */
                     x += stub_blas_wrong;
                 stub_store(p->d, z * p->sc + j * p->ldc + i, ct, x);
             }
