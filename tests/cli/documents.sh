@@ -13,7 +13,7 @@ languages='sh|sh gpu|sh slow|console|text|json|csv|cuda|c|c [a-z]+\.c'
 # A folder that looks like the tree: what a block writes stays here.
 enter_tree() {
     mkdir -p "$1" && cd "$1" || exit
-    ln -s "$ROOT"/{Makefile,configs,db,src,templates,tests,tools,tuner} .
+    ln -s "$ROOT"/{Makefile,LICENSE,*.md,configs,db,src,templates,tests,tools,tuner} .
     ln -s "$BUILD" build
 }
 

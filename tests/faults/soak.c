@@ -238,6 +238,21 @@ static bool make_sound(struct soak *soak)
     return system(command) == 0;
 }
 
+/* A data folder whose one kernel does not serve FP32: a sweep times what look-up hands out, too,
+ * and here that is to be none but a planted one. */
+static bool make_data(const struct soak *soak)
+{
+    char command[1024], data[128];
+
+    snprintf(data, sizeof(data), "%s/data", soak->run.folder);
+    snprintf(command, sizeof(command),
+             "mkdir -p '%s/configs/kernels' && cd '%s/../../..' && cp -R templates '%s' && "
+             "cp -R configs/devices configs/formulas '%s/configs' && "
+             "cp configs/kernels/hopper.json '%s/configs/kernels'",
+             data, soak->run.kernels, data, data, data);
+    return setenv("GEMMTUNE_DATA", data, 1) == 0 && system(command) == 0;
+}
+
 static void summarise(const struct soak *soak, double seconds)
 {
     size_t s;
@@ -321,7 +336,7 @@ int main(int argc, char **argv)
     soak.run.program = argv[optind];
     soak.run.kernels = argv[optind + 1];
     snprintf(soak.run.mark, sizeof(soak.run.mark), "GT_SOAK=%ld", (long)getpid());
-    if (!make_sound(&soak))
+    if (!make_sound(&soak) || !make_data(&soak))
         return 2;
     soak_for(&soak, seconds, kills);
     remove_files(&soak, "");

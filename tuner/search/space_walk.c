@@ -8,7 +8,8 @@
  * A kernel without its bets may have 10^12 valid points (simt, at 4096^3).  A walk that visits more
  * than VISITS_MOST prefixes, or fewer if few points are wanted, begins again and, at its later
  * levels, follows each value only with some chance.  Every valid point then has the same chance to
- * be found, and how many are found says how many there are. */
+ * be found, and how many are found says how many there are.  If none is found, valid points are
+ * rare and more prefixes are visited, so that no kernel is lost for them. */
 #include "search/space_walk.h"
 
 #include "base/err.h"
@@ -21,10 +22,12 @@
 
 #define SAMPLE_SEED 0x67656d6d74756e65ull /* of the sample kept of a space beyond the limit */
 
-#define VISITS_MOST  20000000 /* prefixes of one walk: 3 s on one core; */
-#define VISITS_POINT 100      /* so many for each point that is kept, if these are few */
-#define CHANCE_LEAST 1e-4     /* by which a walk that was given up lowers the chance of a point */
-#define GIVEN_UP     1        /* what a walk of too many visits returns */
+#define VISITS_MOST  20000000  /* prefixes of one walk: 3 s on one core; */
+#define VISITS_POINT 100       /* so many for each point that is kept, if these are few */
+#define VISITS_EMPTY 100000000 /* up to this, a walk that found no point is repeated with */
+#define VISITS_MORE  10        /* so many times its visits */
+#define CHANCE_LEAST 1e-4      /* by which a walk that was given up lowers the chance of a point */
+#define GIVEN_UP     1         /* what a walk of too many visits returns */
 
 /* One thing to do when a parameter has been bound. */
 struct step {
@@ -335,7 +338,7 @@ static void thin(struct walk *walk)
 }
 
 /* Walks through all points, or through as large a part of them as visits_most allows. */
-static int walk_all(struct walk *walk)
+static int walk_part(struct walk *walk)
 {
     int rc = GIVEN_UP;
 
@@ -345,6 +348,18 @@ static int walk_all(struct walk *walk)
         walk->seen = walk->visits = 0;
         walk->space->count = 0;
         rc = descend(walk, 0, (struct doubt){0});
+    }
+    return rc;
+}
+
+/* The same, with more visits as long as none of the points in that part is valid. */
+static int walk_all(struct walk *walk)
+{
+    int rc = walk_part(walk);
+
+    while (!rc && !walk->seen && walk->chance < 1 && walk->visits_most < VISITS_EMPTY) {
+        walk->visits_most *= VISITS_MORE;
+        rc = walk_part(walk);
     }
     return rc;
 }

@@ -159,6 +159,27 @@ static void test_a_large_space(void **state)
     gt_kernel_free(kernel);
 }
 
+/* One point of 16^5 is valid, and few are wanted: a walk of a part finds none, and all are walked.
+ */
+static void test_a_rare_point(void **state)
+{
+    struct search *s = *state;
+    /* clang-format off */
+    struct gt_kernel *kernel = search_kernel(
+        s, "rare", "+ P + Q + R + S + T",
+        "\"params\": [" PARAM("P", 1, SIXTEEN) "," PARAM("Q", 1, SIXTEEN) ","
+        PARAM("R", 1, SIXTEEN) "," PARAM("S", 1, SIXTEEN) "," PARAM("T", 1, SIXTEEN) "], "
+        "\"constraints\": [{\"if\": \"P + Q + R + S + T == 75\", \"why\": \"-\"}], " LAUNCH);
+    /* clang-format on */
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 16, &s->err));
+    assert_int_equal(space.count, 1);
+    assert_true(!space.estimated && space.valid == 1);
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
 /* The largest kernel without its bets: a sample of valid points, in seconds. */
 static void test_without_bets(void **state)
 {
@@ -359,17 +380,12 @@ static void test_a_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FOLDER(test_brute_force),
-        WITH_FOLDER(test_the_order_is_stable),
-        WITH_FOLDER(test_the_sample_is_even),
-        WITH_FOLDER(test_a_large_space),
-        WITH_FOLDER(test_without_bets),
-        WITH_FOLDER(test_neighbours),
-        WITH_FOLDER(test_nothing_is_valid),
-        WITH_FOLDER(test_a_failing_expression),
-        WITH_FOLDER(test_a_list),
-        WITH_FOLDER(test_no_parameters),
-        WITH_FOLDER(test_shipped_kernels),
+        WITH_FOLDER(test_brute_force),          WITH_FOLDER(test_the_order_is_stable),
+        WITH_FOLDER(test_the_sample_is_even),   WITH_FOLDER(test_a_large_space),
+        WITH_FOLDER(test_a_rare_point),         WITH_FOLDER(test_without_bets),
+        WITH_FOLDER(test_neighbours),           WITH_FOLDER(test_nothing_is_valid),
+        WITH_FOLDER(test_a_failing_expression), WITH_FOLDER(test_a_list),
+        WITH_FOLDER(test_no_parameters),        WITH_FOLDER(test_shipped_kernels),
     };
 
     return cmocka_run_group_tests_name("space", tests, NULL, NULL);
