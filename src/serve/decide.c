@@ -258,19 +258,22 @@ void *gt_decide_thread(void *argument)
     struct gt_session *session = argument;
     int mode = CAPTURE_MODE;
     uint32_t decided = 0;
+    bool last;
 
     /* Loading a kernel must not disturb a graph that another thread captures. */
     if (session->usable)
         session->driver.ExchangeCaptureMode(&mode);
-    while (!atomic_load(&session->stop)) {
+    /* Once more after the end was asked for: a short program ends before this thread first runs. */
+    do {
         wait_for_work(session);
+        last = atomic_load(&session->stop);
         if (session->usable) {
             decided = decide_all(&decider, decided);
             gt_workspace_make(&session->workspaces, &session->driver);
         }
         if (atomic_exchange(&session->report, false) || *session->policy.capture)
             gt_report_write(session);
-    }
+    } while (!last);
     atomic_store(&session->running, false);
     return NULL;
 }

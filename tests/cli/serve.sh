@@ -9,6 +9,7 @@ export LD_LIBRARY_PATH=$stub/blas:$stub GEMMTUNE_LOCKS=$PWD
 unset GEMMTUNE_DB
 t capture -o shapes.txt -- $client
 cat shapes.txt
+STUB_LATE=1 t capture -o late.txt -- $client # it ends before the thread that notes its products begins
 t capture --merge shapes.txt shapes.txt -o both.txt
 cat both.txt
 t capture --accuracy f32 -o f32.txt -q -- $client

@@ -197,8 +197,11 @@ int cuStreamIsCapturing(void *stream, int *status)
     return 0;
 }
 
+/* STUB_LATE: the thread that asks, the first thing it does, gets on only after 0.2 s. */
 int cuThreadExchangeStreamCaptureMode(int *mode)
 {
+    if (getenv("STUB_LATE"))
+        usleep(200000);
     *mode = 0;
     return 0;
 }
