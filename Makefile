@@ -211,52 +211,52 @@ TUNE_SRC := \
 	tuner/sweep/sweep.c \
 	tuner/sweep/transfer.c \
 	tuner/sweep/turn.c \
-	tuner/commands/cmd_adopt.c \
-	tuner/commands/cmd_adopt_report.c \
-	tuner/commands/cmd_adopt_take.c \
-	tuner/commands/cmd_bench.c \
-	tuner/commands/cmd_bench_report.c \
-	tuner/commands/cmd_bench_summary.c \
+	tuner/measure/cmd_adopt.c \
+	tuner/measure/cmd_adopt_report.c \
+	tuner/measure/cmd_adopt_take.c \
+	tuner/measure/cmd_bench.c \
+	tuner/measure/cmd_bench_report.c \
+	tuner/measure/cmd_bench_summary.c \
 	tuner/commands/cmd_cache.c \
-	tuner/commands/cmd_calibrate.c \
+	tuner/measure/cmd_calibrate.c \
 	tuner/commands/cmd_capture.c \
-	tuner/commands/cmd_compile.c \
-	tuner/commands/cmd_csv.c \
+	tuner/console/cmd_compile.c \
+	tuner/console/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/commands/cmd_export.c \
 	tuner/commands/cmd_help.c \
-	tuner/commands/cmd_json.c \
-	tuner/commands/cmd_ladder.c \
+	tuner/console/cmd_json.c \
+	tuner/measure/cmd_ladder.c \
 	tuner/commands/cmd_learn.c \
 	tuner/commands/cmd_list.c \
 	tuner/commands/cmd_lookup.c \
 	tuner/commands/cmd_merge.c \
 	tuner/commands/cmd_predictor.c \
 	tuner/commands/cmd_preload.c \
-	tuner/commands/cmd_recheck.c \
-	tuner/commands/cmd_recheck_report.c \
-	tuner/commands/cmd_report.c \
-	tuner/commands/cmd_report_json.c \
+	tuner/measure/cmd_recheck.c \
+	tuner/measure/cmd_recheck_report.c \
+	tuner/console/cmd_report.c \
+	tuner/console/cmd_report_json.c \
 	tuner/commands/cmd_serve.c \
-	tuner/commands/cmd_session.c \
-	tuner/commands/cmd_session_problems.c \
+	tuner/console/cmd_session.c \
+	tuner/console/cmd_session_problems.c \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
-	tuner/commands/cmd_try.c \
-	tuner/commands/cmd_try_emulate.c \
-	tuner/commands/cmd_try_keep.c \
-	tuner/commands/cmd_try_measure.c \
-	tuner/commands/commands.c \
-	tuner/commands/completions.c \
-	tuner/commands/help.c \
-	tuner/commands/help_man.c \
-	tuner/commands/options.c \
-	tuner/commands/problemset.c \
-	tuner/commands/random_problems.c \
+	tuner/measure/cmd_try.c \
+	tuner/measure/cmd_try_emulate.c \
+	tuner/measure/cmd_try_keep.c \
+	tuner/measure/cmd_try_measure.c \
+	tuner/console/commands.c \
+	tuner/console/completions.c \
+	tuner/console/help.c \
+	tuner/console/help_man.c \
+	tuner/console/options.c \
+	tuner/console/problemset.c \
+	tuner/console/random_problems.c \
 	tuner/commands/quality.c \
-	tuner/commands/session_options.c \
-	tuner/commands/terminal.c \
+	tuner/console/session_options.c \
+	tuner/console/terminal.c \
 
 
 # Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`; the longest
@@ -289,15 +289,15 @@ TESTS := \
 	tests/unit/exchange/test_t1.c \
 	tests/unit/exchange/test_export.c \
 	tests/unit/exchange/test_export_space.c \
-	tests/unit/commands/test_options.c \
-	tests/unit/commands/test_cmd_bench_summary.c \
-	tests/unit/commands/test_cmd_csv.c \
-	tests/unit/commands/test_cmd_json.c \
-	tests/unit/commands/test_cmd_try.c \
+	tests/unit/console/test_options.c \
+	tests/unit/measure/test_cmd_bench_summary.c \
+	tests/unit/console/test_cmd_csv.c \
+	tests/unit/console/test_cmd_json.c \
+	tests/unit/measure/test_cmd_try.c \
 	tests/unit/commands/test_quality.c \
-	tests/unit/commands/test_terminal.c \
-	tests/unit/commands/test_problemset.c \
-	tests/unit/commands/test_random_problems.c \
+	tests/unit/console/test_terminal.c \
+	tests/unit/console/test_problemset.c \
+	tests/unit/console/test_random_problems.c \
 	tests/unit/proof/test_verify.c \
 	tests/unit/timing/test_calibrate.c \
 	tests/unit/timing/test_williams.c \
@@ -600,7 +600,7 @@ flips: all $(FLIPS_TEST)
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
-               search/test_search_nomem commands/test_cmd_json lookup/test_ranking \
+               search/test_search_nomem console/test_cmd_json lookup/test_ranking \
                learn/test_learn)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
@@ -684,6 +684,10 @@ check-emu: $(EMU_TEST)
 	$(Q)BUILD=$(BUILD) GEMMTUNE_DATA="$(CURDIR)" $< $(or $(K),--all)
 	$(Q)$(if $(K),true,for test in $(filter-out $<,$^); do \
 		BUILD=$(BUILD) GEMMTUNE_DATA="$(CURDIR)" $$test || exit 1; done)
+
+## build-tests: build every test and run none
+.PHONY: build-tests
+build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%)
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check

@@ -8,11 +8,11 @@
 
 #include "base/err.h"
 #include "kernel/kernel.h"
-#include "commands/cmd_json.h"
-#include "commands/commands.h"
-#include "commands/help.h"
-#include "commands/options.h"
-#include "commands/terminal.h"
+#include "console/cmd_json.h"
+#include "console/commands.h"
+#include "console/help.h"
+#include "console/options.h"
+#include "console/terminal.h"
 #include "workers/process.h"
 
 /* Signals cannot reach an object of main's: the one variable of the program outside a function. */

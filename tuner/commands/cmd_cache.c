@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "commands/cmd_json.h"
-#include "commands/commands.h"
-#include "commands/options.h"
+#include "console/cmd_json.h"
+#include "console/commands.h"
+#include "console/options.h"
 #include "cuda/cache.h"
 
 struct options {

@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "commands/cmd_preload.h"
-#include "commands/commands.h"
-#include "commands/options.h"
+#include "console/commands.h"
+#include "console/options.h"
 
 struct options {
     const char *output, *accuracy, *library;

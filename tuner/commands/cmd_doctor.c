@@ -21,14 +21,14 @@
 #include "cuda/gpu.h"
 #include "cuda/libraries.h"
 #include "kernel/kernel.h"
-#include "commands/cmd_calibrate.h"
-#include "commands/cmd_json.h"
+#include "measure/cmd_calibrate.h"
+#include "console/cmd_json.h"
 #include "commands/cmd_learn.h"
 #include "commands/cmd_predictor.h"
 #include "commands/cmd_serve.h"
-#include "commands/cmd_session.h"
-#include "commands/commands.h"
-#include "commands/options.h"
+#include "console/cmd_session.h"
+#include "console/commands.h"
+#include "console/options.h"
 
 #define PROBE_SECONDS 20  /* a sick driver may never answer */
 #define ROOM_MB       500 /* of disk a sweep may want for cubins and its database */

@@ -11,11 +11,11 @@
 
 #include "db/store.h"
 #include "base/err.h"
-#include "commands/cmd_session.h"
-#include "commands/commands.h"
+#include "console/cmd_session.h"
+#include "console/commands.h"
 #include "exchange/export.h"
 #include "lookup/table.h"
-#include "commands/options.h"
+#include "console/options.h"
 
 struct options {
     const char *db, *format, *output, *kernel, *arch, *keep, *kernels_dir, *include_dirs;

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "commands/commands.h"
-#include "commands/help.h"
-#include "commands/options.h"
+#include "console/commands.h"
+#include "console/help.h"
+#include "console/options.h"
 
 struct options {
     const char *format;

@@ -13,8 +13,8 @@
 #include <cjson/cJSON.h>
 
 #include "base/err.h"
-#include "commands/cmd_json.h"
-#include "commands/cmd_session.h"
+#include "console/cmd_json.h"
+#include "console/cmd_session.h"
 #include "db/store.h"
 #include "learn/learn.h"
 #include "lookup/table.h"

@@ -3,7 +3,7 @@
 #ifndef GT_CMD_LEARN_H
 #define GT_CMD_LEARN_H
 
-#include "commands/options.h"
+#include "console/options.h"
 
 struct gt_learn_options {
     const char *db;              /* its measured trials; NULL: of none */

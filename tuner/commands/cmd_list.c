@@ -7,9 +7,9 @@
 
 #include "base/err.h"
 #include "kernel/kernel.h"
-#include "commands/cmd_json.h"
-#include "commands/commands.h"
-#include "commands/options.h"
+#include "console/cmd_json.h"
+#include "console/commands.h"
+#include "console/options.h"
 #include "search/strategy.h"
 
 struct options {

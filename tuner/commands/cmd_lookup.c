@@ -8,9 +8,9 @@
 
 #include "problem/device.h"
 #include "base/err.h"
-#include "commands/cmd_json.h"
-#include "commands/commands.h"
-#include "commands/options.h"
+#include "console/cmd_json.h"
+#include "console/commands.h"
+#include "console/options.h"
 
 struct options {
     const char *arch, *device, *db, *system_db, *kernels_dir, *include_dirs;

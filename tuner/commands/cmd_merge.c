@@ -6,10 +6,10 @@
 #include <cjson/cJSON.h>
 
 #include "base/err.h"
-#include "commands/cmd_json.h"
-#include "commands/cmd_session.h"
-#include "commands/commands.h"
-#include "commands/options.h"
+#include "console/cmd_json.h"
+#include "console/cmd_session.h"
+#include "console/commands.h"
+#include "console/options.h"
 
 struct options {
     const char *db;

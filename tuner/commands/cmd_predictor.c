@@ -14,10 +14,10 @@
 #include "lookup/predict.h"
 #include "problem/problem.h"
 #include "base/strbuf.h"
-#include "commands/cmd_csv.h"
-#include "commands/cmd_json.h"
+#include "console/cmd_csv.h"
+#include "console/cmd_json.h"
 #include "commands/cmd_learn.h"
-#include "commands/cmd_session.h"
+#include "console/cmd_session.h"
 #include "commands/quality.h"
 #include "exchange/recording.h"
 

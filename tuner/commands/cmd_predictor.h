@@ -2,7 +2,7 @@
 #ifndef GT_CMD_PREDICTOR_H
 #define GT_CMD_PREDICTOR_H
 
-#include "commands/options.h"
+#include "console/options.h"
 
 struct gt_predictor_options {
     const char *db; /* its measured trials; NULL: of none */

@@ -3,7 +3,7 @@
 #ifndef GT_CMD_PRELOAD_H
 #define GT_CMD_PRELOAD_H
 
-#include "commands/problemset.h"
+#include "console/problemset.h"
 
 /* Puts the library into LD_PRELOAD of this process, before what stands there.  library: its file;
  * NULL: beside this program, or in the lib folder beside its own. */

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "commands/cmd_preload.h"
-#include "commands/commands.h"
+#include "console/commands.h"
 
 struct options {
     const char *db, *accuracy, *policy, *report, *library, *margin;

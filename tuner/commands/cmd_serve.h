@@ -2,7 +2,7 @@
 #ifndef GT_CMD_SERVE_H
 #define GT_CMD_SERVE_H
 
-#include "commands/options.h"
+#include "console/options.h"
 
 /* Runs the command, serves nothing, and prints which of its products could be served and why the
  * others could not.  db: tables to look into; NULL: the user's.  Returns the command's exit code.

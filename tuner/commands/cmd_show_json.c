@@ -6,8 +6,8 @@
 #include "base/err.h"
 #include "problem/problem.h"
 #include "base/strbuf.h"
-#include "commands/cmd_json.h"
-#include "commands/options.h"
+#include "console/cmd_json.h"
+#include "console/options.h"
 
 static void add_sizes(cJSON *json, const char *key, const uint64_t *size, int count)
 {

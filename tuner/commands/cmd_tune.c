@@ -4,9 +4,9 @@
 #include "base/err.h"
 #include "problem/problem.h"
 #include "base/strbuf.h"
-#include "commands/cmd_report.h"
-#include "commands/cmd_session.h"
-#include "commands/commands.h"
+#include "console/cmd_report.h"
+#include "console/cmd_session.h"
+#include "console/commands.h"
 
 #define DEFAULT_ROWS 10
 

@@ -11,8 +11,8 @@
 #include "problem/device.h"
 #include "failmalloc.h"
 #include "problem/problem.h"
-#include "commands/problemset.h"
-#include "commands/random_problems.h"
+#include "console/problemset.h"
+#include "console/random_problems.h"
 #include "kernel/render.h"
 
 #define DATA "tests/unit/data"

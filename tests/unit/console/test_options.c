@@ -1,0 +1,156 @@
+/* test_options.c - the command line's tables: parsing, what is refused and in which words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "console/options.h"
+
+struct fields {
+    bool all;
+    const char *arch, *mode;
+    struct gt_texts shape;
+    int64_t jobs;
+    struct more {
+        double slow;
+    } more;
+};
+
+static const struct gt_option own[] = {
+    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct fields, arch), "sm_86", "which", NULL, 0, 0},
+    {"all", 0, GT_OPTION_FLAG, offsetof(struct fields, all), NULL, "all of it", NULL, 0, 0},
+    {"mode", 0, GT_OPTION_TEXT, offsetof(struct fields, mode), "MODE", "how", "cold|warm", 0, 0},
+    {"shape", 's', GT_OPTION_TEXTS, offsetof(struct fields, shape), "MxNxK", "what", NULL, 0, 0},
+    {"jobs", 'j', GT_OPTION_INTEGER, offsetof(struct fields, jobs), "N", "workers", NULL, 1, 256},
+    GT_OPTIONS_END,
+};
+
+static const struct gt_option more[] = {
+    {"slow", 0, GT_OPTION_REAL, offsetof(struct more, slow), "FACTOR", "when", NULL, 1, 1000},
+    GT_OPTIONS_END,
+};
+
+static const struct gt_option_group groups[] = {
+    {own, 0}, {more, offsetof(struct fields, more)}, {NULL, 0}};
+
+#define MAX_WORDS 10
+
+/* Parses a NULL-terminated list of words as if they stood behind the program's name. */
+static int parse(struct fields *fields, const char *const *words, char **argv, int *argc,
+                 struct gt_err *err)
+{
+    struct gt_cli cli = {0};
+    int rc;
+
+    memset(fields, 0, sizeof(*fields));
+    *argc = 0;
+    argv[(*argc)++] = (char *)"tune";
+    for (size_t i = 0; words[i]; i++)
+        argv[(*argc)++] = (char *)words[i];
+    argv[*argc] = NULL;
+    rc = gt_options_parse(&cli, groups, fields, argc, argv, err);
+    if (!rc)
+        assert_int_equal(cli.quiet, strcmp(words[0], "-q") == 0);
+    return rc;
+}
+
+static void test_every_type(void **state)
+{
+    static const char *const words[] = {"-q",    "--arch=sm_90", "-s",     "1x2x3", "--shape",
+                                        "4x5x6", "-j8",          "--slow", "1.5",   NULL};
+    struct fields fields;
+    char *argv[2 * MAX_WORDS];
+    int argc;
+
+    (void)state;
+    assert_int_equal(parse(&fields, words, argv, &argc, NULL), GT_OK);
+    assert_false(fields.all);
+    assert_string_equal(fields.arch, "sm_90");
+    assert_int_equal(fields.shape.count, 2);
+    assert_string_equal(fields.shape.text[1], "4x5x6");
+    assert_int_equal(fields.jobs, 8);
+    assert_true(fields.more.slow == 1.5);
+    assert_int_equal(argc, 0);
+}
+
+static void test_words_left_over(void **state)
+{
+    static const char *const words[] = {"simt", "--all", "BM=4", "--", "-s", NULL};
+    struct fields fields;
+    char *argv[2 * MAX_WORDS];
+    int argc;
+
+    (void)state;
+    assert_int_equal(parse(&fields, words, argv, &argc, NULL), GT_OK);
+    assert_true(fields.all);
+    assert_int_equal(argc, 3);
+    assert_string_equal(argv[0], "simt");
+    assert_string_equal(argv[1], "BM=4");
+    assert_string_equal(argv[2], "-s");
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *words[3];
+        const char *sentence;
+    } cases[] = {
+        {{"--shap0=1"}, "unknown option \"--shap0\"; did you mean \"--shape\"?"},
+        {{"--zzzzzzzz"}, "unknown option \"--zzzzzzzz\"; see --help"},
+        {{"-x"}, "unknown option \"-x\"; see --help"},
+        {{"--all=yes"}, "option \"--all\" takes no value"},
+        {{"--arch"}, "option \"--arch\" needs a value"},
+        {{"-s"}, "option \"-s\" needs a value"},
+        {{"--mode", "hot"}, "--mode: \"hot\" is none of cold|warm"},
+        {{"--mode", "cold|warm"}, "--mode: \"cold|warm\" is none of cold|warm"},
+        {{"--jobs", "0"}, "--jobs: \"0\" is not a whole number from 1 to 256"},
+        {{"-j", "2x"}, "--jobs: \"2x\" is not a whole number from 1 to 256"},
+        {{"--slow", "0.5"}, "--slow: \"0.5\" is not a number from 1 to 1000"},
+        {{"--slow", "nan"}, "--slow: \"nan\" is not a number from 1 to 1000"},
+        {{"--slow", "2x"}, "--slow: \"2x\" is not a number from 1 to 1000"},
+        {{"-j", "99999999999999999999"},
+         "--jobs: \"99999999999999999999\" is not a whole number from 1 to 256"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct gt_err err = {0};
+        struct fields fields;
+        char *argv[2 * MAX_WORDS];
+        int argc;
+
+        assert_int_equal(parse(&fields, cases[i].words, argv, &argc, &err), GT_ESYNTAX);
+        assert_string_equal(err.msg, cases[i].sentence);
+    }
+}
+
+static void test_too_many(void **state)
+{
+    static char *argv[2 * GT_MAX_TEXTS + 8];
+    struct fields fields = {0};
+    struct gt_err err = {0};
+    struct gt_cli cli = {0};
+    int argc = 0;
+
+    (void)state;
+    argv[argc++] = (char *)"tune";
+    for (int i = 0; i <= GT_MAX_TEXTS; i++)
+        argv[argc++] = (char *)"-s1x1x1";
+    argv[argc] = NULL;
+    assert_int_equal(gt_options_parse(&cli, groups, &fields, &argc, argv, &err), GT_ERANGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_type),
+        cmocka_unit_test(test_words_left_over),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_too_many),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* cmd_csv.c - CSV files that commands write; see cmd_csv.h. */
+#include "console/cmd_csv.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+struct gt_csv {
+    FILE *file;
+    char *path;
+    bool inside; /* a field of this record was written */
+};
+
+int gt_csv_new(struct gt_csv **csv, const char *path, const char *heading, struct gt_err *err)
+{
+    struct gt_csv *made = calloc(1, sizeof(*made));
+
+    if (made)
+        made->path = strdup(path);
+    if (!made || !made->path) {
+        free(made);
+        return gt_err_nomem(err);
+    }
+    made->file = fopen(path, "w");
+    if (!made->file) {
+        int rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
+
+        free(made->path);
+        free(made);
+        return rc;
+    }
+    fprintf(made->file, "%s\n", heading);
+    *csv = made;
+    return GT_OK;
+}
+
+int gt_csv_close(struct gt_csv *csv, struct gt_err *err)
+{
+    bool failed;
+    int rc = GT_OK;
+
+    if (!csv)
+        return GT_OK;
+    failed = ferror(csv->file) != 0;
+    failed |= fclose(csv->file) != 0;
+    if (failed)
+        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", csv->path, strerror(errno));
+    free(csv->path);
+    free(csv);
+    return rc;
+}
+
+void gt_csv_text(struct gt_csv *csv, const char *text)
+{
+    if (!csv)
+        return;
+    if (csv->inside)
+        fputc(',', csv->file);
+    csv->inside = true;
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, csv->file);
+        return;
+    }
+    fputc('"', csv->file);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', csv->file);
+        fputc(*text, csv->file);
+    }
+    fputc('"', csv->file);
+}
+
+void gt_csv_format(struct gt_csv *csv, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    gt_csv_text(csv, text);
+}
+
+void gt_csv_real(struct gt_csv *csv, double value, int digits, bool known)
+{
+    if (known)
+        gt_csv_format(csv, "%.*f", digits, value);
+    else
+        gt_csv_text(csv, "");
+}
+
+void gt_csv_end(struct gt_csv *csv)
+{
+    if (!csv)
+        return;
+    fputc('\n', csv->file);
+    fflush(csv->file);
+    csv->inside = false;
+}
+
+void gt_csv_line(struct gt_csv *csv, const char *record)
+{
+    if (!csv)
+        return;
+    fputs(record, csv->file);
+    gt_csv_end(csv);
+}

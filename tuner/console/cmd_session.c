@@ -1,0 +1,396 @@
+/* cmd_session.c - what the commands that tune share; see cmd_session.h. */
+#include "console/cmd_session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cuda/cache.h"
+#include "base/err.h"
+#include "search/narrow.h"
+#include "sweep/progress.h"
+#include "exchange/recording.h"
+#include "search/strategy.h"
+
+#define REPLAY "replay:"
+
+static void on_waiting(void *context, double seconds)
+{
+    gt_progress_wait(((struct gt_session *)context)->progress, "the GPU's worker starts", seconds);
+}
+
+#define VENDOR "cublaslt" /* among the names of kernels: cuBLASLt's own algorithms */
+
+/* Whether a list of kernels has cuBLASLt among them. */
+static bool names_vendor(const char *names)
+{
+    for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, VENDOR, strlen(VENDOR)) == 0 && strchr(",", at[strlen(VENDOR)]))
+            return true;
+    return false;
+}
+
+/* Opens the evaluator of a --device text. */
+static int open_device(struct gt_session *session, const struct gt_session_options *options,
+                       const char *device, struct gt_err *err)
+{
+    const struct gt_evaluator_options evaluator = {
+        .data_dir = session->cli->data_dir,
+        .cache_dir = session->cache_dir,
+        .kernels_dir = options->kernels_dir,
+        .include_dirs = options->include_dirs,
+        .jobs = (int)options->jobs,
+        .space = options->space,
+        .launch_deadline_s = (double)options->deadline,
+        .compile_cpu_s = (double)options->compile_cpu,
+        .compile_memory = options->compile_memory << 20,
+        .baseline = !options->baseline || strcmp(options->baseline, "none") != 0,
+        .events = {.context = session, .waiting = on_waiting},
+        .bench = {.warm_l2 = options->l2 && strcmp(options->l2, "warm") == 0,
+                  .slow_factor = options->slow,
+                  .seed = session->seed},
+    };
+
+    return gt_evaluator_open(&session->evaluator, device, &evaluator, err);
+}
+
+/* A --device that is not of the --arch. */
+static int check_arch(const struct gt_session *session, const char *device, int cc,
+                      struct gt_err *err)
+{
+    struct gt_device *found = &session->evaluator->device;
+
+    if (found->cc == 0)
+        found->cc = cc; /* a recording that does not say: the user may */
+    if (!cc || found->cc == cc)
+        return GT_OK;
+    if (found->profile)
+        return gt_err_set(err, GT_ERANGE, "--arch sm_%d contradicts --device %s", cc, device);
+    return gt_err_set(err, GT_ENOGPU,
+                      "--device %s is %s (sm_%d), not sm_%d; leave --device out to predict for "
+                      "sm_%d without measuring",
+                      device, found->name, found->cc, cc, cc);
+}
+
+/* No --device: a GPU of the arch if there is one, else its profile. */
+static int open_arch(struct gt_session *session, const struct gt_session_options *options, int cc,
+                     struct gt_err *err)
+{
+    char profile[32];
+    int rc = open_device(session, options, "cuda", &session->no_gpu);
+
+    if (rc == GT_OK && session->evaluator->device.cc == cc)
+        return GT_OK;
+    if (rc && rc != GT_ENOGPU && rc != GT_ENOLIB && rc != GT_ECUDA) {
+        if (err)
+            *err = session->no_gpu;
+        return rc;
+    }
+    if (rc == GT_OK)
+        gt_err_set(&session->no_gpu, GT_ENOGPU, "the GPU here is %s (sm_%d)",
+                   session->evaluator->device.name, session->evaluator->device.cc);
+    gt_evaluator_close(session->evaluator);
+    session->evaluator = NULL;
+    snprintf(profile, sizeof(profile), "predict:sm_%d", cc);
+    return open_device(session, options, profile, err);
+}
+
+static int open_evaluator(struct gt_session *session, const struct gt_session_options *options,
+                          int cc, struct gt_err *err)
+{
+    const char *device = options->device;
+    char text[64];
+    int rc;
+
+    if (device && strcmp(device, "predict") == 0 && cc) {
+        snprintf(text, sizeof(text), "predict:sm_%d", cc);
+        device = text;
+    }
+    if (device || !cc || options->measure) {
+        rc = open_device(session, options, device ? device : "cuda", err);
+        if (rc && !device && !options->measure && (rc == GT_ENOGPU || rc == GT_ENOLIB))
+            gt_err_prefix(err, rc, "without a GPU, --arch says what to predict for, e.g. sm_86");
+        return rc ? rc : check_arch(session, device ? device : "cuda", cc, err);
+    }
+    return open_arch(session, options, cc, err);
+}
+
+static bool is_replay(const struct gt_session_options *options)
+{
+    return options->device && strncmp(options->device, REPLAY, strlen(REPLAY)) == 0;
+}
+
+/* Names that a sweep would only look up after everything is open: a slip should cost nothing. */
+static int check_names(const struct gt_session *session, const struct gt_session_options *options,
+                       struct gt_err *err)
+{
+    const struct gt_kernel **kernel = NULL;
+    size_t count = 0;
+    int rc;
+
+    if (options->kernels && !session->replays) {
+        rc = gt_session_kernels(&kernel, &count, &session->kernels, options->kernels, err);
+        free(kernel);
+        if (rc)
+            return rc;
+    }
+    return options->strategy ? gt_strategy_parse(NULL, NULL, options->strategy, err) : GT_OK;
+}
+
+int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                     struct gt_err *err)
+{
+    int rc = gt_store_open(store, path, mode, err);
+
+    if (rc == GT_EBUSY && err)
+        err->code = GT_EDB;
+    return rc == GT_EBUSY ? GT_EDB : rc;
+}
+
+int gt_session_database(const char **path, struct gt_cli *cli, const char *named, bool create,
+                        struct gt_err *err)
+{
+    int rc;
+
+    *path = named;
+    if (named && strcmp(named, ":memory:") == 0)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--db :memory: a database is a file here, so that nothing is lost");
+    if (named)
+        return GT_OK;
+    free(cli->database);
+    rc = gt_default_database(&cli->database, create, err);
+    *path = cli->database;
+    return rc;
+}
+
+/* The kernel of a recording takes the place of those described. */
+static int take_recorded_kernel(struct gt_session *session, struct gt_err *err)
+{
+    gt_kernels_release(&session->kernels);
+    session->kernels.kernel = calloc(1, sizeof(*session->kernels.kernel));
+    if (!session->kernels.kernel)
+        return gt_err_nomem(err);
+    session->kernels.kernel[0] = session->evaluator->recording->kernel;
+    session->kernels.count = 1;
+    return GT_OK;
+}
+
+int gt_session_no_replay(const struct gt_session_options *options, struct gt_err *err)
+{
+    if (!is_replay(options))
+        return GT_OK;
+    return gt_err_set(
+        err, GT_ESYNTAX,
+        "--device %s: a recording holds one kernel, one problem and no baseline: only "
+        "`tune` itself answers from it",
+        options->device);
+}
+
+/* Only the values of --values, in the kernels that take part. */
+static int narrow(struct gt_session *session, const struct gt_session_options *options,
+                  struct gt_err *err)
+{
+    const struct gt_kernel **list = NULL;
+    size_t count = 0;
+    int rc;
+
+    if (session->replays)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--values does not go with a recording; --space describes a part of it");
+    rc = gt_session_kernels(&list, &count, &session->kernels, options->kernels, err);
+    if (!rc)
+        rc = gt_narrow((struct gt_kernel *const *)list, count, options->values, err);
+    free(list);
+    return rc;
+}
+
+/* The winners this project ships are where a first sweep starts from. */
+static int load_shipped(struct gt_session *session, struct gt_err *err)
+{
+    char *path = NULL;
+    int rc = GT_OK;
+
+    if (asprintf(&path, "%s/db/shipped", session->cli->data_dir) < 0)
+        return gt_err_nomem(err);
+    if (access(path, F_OK) == 0)
+        rc = gt_table_load(&session->shipped, path, err);
+    free(path);
+    return rc;
+}
+
+int gt_session_open(struct gt_session *session, struct gt_cli *cli,
+                    const struct gt_session_options *options, struct gt_err *err)
+{
+    const char *database = NULL;
+    int rc = GT_OK, cc = 0;
+    int64_t limit = 0;
+
+    memset(session, 0, sizeof(*session));
+    session->cli = cli;
+    session->strategy = options->strategy;
+    session->replays = is_replay(options);
+    session->vendor = !options->kernels || names_vendor(options->kernels);
+    session->narrowed = options->values != NULL;
+    session->seed = options->seed ? (uint64_t)options->seed : GT_SEED_DEFAULT;
+    if (options->space && !session->replays)
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "--space %s: a kernel described in T1 can only be searched in a recording: "
+                        "--device replay:FILE",
+                        options->space);
+    if (!rc && options->arch)
+        rc = gt_arch_parse(options->arch, &cc, err);
+    if (!rc)
+        rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir,
+                             options->include_dirs, err);
+    if (!rc && (options->values || options->no_bets))
+        rc = gt_kernels_load(&session->whole, cli->data_dir, options->kernels_dir,
+                             options->include_dirs, err);
+    for (size_t i = 0; i < session->kernels.count && !rc && options->no_bets; i++)
+        gt_kernel_drop_bets(session->kernels.kernel[i]);
+    if (!rc && options->values)
+        rc = narrow(session, options, err);
+    if (!rc)
+        rc = check_names(session, options, err);
+    if (!rc)
+        rc = load_shipped(session, err);
+    if (!rc)
+        rc = gt_cache_dir(&session->cache_dir, err);
+    if (!rc)
+        rc = gt_cache_limit(&limit, err);
+    if (!rc && !cli->quiet)
+        rc = gt_progress_stderr(&session->progress, cli->color, err);
+    if (!rc) {
+        /* A cache that is not ours to use is no reason to stop: cubins are kept for this run only.
+         */
+        gt_cache_trim(session->cache_dir, limit, NULL, NULL);
+        rc = open_evaluator(session, options, cc, err);
+        gt_progress_clear(session->progress);
+    }
+    if (!rc && session->replays)
+        rc = take_recorded_kernel(session, err);
+    if (!rc)
+        rc = gt_session_database(&database, cli, options->db, true, err);
+    if (!rc)
+        rc = gt_session_store(&session->store, database, GT_STORE_WRITE, err);
+    if (!rc && !session->replays)
+        rc = gt_store_apply_calibration(session->store, &session->evaluator->device, err);
+    if (rc) {
+        gt_session_close(session);
+        return rc;
+    }
+    if (cli->verbose)
+        fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
+                session->cache_dir, database);
+    session->measures = session->evaluator->ops->provenance != GT_PREDICTED;
+    if (!session->measures && !cli->quiet && session->no_gpu.code)
+        fprintf(cli->log, "no sm_%d GPU here (%s)\n", session->evaluator->device.cc,
+                session->no_gpu.msg);
+    if (!session->measures && !cli->quiet)
+        fprintf(cli->log, "all times are PREDICTED for sm_%d by a model; nothing is measured\n",
+                session->evaluator->device.cc);
+    if (session->replays && !cli->quiet)
+        fprintf(cli->log, "all times are REPLAYED from %s%s; nothing is measured\n",
+                options->device + strlen(REPLAY),
+                session->evaluator->recording->predicted ? ", where a model PREDICTED them" : "");
+    return GT_OK;
+}
+
+void gt_session_close(struct gt_session *session)
+{
+    gt_progress_free(session->progress);
+    if (session->evaluator && session->evaluator->recording)
+        session->kernels.count = 0; /* it is the evaluator's */
+    gt_evaluator_close(session->evaluator);
+    gt_store_close(session->store);
+    gt_kernels_release(&session->kernels);
+    gt_kernels_release(&session->whole);
+    gt_table_release(&session->shipped);
+    free(session->cache_dir);
+    memset(session, 0, sizeof(*session));
+}
+
+int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
+                       const struct gt_kernels *kernels, const char *names, struct gt_err *err)
+{
+    const struct gt_kernel **chosen = calloc(kernels->count + 1, sizeof(*chosen));
+    size_t n = 0;
+    int rc = chosen ? GT_OK : gt_err_nomem(err);
+
+    for (size_t i = 0; i < kernels->count && !rc && !names; i++)
+        if (kernels->kernel[i]->production)
+            chosen[n++] = kernels->kernel[i];
+    for (const char *at = names; at && *at && !rc;) {
+        size_t length = strcspn(at, ",");
+        char *name = strndup(at, length);
+        const struct gt_kernel *found;
+
+        found = name && strcmp(name, VENDOR) != 0 ? gt_kernels_find(kernels, name, err) : NULL;
+        if (!name)
+            rc = gt_err_nomem(err);
+        else if (!found && strcmp(name, VENDOR) != 0)
+            rc = GT_ENOTFOUND;
+        for (size_t i = 0; i < n && found; i++)
+            if (chosen[i] == found)
+                found = NULL; /* named twice */
+        if (found)
+            chosen[n++] = found;
+        free(name);
+        at += length + (at[length] == ',');
+    }
+    if (!rc && !n)
+        rc = names ? gt_err_set(err, GT_ESYNTAX, "--kernels names no kernel")
+                   : gt_err_set(err, GT_ECONFIG,
+                                "no kernel to choose from: no description has role production");
+    if (rc) {
+        free(chosen);
+        return rc;
+    }
+    *list = chosen;
+    *count = n;
+    return GT_OK;
+}
+
+int gt_session_sweep(struct gt_session *session, const struct gt_problem *problem, size_t problems,
+                     const struct gt_kernel *const *kernel, size_t kernels,
+                     const struct gt_budget *budget, struct gt_sweep_result *result,
+                     struct gt_err *err)
+{
+    const struct gt_kernels *all = &session->kernels;
+    const struct gt_kernel **fallback = calloc(all->count + 1, sizeof(*fallback));
+    size_t fallbacks = 0;
+    int rc;
+
+    if (!fallback)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < all->count && session->fallbacks; i++)
+        if (!all->kernel[i]->production)
+            fallback[fallbacks++] = all->kernel[i];
+    struct gt_sweep_options options = {
+        .problem = problem,
+        .weight = session->weight,
+        .problems = problems,
+        .kernel = kernel,
+        .kernels = kernels,
+        .fallback = fallback,
+        .fallbacks = fallbacks,
+        .evaluator = session->evaluator,
+        .store = session->store,
+        .shipped = &session->shipped,
+        .vendor = session->vendor,
+        .known = session->whole.count ? &session->whole : all,
+        .strategy = session->strategy,
+        .budget = *budget,
+        .seed = session->seed,
+        .command = session->cli->words,
+        .progress = session->progress,
+        .totals = &session->totals,
+        .signals = session->cli->signals,
+    };
+
+    if (budget->each)
+        options.budget.seconds *= (double)problems;
+    rc = gt_sweep_run(&options, result, err);
+    free(fallback);
+    return rc;
+}

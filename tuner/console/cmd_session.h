@@ -1,0 +1,73 @@
+/* cmd_session.h - what the commands that tune share: opening kernels, evaluator, database and
+ * progress, problems from --shape and --shapes, one sweep. */
+#ifndef GT_CMD_SESSION_H
+#define GT_CMD_SESSION_H
+
+#include "evaluate/evaluator.h"
+#include "console/options.h"
+#include "console/session_options.h"
+#include "sweep/sweep.h"
+
+struct gt_session {
+    struct gt_cli *cli;
+    struct gt_kernels kernels; /* all of them */
+    struct gt_kernels whole;   /* the same as described, where options changed `kernels` */
+    struct gt_evaluator *evaluator;
+    struct gt_store *store;
+    struct gt_table shipped;      /* winners of db/shipped */
+    struct gt_progress *progress; /* NULL when quiet */
+    char *cache_dir;
+    const char *strategy;
+    const double *weight; /* of the problems of a sweep, not owned; NULL: all alike */
+    uint64_t seed;
+    struct gt_sweep_totals totals; /* of the last sweep */
+    bool vendor;                   /* cuBLASLt's algorithms are candidates */
+    bool fallbacks;       /* kernels of the ladder take part where those in production cannot */
+    bool measures;        /* false: every time is predicted */
+    bool replays;         /* every time is out of a recording */
+    bool narrowed;        /* --values left only a part of the kernels' parameters */
+    struct gt_err no_gpu; /* why it does not measure although nobody asked for a prediction */
+};
+
+/* gt_store_open, but a database that another process writes is a database error (exit code 5), not
+ * a GPU in use (6). */
+int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                     struct gt_err *err);
+
+/* The database that --db names or, where it is NULL, the default one (gt_default_database; create:
+ * its folder, too), which cli keeps.  Only files are databases: ":memory:" is refused. */
+int gt_session_database(const char **path, struct gt_cli *cli, const char *named, bool create,
+                        struct gt_err *err);
+
+/* GT_ESYNTAX if --device names a recording: for commands that it has nothing to say to. */
+int gt_session_no_replay(const struct gt_session_options *options, struct gt_err *err);
+
+/* Opens everything; on failure nothing is left open. */
+int gt_session_open(struct gt_session *session, struct gt_cli *cli,
+                    const struct gt_session_options *options, struct gt_err *err);
+void gt_session_close(struct gt_session *session);
+
+/* The problems that --shape, --shapes and --random name, those of the --shard, or, where they name
+ * none, the one of the recording that the session (NULL: none is open) answers from; *problem is
+ * malloc'ed, and so is *weight (their shares in averages) unless weight is NULL.  A problem that is
+ * named twice is taken once.
+ */
+int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
+                        double **weight, size_t *count, const struct gt_problem_options *options,
+                        struct gt_err *err);
+
+/* One problem text completed by the options that it does not contradict. */
+int gt_session_problem(struct gt_problem *problem, const char *text,
+                       const struct gt_problem_options *options, struct gt_err *err);
+
+/* Kernels by names ("a,b"); NULL: those in production.  *list is malloc'ed. */
+int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
+                       const struct gt_kernels *kernels, const char *names, struct gt_err *err);
+
+/* One sweep with the session's evaluator, database, strategy and seed; result as gt_sweep_run. */
+int gt_session_sweep(struct gt_session *session, const struct gt_problem *problem, size_t problems,
+                     const struct gt_kernel *const *kernel, size_t kernels,
+                     const struct gt_budget *budget, struct gt_sweep_result *result,
+                     struct gt_err *err);
+
+#endif

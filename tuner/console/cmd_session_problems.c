@@ -1,0 +1,238 @@
+/* cmd_session_problems.c - the problems that the options of a command name; see cmd_session.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "console/cmd_session.h"
+#include "console/problemset.h"
+#include "console/random_problems.h"
+#include "exchange/recording.h"
+#include "problem/problem.h"
+
+/* Text with ":<value>" or ":<key>=<value>" behind it for every option given; a contradiction to the
+ * text is the parser's to report. */
+static void add_part(struct gt_strbuf *buf, const char *key, const char *value)
+{
+    if (value)
+        gt_strbuf_addf(buf, ":%s%s", key, value);
+}
+
+int gt_session_problem(struct gt_problem *problem, const char *text,
+                       const struct gt_problem_options *options, struct gt_err *err)
+{
+    struct gt_strbuf buf = GT_STRBUF_INIT;
+    int rc;
+
+    gt_strbuf_add(&buf, text);
+    add_part(&buf, "", options->dtype);
+    add_part(&buf, "", options->layout);
+    add_part(&buf, "accuracy=", options->accuracy);
+    add_part(&buf, "beta=", options->beta);
+    add_part(&buf, "epi=", options->epilogue);
+    add_part(&buf, "batch=", options->batch);
+    rc = gt_strbuf_check(&buf, err);
+    if (!rc)
+        rc = gt_problem_parse(problem, buf.text, err);
+    if (!rc && (!problem->m || !problem->n)) /* K may be 0: D is then made of C and bias alone */
+        rc = gt_err_set(err, GT_ERANGE,
+                        "problem \"%s\": D has no elements, so there is nothing to tune", buf.text);
+    gt_strbuf_release(&buf);
+    return rc;
+}
+
+/* A problem of a file, with its type and accuracy replaced where the options name others, so that
+ * one set of shapes serves every type. */
+static int problem_of_set(struct gt_problem *problem, const struct gt_problem_entry *entry,
+                          const struct gt_problem_options *options, struct gt_err *err)
+{
+    struct gt_problem_options rest = *options;
+    enum gt_dtype type;
+    int rc;
+
+    rest.dtype = rest.accuracy = NULL;
+    rc = gt_session_problem(problem, entry->text, &rest, err);
+    if (rc)
+        return rc;
+    if (options->dtype && !gt_dtype_parse(&type, options->dtype, strlen(options->dtype)))
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--dtype \"%s\" is not a type; there are f32 tf32 f16 bf16 e4m3 e5m2 s8",
+                          options->dtype);
+    if (options->dtype)
+        gt_problem_retype(problem, type);
+    if (options->accuracy &&
+        !gt_accuracy_parse(&problem->accuracy, options->accuracy, strlen(options->accuracy)))
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--accuracy \"%s\" is not an accuracy; there are strict f32 tf32 low",
+                          options->accuracy);
+    return gt_problem_check(problem, err);
+}
+
+/* Problem i: those of --shape come first, then those of the --shapes file, then those drawn. */
+static int problem_at(struct gt_problem *problem, const struct gt_problem_options *options,
+                      const struct gt_problemset *set, size_t i, struct gt_err *err)
+{
+    int rc;
+
+    if (i < options->shape.count)
+        return gt_session_problem(problem, options->shape.text[i], options, err);
+    rc = problem_of_set(problem, &set->entry[i - options->shape.count], options, err);
+    return rc && options->shapes ? gt_err_prefix(err, rc, "%s", options->shapes) : rc;
+}
+
+/* The problem of a recording, for a user who names none. */
+static int recorded_problem(const struct gt_session *session, struct gt_problem **problem,
+                            size_t *count, struct gt_err *err)
+{
+    const struct gt_recording *recording = session ? session->evaluator->recording : NULL;
+
+    if (!recording)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "no problem given; usage: tune [--shape] MxNxK... [OPTION]..., e.g. tune "
+                          "4096x4096x4096; or "
+                          "tune COMMAND; tune --help lists options and commands");
+    if (!*recording->problem)
+        return gt_err_set(
+            err, GT_ESYNTAX,
+            "the recording does not say which problem it is of: name it with --shape");
+    *problem = calloc(1, sizeof(**problem));
+    if (!*problem)
+        return gt_err_nomem(err);
+    *count = 1;
+    return gt_problem_parse(*problem, recording->problem, err);
+}
+
+/* --shard: part `i` of `parts`; without it all of one part. */
+static int read_shard(uint64_t *i, uint64_t *parts, const char *text, struct gt_err *err)
+{
+    unsigned long long part = 1, of = 1;
+    int length = 0;
+
+    if (text && (sscanf(text, "%4llu/%4llu%n", &part, &of, &length) != 2 || text[length] ||
+                 strspn(text, "0123456789/") != strlen(text) || part < 1 || part > of))
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--shard \"%s\": expected a part and how many there are, such as 1/4 to "
+                          "4/4, at most 9999",
+                          text);
+    *i = part - 1;
+    *parts = of;
+    return GT_OK;
+}
+
+/* A problem's text and its place in the list. */
+struct named {
+    char text[GT_PROBLEM_TEXT_MAX];
+    size_t place;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    const struct named *one = a, *other = b;
+    int order = strcmp(one->text, other->text);
+
+    return order ? order : (one->place > other->place) - (one->place < other->place);
+}
+
+/* Keeps the first of equal problems, and of those the ones whose texts belong to part i of
+ * `parts`: a text belongs to the same part in every list. */
+static int choose(struct gt_problem *problem, double *weight, size_t *count, uint64_t i,
+                  uint64_t parts, struct gt_err *err)
+{
+    struct named *named = calloc(*count, sizeof(*named));
+    bool *keep = calloc(*count, sizeof(*keep));
+    size_t kept = 0;
+
+    if (named && keep) {
+        for (size_t at = 0; at < *count; at++) {
+            gt_problem_format(&problem[at], named[at].text);
+            named[at].place = at;
+        }
+        qsort(named, *count, sizeof(*named), by_text);
+        for (size_t at = 0; at < *count; at++)
+            keep[named[at].place] = (!at || strcmp(named[at].text, named[at - 1].text) != 0) &&
+                                    gt_digest_number(named[at].text) % parts == i;
+        for (size_t at = 0; at < *count; at++) {
+            if (!keep[at])
+                continue;
+            problem[kept] = problem[at];
+            if (weight)
+                weight[kept] = weight[at];
+            kept++;
+        }
+        *count = kept;
+    }
+    free(keep);
+    free(named);
+    return keep && named ? GT_OK : gt_err_nomem(err);
+}
+
+/* What --shapes and --random name; the caller releases the set in any case. */
+static int load_set(struct gt_problemset *set, const struct gt_problem_options *options,
+                    struct gt_err *err)
+{
+    int rc = options->shapes ? gt_problemset_load(set, options->shapes, err) : GT_OK;
+
+    if (!rc && options->random)
+        rc = gt_random_problems(set, options->data_dir, (size_t)options->random,
+                                options->seed ? (uint64_t)options->seed : GT_SEED_DEFAULT, err);
+    return rc;
+}
+
+static int list_problems(struct gt_problem **problem, double **weight, size_t *count,
+                         const struct gt_problemset *set, const struct gt_problem_options *options,
+                         struct gt_err *err)
+{
+    const size_t all = options->shape.count + set->count;
+    uint64_t part = 0, parts = 1;
+    int rc = read_shard(&part, &parts, options->shard, err);
+
+    if (rc)
+        return rc;
+    *problem = calloc(all, sizeof(**problem));
+    if (weight)
+        *weight = calloc(all, sizeof(**weight));
+    if (!*problem || (weight && !*weight))
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < all && !rc; i++) {
+        if (weight)
+            (*weight)[i] =
+                i < options->shape.count ? 1 : set->entry[i - options->shape.count].weight;
+        rc = problem_at(&(*problem)[i], options, set, i, err);
+    }
+    *count = all;
+    if (!rc)
+        rc = choose(*problem, weight ? *weight : NULL, count, part, parts, err);
+    if (!rc && !*count)
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "--shard %s: none of the %zu problems is in it",
+                        options->shard, all);
+    return rc;
+}
+
+int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
+                        double **weight, size_t *count, const struct gt_problem_options *options,
+                        struct gt_err *err)
+{
+    struct gt_problemset set = {0};
+    int rc = load_set(&set, options, err);
+
+    *problem = NULL;
+    if (weight)
+        *weight = NULL;
+    *count = 0;
+    if (!rc && !options->shape.count && !set.count)
+        return recorded_problem(session, problem, count, err);
+    if (!rc)
+        rc = list_problems(problem, weight, count, &set, options, err);
+    gt_problemset_release(&set);
+    if (rc) {
+        free(*problem);
+        *problem = NULL;
+        if (weight) {
+            free(*weight);
+            *weight = NULL;
+        }
+        *count = 0;
+    }
+    return rc;
+}

@@ -1,0 +1,255 @@
+/* options.c - the command line: turns option tables into getopt_long's form and checks values. */
+#include "console/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/near.h"
+
+#define MAX_OPTIONS 64
+#define FIRST_CODE  256 /* getopt's answer for option i; a letter answers itself */
+
+const struct gt_option gt_common_options[] = {
+    {"json", 0, GT_OPTION_FLAG, offsetof(struct gt_cli, json), NULL,
+     "print data as JSON instead of as a table", NULL, 0, 0},
+    {"quiet", 'q', GT_OPTION_FLAG, offsetof(struct gt_cli, quiet), NULL,
+     "print nothing but errors on standard error", NULL, 0, 0},
+    {"verbose", 'v', GT_OPTION_FLAG, offsetof(struct gt_cli, verbose), NULL,
+     "also print where files were found and the compiler's messages", NULL, 0, 0},
+    {"color", 0, GT_OPTION_TEXT, offsetof(struct gt_cli, color), "WHEN",
+     "auto (default: on a terminal, unless NO_COLOR is set), always or never", "auto|always|never",
+     0, 0},
+    {"help", 'h', GT_OPTION_FLAG, offsetof(struct gt_cli, help), NULL, "print this text", NULL, 0,
+     0},
+    {"version", 0, GT_OPTION_FLAG, offsetof(struct gt_cli, version), NULL, "print the version",
+     NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+/* All tables side by side, as getopt_long wants them. */
+struct parser {
+    const struct gt_option *option[MAX_OPTIONS];
+    void *fields[MAX_OPTIONS];
+    struct option longs[MAX_OPTIONS + 3];
+    char letters[2 * MAX_OPTIONS + 7];
+    bool given[MAX_OPTIONS];
+    size_t count;
+};
+
+/* Other names of an option, where a command has no option of that name: a problem is a problem. */
+static const struct {
+    const char *name, *other;
+    char letter;
+} synonyms[] = {{"problem", "shape", 's'}, {"shape", "problem", 'p'}};
+
+static void add_table(struct parser *parser, const struct gt_option *table, void *fields)
+{
+    for (const struct gt_option *option = table; option && option->name; option++) {
+        size_t i = parser->count;
+        bool takes_value = option->type != GT_OPTION_FLAG;
+        size_t used = strlen(parser->letters);
+
+        if (i == MAX_OPTIONS)
+            abort(); /* a table of this program is longer than MAX_OPTIONS */
+        parser->option[i] = option;
+        parser->fields[i] = fields;
+        parser->longs[i] = (struct option){
+            .name = option->name, .has_arg = takes_value, .val = FIRST_CODE + (int)i};
+        if (option->letter) {
+            parser->letters[used] = option->letter;
+            if (takes_value)
+                parser->letters[used + 1] = ':';
+        }
+        parser->count++;
+    }
+}
+
+/* Index of the option of that name; parser->count: there is none. */
+static size_t find_option(const struct parser *parser, const char *name)
+{
+    size_t i = 0;
+
+    while (i < parser->count && strcmp(parser->option[i]->name, name) != 0)
+        i++;
+    return i;
+}
+
+static void add_synonyms(struct parser *parser)
+{
+    size_t used = strlen(parser->letters), longs = parser->count;
+
+    for (size_t s = 0; s < sizeof(synonyms) / sizeof(synonyms[0]); s++) {
+        const size_t i = find_option(parser, synonyms[s].name);
+
+        if (i == parser->count || find_option(parser, synonyms[s].other) < parser->count ||
+            strchr(parser->letters, synonyms[s].letter))
+            continue;
+        parser->longs[longs++] =
+            (struct option){.name = synonyms[s].other, .has_arg = 1, .val = FIRST_CODE + (int)i};
+        parser->letters[used++] = synonyms[s].letter;
+        parser->letters[used++] = ':';
+    }
+}
+
+/* Index of the option that getopt answered with `code`. */
+static size_t option_index(const struct parser *parser, int code)
+{
+    if (code >= FIRST_CODE)
+        return (size_t)(code - FIRST_CODE);
+    for (size_t i = 0; i < parser->count; i++)
+        if (parser->option[i]->letter == code)
+            return i;
+    for (size_t s = 0; s < sizeof(synonyms) / sizeof(synonyms[0]); s++)
+        if (synonyms[s].letter == code)
+            return find_option(parser, synonyms[s].name);
+    return parser->count;
+}
+
+/* The sentence for what getopt did not know or found incomplete. */
+static int explain(const struct parser *parser, int answer, const char *word, struct gt_err *err)
+{
+    const char *known[MAX_OPTIONS];
+    const char *name = word + strspn(word, "-");
+    size_t length = strcspn(name, "=");
+    const char *near;
+
+    if (answer == ':')
+        return gt_err_set(err, GT_ESYNTAX, "option \"%s\" needs a value", word);
+    if (optopt >= FIRST_CODE)
+        return gt_err_set(err, GT_ESYNTAX, "option \"--%s\" takes no value",
+                          parser->option[optopt - FIRST_CODE]->name);
+    if (*name >= '0' && *name <= '9')
+        return gt_err_set(err, GT_ESYNTAX,
+                          "\"%s\" begins with a minus: it is neither an option nor a "
+                          "problem",
+                          word);
+    if (strncmp(word, "--", 2) != 0)
+        return gt_err_set(err, GT_ESYNTAX, "unknown option \"-%c\"; see --help", optopt);
+    for (size_t i = 0; i < parser->count; i++)
+        known[i] = parser->option[i]->name;
+    near = gt_near(name, length, known, parser->count);
+    if (near)
+        return gt_err_set(err, GT_ESYNTAX, "unknown option \"--%.*s\"; did you mean \"--%s\"?",
+                          (int)length, name, near);
+    return gt_err_set(err, GT_ESYNTAX, "unknown option \"--%.*s\"; see --help", (int)length, name);
+}
+
+/* Whether value is one of "a|b|c". */
+static bool is_choice(const char *choices, const char *value)
+{
+    size_t length = strlen(value);
+
+    for (const char *at = choices; length && *at;) {
+        size_t word = strcspn(at, "|");
+
+        if (word == length && strncmp(at, value, length) == 0)
+            return true;
+        at += word + (at[word] == '|');
+    }
+    return false;
+}
+
+/* A number in [min, max], nothing before or after it. */
+static int parse_real(const char *text, const struct gt_option *option, double *value,
+                      struct gt_err *err)
+{
+    char *end;
+    double number = strtod(text, &end);
+
+    if (end == text || *end || !(number >= (double)option->min && number <= (double)option->max))
+        return gt_err_set(err, GT_ESYNTAX, "\"%s\" is not a number from %lld to %lld", text,
+                          (long long)option->min, (long long)option->max);
+    *value = number;
+    return GT_OK;
+}
+
+static int set_field(const struct gt_option *option, void *fields, const char *value,
+                     struct gt_err *err)
+{
+    void *field = (char *)fields + option->offset;
+    struct gt_texts *texts = field;
+    int rc;
+
+    if (value && !*value)
+        return gt_err_set(err, GT_ESYNTAX, "option \"--%s\" needs a value, not an empty one",
+                          option->name);
+    if (option->choices && !is_choice(option->choices, value))
+        return gt_err_set(err, GT_ESYNTAX, "--%s: \"%s\" is none of %s", option->name, value,
+                          option->choices);
+    switch (option->type) {
+    case GT_OPTION_FLAG:
+        *(bool *)field = true;
+        return GT_OK;
+    case GT_OPTION_TEXT:
+        *(const char **)field = value;
+        return GT_OK;
+    case GT_OPTION_TEXTS:
+        if (texts->count == GT_MAX_TEXTS)
+            return gt_err_set(err, GT_ERANGE, "--%s: given more than %d times", option->name,
+                              GT_MAX_TEXTS);
+        texts->text[texts->count++] = value;
+        return GT_OK;
+    case GT_OPTION_INTEGER:
+        rc = gt_integer_parse(value, option->min, option->max, field, err);
+        return rc ? gt_err_prefix(err, rc, "--%s", option->name) : GT_OK;
+    case GT_OPTION_REAL:
+        rc = parse_real(value, option, field, err);
+        return rc ? gt_err_prefix(err, rc, "--%s", option->name) : GT_OK;
+    }
+    return GT_OK;
+}
+
+int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value, struct gt_err *err)
+{
+    char *end;
+    long long number;
+
+    errno = 0;
+    number = strtoll(text, &end, 10);
+    if (end == text || *end || errno || number < min || number > max)
+        return gt_err_set(err, GT_ESYNTAX, "\"%s\" is not a whole number from %lld to %lld", text,
+                          (long long)min, (long long)max);
+    *value = number;
+    return GT_OK;
+}
+
+/* Of two values one would be ignored. */
+static bool is_single(const struct gt_option *option)
+{
+    return option->type != GT_OPTION_FLAG && option->type != GT_OPTION_TEXTS;
+}
+
+int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, void *fields,
+                     int *argc, char **argv, struct gt_err *err)
+{
+    struct parser parser = {.letters = ":"};
+    int code, rc, at = 1;
+
+    for (; group->table; group++)
+        add_table(&parser, group->table, (char *)fields + group->offset);
+    add_table(&parser, gt_common_options, cli);
+    add_synonyms(&parser);
+    optind = 0; /* glibc: start afresh */
+    opterr = 0;
+    while ((code = getopt_long(*argc, argv, parser.letters, parser.longs, NULL)) != -1) {
+        size_t i = option_index(&parser, code);
+
+        if (code == '?' || code == ':')
+            return explain(&parser, code, argv[optind > at ? optind - 1 : at], err);
+        if (parser.given[i] && is_single(parser.option[i]))
+            return gt_err_set(err, GT_ESYNTAX, "option \"--%s\" is given twice",
+                              parser.option[i]->name);
+        parser.given[i] = true;
+        rc = set_field(parser.option[i], parser.fields[i], optarg, err);
+        if (rc)
+            return rc;
+        at = optind;
+    }
+    for (int i = optind; i < *argc; i++)
+        argv[i - optind] = argv[i];
+    *argc -= optind;
+    return GT_OK;
+}

@@ -1,0 +1,42 @@
+/* session_options.h - options that several commands share: where to tune, with what, and which
+ * problems. */
+#ifndef GT_SESSION_OPTIONS_H
+#define GT_SESSION_OPTIONS_H
+
+#include "console/options.h"
+
+struct gt_session_options {
+    const char *arch, *device, *db, *kernels, *kernels_dir, *include_dirs, *strategy, *budget,
+        *baseline, *l2, *space, *values;
+    int64_t jobs, seed;
+    int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
+    double slow;                                   /* times the best; 0: the default */
+    bool no_bets;                                  /* the space is searched without them */
+    bool measure; /* set by commands: without a GPU nothing is predicted instead */
+};
+
+/* Fills a struct gt_session_options: device, database, workers, seed. */
+extern const struct gt_option gt_session_option_table[];
+
+/* Fills a struct gt_session_options too: how a search goes. */
+extern const struct gt_option gt_search_option_table[];
+
+#define GT_SEED_DEFAULT 1
+
+struct gt_problem_options {
+    struct gt_texts shape;
+    const char *shapes, *dtype, *layout, *accuracy, *beta, *epilogue, *batch;
+    int64_t random; /* problems to draw; 0: none */
+    const char *shard;
+    /* set by commands that have --random and --shard */
+    const char *data_dir;
+    int64_t seed; /* of the draw; 0: the default */
+};
+
+/* Fills a struct gt_problem_options. */
+extern const struct gt_option gt_problem_option_table[];
+
+/* Fills a struct gt_problem_options too: drawn problems, and parts of a list. */
+extern const struct gt_option gt_draw_option_table[];
+
+#endif

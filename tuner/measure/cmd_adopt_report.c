@@ -1,0 +1,122 @@
+/* cmd_adopt_report.c - rows of tune recheck --adopt as a table, JSON and CSV; see cmd_adopt.h. */
+#include "measure/cmd_adopt.h"
+
+#include <cjson/cJSON.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "console/cmd_csv.h"
+#include "console/cmd_json.h"
+
+static const char csv_heading[] =
+    "device,problem,verdict,kernel,point,stored_us,us,lo_us,hi_us,cublas_us,detail";
+
+static const char *const verdict_names[GT_ADOPT_COUNT] = {"open", "adopted", "known", "unfit",
+                                                          "failed"};
+
+int gt_adopt_report_open(struct gt_adopting *adopting, struct gt_err *err)
+{
+    const struct gt_device *device = &adopting->session->evaluator->device;
+    const struct gt_cli *cli = adopting->session->cli;
+    const char *l2 = adopting->options->warm ? "warm" : "cold";
+
+    if (cli->json) {
+        adopting->json = cJSON_CreateObject();
+        cJSON_AddStringToObject(adopting->json, "format", "gemmtune adopt 1");
+        cJSON_AddStringToObject(adopting->json, "device", device->name);
+        cJSON_AddNumberToObject(adopting->json, "cc", device->cc);
+        cJSON_AddStringToObject(adopting->json, "l2", l2);
+        adopting->rows = cJSON_AddArrayToObject(adopting->json, "winners");
+        if (!adopting->rows)
+            return gt_err_nomem(err);
+    } else {
+        fprintf(cli->out, "%s (sm_%d), L2 %s: winners proved and timed with today's kernels\n",
+                device->name, device->cc, l2);
+        fprintf(cli->out, "%-34s %11s %11s %11s  %-7s winner\n", "problem", "stored us", "now us",
+                "cuBLAS us", "");
+    }
+    return adopting->options->csv
+               ? gt_csv_new(&adopting->csv, adopting->options->csv, csv_heading, err)
+               : GT_OK;
+}
+
+static void print_line(const struct gt_adopting *adopting, const struct gt_adoptee *item)
+{
+    FILE *out = adopting->session->cli->out;
+    char now[32] = "-", baseline[32] = "-";
+
+    if (item->us > 0)
+        snprintf(now, sizeof(now), "%.2f", item->us);
+    if (item->baseline_us > 0)
+        snprintf(baseline, sizeof(baseline), "%.2f", item->baseline_us);
+    fprintf(out, "%-34s %11.2f %11s %11s  %-7s %s %s\n", item->text, item->stored_us, now, baseline,
+            verdict_names[item->verdict], item->kernel_name, item->point);
+    if (*item->detail)
+        fprintf(out, "%-34s %s\n", "", item->detail);
+    fflush(out);
+}
+
+static void add_json(const struct gt_adopting *adopting, const struct gt_adoptee *item)
+{
+    cJSON *row = cJSON_CreateObject();
+
+    cJSON_AddItemToArray(adopting->rows, row);
+    cJSON_AddStringToObject(row, "problem", item->text);
+    cJSON_AddStringToObject(row, "verdict", verdict_names[item->verdict]);
+    cJSON_AddStringToObject(row, "kernel", item->kernel_name);
+    cJSON_AddStringToObject(row, "point", item->point);
+    cJSON_AddNumberToObject(row, "stored_us", item->stored_us);
+    if (item->us > 0) {
+        cJSON_AddNumberToObject(row, "us", item->us);
+        cJSON_AddNumberToObject(row, "lo_us", item->lo_us);
+        cJSON_AddNumberToObject(row, "hi_us", item->hi_us);
+    }
+    if (item->baseline_us > 0)
+        cJSON_AddNumberToObject(row, "cublas_us", item->baseline_us);
+    if (*item->detail)
+        cJSON_AddStringToObject(row, "detail", item->detail);
+}
+
+void gt_adopt_report_row(struct gt_adopting *adopting, const struct gt_adoptee *item)
+{
+    struct gt_csv *csv = adopting->csv;
+    bool timed = item->us > 0;
+
+    adopting->tally[item->verdict]++;
+    if (adopting->json)
+        add_json(adopting, item);
+    else
+        print_line(adopting, item);
+    gt_csv_text(csv, adopting->session->evaluator->device.name);
+    gt_csv_text(csv, item->text);
+    gt_csv_text(csv, verdict_names[item->verdict]);
+    gt_csv_text(csv, item->kernel_name);
+    gt_csv_text(csv, item->point);
+    gt_csv_real(csv, item->stored_us, 3, true);
+    gt_csv_real(csv, item->us, 3, timed);
+    gt_csv_real(csv, item->lo_us, 3, timed);
+    gt_csv_real(csv, item->hi_us, 3, timed);
+    gt_csv_real(csv, item->baseline_us, 3, item->baseline_us > 0);
+    gt_csv_text(csv, item->detail);
+    gt_csv_end(csv);
+}
+
+int gt_adopt_report_close(struct gt_adopting *adopting, int rc, struct gt_err *err)
+{
+    const struct gt_cli *cli = adopting->session->cli;
+    const size_t *tally = adopting->tally;
+    int closed = gt_csv_close(adopting->csv, rc ? NULL : err);
+
+    rc = rc ? rc : closed;
+    if (adopting->json && !rc) {
+        for (int i = GT_ADOPT_DONE; i < GT_ADOPT_COUNT; i++)
+            cJSON_AddNumberToObject(adopting->json, verdict_names[i], (double)tally[i]);
+        return gt_cmd_print_json(cli, adopting->json, err);
+    }
+    if (!cli->json && !rc && adopting->items)
+        fprintf(cli->out, "%zu adopted, %zu known from earlier runs, %zu unfit, %zu failed\n",
+                tally[GT_ADOPT_DONE], tally[GT_ADOPT_KNOWN], tally[GT_ADOPT_UNFIT],
+                tally[GT_ADOPT_FAILED]);
+    cJSON_Delete(adopting->json);
+    return rc;
+}

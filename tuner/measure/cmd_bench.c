@@ -1,0 +1,443 @@
+/* cmd_bench.c - tune bench FILE: the stored winner of each problem of a set against the untuned
+ * answer and cuBLAS, timed side by side; with --budget the problems are tuned first. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "problem/problem.h"
+#include "base/stats.h"
+#include "base/strbuf.h"
+#include "measure/cmd_bench_report.h"
+#include "console/commands.h"
+#include "lookup/snapshot.h"
+#include "sweep/progress.h"
+
+static const struct gt_rounds default_rounds = {41, 200, 2e6};
+
+struct options {
+    struct gt_session_options session;
+    struct gt_problem_options problem;
+    const char *csv;
+    int64_t rounds;
+    bool list;
+};
+
+static const struct gt_option option_table[] = {
+    {"kernels", 'k', GT_OPTION_TEXT, offsetof(struct options, session.kernels), "KERNELS",
+     "kernels to tune with --budget, joined by commas (default: those in production)", NULL, 0, 0},
+    {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, session.budget), "BUDGET",
+     "tune first, that long or that many trials for each problem, in one sweep over all of them: "
+     "10s, 500 (default: not at all)",
+     NULL, 0, 0},
+    {"rounds", 0, GT_OPTION_INTEGER, offsetof(struct options, rounds), "N",
+     "paired rounds of winner and cuBLAS (default: as many as take about 2 s, 41 to 200)", NULL, 5,
+     GT_MAX_SAMPLES},
+    {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
+     NULL, 0, 0},
+    {"list", 0, GT_OPTION_FLAG, offsetof(struct options, list), NULL,
+     "only print the problems, a file for --shapes", NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+/* A winner counts as slower than the untuned answer if the 95 % interval of the paired ratio lies
+ * above this: gaps scatter by 0.2 to 0.6 % from contest to contest (db/measured/README.md). */
+#define NOISE 1.01
+
+/* One benchmark run: what is open, and what it found so far. */
+struct bench {
+    struct gt_session session;
+    const struct gt_kernel **kernel;
+    size_t kernels;
+    struct gt_bench_report report;
+    struct gt_snapshot untuned; /* the look-up of a program without this database */
+    int rounds;                 /* 0: default_rounds */
+};
+
+/* The stored winner of a problem on this device, and the answer without it. */
+struct winner {
+    const struct bench *bench;
+    const struct gt_kernel *kernel;
+    struct gt_point point;
+    struct gt_trial trial;
+    bool vendor; /* the sweep found cuBLASLt's answer faster, and it is a candidate */
+    struct gt_resolved untuned;
+};
+
+static int take_winner(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct winner *winner = context;
+    const struct gt_session *session = &winner->bench->session;
+    const struct gt_kernel *kernel;
+
+    if (winner->kernel || row->warm_l2 != winner->bench->report.warm ||
+        strcmp(row->device, session->evaluator->device.name) != 0 ||
+        row->provenance != session->evaluator->ops->provenance)
+        return GT_OK;
+    kernel = gt_kernels_find(&session->kernels, row->kernel, NULL);
+    if (!kernel || strcmp(kernel->signature, row->signature) != 0)
+        return GT_OK; /* of another text of the template: it says nothing about this one */
+    winner->kernel = kernel;
+    winner->vendor = *row->algo && row->baseline_us > 0 && row->baseline_us < row->us;
+    winner->trial = (struct gt_trial){.status = row->status,
+                                      .provenance = row->provenance,
+                                      .us = row->us,
+                                      .lo_us = row->lo_us,
+                                      .hi_us = row->hi_us,
+                                      .err_u = row->err_u};
+    return gt_point_parse(&winner->point, kernel, row->point, err);
+}
+
+static int find_winner(struct winner *winner, const struct gt_problem *problem, struct gt_err *err)
+{
+    const struct gt_session *session = &winner->bench->session;
+    char text[GT_PROBLEM_TEXT_MAX];
+    const struct gt_row_filter filter = {
+        .winners_only = true, .problem = text, .cc = session->evaluator->device.cc};
+    int rc;
+
+    gt_problem_format(problem, text);
+    rc = gt_store_rows(session->store, &filter, take_winner, winner, err);
+    if (!rc && winner->kernel && session->measures)
+        rc = gt_snapshot_lookup(&winner->bench->untuned, &session->evaluator->device, problem,
+                                &winner->untuned, err);
+    return rc;
+}
+
+/* Whether the untuned answer is the winner itself. */
+static bool same_answer(const struct winner *winner)
+{
+    const struct gt_kernel *kernel = winner->kernel;
+
+    return winner->untuned.kernel == kernel &&
+           memcmp(winner->untuned.point.value, winner->point.value,
+                  kernel->params * sizeof(winner->point.value[0])) == 0;
+}
+
+/* What the rounds say of the untuned answer. */
+static void judge_untuned(const struct winner *winner, const struct gt_trial *untuned,
+                          struct gt_comparison *with)
+{
+    const struct gt_trial *tuned = &winner->trial;
+    double lo, hi;
+
+    with->untuned_us = untuned->us;
+    if (untuned == tuned)
+        return;
+    gt_paired_interval(tuned->sample, untuned->sample,
+                       tuned->samples < untuned->samples ? tuned->samples : untuned->samples, &lo,
+                       &hi);
+    with->worse = lo > NOISE;
+}
+
+/* Times the winner, the untuned answer and cuBLASLt's best one in turns. */
+static int hold_contest(const struct bench *bench, struct winner *winner,
+                        const struct gt_problem *problem, bool baseline, struct gt_comparison *with,
+                        struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = bench->session.evaluator;
+    const bool both = winner->untuned.kernel && !same_answer(winner);
+    const struct gt_candidate candidate[] = {
+        {winner->kernel, problem, &evaluator->device, winner->point},
+        {winner->untuned.kernel, problem, &evaluator->device, winner->untuned.point}};
+    struct gt_trial trial[2] = {winner->trial}, vendor = {0};
+    const double round_us = (1 + baseline + both) * winner->trial.us;
+    const int rounds = bench->rounds ? bench->rounds : gt_rounds_for(&default_rounds, 2, round_us);
+    int rc = evaluator->ops->final(evaluator, candidate, 1 + (size_t)both, rounds, trial,
+                                   baseline ? &vendor : NULL, err);
+
+    if (rc)
+        return rc;
+    winner->trial = trial[0];
+    if (trial[0].status != GT_STATUS_OK)
+        return GT_OK;
+    if (both && trial[1].status == GT_STATUS_OK)
+        judge_untuned(winner, &trial[1], with);
+    else if (!both && winner->untuned.kernel)
+        judge_untuned(winner, &winner->trial, with);
+    if (vendor.status == GT_STATUS_OK && vendor.us > 0) {
+        with->baseline_us = vendor.us;
+        with->baseline_err_u = vendor.err_u;
+        with->best_us = winner->vendor ? vendor.us : trial[0].us;
+    }
+    return GT_OK;
+}
+
+/* Compares the winner with what it is to beat.  Before that, what memory alone takes. */
+static int compare(const struct bench *bench, struct winner *winner,
+                   const struct gt_problem *problem, struct gt_comparison *with, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = bench->session.evaluator;
+    struct gt_move move = {0};
+    struct gt_baseline best;
+    int rc = evaluator->ops->open_problem(evaluator, problem, err);
+
+    if (!rc && !bench->report.warm)
+        rc = evaluator->ops->move(evaluator, &move, err);
+    if (rc)
+        return rc;
+    with->move_us = move.us;
+    rc = evaluator->ops->baseline(evaluator, &best, err);
+    if (rc && rc != GT_ENOLIB && rc != GT_ENOTFOUND)
+        return rc;
+    if (rc && err)
+        gt_progress_note(bench->session.progress, err->msg); /* no baseline, and why */
+    rc = hold_contest(bench, winner, problem, !rc, with, err);
+    with->us = winner->trial.us;
+    with->lo_us = winner->trial.lo_us;
+    with->hi_us = winner->trial.hi_us;
+    with->err_u = winner->trial.err_u;
+    return rc;
+}
+
+/* Keeps the figures in the database: `tune export --format bench` makes the same table of it. */
+static int remember(const struct bench *bench, const struct winner *winner,
+                    const struct gt_problem *problem, const struct gt_comparison *with,
+                    struct gt_err *err)
+{
+    const struct gt_session *session = &bench->session;
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    struct gt_trial_key key = {.warm_l2 = bench->report.warm};
+    int rc = gt_store_device(session->store, &session->evaluator->device, &key.device, err);
+
+    gt_point_format(&point, winner->kernel, &winner->point);
+    key.point = point.text;
+    if (!rc)
+        rc = gt_strbuf_check(&point, err);
+    if (!rc)
+        rc = gt_store_toolchain(session->store, session->evaluator->nvrtc_version, &key.toolchain,
+                                err);
+    if (!rc)
+        rc = gt_store_kernel(session->store, winner->kernel, &key.kernel, err);
+    if (!rc)
+        rc = gt_store_problem(session->store, problem, &key.problem, err);
+    if (!rc)
+        rc = gt_store_put_comparison(session->store, &key, with, err);
+    gt_strbuf_release(&point);
+    return rc;
+}
+
+/* Measures the winner's row and adds it to the report. */
+static int report_winner(struct bench *bench, struct winner *winner,
+                         const struct gt_problem *problem, double weight, struct gt_err *err)
+{
+    struct gt_strbuf untuned = GT_STRBUF_INIT;
+    struct gt_comparison with = {.copy_gbps = bench->report.copy_gbps};
+    char text[GT_PROBLEM_TEXT_MAX];
+    int rc = GT_OK;
+
+    gt_problem_format(problem, text);
+    if (winner->untuned.kernel)
+        gt_strbuf_addf(&untuned, "%s %s", winner->untuned.kernel->name,
+                       winner->untuned.answer.point);
+    rc = gt_strbuf_check(&untuned, err);
+    if (!rc && bench->session.measures) {
+        gt_progress_title(bench->session.progress, text);
+        rc = compare(bench, winner, problem, &with, err);
+    }
+    if (with.untuned_us > 0)
+        with.untuned = untuned.text;
+    if (!rc && winner->trial.status != GT_STATUS_OK) {
+        gt_bench_report_nothing(&bench->report, text, "winner failed: %s %s",
+                                gt_status_name(winner->trial.status), winner->trial.detail);
+    } else if (!rc) {
+        if (bench->session.measures)
+            rc = remember(bench, winner, problem, &with, err);
+        if (!rc)
+            rc = gt_bench_report_row(&bench->report,
+                                     &(struct gt_bench_row){problem, weight, winner->kernel,
+                                                            &winner->point, &winner->trial, &with},
+                                     err);
+    }
+    gt_strbuf_release(&untuned);
+    return rc;
+}
+
+/* Whether the rest of the set can still be compared: the problem is too big for this GPU, or no
+ * kernel serves it. */
+static bool only_this_problem(int rc)
+{
+    return rc == GT_ETOOBIG || rc == GT_ENOTFOUND || rc == GT_ERANGE || rc == GT_ECONFIG;
+}
+
+/* swept: what the sweep says of the problem; NULL: there was none. */
+static int bench_problem(struct bench *bench, const struct gt_problem *problem, double weight,
+                         const struct gt_sweep_result *swept, struct gt_err *err)
+{
+    struct winner winner = {.bench = bench};
+    char text[GT_PROBLEM_TEXT_MAX];
+    struct gt_err why = {0};
+    int rc = GT_OK;
+
+    gt_problem_format(problem, text);
+    if (swept && swept->nothing.code) {
+        why = swept->nothing;
+        rc = why.code;
+    }
+    if (!rc)
+        rc = find_winner(&winner, problem, &why);
+    if (!rc && winner.kernel)
+        rc = report_winner(bench, &winner, problem, weight, &why);
+    else if (!rc)
+        gt_bench_report_nothing(&bench->report, text,
+                                "has no winner here; tune it, or give --budget");
+    gt_resolved_release(&winner.untuned);
+    if (only_this_problem(rc)) {
+        gt_bench_report_nothing(&bench->report, text, "not compared: %s", why.msg);
+        return GT_OK;
+    }
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
+/* One sweep over all problems, so that the compilers work for the next ones while one is timed. */
+static int tune_all(struct bench *bench, const struct gt_problem *problem, const double *weight,
+                    size_t problems, const char *budget_text, struct gt_sweep_result *result,
+                    struct gt_err *err)
+{
+    struct gt_budget budget;
+    int rc = gt_budget_parse(&budget, budget_text, err);
+
+    if (rc)
+        return rc;
+    budget.each = true;
+    bench->session.weight = weight;
+    rc = gt_session_sweep(&bench->session, problem, problems, bench->kernel, bench->kernels,
+                          &budget, result, err);
+    return problems == 1 && result[0].nothing.code ? GT_OK : rc; /* reported with its row */
+}
+
+static int bench_all(struct bench *bench, const struct gt_problem *problem, const double *weight,
+                     size_t problems, const char *budget, struct gt_err *err)
+{
+    const struct gt_session *session = &bench->session;
+    struct gt_sweep_result *result = calloc(problems, sizeof(*result));
+    int rc = result ? GT_OK : gt_err_nomem(err);
+
+    if (!rc && budget)
+        rc = tune_all(bench, problem, weight, problems, budget, result, err);
+    for (size_t i = 0; i < problems && !rc; i++) {
+        if (*session->cli->signals)
+            rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted after %zu of %zu problems", i,
+                            problems);
+        else
+            rc = bench_problem(bench, &problem[i], weight[i], &result[i], err);
+    }
+    for (size_t i = 0; i < problems && result; i++)
+        gt_sweep_result_release(&result[i]);
+    free(result);
+    return rc;
+}
+
+static int measure_copy(struct bench *bench, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = bench->session.evaluator;
+    struct gt_calibration calibration;
+    int rc = evaluator->ops->calibrate(evaluator, true, &calibration, err);
+
+    if (!rc)
+        bench->report.copy_gbps = calibration.value[GT_CALIBRATION_MEMORY_COPY];
+    return rc;
+}
+
+/* The set as a file that --shapes takes. */
+static int list(const struct gt_cli *cli, const struct gt_problem *problem, size_t problems,
+                struct gt_err *err)
+{
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    for (size_t i = 0; i < problems; i++) {
+        gt_problem_format(&problem[i], text);
+        fprintf(cli->out, "%s\n", text);
+    }
+    return ferror(cli->out) ? gt_err_set(err, GT_EIO, "cannot write the list") : GT_OK;
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+    struct gt_problem_options asked = options->problem;
+    struct gt_problem *problem = NULL;
+    const char *budget = options->session.budget;
+    struct bench bench = {.rounds = (int)options->rounds};
+    struct gt_budget checked;
+    double *weight = NULL;
+    size_t problems = 0;
+    int rc;
+
+    bench.report.session = &bench.session;
+    bench.report.warm = options->session.l2 && strcmp(options->session.l2, "warm") == 0;
+    if (argc)
+        asked.shapes = argv[0];
+    asked.data_dir = cli->data_dir;
+    asked.seed = options->session.seed;
+    rc = gt_session_problems(NULL, &problem, &weight, &problems, &asked, err);
+    if (options->list) {
+        rc = rc ? rc : list(cli, problem, problems, err);
+        free(weight);
+        free(problem);
+        return rc;
+    }
+    if (!rc && budget)
+        rc = gt_budget_parse(&checked, budget, err); /* a slip costs nothing */
+    if (!rc)
+        rc = gt_session_no_replay(&options->session, err);
+    if (!rc)
+        rc = gt_session_open(&bench.session, cli, &options->session, err);
+    if (!rc && budget)
+        rc = gt_session_kernels(&bench.kernel, &bench.kernels, &bench.session.kernels,
+                                options->session.kernels, err);
+    bench.session.fallbacks = !options->session.kernels;
+    if (!rc && bench.session.measures)
+        rc = measure_copy(&bench, err);
+    if (!rc)
+        rc = gt_snapshot_take(&bench.untuned, &bench.session.kernels, NULL, &bench.session.shipped,
+                              err);
+    if (!rc)
+        rc = gt_bench_report_open(&bench.report, options->csv, err);
+    if (!rc)
+        rc = bench_all(&bench, problem, weight, problems, budget, err);
+    rc = gt_bench_report_close(&bench.report, rc, err);
+    gt_snapshot_release(&bench.untuned);
+    gt_session_close(&bench.session);
+    free(bench.kernel);
+    free(weight);
+    free(problem);
+    if (!rc && !bench.report.done)
+        rc = gt_err_set(err, GT_EXIT_NOTHING,
+                        "no problem has a winner for this device; tune them, or give --budget");
+    return rc;
+}
+
+const struct gt_command gt_command_bench = {
+    .name = "bench",
+    .doc = "stored winners against cuBLAS over a set of problems, paired",
+    .usage = "bench [FILE] [--shape MxNxK]... [OPTION]...",
+    .about =
+        "Times the winner of each problem (of FILE, of --shape, drawn by --random), what look-up\n"
+        "hands out to a program without this database (untuned), and cuBLASLt's best answer in\n"
+        "alternation. Ratios are cuBLASLt's time over another one: above 1 the other is faster.\n"
+        "Best is the faster of winner and cuBLASLt's answer, as the sweep chose. Errors stand\n"
+        "beside cuBLASLt's, and one above 1.25 times that is flagged. The column memory is\n"
+        "what reading A and B (and C) and writing D takes at the bandwidth of a copy, measured\n"
+        "in the same run, over the winner's time: thin products cannot get far above 1. A copy\n"
+        "of a few megabytes does not reach that bandwidth, so the column moved has what a kernel\n"
+        "takes that only reads A and B (and C) and writes D, the best of several. With --budget\n"
+        "the problems are tuned first, in one sweep that has so much time for each of them.\n"
+        "--dtype and --accuracy replace those of FILE's problems.\n"
+        "\n"
+        "  tune bench configs/problems/bench.json --csv h200-f32.csv\n"
+        "  tune bench configs/problems/bench.json --dtype bf16 --csv h200-bf16.csv\n"
+        "  tune bench configs/problems/bench.json --budget 60s\n"
+        "  tune bench --random 200 --seed 1 --list >problems.txt\n",
+    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
+              {gt_draw_option_table, offsetof(struct options, problem)},
+              {gt_session_option_table, offsetof(struct options, session)},
+              {gt_search_option_table, offsetof(struct options, session)},
+              {option_table, 0}},
+    .argument = "FILE",
+    .size = sizeof(struct options),
+    .max_args = 1,
+    .finishes = true,
+    .run = run,
+};

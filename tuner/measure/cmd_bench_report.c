@@ -1,0 +1,325 @@
+/* cmd_bench_report.c - what tune bench prints; see cmd_bench_report.h. */
+#include "measure/cmd_bench_report.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdarg.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "problem/problem.h"
+#include "base/strbuf.h"
+#include "console/cmd_csv.h"
+#include "console/cmd_json.h"
+#include "console/cmd_report.h"
+#include "exchange/export.h"
+
+/* The row as exports of a database have it. */
+static void csv_row(const struct gt_bench_report *report, const struct gt_bench_row *row,
+                    const char *problem, const char *point)
+{
+    const struct gt_evaluator *evaluator = report->session->evaluator;
+    const struct gt_problem *p = row->problem;
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    const time_t now = time(NULL);
+    char date[32];
+    struct tm utc;
+
+    gmtime_r(&now, &utc);
+    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    gt_export_bench_fields(&text,
+                           &(struct gt_row){.device = evaluator->device.name,
+                                            .dtype = gt_dtype_name(p->type),
+                                            .accuracy = gt_accuracy_name(p->accuracy),
+                                            .layout = gt_layout_name(gt_problem_layout(p)),
+                                            .m = p->m,
+                                            .n = p->n,
+                                            .k = p->k,
+                                            .batch = p->batch,
+                                            .kernel = row->kernel->name,
+                                            .point = point,
+                                            .provenance = row->trial->provenance,
+                                            .us = row->trial->us,
+                                            .lo_us = row->trial->lo_us,
+                                            .hi_us = row->trial->hi_us,
+                                            .baseline_us = row->with->baseline_us,
+                                            .err_u = row->trial->err_u,
+                                            .warm_l2 = report->warm,
+                                            .driver = evaluator->device.driver,
+                                            .nvrtc = evaluator->nvrtc_version,
+                                            .date = date,
+                                            .problem = problem},
+                           p, row->with);
+    gt_csv_line(report->csv, text.text);
+    gt_strbuf_release(&text);
+}
+
+/* A time and the baseline's over it (other way round: `share`), where they are known. */
+static void json_pair(cJSON *row, const char *time, double us, const char *ratio, double over,
+                      double under)
+{
+    if (us > 0)
+        cJSON_AddNumberToObject(row, time, us);
+    if (us > 0 && over > 0 && under > 0)
+        cJSON_AddNumberToObject(row, ratio, over / under);
+}
+
+static void json_row(const struct gt_bench_report *report, const struct gt_bench_row *of,
+                     const char *problem, const char *point)
+{
+    const struct gt_trial *trial = of->trial;
+    const struct gt_comparison *with = of->with;
+    const double bound_us = gt_export_bound_us(of->problem, with, report->warm);
+    cJSON *row = cJSON_CreateObject();
+
+    cJSON_AddItemToArray(report->rows, row);
+    cJSON_AddStringToObject(row, "problem", problem);
+    cJSON_AddNumberToObject(row, "weight", of->weight);
+    cJSON_AddStringToObject(row, "kernel", of->kernel->name);
+    cJSON_AddStringToObject(row, "point", point);
+    cJSON_AddNumberToObject(row, "us", trial->us);
+    if (trial->provenance == GT_MEASURED) {
+        cJSON_AddNumberToObject(row, "lo_us", trial->lo_us);
+        cJSON_AddNumberToObject(row, "hi_us", trial->hi_us);
+        cJSON_AddNumberToObject(row, "err_u", trial->err_u);
+    }
+    json_pair(row, "baseline_us", with->baseline_us, "ratio", with->baseline_us, trial->us);
+    if (with->baseline_err_u > 0) {
+        cJSON_AddNumberToObject(row, "baseline_err_u", with->baseline_err_u);
+        cJSON_AddBoolToObject(row, "err_above",
+                              gt_export_err_above(trial->err_u, with->baseline_err_u));
+    }
+    json_pair(row, "best_us", with->best_us, "best_ratio", with->baseline_us, with->best_us);
+    if (with->untuned_us > 0) {
+        cJSON_AddStringToObject(row, "untuned", with->untuned);
+        json_pair(row, "untuned_us", with->untuned_us, "untuned_ratio", with->baseline_us,
+                  with->untuned_us);
+        cJSON_AddBoolToObject(row, "worse_by_tuning", with->worse);
+    }
+    json_pair(row, "bound_us", bound_us, "memory", bound_us, trial->us);
+    json_pair(row, "move_us", with->move_us, "moved", with->move_us, trial->us);
+}
+
+void gt_bench_report_nothing(const struct gt_bench_report *report, const char *problem,
+                             const char *format, ...)
+{
+    char why[1100];
+    va_list args;
+    cJSON *row;
+
+    va_start(args, format);
+    vsnprintf(why, sizeof(why), format, args);
+    va_end(args);
+    if (!report->json) {
+        fprintf(report->session->cli->out, "%-34s %s\n", problem, why);
+        return;
+    }
+    row = cJSON_CreateObject();
+    cJSON_AddItemToArray(report->rows, row);
+    cJSON_AddStringToObject(row, "problem", problem);
+    cJSON_AddStringToObject(row, "nothing", why);
+}
+
+/* `text` gets over / under, or "-". */
+static void ratio_text(char text[32], int digits, double over, double under)
+{
+    if (over > 0 && under > 0)
+        snprintf(text, 32, "%.*f", digits, over / under);
+    else
+        snprintf(text, 32, "-");
+}
+
+static void print_line(const struct gt_bench_report *report, const struct gt_bench_row *row,
+                       const char *text)
+{
+    const struct gt_comparison *with = row->with;
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    FILE *out = report->session->cli->out;
+    const double us = row->trial->us;
+    char untuned[32], against[32], ratio[32], was[32], best[32], memory[32], moved[32], err[64];
+
+    ratio_text(untuned, 2, with->untuned_us, 1);
+    ratio_text(against, 2, with->baseline_us, 1);
+    ratio_text(ratio, 3, with->baseline_us, us);
+    ratio_text(was, 3, with->baseline_us, with->untuned_us);
+    ratio_text(best, 3, with->baseline_us, with->best_us);
+    ratio_text(memory, 2, gt_export_bound_us(row->problem, with, report->warm), us);
+    ratio_text(moved, 2, with->move_us, us);
+    if (with->baseline_err_u > 0)
+        snprintf(err, sizeof(err), "%.3g/%.3g", row->trial->err_u, with->baseline_err_u);
+    else
+        snprintf(err, sizeof(err), "-");
+    gt_report_point(&point, report->session, row->kernel, row->point);
+    fprintf(out, "%-34s %11.2f %10s %10s %8s %7s %7s %15s %6s %6s  %s %s%s%s\n", text, us, untuned,
+            against, ratio, was, best, err, memory, moved, row->kernel->name, point.text,
+            gt_export_err_above(row->trial->err_u, with->baseline_err_u)
+                ? " [error above 1.25 x cuBLAS's]"
+                : "",
+            with->worse ? " [slower than untuned]" : "");
+    fflush(out);
+    gt_strbuf_release(&point);
+}
+
+static int add_figures(struct gt_bench_report *report, const struct gt_bench_row *row,
+                       struct gt_err *err)
+{
+    const struct gt_comparison *with = row->with;
+    const double us = row->trial->us, known = fmin(us, with->untuned_us);
+
+    return gt_bench_summary_add(
+        &report->summary, row->problem,
+        &(struct gt_bench_figures){
+            .weight = row->weight,
+            .ratio = with->baseline_us / us,
+            .best_ratio = with->best_us > 0 ? with->baseline_us / with->best_us : 0,
+            .loss = with->untuned_us > 0 ? with->untuned_us / known : 0,
+            .worse = with->worse,
+            .err_above = gt_export_err_above(row->trial->err_u, with->baseline_err_u)},
+        err);
+}
+
+int gt_bench_report_row(struct gt_bench_report *report, const struct gt_bench_row *row,
+                        struct gt_err *err)
+{
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    gt_problem_format(row->problem, text);
+    gt_point_format(&point, row->kernel, row->point);
+    if (report->json)
+        json_row(report, row, text, point.text);
+    else
+        print_line(report, row, text);
+    csv_row(report, row, text, point.text);
+    report->done++;
+    gt_strbuf_release(&point);
+    return add_figures(report, row, err);
+}
+
+/* The document without its rows. */
+static int begin_json(struct gt_bench_report *report, struct gt_err *err)
+{
+    const struct gt_device *device = &report->session->evaluator->device;
+
+    report->json = cJSON_CreateObject();
+    cJSON_AddStringToObject(report->json, "format", "gemmtune bench 1");
+    cJSON_AddStringToObject(report->json, "device", device->name);
+    cJSON_AddNumberToObject(report->json, "cc", device->cc);
+    cJSON_AddStringToObject(report->json, "l2", report->warm ? "warm" : "cold");
+    cJSON_AddBoolToObject(report->json, "predicted", !report->session->measures);
+    if (report->copy_gbps > 0)
+        cJSON_AddNumberToObject(report->json, "copy_gbps", report->copy_gbps);
+    report->rows = cJSON_AddArrayToObject(report->json, "problems");
+    return report->rows ? GT_OK : gt_err_nomem(err);
+}
+
+static void print_heading(const struct gt_bench_report *report)
+{
+    const struct gt_session *session = report->session;
+    FILE *out = session->cli->out;
+
+    fprintf(out, "%s (sm_%d), L2 %s: %s\n", session->evaluator->device.name,
+            session->evaluator->device.cc, report->warm ? "warm" : "cold",
+            session->measures ? "measured, paired with cuBLASLt"
+                              : "PREDICTED by a model, nothing was measured");
+    if (report->copy_gbps > 0)
+        fprintf(out,
+                "memory: share of the bound by a large copy of this run, %.0f GB/s; moved: by a "
+                "kernel that only moves the problem's bytes\n",
+                report->copy_gbps);
+    fprintf(out, "%-34s %11s %10s %10s %8s %7s %7s %15s %6s %6s  winner\n", "problem",
+            session->measures ? "measured us" : "predict. us", "untuned us", "cuBLAS us",
+            "x cuBLAS", "untuned", "best", "err u, cuBLAS's", "memory", "moved");
+}
+
+int gt_bench_report_open(struct gt_bench_report *report, const char *csv, struct gt_err *err)
+{
+    const struct gt_session *session = report->session;
+    int rc = GT_OK;
+
+    if (csv && session->measures)
+        rc = gt_csv_new(&report->csv, csv, gt_export_bench_columns, err);
+    else if (csv)
+        rc = gt_err_set(err, GT_ENOGPU, "--csv holds measured times, but there is no GPU here");
+    if (!rc && session->cli->json)
+        return begin_json(report, err);
+    if (!rc)
+        print_heading(report);
+    return rc;
+}
+
+static void print_means(FILE *out, const char *of, const struct gt_bench_means *means)
+{
+    if (means->problems)
+        fprintf(out,
+                "%s: %zu compared: geometric mean %.3f x cuBLAS, worst %.3f; %zu below 1, %zu with "
+                "an error above 1.25 x cuBLAS's\n",
+                of, means->problems, means->ratio, means->worst, means->below, means->err_above);
+    if (means->best_ratio > 0)
+        fprintf(out, "%s: best of everything: geometric mean %.3f x cuBLAS, worst %.3f\n", of,
+                means->best_ratio, means->best_worst);
+    if (means->untuned)
+        fprintf(out,
+                "%s: %zu untuned: %.3f times the best known, p90 %.3f, worst %.3f; %zu slower by "
+                "tuning\n",
+                of, means->untuned, means->loss, means->loss_p90, means->loss_worst, means->worse);
+}
+
+static void json_means(cJSON *to, const struct gt_bench_means *means)
+{
+    const struct {
+        const char *key;
+        double value;
+    } row[] = {
+        {"compared", (double)means->problems},   {"mean_ratio", means->ratio},
+        {"worst_ratio", means->worst},           {"below_1", (double)means->below},
+        {"best_mean_ratio", means->best_ratio},  {"best_worst_ratio", means->best_worst},
+        {"err_above", (double)means->err_above}, {"untuned", (double)means->untuned},
+        {"untuned_loss", means->loss},           {"untuned_p90", means->loss_p90},
+        {"untuned_worst", means->loss_worst},    {"worse_by_tuning", (double)means->worse},
+    };
+
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
+        cJSON_AddNumberToObject(to, row[i].key, row[i].value);
+}
+
+/* The means of each type, and of all where there are several. */
+static int finish(struct gt_bench_report *report, struct gt_err *err)
+{
+    const struct gt_bench_summary *summary = &report->summary;
+    const struct gt_bench_means all = gt_bench_summary_means(summary, NULL);
+    cJSON *types = report->json ? cJSON_AddObjectToObject(report->json, "types") : NULL;
+    size_t kinds = 0;
+
+    for (size_t i = 0; i < summary->count; i++) {
+        const char *type = summary->figures[i].type;
+        const struct gt_bench_means means = gt_bench_summary_means(summary, type);
+
+        if (!gt_bench_summary_first(summary, i))
+            continue;
+        kinds++;
+        if (types)
+            json_means(cJSON_AddObjectToObject(types, type), &means);
+        else
+            print_means(report->session->cli->out, type, &means);
+    }
+    if (report->json && all.problems)
+        json_means(report->json, &all);
+    else if (!report->json && kinds > 1)
+        print_means(report->session->cli->out, "all", &all);
+    return report->json ? gt_cmd_print_json(report->session->cli, report->json, err) : GT_OK;
+}
+
+int gt_bench_report_close(struct gt_bench_report *report, int rc, struct gt_err *err)
+{
+    int closed = gt_csv_close(report->csv, rc ? NULL : err), printed;
+
+    if (rc) {
+        gt_bench_summary_release(&report->summary);
+        cJSON_Delete(report->json);
+        return rc;
+    }
+    printed = finish(report, err);
+    gt_bench_summary_release(&report->summary);
+    return printed ? printed : closed;
+}

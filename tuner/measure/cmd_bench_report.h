@@ -1,0 +1,46 @@
+/* cmd_bench_report.h - what tune bench prints: a table or a JSON document, and the CSV file. */
+#ifndef GT_CMD_BENCH_REPORT_H
+#define GT_CMD_BENCH_REPORT_H
+
+#include "measure/cmd_bench_summary.h"
+#include "console/cmd_session.h"
+
+struct cJSON;
+struct gt_csv;
+
+struct gt_bench_report {
+    const struct gt_session *session;
+    bool warm;
+    double copy_gbps; /* of a copy in this run; 0: not measured */
+    /* what follows is the report's own */
+    struct gt_csv *csv;
+    struct cJSON *json, *rows; /* the document and its list; NULL: a table is printed instead */
+    size_t done;
+    struct gt_bench_summary summary;
+};
+
+/* A winner and what it was compared with. */
+struct gt_bench_row {
+    const struct gt_problem *problem;
+    double weight;
+    const struct gt_kernel *kernel;
+    const struct gt_point *point;
+    const struct gt_trial *trial;
+    const struct gt_comparison *with; /* as stored; its time and error are those of the trial */
+};
+
+/* Prints the heading and opens the CSV file (NULL: none), GT_ENOGPU if nothing is measured. */
+int gt_bench_report_open(struct gt_bench_report *report, const char *csv, struct gt_err *err);
+int gt_bench_report_row(struct gt_bench_report *report, const struct gt_bench_row *row,
+                        struct gt_err *err);
+
+/* A problem without figures, and why. */
+__attribute__((format(printf, 3, 4))) void
+gt_bench_report_nothing(const struct gt_bench_report *report, const char *problem,
+                        const char *format, ...);
+
+/* The means and the end of the document; rc: how the run ended, an error prints neither.  Returns
+ * rc, or what went wrong here. */
+int gt_bench_report_close(struct gt_bench_report *report, int rc, struct gt_err *err);
+
+#endif

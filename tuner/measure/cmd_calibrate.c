@@ -1,0 +1,144 @@
+/* cmd_calibrate.c - tune doctor --calibrate, and the figures of earlier ones. */
+#include "measure/cmd_calibrate.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "db/store.h"
+#include "cuda/cache.h"
+#include "base/err.h"
+#include "console/cmd_json.h"
+#include "console/cmd_session.h"
+#include "evaluate/evaluator.h"
+#include "console/options.h"
+
+/* What is assumed of a device where nothing was measured: by its profile, if there is one. */
+static void find_assumed(const struct gt_cli *cli, int cc, struct gt_device *assumed)
+{
+    if (gt_device_profile(assumed, cli->data_dir, cc, NULL))
+        *assumed = (struct gt_device){.cc = cc};
+}
+
+static void print_table(const struct gt_cli *cli, const char *device,
+                        const struct gt_calibration *calibration, const struct gt_device *assumed)
+{
+    fprintf(cli->out, "%s (sm_%d), measured and as %s says\n", device, assumed->cc,
+            *assumed->name ? assumed->name : "no profile");
+    for (int i = 0; i < GT_CALIBRATION_COUNT; i++) {
+        const struct gt_calibration_row *row = &gt_calibration_rows[i];
+        double expected = gt_calibration_expected(assumed, (enum gt_calibration_figure)i);
+        char text[32] = "-";
+
+        if (!(calibration->value[i] > 0))
+            continue;
+        if (expected > 0)
+            snprintf(text, sizeof(text), "%.*f", row->decimals, expected);
+        fprintf(cli->out, "  %-12s %10.*f %10s  %-8s %s\n", row->name, row->decimals,
+                calibration->value[i], text, row->unit, row->doc);
+    }
+}
+
+static cJSON *device_json(const char *device, const char *date,
+                          const struct gt_calibration *calibration, const struct gt_device *assumed)
+{
+    cJSON *root = cJSON_CreateObject(), *list;
+
+    cJSON_AddStringToObject(root, "device", device);
+    cJSON_AddNumberToObject(root, "cc", assumed->cc);
+    if (date)
+        cJSON_AddStringToObject(root, "date", date);
+    list = cJSON_AddArrayToObject(root, "figures");
+    for (int i = 0; i < GT_CALIBRATION_COUNT; i++) {
+        double expected = gt_calibration_expected(assumed, (enum gt_calibration_figure)i);
+        cJSON *item;
+
+        if (!(calibration->value[i] > 0))
+            continue;
+        item = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, item);
+        cJSON_AddStringToObject(item, "figure", gt_calibration_rows[i].name);
+        cJSON_AddStringToObject(item, "unit", gt_calibration_rows[i].unit);
+        cJSON_AddNumberToObject(item, "measured", calibration->value[i]);
+        if (expected > 0)
+            cJSON_AddNumberToObject(item, "profile", expected);
+    }
+    return root;
+}
+
+/* ---- measuring ---- */
+
+static int measure(struct gt_cli *cli, const char *device, struct gt_evaluator **evaluator,
+                   struct gt_calibration *calibration, struct gt_err *err)
+{
+    struct gt_evaluator_options options = {
+        .data_dir = cli->data_dir, .jobs = 1, .signals = cli->signals};
+    char *cache_dir = NULL;
+    int rc = gt_cache_dir(&cache_dir, err);
+
+    options.cache_dir = cache_dir;
+    if (!rc)
+        rc = gt_evaluator_open(evaluator, device, &options, err);
+    if (!rc && !(*evaluator)->ops->calibrate)
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "--device %s: --calibrate measures, which takes a GPU: cuda or cuda:N",
+                        device);
+    if (!rc)
+        rc = (*evaluator)->ops->calibrate(*evaluator, false, calibration, err);
+    free(cache_dir);
+    return rc;
+}
+
+int gt_cmd_calibrate(struct gt_cli *cli, const char *device, const char *db, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = NULL;
+    struct gt_calibration calibration;
+    struct gt_device assumed;
+    struct gt_store *store = NULL;
+    int rc = measure(cli, device, &evaluator, &calibration, err);
+
+    if (!rc)
+        rc = gt_session_store(&store, db, GT_STORE_WRITE, err);
+    if (!rc)
+        rc = gt_store_put_calibration(store, &evaluator->device, &calibration, err);
+    if (!rc) {
+        find_assumed(cli, evaluator->device.cc, &assumed);
+        if (cli->json)
+            rc = gt_cmd_print_json(
+                cli, device_json(evaluator->device.name, NULL, &calibration, &assumed), err);
+        else
+            print_table(cli, evaluator->device.name, &calibration, &assumed);
+    }
+    gt_store_close(store);
+    gt_evaluator_close(evaluator);
+    return rc;
+}
+
+/* ---- earlier ones ---- */
+
+static int print_calibrated(void *context, const struct gt_calibrated *calibrated,
+                            struct gt_err *err)
+{
+    const struct gt_cli *cli = context;
+    struct gt_device assumed;
+
+    (void)err;
+    find_assumed(cli, calibrated->cc, &assumed);
+    fprintf(cli->out, "\ncalibrated %s: ", calibrated->date);
+    print_table(cli, calibrated->device, &calibrated->calibration, &assumed);
+    return GT_OK;
+}
+
+int gt_cmd_calibrated(struct gt_cli *cli, const char *db, struct gt_err *err)
+{
+    struct gt_store *store;
+    int rc;
+
+    /* What is wrong with a database the line about it has told. */
+    if (access(db, R_OK) != 0 || gt_store_open(&store, db, GT_STORE_READ, NULL))
+        return GT_OK;
+    rc = gt_store_calibrated(store, 0, print_calibrated, cli, err);
+    gt_store_close(store);
+    return rc;
+}

@@ -1,0 +1,318 @@
+/* cmd_ladder.c - tune ladder: every rung of the textbook ladder, naive to warp tile and beyond,
+ * tuned briefly one by one and set beside cuBLAS and beside what others reported. */
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "problem/problem.h"
+#include "base/strbuf.h"
+#include "console/cmd_csv.h"
+#include "console/cmd_json.h"
+#include "console/cmd_report.h"
+#include "console/cmd_session.h"
+#include "console/commands.h"
+
+#define DEFAULT_SHAPE   "4096x4096x4096"
+#define DEFAULT_TRIALS  64
+#define REPORTED_INDENT "                          reported "
+
+struct options {
+    struct gt_session_options session;
+    struct gt_problem_options problem;
+    const char *csv;
+    int64_t trials;
+};
+
+static const struct gt_option option_table[] = {
+    {"trials", 't', GT_OPTION_INTEGER, offsetof(struct options, trials), "N",
+     "candidates tried of each rung (default: 64)", NULL, 1, 1000000},
+    {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
+     NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+static const char csv_heading[] =
+    "device,problem,rung,kernel,point,predicted,us,lo_us,hi_us,tflops,cublas_us,ratio,reported";
+
+/* "82.0 % RTX 3090, 4096^3; 100.0 % A10": what others reported for the kernel. */
+static void add_reported(struct gt_strbuf *buf, const struct gt_kernel *kernel,
+                         const char *separator)
+{
+    for (size_t i = 0; i < kernel->reported_count; i++) {
+        const struct gt_reported *reported = &kernel->reported[i];
+
+        gt_strbuf_add(buf, i ? separator : "");
+        if (reported->share > 0)
+            gt_strbuf_addf(buf, "%.1f %% ", 100 * reported->share);
+        if (reported->tflops > 0)
+            gt_strbuf_addf(buf, "%.2f TFLOP/s ", reported->tflops);
+        gt_strbuf_addf(buf, "%s", reported->source);
+    }
+}
+
+static double tflops_of(const struct gt_sweep_result *result)
+{
+    return gt_problem_flops(result->problem) / result->row[0].trial.us * 1e-6;
+}
+
+static void print_rung(const struct gt_session *session, const struct gt_kernel *kernel,
+                       const struct gt_sweep_result *result)
+{
+    const struct gt_sweep_row *best = &result->row[0];
+    struct gt_strbuf point = GT_STRBUF_INIT, reported = GT_STRBUF_INIT;
+    char rung[16] = "-", share[32] = "-";
+
+    gt_report_point(&point, session, kernel, &best->point);
+    add_reported(&reported, kernel, "\n" REPORTED_INDENT);
+    if (kernel->rung)
+        snprintf(rung, sizeof(rung), "%d", kernel->rung);
+    if (result->have_baseline)
+        snprintf(share, sizeof(share), "%.1f %%", 100 * result->baseline.us / best->trial.us);
+    fprintf(session->cli->out, "%4s  %-18s %11.2f %9.2f %9s  %s\n", rung, kernel->name,
+            best->trial.us, tflops_of(result), share, point.text);
+    if (reported.length)
+        fprintf(session->cli->out, REPORTED_INDENT "%s\n", reported.text);
+    gt_strbuf_release(&reported);
+    gt_strbuf_release(&point);
+}
+
+static cJSON *rung_json(cJSON *rungs, const struct gt_kernel *kernel)
+{
+    cJSON *rung = cJSON_CreateObject();
+
+    cJSON_AddItemToArray(rungs, rung);
+    if (kernel->rung)
+        cJSON_AddNumberToObject(rung, "rung", kernel->rung);
+    cJSON_AddStringToObject(rung, "kernel", kernel->name);
+    return rung;
+}
+
+static void json_rung(cJSON *rungs, const struct gt_kernel *kernel,
+                      const struct gt_sweep_result *result)
+{
+    const struct gt_sweep_row *best = &result->row[0];
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    cJSON *rung = rung_json(rungs, kernel);
+
+    gt_point_format(&text, kernel, &best->point);
+    cJSON_AddStringToObject(rung, "point", text.text);
+    cJSON_AddBoolToObject(rung, "predicted", best->trial.provenance == GT_PREDICTED);
+    cJSON_AddNumberToObject(rung, "us", best->trial.us);
+    if (best->trial.provenance != GT_PREDICTED) {
+        cJSON_AddNumberToObject(rung, "lo_us", best->trial.lo_us);
+        cJSON_AddNumberToObject(rung, "hi_us", best->trial.hi_us);
+    }
+    cJSON_AddNumberToObject(rung, "tflops", tflops_of(result));
+    if (result->have_baseline) {
+        cJSON_AddNumberToObject(rung, "baseline_us", result->baseline.us);
+        cJSON_AddNumberToObject(rung, "ratio", result->baseline.us / best->trial.us);
+    }
+    gt_strbuf_reset(&text);
+    add_reported(&text, kernel, "; ");
+    if (text.length)
+        cJSON_AddStringToObject(rung, "reported", text.text);
+    gt_strbuf_release(&text);
+}
+
+static void csv_rung(const struct gt_session *session, struct gt_csv *csv,
+                     const struct gt_kernel *kernel, const struct gt_sweep_result *result)
+{
+    const struct gt_sweep_row *best = &result->row[0];
+    double ratio = result->have_baseline ? result->baseline.us / best->trial.us : 0;
+    struct gt_strbuf point = GT_STRBUF_INIT, reported = GT_STRBUF_INIT;
+    char problem[GT_PROBLEM_TEXT_MAX], rung[16] = "";
+
+    gt_problem_format(result->problem, problem);
+    gt_point_format(&point, kernel, &best->point);
+    add_reported(&reported, kernel, "; ");
+    if (kernel->rung)
+        snprintf(rung, sizeof(rung), "%d", kernel->rung);
+    gt_csv_text(csv, session->evaluator->device.name);
+    gt_csv_text(csv, problem);
+    gt_csv_text(csv, rung);
+    gt_csv_text(csv, kernel->name);
+    gt_csv_text(csv, point.text);
+    gt_csv_text(csv, best->trial.provenance == GT_PREDICTED ? "1" : "0");
+    gt_csv_real(csv, best->trial.us, 3, true);
+    gt_csv_real(csv, best->trial.lo_us, 3, best->trial.provenance != GT_PREDICTED);
+    gt_csv_real(csv, best->trial.hi_us, 3, best->trial.provenance != GT_PREDICTED);
+    gt_csv_real(csv, tflops_of(result), 3, true);
+    gt_csv_real(csv, result->baseline.us, 3, result->have_baseline);
+    gt_csv_real(csv, ratio, 4, result->have_baseline);
+    gt_csv_text(csv, reported.text);
+    gt_csv_end(csv);
+    gt_strbuf_release(&reported);
+    gt_strbuf_release(&point);
+}
+
+static void print_nothing(const struct gt_session *session, cJSON *rungs,
+                          const struct gt_kernel *kernel, const char *why)
+{
+    if (rungs)
+        cJSON_AddStringToObject(rung_json(rungs, kernel), "nothing", why);
+    else
+        fprintf(session->cli->out, "%4d  %-18s no figure: %s\n", kernel->rung, kernel->name, why);
+}
+
+/* Where the rows go. */
+struct sink {
+    struct gt_csv *csv; /* NULL: nowhere else */
+    cJSON *json;        /* list of problems; NULL: a table is printed */
+    cJSON *rungs;       /* of the problem at hand */
+};
+
+/* Tunes one kernel for the problem and prints its row; a kernel that does not serve the problem, or
+ * has no valid point there, is a row without figures. */
+static int climb(struct gt_session *session, const struct sink *sink,
+                 const struct gt_kernel *kernel, const struct gt_problem *problem, int64_t trials,
+                 size_t *done, struct gt_err *err)
+{
+    const struct gt_budget budget = {.trials = trials};
+    struct gt_sweep_result result = {0};
+    struct gt_err why = {0};
+    int rc = gt_session_sweep(session, problem, 1, &kernel, 1, &budget, &result, &why);
+
+    if ((rc == GT_OK || rc == GT_EINTERRUPTED) && result.rows) {
+        if (sink->rungs)
+            json_rung(sink->rungs, kernel, &result);
+        else
+            print_rung(session, kernel, &result);
+        csv_rung(session, sink->csv, kernel, &result);
+        (*done)++;
+    } else if (rc == GT_OK || rc == GT_ERANGE || rc == GT_ENOTFOUND || rc == GT_ECONFIG) {
+        print_nothing(session, sink->rungs, kernel,
+                      rc                    ? why.msg
+                      : result.nothing.code ? result.nothing.msg
+                                            : "no candidate was valid");
+        rc = GT_OK;
+    }
+    if (rc && err)
+        *err = why;
+    gt_sweep_result_release(&result);
+    return rc;
+}
+
+/* Whether the kernel has its turn in this pass: the rungs first, then what they lead to, the
+ * kernels in production that serve the problem. */
+static bool its_turn(const struct gt_session *session, const struct gt_kernel *kernel,
+                     const struct gt_problem *problem, int pass)
+{
+    if (pass == 0)
+        return kernel->rung > 0;
+    return kernel->rung == 0 && kernel->production &&
+           gt_kernel_serves(kernel, problem, &session->evaluator->device, NULL);
+}
+
+static void print_heading(const struct gt_session *session, struct sink *sink, const char *text)
+{
+    if (sink->json) {
+        cJSON *item = cJSON_CreateObject();
+
+        cJSON_AddStringToObject(item, "problem", text);
+        sink->rungs = cJSON_AddArrayToObject(item, "rungs");
+        cJSON_AddItemToArray(sink->json, item);
+        return;
+    }
+    fprintf(session->cli->out, "%s on %s (sm_%d): %s\n", text, session->evaluator->device.name,
+            session->evaluator->device.cc,
+            session->measures ? "measured" : "PREDICTED by a model, nothing was measured");
+    fprintf(session->cli->out, "rung  %-18s %11s %9s %9s  point (where not default)\n", "kernel",
+            session->measures ? "measured us" : "predict. us", "TFLOP/s", "of cuBLAS");
+}
+
+static int climb_all(struct gt_session *session, struct sink *sink,
+                     const struct gt_problem *problem, int64_t trials, size_t *done,
+                     struct gt_err *err)
+{
+    char text[GT_PROBLEM_TEXT_MAX];
+    int rc = GT_OK;
+
+    gt_problem_format(problem, text);
+    print_heading(session, sink, text);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < session->kernels.count && !rc; i++) {
+            const struct gt_kernel *kernel = session->kernels.kernel[i];
+
+            if (its_turn(session, kernel, problem, pass))
+                rc = climb(session, sink, kernel, problem, trials, done, err);
+        }
+    }
+    if (!sink->json)
+        fputc('\n', session->cli->out);
+    return rc;
+}
+
+/* The document without its problems. */
+static cJSON *begin_json(const struct gt_session *session, struct sink *sink)
+{
+    const struct gt_device *device = &session->evaluator->device;
+    cJSON *json = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(json, "format", "gemmtune ladder 1");
+    cJSON_AddStringToObject(json, "device", device->name);
+    cJSON_AddNumberToObject(json, "cc", device->cc);
+    sink->json = cJSON_AddArrayToObject(json, "problems");
+    return json;
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+    struct gt_problem_options asked = options->problem;
+    struct gt_problem *problem = NULL;
+    struct gt_session session = {0};
+    struct sink sink = {0};
+    cJSON *json = NULL;
+    size_t problems = 0, done = 0;
+    int rc, closed;
+
+    (void)argc;
+    (void)argv;
+    if (!asked.shape.count && !asked.shapes)
+        asked.shape.text[asked.shape.count++] = DEFAULT_SHAPE;
+    rc = gt_session_problems(NULL, &problem, NULL, &problems, &asked, err);
+    if (!rc)
+        rc = gt_session_no_replay(&options->session, err);
+    if (!rc)
+        rc = gt_session_open(&session, cli, &options->session, err);
+    if (!rc && options->csv)
+        rc = gt_csv_new(&sink.csv, options->csv, csv_heading, err);
+    if (!rc && cli->json) {
+        json = begin_json(&session, &sink);
+        rc = sink.json ? GT_OK : gt_err_nomem(err);
+    }
+    for (size_t i = 0; i < problems && !rc; i++)
+        rc = climb_all(&session, &sink, &problem[i],
+                       options->trials ? options->trials : DEFAULT_TRIALS, &done, err);
+    closed = gt_csv_close(sink.csv, rc ? NULL : err);
+    if (json && !rc)
+        rc = gt_cmd_print_json(cli, json, err);
+    else
+        cJSON_Delete(json);
+    gt_session_close(&session);
+    free(problem);
+    rc = rc ? rc : closed;
+    if (!rc && !done)
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "no rung has a valid candidate; the table says why");
+    return rc;
+}
+
+const struct gt_command gt_command_ladder = {
+    .name = "ladder",
+    .doc = "the textbook kernels, naive to warp tile and beyond, against cuBLAS",
+    .usage = "ladder [--shape MxNxK] [--arch sm_86] [OPTION]...",
+    .about = "Tunes every rung of the ladder briefly (default: at 4096x4096x4096) and prints its\n"
+             "share of cuBLAS, timed in the same run, beside the shares others reported.\n"
+             "\n"
+             "  tune ladder --shape 4096x4096x4096 --csv ladder.csv\n"
+             "  tune ladder --shape 4092x4092x4092 --beta 0.5 --trials 200\n",
+    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
+              {gt_session_option_table, offsetof(struct options, session)},
+              {gt_search_option_table, offsetof(struct options, session)},
+              {option_table, 0}},
+    .size = sizeof(struct options),
+    .max_args = 0,
+    .finishes = true,
+    .run = run,
+};

@@ -1,0 +1,377 @@
+/* cmd_recheck.c - tune recheck: are the stored winners still the fastest?  Each measured winner and
+ * the best others of its problem run against each other anew, in a process that knows nothing of
+ * the run that chose it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "problem/problem.h"
+#include "base/stats.h"
+#include "base/strbuf.h"
+#include "measure/cmd_adopt.h"
+#include "measure/cmd_recheck_report.h"
+#include "console/cmd_session.h"
+#include "console/commands.h"
+#include "sweep/progress.h"
+
+#define DEFAULT_LIMIT   50
+#define DEFAULT_RUNNERS 3
+#define CONTESTS        2
+
+struct options {
+    struct gt_session_options session;
+    struct gt_problem_options problem;
+    const char *csv, *system_db;
+    int64_t limit, runners, rounds;
+    bool adopt;
+};
+
+static const struct gt_option option_table[] = {
+    {"limit", 'n', GT_OPTION_INTEGER, offsetof(struct options, limit), "N",
+     "winners timed again, spread over the list if there are more (default: 50; with --adopt: all)",
+     NULL, 1, 100000},
+    {"runners-up", 0, GT_OPTION_INTEGER, offsetof(struct options, runners), "N",
+     "others timed beside each winner (default: 3)", NULL, 1, GT_RECHECK_RUNNERS},
+    {"rounds", 0, GT_OPTION_INTEGER, offsetof(struct options, rounds), "N",
+     "paired rounds of a contest (default: as many as take about 2 s, 61 to 512; with --adopt "
+     "0.3 s, 21 to 101)",
+     NULL, 5, GT_MAX_SAMPLES},
+    {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
+     NULL, 0, 0},
+    {"adopt", 0, GT_OPTION_FLAG, offsetof(struct options, adopt), NULL,
+     "prove and time winners of older texts of their kernels with today's, and store them", NULL, 0,
+     0},
+    {"system-db", 0, GT_OPTION_TEXT, offsetof(struct options, system_db), "FILE",
+     "with --adopt: a table or database whose winners are adopted too, of whatever text", NULL, 0,
+     0},
+    GT_OPTIONS_END,
+};
+
+static const struct gt_rounds default_rounds = {61, GT_MAX_SAMPLES, 2e6};
+
+struct recheck {
+    struct gt_session session;
+    const struct options *options;
+    struct gt_recheck_report report;
+    bool warm;
+    char (*problem)[GT_PROBLEM_TEXT_MAX]; /* those with a winner, in the order of an export */
+    size_t problems, capacity;
+};
+
+/* ---- what is stored ---- */
+
+/* The row's kernel, if row and kernel are of this session: same device, L2 mode, template text. */
+static const struct gt_kernel *kernel_of(const struct recheck *recheck, const struct gt_row *row)
+{
+    const struct gt_session *session = &recheck->session;
+    const struct gt_kernel *kernel = gt_kernels_find(&session->kernels, row->kernel, NULL);
+
+    if (!kernel || strcmp(kernel->signature, row->signature) != 0 ||
+        strcmp(row->device, session->evaluator->device.name) != 0 ||
+        row->warm_l2 != recheck->warm || row->status != GT_STATUS_OK)
+        return NULL;
+    return kernel;
+}
+
+static int take_problem(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct recheck *recheck = context;
+
+    if (!kernel_of(recheck, row))
+        return GT_OK;
+    if (GT_ARRAY_RESERVE(&recheck->problem, recheck->problems + 1, &recheck->capacity, err))
+        return GT_ENOMEM;
+    snprintf(recheck->problem[recheck->problems++], GT_PROBLEM_TEXT_MAX, "%s", row->problem);
+    return GT_OK;
+}
+
+/* Winners of the problems asked for, or all of them. */
+static int find_problems(struct recheck *recheck, struct gt_err *err)
+{
+    const struct gt_problem_options *asked = &recheck->options->problem;
+    struct gt_row_filter filter = {.winners_only = true, .provenance = 1u << GT_MEASURED};
+    struct gt_problem *problem = NULL;
+    char text[GT_PROBLEM_TEXT_MAX];
+    size_t count = 0;
+    int rc;
+
+    filter.cc = recheck->session.evaluator->device.cc;
+    if (!asked->shape.count && !asked->shapes)
+        return gt_store_rows(recheck->session.store, &filter, take_problem, recheck, err);
+    rc = gt_session_problems(&recheck->session, &problem, NULL, &count, asked, err);
+    for (size_t i = 0; i < count && !rc; i++) {
+        gt_problem_format(&problem[i], text);
+        filter.problem = text;
+        rc = gt_store_rows(recheck->session.store, &filter, take_problem, recheck, err);
+    }
+    free(problem);
+    return rc;
+}
+
+struct collecting {
+    const struct recheck *recheck;
+    struct gt_contest *contest;
+};
+
+/* Rows come best first; one point may have a row for each driver it was timed with. */
+static int take_candidate(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    const struct collecting *collecting = context;
+    struct gt_contest *contest = collecting->contest;
+    const struct gt_kernel *kernel = kernel_of(collecting->recheck, row);
+    struct gt_candidate *to = &contest->candidate[contest->count];
+    int rc;
+
+    if (!kernel || contest->count == contest->wanted)
+        return GT_OK;
+    *to = (struct gt_candidate){.kernel = kernel,
+                                .problem = &contest->problem,
+                                .device = &collecting->recheck->session.evaluator->device};
+    rc = gt_point_parse(&to->point, kernel, row->point, err);
+    for (size_t i = 0; i < contest->count && !rc; i++)
+        if (contest->candidate[i].kernel == kernel &&
+            !memcmp(&contest->candidate[i].point, &to->point, sizeof(to->point)))
+            return GT_OK;
+    if (rc)
+        return rc;
+    if (!contest->count)
+        contest->stored_us = row->us;
+    contest->count++;
+    return GT_OK;
+}
+
+static int find_candidates(const struct recheck *recheck, struct gt_contest *contest,
+                           struct gt_err *err)
+{
+    const struct gt_row_filter filter = {.problem = contest->text,
+                                         .provenance = 1u << GT_MEASURED,
+                                         .cc = recheck->session.evaluator->device.cc};
+    struct collecting collecting = {recheck, contest};
+
+    return gt_store_rows(recheck->session.store, &filter, take_candidate, &collecting, err);
+}
+
+/* ---- timing ---- */
+
+/* Compares in pairs.  doubtful[i]: whether the i-th candidate may still have beaten the winner; it
+ * stays so if it is faster by more than the tolerance, and certainly faster at all. */
+static void judge(struct gt_contest *contest, bool *doubtful)
+{
+    const struct gt_trial *trial = contest->trial;
+    bool lost = false;
+
+    contest->best = 0;
+    for (size_t i = 1; i < contest->count && trial[0].status == GT_STATUS_OK; i++) {
+        int samples = trial[0].samples < trial[i].samples ? trial[0].samples : trial[i].samples;
+        double ratio, lo, hi;
+
+        if (trial[i].status != GT_STATUS_OK) {
+            doubtful[i] = false;
+            continue;
+        }
+        ratio = gt_paired_ratio(trial[i].sample, trial[0].sample, samples);
+        gt_paired_interval(trial[i].sample, trial[0].sample, samples, &lo, &hi);
+        doubtful[i] = doubtful[i] && ratio < 1 - GT_RECHECK_TOLERANCE && hi < 1;
+        if (contest->best &&
+            (lost > doubtful[i] || (lost == doubtful[i] && ratio - 1 >= contest->margin)))
+            continue;
+        lost = doubtful[i];
+        contest->best = i;
+        contest->margin = ratio - 1;
+        contest->margin_lo = lo - 1;
+        contest->margin_hi = hi - 1;
+    }
+    contest->verdict = trial[0].status != GT_STATUS_OK ? GT_FAILED
+                       : !contest->best                ? GT_ALONE
+                       : lost                          ? GT_LOST
+                                                       : GT_HELD;
+}
+
+/* The best of several that are as fast as the winner will look faster now and then: a winner has
+ * lost only if the same candidate beats it again, in a new process and new memory. */
+static int hold_contests(struct recheck *recheck, struct gt_contest *contest, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = recheck->session.evaluator;
+    bool doubtful[1 + GT_RECHECK_RUNNERS];
+    int rounds = recheck->options->rounds
+                     ? (int)recheck->options->rounds
+                     : gt_rounds_for(&default_rounds, contest->count,
+                                     (double)contest->count * contest->stored_us);
+    int rc = GT_OK;
+
+    memset(doubtful, true, sizeof(doubtful));
+    do {
+        if (contest->contests)
+            rc = evaluator->ops->renew(evaluator, err);
+        if (!rc)
+            rc = evaluator->ops->open_problem(evaluator, &contest->problem, err);
+        if (!rc)
+            rc = evaluator->ops->final(evaluator, contest->candidate, contest->count, rounds,
+                                       contest->trial, NULL, err);
+        if (rc)
+            return rc;
+        judge(contest, doubtful);
+        contest->contests++;
+    } while (contest->verdict == GT_LOST && contest->contests < CONTESTS);
+    return GT_OK;
+}
+
+/* ---- the command ---- */
+
+static int recheck_problem(struct recheck *recheck, const char *text, struct gt_err *err)
+{
+    const struct options *options = recheck->options;
+    struct gt_contest *contest = calloc(1, sizeof(*contest));
+    struct gt_err why = {0};
+    int rc;
+
+    if (!contest)
+        return gt_err_nomem(err);
+    snprintf(contest->text, sizeof(contest->text), "%s", text);
+    contest->wanted = 1 + (size_t)(options->runners ? options->runners : DEFAULT_RUNNERS);
+    gt_progress_title(recheck->session.progress, text);
+    rc = gt_problem_parse(&contest->problem, text, err);
+    if (!rc)
+        rc = find_candidates(recheck, contest, err);
+    if (!rc)
+        rc = hold_contests(recheck, contest, &why);
+    if (!rc)
+        rc = gt_recheck_report_row(&recheck->report, contest, err);
+    free(contest);
+    if (why.code == GT_ETOOBIG) { /* another program has the memory; the rest may fit */
+        fprintf(recheck->session.cli->log, "%s: not timed: %s\n", text, why.msg);
+        return GT_OK;
+    }
+    if (why.code && err)
+        *err = why;
+    return rc;
+}
+
+static int recheck_all(struct recheck *recheck, struct gt_err *err)
+{
+    const struct gt_session *session = &recheck->session;
+    size_t limit = (size_t)(recheck->options->limit ? recheck->options->limit : DEFAULT_LIMIT);
+    size_t count = recheck->problems < limit ? recheck->problems : limit;
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < count && !rc; i++) {
+        const char *text = recheck->problem[i * recheck->problems / count];
+
+        if (*session->cli->signals)
+            rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted after %zu of %zu winners", i, count);
+        else
+            rc = recheck_problem(recheck, text, err);
+    }
+    return rc;
+}
+
+/* Exit codes 4 and 8. */
+static int conclude(const struct recheck *recheck, struct gt_err *err)
+{
+    size_t bad = recheck->report.tally[GT_LOST] + recheck->report.tally[GT_FAILED];
+
+    if (!recheck->problems)
+        return gt_err_set(err, GT_EXIT_NOTHING,
+                          "the database has no measured winner of this device%s",
+                          recheck->options->problem.shape.count ? " for these problems" : "");
+    if (bad)
+        return gt_err_set(err, GT_EXIT_LOST, "%zu of the winners %s not the fastest any more", bad,
+                          bad > 1 ? "are" : "is");
+    return GT_OK;
+}
+
+static int adopt(struct recheck *recheck, struct gt_err *err)
+{
+    const struct options *options = recheck->options;
+    const struct gt_adopt_options adopting = {
+        .problem = &options->problem,
+        .table = options->system_db,
+        .csv = options->csv,
+        .limit = (size_t)options->limit,
+        .rounds = (int)options->rounds,
+        .warm = recheck->warm,
+    };
+
+    if (options->runners)
+        return gt_err_set(err, GT_ESYNTAX, "--runners-up does not go with --adopt");
+    return gt_adopt(&recheck->session, &adopting, err);
+}
+
+/* The session is open. */
+static int recheck_stored(struct recheck *recheck, struct gt_cli *cli, struct gt_err *err)
+{
+    int rc;
+
+    if (recheck->options->system_db)
+        return gt_err_set(err, GT_ESYNTAX, "--system-db goes with --adopt only");
+    rc = find_problems(recheck, err);
+    if (!rc && recheck->problems)
+        rc = gt_recheck_report_open(&recheck->report, cli, &recheck->session.evaluator->device,
+                                    recheck->warm, recheck->options->csv, err);
+    if (!rc)
+        rc = recheck_all(recheck, err);
+    rc = gt_recheck_report_close(&recheck->report, rc, err);
+    return rc ? rc : conclude(recheck, err);
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+    struct recheck recheck = {
+        .options = options,
+        .warm = options->session.l2 && strcmp(options->session.l2, "warm") == 0,
+    };
+    struct gt_session_options session = options->session;
+    int rc;
+
+    (void)argc;
+    (void)argv;
+    session.measure = true;
+    rc = gt_session_no_replay(&options->session, err);
+    if (!rc)
+        rc = gt_session_open(&recheck.session, cli, &session, err);
+    if (rc == GT_ENOGPU || rc == GT_ENOLIB)
+        gt_err_prefix(err, rc, "recheck times winners again, which takes a GPU");
+    if (!rc && !recheck.session.measures)
+        rc = gt_err_set(err, GT_ENOGPU,
+                        "recheck times winners again, which takes a GPU; --device %s "
+                        "only predicts",
+                        options->session.device);
+    if (!rc)
+        rc = options->adopt ? adopt(&recheck, err) : recheck_stored(&recheck, cli, err);
+    gt_session_close(&recheck.session);
+    free(recheck.problem);
+    return rc;
+}
+
+const struct gt_command gt_command_recheck = {
+    .name = "recheck",
+    .doc = "stored winners against their runners-up, timed again",
+    .usage = "recheck [--adopt] [--shape MxNxK]... [OPTION]...",
+    .about =
+        "Times each measured winner of this device and the best others of its problem against\n"
+        "each other again, and proves them again. The margin is what the best other takes longer\n"
+        "than the winner, the median over the rounds. Where that is below -1 % and its 95 %\n"
+        "interval below 0, the pair is timed once more in a new process: a winner has lost if\n"
+        "the same other beats it so again. The database is not changed. Exit code 8: a winner\n"
+        "has lost, or its proof fails.\n"
+        "\n"
+        "With --adopt, winners that hang on an older text of their kernel are compiled, proved "
+        "and\n"
+        "timed with today's text, beside cuBLASLt's best answer where there is one, and stored as\n"
+        "measured trials; older rows stay. The same command again goes on where it stopped. What\n"
+        "is not possible today (a parameter that is gone, a constraint), or not right, is listed\n"
+        "with the reason (exit code 8).\n"
+        "\n"
+        "  tune recheck --limit 50 --csv recheck.csv\n"
+        "  tune recheck --shape 4096x4096x4096 --runners-up 8\n"
+        "  tune recheck --adopt --system-db db/shipped/h200.csv --db adopted.db\n",
+    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
+              {gt_session_option_table, offsetof(struct options, session)},
+              {option_table, 0}},
+    .size = sizeof(struct options),
+    .max_args = 0,
+    .finishes = true,
+    .run = run,
+};

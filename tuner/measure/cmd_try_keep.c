@@ -1,0 +1,119 @@
+/* cmd_try_keep.c - what --keep leaves of a candidate: source, PTX, cubin, SASS and the log. */
+#include <errno.h>
+#include <limits.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "console/cmd_compile.h"
+#include "measure/cmd_try.h"
+#include "kernel/render.h"
+
+extern char **environ;
+
+/* Writes DIR/<kernel>.<suffix>; path may be NULL. */
+static int write_part(const struct gt_try *attempt, const char *suffix, const void *bytes,
+                      size_t size, char *path, struct gt_err *err)
+{
+    char name[PATH_MAX];
+    FILE *file;
+    int rc = GT_OK;
+
+    snprintf(name, sizeof(name), "%s/%s.%s", attempt->keep, attempt->candidate.kernel->name,
+             suffix);
+    file = fopen(name, "w");
+    if (!file || fwrite(bytes, 1, size, file) != size)
+        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", name, strerror(errno));
+    if (file && fclose(file) && !rc)
+        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", name, strerror(errno));
+    if (path)
+        snprintf(path, PATH_MAX, "%s", name);
+    return rc;
+}
+
+/* Runs a disassembler with its output in `to`; false if it is not there or fails. */
+static bool disassemble(const char *const *argv, const char *to)
+{
+    posix_spawn_file_actions_t actions;
+    int status = -1;
+    pid_t pid;
+
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, to, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    /* The cast: posix_spawn does not write to its arguments. */
+    if (posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ) == 0)
+        waitpid(pid, &status, 0);
+    posix_spawn_file_actions_destroy(&actions);
+    if (status != 0)
+        unlink(to);
+    return status == 0;
+}
+
+/* SASS by nvdisasm or cuobjdump, whichever is in the path. */
+static void keep_sass(const struct gt_try *attempt, const char *cubin)
+{
+    char to[PATH_MAX];
+
+    snprintf(to, sizeof(to), "%s/%s.sass", attempt->keep, attempt->candidate.kernel->name);
+    if (disassemble((const char *const[]){"nvdisasm", "-g", cubin, NULL}, to) ||
+        disassemble((const char *const[]){"nvdisasm", cubin, NULL}, to) ||
+        disassemble((const char *const[]){"cuobjdump", "-sass", cubin, NULL}, to))
+        return;
+    if (!attempt->cli->quiet)
+        fprintf(attempt->cli->log,
+                "no SASS is kept: neither nvdisasm nor cuobjdump of the CUDA toolkit is in the "
+                "path\n");
+}
+
+/* One image and the compiler's words about it. */
+static int keep_image(const struct gt_try *attempt, const struct gt_geometry *geometry,
+                      const char *source, enum gt_image image, struct gt_err *err)
+{
+    struct gt_binary binary = {0};
+    char path[PATH_MAX];
+    int version;
+    int rc = gt_cmd_compile(&attempt->candidate, geometry, source, image, &binary, &version, err);
+
+    if (rc == GT_ENOLIB) {
+        if (!attempt->cli->quiet && image == GT_IMAGE_PTX)
+            fprintf(attempt->cli->log, "no PTX, cubin and SASS are kept: %s\n",
+                    err ? err->msg : "");
+        rc = GT_OK;
+    } else if (rc == GT_OK) {
+        rc = write_part(attempt, image == GT_IMAGE_PTX ? "ptx" : "cubin", binary.image,
+                        image == GT_IMAGE_PTX ? strlen(binary.image) : binary.size, path, err);
+        if (!rc && image == GT_IMAGE_CUBIN)
+            keep_sass(attempt, path);
+    }
+    if (binary.log && image == GT_IMAGE_CUBIN && (!rc || rc == GT_ENVRTC)) {
+        int written =
+            write_part(attempt, "log", binary.log, strlen(binary.log), NULL, rc ? NULL : err);
+        rc = rc == GT_ENVRTC ? GT_OK : written; /* the verdict says that it does not compile */
+    }
+    gt_binary_release(&binary);
+    return rc == GT_ENVRTC ? GT_OK : rc;
+}
+
+int gt_try_keep(struct gt_try *attempt, struct gt_err *err)
+{
+    struct gt_strbuf source = GT_STRBUF_INIT;
+    struct gt_geometry geometry;
+    int rc = gt_render(&source, &attempt->candidate, err);
+
+    if (!rc)
+        rc = write_part(attempt, "cu", source.text, source.length, NULL, err);
+    if (!rc)
+        rc = gt_candidate_geometry(&attempt->candidate, &geometry, err);
+    if (!rc)
+        rc = keep_image(attempt, &geometry, source.text, GT_IMAGE_PTX, err);
+    if (!rc)
+        rc = keep_image(attempt, &geometry, source.text, GT_IMAGE_CUBIN, err);
+    gt_strbuf_release(&source);
+    return rc;
+}
