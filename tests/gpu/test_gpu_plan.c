@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "timing/bench_internal.h"
+#include "base/clock.h"
 #include "gpu_fixture.h"
 
 struct memory {
@@ -127,13 +128,13 @@ static double host_us(struct gt_gpu *gpu, const struct gt_plan *plan,
     struct gt_err err;
 
     for (int round = 0; round < ROUNDS; round++) {
-        double start = gt_bench_now_ms(), us;
+        double start = gt_clock_s(), us;
 
         for (int i = 0; i < CALLS; i++)
             if (plan ? gt_run(plan, gt_gpu_stream(gpu), operands, &err)
                      : gt_module_run(bare, NULL, args, &err))
                 fail_msg("%s", err.msg);
-        us = (gt_bench_now_ms() - start) * 1e3 / CALLS;
+        us = (gt_clock_s() - start) * 1e6 / CALLS;
         least = us < least ? us : least;
         gt_gpu_sync(gpu, &err);
     }
