@@ -7,8 +7,8 @@
  *   | stage 0    | stage 1    |         | consumer 0, 1, ...  |          | of consumers       |
  *   +------------+------------+- ... ---+----------+- ... ----+----------+--------------------+
  *
- * A stage holds DEPTH slabs of 128 bytes along k: BM rows of A, then BN rows of B, then the next
- * slab. ring.cuh shows the barriers. */
+ * A stage holds DEPTH slabs of 128 bytes along k: BM rows of A, then B_COLUMNS columns of B, then
+ * the next slab. ring.cuh shows the barriers. */
 #ifndef GT_HOPPER_LAYOUT_CUH
 #define GT_HOPPER_LAYOUT_CUH
 
@@ -59,7 +59,11 @@ GT_DEVICE constexpr int box_width(int extent)
     return extent % 64 == 0 ? 64 : extent % 32 == 0 ? 32 : 16;
 }
 
-constexpr int A_BYTES = BM * 128, B_BYTES = BN * 128;
+/* Columns of B that a stage holds. With WIDE_BOXES they are whole boxes of 64: wgmma reads as many
+ * of the last box's as there are in the tile. */
+constexpr int B_COLUMNS = WIDE_BOXES ? (BN + 63) / 64 * 64 : BN;
+static_assert(!WIDE_BOXES || B_ALONG_MN, "boxes of B along k are as wide as a slab");
+constexpr int A_BYTES = BM * 128, B_BYTES = B_COLUMNS * 128;
 constexpr int SLAB_BYTES = A_BYTES + B_BYTES, STAGE_BYTES = DEPTH * SLAB_BYTES;
 
 /* An epilogue subtile has SUBTILE_WIDTH bytes of a consumer's rows of D, and is swizzled by as much.
@@ -81,7 +85,7 @@ constexpr int BUFFERS = STORE > 0 ? STORE : 1; /* for subtiles; used with STORE 
 static_assert(STORE == 0 || TILE_ROW % 32 == 0 || (TILE_ROW % 16 == 0 && TILE_ROW > 32 && !READ_C),
               "subtiles are at least 32 bytes wide, and begin at multiples of 16 bytes");
 static_assert(STORE == 0 || !READ_C || TILE_ROWS % SUBTILE_ROWS == 0, "what is stored is not read");
-static_assert(BN % 16 == 0 || !B_ALONG_MN, "boxes of B along n are at least 16 elements wide");
+static_assert(B_COLUMNS % 16 == 0 || !B_ALONG_MN, "boxes of B along n are at least 16 elements wide");
 
 /* Bounds on the registers of a producer's thread. Where it loads the parts of a tile in several
  * boxes, 32 registers do not hold its coordinates. So it keeps what the consumers leave, up to 64.

@@ -80,7 +80,7 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const Ring 
                 const int first = k + slab * SLAB;
                 load_tile<BM, A_ALONG_MN, CLUSTER_N>(stage, map_a, full, work.row, first,
                                                      work.batch, part_a, ranks_a);
-                load_tile<BN, B_ALONG_MN, CLUSTER_M>(stage + A_BYTES, &maps.map[MAP_B], full,
+                load_tile<B_COLUMNS, B_ALONG_MN, CLUSTER_M>(stage + A_BYTES, &maps.map[MAP_B], full,
                                                      work.column, first - work.shift, work.batch,
                                                      part_b, ranks_b);
             }
