@@ -7,8 +7,12 @@
  * bytes that are aligned in D. Such a piece joins parts of two pieces of the subtiles. What is left
  * of a row before the first and behind the last piece is stored element by element:
  *
- *   subtiles  | piece 0 | piece 1 | piece 2 | ...
- *   D      .. |ele| piece 1 | piece 2 | ...     |elements| ... */
+ *   subtiles     | piece 0 | piece 1 | piece 2 | ...
+ *   D         .. |ele| piece 1 | piece 2 | ...     |elements| ...
+ *
+ * Eight neighbouring lanes store a line of 128 bytes: an instruction that began within a line would
+ * write its first and last sectors of 32 bytes in two halves. So a row that begins within a line
+ * takes a second instruction for its end. */
 #ifndef GT_HOPPER_STORE_ROWS_CUH
 #define GT_HOPPER_STORE_ROWS_CUH
 
@@ -25,20 +29,21 @@ GT_DEVICE const unsigned char *byte_of_row(const unsigned char *subtiles, int ro
            (byte % SUBTILE_WIDTH ^ swizzle_of(row));
 }
 
-/* Two neighbouring pieces of a row. */
-struct Pieces {
-    gt_vec<unsigned, 4> before, own;
-};
-
-/* What joins parts of two pieces: 16 bytes, the first `late` of them from the piece before. */
-GT_DEVICE gt_vec<unsigned, 4> join_pieces(const Pieces &pieces, int late)
+/* 16 bytes of a row, from its byte number `at` on, `late` bytes before a multiple of 16: parts of
+ * two pieces. */
+GT_DEVICE gt_vec<unsigned, 4> join_pieces(const unsigned char *subtiles, int row, int at, int late)
 {
+    typedef gt_vec<unsigned, 4> Piece;
+    const Piece before = gt_load_vec<unsigned, 4>(
+        (const unsigned *)byte_of_row(subtiles, row, max(at + late - 16, 0)));
+    const Piece own = gt_load_vec<unsigned, 4>(
+        (const unsigned *)byte_of_row(subtiles, row, at + late));
     unsigned word[8];
-    gt_vec<unsigned, 4> joined;
+    Piece joined;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        word[i] = pieces.before.at[i];
-        word[i + 4] = pieces.own.at[i];
+        word[i] = before.at[i];
+        word[i + 4] = own.at[i];
     }
 #pragma unroll
     for (int i = 7; i > 1; i--)
@@ -65,18 +70,19 @@ GT_DEVICE void store_elements(char *to, const unsigned char *subtiles, int row, 
     }
 }
 
-/* Stores the lane's part of a row to D, which has `left` bytes (0 or less: none) of this row from
- * `to` on. */
-GT_DEVICE void store_row(char *to, const unsigned char *subtiles, int row, const Pieces &pieces,
-                         int left)
+/* Stores a row to D, which has `left` bytes (0 or less: none) of this row from `to` on. */
+GT_DEVICE void store_row(char *to, const unsigned char *subtiles, int row, int left)
 {
-    const int late = (int)(reinterpret_cast<unsigned long long>(to) & 15);
-    const int at = (int)threadIdx.x % BAND_LANES * 16 - late; /* of the lane's piece in the row */
+    const int in_line = (int)(reinterpret_cast<unsigned long long>(to) & 127), late = in_line % 16;
     const int end = min(left, BAND_BYTES);
     const int first = min(late > 0 ? 16 - late : 0, end); /* bytes before the first piece */
 
-    if (at >= 0 && at + 16 <= end)
-        gt_store_vec<unsigned, 4>((unsigned *)(to + at), join_pieces(pieces, late));
+#pragma unroll
+    for (int i = 0; i < BAND_BYTES + 128; i += BAND_BYTES) {
+        const int at = i + (int)threadIdx.x % BAND_LANES * 16 - in_line;
+        if (at >= 0 && at + 16 <= end)
+            gt_store_vec<unsigned, 4>((unsigned *)(to + at), join_pieces(subtiles, row, at, late));
+    }
     store_elements(to, subtiles, row, 0, first);
     store_elements(to, subtiles, row, max(first, (end + late) / 16 * 16 - late), end);
 }
@@ -84,31 +90,16 @@ GT_DEVICE void store_row(char *to, const unsigned char *subtiles, int row, const
 /* Copies the warp's rows of a band, whose first column is `column`, to D. */
 GT_DEVICE void copy_rows(const unsigned char *subtiles, const Target &target, int column)
 {
-    constexpr int together = 32 / BAND_LANES;              /* rows that a warp reads at a time */
-    constexpr int loads = together < 4 ? 4 / together : 1; /* of a lane, in flight */
-    const int lane = (int)threadIdx.x % 32, byte = lane % BAND_LANES * 16;
+    constexpr int together = 32 / BAND_LANES; /* rows that a warp copies at a time */
+    const int lane = (int)threadIdx.x % 32;
     const int first = (int)threadIdx.x % 128 / 32 * 16 + lane / BAND_LANES;
     const int left = (target.columns - column) * (int)sizeof(Stored);
 
-#pragma unroll 1 /* the code is fetched once for each tile, so that short code is faster */
-    for (int round = 0; round < BLOCKS_64 * 16 / (loads * together); round++) {
-        const int done = round * loads * together;
-        const int begin = first + done / 16 * 64 + done % 16;
-        Pieces pieces[loads];
-#pragma unroll
-        for (int i = 0; i < loads; i++) {
-            const int row = begin + i * together;
-            pieces[i].before = gt_load_vec<unsigned, 4>(
-                (const unsigned *)byte_of_row(subtiles, row, max(byte - 16, 0)));
-            pieces[i].own =
-                gt_load_vec<unsigned, 4>((const unsigned *)byte_of_row(subtiles, row, byte));
-        }
-#pragma unroll
-        for (int i = 0; i < loads; i++) {
-            const int row = begin + i * together;
-            store_row((char *)(target.first + row * target.ld + column), subtiles, row, pieces[i],
-                      row < target.rows ? left : 0);
-        }
+#pragma unroll 2 /* the code is fetched once for each tile, so that short code is faster */
+    for (int done = 0; done < BLOCKS_64 * 16; done += together) {
+        const int row = first + done / 16 * 64 + done % 16;
+        store_row((char *)(target.first + row * target.ld + column), subtiles, row,
+                  row < target.rows ? left : 0);
     }
 }
 
