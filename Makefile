@@ -94,6 +94,7 @@ LIB_SRC := \
 	src/lookup/lookup_choose.c \
 	src/lookup/lookup_explain.c \
 	src/lookup/lookup_fork.c \
+	src/lookup/lookup_near.c \
 	src/lookup/lookup_open.c \
 	src/lookup/lookup_repair.c \
 	src/lookup/lookup_tiers.c \
@@ -191,6 +192,7 @@ TUNE_SRC := \
 	tuner/evaluate/evaluator_cuda.c \
 	tuner/evaluate/evaluator_cuda_entry.c \
 	tuner/evaluate/evaluator_cuda_finals.c \
+	tuner/evaluate/evaluator_cuda_pump.c \
 	tuner/evaluate/evaluator_predict.c \
 	tuner/evaluate/evaluator_replay.c \
 	tuner/sweep/budget.c \
