@@ -291,6 +291,7 @@ TESTS := \
 	tests/unit/exchange/test_t1.c \
 	tests/unit/exchange/test_export.c \
 	tests/unit/exchange/test_export_space.c \
+	tests/unit/exchange/test_export_tables.c \
 	tests/unit/console/test_options.c \
 	tests/unit/measure/test_cmd_bench_summary.c \
 	tests/unit/console/test_cmd_csv.c \
@@ -543,10 +544,10 @@ $(BUILD)/tests/serve/fail_malloc.so: tests/serve/fail_malloc.c | $(SETUP)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STUB_CFLAGS) $< -o $@ $(LDFLAGS) -ldl
 $(SERVE_TEST): $(BUILD)/tests/serve/extension.so $(BUILD)/tests/serve/fail_malloc.so
-$(SERVE_TEST): tests/serve/calls.c $(STUB_BLAS)/libcublas.so.13 $(STUB_BLAS)/libcublasLt.so.13 \
+$(SERVE_TEST): $(addprefix tests/serve/,calls.c calls_program.c product.c) tests/serve/calls.h $(STUB_BLAS)/libcublas.so.13 $(STUB_BLAS)/libcublasLt.so.13 \
 		$(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 $(BUILD)/libgemmtune_cublas.so
 	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $<")
+	$(if $(Q),@echo "  CC    $@")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -Itests/serve $(filter %.c,$^) -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
 		-l:libcublas.so.13 -l:libcublasLt.so.13 -l:libcuda.so.1 -Wl,-rpath-link,$(BUILD)/stub \
 		$(LDFLAGS) -lm -lpthread
