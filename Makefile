@@ -688,9 +688,10 @@ check-emu: $(EMU_TEST)
 	$(Q)$(if $(K),true,for test in $(filter-out $<,$^); do \
 		BUILD=$(BUILD) GEMMTUNE_DATA="$(CURDIR)" $$test || exit 1; done)
 
-## build-tests: build every test and run none
+## build-tests: build every test and every tool, and run none
 .PHONY: build-tests
-build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%)
+build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
+	$(BUILD)/tools/bench-host $(BUILD)/tools/compile-cost
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
