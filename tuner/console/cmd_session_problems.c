@@ -150,8 +150,9 @@ static int choose(struct gt_problem *problem, double *weight, size_t *count, uin
         }
         qsort(named, *count, sizeof(*named), by_text);
         for (size_t at = 0; at < *count; at++)
-            keep[named[at].place] = (!at || strcmp(named[at].text, named[at - 1].text) != 0) &&
-                                    gt_digest_number(named[at].text) % parts == i;
+            keep[named[at].place] =
+                (!at || strcmp(named[at].text, named[at - 1].text) != 0) &&
+                gt_digest_number(named[at].text, strlen(named[at].text), 0) % parts == i;
         for (size_t at = 0; at < *count; at++) {
             if (!keep[at])
                 continue;
