@@ -233,8 +233,10 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(each_fault_is_its_own),
-        TEST(a_final_too_long_for_its_deadline), TEST(killed_at_random_moments),
-        TEST(a_sick_device_is_lost), TEST(problems_that_do_not_fit_or_kill),
+        TEST(a_final_too_long_for_its_deadline),
+        TEST(killed_at_random_moments),
+        TEST(a_sick_device_is_lost),
+        TEST(problems_that_do_not_fit_or_kill),
         TEST(killed_while_starting),
     };
     const int worked = work(argc, argv);
