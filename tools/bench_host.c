@@ -210,7 +210,7 @@ static int bench_compile(struct bench *bench)
     begin = now();
     for (size_t i = 0; i < COMPILES && !rc; i++) {
         struct gt_compile_request request = {.name = kernel->name,
-                                             .include_dir = kernel->include_dir,
+                                             .include_dirs = kernel->include_dirs,
                                              .arch = ARCH,
                                              .device_cc = ARCH};
         struct gt_binary binary = {0};

@@ -136,8 +136,7 @@ static int export_file(const char *path, const struct gt_export_request *request
         rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
     if (fclose(file) && !rc)
         rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
-    if (!rc)
-        rc = check_written(fresh, request->format, err);
+    GT_STEP(rc, check_written(fresh, request->format, err));
     if (!rc && rename(fresh, path))
         rc = gt_err_set(err, GT_EIO, "%s: cannot replace it: %s", path, strerror(errno));
     if (rc)
@@ -221,8 +220,7 @@ static int run_export(struct gt_cli *cli, const struct options *options,
     int64_t rows = 0;
     int rc = gt_session_database(&path, cli, options->db, false, err);
 
-    if (!rc)
-        rc = gt_session_store(&store, path, GT_STORE_READ, err);
+    GT_STEP(rc, gt_session_store(&store, path, GT_STORE_READ, err));
     if (rc)
         return rc;
     rc = check_kernel(cli, options, store, err);
@@ -254,10 +252,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     (void)argv;
     if (!rc && copy && !options->output)
         rc = gt_err_set(err, GT_ESYNTAX, "--format db needs the name of a new file: --output FILE");
-    if (!rc)
-        rc = fill_request(&request, cli, options, &problem, &kernels, err);
-    if (!rc)
-        rc = run_export(cli, options, &request, copy, err);
+    GT_STEP(rc, fill_request(&request, cli, options, &problem, &kernels, err));
+    GT_STEP(rc, run_export(cli, options, &request, copy, err));
     gt_kernels_release(&kernels);
     free(problem);
     return rc;
