@@ -98,6 +98,7 @@ LIB_SRC := \
 	src/lookup/lookup_choose.c \
 	src/lookup/lookup_explain.c \
 	src/lookup/lookup_fork.c \
+	src/lookup/lookup_near.c \
 	src/lookup/lookup_open.c \
 	src/lookup/lookup_repair.c \
 	src/lookup/lookup_tiers.c \
@@ -195,6 +196,7 @@ TUNE_SRC := \
 	tuner/evaluate/evaluator_cuda.c \
 	tuner/evaluate/evaluator_cuda_entry.c \
 	tuner/evaluate/evaluator_cuda_finals.c \
+	tuner/evaluate/evaluator_cuda_pump.c \
 	tuner/evaluate/evaluator_predict.c \
 	tuner/evaluate/evaluator_replay.c \
 	tuner/sweep/budget.c \
@@ -296,6 +298,7 @@ TESTS := \
 	tests/unit/exchange/test_t1.c \
 	tests/unit/exchange/test_export.c \
 	tests/unit/exchange/test_export_space.c \
+	tests/unit/exchange/test_export_tables.c \
 	tests/unit/console/test_options.c \
 	tests/unit/measure/test_cmd_bench_summary.c \
 	tests/unit/console/test_cmd_csv.c \
@@ -421,7 +424,7 @@ all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(BUILD)/libgem
 
 $(SETUP): tools/setup
 	@mkdir -p $(@D)
-	$(Q)tools/setup
+	$(Q)tools/setup $(if $(NO_INSTALL),--check)
 	$(Q)touch $@
 
 $(BUILD)/%.o: %.c | $(SETUP)
@@ -434,6 +437,16 @@ $(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
+
+# Of the library, what only opens something or explains an answer: a fifth smaller, and no look-up
+# that is remembered and no run of a plan goes through it.
+SMALL := $(addprefix $(BUILD)/src/,base/digest base/json problem/device problem/problem_text \
+             cuda/assemble cuda/cache cuda/cache_folder cuda/compile cuda/cublaslt cuda/gpu \
+             cuda/libraries kernel/data_dir kernel/expr_parse kernel/kernel_json kernel/kernel_maps \
+             kernel/kernel_reader kernel/kernel_template lookup/lookup_explain lookup/lookup_open \
+             lookup/table) \
+         $(addprefix $(BUILD)/db/,store_migrate store_open store_rows store_schema store_winners)
+$(SMALL:%=%.o): GT_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
 
 # What stays in the build tree may look into it (src/base/place.h); what leaves it may not.
 $(BUILD)/src/base/place.o: GT_CFLAGS += -DGT_BUILD_TREE='"$(CURDIR)"'
@@ -555,10 +568,10 @@ $(BUILD)/tests/serve/fail_malloc.so: tests/serve/fail_malloc.c | $(SETUP)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STUB_CFLAGS) $< -o $@ $(LDFLAGS) -ldl
 $(SERVE_TEST): $(BUILD)/tests/serve/extension.so $(BUILD)/tests/serve/fail_malloc.so
-$(SERVE_TEST): tests/serve/calls.c $(STUB_BLAS)/libcublas.so.13 $(STUB_BLAS)/libcublasLt.so.13 \
+$(SERVE_TEST): $(addprefix tests/serve/,calls.c calls_program.c product.c) tests/serve/calls.h $(STUB_BLAS)/libcublas.so.13 $(STUB_BLAS)/libcublasLt.so.13 \
 		$(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 $(BUILD)/libgemmtune_cublas.so
 	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $<")
+	$(if $(Q),@echo "  CC    $@")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -Itests/serve $(filter %.c,$^) -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
 		-l:libcublas.so.13 -l:libcublasLt.so.13 -l:libcuda.so.1 -Wl,-rpath-link,$(BUILD)/stub \
 		$(LDFLAGS) -lm -lpthread
@@ -699,9 +712,10 @@ check-emu: $(EMU_TEST)
 	$(Q)$(if $(K),true,for test in $(filter-out $<,$^); do \
 		BUILD=$(BUILD) GEMMTUNE_DATA="$(CURDIR)" $$test || exit 1; done)
 
-## build-tests: build every test and run none
+## build-tests: build every test and every tool, and run none
 .PHONY: build-tests
-build-tests: all $(BUILD)/tools/bench-host $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%)
+build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
+	$(BUILD)/tools/bench-host $(BUILD)/tools/compile-cost
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
@@ -750,14 +764,22 @@ uninstall:
 bundle: $(BUNDLED)
 	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
 
-## cross: compile every source for another processor, without linking: make cross CROSS=aarch64-linux-gnu
-.PHONY: cross objects
+## cross: build program and libraries for another processor: make cross CROSS=aarch64-linux-gnu
+.PHONY: cross crossed
 cross: CROSS ?= aarch64-linux-gnu
-cross: $(SETUP)
+cross: CROSS_CPU = $(firstword $(subst -, ,$(CROSS)))
+cross: CROSS_LIB = .deps/$(CROSS)/usr/lib/$(CROSS)
+cross:
+	$(Q)tools/setup $(if $(NO_INSTALL),--check) --cross $(CROSS)
 	@mkdir -p $(BUILD)/$(CROSS) && touch $(BUILD)/$(CROSS)/setup.stamp
-	$(Q)$(MAKE) BUILD=$(BUILD)/$(CROSS) CC=$(CROSS)-gcc AR=$(CROSS)-ar objects \
-		CPPFLAGS="-idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)"
-objects: $(BUILD)/libgemmtune.a $(TUNE_OBJ)
+	$(Q)$(MAKE) BUILD=$(BUILD)/$(CROSS) CC=$(CROSS)-gcc AR=$(CROSS)-ar SAN= crossed \
+		STATIC_SQLITE=$(CROSS_LIB)/libsqlite3.a CPPFLAGS="-isystem .deps/$(CROSS)/usr/include" \
+		LDFLAGS="-L$(CROSS_LIB) -Wl,-rpath-link,$(CROSS_LIB) -Wl,--no-undefined"
+	$(Q)if qemu=$$(command -v qemu-$(CROSS_CPU)-static || command -v qemu-$(CROSS_CPU)); then \
+		$$qemu -L /usr/$(CROSS) -E LD_LIBRARY_PATH=$(CROSS_LIB):.deps/$(CROSS)/lib/$(CROSS) \
+			$(BUILD)/$(CROSS)/tune lookup 4096x4096x4096 --arch sm_90 | sed -n 's/^  tier */  an emulated look-up: /p'; fi
+crossed: $(BUILD)/tune $(BUILD)/libgemmtune.so.$(SOVERSION) $(BUILD)/libgemmtune_cublas.so
+	@for file in $^; do echo "  $$file: $$($(CC:gcc=readelf) -h $$file | sed -n 's/^ *Machine: *//p')"; done
 
 ## help: this list
 .PHONY: help

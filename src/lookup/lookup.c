@@ -1,11 +1,9 @@
 /* lookup.c - gt_lookup: asks what is remembered (lookup_answers.c), else finds the answer
  * (lookup_tiers.c).  What is opened is in lookup_open.c; gt_plan takes the answer from here. */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "lookup/deployed.h"
 #include "lookup/lookup_impl.h"
 
+#include "base/digest.h"
 #include "base/err.h"
 #include "problem/problem.h"
 
@@ -136,7 +134,7 @@ int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_probl
 
     gt_problem_key(&key.problem, problem);
     key.arch = arch;
-    key.device = device ? XXH3_64bits(device, strlen(device)) : 0;
+    key.device = device ? gt_digest_number(device, strlen(device), 0) : 0;
     code = look_up(gt, &key, NULL, device, problem, &entry, err);
     if (!code)
         *answer = &entry->answer;
@@ -197,8 +195,8 @@ int gt_lookup_device(struct gt *gt, const struct gt_device *device,
 
     gt_problem_key(&key.problem, problem);
     key.arch = device->cc;
-    key.device =
-        XXH3_64bits_withSeed(device->name, strlen(device->name), XXH3_64bits(facts, sizeof(facts)));
+    key.device = gt_digest_number(device->name, strlen(device->name),
+                                  gt_digest_number(facts, sizeof(facts), 0));
     *resolved = (struct gt_resolved){.problem = *problem, .device = *device};
     while (!code && !found) { /* more than once only beside thousands of other first look-ups */
         code = look_up(gt, &key, device, device->name, problem, &entry, &inner);

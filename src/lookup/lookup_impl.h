@@ -1,5 +1,5 @@
 /* lookup_impl.h - what the files src/lookup/lookup*.c share: opening (lookup_open.c), asking
- * (lookup.c), remembering (lookup_answers.c), finding (lookup_tiers.c) and adapting
+ * (lookup.c), remembering (lookup_answers.c), finding (lookup_tiers.c, lookup_near.c) and adapting
  * (lookup_repair.c). */
 #ifndef GT_LOOKUP_IMPL_H
 #define GT_LOOKUP_IMPL_H

@@ -172,8 +172,7 @@ static int run_export(struct gt_cli *cli, const struct options *options,
     int64_t rows = 0;
     int rc = gt_session_database(&path, cli, options->db, false, err);
 
-    if (!rc)
-        rc = gt_session_store(&store, path, GT_STORE_READ, err);
+    GT_STEP(rc, gt_session_store(&store, path, GT_STORE_READ, err));
     if (rc)
         return rc;
     rc = check_kernel(cli, options, store, err);
@@ -244,10 +243,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     rc = copy ? GT_OK : gt_export_parse(name, &request.format, err);
     if (!rc && copy && !options->output)
         rc = gt_err_set(err, GT_ESYNTAX, "--format db needs the name of a new file: --output FILE");
-    if (!rc)
-        rc = fill_request(&request, cli, options, &problem, &kernels, err);
-    if (!rc)
-        rc = run_export(cli, options, &request, copy, err);
+    GT_STEP(rc, fill_request(&request, cli, options, &problem, &kernels, err));
+    GT_STEP(rc, run_export(cli, options, &request, copy, err));
     gt_kernels_release(&kernels);
     free(problem);
     return rc;
