@@ -28,7 +28,7 @@ for width in 40 80 200; do
 done
 echo "# a bar, the part of the work, the time left for all, while it runs"
 tr '\r' '\n' < said | grep -c '\[#*\.*\] *[0-9]* %' | sed 's/[1-9][0-9]*/some/'
-echo "# a space that ends before its budget of time does not promise an hour"
+echo "# a space that ends before its budget of time has no hour left"
 rm -f t.db*
 script -qec "stty cols 120; '$TUNE' --shape 96x80x64 --kernels simt_naive --budget 1h --rows 1 --baseline none --db t.db > table" \
     /dev/null < /dev/null > said

@@ -1,5 +1,5 @@
-/* progress_line.c - the text of the progress line, whole or fitted into the width of a terminal; see
- * progress.h. */
+/* progress_line.c - the text of the progress line, whole or fitted into the width of a terminal;
+ * see progress.h. */
 #include "sweep/progress.h"
 
 #include "base/strbuf.h"
@@ -24,7 +24,7 @@ enum {
 };
 
 /* What is left out first where the line is too long for the terminal. */
-static const unsigned dispensable[] = {ELAPSED, STATUSES, RATE,     TFLOPS, BAR,
+static const unsigned dispensable[] = {ELAPSED, STATUSES, RATE,    TFLOPS, BAR,
                                        PHASE,   ALL_LEFT, PERCENT, TRIED};
 
 void gt_progress_add_duration(struct gt_strbuf *buf, double seconds)
