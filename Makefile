@@ -415,7 +415,7 @@ all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(BUILD)/libgem
 
 $(SETUP): tools/setup
 	@mkdir -p $(@D)
-	$(Q)tools/setup
+	$(Q)tools/setup $(if $(NO_INSTALL),--check)
 	$(Q)touch $@
 
 $(BUILD)/%.o: %.c | $(SETUP)
@@ -750,14 +750,22 @@ uninstall:
 bundle: $(BUNDLED)
 	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
 
-## cross: compile every source for another processor, without linking: make cross CROSS=aarch64-linux-gnu
-.PHONY: cross objects
+## cross: build program and libraries for another processor: make cross CROSS=aarch64-linux-gnu
+.PHONY: cross crossed
 cross: CROSS ?= aarch64-linux-gnu
-cross: $(SETUP)
+cross: CROSS_CPU = $(firstword $(subst -, ,$(CROSS)))
+cross: CROSS_LIB = .deps/$(CROSS)/usr/lib/$(CROSS)
+cross:
+	$(Q)tools/setup $(if $(NO_INSTALL),--check) --cross $(CROSS)
 	@mkdir -p $(BUILD)/$(CROSS) && touch $(BUILD)/$(CROSS)/setup.stamp
-	$(Q)$(MAKE) BUILD=$(BUILD)/$(CROSS) CC=$(CROSS)-gcc AR=$(CROSS)-ar objects \
-		CPPFLAGS="-idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)"
-objects: $(BUILD)/libgemmtune.a $(TUNE_OBJ)
+	$(Q)$(MAKE) BUILD=$(BUILD)/$(CROSS) CC=$(CROSS)-gcc AR=$(CROSS)-ar SAN= crossed \
+		STATIC_SQLITE=$(CROSS_LIB)/libsqlite3.a CPPFLAGS="-isystem .deps/$(CROSS)/usr/include" \
+		LDFLAGS="-L$(CROSS_LIB) -Wl,-rpath-link,$(CROSS_LIB) -Wl,--no-undefined"
+	$(Q)if qemu=$$(command -v qemu-$(CROSS_CPU)-static || command -v qemu-$(CROSS_CPU)); then \
+		$$qemu -L /usr/$(CROSS) -E LD_LIBRARY_PATH=$(CROSS_LIB):.deps/$(CROSS)/lib/$(CROSS) \
+			$(BUILD)/$(CROSS)/tune lookup 4096x4096x4096 --arch sm_90 | sed -n 's/^  tier */  an emulated look-up: /p'; fi
+crossed: $(BUILD)/tune $(BUILD)/libgemmtune.so.$(SOVERSION) $(BUILD)/libgemmtune_cublas.so
+	@for file in $^; do echo "  $$file: $$($(CC:gcc=readelf) -h $$file | sed -n 's/^ *Machine: *//p')"; done
 
 ## help: this list
 .PHONY: help
