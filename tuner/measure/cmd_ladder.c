@@ -272,10 +272,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     if (!asked.shape.count && !asked.shapes)
         asked.shape.text[asked.shape.count++] = DEFAULT_SHAPE;
     rc = gt_session_problems(NULL, &problem, NULL, &problems, &asked, err);
-    if (!rc)
-        rc = gt_session_no_replay(&options->session, err);
-    if (!rc)
-        rc = gt_session_open(&session, cli, &options->session, err);
+    GT_STEP(rc, gt_session_no_replay(&options->session, err));
+    GT_STEP(rc, gt_session_open(&session, cli, &options->session, err));
     if (!rc && options->csv)
         rc = gt_csv_new(&sink.csv, options->csv, csv_heading, err);
     if (!rc && cli->json) {
