@@ -89,6 +89,10 @@ LIB_SRC := \
 	db/store_schema.c \
 	db/store_statement.c \
 	db/store_winners.c \
+	src/lookup/deployed_answer.c \
+	src/lookup/deployed_check.c \
+	src/lookup/deployed_load.c \
+	src/lookup/deployed_read.c \
 	src/lookup/lookup.c \
 	src/lookup/lookup_answers.c \
 	src/lookup/lookup_choose.c \
@@ -226,6 +230,8 @@ TUNE_SRC := \
 	tuner/console/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/commands/cmd_export.c \
+	tuner/commands/deploy.c \
+	tuner/commands/deploy_file.c \
 	tuner/commands/cmd_help.c \
 	tuner/console/cmd_json.c \
 	tuner/measure/cmd_ladder.c \
@@ -242,6 +248,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_serve.c \
 	tuner/console/cmd_session.c \
 	tuner/console/cmd_session_problems.c \
+	tuner/console/cmd_write.c \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
@@ -327,6 +334,7 @@ TESTS := \
 	tests/unit/lookup/test_lookup_locale.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
+	tests/unit/lookup/test_deployed.c \
 	tests/unit/lookup/test_plan_cublaslt.c \
 	tests/unit/cuda/test_compile.c \
 	tests/unit/cuda/test_cache.c \
@@ -369,6 +377,7 @@ FUZZ := \
 	tests/fuzz/fuzz_recording.c \
 	tests/fuzz/fuzz_t1.c \
 	tests/fuzz/fuzz_policy.c \
+	tests/fuzz/fuzz_deployed.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).  The one
@@ -441,6 +450,11 @@ $(SMALL:%=%.o): GT_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
 
 # What stays in the build tree may look into it (src/base/place.h); what leaves it may not.
 $(BUILD)/src/base/place.o: GT_CFLAGS += -DGT_BUILD_TREE='"$(CURDIR)"'
+
+# What runs once for each opening is compiled to be small: every program carries it.
+$(filter $(BUILD)/db/% $(BUILD)/src/lookup/deployed_% $(BUILD)/src/kernel/kernel_% \
+	$(BUILD)/src/cuda/c%,$(filter-out %/kernel_point.o %/kernel_geometry.o %/kernel_serves.o,$(LIB_OBJ))): \
+	GT_CFLAGS += -Os
 
 LINK_LIB  = $(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/gemmtune.map -Wl,--as-needed \
             -Wl,--gc-sections $(LDFLAGS) $(RUNPATH) $(filter %.o,$^) -o $@ $(LDLIBS) && \
@@ -614,7 +628,7 @@ flips: all $(FLIPS_TEST)
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
                search/test_search_nomem console/test_cmd_json lookup/test_ranking \
-               learn/test_learn)
+               learn/test_learn lookup/test_deployed)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
@@ -666,7 +680,7 @@ $(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_OBJ) $(wildcard te
 ## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
 .PHONY: bench-host
 bench-host: $(BUILD)/tools/bench-host
-	$(Q)$<
+	$(Q)$< $(BENCH)
 
 ## compile-cost: CPU seconds of NVRTC's phases, a candidate of each production kernel: RUNS=5
 .PHONY: compile-cost

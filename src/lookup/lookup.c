@@ -1,5 +1,6 @@
 /* lookup.c - gt_lookup: asks what is remembered (lookup_answers.c), else finds the answer
  * (lookup_tiers.c).  What is opened is in lookup_open.c; gt_plan takes the answer from here. */
+#include "lookup/deployed.h"
 #include "lookup/lookup_impl.h"
 
 #include "base/digest.h"
@@ -52,6 +53,24 @@ static void log_untuned(const struct gt *gt, const struct gt_problem *problem)
     while (written < 0 && errno == EINTR);
 }
 
+/* In the deployed file or, if there is none, in the tables. */
+static int resolve(struct gt *gt, int arch, const struct gt_device *device, const char *device_name,
+                   struct gt_resolved *resolved, struct gt_err *err)
+{
+    int code = GT_OK;
+
+    if (device)
+        resolved->device = *device;
+    else if (gt->deployed)
+        resolved->device.cc = arch;
+    else
+        code = gt_device_profile(&resolved->device, gt->data_dir, arch, err);
+    if (code)
+        return code;
+    return gt->deployed ? gt_deployed_resolve(gt->deployed, device_name, resolved, err)
+                        : gt_lookup_resolve(&gt->sources, device_name, resolved, err);
+}
+
 /* Finds the answer for a key that is not known yet.  No lock is held: threads that ask for the same
  * problem at the same moment each find it, and the first one's is kept. */
 static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
@@ -64,12 +83,8 @@ static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
     bool first = false;
     int code = entry ? gt_problem_check(problem, err) : gt_err_nomem(err);
 
-    if (!code && device)
-        resolved.device = *device;
-    else if (!code)
-        code = gt_device_profile(&resolved.device, gt->data_dir, (int)key->arch, err);
     if (!code)
-        code = gt_lookup_resolve(&gt->sources, device_name, &resolved, err);
+        code = resolve(gt, (int)key->arch, device, device_name, &resolved, err);
     if (code) {
         gt_resolved_release(&resolved);
         free(entry);
@@ -185,14 +200,22 @@ int gt_lookup_device(struct gt *gt, const struct gt_device *device,
     *resolved = (struct gt_resolved){.problem = *problem, .device = *device};
     while (!code && !found) { /* more than once only beside thousands of other first look-ups */
         code = look_up(gt, &key, device, device->name, problem, &entry, &inner);
+        if (gt->deployed)
+            break; /* its item is found again as fast as an answer is copied */
         if (!code)
             code = gt_answers_copy(&gt->answers, &key, resolved, &found, &inner);
     }
     if (!code)
-        code = complete(resolved, &inner);
+        code = gt->deployed ? gt_deployed_resolve(gt->deployed, device->name, resolved, &inner)
+                            : complete(resolved, &inner);
     if (code)
         gt_resolved_release(resolved);
     return gt_err_pass(err, &inner, code);
+}
+
+struct gt_deployed *gt_lookup_deployed(const struct gt *gt)
+{
+    return gt->deployed;
 }
 
 const struct gt_options *gt_lookup_options(const struct gt *gt)

@@ -82,8 +82,11 @@ int gt_answers_copy(struct gt_answers *answers, const struct gt_lookup_key *key,
 /* In a child of fork(), which has none of the threads that were counted. */
 void gt_answers_forget_readers(struct gt_answers *answers);
 
+struct gt_deployed;
+
 struct gt {
     struct gt_sources sources;
+    struct gt_deployed *deployed; /* answers alone, sources are empty; NULL: there is none */
     struct gt_options options;
     char *data_dir, *cubin_dir;
     int log; /* descriptor, or -1 */

@@ -39,7 +39,7 @@ int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_e
         }
     return gt_err_set(err, GT_ENOTFOUND,
                       "there is no export format \"%s\"; there are csv, json, md, c, shipped, "
-                      "bench, search, kt-cache, t4, t4-metadata and db",
+                      "bench, search, kt-cache, t4, t4-metadata, db and deploy",
                       text);
 }
 
