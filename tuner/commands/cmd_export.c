@@ -213,7 +213,8 @@ static int run_deploy(struct gt_cli *cli, const struct options *options, struct 
     if (!rc && options->arch)
         rc = gt_arch_parse(options->arch, &request.cc, err);
     if (!rc && some)
-        rc = gt_session_problems(NULL, &problem, NULL, &request.problems, &options->problem, err);
+        rc = gt_session_problems(cli, NULL, &problem, NULL, &request.problems, &options->problem,
+                                 err);
     request.problem = problem;
     if (!rc)
         rc = gt_deploy(cli, &request, &counts, err);
