@@ -764,6 +764,11 @@ uninstall:
 bundle: $(BUNDLED)
 	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
 
+## wheel: the Python package with the library, templates and tables inside (build/gemmtune-*.whl)
+.PHONY: wheel
+wheel: $(BUILD)/bundle/libgemmtune.so.$(SOVERSION)
+	$(Q)tools/wheel $(BUILD) $(VERSION)
+
 ## cross: build program and libraries for another processor: make cross CROSS=aarch64-linux-gnu
 .PHONY: cross crossed
 cross: CROSS ?= aarch64-linux-gnu
