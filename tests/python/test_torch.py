@@ -35,7 +35,7 @@ class Torch(unittest.TestCase):
     def test_types_and_layouts(self):
         before = dict(gt.counts)
         for kind in (torch.float32, torch.float16, torch.bfloat16):
-            for m, n, k in ((128, 256, 512), (17, 250, 96), (1, 512, 256)):
+            for m, n, k in ((128, 256, 512), (17, 250, 96)):
                 for ta in (False, True):
                     a = self.tensor(k, m, kind=kind).mT if ta else self.tensor(m, k, kind=kind)
                     b = self.tensor(n, k, kind=kind).mT
