@@ -53,9 +53,9 @@ void gt_session_close(struct gt_session *session);
  * malloc'ed, and so is *weight (their shares in averages) unless weight is NULL.  A problem that is
  * named twice is taken once.
  */
-int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
-                        double **weight, size_t *count, const struct gt_problem_options *options,
-                        struct gt_err *err);
+int gt_session_problems(const struct gt_cli *cli, const struct gt_session *session,
+                        struct gt_problem **problem, double **weight, size_t *count,
+                        const struct gt_problem_options *options, struct gt_err *err);
 
 /* One problem text completed by the options that it does not contradict. */
 int gt_session_problem(struct gt_problem *problem, const char *text,

@@ -169,12 +169,16 @@ static int choose(struct gt_problem *problem, double *weight, size_t *count, uin
 
 /* What --shapes and --random name; the caller releases the set in any case. */
 static int load_set(struct gt_problemset *set, const struct gt_problem_options *options,
-                    struct gt_err *err)
+                    const char *data_dir, struct gt_err *err)
 {
-    int rc = options->shapes ? gt_problemset_load(set, options->shapes, err) : GT_OK;
+    char *path = NULL;
+    int rc = options->shapes ? gt_problemset_find(&path, options->shapes, data_dir, err) : GT_OK;
 
+    if (!rc && path)
+        rc = gt_problemset_load(set, path, err);
+    free(path);
     if (!rc && options->random)
-        rc = gt_random_problems(set, options->data_dir, (size_t)options->random,
+        rc = gt_random_problems(set, data_dir, (size_t)options->random,
                                 options->seed ? (uint64_t)options->seed : GT_SEED_DEFAULT, err);
     return rc;
 }
@@ -208,12 +212,12 @@ static int list_problems(struct gt_problem **problem, double **weight, size_t *c
     return rc;
 }
 
-int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
-                        double **weight, size_t *count, const struct gt_problem_options *options,
-                        struct gt_err *err)
+int gt_session_problems(const struct gt_cli *cli, const struct gt_session *session,
+                        struct gt_problem **problem, double **weight, size_t *count,
+                        const struct gt_problem_options *options, struct gt_err *err)
 {
     struct gt_problemset set = {0};
-    int rc = load_set(&set, options, err);
+    int rc = load_set(&set, options, cli->data_dir, err);
 
     *problem = NULL;
     if (weight)
