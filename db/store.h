@@ -24,6 +24,10 @@ int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode 
                   struct gt_err *err);
 void gt_store_close(struct gt_store *store); /* NULL accepted */
 
+/* GT_EDB for a path on a network file system, where SQLite's locks cannot be trusted and no
+ * database is written. */
+int gt_store_check_place(const char *path, struct gt_err *err);
+
 /* Row ids of what trials refer to; inserted when new. */
 int gt_store_device(struct gt_store *store, const struct gt_device *device, int64_t *id,
                     struct gt_err *err);
