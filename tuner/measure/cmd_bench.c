@@ -370,6 +370,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     if (argc)
         asked.shapes = argv[0];
     asked.data_dir = cli->data_dir;
+    asked.log = cli->quiet ? NULL : cli->log;
     asked.seed = options->session.seed;
     rc = gt_session_problems(NULL, &problem, &weight, &problems, &asked, err);
     if (options->list) {

@@ -89,7 +89,7 @@ static int take_problem(void *context, const struct gt_row *row, struct gt_err *
 /* Winners of the problems asked for, or all of them. */
 static int find_problems(struct recheck *recheck, struct gt_err *err)
 {
-    const struct gt_problem_options *asked = &recheck->options->problem;
+    struct gt_problem_options asked = recheck->options->problem;
     struct gt_row_filter filter = {.winners_only = true, .provenance = 1u << GT_MEASURED};
     struct gt_problem *problem = NULL;
     char text[GT_PROBLEM_TEXT_MAX];
@@ -97,9 +97,12 @@ static int find_problems(struct recheck *recheck, struct gt_err *err)
     int rc;
 
     filter.cc = recheck->session.evaluator->device.cc;
-    if (!asked->shape.count && !asked->shapes)
+    if (!asked.shape.count && !asked.shapes && asked.shard)
+        return gt_err_set(err, GT_ESYNTAX, "--shard takes a part of a list: name it with --shapes");
+    if (!asked.shape.count && !asked.shapes)
         return gt_store_rows(recheck->session.store, &filter, take_problem, recheck, err);
-    rc = gt_session_problems(&recheck->session, &problem, NULL, &count, asked, err);
+    asked.log = recheck->session.cli->quiet ? NULL : recheck->session.cli->log;
+    rc = gt_session_problems(&recheck->session, &problem, NULL, &count, &asked, err);
     for (size_t i = 0; i < count && !rc; i++) {
         gt_problem_format(&problem[i], text);
         filter.problem = text;
