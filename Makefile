@@ -89,11 +89,16 @@ LIB_SRC := \
 	db/store_schema.c \
 	db/store_statement.c \
 	db/store_winners.c \
+	src/lookup/deployed_answer.c \
+	src/lookup/deployed_check.c \
+	src/lookup/deployed_load.c \
+	src/lookup/deployed_read.c \
 	src/lookup/lookup.c \
 	src/lookup/lookup_answers.c \
 	src/lookup/lookup_choose.c \
 	src/lookup/lookup_explain.c \
 	src/lookup/lookup_fork.c \
+	src/lookup/lookup_near.c \
 	src/lookup/lookup_open.c \
 	src/lookup/lookup_repair.c \
 	src/lookup/lookup_tiers.c \
@@ -192,6 +197,7 @@ TUNE_SRC := \
 	tuner/evaluate/evaluator_cuda.c \
 	tuner/evaluate/evaluator_cuda_entry.c \
 	tuner/evaluate/evaluator_cuda_finals.c \
+	tuner/evaluate/evaluator_cuda_pump.c \
 	tuner/evaluate/evaluator_predict.c \
 	tuner/evaluate/evaluator_replay.c \
 	tuner/sweep/budget.c \
@@ -226,6 +232,8 @@ TUNE_SRC := \
 	tuner/console/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/commands/cmd_export.c \
+	tuner/commands/deploy.c \
+	tuner/commands/deploy_file.c \
 	tuner/commands/cmd_help.c \
 	tuner/console/cmd_json.c \
 	tuner/measure/cmd_ladder.c \
@@ -242,6 +250,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_serve.c \
 	tuner/console/cmd_session.c \
 	tuner/console/cmd_session_problems.c \
+	tuner/console/cmd_write.c \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
@@ -292,6 +301,7 @@ TESTS := \
 	tests/unit/exchange/test_t1.c \
 	tests/unit/exchange/test_export.c \
 	tests/unit/exchange/test_export_space.c \
+	tests/unit/exchange/test_export_tables.c \
 	tests/unit/console/test_options.c \
 	tests/unit/measure/test_cmd_bench_summary.c \
 	tests/unit/console/test_cmd_csv.c \
@@ -327,6 +337,7 @@ TESTS := \
 	tests/unit/lookup/test_lookup_locale.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
+	tests/unit/lookup/test_deployed.c \
 	tests/unit/lookup/test_plan_cublaslt.c \
 	tests/unit/cuda/test_compile.c \
 	tests/unit/cuda/test_cache.c \
@@ -369,6 +380,7 @@ FUZZ := \
 	tests/fuzz/fuzz_recording.c \
 	tests/fuzz/fuzz_t1.c \
 	tests/fuzz/fuzz_policy.c \
+	tests/fuzz/fuzz_deployed.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).  The one
@@ -415,7 +427,7 @@ all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(BUILD)/libgem
 
 $(SETUP): tools/setup
 	@mkdir -p $(@D)
-	$(Q)tools/setup
+	$(Q)tools/setup $(if $(NO_INSTALL),--check)
 	$(Q)touch $@
 
 $(BUILD)/%.o: %.c | $(SETUP)
@@ -429,8 +441,23 @@ $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
 
+# Of the library, what only opens something or explains an answer: a fifth smaller, and no look-up
+# that is remembered and no run of a plan goes through it.
+SMALL := $(addprefix $(BUILD)/src/,base/digest base/json problem/device problem/problem_text \
+             cuda/assemble cuda/cache cuda/cache_folder cuda/compile cuda/cublaslt cuda/gpu \
+             cuda/libraries kernel/data_dir kernel/expr_parse kernel/kernel_json kernel/kernel_maps \
+             kernel/kernel_reader kernel/kernel_template lookup/lookup_explain lookup/lookup_open \
+             lookup/table) \
+         $(addprefix $(BUILD)/db/,store_migrate store_open store_rows store_schema store_winners)
+$(SMALL:%=%.o): GT_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
+
 # What stays in the build tree may look into it (src/base/place.h); what leaves it may not.
 $(BUILD)/src/base/place.o: GT_CFLAGS += -DGT_BUILD_TREE='"$(CURDIR)"'
+
+# What runs once for each opening is compiled to be small: every program carries it.
+$(filter $(BUILD)/db/% $(BUILD)/src/lookup/deployed_% $(BUILD)/src/kernel/kernel_% \
+	$(BUILD)/src/cuda/c%,$(filter-out %/kernel_point.o %/kernel_geometry.o %/kernel_serves.o,$(LIB_OBJ))): \
+	GT_CFLAGS += -Os
 
 LINK_LIB  = $(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/gemmtune.map -Wl,--as-needed \
             -Wl,--gc-sections $(LDFLAGS) $(RUNPATH) $(filter %.o,$^) -o $@ $(LDLIBS) && \
@@ -544,10 +571,10 @@ $(BUILD)/tests/serve/fail_malloc.so: tests/serve/fail_malloc.c | $(SETUP)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STUB_CFLAGS) $< -o $@ $(LDFLAGS) -ldl
 $(SERVE_TEST): $(BUILD)/tests/serve/extension.so $(BUILD)/tests/serve/fail_malloc.so
-$(SERVE_TEST): tests/serve/calls.c $(STUB_BLAS)/libcublas.so.13 $(STUB_BLAS)/libcublasLt.so.13 \
+$(SERVE_TEST): $(addprefix tests/serve/,calls.c calls_program.c product.c) tests/serve/calls.h $(STUB_BLAS)/libcublas.so.13 $(STUB_BLAS)/libcublasLt.so.13 \
 		$(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 $(BUILD)/libgemmtune_cublas.so
 	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $<")
+	$(if $(Q),@echo "  CC    $@")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -Itests/serve $(filter %.c,$^) -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
 		-l:libcublas.so.13 -l:libcublasLt.so.13 -l:libcuda.so.1 -Wl,-rpath-link,$(BUILD)/stub \
 		$(LDFLAGS) -lm -lpthread
@@ -604,7 +631,7 @@ flips: all $(FLIPS_TEST)
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
                search/test_search_nomem console/test_cmd_json lookup/test_ranking \
-               learn/test_learn)
+               learn/test_learn lookup/test_deployed)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
@@ -656,7 +683,7 @@ $(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_OBJ) $(wildcard te
 ## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
 .PHONY: bench-host
 bench-host: $(BUILD)/tools/bench-host
-	$(Q)$<
+	$(Q)$< $(BENCH)
 
 ## compile-cost: CPU seconds of NVRTC's phases, a candidate of each production kernel: RUNS=5
 .PHONY: compile-cost
@@ -688,9 +715,10 @@ check-emu: $(EMU_TEST)
 	$(Q)$(if $(K),true,for test in $(filter-out $<,$^); do \
 		BUILD=$(BUILD) GEMMTUNE_DATA="$(CURDIR)" $$test || exit 1; done)
 
-## build-tests: build every test and run none
+## build-tests: build every test and every tool, and run none
 .PHONY: build-tests
-build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%)
+build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
+	$(BUILD)/tools/bench-host $(BUILD)/tools/compile-cost
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
@@ -739,14 +767,22 @@ uninstall:
 bundle: $(BUNDLED)
 	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
 
-## cross: compile every source for another processor, without linking: make cross CROSS=aarch64-linux-gnu
-.PHONY: cross objects
+## cross: build program and libraries for another processor: make cross CROSS=aarch64-linux-gnu
+.PHONY: cross crossed
 cross: CROSS ?= aarch64-linux-gnu
-cross: $(SETUP)
+cross: CROSS_CPU = $(firstword $(subst -, ,$(CROSS)))
+cross: CROSS_LIB = .deps/$(CROSS)/usr/lib/$(CROSS)
+cross:
+	$(Q)tools/setup $(if $(NO_INSTALL),--check) --cross $(CROSS)
 	@mkdir -p $(BUILD)/$(CROSS) && touch $(BUILD)/$(CROSS)/setup.stamp
-	$(Q)$(MAKE) BUILD=$(BUILD)/$(CROSS) CC=$(CROSS)-gcc AR=$(CROSS)-ar objects \
-		CPPFLAGS="-idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)"
-objects: $(BUILD)/libgemmtune.a $(TUNE_OBJ)
+	$(Q)$(MAKE) BUILD=$(BUILD)/$(CROSS) CC=$(CROSS)-gcc AR=$(CROSS)-ar SAN= crossed \
+		STATIC_SQLITE=$(CROSS_LIB)/libsqlite3.a CPPFLAGS="-isystem .deps/$(CROSS)/usr/include" \
+		LDFLAGS="-L$(CROSS_LIB) -Wl,-rpath-link,$(CROSS_LIB) -Wl,--no-undefined"
+	$(Q)if qemu=$$(command -v qemu-$(CROSS_CPU)-static || command -v qemu-$(CROSS_CPU)); then \
+		$$qemu -L /usr/$(CROSS) -E LD_LIBRARY_PATH=$(CROSS_LIB):.deps/$(CROSS)/lib/$(CROSS) \
+			$(BUILD)/$(CROSS)/tune lookup 4096x4096x4096 --arch sm_90 | sed -n 's/^  tier */  an emulated look-up: /p'; fi
+crossed: $(BUILD)/tune $(BUILD)/libgemmtune.so.$(SOVERSION) $(BUILD)/libgemmtune_cublas.so
+	@for file in $^; do echo "  $$file: $$($(CC:gcc=readelf) -h $$file | sed -n 's/^ *Machine: *//p')"; done
 
 ## help: this list
 .PHONY: help

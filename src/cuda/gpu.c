@@ -211,6 +211,8 @@ static int open_context(struct gt_gpu *gpu, int cu, struct gt_err *err)
     if ((result = gpu->cu.PrimaryCtxRetain(&gpu->context, cu)))
         return gt_gpu_fail(gpu, result, "cuDevicePrimaryCtxRetain", err);
     gpu->retained = true;
+    if (gpu->cu.CtxGetId && gpu->cu.CtxGetId(gpu->context, &gpu->context_id))
+        gpu->context_id = 0;
     if (gpu->guest)
         return GT_OK;
     if ((result = gpu->cu.CtxPushCurrent(gpu->context)))
@@ -271,6 +273,13 @@ const struct gt_device *gt_gpu_device(const struct gt_gpu *gpu)
 bool gt_gpu_poisoned(const struct gt_gpu *gpu)
 {
     return gpu->poisoned;
+}
+
+bool gt_gpu_alive(const struct gt_gpu *gpu)
+{
+    uint64_t id = 0;
+
+    return !gpu->context_id || (!gpu->cu.CtxGetId(gpu->context, &id) && id == gpu->context_id);
 }
 
 void *gt_gpu_stream(const struct gt_gpu *gpu)

@@ -247,7 +247,8 @@ void gt_module_free(struct gt_module *module)
 
     if (!module)
         return;
-    if (module->handle && gt_gpu_enter(module->gpu, &pushed, NULL) == GT_OK) {
+    if (module->handle && gt_gpu_alive(module->gpu) &&
+        gt_gpu_enter(module->gpu, &pushed, NULL) == GT_OK) {
         module->gpu->cu.ModuleUnload(module->handle);
         gt_gpu_leave(module->gpu, pushed);
     }

@@ -1,5 +1,5 @@
 /* lookup_impl.h - what the files src/lookup/lookup*.c share: opening (lookup_open.c), asking
- * (lookup.c), remembering (lookup_answers.c), finding (lookup_tiers.c) and adapting
+ * (lookup.c), remembering (lookup_answers.c), finding (lookup_tiers.c, lookup_near.c) and adapting
  * (lookup_repair.c). */
 #ifndef GT_LOOKUP_IMPL_H
 #define GT_LOOKUP_IMPL_H
@@ -82,8 +82,11 @@ int gt_answers_copy(struct gt_answers *answers, const struct gt_lookup_key *key,
 /* In a child of fork(), which has none of the threads that were counted. */
 void gt_answers_forget_readers(struct gt_answers *answers);
 
+struct gt_deployed;
+
 struct gt {
     struct gt_sources sources;
+    struct gt_deployed *deployed; /* answers alone, sources are empty; NULL: there is none */
     struct gt_options options;
     char *data_dir, *cubin_dir;
     int log; /* descriptor, or -1 */

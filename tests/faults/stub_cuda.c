@@ -182,6 +182,13 @@ int stub_PrimaryCtxRetain(void **context, int cu)
     return stub_device.sticky;
 }
 
+/* STUB_RESET: how often the device was reset. */
+int stub_CtxGetId(void *context, uint64_t *id)
+{
+    *id = 7 + (uint64_t)stub_setting("STUB_RESET", 0);
+    return context == &stub_device ? 0 : 201;
+}
+
 int stub_PrimaryCtxRelease(int cu)
 {
     (void)cu;

@@ -6,7 +6,7 @@ import time
 
 import torch
 
-from timing import tell
+from timing import as_graph, tell
 
 size = int(sys.argv[1]) if len(sys.argv) > 1 else 64
 dtype = torch.float32 if "f32" in sys.argv[2:] else torch.bfloat16
@@ -21,14 +21,7 @@ def loop():
 
 
 if "graph" in sys.argv:
-    for _ in range(3):  # what is to be served is decided before the capture
-        loop()
-        torch.cuda.synchronize()
-        time.sleep(1)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        loop()
-    loop = graph.replay
+    loop = as_graph(loop)
 times = []
 for _ in range(30):
     torch.cuda.synchronize()

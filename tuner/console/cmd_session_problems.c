@@ -33,8 +33,7 @@ int gt_session_problem(struct gt_problem *problem, const char *text,
     add_part(&buf, "epi=", options->epilogue);
     add_part(&buf, "batch=", options->batch);
     rc = gt_strbuf_check(&buf, err);
-    if (!rc)
-        rc = gt_problem_parse(problem, buf.text, err);
+    GT_STEP(rc, gt_problem_parse(problem, buf.text, err));
     if (!rc && (!problem->m || !problem->n)) /* K may be 0: D is then made of C and bias alone */
         rc = gt_err_set(err, GT_ERANGE,
                         "problem \"%s\": D has no elements, so there is nothing to tune", buf.text);
@@ -180,8 +179,9 @@ static int choose(struct gt_problem *problem, double *weight, size_t *count, uin
         }
         qsort(named, *count, sizeof(*named), by_text);
         for (size_t at = 0; at < *count; at++)
-            keep[named[at].place] = (!at || strcmp(named[at].text, named[at - 1].text) != 0) &&
-                                    gt_digest_number(named[at].text) % parts == i;
+            keep[named[at].place] =
+                (!at || strcmp(named[at].text, named[at - 1].text) != 0) &&
+                gt_digest_number(named[at].text, strlen(named[at].text), 0) % parts == i;
         for (size_t at = 0; at < *count; at++) {
             if (!keep[at])
                 continue;
@@ -232,8 +232,7 @@ static int list_problems(struct gt_problem **problem, double **weight, size_t *c
         rc = problem_at(&(*problem)[i], options, set, i, err);
     }
     *count = all;
-    if (!rc)
-        rc = choose(*problem, weight ? *weight : NULL, count, part, parts, err);
+    GT_STEP(rc, choose(*problem, weight ? *weight : NULL, count, part, parts, err));
     if (!rc && !*count)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "--shard %lu/%lu: none of the %zu problems is in it",
                         (unsigned long)part + 1, (unsigned long)parts, all);
@@ -253,8 +252,7 @@ int gt_session_problems(const struct gt_session *session, struct gt_problem **pr
     *count = 0;
     if (!rc && !options->shape.count && !set.count)
         return recorded_problem(session, problem, count, err);
-    if (!rc)
-        rc = list_problems(problem, weight, count, &set, options, err);
+    GT_STEP(rc, list_problems(problem, weight, count, &set, options, err));
     gt_problemset_release(&set);
     if (rc) {
         free(*problem);

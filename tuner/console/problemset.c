@@ -67,15 +67,11 @@ static int add_object(struct gt_problemset *set, const cJSON *object, const char
     const char *text = "";
     int rc = gt_json_keys(object, where, allowed, err);
 
-    if (!rc)
-        rc = gt_json_string(&text, object, where, "problem", GT_REQUIRED, err);
-    if (!rc)
-        rc = gt_problemset_add(set, text, where, err);
-    if (!rc)
-        rc = copy_string(&set->entry[set->count - 1].name, object, where, "name", err);
-    if (!rc)
-        rc = gt_json_real(&set->entry[set->count - 1].weight, object, where, "weight", 0, 1e9,
-                          GT_OPTIONAL, err);
+    GT_STEP(rc, gt_json_string(&text, object, where, "problem", GT_REQUIRED, err));
+    GT_STEP(rc, gt_problemset_add(set, text, where, err));
+    GT_STEP(rc, copy_string(&set->entry[set->count - 1].name, object, where, "name", err));
+    GT_STEP(rc, gt_json_real(&set->entry[set->count - 1].weight, object, where, "weight", 0, 1e9,
+                             GT_OPTIONAL, err));
     return rc;
 }
 
@@ -88,12 +84,9 @@ static int read_json(struct gt_problemset *set, const cJSON *root, const char *p
     int i = 0;
     int rc = gt_json_keys(root, path, allowed, err);
 
-    if (!rc)
-        rc = copy_string(&set->name, root, path, "set", err);
-    if (!rc)
-        rc = copy_string(&set->doc, root, path, "doc", err);
-    if (!rc)
-        rc = gt_json_get(&list, root, path, "problems", cJSON_Array, GT_REQUIRED, err);
+    GT_STEP(rc, copy_string(&set->name, root, path, "set", err));
+    GT_STEP(rc, copy_string(&set->doc, root, path, "doc", err));
+    GT_STEP(rc, gt_json_get(&list, root, path, "problems", cJSON_Array, GT_REQUIRED, err));
     if (rc)
         return rc;
     cJSON_ArrayForEach(item, list)
@@ -204,8 +197,7 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
     rc = strcmp(path, "-") == 0 ? read_input(&text, err) : gt_strbuf_add_file(&text, path, err);
     if (!rc && text.text[strspn(text.text, " \t\r\n")] == '{') {
         rc = gt_json_parse(&root, path, text.text, text.length, err);
-        if (!rc)
-            rc = read_json(set, root, path, err);
+        GT_STEP(rc, read_json(set, root, path, err));
         cJSON_Delete(root);
     } else if (!rc && memchr(text.text, '\0', text.length)) {
         rc =

@@ -273,10 +273,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         asked.shape.text[asked.shape.count++] = DEFAULT_SHAPE;
     asked.log = cli->quiet ? NULL : cli->log;
     rc = gt_session_problems(NULL, &problem, NULL, &problems, &asked, err);
-    if (!rc)
-        rc = gt_session_no_replay(&options->session, err);
-    if (!rc)
-        rc = gt_session_open(&session, cli, &options->session, err);
+    GT_STEP(rc, gt_session_no_replay(&options->session, err));
+    GT_STEP(rc, gt_session_open(&session, cli, &options->session, err));
     if (!rc && options->csv)
         rc = gt_csv_new(&sink.csv, options->csv, csv_heading, err);
     if (!rc && cli->json) {

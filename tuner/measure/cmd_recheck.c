@@ -207,11 +207,9 @@ static int hold_contests(struct recheck *recheck, struct gt_contest *contest, st
     do {
         if (contest->contests)
             rc = evaluator->ops->renew(evaluator, err);
-        if (!rc)
-            rc = evaluator->ops->open_problem(evaluator, &contest->problem, err);
-        if (!rc)
-            rc = evaluator->ops->final(evaluator, contest->candidate, contest->count, rounds,
-                                       contest->trial, NULL, err);
+        GT_STEP(rc, evaluator->ops->open_problem(evaluator, &contest->problem, err));
+        GT_STEP(rc, evaluator->ops->final(evaluator, contest->candidate, contest->count, rounds,
+                                          contest->trial, NULL, err));
         if (rc)
             return rc;
         judge(contest, doubtful);
@@ -235,12 +233,9 @@ static int recheck_problem(struct recheck *recheck, const char *text, struct gt_
     contest->wanted = 1 + (size_t)(options->runners ? options->runners : DEFAULT_RUNNERS);
     gt_progress_title(recheck->session.progress, text);
     rc = gt_problem_parse(&contest->problem, text, err);
-    if (!rc)
-        rc = find_candidates(recheck, contest, err);
-    if (!rc)
-        rc = hold_contests(recheck, contest, &why);
-    if (!rc)
-        rc = gt_recheck_report_row(&recheck->report, contest, err);
+    GT_STEP(rc, find_candidates(recheck, contest, err));
+    GT_STEP(rc, hold_contests(recheck, contest, &why));
+    GT_STEP(rc, gt_recheck_report_row(&recheck->report, contest, err));
     free(contest);
     if (why.code == GT_ETOOBIG) { /* another program has the memory; the rest may fit */
         fprintf(recheck->session.cli->log, "%s: not timed: %s\n", text, why.msg);
@@ -312,8 +307,7 @@ static int recheck_stored(struct recheck *recheck, struct gt_cli *cli, struct gt
     if (!rc && recheck->problems)
         rc = gt_recheck_report_open(&recheck->report, cli, &recheck->session.evaluator->device,
                                     recheck->warm, recheck->options->csv, err);
-    if (!rc)
-        rc = recheck_all(recheck, err);
+    GT_STEP(rc, recheck_all(recheck, err));
     rc = gt_recheck_report_close(&recheck->report, rc, err);
     return rc ? rc : conclude(recheck, err);
 }
@@ -332,8 +326,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     (void)argv;
     session.measure = true;
     rc = gt_session_no_replay(&options->session, err);
-    if (!rc)
-        rc = gt_session_open(&recheck.session, cli, &session, err);
+    GT_STEP(rc, gt_session_open(&recheck.session, cli, &session, err));
     if (rc == GT_ENOGPU || rc == GT_ENOLIB)
         gt_err_prefix(err, rc, "recheck times winners again, which takes a GPU");
     if (!rc && !recheck.session.measures)
@@ -341,8 +334,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
                         "recheck times winners again, which takes a GPU; --device %s "
                         "only predicts",
                         options->session.device);
-    if (!rc)
-        rc = options->adopt ? adopt(&recheck, err) : recheck_stored(&recheck, cli, err);
+    GT_STEP(rc, options->adopt ? adopt(&recheck, err) : recheck_stored(&recheck, cli, err));
     gt_session_close(&recheck.session);
     free(recheck.problem);
     return rc;

@@ -348,10 +348,8 @@ int gt_compile_pool_open(struct gt_compile_pool **out,
     pool->cache_dir = strdup(options->cache_dir);
     pool->options.cache_dir = pool->cache_dir;
     rc = pool->cache_dir ? open_events(pool, err) : gt_err_nomem(err);
-    if (!rc)
-        rc = gt_crew_wait_first(pool, err);
-    if (!rc)
-        rc = start_thread(pool, err);
+    GT_STEP(rc, gt_crew_wait_first(pool, err));
+    GT_STEP(rc, start_thread(pool, err));
     if (rc)
         gt_compile_pool_close(pool);
     else

@@ -1,10 +1,10 @@
 /* gpu_client.h - the supervisor's side of the GPU worker: starts it, sends it requests, watches and
  * replaces it.
  *
- * It stands between evaluator_cuda.c, which decides the requests, and worker_gpu.c, which answers
- * them.  If the worker ends, the caller of its request gets the reason.  The next request goes to a
- * new worker that has opened the same problem and has shown with a canary kernel that the device
- * still computes. */
+ * It stands between the evaluator "cuda", which decides the requests, and worker_gpu.c, which
+ * answers them.  If the worker ends, the caller of its request gets the reason.  The next request
+ * goes to a new worker that has opened the same problem and has shown with a canary kernel that the
+ * device still computes. */
 #ifndef GT_GPU_CLIENT_H
 #define GT_GPU_CLIENT_H
 

@@ -1,0 +1,264 @@
+/* lookup_near.c - answers for a problem that was not tuned: near winners, prototypes, relatives.
+ *
+ * near    prototypes and winners of the nearest tuned problems of the arch, of which a ranking
+ *         expects the least time here (lookup_choose.c); where there is no ranking for the arch,
+ *         near winners adapted to this problem (lookup_repair.c), ranked by the model alone.
+ * family  no problem like it was tuned on the arch: default points and winners of other layouts,
+ *         epilogues and archs, ranked by the model. */
+#include "lookup/lookup_search.h"
+
+#include "base/err.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GT_NEAR_TAKEN 8  /* winners handed to the model */
+#define GT_NEAR_TRIES 16 /* winners of kernels that serve the problem, looked at for them */
+
+/* A row that may serve, and how far its problem is. */
+struct neighbour {
+    const struct gt_table_row *row;
+    double distance, loss;
+};
+
+static double octaves(int64_t x, int64_t y)
+{
+    return fabs(log2((double)(x > 0 ? x : 1)) - log2((double)(y > 0 ? y : 1)));
+}
+
+/* In doublings.  Sizes count singly; so does the number of tiles of D, which decides how well the
+ * GPU is filled; the depth counts half: beyond the pipeline's filling it changes little. */
+static double distance(const struct gt_problem *x, const struct gt_problem *y)
+{
+    const double m = octaves(x->m, y->m), n = octaves(x->n, y->n), k = octaves(x->k, y->k);
+    const double tiles =
+        fabs(log2((double)(x->m > 0 ? x->m : 1)) + log2((double)(x->n > 0 ? x->n : 1)) +
+             log2((double)x->batch) - log2((double)(y->m > 0 ? y->m : 1)) -
+             log2((double)(y->n > 0 ? y->n : 1)) - log2((double)y->batch));
+
+    return sqrt(m * m + n * n + 0.25 * k * k + 0.5 * tiles * tiles);
+}
+
+/* Whether a winner for the one problem may compute the other: same types, and at least the accuracy
+ * asked for; same layout and epilogue unless it is a distant relative that is looked for. */
+static bool same_kind(const struct gt_problem *asked, const struct gt_problem *tuned, bool distant)
+{
+    return asked->type == tuned->type && asked->out == tuned->out && asked->acc == tuned->acc &&
+           tuned->accuracy <= asked->accuracy &&
+           (distant || (asked->trans_a == tuned->trans_a && asked->trans_b == tuned->trans_b &&
+                        asked->epilogue == tuned->epilogue));
+}
+
+/* The time to expect here.  The model's estimate, and for a row that was timed cold, scaled by how
+ * far off the model is where it can be checked: for the row's own point on its own problem, the
+ * less the farther that is.  0: cannot be told. */
+static double expect_us(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
+                        const struct gt_table_row *row)
+{
+    struct gt_candidate there = *candidate;
+    struct gt_geometry unused;
+    double us = gt_lookup_predict(candidate, geometry), us_there = 0;
+
+    if (!row || row->predicted || row->warm_l2 || row->cc != candidate->device->cc || us == 0)
+        return us;
+    there.problem = &row->problem;
+    if (gt_point_parse(&there.point, there.kernel, row->point, NULL) == GT_OK &&
+        gt_lookup_fits(&there, &unused))
+        us_there = gt_lookup_predict(&there, &unused);
+    if (us_there <= 0)
+        return us;
+    return us * pow(row->us / us_there, exp2(-distance(candidate->problem, &row->problem)));
+}
+
+/* Takes the candidate as the answer if it is the best so far. */
+static void consider(struct gt_search *search, const struct gt_candidate *candidate,
+                     const struct gt_geometry *geometry, const struct gt_table_row *row,
+                     double loss)
+{
+    struct gt_resolved *resolved = search->resolved;
+    double us = expect_us(candidate, geometry, row), score = us * (1 + loss);
+
+    /* Where the model cannot tell, the first one, which is the nearest, stays. */
+    if (search->found && (score == 0 || (search->score > 0 && score >= search->score)))
+        return;
+    search->found = true;
+    search->score = score;
+    search->expected_us = us;
+    search->row = row;
+    resolved->kernel = candidate->kernel;
+    resolved->point = candidate->point;
+    resolved->geometry = *geometry;
+    resolved->answer.expected_loss = loss < GT_LOSS_MOST ? loss : GT_LOSS_MOST;
+}
+
+static int nearer(const void *x, const void *y)
+{
+    const struct neighbour *a = x, *b = y;
+
+    if (a->loss != b->loss)
+        return a->loss < b->loss ? -1 : 1;
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+/* Which rows are looked at. */
+struct among {
+    bool distant;   /* of any arch, layout and epilogue; else of those asked for */
+    bool predicted; /* predicted rows only; else measured ones only */
+};
+
+static bool is_doubted(const struct gt_search *search, const struct gt_table_row *row)
+{
+    return search->doubted && !row->contested && gt_lookup_same_device(search, row) &&
+           gt_lookup_same_problem(&search->resolved->problem, row);
+}
+
+/* Rows of the same kind of problem, nearest first. */
+static int list_neighbours(const struct gt_search *search, struct among among,
+                           struct neighbour **list, size_t *count, struct gt_err *err)
+{
+    const struct gt_table *table = &search->sources->table;
+    const struct gt_problem *problem = &search->resolved->problem;
+
+    *count = 0;
+    *list = malloc((table->rows + 1) * sizeof(**list));
+    if (!*list)
+        return gt_err_nomem(err);
+    for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++) {
+        struct neighbour *to = *list + *count;
+
+        if ((!among.distant && row->cc != search->resolved->device.cc) ||
+            row->predicted != among.predicted ||
+            !same_kind(problem, &row->problem, among.distant) || is_doubted(search, row))
+            continue;
+        to->row = row;
+        to->distance = distance(problem, &row->problem);
+        to->loss = GT_LOSS_NEAR + GT_LOSS_OCTAVE * to->distance;
+        if (!gt_lookup_same_device(search, row))
+            to->loss += GT_LOSS_DEVICE;
+        if (row->predicted)
+            to->loss += GT_LOSS_PREDICTED;
+        if (!row->contested)
+            to->loss += GT_LOSS_RACED;
+        if (among.distant)
+            to->loss += GT_LOSS_FAMILY;
+        ++*count;
+    }
+    qsort(*list, *count, sizeof(**list), nearer);
+    return GT_OK;
+}
+
+/* Lets the nearest winners compete. */
+static int find_near(struct gt_search *search, struct among among, struct gt_err *err)
+{
+    struct neighbour *list;
+    size_t count, tried = 0, taken = 0;
+    int code = list_neighbours(search, among, &list, &count, err);
+
+    for (size_t i = 0; !code && i < count && tried < GT_NEAR_TRIES && taken < GT_NEAR_TAKEN; i++) {
+        double loss = list[i].loss;
+        bool adapted = false;
+        struct gt_candidate candidate;
+        struct gt_point won;
+        struct gt_geometry geometry;
+
+        if (!gt_lookup_take_row(search, list[i].row, &candidate))
+            continue;
+        tried++;
+        won = candidate.point;
+        if (strcmp(list[i].row->signature, candidate.kernel->signature) != 0)
+            loss += GT_LOSS_CHANGED;
+        if (!gt_lookup_fits(&candidate, &geometry)) {
+            if (!gt_lookup_repair(&candidate, &geometry))
+                continue;
+            adapted = true;
+        }
+        if (gt_lookup_refine(&candidate, &won, &list[i].row->problem, &geometry) || adapted)
+            loss += GT_LOSS_ADAPTED;
+        consider(search, &candidate, &geometry, list[i].row, loss);
+        taken++;
+    }
+    free(list);
+    return code;
+}
+
+/* What the ranking expects of the choice here.  The loss is what choices of its kind lost on
+ * problems that it had not learned from. */
+static void take_choice(struct gt_search *search, const struct gt_choice *choice)
+{
+    struct gt_resolved *resolved = search->resolved;
+    const struct gt_ranking_loss *loss =
+        &search->sources->ranking.loss[gt_ranking_kind(&resolved->problem)];
+
+    search->found = true;
+    search->expected_us = choice->us;
+    search->row = choice->row;
+    resolved->kernel = choice->kernel;
+    resolved->point = choice->point;
+    resolved->geometry = choice->geometry;
+    resolved->answer.expected_loss = loss->problems ? loss->mean : GT_LOSS_FAMILY;
+}
+
+/* Lets prototypes and the nearest winners compete, where there is a ranking for the arch. */
+static int find_ranked(struct gt_search *search, struct gt_err *err)
+{
+    const struct gt_resolved *resolved = search->resolved;
+    struct gt_near_rows near = {.count = 0};
+    struct gt_choice choice;
+    struct neighbour *list;
+    size_t count;
+    int code;
+
+    if (search->sources->ranking.cc != resolved->device.cc)
+        return GT_OK;
+    code = list_neighbours(search, (struct among){.predicted = false}, &list, &count, err);
+    if (code)
+        return code;
+    for (size_t i = 0; i < count && near.count < GT_NEAR_MOST; i++)
+        near.row[near.count++] = list[i].row;
+    free(list);
+    if (gt_lookup_choose(search->sources, &resolved->problem, &resolved->device, &near, &choice))
+        take_choice(search, &choice);
+    return GT_OK;
+}
+
+int gt_lookup_find_close(struct gt_search *search, bool predicted, struct gt_err *err)
+{
+    const int code = predicted ? GT_OK : find_ranked(search, err);
+
+    return code || search->found ? code
+                                 : find_near(search, (struct among){.predicted = predicted}, err);
+}
+
+/* Default points of the kernels that serve the problem: those meant for use, or, where none of them
+ * works, the rungs of the ladder, the highest first. */
+static void find_default(struct gt_search *search, bool production)
+{
+    const struct gt_kernels *kernels = &search->sources->kernels;
+    struct gt_candidate candidate = {.problem = &search->resolved->problem,
+                                     .device = &search->resolved->device};
+
+    for (size_t i = kernels->count; i-- > 0;) {
+        struct gt_geometry geometry;
+
+        candidate.kernel = kernels->kernel[i];
+        if (candidate.kernel->production != production ||
+            !gt_kernel_serves(candidate.kernel, candidate.problem, candidate.device, NULL))
+            continue;
+        gt_point_default(&candidate.point, candidate.kernel);
+        if (gt_lookup_fits(&candidate, &geometry) || gt_lookup_repair(&candidate, &geometry) ||
+            gt_lookup_walk(&candidate, &geometry))
+            consider(search, &candidate, &geometry, NULL, GT_LOSS_FAMILY);
+    }
+}
+
+int gt_lookup_find_family(struct gt_search *search, struct gt_err *err)
+{
+    int code;
+
+    find_default(search, true);
+    code = find_near(search, (struct among){.distant = true}, err);
+    if (!code && !search->found)
+        find_default(search, false);
+    return code;
+}

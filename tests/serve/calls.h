@@ -1,0 +1,95 @@
+/* calls.h - what the files of tests/serve/calls share: a product in every way that cuBLAS takes one
+ * (product.c), and the tests of calls_program.c. */
+#ifndef GT_TEST_CALLS_H
+#define GT_TEST_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "stub_blas.h"
+
+/* The stub driver. */
+int cuDevicePrimaryCtxRetain(void **context, int device);
+int cuCtxPushCurrent_v2(void *context);
+int cuMemAlloc_v2(uint64_t *address, size_t bytes);
+extern int stub_capturing;
+
+#define EXPECT(condition)                                              \
+    do                                                                 \
+        if (!(condition)) {                                            \
+            printf("# line %d: %s is not so\n", __LINE__, #condition); \
+            fflush(stdout);                                            \
+            _exit(1);                                                  \
+        }                                                              \
+    while (0)
+
+enum way {
+    SGEMM,
+    SGEMM_64,
+    SGEMM_BATCHED,
+    SGEMM_BATCHED_64,
+    EX,
+    EX_64,
+    BATCHED_EX,
+    BATCHED_EX_64,
+    MATMUL,
+    WAYS
+};
+
+struct product {
+    enum way way;
+    int ta, tb, at, ct, compute, epilogue;
+    int m, n, k, lda, ldb, ldc, batch;
+    long long sa, sb, sc;
+    float alpha, beta;
+    int skew; /* bytes that the operands are off their alignment */
+};
+
+struct memory {
+    void *a, *b, *c, *bias, *before;
+    size_t c_bytes;
+};
+
+/* A number from 0 to count - 1, in the same order in every run. */
+int draw(int count);
+
+/* Memory of the device, `skew` bytes off its alignment.  It lives as long as the test. */
+void *device_bytes(size_t bytes, int skew);
+
+/* Operands of small whole numbers, so that every sum is exact; C holds NaN where nobody may read.
+ */
+struct memory fill(const struct product *p);
+void release(struct memory *memory);
+
+/* Whether D is the product by the definition. */
+bool right(const struct product *p, const struct memory *memory);
+
+/* Calls cuBLAS; returns its status. */
+int call(void *handle, const struct product *p, const struct memory *memory);
+
+/* Calls it, checks the result and says whether it was served. */
+bool run(void *handle, const struct product *p);
+
+bool is_batched(enum way way);
+
+/* A product in FP32 whose operands lie densely. */
+struct product plain(enum way way, int m, int n, int k);
+
+void *new_handle(void);
+void begin_context(void);
+
+/* calls_program.c: what a program may do beside its products. */
+void test_background(void);
+void test_threads(void);
+void test_fork(void);
+void test_own_signal(void);
+void test_local(void);
+void test_handles(void);
+void test_signal(void);
+void test_dlsym(void);
+
+#endif

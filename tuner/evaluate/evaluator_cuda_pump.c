@@ -1,0 +1,235 @@
+/* evaluator_cuda_pump.c - moves candidates along: compile workers ahead, one GPU worker.
+ *
+ * A candidate goes through compiling -> ready -> announced -> running (on the GPU) -> done.  While
+ * one is running, the attempt of the next is made durable, so that it is sent as soon as the worker
+ * has answered.  The death of a worker is charged to the candidate that was running. */
+#include "evaluate/evaluator_cuda.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+
+#include <poll.h>
+#include <stdlib.h>
+
+#define FOLLOW     0.1 /* how much of its error a new value of lead_s corrects */
+#define TRIAL_RUNS 24  /* launches of a proof and a race, for the deadline */
+
+/* --- compiled candidates ---------------------------------------------------------------------- */
+
+int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
+{
+    entry->ticket = ++cuda->tickets;
+    entry->submitted = gt_clock_ms();
+    return gt_compile_pool_submit(cuda->pool, entry->ticket, &entry->candidate, err);
+}
+
+/* Takes note of how long the entry waited for its cubin, if that had to be compiled. */
+static void note_lead(struct gt_cuda *cuda, const struct gt_entry *entry,
+                      const struct gt_compiled *compiled)
+{
+    const double waited = (double)(gt_clock_ms() - entry->submitted) / 1000;
+
+    if (!compiled->cached)
+        cuda->lead_s += (cuda->lead_s > 0 ? FOLLOW : 1) * (waited - cuda->lead_s);
+}
+
+int gt_cuda_pump_pool(struct gt_cuda *cuda, struct gt_err *err)
+{
+    struct gt_compiled compiled;
+    int rc;
+
+    while ((rc = gt_compile_pool_collect(cuda->pool, 0, &compiled, err)) == 1) {
+        struct gt_entry *entry = gt_entries_take(&cuda->compiling, compiled.id);
+
+        if (!entry)
+            continue; /* it was dropped meanwhile */
+        note_lead(cuda, entry, &compiled);
+        entry->compiled = compiled;
+        if (compiled.status == GT_STATUS_OK) {
+            gt_entries_push(&cuda->ready, entry);
+        } else {
+            gt_cuda_finish_with(entry, compiled.status, compiled.detail);
+            gt_entries_push(&cuda->done, entry);
+        }
+    }
+    return rc;
+}
+
+/* --- the GPU ---------------------------------------------------------------------------------- */
+
+/* Completes the running candidate: the worker has answered or is gone.  *again: the candidate must
+ * be compiled again, because its image is no longer in the cache. */
+static int take_reply(struct gt_entry *entry, struct gt_gpu_reply *reply, bool *again,
+                      struct gt_err *err)
+{
+    *again = false;
+    if (reply->lost) {
+        gt_cuda_finish_with(entry, reply->lost, reply->how);
+    } else if (reply->code == GT_ENOTFOUND && !entry->recompiled) {
+        *again = true;
+    } else if (reply->code == GT_ESTALE || reply->code == GT_ESYNTAX) {
+        return gt_err_set(err, reply->code, "%s", reply->sentence);
+    } else if (reply->code) { /* an error of the worker itself, which another try may not have */
+        gt_cuda_finish_with(entry, GT_STATUS_DEVICE_LOST, reply->sentence);
+    } else if (gt_cuda_read_trial(reply, entry, &entry->trial)) {
+        gt_cuda_finish_with(entry, GT_STATUS_FAULT, "the worker's answer is malformed");
+    }
+    return GT_OK;
+}
+
+/* Sends the announced candidate to the GPU worker, if the worker is free. */
+static int send_announced(struct gt_cuda *cuda, struct gt_err *err)
+{
+    struct gt_entry *entry = cuda->announced;
+    int rc;
+
+    if (cuda->running || !entry)
+        return GT_OK;
+    rc = gt_gpu_client_ready(&cuda->gpu, err);
+    if (rc)
+        return rc;
+    cuda->announced = NULL;
+    cuda->running = entry;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_TRIAL);
+    gt_wire_put_real(&cuda->gpu.frame, cuda->best_us);
+    gt_gpu_client_put(&cuda->gpu, &entry->candidate, entry->compiled.key);
+    gt_gpu_client_send(&cuda->gpu, cuda->floor_s + TRIAL_RUNS * gt_cuda_launch_s(cuda));
+    return GT_OK;
+}
+
+/* Takes the running candidate's reply if there is one, and sends the announced candidate. */
+static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
+{
+    struct gt_entry *entry = cuda->running;
+    struct gt_gpu_reply reply;
+    bool again;
+    int rc;
+
+    if (!entry)
+        return send_announced(cuda, err);
+    rc = gt_gpu_client_poll(&cuda->gpu, timeout_ms, &reply, err);
+    if (rc <= 0)
+        return rc;
+    cuda->running = NULL;
+    if (reply.lost || reply.code)
+        cuda->gpu.ready = false;
+    rc = take_reply(entry, &reply, &again, err);
+    if (rc) {
+        free(entry);
+    } else if (again) {
+        entry->recompiled = true;
+        cuda->gpu.ready = true; /* the worker is well: only a file was missing */
+        gt_entries_push(&cuda->compiling, entry);
+        rc = gt_cuda_compile(cuda, entry, err);
+    } else {
+        if (entry->trial.status == GT_STATUS_FAULT || entry->trial.status == GT_STATUS_DEVICE_LOST)
+            cuda->gpu.ready = false;
+        gt_entries_push_first(&cuda->done, entry);
+        cuda->unrecorded = entry;
+    }
+    /* Replacing a dead worker takes a while, so the caller gets the trial first. */
+    return rc || !cuda->gpu.ready ? rc : send_announced(cuda, err);
+}
+
+/* Whether the attempt of the first ready candidate may be announced now.  At most two attempts may
+ * be open, so the caller must first have recorded the trial before the running one.  A candidate
+ * that was in doubt before must be the only open one, so that no other is blamed with it again. */
+static bool may_announce(struct gt_evaluator *evaluator)
+{
+    const struct gt_evaluator_events *events = &evaluator->options.events;
+    const struct gt_cuda *cuda = evaluator->state;
+    const struct gt_entry *next = cuda->ready.first;
+
+    if (cuda->announced || cuda->unrecorded || !next)
+        return false;
+    if (!cuda->running || !events->in_doubt)
+        return true;
+    return !events->in_doubt(events->context, next->id) &&
+           !events->in_doubt(events->context, cuda->running->id);
+}
+
+int gt_cuda_feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err)
+{
+    const struct gt_evaluator_events *events = &evaluator->options.events;
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_entry *entry;
+    int rc = GT_OK;
+
+    if (may_announce(evaluator)) {
+        if (!cuda->running)
+            rc = gt_gpu_client_ready(&cuda->gpu, err);
+        if (rc)
+            return rc;
+        entry = gt_entries_pop(&cuda->ready);
+        if (events->launching && !entry->launched)
+            rc = events->launching(events->context, entry->id, err);
+        if (rc) {
+            free(entry);
+            return rc;
+        }
+        entry->launched = true;
+        cuda->announced = entry;
+    }
+    return cuda->unrecorded && !cuda->gpu.ready ? GT_OK : send_announced(cuda, err);
+}
+
+int gt_cuda_pump(struct gt_evaluator *evaluator, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    int rc = pump_gpu(cuda, 0, err);
+
+    if (!rc)
+        rc = gt_cuda_pump_pool(cuda, err);
+    return rc ? rc : gt_cuda_feed_gpu(evaluator, err);
+}
+
+bool gt_cuda_wait_for_workers(const struct gt_cuda *cuda, int64_t timeout_ms)
+{
+    struct pollfd fd[2] = {{.fd = gt_compile_pool_fd(cuda->pool), .events = POLLIN}};
+    int wait = (int)timeout_ms;
+    nfds_t count = 1;
+
+    if (cuda->running) {
+        const int64_t left = cuda->gpu.deadline - gt_clock_ms();
+
+        fd[count++] = (struct pollfd){.fd = cuda->gpu.process.fd, .events = POLLIN};
+        if (left < wait)
+            wait = left > 0 ? (int)left : 0;
+    }
+    return poll(fd, count, wait) >= 0;
+}
+
+int gt_cuda_settle(struct gt_cuda *cuda, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    while (!rc && (cuda->running || cuda->announced))
+        rc = pump_gpu(cuda, 1000, err);
+    return rc;
+}
+
+int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
+{
+    const volatile sig_atomic_t *signals = cuda->gpu.options.signals;
+    const uint64_t ticket = entry->ticket;
+
+    for (;;) {
+        int rc = gt_cuda_pump_pool(cuda, err);
+
+        if (rc)
+            return rc;
+        if (gt_entries_take(&cuda->ready, ticket) || gt_entries_take(&cuda->done, ticket))
+            return GT_OK;
+        if (signals && *signals > 1)
+            return gt_err_set(err, GT_EINTERRUPTED, "stopped at once");
+        gt_cuda_wait_for_workers(cuda, 1000);
+    }
+}
+
+void gt_cuda_take_back(struct gt_cuda *cuda, const struct gt_entry *entry)
+{
+    const uint64_t ticket = entry->ticket;
+
+    if (!gt_entries_take(&cuda->compiling, ticket) && !gt_entries_take(&cuda->ready, ticket))
+        gt_entries_take(&cuda->done, ticket);
+}
