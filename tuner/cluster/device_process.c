@@ -51,9 +51,10 @@ static int open_self(struct self *self, int ordinal, struct gt_err *err)
     options.device = device;
     options.shared = true;
     options.tokens = &devices->tokens;
-    /* Twice its part, for when the others compile nothing; a deeper queue would only make the search
-     * choose earlier, with fewer trials known. */
-    options.jobs = (2 * devices->tokens.count + (int64_t)devices->gpus - 1) / (int64_t)devices->gpus;
+    /* Twice its part, for when the others compile nothing; a deeper queue would only make the
+     * search choose earlier, with fewer trials known. */
+    options.jobs =
+        (2 * devices->tokens.count + (int64_t)devices->gpus - 1) / (int64_t)devices->gpus;
     if (options.jobs > devices->tokens.count)
         options.jobs = devices->tokens.count;
     options.lines = fopencookie(self, "w", (cookie_io_functions_t){.write = send_line});
@@ -75,8 +76,7 @@ static int send_ready(struct self *self, int rc, const struct gt_err *why)
         gt_wire_put_int(&self->frame, rc);
         gt_wire_put_text(&self->frame, why->msg);
     } else {
-        gt_wire_put_bytes(&self->frame, &self->session.evaluator->device,
-                          sizeof(struct gt_device));
+        gt_wire_put_bytes(&self->frame, &self->session.evaluator->device, sizeof(struct gt_device));
     }
     return gt_wire_send(self->wire.fd, &self->frame, SEND_MS, NULL);
 }

@@ -18,11 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FAILURES   3    /* of a GPU's processes in a row */
-#define START_S    180  /* for a process to open driver, compiler and database */
-#define SEND_MS    10000
-#define POLL_MS    1000
-#define GRACE_MS   5000 /* for a process that was told to end */
+#define FAILURES 3   /* of a GPU's processes in a row */
+#define START_S  180 /* for a process to open driver, compiler and database */
+#define SEND_MS  10000
+#define POLL_MS  1000
+#define GRACE_MS 5000 /* for a process that was told to end */
 
 static bool interrupted(const struct gt_devices *devices)
 {
@@ -169,7 +169,8 @@ static void take_end(struct gt_devices *devices, struct gt_device_process *gpu,
     }
 }
 
-/* A line of the process's progress, without its indent and the name that is put before it anyway. */
+/* A line of the process's progress, without its indent and the name that is put before it anyway.
+ */
 static void take_line(const struct gt_devices *devices, const struct gt_device_process *gpu,
                       const char *line)
 {
@@ -299,8 +300,7 @@ static int open_all(struct gt_devices *devices, struct gt_err *err)
     }
     if (interrupted(devices))
         return gt_err_set(err, GT_EINTERRUPTED, "interrupted before a GPU was open");
-    return ready ? GT_OK
-                 : gt_err_set(err, devices->gpu[0].why.code, "%s", devices->gpu[0].why.msg);
+    return ready ? GT_OK : gt_err_set(err, devices->gpu[0].why.code, "%s", devices->gpu[0].why.msg);
 }
 
 /* Hands out and takes in until nothing is left to do, or nobody to do it. */
@@ -310,9 +310,8 @@ static void run_tasks(struct gt_devices *devices)
         for (size_t i = 0; i < devices->gpus && !interrupted(devices); i++)
             if (devices->gpu[i].state == GT_PROCESS_IDLE)
                 hand_out(devices, &devices->gpu[i]);
-        if (!any(devices, GT_PROCESS_BUSY) &&
-            (interrupted(devices) || !gt_devices_left(devices) ||
-             !any(devices, GT_PROCESS_STARTING)))
+        if (!any(devices, GT_PROCESS_BUSY) && (interrupted(devices) || !gt_devices_left(devices) ||
+                                               !any(devices, GT_PROCESS_STARTING)))
             return;
         wait_for_messages(devices);
         pass_signals(devices);
@@ -381,15 +380,14 @@ static int outcome(const struct gt_devices *devices, struct gt_err *err)
                           left, devices->ended + left);
     return devices->valid || !devices->tasks
                ? GT_OK
-                          : gt_err_set(err, GT_EXIT_NOTHING, "no problem has a valid candidate");
+               : gt_err_set(err, GT_EXIT_NOTHING, "no problem has a valid candidate");
 }
 
 static int run_all(struct gt_devices *devices, struct gt_err *err)
 {
-    int rc = gt_tokens_open(&devices->tokens,
-                            devices->options.session.jobs ? (int)devices->options.session.jobs
-                                                          : gt_processors(),
-                            err);
+    int rc = gt_tokens_open(
+        &devices->tokens,
+        devices->options.session.jobs ? (int)devices->options.session.jobs : gt_processors(), err);
 
     if (!rc)
         rc = start_gpus(devices, err);

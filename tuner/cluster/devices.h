@@ -17,7 +17,7 @@
 #define GT_DEVICES_SILENCE_S 300 /* a process that says nothing for so long is replaced */
 
 struct gt_devices_options {
-    const char *devices;              /* "all", "0-3", "0,2" */
+    const char *devices;               /* "all", "0-3", "0,2" */
     struct gt_session_options session; /* without a device */
     const struct gt_problem *problem;
     const double *weight; /* NULL: all alike */

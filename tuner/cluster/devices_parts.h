@@ -19,9 +19,9 @@ struct gt_task {
     enum gt_task_kind kind;
     enum gt_task_state state;
     size_t problem;
-    int class_of;    /* of GPUs */
-    size_t searches; /* of the problem, for SEARCH and FINAL */
-    int attempts;    /* that a lost GPU ended */
+    int class_of;                           /* of GPUs */
+    size_t searches;                        /* of the problem, for SEARCH and FINAL */
+    int attempts;                           /* that a lost GPU ended */
     const struct gt_device_process *home;   /* an earlier run tuned it there; NULL: nowhere here */
     const struct gt_device_process *not_on; /* no candidate was valid there; NULL: none */
     uint64_t seed;
@@ -35,16 +35,16 @@ struct gt_device_process {
     enum gt_process_state state;
     struct gt_process process;
     struct gt_wire wire;
-    bool out;                 /* it takes no further part */
-    struct gt_err why;        /* then */
-    struct gt_device device;  /* once it was ready */
-    int class_of;             /* -1: it was never ready */
-    int failures;             /* in a row */
-    int64_t heard;            /* by gt_clock_ms: its last word, or its start */
-    struct gt_task *task;     /* BUSY */
-    double free_s;            /* BUSY: when the task should end, by the plan's clock */
-    int64_t done;             /* problems */
-    double busy_s;            /* its GPU worker at work */
+    bool out;                /* it takes no further part */
+    struct gt_err why;       /* then */
+    struct gt_device device; /* once it was ready */
+    int class_of;            /* -1: it was never ready */
+    int failures;            /* in a row */
+    int64_t heard;           /* by gt_clock_ms: its last word, or its start */
+    struct gt_task *task;    /* BUSY */
+    double free_s;           /* BUSY: when the task should end, by the plan's clock */
+    int64_t done;            /* problems */
+    double busy_s;           /* its GPU worker at work */
 };
 
 /* The end of a task, as a process reports it.  The texts are valid until its next message. */
@@ -99,8 +99,8 @@ struct gt_task *gt_devices_next(struct gt_devices *devices, const struct gt_devi
                                 struct gt_budget *budget);
 /* Ends a task: DONE, or after a lost GPU READY again (FAILED after several). */
 void gt_devices_end(struct gt_devices *devices, struct gt_task *task, bool lost);
-/* Whether a result is rather the GPU's fault than the problem's: every candidate failed, and there is
- * another GPU, which was not asked yet. */
+/* Whether a result is rather the GPU's fault than the problem's: every candidate failed, and there
+ * is another GPU, which was not asked yet. */
 bool gt_devices_doubted(const struct gt_devices *devices, const struct gt_device_process *gpu,
                         const struct gt_task_end *end);
 /* Whether a task is left that some GPU may still take. */

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ATTEMPTS     3   /* lost GPUs that a problem may cost */
-#define SEARCH_PART  0.7 /* of the time, where several GPUs search one problem */
+#define ATTEMPTS      3   /* lost GPUs that a problem may cost */
+#define SEARCH_PART   0.7 /* of the time, where several GPUs search one problem */
 #define SECONDS_LEAST 1.0 /* of a turn, when the time is up but the problem has none yet */
-#define WEIGHT_LEAST 0.1 /* of the mean weight, as in sweep/time_slices.c */
+#define WEIGHT_LEAST  0.1 /* of the mean weight, as in sweep/time_slices.c */
 
 double gt_devices_now(const struct gt_devices *devices)
 {
@@ -133,8 +133,8 @@ int gt_devices_plan(struct gt_devices *devices, struct gt_err *err)
 {
     const size_t problems = devices->options.problems;
 
-    devices->task =
-        calloc((size_t)devices->classes * (problems + 2 * GT_DEVICES_MAX) + 1, sizeof(*devices->task));
+    devices->task = calloc((size_t)devices->classes * (problems + 2 * GT_DEVICES_MAX) + 1,
+                           sizeof(*devices->task));
     if (!devices->task)
         return gt_err_nomem(err);
     for (int class_of = 0; class_of < devices->classes; class_of++) {
@@ -145,7 +145,8 @@ int gt_devices_plan(struct gt_devices *devices, struct gt_err *err)
             left += !devices->options.missing || !is_done(devices, class_of, i);
         for (size_t i = 0; i < problems; i++)
             if (!devices->options.missing || !is_done(devices, class_of, i)) {
-                plan_problem(devices, class_of, i, left < gpus ? (gpus - place + left - 1) / left : 1);
+                plan_problem(devices, class_of, i,
+                             left < gpus ? (gpus - place + left - 1) / left : 1);
                 place++;
             }
     }

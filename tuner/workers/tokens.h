@@ -18,7 +18,8 @@ struct gt_tokens {
 };
 
 int gt_tokens_open(struct gt_tokens *tokens, int count, struct gt_err *err);
-void gt_tokens_close(struct gt_tokens *tokens); /* the tokens that the process holds are free then */
+void gt_tokens_close(
+    struct gt_tokens *tokens); /* the tokens that the process holds are free then */
 
 /* Takes a free token; false: there is none.  held: what this process has, as locks do not keep a
  * process from itself; changed.  tokens NULL: always true. */
