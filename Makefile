@@ -208,6 +208,7 @@ TUNE_SRC := \
 	tuner/sweep/arms.c \
 	tuner/sweep/next.c \
 	tuner/sweep/progress.c \
+	tuner/sweep/progress_line.c \
 	tuner/sweep/race.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \

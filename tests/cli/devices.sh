@@ -22,7 +22,7 @@ print("finals of", one("SELECT count(DISTINCT problem) FROM trial WHERE stage = 
 PY
 }
 # The first GPU's last process, once it has a problem.
-process() { for ((n = 0; n < 300; n++)); do grep -q "^GPU $1: [0-9]*x" log && break; sleep 0.1; done; pgrep -P "$2" | sed -n "$(($1 + 1))p"; }
+process() { for ((n = 0; n < 300; n++)); do grep -qs "^GPU $1: [0-9]*x" log && break; sleep 0.1; done; pgrep -P "$2" | sed -n "$(($1 + 1))p"; }
 echo "== words"
 t --devices three --shape 64x64x64
 t --devices 3-1 --shape 64x64x64
@@ -39,6 +39,7 @@ STUB_DIES_1=5 "$TUNE" --devices all "${sweep[@]}" --db dies.db --deadline 2 > ta
 grep -c '^rank' table
 held dies.db | sed 's/ on .*//'
 echo "== a process is killed, another stopped"
+rm log
 "$TUNE" --devices 0-2 "${sweep[@]}" --db kill.db --silence 3 > table 2> log & pid=$!
 victim=$(process 1 $pid); kill -9 "$victim"
 stopped=$(process 0 $pid); kill -STOP "$stopped"
@@ -55,5 +56,6 @@ held one.db
 echo "== as JSON"
 "$TUNE" --devices 0-1 --shape 33x64x32 --shape 34x64x32 "${sweep[@]:2}" --db all.db -q --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["format"], len(d["sweeps"]))'
 echo "== interrupted"
+rm log
 "$TUNE" --devices all --shapes shapes.txt --kernels simt_thread1d --baseline none --budget 10m --db int.db > table 2> log & pid=$!
 process 0 $pid > /dev/null; kill -INT $pid; wait $pid; echo "[exit $?]"

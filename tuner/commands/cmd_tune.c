@@ -28,7 +28,7 @@ static const struct gt_option option_table[] = {
      "beside them, whichever kernel it is",
      NULL, 0, 0},
     {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, session.budget), "BUDGET",
-     "how long: 90s, 30m, 8h are a time of the whole run (longer if a problem has no time yet), "
+     "how long: 90s, 30m, 8h are a time of the whole run (no problem begins after it), "
      "10s/problem is a time of each problem, 500 is trials per problem, patience=200 trials of a "
      "problem without a gain of 0.5 %; several: 30m,2000 (default: 120s with a GPU, 120 trials per "
      "problem without)",
@@ -78,6 +78,33 @@ static int nothing_valid(const struct gt_session *session, const struct gt_sweep
     return GT_EXIT_NOTHING;
 }
 
+/* Whether the sweep ended before the problem's turn. */
+static bool is_missing(const struct gt_sweep_result *result)
+{
+    return !result->nothing.code && result->fresh + result->resumed == 0;
+}
+
+/* Names the problems that had no turn, and have no earlier trials. */
+static void name_missing(const struct gt_session *session, const struct gt_sweep_result *result,
+                         size_t count)
+{
+    char text[GT_PROBLEM_TEXT_MAX];
+    size_t missing = 0;
+
+    for (size_t i = 0; i < count; i++)
+        missing += is_missing(&result[i]);
+    if (!missing || session->cli->quiet)
+        return;
+    fprintf(session->cli->log, "%zu of %zu problems had no turn:", missing, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_missing(&result[i]))
+            continue;
+        gt_problem_format(result[i].problem, text);
+        fprintf(session->cli->log, " %s", text);
+    }
+    fputs("; the same command goes on with them\n", session->cli->log);
+}
+
 /* Prints what was reached; 4 if no problem has a valid candidate. */
 static int report(const struct gt_session *session, const struct gt_sweep_result *result,
                   size_t count, size_t rows, struct gt_err *err)
@@ -86,13 +113,14 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
     int rc = GT_OK;
 
     for (size_t i = 0; i < count; i++) {
-        if (!result[i].nothing.code && result[i].fresh + result[i].resumed == 0)
-            continue; /* the sweep was interrupted before it */
+        if (is_missing(&result[i]))
+            continue;
         valid += result[i].rows > 0;
         if (!session->cli->json)
             gt_report_result(session, &result[i], rows);
         gt_report_summary(session, &result[i]);
     }
+    name_missing(session, result, count);
     if (count > 1)
         gt_report_totals(session);
     if (session->cli->json)

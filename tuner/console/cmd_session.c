@@ -13,6 +13,7 @@
 #include "search/strategy.h"
 
 #define REPLAY "replay:"
+#define TURN_S 2.0 /* a turn of compiling and finals, about, with 16 compile workers on an H200 */
 
 static void on_waiting(void *context, double seconds)
 {
@@ -355,6 +356,21 @@ int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
     return GT_OK;
 }
 
+/* Says at the start that problems may get no turn. */
+static void warn_of_budget(struct gt_session *session, const struct gt_sweep_options *options)
+{
+    double each = options->budget.seconds / (double)options->problems;
+    char text[160];
+
+    if (!session->measures || !(each > 0) || each >= TURN_S)
+        return;
+    snprintf(text, sizeof(text),
+             "%.1f s a problem: compiling and finals take about %.0f s, so the problems of least "
+             "weight may get no turn",
+             each, TURN_S);
+    gt_progress_note(session->progress, text);
+}
+
 int gt_session_sweep(struct gt_session *session, const struct gt_problem *problem, size_t problems,
                      const struct gt_kernel *const *kernel, size_t kernels,
                      const struct gt_budget *budget, struct gt_sweep_result *result,
@@ -388,6 +404,7 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
         .seed = session->seed,
         .command = session->cli->words,
         .progress = session->progress,
+        .label = session->label,
         .totals = &session->totals,
         .signals = session->cli->signals,
         .search_only = session->search_only,
@@ -395,6 +412,7 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
 
     if (budget->each)
         options.budget.seconds *= (double)problems;
+    warn_of_budget(session, &options);
     rc = gt_sweep_run(&options, result, err);
     free(fallback);
     return rc;

@@ -16,6 +16,7 @@ struct gt_session {
     struct gt_store *store;
     struct gt_table shipped;      /* winners of db/shipped */
     struct gt_progress *progress; /* NULL when quiet */
+    const char *label;            /* what a sweep of one problem shows before its name; or NULL */
     char *cache_dir;
     const char *strategy;
     const double *weight; /* of the problems of a sweep, not owned; NULL: all alike */

@@ -171,8 +171,16 @@ static int climb(struct gt_session *session, const struct sink *sink,
     const struct gt_budget budget = {.trials = trials};
     struct gt_sweep_result result = {0};
     struct gt_err why = {0};
-    int rc = gt_session_sweep(session, problem, 1, &kernel, 1, &budget, &result, &why);
+    char label[80];
+    int rc;
 
+    if (kernel->rung)
+        snprintf(label, sizeof(label), "rung %d, %s: ", kernel->rung, kernel->name);
+    else
+        snprintf(label, sizeof(label), "%s: ", kernel->name);
+    session->label = label;
+    rc = gt_session_sweep(session, problem, 1, &kernel, 1, &budget, &result, &why);
+    session->label = NULL;
     if ((rc == GT_OK || rc == GT_EINTERRUPTED) && result.rows) {
         if (sink->rungs)
             json_rung(sink->rungs, kernel, &result);

@@ -190,6 +190,10 @@ void gt_time_slices_release(struct gt_time_slices *slices);
  * its race is to end at the latest (0: no deadline).  False: the sweep is over. */
 bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double *search_s,
                          double *deadline_s);
+/* How many problems have had a turn, and how many turns a problem has had; the present one counts.
+ */
+size_t gt_time_slices_begun(const struct gt_time_slices *slices);
+size_t gt_time_slices_turn(const struct gt_time_slices *slices, size_t problem);
 /* Which problem will probably be next after the turn on `now`.  False: none, or the same. */
 bool gt_time_slices_peek(const struct gt_time_slices *slices, size_t now, size_t *problem);
 /* Takes note of a turn that has ended. */
