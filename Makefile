@@ -212,6 +212,7 @@ TUNE_SRC := \
 	tuner/sweep/race.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
+	tuner/sweep/reuse.c \
 	tuner/sweep/scout.c \
 	tuner/sweep/seeds.c \
 	tuner/sweep/time_slices.c \

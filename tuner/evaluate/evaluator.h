@@ -76,6 +76,8 @@ struct gt_evaluator_ops {
     /* Whether the device will have to wait for a compiler; NULL: it never does.  If so, one
      * candidate more than `room` allows may be submitted, provided its cubin is in the cache. */
     bool (*starved)(const struct gt_evaluator *evaluator);
+    /* Whether a candidate's cubin is in the cache; NULL: there are no cubins. */
+    bool (*at_hand)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate);
     /* Proves and races (cuda) or estimates (predict); id comes back from collect. */
     int (*submit)(struct gt_evaluator *evaluator, uint64_t id, const struct gt_candidate *candidate,
                   struct gt_err *err);

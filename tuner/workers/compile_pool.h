@@ -67,6 +67,9 @@ int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
 int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_candidate *candidate,
                           struct gt_err *err);
 
+/* Whether the candidate's cubin is in the cache and worth a trial. */
+bool gt_compile_pool_has(struct gt_compile_pool *pool, const struct gt_candidate *candidate);
+
 /* Waits at most timeout_ms for an answer.  1: *compiled is set; 0: there is none yet, or a signal
  * came; < 0: the pool cannot go on. */
 int gt_compile_pool_collect(struct gt_compile_pool *pool, int timeout_ms,
