@@ -11,10 +11,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What the system says of a disk; "" where errno is that of a call that had nothing to do with it,
+ * as SQLite asks for it late. */
+static const char *disk_error(int number)
+{
+    static const int of_disks[] = {EIO, ENXIO, ENODEV, EROFS, EFBIG, ENOSPC, EDQUOT, ESTALE};
+
+    for (size_t i = 0; i < sizeof(of_disks) / sizeof(*of_disks); i++)
+        if (number == of_disks[i])
+            return strerror(number);
+    return "";
+}
+
 int gt_store_fail(sqlite3 *db, const char *path, const char *doing, struct gt_err *err)
 {
     const char *why = sqlite3_errmsg(db);
     const int system_errno = sqlite3_system_errno(db);
+    const char *disk = disk_error(system_errno);
 
     switch (sqlite3_errcode(db)) {
     case SQLITE_NOMEM:
@@ -54,8 +67,7 @@ int gt_store_fail(sqlite3 *db, const char *path, const char *doing, struct gt_er
     case SQLITE_IOERR:
         return gt_err_set(err, GT_EDB,
                           "%s: cannot %s: %s%s%s%s; check the disk and run the same command again",
-                          path, doing, why, system_errno ? " (" : "",
-                          system_errno ? strerror(system_errno) : "", system_errno ? ")" : "");
+                          path, doing, why, *disk ? " (" : "", disk, *disk ? ")" : "");
     default:
         return gt_err_set(err, GT_EDB, "%s: cannot %s: %s", path, doing, why);
     }

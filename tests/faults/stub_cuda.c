@@ -14,8 +14,9 @@
  * point, instead of where its first argument does.
  *
  * Environment: STUB_CC (default 90), STUB_SMS (16), STUB_MEMORY (bytes, 4 GiB), STUB_UUID
- * (another device for the lock between tuners), STUB_NAME (its name), STUB_NO_DEVICE, STUB_ASLEEP
- * (products that run at a quarter of the clock before the device is awake), STUB_HEAT (products
+ * (another device for the lock between tuners), STUB_NAME (its name), STUB_INIT (what cuInit
+ * answers), STUB_ASLEEP (products that run at a quarter of the clock before the device is awake),
+ * STUB_HEAT (products
  * after which the device is hot: until then it gets slower, by up to 30 %, each kernel by another
  * share of that), STUB_RANKING (any number: with another one, other kernels are fast),
  * STUB_RANKING_ONCE (a file that does not exist: STUB_RANKING applies only in the process that
@@ -69,7 +70,7 @@ int stub_Init(unsigned flags)
 {
     (void)flags;
     usleep((useconds_t)(1000 * stub_setting("STUB_START_MS", 0)));
-    return getenv("STUB_NO_DEVICE") ? 100 : 0;
+    return (int)stub_setting("STUB_INIT", 0);
 }
 
 int stub_DriverGetVersion(int *version)

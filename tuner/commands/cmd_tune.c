@@ -153,7 +153,7 @@ static int run_devices(struct gt_cli *cli, const struct options *options,
 
     if (options->session.device)
         return gt_err_set(err, GT_ESYNTAX, "--devices and --device exclude each other");
-    rc = gt_session_problems(NULL, &problem, &weight, &several.problems, asked, err);
+    rc = gt_session_problems(cli, NULL, &problem, &weight, &several.problems, asked, err);
     if (!rc && options->session.budget)
         rc = gt_budget_parse(&several.budget, options->session.budget, err);
     several.problem = problem;
@@ -183,20 +183,18 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
                           GT_MAX_TEXTS);
     for (int i = 0; i < argc; i++) /* tune 64x64x64 is tune --shape 64x64x64 */
         asked.shape.text[asked.shape.count++] = argv[i];
-    asked.data_dir = cli->data_dir;
-    asked.log = cli->quiet ? NULL : cli->log;
     asked.seed = options->session.seed;
     if (options->devices)
         return run_devices(cli, options, &asked, err);
     rc = problems_given(options, &asked)
-             ? gt_session_problems(NULL, &problem, &weight, &problems, &asked, err)
+             ? gt_session_problems(cli, NULL, &problem, &weight, &problems, &asked, err)
              : GT_OK;
     if (!rc && options->session.budget)
         rc = gt_budget_parse(&budget, options->session.budget, err);
     if (!rc)
         rc = gt_session_open(&session, cli, &options->session, err);
     if (!rc && !problem)
-        rc = gt_session_problems(&session, &problem, &weight, &problems, &asked, err);
+        rc = gt_session_problems(cli, &session, &problem, &weight, &problems, &asked, err);
     if (!rc)
         rc = gt_session_kernels(&kernel, &kernels, &session.kernels, options->session.kernels, err);
     if (!rc && options->missing)
@@ -249,8 +247,8 @@ const struct gt_command gt_command_tune = {
         "It counts as a trial of the budget if its kernel is searched.\n"
         "\n"
         "  tune --arch sm_86 --shape 4096x4096x4096\n"
-        "  tune --shapes configs/problems/bench.json --budget 2h\n"
-        "  tune --shapes configs/problems/bench.json --devices all --budget 30m\n"
+        "  tune --shapes bench --budget 2h\n"
+        "  tune --shapes bench --devices all --budget 30m\n"
         "  tune --shape 512x512x64:f32:nt:batch=8 --epilogue bias+relu\n"
         "  tune --device replay:space.json.gz --strategy local --budget 500\n",
     .group = {{gt_problem_option_table, offsetof(struct options, problem)},

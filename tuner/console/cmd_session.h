@@ -54,9 +54,9 @@ void gt_session_close(struct gt_session *session);
  * malloc'ed, and so is *weight (their shares in averages) unless weight is NULL.  A problem that is
  * named twice is taken once.
  */
-int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
-                        double **weight, size_t *count, const struct gt_problem_options *options,
-                        struct gt_err *err);
+int gt_session_problems(const struct gt_cli *cli, const struct gt_session *session,
+                        struct gt_problem **problem, double **weight, size_t *count,
+                        const struct gt_problem_options *options, struct gt_err *err);
 
 /* Leaves out the problems that have a winner on the session's device (by its name; a measured one
  * of a final), of the kernels as they are today. */

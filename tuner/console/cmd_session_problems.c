@@ -131,7 +131,7 @@ static long slurm_number(const char *name, long absent)
 
 /* The part of a task of a Slurm array (sbatch --array=1-8: tasks 1 to 8 of 8; 0-14:2 are 8, too).
  * An array of one task is none. */
-static int slurm_shard(uint64_t *i, uint64_t *parts, const struct gt_problem_options *options)
+static void slurm_shard(uint64_t *i, uint64_t *parts, const struct gt_cli *cli)
 {
     const long task = slurm_number("SLURM_ARRAY_TASK_ID", -1);
     const long count = slurm_number("SLURM_ARRAY_TASK_COUNT", 0);
@@ -140,13 +140,12 @@ static int slurm_shard(uint64_t *i, uint64_t *parts, const struct gt_problem_opt
     const long step = count > 1 && last > first ? (last - first) / (count - 1) : 1;
 
     if (task < first || count < 2 || step < 1 || (task - first) / step >= count)
-        return GT_OK;
+        return;
     *i = (uint64_t)((task - first) / step);
     *parts = (uint64_t)count;
-    if (options->log)
-        fprintf(options->log, "task %ld of a Slurm array: part %lu/%ld of the problems (--shard)\n",
+    if (!cli->quiet)
+        fprintf(cli->log, "task %ld of a Slurm array: part %lu/%ld of the problems (--shard)\n",
                 task, (unsigned long)*i + 1, count);
-    return GT_OK;
 }
 
 /* A problem's text and its place in the list. */
@@ -199,25 +198,30 @@ static int choose(struct gt_problem *problem, double *weight, size_t *count, uin
 
 /* What --shapes and --random name; the caller releases the set in any case. */
 static int load_set(struct gt_problemset *set, const struct gt_problem_options *options,
-                    struct gt_err *err)
+                    const char *data_dir, struct gt_err *err)
 {
-    int rc = options->shapes ? gt_problemset_load(set, options->shapes, err) : GT_OK;
+    char *path = NULL;
+    int rc = options->shapes ? gt_problemset_find(&path, options->shapes, data_dir, err) : GT_OK;
 
+    if (!rc && path)
+        rc = gt_problemset_load(set, path, err);
+    free(path);
     if (!rc && options->random)
-        rc = gt_random_problems(set, options->data_dir, (size_t)options->random,
+        rc = gt_random_problems(set, data_dir, (size_t)options->random,
                                 options->seed ? (uint64_t)options->seed : GT_SEED_DEFAULT, err);
     return rc;
 }
 
 static int list_problems(struct gt_problem **problem, double **weight, size_t *count,
                          const struct gt_problemset *set, const struct gt_problem_options *options,
-                         struct gt_err *err)
+                         const struct gt_cli *cli, struct gt_err *err)
 {
     const size_t all = options->shape.count + set->count;
     uint64_t part = 0, parts = 1;
-    int rc = options->shard || !set->count ? read_shard(&part, &parts, options->shard, err)
-                                           : slurm_shard(&part, &parts, options);
+    int rc = read_shard(&part, &parts, options->shard, err);
 
+    if (!options->shard && set->count)
+        slurm_shard(&part, &parts, cli);
     if (rc)
         return rc;
     *problem = calloc(all, sizeof(**problem));
@@ -239,12 +243,12 @@ static int list_problems(struct gt_problem **problem, double **weight, size_t *c
     return rc;
 }
 
-int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
-                        double **weight, size_t *count, const struct gt_problem_options *options,
-                        struct gt_err *err)
+int gt_session_problems(const struct gt_cli *cli, const struct gt_session *session,
+                        struct gt_problem **problem, double **weight, size_t *count,
+                        const struct gt_problem_options *options, struct gt_err *err)
 {
     struct gt_problemset set = {0};
-    int rc = load_set(&set, options, err);
+    int rc = load_set(&set, options, cli->data_dir, err);
 
     *problem = NULL;
     if (weight)
@@ -252,7 +256,7 @@ int gt_session_problems(const struct gt_session *session, struct gt_problem **pr
     *count = 0;
     if (!rc && !options->shape.count && !set.count)
         return recorded_problem(session, problem, count, err);
-    GT_STEP(rc, list_problems(problem, weight, count, &set, options, err));
+    GT_STEP(rc, list_problems(problem, weight, count, &set, options, cli, err));
     gt_problemset_release(&set);
     if (rc) {
         free(*problem);

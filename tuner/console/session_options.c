@@ -53,8 +53,9 @@ const struct gt_option gt_problem_option_table[] = {
      "problem: sizes, or a whole text such as 512x512x64:f32:nt:batch=8; may be repeated", NULL, 0,
      0},
     {"shapes", 0, GT_OPTION_TEXT, PROBLEM(shapes), "FILE",
-     "problems from a file (- is standard input): JSON as in configs/problems, or one problem text "
-     "a line",
+     "problems from a file (- is standard input), JSON or one problem text a line, or from a set "
+     "of "
+     "the data folder, such as bench or llm",
      NULL, 0, 0},
     {"dtype", 0, GT_OPTION_TEXT, PROBLEM(dtype), "TYPE", "type of A and B (default: f32)", NULL, 0,
      0},

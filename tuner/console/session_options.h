@@ -20,8 +20,10 @@ struct gt_session_options {
     const struct gt_tokens *tokens; /* of compilers, shared with other processes; or NULL */
 };
 
-/* Fills a struct gt_session_options: device, database, workers, seed. */
+/* Fills a struct gt_session_options: arch, device, database, workers, seed.  A command that only
+ * measures leaves the first two out, and has its own words for them. */
 extern const struct gt_option gt_session_option_table[];
+#define GT_SESSION_DEVICE_OPTIONS 2
 
 /* Fills a struct gt_session_options too: how a search goes. */
 extern const struct gt_option gt_search_option_table[];
@@ -33,11 +35,7 @@ struct gt_problem_options {
     const char *shapes, *dtype, *layout, *accuracy, *beta, *epilogue, *batch;
     int64_t random;    /* problems to draw; 0: none */
     const char *shard; /* NULL: as a Slurm array says, else all */
-    /* set by commands that have --random */
-    const char *data_dir;
-    int64_t seed; /* of the draw; 0: the default */
-    /* set by all */
-    FILE *log; /* told of a part that was not asked for; NULL: nobody is */
+    int64_t seed;      /* of the draw, set by commands that have --random; 0: the default */
 };
 
 /* Fills a struct gt_problem_options. */
