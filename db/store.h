@@ -36,6 +36,10 @@ void gt_store_close(struct gt_store *store); /* NULL accepted */
  * open file must not pass a fork.) */
 void gt_store_hand_over(struct gt_store *store);
 
+/* GT_EDB for a path on a network file system, where SQLite's locks cannot be trusted and no
+ * database is written. */
+int gt_store_check_place(const char *path, struct gt_err *err);
+
 /* Row ids of what trials refer to; inserted when new. */
 int gt_store_device(struct gt_store *store, const struct gt_device *device, int64_t *id,
                     struct gt_err *err);

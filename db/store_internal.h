@@ -233,9 +233,6 @@ int gt_store_winners_digest(struct gt_store *store, char hex[GT_DIGEST_HEX], str
  * digest passes. */
 int gt_store_check_digest(struct gt_store *store, struct gt_err *err);
 
-/* Refuses a path on a network file system, where locks cannot be trusted. */
-int gt_store_check_place(const char *path, struct gt_err *err);
-
 /* Takes the writer's lock, a file beside the database; GT_EBUSY names who has it. */
 int gt_store_lock(struct gt_store *store, struct gt_err *err);
 
