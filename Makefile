@@ -172,6 +172,7 @@ TUNE_SRC := \
 	tuner/workers/lock.c \
 	tuner/workers/process.c \
 	tuner/workers/processors.c \
+	tuner/workers/tokens.c \
 	tuner/workers/wire.c \
 	tuner/workers/worker_compile.c \
 	tuner/workers/worker_gpu.c \
@@ -219,6 +220,7 @@ TUNE_SRC := \
 	tuner/sweep/sweep.c \
 	tuner/sweep/transfer.c \
 	tuner/sweep/turn.c \
+	$(sort $(wildcard tuner/cluster/*.c)) \
 	tuner/measure/cmd_adopt.c \
 	tuner/measure/cmd_adopt_report.c \
 	tuner/measure/cmd_adopt_take.c \
@@ -295,6 +297,7 @@ TESTS := \
 	tests/unit/workers/test_process.c \
 	tests/unit/workers/test_lock.c \
 	tests/unit/workers/test_processors.c \
+	tests/unit/workers/test_tokens.c \
 	tests/unit/workers/test_compile_pool.c \
 	tests/unit/exchange/test_recording.c \
 	tests/unit/exchange/test_t1.c \
