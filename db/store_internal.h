@@ -100,6 +100,7 @@ struct gt_store {
     bool immutable;  /* nobody writes the file: no locks, no log */
     bool forwarded;  /* `db` is a copy in memory of an older file, brought forward */
     bool moved;      /* the writer's file is not at `path` any more */
+    bool shared;     /* one of several writers: GT_STORE_SHARED */
     char *saved;     /* where its contents were saved then; NULL: they could not be */
     uint64_t log_device, log_inode;  /* of the writer's "<path>-wal"; 0: not known */
     void (*seal)(struct gt_store *); /* of the writer: run before the database is closed */
