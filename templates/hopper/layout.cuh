@@ -37,7 +37,7 @@ constexpr int MAP_A = PACK_A ? 4 : SWAP_AB ? 1 : 0, MAP_B = PACK_B ? 5 : SWAP_AB
 constexpr int MAP_D = SPLIT ? 3 : 2;
 constexpr int MAP_ROW_PHASES = 6; /* of A's row phases from the second on */
 static_assert(ROW_PHASES == 1 ||
-                  ((STORE > 0) == (STORE_ROWS > 0) && SPLIT == 0 && !A_ALONG_MN && B_ALONG_MN),
+                  ((STORE > 0) == STORE_ROWS && SPLIT == 0 && !A_ALONG_MN && B_ALONG_MN),
               "rows of B can begin anywhere, and rows of D lie apart");
 
 /* Whether only those rows of a tile of A are loaded that D has (LOADED_M in the description). */
@@ -99,10 +99,6 @@ constexpr int SUMS_COLUMNS = SWAP_AB ? BM : BN;
 constexpr int SUMS_ROW = SUMS_COLUMNS + (SUMS_COLUMNS % 16 ? 0 : 8);
 static_assert(SPLIT != 2 || (SWAP_AB ? BN : BM) * SUMS_ROW * 4 <= STAGES * STAGE_BYTES,
               "room for the sums");
-
-/* Columns from a tile to the next one. With STORE_ROWS 2 tiles overlap by a sector of 32 bytes of a
- * row of D (store_rows.cuh). */
-constexpr int STEP_N = STORE_ROWS == 2 ? BN - 32 / (int)sizeof(Stored) : BN;
 
 constexpr int SUBTILES_AT = STAGES * STAGE_BYTES;
 constexpr int BARRIERS_AT = SUBTILES_AT + CONSUMERS * STORE * SUBTILE_BYTES;

@@ -90,7 +90,7 @@ struct Schedule {
     {
         const unsigned cluster = SPLIT == 2 ? (unsigned)SPLITS * CLUSTER : CLUSTER;
         rows = ROW_PHASES * parts_of(parts_of((unsigned)args.m, ROW_PHASES), BM * CLUSTER_M);
-        columns = parts_of((unsigned)args.n, STEP_N * CLUSTER_N);
+        columns = parts_of((unsigned)args.n, BN * CLUSTER_N);
         tiles = rows * columns * (unsigned)args.batch * (SPLIT == 1 ? (unsigned)SPLITS : 1u);
         first = blockIdx.x / cluster;
         step = gridDim.x / cluster;
@@ -124,7 +124,7 @@ struct Schedule {
         work.phase = down % ROW_PHASES;
         work.shift = ROW_PHASES == 1 ? 0 : (int)(work.phase * args.lda * size & 15) / size;
         work.row = (down / ROW_PHASES * CLUSTER_M + cluster_row()) * BM;
-        work.column = (across * CLUSTER_N + cluster_column()) * STEP_N;
+        work.column = (across * CLUSTER_N + cluster_column()) * BN;
     }
 
     GT_DEVICE Work work_of(const gt_args &args, unsigned index) const

@@ -10,15 +10,9 @@
  *   subtiles     | piece 0 | piece 1 | piece 2 | ...
  *   D         .. |ele| piece 1 | piece 2 | ...     |elements| ...
  *
- * A sector of 32 bytes that is not written as a whole takes the L2 cache long. So eight neighbouring
- * lanes store a line of 128 bytes, and a row that begins within a line takes a second instruction
- * for its end. With STORE_ROWS 2 neighbouring tiles overlap by a sector, and of a row each stores
- * what lies between the first ends of sectors in itself and in the next tile:
- *
- *   sectors of D   |     |     |     |     |     |
- *   tile                |    this one     |
- *   next tile                         |    the next one ...
- *   stored               |     this one      |  ... */
+ * Eight neighbouring lanes store a line of 128 bytes: an instruction that began within a line would
+ * write its first and last sectors of 32 bytes in two halves. So a row that begins within a line
+ * takes a second instruction for its end. */
 #ifndef GT_HOPPER_STORE_ROWS_CUH
 #define GT_HOPPER_STORE_ROWS_CUH
 
@@ -27,7 +21,6 @@ constexpr int BAND = TILE_ROW % SUBTILE_WIDTH == 0 && (BUFFERS & (BUFFERS - 1)) 
 constexpr int BAND_BYTES = BAND * SUBTILE_WIDTH; /* of a row */
 constexpr int BAND_LANES = BAND_BYTES / 16;      /* that copy a row */
 static_assert(BAND_LANES <= 32, "a warp copies a row at a time");
-static_assert(STORE_ROWS < 2 || BAND_BYTES == TILE_ROW, "rows are copied whole");
 
 /* The place of a row's byte number `byte` in the subtiles. */
 GT_DEVICE const unsigned char *byte_of_row(const unsigned char *subtiles, int row, int byte)
@@ -77,25 +70,20 @@ GT_DEVICE void store_elements(char *to, const unsigned char *subtiles, int row, 
     }
 }
 
-/* Stores a row to D, which has `left` bytes (0 or less: none) of this row from `to` on. `leftmost`:
- * no tile is to the left of this one. */
-GT_DEVICE void store_row(char *to, const unsigned char *subtiles, int row, int left, bool leftmost)
+/* Stores a row to D, which has `left` bytes (0 or less: none) of this row from `to` on. */
+GT_DEVICE void store_row(char *to, const unsigned char *subtiles, int row, int left)
 {
-    constexpr int step = STEP_N * (int)sizeof(Stored); /* multiple of a sector with STORE_ROWS 2 */
     const int in_line = (int)(reinterpret_cast<unsigned long long>(to) & 127), late = in_line % 16;
-    const int others = STORE_ROWS == 2 ? -in_line & 31 : 0; /* bytes that a tile leaves to the one
-                                                             * before */
-    const int from = leftmost ? 0 : others;
-    const int end = min(left, STORE_ROWS == 2 ? step + others : BAND_BYTES);
-    const int first = min((from + late + 15) / 16 * 16 - late, end); /* of whole pieces */
+    const int end = min(left, BAND_BYTES);
+    const int first = min(late > 0 ? 16 - late : 0, end); /* bytes before the first piece */
 
 #pragma unroll
     for (int i = 0; i < BAND_BYTES + 128; i += BAND_BYTES) {
         const int at = i + (int)threadIdx.x % BAND_LANES * 16 - in_line;
-        if (at >= from && at + 16 <= end)
+        if (at >= 0 && at + 16 <= end)
             gt_store_vec<unsigned, 4>((unsigned *)(to + at), join_pieces(subtiles, row, at, late));
     }
-    store_elements(to, subtiles, row, from, first);
+    store_elements(to, subtiles, row, 0, first);
     store_elements(to, subtiles, row, max(first, (end + late) / 16 * 16 - late), end);
 }
 
@@ -111,7 +99,7 @@ GT_DEVICE void copy_rows(const unsigned char *subtiles, const Target &target, in
     for (int done = 0; done < BLOCKS_64 * 16; done += together) {
         const int row = first + done / 16 * 64 + done % 16;
         store_row((char *)(target.first + row * target.ld + column), subtiles, row,
-                  row < target.rows ? left : 0, target.column == 0);
+                  row < target.rows ? left : 0);
     }
 }
 
