@@ -116,7 +116,8 @@ static int fill_request(struct gt_export_request *request, const struct gt_cli *
     if (!rc && options->arch)
         rc = gt_arch_parse(options->arch, &request->filter.cc, err);
     if (!rc && some)
-        rc = gt_session_problems(NULL, problem, NULL, &request->problems, &options->problem, err);
+        rc = gt_session_problems(cli, NULL, problem, NULL, &request->problems, &options->problem,
+                                 err);
     if (!rc && options->current)
         rc = gt_kernels_load(kernels, cli->data_dir, options->kernels_dir, options->include_dirs,
                              err);
@@ -212,7 +213,8 @@ static int run_deploy(struct gt_cli *cli, const struct options *options, struct 
     if (!rc && options->arch)
         rc = gt_arch_parse(options->arch, &request.cc, err);
     if (!rc && some)
-        rc = gt_session_problems(NULL, &problem, NULL, &request.problems, &options->problem, err);
+        rc = gt_session_problems(cli, NULL, &problem, NULL, &request.problems, &options->problem,
+                                 err);
     request.problem = problem;
     if (!rc)
         rc = gt_deploy(cli, &request, &counts, err);
@@ -264,7 +266,7 @@ const struct gt_command gt_command_export = {
              "  tune export --format md\n"
              "  tune export --format db --output winners.db\n"
              "  tune export --format deploy --output winners.gt\n"
-             "  tune export --format bench --shapes configs/problems/bench.json --dtype bf16\n"
+             "  tune export --format bench --shapes bench --dtype bf16\n"
              "  tune export --format search --problem 4096x4096x4096:f32:nn\n"
              "  tune export --format shipped --measured --current --keep old.csv -o new.csv\n"
              "  tune export --format kt-cache --kernel simt --output space.json\n",

@@ -6,11 +6,13 @@
 #include "base/strbuf.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define WHERE_MAX 512
 
@@ -211,4 +213,71 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
     if (rc)
         gt_problemset_release(set);
     return rc;
+}
+
+/* ---- sets of the data folder ---- */
+
+static int is_json(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+
+    return dot && strcmp(dot, ".json") == 0;
+}
+
+/* Appends the names of the files in the folder that are sets. */
+static void list_sets(struct gt_strbuf *names, const char *folder)
+{
+    struct dirent **entry = NULL;
+    int entries = scandir(folder, &entry, is_json, alphasort);
+
+    for (int i = 0; i < entries; i++) {
+        const char *name = entry[i]->d_name;
+        struct gt_problemset set;
+        char *path = NULL;
+
+        if (asprintf(&path, "%s/%s", folder, name) >= 0 && !gt_problemset_load(&set, path, NULL)) {
+            gt_strbuf_addf(names, "%s %.*s", names->length ? "," : "", (int)strlen(name) - 5, name);
+            gt_problemset_release(&set);
+        }
+        free(path);
+        free(entry[i]);
+    }
+    free(entry);
+}
+
+static int not_found(const char *name, const char *data_dir, struct gt_err *err)
+{
+    struct gt_strbuf names = GT_STRBUF_INIT;
+    char *folder = NULL;
+    int rc;
+
+    if (asprintf(&folder, "%s/configs/problems", data_dir) < 0)
+        return gt_err_nomem(err);
+    list_sets(&names, folder);
+    rc = gt_strbuf_check(&names, err);
+    if (!rc)
+        rc = gt_err_set(err, GT_EIO, "%s: no such file; the sets of %s are%s", name, folder,
+                        names.length ? names.text : " missing, too");
+    gt_strbuf_release(&names);
+    free(folder);
+    return rc;
+}
+
+int gt_problemset_find(char **path, const char *name, const char *data_dir, struct gt_err *err)
+{
+    static const struct {
+        const char *folder, *suffix;
+    } place[] = {{"", ""}, {"/configs/problems/", ".json"}, {"/configs/problems/", ""}, {"/", ""}};
+    struct stat file;
+
+    for (size_t i = 0; i < sizeof(place) / sizeof(*place); i++) {
+        if (asprintf(path, "%s%s%s%s", i ? data_dir : "", place[i].folder, name, place[i].suffix) <
+            0)
+            return gt_err_nomem(err);
+        if (strcmp(name, "-") == 0 || (!stat(*path, &file) && !S_ISDIR(file.st_mode)))
+            return GT_OK;
+        free(*path);
+    }
+    *path = NULL;
+    return not_found(name, data_dir, err);
 }

@@ -185,7 +185,8 @@ static int keep_asked(struct gt_adopting *adopting, struct gt_err *err)
 
     if (!asked->shape.count && !asked->shapes)
         return GT_OK;
-    rc = gt_session_problems(adopting->session, &problem, NULL, &problems, asked, err);
+    rc = gt_session_problems(adopting->session->cli, adopting->session, &problem, NULL, &problems,
+                             asked, err);
     for (size_t i = 0; i < adopting->items && !rc; i++) {
         struct gt_adoptee item = adopting->item[i];
         bool found = false;

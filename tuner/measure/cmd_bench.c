@@ -363,9 +363,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     bench.report.warm = options->session.l2 && strcmp(options->session.l2, "warm") == 0;
     if (argc)
         asked.shapes = argv[0];
-    asked.data_dir = cli->data_dir;
     asked.seed = options->session.seed;
-    rc = gt_session_problems(NULL, &problem, &weight, &problems, &asked, err);
+    rc = gt_session_problems(cli, NULL, &problem, &weight, &problems, &asked, err);
     if (options->list) {
         rc = rc ? rc : list(cli, problem, problems, err);
         free(weight);
@@ -415,9 +414,9 @@ const struct gt_command gt_command_bench = {
         "the problems are tuned first, in one sweep that has so much time for each of them.\n"
         "--dtype and --accuracy replace those of FILE's problems.\n"
         "\n"
-        "  tune bench configs/problems/bench.json --csv h200-f32.csv\n"
-        "  tune bench configs/problems/bench.json --dtype bf16 --csv h200-bf16.csv\n"
-        "  tune bench configs/problems/bench.json --budget 60s\n"
+        "  tune bench bench.json --csv h200-f32.csv\n"
+        "  tune bench bench.json --dtype bf16 --csv h200-bf16.csv\n"
+        "  tune bench bench.json --budget 60s\n"
         "  tune bench --random 200 --seed 1 --list >problems.txt\n",
     .group = {{gt_problem_option_table, offsetof(struct options, problem)},
               {gt_draw_option_table, offsetof(struct options, problem)},

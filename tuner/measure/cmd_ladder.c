@@ -279,7 +279,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     (void)argv;
     if (!asked.shape.count && !asked.shapes)
         asked.shape.text[asked.shape.count++] = DEFAULT_SHAPE;
-    rc = gt_session_problems(NULL, &problem, NULL, &problems, &asked, err);
+    rc = gt_session_problems(cli, NULL, &problem, NULL, &problems, &asked, err);
     GT_STEP(rc, gt_session_no_replay(&options->session, err));
     GT_STEP(rc, gt_session_open(&session, cli, &options->session, err));
     if (!rc && options->csv)

@@ -28,6 +28,10 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
+    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, session.arch), "ARCH",
+     "GPU architecture that the GPU must have, e.g. sm_86", NULL, 0, 0},
+    {"device", 'd', GT_OPTION_TEXT, offsetof(struct options, session.device), "DEVICE",
+     "cuda or cuda:N: the GPU to measure on (default: cuda)", NULL, 0, 0},
     {"limit", 'n', GT_OPTION_INTEGER, offsetof(struct options, limit), "N",
      "winners timed again, spread over the list if there are more (default: 50; with --adopt: all)",
      NULL, 1, 100000},
@@ -97,9 +101,12 @@ static int find_problems(struct recheck *recheck, struct gt_err *err)
     int rc;
 
     filter.cc = recheck->session.evaluator->device.cc;
+    if (!asked->shape.count && !asked->shapes && asked->shard)
+        return gt_err_set(err, GT_ESYNTAX, "--shard takes a part of a list: name it with --shapes");
     if (!asked->shape.count && !asked->shapes)
         return gt_store_rows(recheck->session.store, &filter, take_problem, recheck, err);
-    rc = gt_session_problems(&recheck->session, &problem, NULL, &count, asked, err);
+    rc = gt_session_problems(recheck->session.cli, &recheck->session, &problem, NULL, &count, asked,
+                             err);
     for (size_t i = 0; i < count && !rc; i++) {
         gt_problem_format(&problem[i], text);
         filter.problem = text;
@@ -360,7 +367,8 @@ const struct gt_command gt_command_recheck = {
         "  tune recheck --shape 4096x4096x4096 --runners-up 8\n"
         "  tune recheck --adopt --system-db db/shipped/h200.csv --db adopted.db\n",
     .group = {{gt_problem_option_table, offsetof(struct options, problem)},
-              {gt_session_option_table, offsetof(struct options, session)},
+              {gt_session_option_table + GT_SESSION_DEVICE_OPTIONS,
+               offsetof(struct options, session)},
               {option_table, 0}},
     .size = sizeof(struct options),
     .max_args = 0,
