@@ -199,6 +199,8 @@ TUNE_SRC := \
 	tuner/evaluate/evaluator_cuda_pump.c \
 	tuner/evaluate/evaluator_predict.c \
 	tuner/evaluate/evaluator_replay.c \
+	tuner/report/report.c \
+	tuner/report/report_data.c \
 	tuner/sweep/budget.c \
 	tuner/sweep/contests.c \
 	tuner/sweep/drift.c \
@@ -241,6 +243,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_list.c \
 	tuner/commands/cmd_lookup.c \
 	tuner/commands/cmd_merge.c \
+	tuner/commands/cmd_page.c \
 	tuner/commands/cmd_predictor.c \
 	tuner/commands/cmd_preload.c \
 	tuner/measure/cmd_recheck.c \
@@ -439,6 +442,13 @@ $(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
+$(BUILD)/tuner/report/report.o: $(addprefix $(BUILD)/report/,charts_js_page.h page_js_page.h page_css_page.h)
+$(BUILD)/report/%_js_page.h: tuner/report/%.js tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed $< gt_$*_js >$@.new && mv $@.new $@
+$(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed $< gt_$*_css >$@.new && mv $@.new $@
 
 # Of the library, what only opens something or explains an answer: a fifth smaller, and no look-up
 # that is remembered and no run of a plan goes through it.
