@@ -115,7 +115,7 @@ function bars(box, title, rows, mark, unit) {
   const px = value => name + value / most * (width - name - 46);
   rows.forEach((row, i) => {
     const y = i * step + 4;
-    const fit = Math.floor(name / 6.4), label = row.name.length > fit ? row.name.slice(0, fit - 1) + "…" : row.name;
+    const fit = Math.floor(name / 7.1), label = row.name.length > fit ? row.name.slice(0, fit - 1) + "…" : row.name;
     put(svg, "text", { x: name - 6, y: y + 12, "text-anchor": "end" }, label);
     tells(put(svg, "rect", { class: row.kind, x: name, y, width: Math.max(1, px(row.value) - name), height: step - 6 }), row.text);
     if (row.hi) put(svg, "line", { stroke: "var(--text)", x1: px(row.lo), x2: px(row.hi), y1: y + 7, y2: y + 7 });
