@@ -9,9 +9,10 @@
 #include "console/options.h"
 #include "db/store.h"
 #include "problem/device.h"
-#include "report/report.h"
+#include "report/page.h"
 
-#define WATCH_S 5 /* seconds between two versions of the file, and between two reloads of the page */
+#define WATCH_S \
+    5 /* seconds between two versions of the file, and between two reloads of the page */
 
 struct options {
     const char *html, *db, *arch;
@@ -107,13 +108,14 @@ const struct gt_command gt_command_report = {
     .name = "report",
     .doc = "a page with pictures of what a database holds",
     .usage = "report [--html FILE] [--db FILE] [--shapes FILE] [--watch]",
-    .about = "Writes one HTML file that needs no network: ratios to cuBLASLt, a roofline, speed over\n"
-             "rows, the course of each search, what each parameter is worth, failures, margins over\n"
-             "time. Every point tells its values, and every picture has its table.\n"
-             "\n"
-             "  tune report --html report.html\n"
-             "  tune report --shapes captured.txt --html report.html    with the file's weights\n"
-             "  tune report --watch --html report.html                  beside a sweep\n",
+    .about =
+        "Writes one HTML file that needs no network: ratios to cuBLASLt, a roofline, speed over\n"
+        "rows, the course of each search, what each parameter is worth, failures, margins over\n"
+        "time. Every point tells its values, and every picture has its table.\n"
+        "\n"
+        "  tune report --html report.html\n"
+        "  tune report --shapes captured.txt --html report.html    with the file's weights\n"
+        "  tune report --watch --html report.html                  beside a sweep\n",
     .group = {{option_table, 0}},
     .size = sizeof(struct options),
     .finishes = true,

@@ -1,5 +1,5 @@
-/* report.c - puts the parts of the page together; see report.h. */
-#include "report/report.h"
+/* page.c - puts the parts of the page together; see page.h. */
+#include "report/page.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 #include "report/page_js_page.h"
 #include "report/report_data.h"
 
-/* Inside a script, "</" would end it, and "<!--" begin a comment: every < of a foreign text goes. */
+/* Inside a script, "</" would end it, and "<!--" begin a comment: every < of a foreign text goes.
+ */
 static void put_data(FILE *file, const char *json)
 {
     for (; *json; json++) {
@@ -32,11 +33,12 @@ static void put_page(FILE *file, const struct gt_report_request *request, const 
         fprintf(file, "<meta http-equiv=\"refresh\" content=\"%d\">\n", request->reload_s);
     fprintf(file, "<title>gemmtune report</title>\n<style>\n%s</style>\n</head>\n<body>\n",
             gt_page_css);
-    fputs("<h1>gemmtune report</h1>\n<main id=\"page\"><noscript>The pictures are drawn by a script, "
-          "which this browser does not run.</noscript></main>\n"
-          "<div id=\"tip\" role=\"status\" hidden></div>\n"
-          "<script type=\"application/json\" id=\"data\">",
-          file);
+    fputs(
+        "<h1>gemmtune report</h1>\n<main id=\"page\"><noscript>The pictures are drawn by a script, "
+        "which this browser does not run.</noscript></main>\n"
+        "<div id=\"tip\" role=\"status\" hidden></div>\n"
+        "<script type=\"application/json\" id=\"data\">",
+        file);
     put_data(file, json);
     fprintf(file, "</script>\n<script>\n%s%s</script>\n</body>\n</html>\n", gt_charts_js,
             gt_page_js);

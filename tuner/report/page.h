@@ -1,7 +1,8 @@
-/* report.h - one HTML file that shows what a database holds: ratios to cuBLASLt, a roofline, the course
- * of each search, parameters, failures.  It needs no network, no server and no other file. */
-#ifndef GT_REPORT_H
-#define GT_REPORT_H
+/* page.h - one HTML file that shows what a database holds: ratios to cuBLASLt, a roofline, the
+ * course of each search, parameters, failures.  It needs no network, no server and no other file.
+ */
+#ifndef GT_PAGE_H
+#define GT_PAGE_H
 
 #include <stddef.h>
 #include <stdio.h>
@@ -19,8 +20,8 @@ struct gt_report_request {
     int reload_s; /* the page loads itself anew after so many seconds; 0: never */
 };
 
-/* Writes the page.  *compared gets the number of problems with a time.  GT_EIO, GT_ENOMEM, or what the
- * store fails with. */
+/* Writes the page.  *compared gets the number of problems with a time.  GT_EIO, GT_ENOMEM, or what
+ * the store fails with. */
 int gt_report_write(FILE *file, const struct gt_report_request *request, struct gt_store *store,
                     size_t *compared, struct gt_err *err);
 
