@@ -18,8 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAY_SECONDS 10 /* between two lines on how far it is: a kernel takes a second to compile \
-                        */
+#define SAY_SECONDS                                                              \
+    10 /* between two lines on how far it is: a kernel takes a second to compile \
+        */
 
 /* Something to be answered. */
 struct target {
