@@ -18,9 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAY_SECONDS                                                              \
-    10 /* between two lines on how far it is: a kernel takes a second to compile \
-        */
+#define SAY_SECONDS 10 /* between two lines on how far it is */
 
 /* Something to be answered. */
 struct target {
