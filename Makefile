@@ -727,6 +727,12 @@ build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUIL
 check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
 
+## check-slurm: the job scripts of tools/slurm under a Slurm of one node, which the test starts
+.PHONY: check-slurm
+check-slurm: all
+	$(Q)tools/setup --servers slurm
+	$(Q)tests/cluster/slurm
+
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
 .PHONY: check-gpu
 check-gpu: all $(GPU_TESTS:%.c=$(BUILD)/%)
