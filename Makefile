@@ -687,6 +687,15 @@ $(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_OBJ) $(wildcard te
 bench-host: $(BUILD)/tools/bench-host
 	$(Q)$< $(BENCH)
 
+## bench-serve: nanoseconds that the preloaded library adds to a call of cuBLAS, on the stubs
+.PHONY: bench-serve
+bench-serve: $(BUILD)/tools/bench-serve $(BUILD)/libgemmtune_cublas.so
+	$(Q)tools/bench-serve $(BUILD)
+$(BUILD)/tools/bench-serve: tools/bench_serve.c $(STUBS) $(STUB_BLAS)/libcublas.so.13
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $< -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
+		-l:libcublas.so.13 -l:libcuda.so.1 -Wl,-rpath-link,$(STUB_BLAS) $(LDFLAGS)
+
 ## compile-cost: CPU seconds of NVRTC's phases, a candidate of each production kernel: RUNS=5
 .PHONY: compile-cost
 compile-cost: $(BUILD)/tools/compile-cost
@@ -720,7 +729,7 @@ check-emu: $(EMU_TEST)
 ## build-tests: build every test and every tool, and run none
 .PHONY: build-tests
 build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
-	$(BUILD)/tools/bench-host $(BUILD)/tools/compile-cost
+	$(BUILD)/tools/bench-host $(BUILD)/tools/bench-serve $(BUILD)/tools/compile-cost
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
@@ -774,6 +783,11 @@ uninstall:
 .PHONY: bundle
 bundle: $(BUNDLED)
 	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
+
+## wheel: the Python package with the library, templates and tables inside (build/gemmtune-*.whl)
+.PHONY: wheel
+wheel: $(BUILD)/bundle/libgemmtune.so.$(SOVERSION)
+	$(Q)tools/wheel $(BUILD) $(VERSION)
 
 ## cross: build program and libraries for another processor: make cross CROSS=aarch64-linux-gnu
 .PHONY: cross crossed
