@@ -19,6 +19,7 @@ struct gt_err;
     X(serve)           \
     X(export)          \
     X(merge)           \
+    X(queue)           \
     X(recheck)         \
     X(list)            \
     X(cache)           \
