@@ -256,7 +256,7 @@ const struct gt_command gt_command_export = {
     .name = "export",
     .doc = "what the database holds, as csv, json, md, a C header, or a deployable table",
     .usage =
-        "export [--format csv|json|md|c|shipped|bench|search|kt-cache|t4|t4-metadata|db|deploy] "
+        "export [--format FORMAT] "
         "[OPTION]...",
     .about = "Writes the winner of each problem and device (--all: every trial). Predicted and\n"
              "replayed rows are marked as such in every format; --measured leaves them out. The "
