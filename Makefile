@@ -172,6 +172,7 @@ TUNE_SRC := \
 	tuner/workers/lock.c \
 	tuner/workers/process.c \
 	tuner/workers/processors.c \
+	tuner/workers/tokens.c \
 	tuner/workers/wire.c \
 	tuner/workers/worker_compile.c \
 	tuner/workers/worker_gpu.c \
@@ -219,6 +220,7 @@ TUNE_SRC := \
 	tuner/sweep/sweep.c \
 	tuner/sweep/transfer.c \
 	tuner/sweep/turn.c \
+	$(sort $(wildcard tuner/cluster/*.c)) \
 	tuner/measure/cmd_adopt.c \
 	tuner/measure/cmd_adopt_report.c \
 	tuner/measure/cmd_adopt_take.c \
@@ -295,6 +297,7 @@ TESTS := \
 	tests/unit/workers/test_process.c \
 	tests/unit/workers/test_lock.c \
 	tests/unit/workers/test_processors.c \
+	tests/unit/workers/test_tokens.c \
 	tests/unit/workers/test_compile_pool.c \
 	tests/unit/exchange/test_recording.c \
 	tests/unit/exchange/test_t1.c \
@@ -684,6 +687,15 @@ $(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_OBJ) $(wildcard te
 bench-host: $(BUILD)/tools/bench-host
 	$(Q)$< $(BENCH)
 
+## bench-serve: nanoseconds that the preloaded library adds to a call of cuBLAS, on the stubs
+.PHONY: bench-serve
+bench-serve: $(BUILD)/tools/bench-serve $(BUILD)/libgemmtune_cublas.so
+	$(Q)tools/bench-serve $(BUILD)
+$(BUILD)/tools/bench-serve: tools/bench_serve.c $(STUBS) $(STUB_BLAS)/libcublas.so.13
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $< -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
+		-l:libcublas.so.13 -l:libcuda.so.1 -Wl,-rpath-link,$(STUB_BLAS) $(LDFLAGS)
+
 ## compile-cost: CPU seconds of NVRTC's phases, a candidate of each production kernel: RUNS=5
 .PHONY: compile-cost
 compile-cost: $(BUILD)/tools/compile-cost
@@ -717,7 +729,7 @@ check-emu: $(EMU_TEST)
 ## build-tests: build every test and every tool, and run none
 .PHONY: build-tests
 build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
-	$(BUILD)/tools/bench-host $(BUILD)/tools/compile-cost
+	$(BUILD)/tools/bench-host $(BUILD)/tools/bench-serve $(BUILD)/tools/compile-cost
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
@@ -765,6 +777,11 @@ uninstall:
 .PHONY: bundle
 bundle: $(BUNDLED)
 	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
+
+## wheel: the Python package with the library, templates and tables inside (build/gemmtune-*.whl)
+.PHONY: wheel
+wheel: $(BUILD)/bundle/libgemmtune.so.$(SOVERSION)
+	$(Q)tools/wheel $(BUILD) $(VERSION)
 
 ## cross: build program and libraries for another processor: make cross CROSS=aarch64-linux-gnu
 .PHONY: cross crossed

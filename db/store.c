@@ -76,6 +76,13 @@ int gt_store_finish(struct gt_store *store, int code, struct gt_err *err)
     return code;
 }
 
+/* Ends a function whose transaction may stay open: not after a failure, and not where others wait
+ * to write. */
+static int leave_open(struct gt_store *store, int code, struct gt_err *err)
+{
+    return code || store->shared ? gt_store_finish(store, code, err) : GT_OK;
+}
+
 int gt_query_insert(struct gt_query *q, int64_t *id)
 {
     GT_STEP(q->code, gt_store_begin(q->store, q->err));
@@ -129,15 +136,14 @@ int gt_store_attempt_later(struct gt_store *store, const struct gt_trial_key *ke
     if (code)
         return code;
     bind_key(s, key);
-    code = gt_store_run(store, s, "write an attempt", err);
-    return code ? gt_store_finish(store, code, err) : GT_OK;
+    return leave_open(store, gt_store_run(store, s, "write an attempt", err), err);
 }
 
 int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err)
 {
     int code = gt_store_attempt_later(store, key, err);
 
-    return code ? code : gt_store_finish(store, GT_OK, err);
+    return code ? code : gt_store_settle(store, err);
 }
 
 int gt_store_forgive(struct gt_store *store, const struct gt_trial_key *key, bool doubtful,
@@ -224,7 +230,7 @@ int gt_store_trial_later(struct gt_store *store, const struct gt_trial_key *key,
         sqlite3_bind_int(closing, 9, trial->status == GT_STATUS_OK);
         code = gt_store_run(store, closing, "close an attempt", err);
     }
-    return code ? gt_store_finish(store, code, err) : GT_OK;
+    return leave_open(store, code, err);
 }
 
 int gt_store_settle(struct gt_store *store, struct gt_err *err)

@@ -99,6 +99,7 @@ struct gt_store {
     bool immutable;  /* nobody writes the file: no locks, no log */
     bool forwarded;  /* `db` is a copy in memory of an older file, brought forward */
     bool moved;      /* the writer's file is not at `path` any more */
+    bool shared;     /* one of several writers: GT_STORE_SHARED */
     char *saved;     /* where its contents were saved then; NULL: they could not be */
     uint64_t log_device, log_inode;  /* of the writer's "<path>-wal"; 0: not known */
     void (*seal)(struct gt_store *); /* of the writer: run before the database is closed */
@@ -231,9 +232,6 @@ int gt_store_winners_digest(struct gt_store *store, char hex[GT_DIGEST_HEX], str
 /* Whether a database still holds the winners that its digest is of: GT_EDB if not.  One without a
  * digest passes. */
 int gt_store_check_digest(struct gt_store *store, struct gt_err *err);
-
-/* Refuses a path on a network file system, where locks cannot be trusted. */
-int gt_store_check_place(const char *path, struct gt_err *err);
 
 /* Takes the writer's lock, a file beside the database; GT_EBUSY names who has it. */
 int gt_store_lock(struct gt_store *store, struct gt_err *err);

@@ -173,8 +173,7 @@ int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, stru
 
     *rows = 0;
     GT_STEP(code, gt_store_begin(store, err));
-    if (!code)
-        code = gt_store_finish(store, copy(store, path, rows, err), err);
+    GT_STEP(code, gt_store_finish(store, copy(store, path, rows, err), err));
     sqlite3_exec(store->db, "DETACH other", NULL, NULL, NULL);
     gt_store_close(other);
     return code;

@@ -391,19 +391,33 @@ static void drop_lock(const struct gt_store *store)
     close(store->lock);
 }
 
-void gt_store_close(struct gt_store *store)
+static void close_file(struct gt_store *store)
 {
-    if (!store)
-        return;
     if (store->db && !sqlite3_get_autocommit(store->db)) /* trials are pending */
         sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
     if (store->seal)
         store->seal(store);
-    for (size_t i = 0; i < GT_STORE_STATEMENTS; i++)
+    for (size_t i = 0; i < GT_STORE_STATEMENTS; i++) {
         sqlite3_finalize(store->statement[i]);
+        store->statement[i] = NULL;
+    }
     sqlite3_close_v2(store->db);
+    store->db = NULL;
+    store->seal = NULL;
     if (store->moved)
         drop_log(store);
+}
+
+void gt_store_hand_over(struct gt_store *store)
+{
+    close_file(store);
+}
+
+void gt_store_close(struct gt_store *store)
+{
+    if (!store)
+        return;
+    close_file(store);
     if (store->lock >= 0)
         drop_lock(store);
     free(store->lock_path);

@@ -157,7 +157,8 @@ struct gt_lt_answer { /* cublasLtMatmulHeuristicResult_t */
     X(Shutdown, "nvmlShutdown", (void))                                            \
     X(DeviceGetHandleByUUID, "nvmlDeviceGetHandleByUUID", (const char *, void **)) \
     X(DeviceGetThrottle, "nvmlDeviceGetCurrentClocksThrottleReasons",              \
-      (void *, unsigned long long *))
+      (void *, unsigned long long *))                                              \
+    X(DeviceGetPowerLimit, "nvmlDeviceGetPowerManagementLimit", (void *, unsigned *))
 
 /* The tables.  Every function returns an int, 0 for success. */
 #define GT_API_FIELD(name, symbol, parameters) int(*name) parameters;

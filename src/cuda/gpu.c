@@ -238,10 +238,8 @@ int gt_gpu_open(struct gt_gpu **gpu, int ordinal, bool guest, struct gt_err *err
                         count);
     if (!rc && (result = opened->cu.DeviceGet(&opened->cu_device, ordinal)))
         rc = gt_gpu_fail(opened, result, "cuDeviceGet", err);
-    if (!rc)
-        rc = read_device(opened, opened->cu_device, err);
-    if (!rc)
-        rc = open_context(opened, opened->cu_device, err);
+    GT_STEP(rc, read_device(opened, opened->cu_device, err));
+    GT_STEP(rc, open_context(opened, opened->cu_device, err));
     if (rc) {
         gt_gpu_close(opened);
         return rc;

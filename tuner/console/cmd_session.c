@@ -41,6 +41,7 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
         .kernels_dir = options->kernels_dir,
         .include_dirs = options->include_dirs,
         .jobs = (int)options->jobs,
+        .tokens = options->tokens,
         .space = options->space,
         .launch_deadline_s = (double)options->deadline,
         .compile_cpu_s = (double)options->compile_cpu,
@@ -259,7 +260,9 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = gt_cache_dir(&session->cache_dir, err);
     if (!rc)
         rc = gt_cache_limit(&limit, err);
-    if (!rc && !cli->quiet)
+    if (!rc && options->lines)
+        rc = gt_progress_new(&session->progress, options->lines, false, false, err);
+    else if (!rc && !cli->quiet)
         rc = gt_progress_stderr(&session->progress, cli->color, err);
     if (!rc) {
         /* A cache that is not ours to use is no reason to stop: cubins are kept for this run only.
@@ -273,7 +276,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     if (!rc)
         rc = gt_session_database(&database, cli, options->db, true, err);
     if (!rc)
-        rc = gt_session_store(&session->store, database, GT_STORE_WRITE, err);
+        rc = gt_session_store(&session->store, database,
+                              options->shared ? GT_STORE_SHARED : GT_STORE_WRITE, err);
     if (!rc && !session->replays)
         rc = gt_store_apply_calibration(session->store, &session->evaluator->device, err);
     if (rc) {
@@ -403,6 +407,7 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
         .label = session->label,
         .totals = &session->totals,
         .signals = session->cli->signals,
+        .search_only = session->search_only,
     };
 
     if (budget->each)

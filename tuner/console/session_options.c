@@ -70,6 +70,10 @@ const struct gt_option gt_problem_option_table[] = {
      "none|bias|relu|gelu|bias+relu|bias+gelu", 0, 0},
     {"batch", 0, GT_OPTION_TEXT, PROBLEM(batch), "N", "matrices of a strided batch (default: 1)",
      NULL, 0, 0},
+    {"shard", 0, GT_OPTION_TEXT, PROBLEM(shard), "I/N",
+     "part I of N of the problems (1/4 to 4/4), chosen by their texts: a part for each machine "
+     "(default: of problems from a file, the task's part of a Slurm array; 1/1 is all of them)",
+     NULL, 0, 0},
     GT_OPTIONS_END,
 };
 
@@ -77,8 +81,5 @@ const struct gt_option gt_draw_option_table[] = {
     {"random", 0, GT_OPTION_INTEGER, PROBLEM(random), "N",
      "N problems as programs have them, drawn by --seed: the same on every machine", NULL, 1,
      GT_RANDOM_MOST},
-    {"shard", 0, GT_OPTION_TEXT, PROBLEM(shard), "I/N",
-     "part I of N of the problems (1/4 to 4/4), chosen by their texts: a part for each GPU", NULL,
-     0, 0},
     GT_OPTIONS_END,
 };

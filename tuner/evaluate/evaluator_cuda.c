@@ -263,6 +263,7 @@ static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt
     const struct gt_compile_pool_options pool = {
         .cache_dir = options->cache_dir,
         .jobs = options->jobs,
+        .tokens = options->tokens,
         .memory = options->compile_memory,
         .cpu_s = options->compile_cpu_s,
         .notice = forward_notice,

@@ -289,8 +289,7 @@ int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *can
         if (entry[i].compiled.status != GT_STATUS_OK)
             gt_cuda_finish_with(&entry[i], entry[i].compiled.status, entry[i].compiled.detail);
     }
-    if (!rc)
-        rc = try_finals(evaluator, entry, count, rounds, trial, baseline, err);
+    GT_STEP(rc, try_finals(evaluator, entry, count, rounds, trial, baseline, err));
     gt_cuda_update_stats(evaluator);
     free(entry);
     return rc;

@@ -101,6 +101,8 @@ static int find_problems(struct recheck *recheck, struct gt_err *err)
     int rc;
 
     filter.cc = recheck->session.evaluator->device.cc;
+    if (!asked->shape.count && !asked->shapes && asked->shard)
+        return gt_err_set(err, GT_ESYNTAX, "--shard takes a part of a list: name it with --shapes");
     if (!asked->shape.count && !asked->shapes)
         return gt_store_rows(recheck->session.store, &filter, take_problem, recheck, err);
     rc = gt_session_problems(recheck->session.cli, &recheck->session, &problem, NULL, &count, asked,

@@ -154,7 +154,7 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
         rc = gt_store_settle(race->options->store, err);
     if (!rc)
         rc = gt_sweep_prepare_next(race->run, err);
-    if (!rc && race->measures)
+    if (!rc && race->measures && !race->options->search_only)
         rc = gt_sweep_finals(race, err);
     show_end(race);
     return rc;

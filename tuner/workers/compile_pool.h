@@ -11,6 +11,7 @@
 #include "cuda/compile.h"
 #include "kernel/kernel.h"
 #include "problem/trial.h"
+#include "workers/tokens.h"
 
 struct gt_compile_pool;
 
@@ -23,6 +24,7 @@ struct gt_compile_pool_options {
     int jobs;       /* workers; 0: one for each processor that the process may run on */
     int64_t memory; /* bytes of address space of a worker; 0: 2 GiB */
     double cpu_s;   /* CPU time of one compilation; 0: 60.  Its elapsed time may be 3 times that */
+    const struct gt_tokens *tokens; /* a worker works only with one of them; NULL: always */
     void (*notice)(void *context, const char *sentence); /* e.g. a worker died; NULL: no notices */
     void *context;
 };
