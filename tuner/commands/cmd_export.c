@@ -255,9 +255,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 const struct gt_command gt_command_export = {
     .name = "export",
     .doc = "what the database holds, as csv, json, md, a C header, or a deployable table",
-    .usage =
-        "export [--format FORMAT] "
-        "[OPTION]...",
+    .usage = "export [--format FORMAT] "
+             "[OPTION]...",
     .about = "Writes the winner of each problem and device (--all: every trial). Predicted and\n"
              "replayed rows are marked as such in every format; --measured leaves them out. The "
              "same database gives\n"
