@@ -13,6 +13,7 @@ except ImportError:
 if not reason:
     import gemmtune
     import gemmtune.torch as gt
+    import torch.utils.flop_counter
 
 
 @unittest.skipIf(reason, reason)
@@ -49,6 +50,14 @@ class Torch(unittest.TestCase):
         y = gt.linear(x, w, bias)
         self.assertEqual(tuple(y.shape), (4, 33, 512))
         self.close(y.reshape(-1, 512), x.reshape(-1, 256), w.t(), bias)
+
+    def test_operator_itself(self):
+        """What matmul() leaves out where nobody looks: the dispatcher."""
+        a, b, bias = self.tensor(64, 96), self.tensor(128, 96), self.tensor(128)
+        self.close(torch.ops.gemmtune.matmul(a, b.mT), a, b.mT)
+        self.close(torch.ops.gemmtune.linear(a, b, bias), a, b.mT, bias)
+        with torch.utils.flop_counter.FlopCounterMode(display=False):
+            self.close(gt.matmul(a, b.mT), a, b.mT)
 
     def test_batches(self):
         a, b = self.tensor(5, 64, 96), self.tensor(5, 96, 32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
-from typing import Any, Callable, NamedTuple, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 KDL_CUDA = 2
 KDL_CUDA_MANAGED = 13
@@ -22,6 +22,7 @@ _TORCH = {
     "torch.int8": "s8",
     "torch.int32": "s32",
 }
+_torch_kinds: Dict[Any, str] = {}  # by PyTorch's type itself, which costs no text
 SIZES = {"f32": 4, "f16": 2, "bf16": 2, "e4m3": 1, "e5m2": 1, "s8": 1, "s32": 4}
 
 
@@ -67,9 +68,12 @@ def _contiguous(shape: Tuple[int, ...]) -> Tuple[int, ...]:
 def _from_torch(array: Any) -> View:
     if not array.is_cuda:
         raise ValueError("the tensor is not in device memory")
-    kind = _TORCH.get(str(array.dtype))
+    kind = _torch_kinds.get(array.dtype)
     if kind is None:
-        raise TypeError(f"no type that gemmtune computes with: {array.dtype}")
+        kind = _TORCH.get(str(array.dtype))
+        if kind is None:
+            raise TypeError(f"no type that gemmtune computes with: {array.dtype}")
+        _torch_kinds[array.dtype] = kind
     index = array.device.index
     return View(array.data_ptr(), tuple(array.shape), tuple(array.stride()), kind, index or 0, array)
 
@@ -139,20 +143,18 @@ def current_stream(array: Any) -> int:
     return 0
 
 
-def allocator(array: Any) -> Optional[Callable[[Tuple[int, ...], Optional[str]], Any]]:
-    """Makes arrays of the same library and device; type None: that of the array.  None: unknown."""
-    package = _package(array)
-    if package == "torch":
+def can_make(array: Any) -> bool:
+    """Whether `make` can make arrays of this library."""
+    return _package(array) in ("torch", "cupy")
+
+
+def make(array: Any, shape: Tuple[int, ...], kind: Optional[str]) -> Any:
+    """A new array of the same library and device; kind None: of the array's type; "bytes"."""
+    if _package(array) == "torch":
         import torch
 
-        types = {short: getattr(torch, long[6:]) for long, short in _TORCH.items() if hasattr(torch, long[6:])}
-        types["bytes"] = torch.uint8
-        return lambda shape, kind: torch.empty(
-            shape, dtype=array.dtype if kind is None else types[kind], device=array.device
-        )
-    if package == "cupy":
-        import cupy
+        types = {None: array.dtype, "s32": torch.int32, "bytes": torch.uint8}
+        return torch.empty(shape, dtype=types[kind], device=array.device)
+    import cupy
 
-        names = {"f32": "float32", "f16": "float16", "s8": "int8", "s32": "int32", "bytes": "uint8"}
-        return lambda shape, kind: cupy.empty(shape, dtype=array.dtype if kind is None else names[kind])
-    return None
+    return cupy.empty(shape, dtype={None: array.dtype, "s32": "int32", "bytes": "uint8"}[kind])

@@ -6,13 +6,14 @@ from __future__ import annotations
 import threading
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-from ._arrays import View, allocator, current_stream, view
+from ._arrays import View, can_make, current_stream, make, view
 from ._library import NOT_FOUND, Error
 from ._tables import Plan, Tables
 
 _lock = threading.Lock()
 _default: Optional[Tables] = None
 _plans: Dict[Tuple[int, str, int], Plan] = {}
+_known: Dict[Tuple[Any, ...], Plan] = {}  # by shapes, strides and types: no text need be made
 
 
 def default_tables() -> Tables:
@@ -142,11 +143,10 @@ def matmul(
         stream = current_stream(a)
     va, vb = view(a, stream), view(b, stream)
     m, n, _, _ = _sizes(va, vb)
-    make = allocator(a)
     if out is None:
-        if make is None:
+        if not can_make(a):
             raise TypeError(f"gemmtune cannot make a {type(a).__name__}: give out=")
-        out = make(va.shape[:-2] + (m, n), "s32" if va.type == "s8" else None)
+        out = make(a, va.shape[:-2] + (m, n), "s32" if va.type == "s8" else None)
     vd = view(out, stream)
     vc = view(c, stream) if c is not None else None
     vbias = view(bias, stream) if bias is not None else None
@@ -154,15 +154,22 @@ def matmul(
         raise ValueError(f"bias must be {n} elements of out's type, one for each column")
     if beta and vc is None:
         raise ValueError("beta is not 0, and there is no c")
-    problem = problem_of(
-        va, vb, vd, c=vc, bias=vbias, activation=activation, accuracy=accuracy, beta=beta
+    tables = tables or default_tables()
+    key = (
+        id(tables), va[1:5], vb[1:4], vd[1:4], None if vc is None else vc[1:4], vbias is not None,
+        activation, accuracy, beta != 0, _alignment(va, vb, vd, vc, vbias),
     )
-    plan = plan_for(problem, va.device, tables, may_plan)
+    plan = _known.get(key)
+    if plan is None:
+        problem = problem_of(
+            va, vb, vd, c=vc, bias=vbias, activation=activation, accuracy=accuracy, beta=beta
+        )
+        plan = _known[key] = plan_for(problem, va.device, tables, may_plan)
     needed = plan.answer.workspace_bytes
     if needed and workspace is None:
-        if make is None:
+        if not can_make(a):
             raise ValueError(f"this product needs {needed} bytes: give workspace=")
-        workspace = make((needed,), "bytes")
+        workspace = make(a, (needed,), "bytes")
     address = 0 if not needed else workspace if isinstance(workspace, int) else view_bytes(workspace, stream)
     plan.run(
         va.address, vb.address, vd.address, c_=vc.address if vc else 0,

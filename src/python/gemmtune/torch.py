@@ -61,14 +61,13 @@ def _compute(
     a: Tensor, b: Tensor, bias: Optional[Tensor], accuracy: str, out: Optional[Tensor] = None
 ) -> Tensor:
     """a @ b + bias of matrices or batches, by gemmtune where it can."""
-    capturing = a.is_cuda and torch.cuda.is_current_stream_capturing()
     if a.is_cuda and a.numel() and b.numel():
+        capturing = torch.cuda.is_current_stream_capturing()
         try:
-            with torch.cuda.device(a.device):
-                result = _matmul(
-                    _fit(a), _fit(b), out, bias=bias, accuracy=_accuracy(a, accuracy),
-                    tables=_tables, may_plan=not capturing,
-                )
+            result = _matmul(
+                _fit(a), _fit(b), out, bias=bias, accuracy=_accuracy(a, accuracy),
+                tables=_tables, may_plan=not capturing,
+            )
             counts["gemmtune"] += 1
             return result
         except Error as error:
@@ -131,11 +130,37 @@ _matmul_op.register_autograd(_matmul_gradients, setup_context=_keep_matmul)
 _linear_op.register_autograd(_linear_gradients, setup_context=_keep_linear)
 
 
+def _nobody_looks(*tensors: Optional[Tensor]) -> bool:
+    """Whether the product may be computed without the dispatcher, which costs 75 us: no gradient, no
+    compiler, no mode and no transform of functions wants to see the operator."""
+    if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack():
+        return False
+    if torch._C._are_functorch_transforms_active():
+        return False
+    grads = torch.is_grad_enabled()
+    return all(
+        t is None or (type(t) in (Tensor, torch.nn.Parameter) and not (grads and t.requires_grad))
+        for t in tensors
+    )
+
+
+if not hasattr(torch._C, "_len_torch_dispatch_stack") or not hasattr(
+    torch._C, "_are_functorch_transforms_active"
+):
+
+    def _nobody_looks(*tensors: Optional[Tensor]) -> bool:  # noqa: F811
+        return False
+
+
 def _autocast(*tensors: Optional[Tensor]) -> Any:
     if not torch.is_autocast_enabled("cuda"):
         return tensors
     kind = torch.get_autocast_dtype("cuda")
     return [t if t is None or t.dtype == torch.float64 else t.to(kind) for t in tensors]
+
+
+def _direct(a: Tensor, b: Tensor, accuracy: str) -> Tensor:
+    return _compute(a, b, None, accuracy)
 
 
 def matmul(a: Tensor, b: Tensor, accuracy: str = "") -> Tensor:
@@ -144,10 +169,11 @@ def matmul(a: Tensor, b: Tensor, accuracy: str = "") -> Tensor:
     accuracy, for FP32: "strict", "f32" or "tf32"; "": as torch.set_float32_matmul_precision says.
     """
     a, b = _autocast(a, b)
+    product = _direct if _nobody_looks(a, b) else _matmul_op
     if a.dim() == 2 and b.dim() == 2 or a.dim() == 3 and b.dim() == 3 and a.shape[0] == b.shape[0]:
-        return _matmul_op(a, b, accuracy)
+        return product(a, b, accuracy)
     if b.dim() == 2 and a.dim() > 2:
-        flat = _matmul_op(a.reshape(-1, a.shape[-1]), b, accuracy)
+        flat = product(a.reshape(-1, a.shape[-1]), b, accuracy)
         return flat.reshape(a.shape[:-1] + b.shape[-1:])
     return torch.matmul(a, b)
 
@@ -155,7 +181,11 @@ def matmul(a: Tensor, b: Tensor, accuracy: str = "") -> Tensor:
 def linear(x: Tensor, weight: Tensor, bias: Optional[Tensor] = None, accuracy: str = "") -> Tensor:
     """x @ weight^T + bias, as torch.nn.functional.linear, in one kernel."""
     x, weight, bias = _autocast(x, weight, bias)
-    flat = _linear_op(x.reshape(-1, x.shape[-1]), weight, bias, accuracy)
+    flat = x.reshape(-1, x.shape[-1])
+    if _nobody_looks(x, weight, bias):
+        flat = _compute(flat, weight.t(), bias, accuracy)
+    else:
+        flat = _linear_op(flat, weight, bias, accuracy)
     return flat.reshape(x.shape[:-1] + weight.shape[:1])
 
 
