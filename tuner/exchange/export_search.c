@@ -1,5 +1,5 @@
-/* export_search.c - how searches went: a line for each visit of a problem, with the seconds and
- * trials until its race was within 5, 2 and 1 % of the best that any visit of the same problem and
+/* export_search.c - how searches went: a line for each turn of a problem, with the seconds and
+ * trials until its race was within 5, 2 and 1 % of the best that any turn of the same problem and
  * device ever saw in its race.  Finals are held on a hot device, so that their times (us) are no
  * measure for those of a race. */
 #include "exchange/export_format.h"
