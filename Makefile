@@ -200,6 +200,8 @@ TUNE_SRC := \
 	tuner/evaluate/evaluator_cuda_pump.c \
 	tuner/evaluate/evaluator_predict.c \
 	tuner/evaluate/evaluator_replay.c \
+	tuner/report/page.c \
+	tuner/report/report_data.c \
 	tuner/sweep/budget.c \
 	tuner/sweep/contests.c \
 	tuner/sweep/drift.c \
@@ -243,6 +245,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_list.c \
 	tuner/commands/cmd_lookup.c \
 	tuner/commands/cmd_merge.c \
+	tuner/commands/cmd_page.c \
 	tuner/commands/cmd_predictor.c \
 	tuner/commands/cmd_preload.c \
 	tuner/measure/cmd_recheck.c \
@@ -442,6 +445,13 @@ $(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
+$(BUILD)/tuner/report/page.o: $(addprefix $(BUILD)/report/,charts_js_page.h page_js_page.h page_css_page.h)
+$(BUILD)/report/%_js_page.h: tuner/report/%.js tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed $< gt_$*_js >$@.new && mv $@.new $@
+$(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed $< gt_$*_css >$@.new && mv $@.new $@
 
 # Of the library, what only opens something or explains an answer: a fifth smaller, and no look-up
 # that is remembered and no run of a plan goes through it.
@@ -718,6 +728,12 @@ $(BUILD)/tools/compile-cost: tools/compile_cost.c $(BUILD)/libtuner.a
 $(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
+
+## check-browser: the page of tune report in Chromium, which is installed if it may be
+.PHONY: check-browser
+check-browser: all $(STUBS)
+	$(Q)tools/setup $(if $(NO_INSTALL),--check) --browser
+	$(Q)BUILD=$(BUILD) tests/browser/page
 
 ## check-emu: run every kernel on the CPU, under the sanitizers, all there is of it; K=simt_naive only that one
 .PHONY: check-emu

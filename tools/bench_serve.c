@@ -1,5 +1,5 @@
-/* bench_serve.c - what a product of cuBLAS costs the program that asks for it; tools/bench-serve runs
- * it without and with libgemmtune_cublas.so, on stubs that compute nothing.
+/* bench_serve.c - what a product of cuBLAS costs the program that asks for it; tools/bench-serve
+ * runs it without and with libgemmtune_cublas.so, on stubs that compute nothing.
  *
  * Prints nanoseconds of a call: of cublasSgemm_v2, of cublasGemmEx, and of cublasSgemm_v2 with four
  * problems in turn.  Each is the least of many short runs, as an interruption only adds. */
