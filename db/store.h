@@ -180,7 +180,7 @@ int gt_store_put_turn(struct gt_store *store, const struct gt_trial_key *key,
 /* Visits the turns, sorted by device, problem, kernels and the time of their end.  Of the filter it
  * uses problem and cc. */
 struct gt_row_filter;
-typedef int gt_turn_visit(void *context, const struct gt_turn *visit, struct gt_err *err);
+typedef int gt_turn_visit(void *context, const struct gt_turn *turn, struct gt_err *err);
 int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, gt_turn_visit *visit,
                    void *context, struct gt_err *err);
 
