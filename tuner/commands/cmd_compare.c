@@ -11,7 +11,8 @@
 #include "db/store.h"
 #include "report/compare.h"
 
-#define NOISE 1.02 /* what two sweeps of one machine differ by (db/measured/README.md, Stability) */
+#define NOISE 1.02 /* what two sweeps of one machine differ by (db/measured/README.md, Stability) \
+                    */
 
 struct options {
     const char *csv, *html;
@@ -104,8 +105,7 @@ static void print(const struct gt_cli *cli, const struct gt_pairs *pairs)
     for (int i = 0; i < GT_VERDICTS; i++) {
         if (!pairs->of[i])
             continue;
-        fprintf(cli->out, "%s%zu %s", separator, pairs->of[i],
-                gt_verdict_name((enum gt_verdict)i));
+        fprintf(cli->out, "%s%zu %s", separator, pairs->of[i], gt_verdict_name((enum gt_verdict)i));
         separator = ", ";
     }
     if (pairs->geometric_mean > 0)
@@ -155,13 +155,14 @@ const struct gt_command gt_command_compare = {
     .name = "compare",
     .doc = "the winners of two databases: same, faster, slower",
     .usage = "compare A.db B.db [--noise RATIO] [--any-device] [--csv FILE] [--html FILE]",
-    .about = "Compares the measured winners of two databases problem by problem: of two machines,\n"
-             "drivers, versions, days. A pair is faster or slower only if all of both intervals say\n"
-             "so by more than the noise, the same if all of them lie within it, else ambiguous. The\n"
-             "exit code is 8 if something is slower.\n"
-             "\n"
-             "  tune compare before.db after.db\n"
-             "  tune compare h100.db h200.db --any-device --html compared.html\n",
+    .about =
+        "Compares the measured winners of two databases problem by problem: of two machines,\n"
+        "drivers, versions, days. A pair is faster or slower only if all of both intervals say\n"
+        "so by more than the noise, the same if all of them lie within it, else ambiguous. The\n"
+        "exit code is 8 if something is slower.\n"
+        "\n"
+        "  tune compare before.db after.db\n"
+        "  tune compare h100.db h200.db --any-device --html compared.html\n",
     .argument = "FILE",
     .group = {{option_table, 0}},
     .size = sizeof(struct options),

@@ -59,8 +59,7 @@ static int fill_side(struct gt_side *side, const struct gt_row *row, struct gt_e
         .driver = row->driver,
         .nvrtc = row->nvrtc,
     };
-    return side->kernel && side->signature && side->point && side->date ? GT_OK
-                                                                         : gt_err_nomem(err);
+    return side->kernel && side->signature && side->point && side->date ? GT_OK : gt_err_nomem(err);
 }
 
 /* The pair of the row's place, which is made if it is not there; NULL: no memory.  The list is in
@@ -82,15 +81,13 @@ static struct gt_pair *place_for(struct taking *taking, const struct gt_row *row
         else
             high = middle;
     }
-    if (key.problem && key.device && low < pairs->count &&
-        by_place(&pairs->pair[low], &key) == 0) {
+    if (key.problem && key.device && low < pairs->count && by_place(&pairs->pair[low], &key) == 0) {
         free(key.problem);
         free(key.device);
         return &pairs->pair[low];
     }
-    grown = key.problem && key.device
-                ? realloc(pairs->pair, (pairs->count + 1) * sizeof(*grown))
-                : NULL;
+    grown = key.problem && key.device ? realloc(pairs->pair, (pairs->count + 1) * sizeof(*grown))
+                                      : NULL;
     if (!grown) {
         free(key.problem);
         free(key.device);

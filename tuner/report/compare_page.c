@@ -54,8 +54,7 @@ cJSON *gt_compare_json(const struct gt_pairs *pairs, const char *const names[2])
         cJSON_AddNumberToObject(json, "geometric_mean", pairs->geometric_mean);
     counts = cJSON_AddObjectToObject(json, "verdicts");
     for (int i = 0; i < GT_VERDICTS; i++)
-        cJSON_AddNumberToObject(counts, gt_verdict_name((enum gt_verdict)i),
-                                (double)pairs->of[i]);
+        cJSON_AddNumberToObject(counts, gt_verdict_name((enum gt_verdict)i), (double)pairs->of[i]);
     list = cJSON_AddArrayToObject(json, "pairs");
     for (size_t i = 0; i < pairs->count; i++)
         cJSON_AddItemToArray(list, pair_json(&pairs->pair[i]));
