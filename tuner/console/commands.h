@@ -21,6 +21,7 @@ struct gt_err;
     X(report)          \
     X(compare)         \
     X(merge)           \
+    X(queue)           \
     X(recheck)         \
     X(list)            \
     X(cache)           \
