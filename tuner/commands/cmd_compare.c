@@ -11,8 +11,9 @@
 #include "db/store.h"
 #include "report/compare.h"
 
-#define NOISE 1.02 /* what two sweeps of one machine differ by (db/measured/README.md, Stability) \
-                    */
+#define NOISE                                                                           \
+    1.02 /* what two sweeps of one machine differ by (db/measured/README.md, Stability) \
+          */
 
 struct options {
     const char *csv, *html;
