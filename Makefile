@@ -200,6 +200,8 @@ TUNE_SRC := \
 	tuner/evaluate/evaluator_cuda_pump.c \
 	tuner/evaluate/evaluator_predict.c \
 	tuner/evaluate/evaluator_replay.c \
+	tuner/report/compare.c \
+	tuner/report/compare_page.c \
 	tuner/report/page.c \
 	tuner/report/report_data.c \
 	tuner/sweep/budget.c \
@@ -234,6 +236,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_capture.c \
 	tuner/console/cmd_compile.c \
 	tuner/console/cmd_csv.c \
+	tuner/commands/cmd_compare.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/commands/cmd_export.c \
 	tuner/commands/deploy.c \
@@ -327,6 +330,7 @@ TESTS := \
 	tests/unit/db/test_store_lost.c \
 	tests/unit/db/test_store_flips.c \
 	tests/unit/db/test_store_merge.c \
+	tests/unit/db/test_store_shared.c \
 	tests/unit/db/test_calibration.c \
 	tests/unit/db/test_store_faults.c \
 	tests/unit/db/test_store_nomem.c \
@@ -448,6 +452,7 @@ $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
 $(BUILD)/tuner/report/page.o: $(addprefix $(BUILD)/report/,charts_js_page.h page_js_page.h page_css_page.h)
+$(BUILD)/tuner/report/compare_page.o: $(BUILD)/report/compare_js_page.h
 $(BUILD)/report/%_js_page.h: tuner/report/%.js tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_js >$@.new && mv $@.new $@
@@ -455,13 +460,12 @@ $(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_css >$@.new && mv $@.new $@
 
-# Of the library, what only opens something or explains an answer: a fifth smaller, and no look-up
-# that is remembered and no run of a plan goes through it.
-SMALL := $(addprefix $(BUILD)/src/,base/digest base/json problem/device problem/problem_text \
-             cuda/assemble cuda/cache cuda/cache_folder cuda/compile cuda/cublaslt cuda/gpu \
-             cuda/libraries kernel/data_dir kernel/expr_parse kernel/kernel_json kernel/kernel_maps \
-             kernel/kernel_reader kernel/kernel_template lookup/lookup_explain lookup/lookup_open \
-             lookup/table) \
+# Of the library, what only opens something is compiled for size: a fifth smaller, and no look-up and
+# no run of a plan goes through it.
+SMALL := $(addprefix $(BUILD)/src/,base/digest base/json problem/device cuda/assemble cuda/cache \
+             cuda/cache_folder cuda/compile cuda/cublaslt cuda/gpu cuda/libraries kernel/data_dir \
+             kernel/expr_parse kernel/kernel_json kernel/kernel_reader kernel/kernel_template \
+             lookup/lookup_open lookup/table) \
          $(addprefix $(BUILD)/db/,store_migrate store_open store_rows store_schema store_winners)
 $(SMALL:%=%.o): GT_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
 
