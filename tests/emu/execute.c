@@ -153,8 +153,8 @@ static int run_once(const struct build *build, const struct gt_candidate *candid
 #define LARGE 4e6
 
 /* Makes the case a problem that the candidate's point is valid for, as small as possible; *found:
- * whether there is one. Bets are about speed: where they leave no problem, they do not count, unless
- * the job brings a scale that suits them. */
+ * whether there is one. Bets are about speed: where they leave no problem, they do not count,
+ * unless the job brings a scale that suits them. */
 static int fit_case(const struct build *build, const struct gt_emu_case *cases,
                     struct gt_problem *problem, const struct gt_candidate *candidate, bool *found,
                     struct gt_err *err)
