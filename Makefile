@@ -98,6 +98,7 @@ LIB_SRC := \
 	src/lookup/lookup_open.c \
 	src/lookup/lookup_repair.c \
 	src/lookup/lookup_tiers.c \
+	src/lookup/lookup_vary.c \
 	src/lookup/plan.c \
 	src/lookup/predict.c \
 	src/lookup/ranking_ask.c \

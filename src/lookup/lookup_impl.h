@@ -126,26 +126,37 @@ struct gt_near_rows {
     size_t count;
 };
 
-/* What a ranking chose. */
+/* A candidate that a ranking thought of. */
 struct gt_choice {
-    const struct gt_kernel *kernel; /* NULL: nothing */
+    const struct gt_kernel *kernel;
     struct gt_point point;
-    struct gt_geometry geometry;
     const struct gt_table_row *row; /* whose winner it is, or was made from; NULL: a prototype */
     double us;                      /* expected */
+    double score;                   /* what is compared: us, and more for a point never measured */
+    struct gt_prediction shape;     /* the model's, which says how the problem is divided */
     bool adapted;                   /* it was changed for this problem */
-    int effort;                     /* units spent */
+    bool varied;                    /* its neighbours were thought of, too */
 };
 
-/* The work of a choice, in checks of constraints (about 1 us each); an estimate counts for several.
- * The last step of each part may go over it by GT_EFFORT_ESTIMATE. */
-#define GT_EFFORT_MOST     1500
+#define GT_CHOICES 12 /* kept */
+
+/* What a ranking chose: candidates that divide the problem in different ways, the best of each way,
+ * and of those the best first. */
+struct gt_choices {
+    struct gt_choice choice[GT_CHOICES];
+    size_t count;
+    int effort; /* units spent */
+};
+
+/* The work of a choice, in checks of constraints; an estimate counts for several.  The last step of
+ * each part may go over it by GT_EFFORT_ESTIMATE. */
+#define GT_EFFORT_MOST     3000
 #define GT_EFFORT_ESTIMATE 6
 
 /* Chooses by the sources' ranking, whose arch is the device's; false: nothing is valid. */
 bool gt_lookup_choose(const struct gt_sources *sources, const struct gt_problem *problem,
                       const struct gt_device *device, const struct gt_near_rows *near,
-                      struct gt_choice *choice);
+                      struct gt_choices *choices);
 
 /* How many constraints the point breaks, counted up to `most`; what cannot be computed counts as
  * broken. */

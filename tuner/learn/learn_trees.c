@@ -52,7 +52,7 @@ int gt_learn_trees(const struct gt_learning *learning, size_t kernel, int fold,
         if (!is_in(learning, row, kernel, fold))
             continue;
         memcpy(x + at * columns, learning->column + row->at, columns * sizeof(*x));
-        y[at] = fmax(fmin(log(row->us / row->model_us), CLIP), -CLIP);
+        y[at] = fmax(fmin(log(row->us / row->base_us), CLIP), -CLIP);
         w[at++] = weight_of(learning, row);
     }
     if (!rc)
