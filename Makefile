@@ -100,6 +100,8 @@ LIB_SRC := \
 	src/lookup/lookup_tiers.c \
 	src/lookup/lookup_vary.c \
 	src/lookup/plan.c \
+	src/lookup/plan_measure.c \
+	src/lookup/plan_time.c \
 	src/lookup/predict.c \
 	src/lookup/ranking_ask.c \
 	src/lookup/ranking_read.c \
@@ -329,6 +331,7 @@ TESTS := \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
 	tests/unit/lookup/test_plan_cublaslt.c \
+	tests/unit/lookup/test_plan_measure.c \
 	tests/unit/cuda/test_compile.c \
 	tests/unit/cuda/test_cache.c \
 	tests/unit/cuda/test_gpu.c \

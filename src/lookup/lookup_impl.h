@@ -48,6 +48,10 @@ void gt_lookup_free_entry(struct gt_lookup_entry *entry); /* NULL accepted */
 
 uint64_t gt_lookup_hash(const struct gt_lookup_key *key);
 
+/* The key of a problem on a GPU that is there. */
+void gt_lookup_device_key(struct gt_lookup_key *key, const struct gt_device *device,
+                          const struct gt_problem *problem);
+
 #define GT_ANSWERS_KEPT    8192 /* of a generation; a power of two.  gemmtune.h names it */
 #define GT_READER_COUNTERS 16   /* a power of two */
 
@@ -82,12 +86,21 @@ int gt_answers_copy(struct gt_answers *answers, const struct gt_lookup_key *key,
 /* In a child of fork(), which has none of the threads that were counted. */
 void gt_answers_forget_readers(struct gt_answers *answers);
 
+/* What was found by timing (plan_measure.c): the last GT_TIMED_KEPT problems. */
+#define GT_TIMED_KEPT 1024
+struct gt_timed {
+    pthread_mutex_t lock; /* held while candidates of a problem are timed */
+    struct gt_timed_problem *item;
+    size_t count, capacity, next; /* next: that is overwritten once there are GT_TIMED_KEPT */
+};
+
 struct gt {
     struct gt_sources sources;
     struct gt_options options;
     char *data_dir, *cubin_dir;
     int log; /* descriptor, or -1 */
     struct gt_answers answers;
+    struct gt_timed timed;
     struct gt *next; /* of all that are open (lookup_fork.c) */
 };
 
@@ -157,6 +170,15 @@ struct gt_choices {
 bool gt_lookup_choose(const struct gt_sources *sources, const struct gt_problem *problem,
                       const struct gt_device *device, const struct gt_near_rows *near,
                       struct gt_choices *choices);
+
+/* The candidates that the ranking thinks of for a problem on a GPU that is there; none without a
+ * ranking for it. */
+int gt_lookup_alternatives(const struct gt_sources *sources, const struct gt_resolved *resolved,
+                           struct gt_choices *choices, struct gt_err *err);
+
+/* Makes the choice the answer; on failure the answer is as it was. */
+int gt_lookup_take_choice(const struct gt_choice *choice, struct gt_resolved *resolved,
+                          struct gt_err *err);
 
 /* How many constraints the point breaks, counted up to `most`; what cannot be computed counts as
  * broken. */

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "cuda/gpu.h"
 #include "lookup/lookup.h"
+#include "lookup/plan_impl.h"
 #include "problem/problem.h"
 #include "kernel/render.h"
 #include "base/strbuf.h"
@@ -75,9 +76,8 @@ static int compile(const char *dir, const struct gt_resolved *resolved,
     return rc;
 }
 
-/* The stored cubin, or a fresh one where that is allowed. */
-static int get_binary(const struct gt_options *options, const struct gt_resolved *resolved,
-                      struct gt_binary *binary, struct gt_err *err)
+int gt_plan_binary(const struct gt_options *options, const struct gt_resolved *resolved,
+                   struct gt_binary *binary, struct gt_err *err)
 {
     const struct gt_geometry *geometry = &resolved->geometry;
     const struct gt_candidate candidate = {resolved->kernel, &resolved->problem, &resolved->device,
@@ -130,16 +130,15 @@ static void fill_args(struct gt_plan *plan)
     plan->misaligned_out = alignment_of(p, p->out) - 1;
 }
 
-static int load(struct gt_plan *plan, const struct gt_options *options, struct gt_err *err)
+/* binary: empty unless it is there already. */
+static int load(struct gt_plan *plan, const struct gt_options *options, struct gt_binary *binary,
+                struct gt_err *err)
 {
-    struct gt_binary binary = {0};
-    int rc = get_binary(options, &plan->resolved, &binary, err);
+    int rc = binary->size ? GT_OK : gt_plan_binary(options, &plan->resolved, binary, err);
 
-    if (!rc)
-        rc = gt_module_load(&plan->module, plan->gpu, binary.image, binary.size,
-                            &plan->resolved.geometry, err);
-    gt_binary_release(&binary);
-    return rc;
+    return rc ? rc
+              : gt_module_load(&plan->module, plan->gpu, binary->image, binary->size,
+                               &plan->resolved.geometry, err);
 }
 
 /* Prepares cuBLASLt's algorithm where the answer has one and it may be run.  It may not if the
@@ -165,7 +164,9 @@ static void prefer_vendor(struct gt_plan *plan, const struct gt_options *options
 static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct gt_problem *problem,
                 struct gt_err *err)
 {
+    const struct gt_options *options = gt_lookup_options(gt);
     char text[GT_PROBLEM_TEXT_MAX];
+    struct gt_binary binary = {0};
     int rc = gt_gpu_open(&made->gpu, ordinal, true, err);
 
     if (!rc)
@@ -176,11 +177,14 @@ static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct g
                         gt_gpu_device(made->gpu)->name);
     }
     if (!rc)
-        prefer_vendor(made, gt_lookup_options(gt));
+        prefer_vendor(made, options);
+    if (!rc && !made->vendor && options->plan_mode == GT_PLAN_MEASURE)
+        gt_plan_measure(gt, ordinal, &made->resolved, &binary);
     if (!rc && !made->vendor)
-        rc = load(made, gt_lookup_options(gt), err);
+        rc = load(made, options, &binary, err);
     if (!rc)
         fill_args(made);
+    gt_binary_release(&binary);
     return rc;
 }
 
