@@ -328,6 +328,7 @@ TESTS := \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
 	tests/unit/lookup/test_lookup_locale.c \
+	tests/unit/lookup/test_lookup_few_rows.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
 	tests/unit/lookup/test_plan_cublaslt.c \

@@ -9,8 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#define VARYING      2000 /* of the effort, kept for what lies around the best */
+#define VARYING      1500 /* of the effort, kept for what lies around the best */
 #define ENOUGH       10   /* valid candidates; with fewer, others are repaired */
+#define ENOUGH_EACH  2    /* of each kernel */
 #define REPAIR_STEPS 8    /* changes of one parameter before a repair is given up */
 #define REPAIR_MOST  6    /* broken constraints of a candidate that is repaired */
 #define ABANDONED    1.1  /* half of the trees say this many times the last one that is kept */
@@ -47,6 +48,19 @@ static void keep(struct gt_choices *choices, const struct gt_choice *choice)
     kept[at] = *choice;
 }
 
+/* How many candidates of the candidate's kernel are valid; kernels beyond the room share one count.
+ */
+static int *valid_of(struct gt_choosing *choosing)
+{
+    const struct gt_kernels *kernels = choosing->kernels;
+    size_t i = 0;
+
+    while (i < kernels->count && i < GT_CHOOSING_KERNELS - 1 &&
+           kernels->kernel[i] != choosing->candidate.kernel)
+        i++;
+    return &choosing->valid_each[i < GT_CHOOSING_KERNELS ? i : GT_CHOOSING_KERNELS - 1];
+}
+
 void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *row, bool adapted)
 {
     struct gt_choice choice = {.kernel = choosing->candidate.kernel,
@@ -66,6 +80,7 @@ void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *
     if (!(choice.us > 0) || !isfinite(choice.us))
         return;
     choosing->valid++;
+    (*valid_of(choosing))++;
     choice.score = adapted ? CHANGED * choice.us : choice.us;
     keep(choosing->choices, &choice);
 }
@@ -157,15 +172,19 @@ static bool take(struct gt_choosing *choosing, const struct gt_near_rows *near,
            gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL);
 }
 
-/* Repairs candidates until enough are valid, those that break the fewest constraints first. */
+/* Repairs candidates until enough are valid, of every kernel and in all, those that break the
+ * fewest constraints first.  A kernel must not be the answer because no point of a better one
+ * happens to be valid as it is: few rows stored along m, for example, break what most points ask of
+ * vectors. */
 static void repair_some(struct gt_choosing *choosing, const struct gt_near_rows *near,
-                        const struct gt_kernels *kernels, const unsigned char *broken, size_t count)
+                        const unsigned char *broken, size_t count)
 {
     const struct gt_table_row *row;
 
     for (int most = 1; most <= REPAIR_MOST; most++)
-        for (size_t i = 0; i < count && choosing->effort > 0 && choosing->valid < ENOUGH; i++)
-            if (broken[i] == most && take(choosing, near, kernels, i, &row) && repair(choosing))
+        for (size_t i = 0; i < count && choosing->effort > 0; i++)
+            if (broken[i] == most && take(choosing, near, choosing->kernels, i, &row) &&
+                (choosing->valid < ENOUGH || *valid_of(choosing) < ENOUGH_EACH) && repair(choosing))
                 gt_choosing_judge(choosing, row, true);
 }
 
@@ -174,6 +193,7 @@ bool gt_lookup_choose(const struct gt_sources *sources, const struct gt_problem 
                       struct gt_choices *choices)
 {
     struct gt_choosing choosing = {.ranking = &sources->ranking,
+                                   .kernels = &sources->kernels,
                                    .choices = choices,
                                    .candidate = {.problem = problem, .device = device},
                                    .effort = GT_EFFORT_MOST - VARYING};
@@ -190,7 +210,7 @@ bool gt_lookup_choose(const struct gt_sources *sources, const struct gt_problem 
         if (!broken[i])
             gt_choosing_judge(&choosing, row, false);
     }
-    repair_some(&choosing, near, &sources->kernels, broken, count);
+    repair_some(&choosing, near, broken, count);
     choosing.effort += VARYING;
     gt_choosing_vary(&choosing);
     choices->effort = GT_EFFORT_MOST - choosing.effort;

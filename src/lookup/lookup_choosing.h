@@ -5,12 +5,16 @@
 
 #include "lookup/lookup_impl.h"
 
+#define GT_CHOOSING_KERNELS 64 /* that are counted one by one */
+
 struct gt_choosing {
     const struct gt_ranking *ranking;
+    const struct gt_kernels *kernels;
     struct gt_choices *choices;
     struct gt_candidate candidate;
-    int effort; /* units left */
-    int valid;  /* candidates judged */
+    int effort;                          /* units left */
+    int valid;                           /* candidates judged */
+    int valid_each[GT_CHOOSING_KERNELS]; /* of each kernel */
 };
 
 /* Keeps the candidate, which is valid, if it is one of the best so far. */

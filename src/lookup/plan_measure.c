@@ -103,9 +103,8 @@ static size_t winner_of(const struct measuring *m, int *timed)
     *timed = 0;
     for (size_t i = 0; i < m->count; i++) {
         *timed += contestant[i].us > 0;
-        if (contestant[i].us > 0 &&
-            (!(contestant[best].us > 0) ||
-             contestant[i].us < contestant[best].us * (best ? 1 : WORTH)))
+        if (contestant[i].us > 0 && (!(contestant[best].us > 0) ||
+                                     contestant[i].us < contestant[best].us * (best ? 1 : WORTH)))
             best = i;
     }
     return best;

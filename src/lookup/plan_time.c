@@ -96,9 +96,10 @@ static int allocate(struct timing *timing, struct gt_err *err)
         if (timing->contestant[i].geometry->workspace_bytes > workspace)
             workspace = timing->contestant[i].geometry->workspace_bytes;
     if (!rc && timing->bytes + workspace > free_bytes / MEMORY_PART)
-        return gt_err_set(err, GT_ETOOBIG,
-                          "timing candidates takes %zu bytes; a quarter of the free %zu may be used",
-                          timing->bytes + workspace, free_bytes);
+        return gt_err_set(
+            err, GT_ETOOBIG,
+            "timing candidates takes %zu bytes; a quarter of the free %zu may be used",
+            timing->bytes + workspace, free_bytes);
     if (!rc)
         rc = gt_gpu_alloc(timing->gpu, &timing->memory, timing->bytes, err);
     if (!rc && workspace)

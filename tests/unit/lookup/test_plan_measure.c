@@ -26,12 +26,9 @@ static int set_up(void **state)
     if (!w)
         return 1;
     strcpy(w->cubins, "/tmp/gemmtune-measure-XXXXXX");
-    w->options = (struct gt_options){GT_OPTIONS_INIT,
-                                     .data_dir = ".",
-                                     .user_db = "",
-                                     .cubin_dir = w->cubins,
-                                     .allow_nvrtc = 1,
-                                     .plan_mode = GT_PLAN_MEASURE};
+    w->options =
+        (struct gt_options){GT_OPTIONS_INIT,        .data_dir = ".",  .user_db = "",
+                            .cubin_dir = w->cubins, .allow_nvrtc = 1, .plan_mode = GT_PLAN_MEASURE};
     return !mkdtemp(w->cubins);
 }
 
