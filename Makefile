@@ -89,6 +89,10 @@ LIB_SRC := \
 	db/store_schema.c \
 	db/store_statement.c \
 	db/store_winners.c \
+	src/lookup/deployed_answer.c \
+	src/lookup/deployed_check.c \
+	src/lookup/deployed_load.c \
+	src/lookup/deployed_read.c \
 	src/lookup/lookup.c \
 	src/lookup/lookup_answers.c \
 	src/lookup/lookup_choose.c \
@@ -171,6 +175,7 @@ TUNE_SRC := \
 	tuner/workers/lock.c \
 	tuner/workers/process.c \
 	tuner/workers/processors.c \
+	tuner/workers/tokens.c \
 	tuner/workers/wire.c \
 	tuner/workers/worker_compile.c \
 	tuner/workers/worker_gpu.c \
@@ -206,9 +211,11 @@ TUNE_SRC := \
 	tuner/sweep/arms.c \
 	tuner/sweep/next.c \
 	tuner/sweep/progress.c \
+	tuner/sweep/progress_line.c \
 	tuner/sweep/race.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
+	tuner/sweep/reuse.c \
 	tuner/sweep/scout.c \
 	tuner/sweep/seeds.c \
 	tuner/sweep/time_slices.c \
@@ -216,6 +223,7 @@ TUNE_SRC := \
 	tuner/sweep/sweep.c \
 	tuner/sweep/transfer.c \
 	tuner/sweep/turn.c \
+	$(sort $(wildcard tuner/cluster/*.c)) \
 	tuner/measure/cmd_adopt.c \
 	tuner/measure/cmd_adopt_report.c \
 	tuner/measure/cmd_adopt_take.c \
@@ -229,6 +237,8 @@ TUNE_SRC := \
 	tuner/console/cmd_csv.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/commands/cmd_export.c \
+	tuner/commands/deploy.c \
+	tuner/commands/deploy_file.c \
 	tuner/commands/cmd_help.c \
 	tuner/console/cmd_json.c \
 	tuner/measure/cmd_ladder.c \
@@ -245,6 +255,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_serve.c \
 	tuner/console/cmd_session.c \
 	tuner/console/cmd_session_problems.c \
+	tuner/console/cmd_write.c \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
@@ -289,6 +300,7 @@ TESTS := \
 	tests/unit/workers/test_process.c \
 	tests/unit/workers/test_lock.c \
 	tests/unit/workers/test_processors.c \
+	tests/unit/workers/test_tokens.c \
 	tests/unit/workers/test_compile_pool.c \
 	tests/unit/exchange/test_recording.c \
 	tests/unit/exchange/test_t1.c \
@@ -331,6 +343,7 @@ TESTS := \
 	tests/unit/lookup/test_lookup_few_rows.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
+	tests/unit/lookup/test_deployed.c \
 	tests/unit/lookup/test_plan_cublaslt.c \
 	tests/unit/lookup/test_plan_measure.c \
 	tests/unit/cuda/test_compile.c \
@@ -374,6 +387,7 @@ FUZZ := \
 	tests/fuzz/fuzz_recording.c \
 	tests/fuzz/fuzz_t1.c \
 	tests/fuzz/fuzz_policy.c \
+	tests/fuzz/fuzz_deployed.c \
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).  The one
@@ -420,7 +434,7 @@ all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(BUILD)/libgem
 
 $(SETUP): tools/setup
 	@mkdir -p $(@D)
-	$(Q)tools/setup
+	$(Q)tools/setup $(if $(NO_INSTALL),--check)
 	$(Q)touch $@
 
 $(BUILD)/%.o: %.c | $(SETUP)
@@ -434,8 +448,23 @@ $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
 
+# Of the library, what only opens something or explains an answer: a fifth smaller, and no look-up
+# that is remembered and no run of a plan goes through it.
+SMALL := $(addprefix $(BUILD)/src/,base/digest base/json problem/device problem/problem_text \
+             cuda/assemble cuda/cache cuda/cache_folder cuda/compile cuda/cublaslt cuda/gpu \
+             cuda/libraries kernel/data_dir kernel/expr_parse kernel/kernel_json kernel/kernel_maps \
+             kernel/kernel_reader kernel/kernel_template lookup/lookup_explain lookup/lookup_open \
+             lookup/table) \
+         $(addprefix $(BUILD)/db/,store_migrate store_open store_rows store_schema store_winners)
+$(SMALL:%=%.o): GT_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
+
 # What stays in the build tree may look into it (src/base/place.h); what leaves it may not.
 $(BUILD)/src/base/place.o: GT_CFLAGS += -DGT_BUILD_TREE='"$(CURDIR)"'
+
+# What runs once for each opening is compiled to be small: every program carries it.
+$(filter $(BUILD)/db/% $(BUILD)/src/lookup/deployed_% $(BUILD)/src/kernel/kernel_% \
+	$(BUILD)/src/cuda/c%,$(filter-out %/kernel_point.o %/kernel_geometry.o %/kernel_serves.o,$(LIB_OBJ))): \
+	GT_CFLAGS += -Os
 
 LINK_LIB  = $(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/gemmtune.map -Wl,--as-needed \
             -Wl,--gc-sections $(LDFLAGS) $(RUNPATH) $(filter %.o,$^) -o $@ $(LDLIBS) && \
@@ -609,7 +638,7 @@ flips: all $(FLIPS_TEST)
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
                search/test_search_nomem console/test_cmd_json lookup/test_ranking \
-               learn/test_learn)
+               learn/test_learn lookup/test_deployed)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
@@ -661,7 +690,7 @@ $(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_OBJ) $(wildcard te
 ## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
 .PHONY: bench-host
 bench-host: $(BUILD)/tools/bench-host
-	$(Q)$<
+	$(Q)$< $(BENCH)
 
 ## compile-cost: CPU seconds of NVRTC's phases, a candidate of each production kernel: RUNS=5
 .PHONY: compile-cost
@@ -693,9 +722,10 @@ check-emu: $(EMU_TEST)
 	$(Q)$(if $(K),true,for test in $(filter-out $<,$^); do \
 		BUILD=$(BUILD) GEMMTUNE_DATA="$(CURDIR)" $$test || exit 1; done)
 
-## build-tests: build every test and run none
+## build-tests: build every test and every tool, and run none
 .PHONY: build-tests
-build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%)
+build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
+	$(BUILD)/tools/bench-host $(BUILD)/tools/compile-cost
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
@@ -744,14 +774,22 @@ uninstall:
 bundle: $(BUNDLED)
 	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
 
-## cross: compile every source for another processor, without linking: make cross CROSS=aarch64-linux-gnu
-.PHONY: cross objects
+## cross: build program and libraries for another processor: make cross CROSS=aarch64-linux-gnu
+.PHONY: cross crossed
 cross: CROSS ?= aarch64-linux-gnu
-cross: $(SETUP)
+cross: CROSS_CPU = $(firstword $(subst -, ,$(CROSS)))
+cross: CROSS_LIB = .deps/$(CROSS)/usr/lib/$(CROSS)
+cross:
+	$(Q)tools/setup $(if $(NO_INSTALL),--check) --cross $(CROSS)
 	@mkdir -p $(BUILD)/$(CROSS) && touch $(BUILD)/$(CROSS)/setup.stamp
-	$(Q)$(MAKE) BUILD=$(BUILD)/$(CROSS) CC=$(CROSS)-gcc AR=$(CROSS)-ar objects \
-		CPPFLAGS="-idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)"
-objects: $(BUILD)/libgemmtune.a $(TUNE_OBJ)
+	$(Q)$(MAKE) BUILD=$(BUILD)/$(CROSS) CC=$(CROSS)-gcc AR=$(CROSS)-ar SAN= crossed \
+		STATIC_SQLITE=$(CROSS_LIB)/libsqlite3.a CPPFLAGS="-isystem .deps/$(CROSS)/usr/include" \
+		LDFLAGS="-L$(CROSS_LIB) -Wl,-rpath-link,$(CROSS_LIB) -Wl,--no-undefined"
+	$(Q)if qemu=$$(command -v qemu-$(CROSS_CPU)-static || command -v qemu-$(CROSS_CPU)); then \
+		$$qemu -L /usr/$(CROSS) -E LD_LIBRARY_PATH=$(CROSS_LIB):.deps/$(CROSS)/lib/$(CROSS) \
+			$(BUILD)/$(CROSS)/tune lookup 4096x4096x4096 --arch sm_90 | sed -n 's/^  tier */  an emulated look-up: /p'; fi
+crossed: $(BUILD)/tune $(BUILD)/libgemmtune.so.$(SOVERSION) $(BUILD)/libgemmtune_cublas.so
+	@for file in $^; do echo "  $$file: $$($(CC:gcc=readelf) -h $$file | sed -n 's/^ *Machine: *//p')"; done
 
 ## help: this list
 .PHONY: help

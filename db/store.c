@@ -5,12 +5,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define GT_STORE_MAX_US 1e12 /* as the schema has it */
 
 /* Whether the new trial (excluded) may take the place of the old one: evidence that a kernel
  * computes something wrong counts always; an ok trial gives way only to one as deep that ended
@@ -79,23 +76,26 @@ int gt_store_finish(struct gt_store *store, int code, struct gt_err *err)
     return code;
 }
 
-int gt_store_insert(struct gt_store *store, sqlite3_stmt *statement, int64_t *id, const char *doing,
-                    struct gt_err *err)
+/* Ends a function whose transaction may stay open: not after a failure, and not where others wait
+ * to write. */
+static int leave_open(struct gt_store *store, int code, struct gt_err *err)
 {
-    int code = gt_store_begin(store, err);
+    return code || store->shared ? gt_store_finish(store, code, err) : GT_OK;
+}
 
-    if (!code) {
-        if (sqlite3_step(statement) == SQLITE_ROW) {
-            *id = sqlite3_column_int64(statement, 0);
-            code = gt_store_run(store, statement, doing, err);
-        } else {
-            code = gt_store_fail(store->db, store->path, doing, err);
-            sqlite3_reset(statement);
+int gt_query_insert(struct gt_query *q, int64_t *id)
+{
+    GT_STEP(q->code, gt_store_begin(q->store, q->err));
+    if (!q->code) {
+        if (gt_query_row(q)) {
+            *id = sqlite3_column_int64(q->s, 0);
+            gt_query_run(q);
+        } else if (!q->code) {
+            q->code = gt_store_fail(q->store->db, q->store->path, q->doing, q->err);
         }
-        code = gt_store_finish(store, code, err);
+        q->code = gt_store_finish(q->store, q->code, q->err);
     }
-    sqlite3_finalize(statement);
-    return code;
+    return gt_query_end(q);
 }
 
 void gt_store_bind_place(sqlite3_stmt *statement, const struct gt_trial_key *key)
@@ -136,36 +136,33 @@ int gt_store_attempt_later(struct gt_store *store, const struct gt_trial_key *ke
     if (code)
         return code;
     bind_key(s, key);
-    code = gt_store_run(store, s, "write an attempt", err);
-    return code ? gt_store_finish(store, code, err) : GT_OK;
+    return leave_open(store, gt_store_run(store, s, "write an attempt", err), err);
 }
 
 int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err)
 {
     int code = gt_store_attempt_later(store, key, err);
 
-    return code ? code : gt_store_finish(store, GT_OK, err);
+    return code ? code : gt_store_settle(store, err);
 }
 
 int gt_store_forgive(struct gt_store *store, const struct gt_trial_key *key, bool doubtful,
                      struct gt_err *err)
 {
-    sqlite3_stmt *s;
-    int code = gt_store_prepare(store, &s,
-                                "UPDATE attempt SET count = 1 + ?7, open = ?7 WHERE device = ?1"
-                                " AND toolchain = ?2 AND kernel = ?3 AND problem = ?4"
-                                " AND point = ?5 AND warm_l2 = ?6",
-                                err);
+    struct gt_query q = gt_query(store, "forgive an attempt",
+                                 "UPDATE attempt SET count = 1 + ?7, open = ?7 WHERE device = ?1"
+                                 " AND toolchain = ?2 AND kernel = ?3 AND problem = ?4"
+                                 " AND point = ?5 AND warm_l2 = ?6",
+                                 err);
 
-    if (code)
-        return code;
-    gt_store_bind_candidate(s, key);
-    sqlite3_bind_int(s, 7, doubtful);
-    code = gt_store_begin(store, err);
-    if (!code)
-        code = gt_store_finish(store, gt_store_run(store, s, "forgive an attempt", err), err);
-    sqlite3_finalize(s);
-    return code;
+    gt_store_bind_candidate(q.s, key);
+    sqlite3_bind_int(q.s, 7, doubtful);
+    GT_STEP(q.code, gt_store_begin(store, err));
+    if (!q.code) {
+        gt_query_run(&q);
+        q.code = gt_store_finish(store, q.code, err);
+    }
+    return gt_query_end(&q);
 }
 
 /* Samples are kept as little-endian float32, whatever machine wrote them. */
@@ -181,18 +178,6 @@ static void bind_samples(sqlite3_stmt *s, int i, const float *sample, int sample
             bytes[j * 4 + b] = (unsigned char)(bits >> (8 * b));
     }
     sqlite3_bind_blob(s, i, bytes, samples * 4, SQLITE_TRANSIENT);
-}
-
-/* A finite number that may be stored; what a failed trial left half measured becomes 0. */
-static double number(double value)
-{
-    return isfinite(value) && value > 0 && value < GT_STORE_MAX_US ? value : 0;
-}
-
-/* An error that cannot be told is as bad as the worst. */
-static double error_u(double value)
-{
-    return isfinite(value) ? fabs(value) : DBL_MAX;
 }
 
 static int check_trial(const struct gt_trial_key *key, const struct gt_trial *trial,
@@ -218,21 +203,7 @@ static void bind_trial(sqlite3_stmt *s, const struct gt_trial *trial)
 {
     gt_store_bind(s, 9, gt_provenance_name(trial->provenance));
     gt_store_bind(s, 10, gt_status_name(trial->status));
-    sqlite3_bind_int(s, 11, trial->stage);
-    sqlite3_bind_double(s, 12, number(trial->us));
-    sqlite3_bind_double(s, 13, number(trial->lo_us));
-    sqlite3_bind_double(s, 14, number(trial->hi_us));
-    sqlite3_bind_double(s, 15, error_u(trial->err_u));
-    sqlite3_bind_int(s, 16, trial->registers);
-    sqlite3_bind_int(s, 17, trial->spill_bytes);
-    sqlite3_bind_int(s, 18, trial->static_shared);
-    sqlite3_bind_int64(s, 19, trial->shared_bytes);
-    sqlite3_bind_int64(s, 20, trial->workspace_bytes);
-    sqlite3_bind_double(s, 21, number(trial->clock_mhz));
-    sqlite3_bind_double(s, 22, number(trial->compile_ms));
-    sqlite3_bind_double(s, 23, number(trial->prove_ms));
-    sqlite3_bind_double(s, 24, number(trial->time_ms));
-    sqlite3_bind_int(s, 25, trial->varies);
+    gt_store_bind_fields(s, 11, gt_store_trial_fields, GT_STORE_TRIAL_FIELD_COUNT, trial);
     gt_store_bind(s, 26, trial->detail);
     bind_samples(s, 27, trial->sample, trial->samples);
 }
@@ -259,7 +230,7 @@ int gt_store_trial_later(struct gt_store *store, const struct gt_trial_key *key,
         sqlite3_bind_int(closing, 9, trial->status == GT_STATUS_OK);
         code = gt_store_run(store, closing, "close an attempt", err);
     }
-    return code ? gt_store_finish(store, code, err) : GT_OK;
+    return leave_open(store, code, err);
 }
 
 int gt_store_settle(struct gt_store *store, struct gt_err *err)
@@ -276,85 +247,74 @@ int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
     return code ? code : gt_store_settle(store, err);
 }
 
+static const struct gt_field baseline_fields[] = {
+    GT_FIELD(gt_baseline, INT, answers), GT_FIELD(gt_baseline, INT, best),
+    GT_FIELD(gt_baseline, REAL, us),     GT_FIELD(gt_baseline, TIME, lo_us),
+    GT_FIELD(gt_baseline, TIME, hi_us),  GT_FIELD(gt_baseline, TIME, first_us),
+    GT_FIELD(gt_baseline, ERROR, err_u)};
+
 int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
                       const struct gt_baseline *baseline, struct gt_err *err)
 {
-    sqlite3_stmt *s;
-    int64_t id;
-    int code = gt_store_prepare(
-        store, &s,
+    struct gt_query q = gt_query(
+        store, "write the baseline",
         "INSERT OR REPLACE INTO baseline (device, problem, warm_l2, sweep, name, answers, best, us,"
         " lo_us, hi_us, first_us, err_u, samples, at, algo) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
         " ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING device",
         err);
+    int64_t id;
 
-    if (code)
-        return code;
-    gt_store_bind_place(s, key);
-    gt_store_bind(s, 15, baseline->algo);
-    sqlite3_bind_int64(s, 4, key->sweep);
-    gt_store_bind(s, 5, baseline->name);
-    sqlite3_bind_int(s, 6, baseline->answers);
-    sqlite3_bind_int(s, 7, baseline->best);
-    sqlite3_bind_double(s, 8, baseline->us);
-    sqlite3_bind_double(s, 9, number(baseline->lo_us));
-    sqlite3_bind_double(s, 10, number(baseline->hi_us));
-    sqlite3_bind_double(s, 11, number(baseline->first_us));
-    sqlite3_bind_double(s, 12, error_u(baseline->err_u));
-    bind_samples(s, 13, baseline->sample, baseline->samples);
-    sqlite3_bind_int64(s, 14, gt_clock_date_ms());
-    return gt_store_insert(store, s, &id, "write the baseline", err);
+    gt_store_bind_place(q.s, key);
+    sqlite3_bind_int64(q.s, 4, key->sweep);
+    gt_store_bind(q.s, 5, baseline->name);
+    gt_store_bind_fields(q.s, 6, baseline_fields, 7, baseline);
+    bind_samples(q.s, 13, baseline->sample, baseline->samples);
+    sqlite3_bind_int64(q.s, 14, gt_clock_date_ms());
+    gt_store_bind(q.s, 15, baseline->algo);
+    return gt_query_insert(&q, &id);
 }
 
 /* One member of a tie group; the statement is reused. */
-static int add_tie(struct gt_store *store, sqlite3_stmt *s, const struct gt_trial_key *key,
-                   const char *kernel, const char *point, struct gt_err *err)
+static void add_tie(struct gt_query *q, const struct gt_trial_key *key, const char *kernel,
+                    const char *point)
 {
-    gt_store_bind_place(s, key);
+    gt_store_bind_place(q->s, key);
     if (kernel)
-        gt_store_bind(s, 4, kernel);
-    sqlite3_bind_int64(s, 5, key->kernel);
-    gt_store_bind(s, 6, point);
-    sqlite3_bind_int(s, 7, !kernel);
-    return gt_store_run(store, s, "write a tie", err);
+        gt_store_bind(q->s, 4, kernel);
+    sqlite3_bind_int64(q->s, 5, key->kernel);
+    gt_store_bind(q->s, 6, point);
+    sqlite3_bind_int(q->s, 7, !kernel);
+    gt_query_run(q);
 }
 
 static int clear_ties(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err)
 {
-    sqlite3_stmt *s;
-    int code = gt_store_prepare(
-        store, &s, "DELETE FROM tie WHERE device = ?1 AND problem = ?2 AND warm_l2 = ?3", err);
+    struct gt_query q =
+        gt_query(store, "clear the ties",
+                 "DELETE FROM tie WHERE device = ?1 AND problem = ?2 AND warm_l2 = ?3", err);
 
-    if (code)
-        return code;
-    gt_store_bind_place(s, key);
-    code = gt_store_run(store, s, "clear the ties", err);
-    sqlite3_finalize(s);
-    return code;
+    gt_store_bind_place(q.s, key);
+    gt_query_run(&q);
+    return gt_query_end(&q);
 }
 
 int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const char *const *kernel,
                  const char *const *point, size_t count, struct gt_err *err)
 {
-    sqlite3_stmt *s;
-    int code =
-        gt_store_prepare(store, &s,
-                         "INSERT OR IGNORE INTO tie (device, problem, warm_l2, kernel, point, "
-                         "chosen) VALUES (?1, ?2,"
-                         " ?3, coalesce(?4, (SELECT name FROM kernel WHERE id = ?5)), ?6, ?7)",
-                         err);
+    struct gt_query q =
+        gt_query(store, "write a tie",
+                 "INSERT OR IGNORE INTO tie (device, problem, warm_l2, kernel, point, chosen)"
+                 " VALUES (?1, ?2, ?3, coalesce(?4, (SELECT name FROM kernel WHERE id = ?5)), ?6,"
+                 " ?7)",
+                 err);
 
-    if (code)
-        return code;
-    code = gt_store_begin(store, err);
-    if (!code) {
-        code = clear_ties(store, key, err);
-        if (!code) /* the winner itself comes first: its own name among the others is ignored */
-            code = add_tie(store, s, key, NULL, key->point, err);
-        for (size_t i = 0; i < count && !code; i++)
-            code = add_tie(store, s, key, kernel[i], point[i], err);
-        code = gt_store_finish(store, code, err);
+    GT_STEP(q.code, gt_store_begin(store, err));
+    if (!q.code) {
+        q.code = clear_ties(store, key, err);
+        add_tie(&q, key, NULL, key->point); /* first: its own name among the others is ignored */
+        for (size_t i = 0; i < count; i++)
+            add_tie(&q, key, kernel[i], point[i]);
+        q.code = gt_store_finish(store, q.code, err);
     }
-    sqlite3_finalize(s);
-    return code;
+    return gt_query_end(&q);
 }

@@ -16,13 +16,29 @@
 
 struct gt_store;
 
-enum gt_store_mode { GT_STORE_READ, GT_STORE_WRITE /* create if missing, migrate, one writer */ };
+enum gt_store_mode {
+    GT_STORE_READ,
+    GT_STORE_WRITE, /* create if missing, migrate, one writer */
+    /* For the processes of one tuner, beside the one that holds the database by GT_STORE_WRITE and
+     * writes nothing meanwhile: no lock, no check.  What `_later` functions write is durable at
+     * once, because an open transaction would keep the others from writing. */
+    GT_STORE_SHARED
+};
 
 /* Errors: not ours or newer (GT_ESTALE), corrupt, read-only, on a network file system or full disk
  * (GT_EDB), held by another writer (GT_EBUSY); each a sentence with the path and what to do. */
 int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,
                   struct gt_err *err);
 void gt_store_close(struct gt_store *store); /* NULL accepted */
+
+/* Closes the file of a GT_STORE_WRITE store and keeps its lock: processes that are forked from now
+ * on write it by GT_STORE_SHARED.  Nothing but gt_store_close may follow.  (SQLite's state of an
+ * open file must not pass a fork.) */
+void gt_store_hand_over(struct gt_store *store);
+
+/* GT_EDB for a path on a network file system, where SQLite's locks cannot be trusted and no
+ * database is written. */
+int gt_store_check_place(const char *path, struct gt_err *err);
 
 /* Row ids of what trials refer to; inserted when new. */
 int gt_store_device(struct gt_store *store, const struct gt_device *device, int64_t *id,

@@ -10,23 +10,21 @@
 static int put_figures(struct gt_store *store, int64_t device,
                        const struct gt_calibration *calibration, struct gt_err *err)
 {
-    sqlite3_stmt *s;
-    int code = gt_store_prepare(store, &s,
-                                "INSERT OR REPLACE INTO calibration (device, figure, value, at)"
-                                " VALUES (?1, ?2, ?3, ?4)",
-                                err);
+    struct gt_query q = gt_query(store, "write a calibration",
+                                 "INSERT OR REPLACE INTO calibration (device, figure, value, at)"
+                                 " VALUES (?1, ?2, ?3, ?4)",
+                                 err);
 
-    for (int i = 0; i < GT_CALIBRATION_COUNT && !code; i++) {
+    for (int i = 0; i < GT_CALIBRATION_COUNT; i++) {
         if (!(calibration->value[i] > 0))
             continue;
-        sqlite3_bind_int64(s, 1, device);
-        gt_store_bind(s, 2, gt_calibration_rows[i].name);
-        sqlite3_bind_double(s, 3, calibration->value[i]);
-        sqlite3_bind_int64(s, 4, gt_clock_date_ms());
-        code = gt_store_run(store, s, "write a calibration", err);
+        sqlite3_bind_int64(q.s, 1, device);
+        gt_store_bind(q.s, 2, gt_calibration_rows[i].name);
+        sqlite3_bind_double(q.s, 3, calibration->value[i]);
+        sqlite3_bind_int64(q.s, 4, gt_clock_date_ms());
+        gt_query_run(&q);
     }
-    sqlite3_finalize(s);
-    return code;
+    return gt_query_end(&q);
 }
 
 int gt_store_put_calibration(struct gt_store *store, const struct gt_device *device,
@@ -35,8 +33,7 @@ int gt_store_put_calibration(struct gt_store *store, const struct gt_device *dev
     int64_t id;
     int code = gt_store_device(store, device, &id, err);
 
-    if (!code)
-        code = gt_store_begin(store, err);
+    GT_STEP(code, gt_store_begin(store, err));
     return code ? code : gt_store_finish(store, put_figures(store, id, calibration, err), err);
 }
 
@@ -44,57 +41,42 @@ int gt_store_put_calibration(struct gt_store *store, const struct gt_device *dev
 static int read_figures(struct gt_store *store, int64_t device, struct gt_calibration *calibration,
                         struct gt_err *err)
 {
-    sqlite3_stmt *s;
-    int result = SQLITE_DONE,
-        code = gt_store_prepare(store, &s,
-                                "SELECT figure, value FROM calibration WHERE device = ?1", err);
+    struct gt_query q = gt_query(store, "read a calibration",
+                                 "SELECT figure, value FROM calibration WHERE device = ?1", err);
 
     *calibration = (struct gt_calibration){{0}};
-    if (code)
-        return code;
-    sqlite3_bind_int64(s, 1, device);
-    while ((result = sqlite3_step(s)) == SQLITE_ROW)
+    sqlite3_bind_int64(q.s, 1, device);
+    while (gt_query_row(&q))
         for (int i = 0; i < GT_CALIBRATION_COUNT; i++)
-            if (strcmp(gt_store_text(s, 0), gt_calibration_rows[i].name) == 0)
-                calibration->value[i] = sqlite3_column_double(s, 1);
-    if (result != SQLITE_DONE)
-        code = gt_store_fail(store->db, store->path, "read a calibration", err);
-    sqlite3_finalize(s);
-    return code;
+            if (strcmp(gt_store_text(q.s, 0), gt_calibration_rows[i].name) == 0)
+                calibration->value[i] = sqlite3_column_double(q.s, 1);
+    return gt_query_end(&q);
 }
 
 int gt_store_calibrated(struct gt_store *store, int cc, gt_calibrated_visit *visit, void *context,
                         struct gt_err *err)
 {
-    sqlite3_stmt *s;
-    int result = SQLITE_DONE,
-        code = gt_store_prepare(
-            store, &s,
-            "SELECT d.id, d.name, d.cc, d.sms,"
-            " strftime('%Y-%m-%dT%H:%M:%SZ', max(c.at) / 1000, 'unixepoch') FROM calibration AS c"
-            " JOIN device AS d ON d.id = c.device WHERE ?1 = 0 OR d.cc = ?1"
-            " GROUP BY d.id ORDER BY max(c.at) DESC, d.id DESC",
-            err);
+    struct gt_query q = gt_query(
+        store, "read calibrations",
+        "SELECT d.id, d.name, d.cc, d.sms,"
+        " strftime('%Y-%m-%dT%H:%M:%SZ', max(c.at) / 1000, 'unixepoch') FROM calibration AS c"
+        " JOIN device AS d ON d.id = c.device WHERE ?1 = 0 OR d.cc = ?1"
+        " GROUP BY d.id ORDER BY max(c.at) DESC, d.id DESC",
+        err);
 
-    if (code)
-        return code;
-    sqlite3_bind_int(s, 1, cc);
-    while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
-        struct gt_calibrated calibrated = {.device = gt_store_text(s, 1),
-                                           .cc = sqlite3_column_int(s, 2),
-                                           .sms = sqlite3_column_int(s, 3),
-                                           .date = gt_store_text(s, 4)};
+    sqlite3_bind_int(q.s, 1, cc);
+    while (gt_query_row(&q)) {
+        struct gt_calibrated calibrated = {.device = gt_store_text(q.s, 1),
+                                           .cc = sqlite3_column_int(q.s, 2),
+                                           .sms = sqlite3_column_int(q.s, 3),
+                                           .date = gt_store_text(q.s, 4)};
 
-        code = gt_store_whole(store, err);
-        if (!code)
-            code = read_figures(store, sqlite3_column_int64(s, 0), &calibrated.calibration, err);
-        if (!code)
-            code = visit(context, &calibrated, err);
+        q.code = gt_store_whole(store, err);
+        GT_STEP(q.code,
+                read_figures(store, sqlite3_column_int64(q.s, 0), &calibrated.calibration, err));
+        GT_STEP(q.code, visit(context, &calibrated, err));
     }
-    if (!code && result != SQLITE_DONE)
-        code = gt_store_fail(store->db, store->path, "read calibrations", err);
-    sqlite3_finalize(s);
-    return code;
+    return gt_query_end(&q);
 }
 
 struct applying {

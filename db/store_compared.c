@@ -5,43 +5,36 @@
 #include "base/clock.h"
 #include "base/err.h"
 
+/* What a comparison has; WITH names those that are no columns of a row, which begin at OF_ROWS. */
+static const struct gt_field fields[] = {
+    GT_FIELD(gt_comparison, REAL, us),          GT_FIELD(gt_comparison, REAL, lo_us),
+    GT_FIELD(gt_comparison, REAL, hi_us),       GT_FIELD(gt_comparison, REAL, err_u),
+    GT_FIELD(gt_comparison, REAL, baseline_us), GT_FIELD(gt_comparison, REAL, copy_gbps),
+    GT_FIELD(gt_comparison, REAL, move_us),     GT_FIELD(gt_comparison, REAL, baseline_err_u),
+    GT_FIELD(gt_comparison, REAL, best_us),     GT_FIELD(gt_comparison, TEXT, untuned),
+    GT_FIELD(gt_comparison, REAL, untuned_us),  GT_FIELD(gt_comparison, BOOL, worse)};
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]), OF_ROWS = 5 };
+#define WITH "copy_gbps, move_us, baseline_err_u, best_us, untuned, untuned_us, worse"
+
 int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *key,
                             const struct gt_comparison *comparison, struct gt_err *err)
 {
-    sqlite3_stmt *s;
-    int64_t id;
-    int code = gt_store_prepare(
-        store, &s,
+    struct gt_query q = gt_query(
+        store, "write a comparison",
         "INSERT OR REPLACE INTO comparison (device, toolchain, kernel, problem, point, warm_l2, us,"
-        " lo_us, hi_us, err_u, baseline_us, copy_gbps, move_us, baseline_err_u, best_us, untuned,"
-        " untuned_us, worse, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
-        " ?14, ?15, ?16, ?17, ?18, ?19) RETURNING device",
+        " lo_us, hi_us, err_u, baseline_us, " WITH ", at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+        " ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) RETURNING device",
         err);
+    int64_t id;
 
-    if (code)
-        return code;
-    gt_store_bind_candidate(s, key);
-    sqlite3_bind_double(s, 7, comparison->us);
-    sqlite3_bind_double(s, 8, comparison->lo_us);
-    sqlite3_bind_double(s, 9, comparison->hi_us);
-    sqlite3_bind_double(s, 10, comparison->err_u);
-    sqlite3_bind_double(s, 11, comparison->baseline_us);
-    sqlite3_bind_double(s, 12, comparison->copy_gbps);
-    sqlite3_bind_double(s, 13, comparison->move_us);
-    sqlite3_bind_double(s, 14, comparison->baseline_err_u);
-    sqlite3_bind_double(s, 15, comparison->best_us);
-    gt_store_bind(s, 16, comparison->untuned ? comparison->untuned : "");
-    sqlite3_bind_double(s, 17, comparison->untuned_us);
-    sqlite3_bind_int(s, 18, comparison->worse);
-    sqlite3_bind_int64(s, 19, gt_clock_date_ms());
-    return gt_store_insert(store, s, &id, "write a comparison", err);
+    gt_store_bind_candidate(q.s, key);
+    gt_store_bind_fields(q.s, 7, fields, FIELDS, comparison);
+    sqlite3_bind_int64(q.s, 19, gt_clock_date_ms());
+    return gt_query_insert(&q, &id);
 }
 
 /* A date that a clock which ran ahead left behind is no later than any other. */
 #define LATEST(date) date " > strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), " date " DESC"
-
-/* What a comparison has beside the columns of a row. */
-#define WITH "copy_gbps, move_us, baseline_err_u, best_us, untuned, untuned_us, worse"
 
 /* Comparisons with the columns of `line`: final 0.  Those that a trial has and a comparison has not
  * are empty. */
@@ -88,11 +81,11 @@ static const char latest_sql[] =
                 " nvrtc DESC, kernel, point, signature) AS place FROM both) WHERE place = 1"
                 " ORDER BY device, cc, dtype, accuracy, layout, m, n, k, batch, problem, warm_l2";
 
-static int prepare(struct gt_store *store, sqlite3_stmt **statement,
-                   const struct gt_row_filter *filter, struct gt_err *err)
+static struct gt_query query(struct gt_store *store, const struct gt_row_filter *filter,
+                             struct gt_err *err)
 {
     struct gt_strbuf sql = GT_STRBUF_INIT;
-    int code;
+    struct gt_query q;
 
     gt_strbuf_add(&sql, compared_sql);
     gt_strbuf_add(&sql, finals_sql);
@@ -103,49 +96,24 @@ static int prepare(struct gt_store *store, sqlite3_stmt **statement,
     gt_store_add_filter(&sql, filter);
     gt_store_add_current(&sql, filter);
     gt_strbuf_add(&sql, latest_sql);
-    code = gt_strbuf_check(&sql, err);
-    if (!code)
-        code = gt_store_prepare(store, statement, sql.text, err);
-    gt_strbuf_release(&sql);
-    if (!code)
-        gt_store_bind_filter(*statement, filter);
-    return code;
-}
-
-static int read_with(struct gt_store *store, sqlite3_stmt *s, struct gt_comparison *with,
-                     struct gt_err *err)
-{
-    const int at = GT_STORE_ROW_COLUMN_COUNT;
-
-    *with = (struct gt_comparison){.copy_gbps = sqlite3_column_double(s, at),
-                                   .move_us = sqlite3_column_double(s, at + 1),
-                                   .baseline_err_u = sqlite3_column_double(s, at + 2),
-                                   .best_us = sqlite3_column_double(s, at + 3),
-                                   .untuned = gt_store_text(s, at + 4),
-                                   .untuned_us = sqlite3_column_double(s, at + 5),
-                                   .worse = sqlite3_column_int(s, at + 6)};
-    return gt_store_whole(store, err);
+    q = gt_query_built(store, "read comparisons", &sql, err);
+    gt_store_bind_filter(q.s, filter);
+    return q;
 }
 
 int gt_store_compared(struct gt_store *store, const struct gt_row_filter *filter,
                       gt_compared_visit *visit, void *context, struct gt_err *err)
 {
-    struct gt_comparison with;
+    struct gt_query q = query(store, filter, err);
+    struct gt_comparison with = {0};
     struct gt_row row;
-    sqlite3_stmt *s;
-    int result = SQLITE_DONE, code = prepare(store, &s, filter, err);
 
-    if (code)
-        return code;
-    while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
-        code = gt_store_read_row(store, s, &row, err);
-        if (!code)
-            code = read_with(store, s, &with, err);
-        if (!code)
-            code = visit(context, &row, &with, err);
+    while (gt_query_row(&q)) {
+        q.code = gt_store_read_row(store, q.s, &row, err);
+        gt_store_read_fields(q.s, GT_STORE_ROW_COLUMN_COUNT, fields + OF_ROWS, FIELDS - OF_ROWS,
+                             &with);
+        GT_STEP(q.code, gt_store_whole(store, err));
+        GT_STEP(q.code, visit(context, &row, &with, err));
     }
-    if (!code && result != SQLITE_DONE)
-        code = gt_store_fail(store->db, store->path, "read comparisons", err);
-    sqlite3_finalize(s);
-    return code;
+    return gt_query_end(&q);
 }

@@ -24,45 +24,41 @@ static int finish_copy(struct gt_store *copy, struct gt_err *err)
 
 int gt_store_seal(struct gt_store *store, struct gt_err *err)
 {
-    char hex[GT_DIGEST_HEX];
-    sqlite3_stmt *statement = NULL;
+    char hex[GT_DIGEST_HEX] = "";
     int code = gt_store_begin(store, err);
 
     if (code)
         return code;
     code = gt_store_winners_digest(store, hex, err);
-    if (!code)
-        code = gt_store_exec(store, "DELETE FROM meta WHERE key = 'digest'", err);
-    if (!code)
-        code = gt_store_prepare(store, &statement,
-                                "INSERT OR REPLACE INTO meta (key, value) VALUES ('winners', ?1)",
-                                err);
+    GT_STEP(code, gt_store_exec(store, "DELETE FROM meta WHERE key = 'digest'", err));
     if (!code) {
-        gt_store_bind(statement, 1, hex);
-        code = gt_store_run(store, statement, "write the digest", err);
+        struct gt_query q =
+            gt_query(store, "write the digest",
+                     "INSERT OR REPLACE INTO meta (key, value) VALUES ('winners', ?1)", err);
+
+        gt_store_bind(q.s, 1, hex);
+        gt_query_run(&q);
+        code = gt_query_end(&q);
     }
-    sqlite3_finalize(statement);
     return gt_store_finish(store, code, err);
 }
 
 int gt_store_copy(struct gt_store *store, const char *path, struct gt_err *err)
 {
-    sqlite3_stmt *statement = NULL;
     char *uri = gt_store_uri(path, "mode=rwc");
     int code;
 
     if (!uri)
         return gt_err_nomem(err);
-    code =
-        gt_store_exec(store, "PRAGMA query_only=OFF", err); /* it forbids writing the copy, too */
-    if (!code)
-        code = gt_store_prepare(store, &statement, "VACUUM INTO ?1", err);
+    code = gt_store_exec(store, "PRAGMA query_only=OFF", err); /* it forbids writing the copy */
     if (!code) {
-        gt_store_bind(statement, 1, uri);
-        if (sqlite3_step(statement) != SQLITE_DONE)
-            code = gt_store_fail(store->db, path, "write the copy", err);
+        struct gt_query q = gt_query(store, "write the copy", "VACUUM INTO ?1", err);
+
+        gt_store_bind(q.s, 1, uri);
+        if (!q.code && sqlite3_step(q.s) != SQLITE_DONE)
+            q.code = gt_store_fail(store->db, path, q.doing, err);
+        code = gt_query_end(&q);
     }
-    sqlite3_finalize(statement);
     if (store->lock < 0) /* a reader */
         sqlite3_exec(store->db, "PRAGMA query_only=ON", NULL, NULL, NULL);
     free(uri);

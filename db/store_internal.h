@@ -11,6 +11,8 @@
 #define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
 #define GT_STORE_VERSION     6          /* of schema.sql, at offset 60 of the file */
 
+#define GT_STORE_MAX_US 1e12 /* a time, as the schema has it */
+
 /* Statements of the hot path, prepared once (their text stands in store.c). */
 enum gt_store_statement {
     GT_STORE_BEGIN,
@@ -22,35 +24,68 @@ enum gt_store_statement {
     GT_STORE_STATEMENTS
 };
 
+/* A record's numbers and texts: how a column of SQL and a field of C, which have the same name, are
+ * bound and read.  Lists of X(kind, name) make the SQL and the table of fields, so that both have
+ * the same order. */
+enum gt_field_kind {
+    GT_FIELD_TEXT, /* const char *; "" for NULL */
+    GT_FIELD_INT,
+    GT_FIELD_INT64,
+    GT_FIELD_BOOL,
+    GT_FIELD_REAL,
+    GT_FIELD_TIME, /* a double; what is not above zero, or not below 1e12, is stored as 0 */
+    GT_FIELD_ERROR /* a double; one that cannot be told is stored as the worst */
+};
+struct gt_field {
+    enum gt_field_kind kind;
+    size_t offset;
+};
+/* clang-format off */
+#define GT_FIELD(record, kind, name) {GT_FIELD_##kind, offsetof(struct record, name)}
+/* clang-format on */
+#define GT_COLUMN(kind, name)   ", " #name
+#define GT_COLUMN_T(kind, name) ", t." #name
+#define GT_REPLACED(kind, name) ", " #name " = excluded." #name
+
+/* Binds the fields of a record to the parameters from ?first on; reads them from the columns from
+ * `first` on. */
+void gt_store_bind_fields(sqlite3_stmt *s, int first, const struct gt_field *field, size_t fields,
+                          const void *record);
+void gt_store_read_fields(sqlite3_stmt *s, int first, const struct gt_field *field, size_t fields,
+                          void *record);
+
 /* Columns of a trial after its key, sweep and date; what an INSERT does when the key exists. */
-#define GT_STORE_TRIAL_COLUMNS                                                                    \
-    " provenance, status, stage, us, lo_us, hi_us, err_u, registers, spill_bytes, static_shared," \
-    " shared_bytes, workspace_bytes, clock_mhz, compile_ms, prove_ms, time_ms, varies, detail,"   \
-    " samples"
-#define GT_STORE_TRIAL_UPDATE                                                                      \
-    " ON CONFLICT (device, toolchain, kernel, problem, warm_l2, provenance, point) DO UPDATE SET"  \
-    " sweep = excluded.sweep, at = excluded.at, status = excluded.status,"                         \
-    " stage = excluded.stage, us = excluded.us, lo_us = excluded.lo_us, hi_us = excluded.hi_us,"   \
-    " err_u = excluded.err_u, registers = excluded.registers, spill_bytes = excluded.spill_bytes," \
-    " static_shared = excluded.static_shared, shared_bytes = excluded.shared_bytes,"               \
-    " workspace_bytes = excluded.workspace_bytes, clock_mhz = excluded.clock_mhz,"                 \
-    " compile_ms = excluded.compile_ms, prove_ms = excluded.prove_ms,"                             \
-    " time_ms = excluded.time_ms, varies = excluded.varies, detail = excluded.detail,"             \
-    " samples = excluded.samples"
+/* clang-format off */
+#define GT_STORE_TRIAL_FIELDS(X) \
+    X(INT, stage) X(TIME, us) X(TIME, lo_us) X(TIME, hi_us) X(ERROR, err_u) X(INT, registers) \
+    X(INT, spill_bytes) X(INT, static_shared) X(INT64, shared_bytes) X(INT64, workspace_bytes) \
+    X(TIME, clock_mhz) X(TIME, compile_ms) X(TIME, prove_ms) X(TIME, time_ms) X(BOOL, varies)
+/* clang-format on */
+#define GT_STORE_TRIAL_COLUMNS \
+    " provenance, status" GT_STORE_TRIAL_FIELDS(GT_COLUMN) ", detail, samples"
+#define GT_STORE_TRIAL_UPDATE                                                                     \
+    " ON CONFLICT (device, toolchain, kernel, problem, warm_l2, provenance, point) DO UPDATE SET" \
+    " sweep = excluded.sweep, at = excluded.at, status = excluded.status" GT_STORE_TRIAL_FIELDS(  \
+        GT_REPLACED) ", detail = excluded.detail, samples = excluded.samples"
+#define GT_STORE_TRIAL_FIELD_COUNT 15
+extern const struct gt_field gt_store_trial_fields[GT_STORE_TRIAL_FIELD_COUNT];
 
 /* The columns of a query that gt_store_read_trial reads, after point and count. */
-#define GT_STORE_RESUME_COLUMNS                                                        \
-    "t.status, t.provenance, t.stage, t.us, t.lo_us, t.hi_us, t.err_u, t.registers,"   \
-    " t.spill_bytes, t.static_shared, t.shared_bytes, t.workspace_bytes, t.clock_mhz," \
-    " t.compile_ms, t.prove_ms, t.time_ms, t.varies, t.detail, t.samples"
-#define GT_STORE_RESUME_COLUMN_COUNT 19
+#define GT_STORE_RESUME_COLUMNS \
+    "t.status, t.provenance" GT_STORE_TRIAL_FIELDS(GT_COLUMN_T) ", t.detail, t.samples"
+#define GT_STORE_RESUME_COLUMN_COUNT (GT_STORE_TRIAL_FIELD_COUNT + 4)
 
 /* The columns of `line` that gt_store_read_row reads, in this order. */
-#define GT_STORE_ROW_COLUMNS                                                                 \
-    "device, uuid, dtype, accuracy, layout, problem, kernel, signature, point, cc, driver,"  \
-    " nvrtc, m, n, k, batch, status, provenance, warm_l2, varies, us, lo_us, hi_us,"         \
-    " baseline_us, err_u, clock_mhz, registers, stage, ties, shared_bytes, workspace_bytes," \
-    " baseline, date, detail, algo"
+/* clang-format off */
+#define GT_STORE_ROW_FIELDS(X) \
+    X(TEXT, uuid) X(TEXT, dtype) X(TEXT, accuracy) X(TEXT, layout) X(TEXT, problem) X(TEXT, kernel) \
+    X(TEXT, signature) X(TEXT, point) X(INT, cc) X(INT, driver) X(INT, nvrtc) X(INT64, m) \
+    X(INT64, n) X(INT64, k) X(INT64, batch) X(BOOL, warm_l2) X(REAL, us) X(REAL, lo_us) \
+    X(REAL, hi_us) X(REAL, baseline_us) X(REAL, err_u) X(REAL, clock_mhz) X(INT, registers) \
+    X(INT, stage) X(INT, ties) X(INT64, shared_bytes) X(INT64, workspace_bytes) X(TEXT, baseline) \
+    X(TEXT, date) X(TEXT, detail) X(TEXT, algo)
+/* clang-format on */
+#define GT_STORE_ROW_COLUMNS      "device" GT_STORE_ROW_FIELDS(GT_COLUMN) ", status, provenance, varies"
 #define GT_STORE_ROW_COLUMN_COUNT 35
 
 /* Statuses that prove a kernel faulty: such evidence outranks any time. */
@@ -64,6 +99,7 @@ struct gt_store {
     bool immutable;  /* nobody writes the file: no locks, no log */
     bool forwarded;  /* `db` is a copy in memory of an older file, brought forward */
     bool moved;      /* the writer's file is not at `path` any more */
+    bool shared;     /* one of several writers: GT_STORE_SHARED */
     char *saved;     /* where its contents were saved then; NULL: they could not be */
     uint64_t log_device, log_inode;  /* of the writer's "<path>-wal"; 0: not known */
     void (*seal)(struct gt_store *); /* of the writer: run before the database is closed */
@@ -81,10 +117,27 @@ int gt_store_prepare(struct gt_store *store, sqlite3_stmt **statement, const cha
 int gt_store_run(struct gt_store *store, sqlite3_stmt *statement, const char *doing,
                  struct gt_err *err);
 
+/* One statement, whose errors stick: after the first one nothing is run or read, and
+ * gt_query_end returns it.  (SQLite refuses to bind to a statement that is NULL, and does nothing.)
+ */
+struct gt_query {
+    struct gt_store *store;
+    sqlite3_stmt *s;
+    const char *doing; /* as above */
+    struct gt_err *err;
+    int code;
+};
+struct gt_query gt_query(struct gt_store *store, const char *doing, const char *sql,
+                         struct gt_err *err);
+struct gt_query gt_query_built(struct gt_store *store, const char *doing, struct gt_strbuf *sql,
+                               struct gt_err *err); /* releases sql */
+bool gt_query_row(struct gt_query *query); /* takes the next row; false: none, or an error */
+void gt_query_run(struct gt_query *query); /* as gt_store_run */
+int gt_query_end(struct gt_query *query);  /* finalises the statement */
+
 /* Runs an INSERT or UPDATE ... RETURNING id whose parameters are bound, in a transaction of its
- * own, and finalises it. */
-int gt_store_insert(struct gt_store *store, sqlite3_stmt *statement, int64_t *id, const char *doing,
-                    struct gt_err *err);
+ * own, and ends it. */
+int gt_query_insert(struct gt_query *query, int64_t *id);
 
 /* The text of a column of the row at hand; "" for NULL. */
 const char *gt_store_text(sqlite3_stmt *statement, int i);
@@ -179,9 +232,6 @@ int gt_store_winners_digest(struct gt_store *store, char hex[GT_DIGEST_HEX], str
 /* Whether a database still holds the winners that its digest is of: GT_EDB if not.  One without a
  * digest passes. */
 int gt_store_check_digest(struct gt_store *store, struct gt_err *err);
-
-/* Refuses a path on a network file system, where locks cannot be trusted. */
-int gt_store_check_place(const char *path, struct gt_err *err);
 
 /* Takes the writer's lock, a file beside the database; GT_EBUSY names who has it. */
 int gt_store_lock(struct gt_store *store, struct gt_err *err);

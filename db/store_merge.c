@@ -103,15 +103,11 @@ static const char visits_sql[] =
 /* Attaches a database under the name `other`. */
 static int attach_uri(struct gt_store *store, const char *uri, struct gt_err *err)
 {
-    sqlite3_stmt *statement;
-    int code = gt_store_prepare(store, &statement, "ATTACH ?1 AS other", err);
+    struct gt_query q = gt_query(store, "read the other database", "ATTACH ?1 AS other", err);
 
-    if (code)
-        return code;
-    gt_store_bind(statement, 1, uri);
-    code = gt_store_run(store, statement, "read the other database", err);
-    sqlite3_finalize(statement);
-    return code;
+    gt_store_bind(q.s, 1, uri);
+    gt_query_run(&q);
+    return gt_query_end(&q);
 }
 
 /* The file itself or, of an older version, the copy in memory that was brought forward. */
@@ -150,30 +146,24 @@ static int attach(struct gt_store *store, const char *path, struct gt_store **op
 
 static int copy(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)
 {
-    sqlite3_stmt *sweep = NULL;
-    int code = gt_store_prepare(store, &sweep,
-                                "INSERT INTO main.sweep (command, started, ended, outcome)"
-                                " VALUES ('merge ' || ?1, ?2, ?2, 'merged')",
-                                err);
+    struct gt_query q = gt_query(store, "begin the merge",
+                                 "INSERT INTO main.sweep (command, started, ended, outcome)"
+                                 " VALUES ('merge ' || ?1, ?2, ?2, 'merged')",
+                                 err);
+    int code;
 
-    if (!code) {
-        gt_store_bind(sweep, 1, path);
-        sqlite3_bind_int64(sweep, 2, gt_clock_date_ms());
-        code = gt_store_run(store, sweep, "begin the merge", err);
-    }
-    sqlite3_finalize(sweep);
-    if (!code)
-        code = gt_store_exec(store, names_sql, err);
-    if (!code)
-        code = gt_store_exec(store, trials_sql, err);
+    gt_store_bind(q.s, 1, path);
+    sqlite3_bind_int64(q.s, 2, gt_clock_date_ms());
+    gt_query_run(&q);
+    code = gt_query_end(&q);
+    GT_STEP(code, gt_store_exec(store, names_sql, err));
+    GT_STEP(code, gt_store_exec(store, trials_sql, err));
     *rows = sqlite3_changes64(store->db);
-    if (!code)
-        code = gt_store_exec(store, rest_sql, err);
-    if (!code)
-        code = gt_store_exec(store, calibration_sql, err);
-    if (!code)
-        code = gt_store_exec(store, comparisons_sql, err);
-    return code ? code : gt_store_exec(store, visits_sql, err);
+    GT_STEP(code, gt_store_exec(store, rest_sql, err));
+    GT_STEP(code, gt_store_exec(store, calibration_sql, err));
+    GT_STEP(code, gt_store_exec(store, comparisons_sql, err));
+    GT_STEP(code, gt_store_exec(store, visits_sql, err));
+    return code;
 }
 
 int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)
@@ -182,10 +172,8 @@ int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, stru
     int code = attach(store, path, &other, err);
 
     *rows = 0;
-    if (!code)
-        code = gt_store_begin(store, err);
-    if (!code)
-        code = gt_store_finish(store, copy(store, path, rows, err), err);
+    GT_STEP(code, gt_store_begin(store, err));
+    GT_STEP(code, gt_store_finish(store, copy(store, path, rows, err), err));
     sqlite3_exec(store->db, "DETACH other", NULL, NULL, NULL);
     gt_store_close(other);
     return code;

@@ -111,23 +111,18 @@ int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migrat
     if (version > 0 && file && *file) /* NULL or "": in memory */
         code = back_up(db, path, (int)version, err);
     /* A table that is made anew goes away for a moment, and what refers to it is left alone. */
-    if (!code)
-        code = run(db, path, "PRAGMA foreign_keys=OFF; PRAGMA legacy_alter_table=ON", err);
-    if (!code)
-        code = run(db, path, "BEGIN IMMEDIATE", err);
+    GT_STEP(code, run(db, path, "PRAGMA foreign_keys=OFF; PRAGMA legacy_alter_table=ON", err));
+    GT_STEP(code, run(db, path, "BEGIN IMMEDIATE", err));
     if (code)
         return code;
     code = step(db, path, list, version, to, err);
-    if (!code)
-        code = check_references(db, path, err);
+    GT_STEP(code, check_references(db, path, err));
     if (!code && to == GT_STORE_VERSION)
         code = gt_store_check_schema(db, path, err);
-    if (!code)
-        code = run(db, path, "COMMIT", err);
+    GT_STEP(code, run(db, path, "COMMIT", err));
     if (code && !sqlite3_get_autocommit(db))
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    if (!code)
-        code = run(db, path, "PRAGMA foreign_keys=ON; PRAGMA legacy_alter_table=OFF", err);
+    GT_STEP(code, run(db, path, "PRAGMA foreign_keys=ON; PRAGMA legacy_alter_table=OFF", err));
     return code;
 }
 

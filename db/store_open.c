@@ -11,10 +11,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What the system says of a disk; "" where errno is that of a call that had nothing to do with it,
+ * as SQLite asks for it late. */
+static const char *disk_error(int number)
+{
+    static const int of_disks[] = {EIO, ENXIO, ENODEV, EROFS, EFBIG, ENOSPC, EDQUOT, ESTALE};
+
+    for (size_t i = 0; i < sizeof(of_disks) / sizeof(*of_disks); i++)
+        if (number == of_disks[i])
+            return strerror(number);
+    return "";
+}
+
 int gt_store_fail(sqlite3 *db, const char *path, const char *doing, struct gt_err *err)
 {
     const char *why = sqlite3_errmsg(db);
     const int system_errno = sqlite3_system_errno(db);
+    const char *disk = disk_error(system_errno);
 
     switch (sqlite3_errcode(db)) {
     case SQLITE_NOMEM:
@@ -54,8 +67,7 @@ int gt_store_fail(sqlite3 *db, const char *path, const char *doing, struct gt_er
     case SQLITE_IOERR:
         return gt_err_set(err, GT_EDB,
                           "%s: cannot %s: %s%s%s%s; check the disk and run the same command again",
-                          path, doing, why, system_errno ? " (" : "",
-                          system_errno ? strerror(system_errno) : "", system_errno ? ")" : "");
+                          path, doing, why, *disk ? " (" : "", disk, *disk ? ")" : "");
     default:
         return gt_err_set(err, GT_EDB, "%s: cannot %s: %s", path, doing, why);
     }
@@ -379,19 +391,33 @@ static void drop_lock(const struct gt_store *store)
     close(store->lock);
 }
 
-void gt_store_close(struct gt_store *store)
+static void close_file(struct gt_store *store)
 {
-    if (!store)
-        return;
     if (store->db && !sqlite3_get_autocommit(store->db)) /* trials are pending */
         sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
     if (store->seal)
         store->seal(store);
-    for (size_t i = 0; i < GT_STORE_STATEMENTS; i++)
+    for (size_t i = 0; i < GT_STORE_STATEMENTS; i++) {
         sqlite3_finalize(store->statement[i]);
+        store->statement[i] = NULL;
+    }
     sqlite3_close_v2(store->db);
+    store->db = NULL;
+    store->seal = NULL;
     if (store->moved)
         drop_log(store);
+}
+
+void gt_store_hand_over(struct gt_store *store)
+{
+    close_file(store);
+}
+
+void gt_store_close(struct gt_store *store)
+{
+    if (!store)
+        return;
+    close_file(store);
     if (store->lock >= 0)
         drop_lock(store);
     free(store->lock_path);

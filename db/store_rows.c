@@ -8,10 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static double real(sqlite3_stmt *s, int i)
-{
-    return sqlite3_column_double(s, i);
-}
+#define FIELD(kind, name) GT_FIELD(gt_trial, kind, name),
+const struct gt_field gt_store_trial_fields[GT_STORE_TRIAL_FIELD_COUNT] = {
+    GT_STORE_TRIAL_FIELDS(FIELD)};
+#undef FIELD
+
+#define FIELD(kind, name) GT_FIELD(gt_row, kind, name),
+static const struct gt_field row_fields[] = {GT_FIELD(gt_row, TEXT, device),
+                                             GT_STORE_ROW_FIELDS(FIELD)};
+#undef FIELD
+
+enum { ROW_FIELDS = sizeof(row_fields) / sizeof(row_fields[0]), STATUS = ROW_FIELDS };
+_Static_assert(ROW_FIELDS + 3 == GT_STORE_ROW_COLUMN_COUNT, "status, provenance and varies follow");
 
 static int read_samples(sqlite3_stmt *s, int i, float sample[GT_MAX_SAMPLES])
 {
@@ -61,21 +69,7 @@ int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial
     if (!gt_provenance_parse(&trial->provenance, gt_store_text(s, 3)))
         return gt_err_set(err, GT_EDB, "%s: the trial of %s has the unknown provenance \"%s\"",
                           store->path, gt_store_text(s, 0), gt_store_text(s, 3));
-    trial->stage = sqlite3_column_int(s, 4);
-    trial->us = real(s, 5);
-    trial->lo_us = real(s, 6);
-    trial->hi_us = real(s, 7);
-    trial->err_u = real(s, 8);
-    trial->registers = sqlite3_column_int(s, 9);
-    trial->spill_bytes = sqlite3_column_int(s, 10);
-    trial->static_shared = sqlite3_column_int(s, 11);
-    trial->shared_bytes = sqlite3_column_int64(s, 12);
-    trial->workspace_bytes = sqlite3_column_int64(s, 13);
-    trial->clock_mhz = real(s, 14);
-    trial->compile_ms = real(s, 15);
-    trial->prove_ms = real(s, 16);
-    trial->time_ms = real(s, 17);
-    trial->varies = sqlite3_column_int(s, 18);
+    gt_store_read_fields(s, 4, gt_store_trial_fields, GT_STORE_TRIAL_FIELD_COUNT, trial);
     snprintf(trial->detail, sizeof(trial->detail), "%s", gt_store_text(s, 19));
     trial->samples = read_samples(s, 20, trial->sample);
     return gt_store_whole(store, err);
@@ -85,27 +79,21 @@ int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key,
                     enum gt_provenance provenance, gt_store_visit *visit, void *context,
                     struct gt_err *err)
 {
+    struct gt_query q = gt_query(store, "read trials", resume_sql, err);
     struct gt_trial trial;
-    sqlite3_stmt *s;
-    int result = SQLITE_DONE, code = gt_store_prepare(store, &s, resume_sql, err);
 
-    if (code)
-        return code;
-    sqlite3_bind_int64(s, 1, key->device);
-    sqlite3_bind_int64(s, 2, key->toolchain);
-    sqlite3_bind_int64(s, 3, key->kernel);
-    sqlite3_bind_int64(s, 4, key->problem);
-    sqlite3_bind_int(s, 5, key->warm_l2);
-    gt_store_bind(s, 6, gt_provenance_name(provenance));
-    while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
-        code = gt_store_read_trial(store, s, &trial, err);
-        if (!code)
-            code = visit(context, gt_store_text(s, 0), &trial, sqlite3_column_int(s, 1), err);
+    sqlite3_bind_int64(q.s, 1, key->device);
+    sqlite3_bind_int64(q.s, 2, key->toolchain);
+    sqlite3_bind_int64(q.s, 3, key->kernel);
+    sqlite3_bind_int64(q.s, 4, key->problem);
+    sqlite3_bind_int(q.s, 5, key->warm_l2);
+    gt_store_bind(q.s, 6, gt_provenance_name(provenance));
+    while (gt_query_row(&q)) {
+        q.code = gt_store_read_trial(store, q.s, &trial, err);
+        GT_STEP(q.code,
+                visit(context, gt_store_text(q.s, 0), &trial, sqlite3_column_int(q.s, 1), err));
     }
-    if (!code && result != SQLITE_DONE)
-        code = gt_store_fail(store->db, store->path, "read trials", err);
-    sqlite3_finalize(s);
-    return code;
+    return gt_query_end(&q);
 }
 
 void gt_store_add_filter(struct gt_strbuf *sql, const struct gt_row_filter *filter)
@@ -162,11 +150,11 @@ void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *f
 
 /* The filter narrows before rows are ranked, so that "winners of kernel K" are the best of K.
  * The order within a problem is that of the view `winner`, failures last. */
-static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
-                        const struct gt_row_filter *filter, struct gt_err *err)
+static struct gt_query query_rows(struct gt_store *store, const struct gt_row_filter *filter,
+                                  struct gt_err *err)
 {
     struct gt_strbuf sql = GT_STRBUF_INIT;
-    int code;
+    struct gt_query q;
 
     gt_strbuf_addf(
         &sql,
@@ -190,83 +178,43 @@ static int prepare_rows(struct gt_store *store, sqlite3_stmt **statement,
     gt_strbuf_add(
         &sql, ") AS ranked WHERE place <= ?4 ORDER BY device, cc, dtype, accuracy, layout, m, n, k,"
               " batch, problem, warm_l2, place");
-    code = gt_strbuf_check(&sql, err);
-    if (!code)
-        code = gt_store_prepare(store, statement, sql.text, err);
-    gt_strbuf_release(&sql);
-    if (code)
-        return code;
-    gt_store_bind_filter(*statement, filter);
-    sqlite3_bind_int(*statement, 4,
+    q = gt_query_built(store, "read rows", &sql, err);
+    gt_store_bind_filter(q.s, filter);
+    sqlite3_bind_int(q.s, 4,
                      filter->winners_only ? 1
                      : filter->limit > 0  ? filter->limit
                                           : INT_MAX);
-    return GT_OK;
+    return q;
 }
 
 int gt_store_read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *row,
                       struct gt_err *err)
 {
-    const char **texts[] = {&row->device,   &row->uuid,      &row->dtype,
-                            &row->accuracy, &row->layout,    &row->problem,
-                            &row->kernel,   &row->signature, &row->point};
-
-    for (int i = 0; i < 9; i++)
-        *texts[i] = gt_store_text(s, i);
-    row->cc = sqlite3_column_int(s, 9);
-    row->driver = sqlite3_column_int(s, 10);
-    row->nvrtc = sqlite3_column_int(s, 11);
-    row->m = sqlite3_column_int64(s, 12);
-    row->n = sqlite3_column_int64(s, 13);
-    row->k = sqlite3_column_int64(s, 14);
-    row->batch = sqlite3_column_int64(s, 15);
-    row->status = gt_status_parse(gt_store_text(s, 16));
-    row->warm_l2 = sqlite3_column_int(s, 18);
-    row->deterministic = !sqlite3_column_int(s, 19);
-    row->us = real(s, 20);
-    row->lo_us = real(s, 21);
-    row->hi_us = real(s, 22);
-    row->baseline_us = real(s, 23);
-    row->err_u = real(s, 24);
-    row->clock_mhz = real(s, 25);
-    row->registers = sqlite3_column_int(s, 26);
-    row->stage = sqlite3_column_int(s, 27);
-    row->ties = sqlite3_column_int(s, 28);
-    row->shared_bytes = sqlite3_column_int64(s, 29);
-    row->workspace_bytes = sqlite3_column_int64(s, 30);
-    row->baseline = gt_store_text(s, 31);
-    row->date = gt_store_text(s, 32);
-    row->detail = gt_store_text(s, 33);
-    row->algo = gt_store_text(s, 34);
+    gt_store_read_fields(s, 0, row_fields, ROW_FIELDS, row);
+    row->status = gt_status_parse(gt_store_text(s, STATUS));
+    row->deterministic = !sqlite3_column_int(s, STATUS + 2);
     if (gt_store_whole(store, NULL))
         return gt_err_nomem(err);
     if (row->status == GT_STATUS_NONE ||
-        !gt_provenance_parse(&row->provenance, gt_store_text(s, 17)))
-        return gt_err_set(err, GT_EDB,
-                          "%s: the trial of %s has the unknown status \"%s\" or provenance \"%s\"",
-                          store->path, row->point, gt_store_text(s, 16), gt_store_text(s, 17));
+        !gt_provenance_parse(&row->provenance, gt_store_text(s, STATUS + 1)))
+        return gt_err_set(
+            err, GT_EDB, "%s: the trial of %s has the unknown status \"%s\" or provenance \"%s\"",
+            store->path, row->point, gt_store_text(s, STATUS), gt_store_text(s, STATUS + 1));
     return GT_OK;
 }
 
 int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt_row_visit *visit,
                   void *context, struct gt_err *err)
 {
+    struct gt_query q = query_rows(store, filter, err);
     struct gt_row row;
-    sqlite3_stmt *s;
-    int result = SQLITE_DONE, code = prepare_rows(store, &s, filter, err);
 
-    if (code)
-        return code;
-    while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
-        code = gt_store_read_row(store, s, &row, err);
-        row.sms = sqlite3_column_int(s, GT_STORE_ROW_COLUMN_COUNT);
-        row.l2_bytes = sqlite3_column_int64(s, GT_STORE_ROW_COLUMN_COUNT + 1);
-        row.trials = sqlite3_column_int64(s, GT_STORE_ROW_COLUMN_COUNT + 2);
-        if (!code)
-            code = visit(context, &row, err);
+    while (gt_query_row(&q)) {
+        q.code = gt_store_read_row(store, q.s, &row, err);
+        row.sms = sqlite3_column_int(q.s, GT_STORE_ROW_COLUMN_COUNT);
+        row.l2_bytes = sqlite3_column_int64(q.s, GT_STORE_ROW_COLUMN_COUNT + 1);
+        row.trials = sqlite3_column_int64(q.s, GT_STORE_ROW_COLUMN_COUNT + 2);
+        GT_STEP(q.code, visit(context, &row, err));
     }
-    if (!code && result != SQLITE_DONE)
-        code = gt_store_fail(store->db, store->path, "read rows", err);
-    sqlite3_finalize(s);
-    return code;
+    return gt_query_end(&q);
 }

@@ -42,10 +42,8 @@ int gt_store_check_schema(sqlite3 *db, const char *path, struct gt_err *err)
             SQLITE_OK ||
         sqlite3_exec(model, gt_store_schema(), NULL, NULL, NULL) != SQLITE_OK)
         code = model ? gt_store_fail(model, "the schema", "compare", err) : gt_err_nomem(err);
-    if (!code)
-        code = describe(model, "the schema", &ours, err);
-    if (!code)
-        code = describe(db, path, &theirs, err);
+    GT_STEP(code, describe(model, "the schema", &ours, err));
+    GT_STEP(code, describe(db, path, &theirs, err));
     if (!code && strcmp(ours.text, theirs.text) != 0)
         code = gt_err_set(err, GT_EDB,
                           "%s does not have the tables of a gemmtune database; it was changed or "

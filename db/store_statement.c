@@ -4,6 +4,9 @@
 
 #include "base/err.h"
 
+#include <float.h>
+#include <math.h>
+
 int gt_store_prepare(struct gt_store *store, sqlite3_stmt **statement, const char *sql,
                      struct gt_err *err)
 {
@@ -33,6 +36,101 @@ int gt_store_run(struct gt_store *store, sqlite3_stmt *statement, const char *do
     sqlite3_reset(statement);
     sqlite3_clear_bindings(statement);
     return code;
+}
+
+struct gt_query gt_query(struct gt_store *store, const char *doing, const char *sql,
+                         struct gt_err *err)
+{
+    struct gt_query query = {.store = store, .doing = doing, .err = err};
+
+    query.code = gt_store_prepare(store, &query.s, sql, err);
+    return query;
+}
+
+struct gt_query gt_query_built(struct gt_store *store, const char *doing, struct gt_strbuf *sql,
+                               struct gt_err *err)
+{
+    struct gt_query query = {.code = gt_strbuf_check(sql, err)};
+
+    if (!query.code)
+        query = gt_query(store, doing, sql->text, err);
+    gt_strbuf_release(sql);
+    return query;
+}
+
+bool gt_query_row(struct gt_query *query)
+{
+    const int result = query->code ? SQLITE_DONE : sqlite3_step(query->s);
+
+    if (result != SQLITE_ROW && result != SQLITE_DONE) {
+        query->code = gt_store_fail(query->store->db, query->store->path, query->doing, query->err);
+        sqlite3_reset(query->s);
+    }
+    return result == SQLITE_ROW;
+}
+
+void gt_query_run(struct gt_query *query)
+{
+    GT_STEP(query->code, gt_store_run(query->store, query->s, query->doing, query->err));
+}
+
+int gt_query_end(struct gt_query *query)
+{
+    sqlite3_finalize(query->s);
+    query->s = NULL;
+    return query->code;
+}
+
+/* A finite number that may be stored; what a failed trial left half measured becomes 0. */
+static double storable_time(double value)
+{
+    return isfinite(value) && value > 0 && value < GT_STORE_MAX_US ? value : 0;
+}
+
+void gt_store_bind_fields(sqlite3_stmt *s, int first, const struct gt_field *field, size_t fields,
+                          const void *record)
+{
+    for (const struct gt_field *f = field; f < field + fields; f++) {
+        const void *from = (const char *)record + f->offset;
+        const int i = first + (int)(f - field);
+
+        if (f->kind == GT_FIELD_TEXT)
+            gt_store_bind(s, i, *(const char *const *)from);
+        else if (f->kind == GT_FIELD_INT64)
+            sqlite3_bind_int64(s, i, *(const int64_t *)from);
+        else if (f->kind == GT_FIELD_INT)
+            sqlite3_bind_int(s, i, *(const int *)from);
+        else if (f->kind == GT_FIELD_BOOL)
+            sqlite3_bind_int(s, i, *(const bool *)from);
+        else if (f->kind == GT_FIELD_TIME)
+            sqlite3_bind_double(s, i, storable_time(*(const double *)from));
+        else if (f->kind == GT_FIELD_ERROR && !isfinite(*(const double *)from))
+            sqlite3_bind_double(s, i, DBL_MAX);
+        else
+            sqlite3_bind_double(s, i,
+                                f->kind == GT_FIELD_ERROR ? fabs(*(const double *)from)
+                                                          : *(const double *)from);
+    }
+}
+
+void gt_store_read_fields(sqlite3_stmt *s, int first, const struct gt_field *field, size_t fields,
+                          void *record)
+{
+    for (const struct gt_field *f = field; f < field + fields; f++) {
+        void *to = (char *)record + f->offset;
+        const int i = first + (int)(f - field);
+
+        if (f->kind == GT_FIELD_TEXT)
+            *(const char **)to = gt_store_text(s, i);
+        else if (f->kind == GT_FIELD_INT64)
+            *(int64_t *)to = sqlite3_column_int64(s, i);
+        else if (f->kind == GT_FIELD_INT)
+            *(int *)to = sqlite3_column_int(s, i);
+        else if (f->kind == GT_FIELD_BOOL)
+            *(bool *)to = sqlite3_column_int(s, i);
+        else
+            *(double *)to = sqlite3_column_double(s, i);
+    }
 }
 
 void gt_store_bind(sqlite3_stmt *statement, int i, const char *value)

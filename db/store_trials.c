@@ -43,75 +43,51 @@ static void read_names(sqlite3_stmt *s, int first, struct gt_named_trial *named)
 int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
                     gt_named_trial_visit *visit, void *context, struct gt_err *err)
 {
+    struct gt_query q = gt_query(store, "read trials", trials_sql, err);
     struct gt_named_trial named;
-    sqlite3_stmt *s;
-    int result = SQLITE_DONE, code = gt_store_prepare(store, &s, trials_sql, err);
 
-    if (code)
-        return code;
-    gt_store_bind(s, 1, filter->problem);
-    gt_store_bind(s, 2, filter->kernel);
-    sqlite3_bind_int(s, 3, filter->cc);
-    sqlite3_bind_int(s, 4, (int)filter->provenance);
-    while (!code && (result = sqlite3_step(s)) == SQLITE_ROW) {
-        code = gt_store_read_trial(store, s, &named.trial, err);
-        read_names(s, 2 + GT_STORE_RESUME_COLUMN_COUNT, &named);
-        if (!code)
-            code = gt_store_whole(store, err);
-        if (!code)
-            code = visit(context, &named, err);
+    gt_store_bind(q.s, 1, filter->problem);
+    gt_store_bind(q.s, 2, filter->kernel);
+    sqlite3_bind_int(q.s, 3, filter->cc);
+    sqlite3_bind_int(q.s, 4, (int)filter->provenance);
+    while (gt_query_row(&q)) {
+        q.code = gt_store_read_trial(store, q.s, &named.trial, err);
+        read_names(q.s, 2 + GT_STORE_RESUME_COLUMN_COUNT, &named);
+        GT_STEP(q.code, gt_store_whole(store, err));
+        GT_STEP(q.code, visit(context, &named, err));
     }
-    if (!code && result != SQLITE_DONE)
-        code = gt_store_fail(store->db, store->path, "read trials", err);
-    sqlite3_finalize(s);
-    return code;
+    return gt_query_end(&q);
 }
 
 int gt_store_final_is_last(struct gt_store *store, const struct gt_trial_key *key, bool *last,
                            struct gt_err *err)
 {
-    sqlite3_stmt *s;
-    int result,
-        code = gt_store_prepare(store, &s,
-                                "SELECT stage = 3 FROM trial WHERE device = ?1 AND problem = ?2"
-                                " AND warm_l2 = ?3 AND provenance = 'measured' AND status = 'ok'"
-                                /* a second: the clock of a date that is not ahead */
-                                " ORDER BY at > (julianday('now') - 2440587.5) * 86400000 + 1000,"
-                                " at DESC, stage DESC LIMIT 1",
-                                err);
+    struct gt_query q = gt_query(store, "read trials",
+                                 "SELECT stage = 3 FROM trial WHERE device = ?1 AND problem = ?2"
+                                 " AND warm_l2 = ?3 AND provenance = 'measured' AND status = 'ok'"
+                                 /* a second: the clock of a date that is not ahead */
+                                 " ORDER BY at > (julianday('now') - 2440587.5) * 86400000 + 1000,"
+                                 " at DESC, stage DESC LIMIT 1",
+                                 err);
 
-    *last = false;
-    if (code)
-        return code;
-    gt_store_bind_place(s, key);
-    result = sqlite3_step(s);
-    if (result == SQLITE_ROW)
-        *last = sqlite3_column_int(s, 0);
-    else if (result != SQLITE_DONE)
-        code = gt_store_fail(store->db, store->path, "read trials", err);
-    sqlite3_finalize(s);
-    return code;
+    gt_store_bind_place(q.s, key);
+    *last = gt_query_row(&q) && sqlite3_column_int(q.s, 0);
+    return gt_query_end(&q);
 }
 
 int gt_store_description(struct gt_store *store, const char *kernel, const char *signature,
                          struct gt_strbuf *text, struct gt_err *err)
 {
-    sqlite3_stmt *s;
-    int result,
-        code = gt_store_prepare(
-            store, &s, "SELECT description FROM kernel WHERE name = ?1 AND signature = ?2", err);
+    struct gt_query q =
+        gt_query(store, "read a kernel",
+                 "SELECT description FROM kernel WHERE name = ?1 AND signature = ?2", err);
 
-    if (code)
-        return code;
-    gt_store_bind(s, 1, kernel);
-    gt_store_bind(s, 2, signature);
-    result = sqlite3_step(s);
-    if (result == SQLITE_ROW) {
-        gt_strbuf_add(text, gt_store_text(s, 0));
-        code = gt_store_whole(store, err);
-    } else if (result != SQLITE_DONE) {
-        code = gt_store_fail(store->db, store->path, "read a kernel", err);
+    gt_store_bind(q.s, 1, kernel);
+    gt_store_bind(q.s, 2, signature);
+    if (gt_query_row(&q)) {
+        gt_strbuf_add(text, gt_store_text(q.s, 0));
+        q.code = gt_store_whole(store, err);
     }
-    sqlite3_finalize(s);
-    return code ? code : gt_strbuf_check(text, err);
+    GT_STEP(q.code, gt_strbuf_check(text, err));
+    return gt_query_end(&q);
 }

@@ -85,26 +85,19 @@ int gt_store_winners_digest(struct gt_store *store, char hex[GT_DIGEST_HEX], str
 static int stored_digest(struct gt_store *store, enum kind *kind, char hex[GT_DIGEST_HEX],
                          struct gt_err *err)
 {
-    sqlite3_stmt *statement;
-    int result, code = gt_store_prepare(store, &statement,
-                                        "SELECT key = 'winners', value FROM meta"
-                                        " WHERE key IN ('digest', 'winners') ORDER BY key DESC",
-                                        err);
+    struct gt_query q = gt_query(store, "read its digest",
+                                 "SELECT key = 'winners', value FROM meta"
+                                 " WHERE key IN ('digest', 'winners') ORDER BY key DESC",
+                                 err);
 
     *kind = KIND_NONE;
     *hex = '\0';
-    if (code)
-        return code;
-    result = sqlite3_step(statement);
-    if (result == SQLITE_ROW) {
-        *kind = sqlite3_column_int(statement, 0) ? KIND_FACTS : KIND_ROWS;
-        snprintf(hex, GT_DIGEST_HEX, "%s", gt_store_text(statement, 1));
-        code = gt_store_whole(store, err);
-    } else if (result != SQLITE_DONE) {
-        code = gt_store_fail(store->db, store->path, "read its digest", err);
+    if (gt_query_row(&q)) {
+        *kind = sqlite3_column_int(q.s, 0) ? KIND_FACTS : KIND_ROWS;
+        snprintf(hex, GT_DIGEST_HEX, "%s", gt_store_text(q.s, 1));
+        q.code = gt_store_whole(store, err);
     }
-    sqlite3_finalize(statement);
-    return code;
+    return gt_query_end(&q);
 }
 
 /* Reads the winners and compares them with the digest, all in one transaction: a writer may change
@@ -116,8 +109,7 @@ static int read_checked(struct gt_store *store, gt_row_visit *visit, void *conte
     enum kind kind = KIND_NONE;
     int code = gt_store_exec(store, "SAVEPOINT reading", err);
 
-    if (!code)
-        code = stored_digest(store, &kind, expected, err);
+    GT_STEP(code, stored_digest(store, &kind, expected, err));
     if (!code && (kind || visit))
         code = read_winners(store, kind, visit, context, found, err);
     if (!code && kind && strcmp(expected, found) != 0)

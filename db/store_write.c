@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#define SHARED_WAIT_MS                                                        \
+    60000 /* for the other processes' transactions, each of some milliseconds \
+           */
+
 /* What is written to has no digest until it is closed (gt_store_seal). */
 static int drop_digest(struct gt_store *store, struct gt_err *err)
 {
@@ -115,6 +119,20 @@ static int open_write(struct gt_store *store, struct gt_err *err)
     return code;
 }
 
+/* Beside the holder of the lock, who has brought the schema forward and checked the file. */
+static int open_shared(struct gt_store *store, struct gt_err *err)
+{
+    int code = gt_store_open_file(store, true, err);
+
+    if (!code)
+        code = gt_store_set_up(store, true, err);
+    if (code)
+        return code;
+    sqlite3_busy_timeout(store->db, SHARED_WAIT_MS);
+    store->shared = true;
+    return gt_store_check_schema(store->db, store->path, err);
+}
+
 int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,
                   struct gt_err *err)
 {
@@ -127,7 +145,7 @@ int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode 
     code = gt_store_new(&opened, path, err);
     if (code)
         return code;
-    code = open_write(opened, err);
+    code = mode == GT_STORE_SHARED ? open_shared(opened, err) : open_write(opened, err);
     if (code)
         gt_store_close(opened);
     else

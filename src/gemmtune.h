@@ -160,7 +160,9 @@ struct gt_options {
     const char *user_db;   /* tuned by this user: searched first.  NULL: $GEMMTUNE_DB, else
                               gemmtune/gemmtune.db in $XDG_DATA_HOME or ~/.local/share, where
                               `tune` writes; that file may be missing, but must not be another
-                              user's or writable by others.  "": none */
+                              user's or writable by others.  "": none.  A file of `tune export
+                              --format deploy` answers alone: data_dir, cubin_dir and allow_nvrtc
+                              are not needed, system_db and kernels_dirs not allowed */
     const char *system_db; /* shipped; NULL: db/shipped of the data folder */
     const char *data_dir; /* holds templates/ and configs/; NULL: as installed, or $GEMMTUNE_DATA */
     const char *cubin_dir; /* cubin cache; NULL: none, every plan compiles */
@@ -233,6 +235,8 @@ int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_probl
 /* Makes the answer for the problem ready on the CUDA device `ordinal`: takes the stored cubin after
  * a digest check or, if allowed, compiles.  Uses the device's primary context.  The plan refers to
  * gt, which must stay open until gt_plan_free; its answer is a copy that lives as long as the plan.
+ * Code out of a deployed file stays loaded until gt_close, so that the next plan of the problem
+ * takes microseconds.
  *
  * With GT_PLAN_MEASURE, and a problem of tier NEAR for which a ranking chose, the first plan of the
  * problem takes longer: up to eight candidates are compiled (about half a second each; after ten
@@ -240,7 +244,8 @@ int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_probl
  * memory of their own: at most a quarter of what is free, given back afterwards.  No data and no
  * stream of the program are touched.  Other work on the GPU meanwhile makes the times less certain,
  * and no stream may be capturing.  Threads that plan at the same time wait for each other.  Where
- * anything of that fails, the plan is the one of GT_PLAN_ANSWER; gt_answer.measured tells. */
+ * anything of that fails, and out of a deployed file, the plan is the one of GT_PLAN_ANSWER;
+ * gt_answer.measured tells. */
 int gt_plan(struct gt_plan **plan, struct gt *gt, int ordinal, const struct gt_problem *problem,
             struct gt_err *err);
 void gt_plan_free(struct gt_plan *plan); /* NULL accepted */

@@ -1,6 +1,8 @@
 /* bench_host.c - figures of the host side: enumeration, expressions, predictions, commits,
- * look-ups, rendering and compiling.  `make bench-host` prints them; they depend on the machine and
- * on what else it does, so no test is made of them. */
+ * look-ups, rendering and compiling, plans from a deployed file.  `make bench-host` prints them,
+ * and `make bench-host BENCH=plans` only the last ones; they depend on the machine and on what else
+ * it does, so no test is made of them. */
+#include "commands/deploy_file.h"
 #include "db/store.h"
 #include "cuda/compile.h"
 #include "base/err.h"
@@ -13,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +26,7 @@
 #define LOOKUPS   1000000
 #define RENDERS   2000
 #define COMPILES  12
+#define PLANS     2000
 
 struct bench {
     char *data_dir;
@@ -210,7 +214,7 @@ static int bench_compile(struct bench *bench)
     begin = now();
     for (size_t i = 0; i < COMPILES && !rc; i++) {
         struct gt_compile_request request = {.name = kernel->name,
-                                             .include_dir = kernel->include_dir,
+                                             .include_dirs = kernel->include_dirs,
                                              .arch = ARCH,
                                              .device_cc = ARCH};
         struct gt_binary binary = {0};
@@ -299,6 +303,102 @@ static int bench_lookup(struct bench *bench)
     return rc;
 }
 
+/* Writes a file with the answer to the problem on the GPU. */
+static int write_deployed(struct bench *bench, const struct gt_device *device,
+                          const struct gt_problem *problem, const char *path)
+{
+    const struct gt_options options = {GT_OPTIONS_INIT, .user_db = "", .data_dir = bench->data_dir,
+                                       .allow_nvrtc = 1};
+    struct gt_resolved resolved = {.kernel = NULL};
+    struct gt_binary binary = {0};
+    struct gt_deploy_file file;
+    struct gt *gt = NULL;
+    FILE *to = fopen(path, "w");
+    size_t bytes;
+    int nvrtc, rc;
+
+    gt_deploy_file_init(&file);
+    rc = to ? gt_open(&gt, &options, &bench->err)
+            : gt_err_set(&bench->err, GT_EIO, "%s: cannot be created", path);
+    if (!rc)
+        rc = gt_lookup_device(gt, device, problem, &resolved, &bench->err);
+    if (!rc)
+        rc = gt_plan_binary(gt_lookup_options(gt), &resolved, &binary, &nvrtc, &bench->err);
+    if (!rc)
+        rc = gt_deploy_file_add(&file, &resolved, &binary, nvrtc, &bench->err);
+    if (!rc)
+        rc = gt_deploy_file_write(&file, to, &bytes, &bench->err);
+    if (to)
+        fclose(to);
+    chmod(path, 0600);
+    gt_binary_release(&binary);
+    gt_resolved_release(&resolved);
+    gt_deploy_file_release(&file);
+    gt_close(gt);
+    return rc;
+}
+
+/* One plan, and how long it took in microseconds. */
+static int time_plan(struct gt *gt, const struct gt_problem *problem, double *us,
+                     struct gt_err *err)
+{
+    const double begin = now();
+    struct gt_plan *plan;
+    int rc = gt_plan(&plan, gt, 0, problem, err);
+
+    *us = (now() - begin) * 1e6;
+    gt_plan_free(plan);
+    return rc;
+}
+
+static int time_deployed(struct bench *bench, const struct gt_problem *problem, const char *path)
+{
+    struct gt_options options = {GT_OPTIONS_INIT, .user_db = path};
+    struct gt *gt = NULL;
+    double begin = now(), us = 0, sum = 0;
+    int rc = gt_open(&gt, &options, &bench->err);
+
+    if (rc)
+        return rc;
+    figure("open a deployed file", (now() - begin) * 1e6, "us", "of one problem");
+    rc = time_plan(gt, problem, &us, &bench->err);
+    if (!rc)
+        figure("plan from it, first", us, "us", "reads, checks and loads the code");
+    for (int i = 0; i < PLANS && !rc; i++) {
+        rc = time_plan(gt, problem, &us, &bench->err);
+        sum += us;
+    }
+    if (!rc)
+        figure("plan from it, again", sum / PLANS, "us", "");
+    gt_close(gt);
+    return rc;
+}
+
+/* On the GPU, or on the stub driver if GEMMTUNE_LIBCUDA names it. */
+static int bench_deployed(struct bench *bench)
+{
+    char folder[] = "bench-host-XXXXXX", path[64];
+    struct gt_problem problem;
+    struct gt_gpu *gpu = NULL;
+    int rc = gt_gpu_open(&gpu, 0, false, &bench->err); /* its context is there before the plans */
+
+    if (rc) {
+        printf("%-34s %s\n", "plan", bench->err.msg);
+        return GT_OK;
+    }
+    if (!mkdtemp(folder))
+        return gt_err_set(&bench->err, GT_EIO, "%s: cannot be created", folder);
+    snprintf(path, sizeof(path), "%s/bench.gt", folder);
+    gt_problem_init(&problem, 4096, 4096, 4096);
+    rc = write_deployed(bench, gt_gpu_device(gpu), &problem, path);
+    if (!rc)
+        rc = time_deployed(bench, &problem, path);
+    unlink(path);
+    rmdir(folder);
+    gt_gpu_close(gpu);
+    return rc;
+}
+
 static int run(struct bench *bench)
 {
     struct rusage usage;
@@ -320,13 +420,21 @@ static int run(struct bench *bench)
         rc = bench_store(bench);
     if (!rc)
         rc = bench_lookup(bench);
-    return rc;
+    return rc ? rc : bench_deployed(bench);
 }
 
-int main(void)
+static int run_plans(struct bench *bench)
 {
+    int rc = gt_data_dir(&bench->data_dir, &bench->err);
+
+    return rc ? rc : bench_deployed(bench);
+}
+
+int main(int argc, char **argv)
+{
+    const bool plans = argc > 1 && strcmp(argv[1], "plans") == 0;
     struct bench bench = {0};
-    int rc = run(&bench);
+    int rc = plans ? run_plans(&bench) : run(&bench);
 
     if (rc)
         fprintf(stderr, "bench-host: %s\n", bench.err.msg);

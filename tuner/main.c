@@ -82,8 +82,7 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
     void *options = calloc(1, command->size ? command->size : 1);
     int rc = options ? GT_OK : gt_err_nomem(err);
 
-    if (!rc)
-        rc = gt_options_parse(cli, command->group, options, &argc, argv, err);
+    GT_STEP(rc, gt_options_parse(cli, command->group, options, &argc, argv, err));
     if (rc)
         goto out;
     if (cli->version) {
@@ -162,8 +161,7 @@ int main(int argc, char **argv)
     joined = join_words(argc, argv);
     cli.words = joined ? joined : "tune";
     rc = find_command(argc, argv, &command, &words, &err);
-    if (!rc)
-        rc = run_command(&cli, command, argc - words, argv + words, &err);
+    GT_STEP(rc, run_command(&cli, command, argc - words, argv + words, &err));
     if (log)
         fclose(log);
     if (terminal && fclose(terminal) && !rc)

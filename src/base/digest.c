@@ -60,7 +60,7 @@ void gt_digest_bytes(const void *bytes, size_t count, char hex[GT_DIGEST_HEX])
     print(&state, hex);
 }
 
-uint64_t gt_digest_number(const char *text)
+uint64_t gt_digest_number(const void *bytes, size_t count, uint64_t seed)
 {
-    return XXH3_64bits(text, strlen(text));
+    return XXH3_64bits_withSeed(bytes, count, seed);
 }

@@ -19,7 +19,7 @@ void gt_digest_final(struct gt_digest *digest, char hex[GT_DIGEST_HEX]); /* rele
 /* One piece. */
 void gt_digest_bytes(const void *bytes, size_t count, char hex[GT_DIGEST_HEX]);
 
-/* Of a text, as a number: the same on every machine and in every version. */
-uint64_t gt_digest_number(const char *text);
+/* Of bytes, as a number: the same on every machine and in every version. */
+uint64_t gt_digest_number(const void *bytes, size_t count, uint64_t seed);
 
 #endif

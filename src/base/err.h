@@ -26,6 +26,12 @@ int gt_err_pass(struct gt_err *err, const struct gt_err *inner, int code);
 /* The sentence for a failed allocation. */
 int gt_err_nomem(struct gt_err *err);
 
+/* A step of several, for errors that stick: the call runs unless an earlier step failed.
+ *     int rc = open_file(&file, err);
+ *     GT_STEP(rc, read_head(file, err));
+ *     GT_STEP(rc, read_rows(file, err)); */
+#define GT_STEP(code, call) ((code) = (code) ? (code) : (call))
+
 /* Whether text[i] is a control character: below a blank, DEL, or one of U+0080 to U+009F in UTF-8.
  * Terminals act on control characters, so texts from elsewhere are shown without them.
  */

@@ -49,8 +49,7 @@ int gt_json_load(cJSON **root, const char *path, struct gt_err *err)
 
     *root = NULL;
     rc = gt_strbuf_add_file(&text, path, err);
-    if (!rc)
-        rc = gt_json_parse(root, path, text.text, text.length, err);
+    GT_STEP(rc, gt_json_parse(root, path, text.text, text.length, err));
     gt_strbuf_release(&text);
     return rc;
 }

@@ -43,8 +43,7 @@ static int make_folder(const char *dir, struct gt_err *err)
         if (!rc)
             *at = '/';
     }
-    if (!rc)
-        rc = mkdir(path, 0700) && errno != EEXIST;
+    GT_STEP(rc, mkdir(path, 0700) && errno != EEXIST);
     return rc ? gt_err_set(err, GT_EIO, "%s: cannot create the cache folder: %s", path,
                            strerror(errno))
               : GT_OK;

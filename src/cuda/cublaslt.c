@@ -143,12 +143,9 @@ static int fill(struct gt_cublaslt *lt, const struct gt_problem *p, const void *
     for (int i = 0; i < 3 && !rc; i++)
         rc = failed(lt->api.GetProperty(i, &version[i]), "cublasLtGetProperty", err);
     snprintf(lt->version, sizeof(lt->version), "%d.%d.%d", version[0], version[1], version[2]);
-    if (!rc)
-        rc = make_desc(lt, p, bias, err);
-    if (!rc)
-        rc = make_layout(lt, &lt->b, p, GT_OPERAND_B, err);
-    if (!rc)
-        rc = make_layout(lt, &lt->a, p, GT_OPERAND_A, err);
+    GT_STEP(rc, make_desc(lt, p, bias, err));
+    GT_STEP(rc, make_layout(lt, &lt->b, p, GT_OPERAND_B, err));
+    GT_STEP(rc, make_layout(lt, &lt->a, p, GT_OPERAND_A, err));
     return rc ? rc : make_layout(lt, &lt->c, p, GT_OPERAND_C, err);
 }
 

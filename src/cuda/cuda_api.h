@@ -84,12 +84,13 @@ struct gt_cu_config { /* CUlaunchConfig */
        void **, void **))
 
 /* Absent from drivers before CUDA 11.8 (only needed for clusters and programmatic launches) and
- * before 12.0 (tensor maps). */
+ * before 12.0 (tensor maps; whether a context is still the same). */
 #define GT_DRIVER_OPTIONAL_MAP(X)                                                                  \
     X(LaunchKernelEx, "cuLaunchKernelEx", (const struct gt_cu_config *, void *, void **, void **)) \
     X(TensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                              \
       (void *, int, unsigned, void *, const uint64_t *, const uint64_t *, const uint32_t *,        \
-       const uint32_t *, int, int, int, int))
+       const uint32_t *, int, int, int, int))                                                      \
+    X(CtxGetId, "cuCtxGetId", (void *, uint64_t *))
 
 #define GT_NVRTC_MAP(X)                                                                     \
     X(Version, "nvrtcVersion", (int *, int *))                                              \
@@ -156,7 +157,8 @@ struct gt_lt_answer { /* cublasLtMatmulHeuristicResult_t */
     X(Shutdown, "nvmlShutdown", (void))                                            \
     X(DeviceGetHandleByUUID, "nvmlDeviceGetHandleByUUID", (const char *, void **)) \
     X(DeviceGetThrottle, "nvmlDeviceGetCurrentClocksThrottleReasons",              \
-      (void *, unsigned long long *))
+      (void *, unsigned long long *))                                              \
+    X(DeviceGetPowerLimit, "nvmlDeviceGetPowerManagementLimit", (void *, unsigned *))
 
 /* The tables.  Every function returns an int, 0 for success. */
 #define GT_API_FIELD(name, symbol, parameters) int(*name) parameters;

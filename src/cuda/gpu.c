@@ -211,6 +211,8 @@ static int open_context(struct gt_gpu *gpu, int cu, struct gt_err *err)
     if ((result = gpu->cu.PrimaryCtxRetain(&gpu->context, cu)))
         return gt_gpu_fail(gpu, result, "cuDevicePrimaryCtxRetain", err);
     gpu->retained = true;
+    if (gpu->cu.CtxGetId && gpu->cu.CtxGetId(gpu->context, &gpu->context_id))
+        gpu->context_id = 0;
     if (gpu->guest)
         return GT_OK;
     if ((result = gpu->cu.CtxPushCurrent(gpu->context)))
@@ -236,10 +238,8 @@ int gt_gpu_open(struct gt_gpu **gpu, int ordinal, bool guest, struct gt_err *err
                         count);
     if (!rc && (result = opened->cu.DeviceGet(&opened->cu_device, ordinal)))
         rc = gt_gpu_fail(opened, result, "cuDeviceGet", err);
-    if (!rc)
-        rc = read_device(opened, opened->cu_device, err);
-    if (!rc)
-        rc = open_context(opened, opened->cu_device, err);
+    GT_STEP(rc, read_device(opened, opened->cu_device, err));
+    GT_STEP(rc, open_context(opened, opened->cu_device, err));
     if (rc) {
         gt_gpu_close(opened);
         return rc;
@@ -271,6 +271,13 @@ const struct gt_device *gt_gpu_device(const struct gt_gpu *gpu)
 bool gt_gpu_poisoned(const struct gt_gpu *gpu)
 {
     return gpu->poisoned;
+}
+
+bool gt_gpu_alive(const struct gt_gpu *gpu)
+{
+    uint64_t id = 0;
+
+    return !gpu->context_id || (!gpu->cu.CtxGetId(gpu->context, &id) && id == gpu->context_id);
 }
 
 void *gt_gpu_stream(const struct gt_gpu *gpu)

@@ -35,6 +35,10 @@ const struct gt_device *gt_gpu_device(const struct gt_gpu *gpu);
 /* After a sticky error (illegal address, launch failure...) only a new process helps. */
 bool gt_gpu_poisoned(const struct gt_gpu *gpu);
 
+/* False once the program has reset the device (cudaDeviceReset): modules and memory are gone, and
+ * only a new struct gt_gpu has the context of then.  True where the driver cannot tell. */
+bool gt_gpu_alive(const struct gt_gpu *gpu);
+
 int gt_gpu_alloc(struct gt_gpu *gpu, gt_devptr *ptr, size_t bytes, struct gt_err *err);
 void gt_gpu_free(struct gt_gpu *gpu, gt_devptr ptr); /* 0 accepted */
 int gt_gpu_memory(struct gt_gpu *gpu, size_t *free_bytes, size_t *total, struct gt_err *err);

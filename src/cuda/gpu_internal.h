@@ -10,6 +10,7 @@ struct gt_gpu {
     struct gt_device device;
     int ordinal, cu_device;
     void *context, *stream;
+    uint64_t context_id; /* 0: the driver does not tell */
     bool guest, retained, current;
     bool poisoned;
 };

@@ -183,10 +183,8 @@ static int set_geometry(struct gt_module *module, const struct gt_geometry *geom
         struct launch *launch = &module->launch[i];
         int rc = find_function(module, want->entry, &launch->function, err);
 
-        if (!rc)
-            rc = check_launch(module->gpu, &module->function[launch->function], want, err);
-        if (!rc)
-            rc = prepare_function(module->gpu, &module->function[launch->function], want, err);
+        GT_STEP(rc, check_launch(module->gpu, &module->function[launch->function], want, err));
+        GT_STEP(rc, prepare_function(module->gpu, &module->function[launch->function], want, err));
         if (rc)
             return rc;
         memcpy(launch->grid, want->grid, sizeof(launch->grid));
@@ -229,8 +227,7 @@ int gt_module_load(struct gt_module **module, struct gt_gpu *gpu, const void *im
     rc = gt_gpu_enter(gpu, &pushed, err);
     if (!rc) {
         rc = load_image(gpu, &loaded->handle, image, err);
-        if (!rc)
-            rc = set_geometry(loaded, geometry, err);
+        GT_STEP(rc, set_geometry(loaded, geometry, err));
         gt_gpu_leave(gpu, pushed);
     }
     if (rc) {
@@ -247,7 +244,8 @@ void gt_module_free(struct gt_module *module)
 
     if (!module)
         return;
-    if (module->handle && gt_gpu_enter(module->gpu, &pushed, NULL) == GT_OK) {
+    if (module->handle && gt_gpu_alive(module->gpu) &&
+        gt_gpu_enter(module->gpu, &pushed, NULL) == GT_OK) {
         module->gpu->cu.ModuleUnload(module->handle);
         gt_gpu_leave(module->gpu, pushed);
     }

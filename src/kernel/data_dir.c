@@ -41,8 +41,7 @@ static int check_data_dir(struct gt_strbuf *dir, uid_t owner, struct gt_err *err
 
         gt_strbuf_addf(&path, "%s%s", dir->text, part[i]);
         rc = gt_strbuf_check(&path, err);
-        if (!rc)
-            rc = gt_trust(path.text, owner, real, err);
+        GT_STEP(rc, gt_trust(path.text, owner, real, err));
         gt_strbuf_release(&path);
         if (!rc && i == 0) {
             gt_strbuf_reset(dir);
@@ -68,8 +67,7 @@ static int find_beside(struct gt_strbuf *dir, struct gt_err *err)
         gt_strbuf_reset(dir);
         gt_strbuf_addf(dir, "%s/%s/share/gemmtune", folder, up[i]);
         rc = gt_strbuf_check(dir, err);
-        if (!rc)
-            rc = is_data_dir(dir->text) ? check_data_dir(dir, owner, err) : GT_ENOTFOUND;
+        GT_STEP(rc, is_data_dir(dir->text) ? check_data_dir(dir, owner, err) : GT_ENOTFOUND);
     }
     return rc;
 }

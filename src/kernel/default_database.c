@@ -81,8 +81,7 @@ int gt_default_database(char **path, bool create, struct gt_err *err)
     *path = NULL;
     if (!code && create && !variable("GEMMTUNE_DB"))
         code = make_folders(name.text, err);
-    if (!code)
-        code = check_owner(name.text, err);
+    GT_STEP(code, check_owner(name.text, err));
     if (!code) {
         *path = gt_strbuf_detach(&name);
         code = *path ? GT_OK : gt_err_nomem(err);

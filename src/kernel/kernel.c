@@ -113,10 +113,8 @@ static int load_kernel(struct gt_kernel **out, const char *data_dir, const char 
         return gt_err_nomem(err);
     kernel->path = strdup(path);
     rc = kernel->path ? gt_strbuf_add_file(&text, path, err) : gt_err_nomem(err);
-    if (!rc)
-        rc = gt_kernel_read_description(kernel, data_dir, text.text, text.length, err);
-    if (!rc)
-        rc = gt_kernel_read_template(kernel, data_dir, include_dirs, err);
+    GT_STEP(rc, gt_kernel_read_description(kernel, data_dir, text.text, text.length, err));
+    GT_STEP(rc, gt_kernel_read_template(kernel, data_dir, include_dirs, err));
     gt_strbuf_release(&text);
     if (rc)
         gt_kernel_free(kernel);
@@ -199,8 +197,7 @@ static int load_one(struct gt_kernels *kernels, const char *data_dir, const char
 
     gt_strbuf_addf(&path, "%s/%s", dir, file);
     rc = gt_strbuf_check(&path, err);
-    if (!rc)
-        rc = load_kernel(&kernel, data_dir, path.text, include_dirs, err);
+    GT_STEP(rc, load_kernel(&kernel, data_dir, path.text, include_dirs, err));
     if (!rc) {
         rc = append(kernels, kernel, err);
         if (rc)
@@ -224,8 +221,7 @@ static int load_dir(struct gt_kernels *kernels, const char *data_dir, const char
     if (!count)
         rc = gt_err_set(err, GT_ECONFIG, "%s: no kernel descriptions (*.json) in this folder", dir);
     for (int i = 0; i < count; i++) {
-        if (!rc)
-            rc = load_one(kernels, data_dir, dir, include_dirs, entry[i]->d_name, err);
+        GT_STEP(rc, load_one(kernels, data_dir, dir, include_dirs, entry[i]->d_name, err));
         free(entry[i]);
     }
     free(entry);
@@ -258,8 +254,7 @@ int gt_kernels_load(struct gt_kernels *kernels, const char *data_dir, const char
     *kernels = (struct gt_kernels){0};
     gt_strbuf_addf(&dir, "%s/configs/kernels", data_dir);
     rc = gt_strbuf_check(&dir, err);
-    if (!rc)
-        rc = gt_kernels_add(kernels, data_dir, dir.text, NULL, err);
+    GT_STEP(rc, gt_kernels_add(kernels, data_dir, dir.text, NULL, err));
     if (!rc && extra_dir)
         rc = gt_kernels_add(kernels, data_dir, extra_dir, include_dirs, err);
     gt_strbuf_release(&dir);

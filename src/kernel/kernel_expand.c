@@ -64,8 +64,7 @@ static int replace(cJSON *item, const char *name, const char *value, struct gt_e
     }
     cJSON_ArrayForEach(child, item)
     {
-        if (!rc)
-            rc = replace(child, name, value, err);
+        GT_STEP(rc, replace(child, name, value, err));
     }
     return rc;
 }
@@ -141,10 +140,8 @@ static int load_formulas(const struct expansion *e, const cJSON *use, cJSON **ro
                           "%s: \"use\" must be the name of a file of configs/formulas", e->where);
     gt_strbuf_addf(&path, "%s/configs/formulas/%s.json", e->data_dir, name);
     rc = gt_strbuf_check(&path, e->err);
-    if (!rc)
-        rc = gt_json_load(root, path.text, e->err);
-    if (!rc)
-        rc = gt_json_keys(*root, path.text, allowed, e->err);
+    GT_STEP(rc, gt_json_load(root, path.text, e->err));
+    GT_STEP(rc, gt_json_keys(*root, path.text, allowed, e->err));
     *names = cJSON_GetObjectItemCaseSensitive(*root, "names");
     *items = cJSON_GetObjectItemCaseSensitive(*root, "items");
     if (!rc && (!cJSON_IsArray(*names) || !cJSON_IsArray(*items)))
@@ -183,14 +180,12 @@ static int add_used(struct expansion *e, cJSON *item)
     cJSON *root, *names, *items, *name, *copy;
     int rc = load_formulas(e, cJSON_GetObjectItemCaseSensitive(item, "use"), &root, &names, &items);
 
-    if (!rc)
-        rc = check_names(e, item, names);
+    GT_STEP(rc, check_names(e, item, names));
     cJSON_ArrayForEach(name, names)
     {
-        if (!rc)
-            rc = replace(items, name->valuestring,
-                         cJSON_GetObjectItemCaseSensitive(item, name->valuestring)->valuestring,
-                         e->err);
+        GT_STEP(rc, replace(items, name->valuestring,
+                            cJSON_GetObjectItemCaseSensitive(item, name->valuestring)->valuestring,
+                            e->err));
     }
     while (!rc && (copy = cJSON_DetachItemFromArray(items, 0)))
         rc = append(e, copy);

@@ -153,10 +153,8 @@ int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir,
     struct gt_strbuf path = GT_STRBUF_INIT, text = GT_STRBUF_INIT, code = GT_STRBUF_INIT;
     int rc = set_include_dirs(kernel, data_dir, include_dirs, err);
 
-    if (!rc)
-        rc = find_template(kernel, data_dir, &path, err);
-    if (!rc)
-        rc = gt_strbuf_add_file(&text, path.text, err);
+    GT_STEP(rc, find_template(kernel, data_dir, &path, err));
+    GT_STEP(rc, gt_strbuf_add_file(&text, path.text, err));
     if (!rc && memchr(text.text, '\0', text.length))
         rc =
             gt_err_set(err, GT_ECONFIG, "%s: contains a NUL byte; it is no source text", path.text);
@@ -164,10 +162,8 @@ int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir,
         goto out;
     kernel->text = gt_strbuf_detach(&text);
     rc = kernel->text ? gt_tokens_add_template(&code, kernel, path.text, err) : gt_err_nomem(err);
-    if (!rc)
-        rc = check_words(kernel, code.text, err);
-    if (!rc)
-        rc = gt_kernel_sign(kernel, code.text, err);
+    GT_STEP(rc, check_words(kernel, code.text, err));
+    GT_STEP(rc, gt_kernel_sign(kernel, code.text, err));
 out:
     gt_strbuf_release(&path);
     gt_strbuf_release(&text);

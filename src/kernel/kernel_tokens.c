@@ -285,10 +285,8 @@ static int add_file(struct scan *scan, struct gt_strbuf *to, const char *path)
     if (!rc && ++scan->files > MAX_INCLUDES)
         rc = gt_err_set(scan->err, GT_ECONFIG, "%s: more than %d included files", path,
                         MAX_INCLUDES);
-    if (!rc)
-        rc = gt_strbuf_add_file(&text, path, scan->err);
-    if (!rc)
-        rc = add_text(scan, to, path, text.text);
+    GT_STEP(rc, gt_strbuf_add_file(&text, path, scan->err));
+    GT_STEP(rc, add_text(scan, to, path, text.text));
 out:
     gt_strbuf_release(&mark);
     gt_strbuf_release(&text);
@@ -409,10 +407,8 @@ static int add_text(struct scan *scan, struct gt_strbuf *to, const char *path, c
 
     strip_comments(&code, text);
     rc = gt_strbuf_check(&code, scan->err);
-    if (!rc)
-        rc = add_lines(scan, &tokens, path, code.text);
-    if (!rc)
-        rc = gt_strbuf_check(&tokens, scan->err);
+    GT_STEP(rc, add_lines(scan, &tokens, path, code.text));
+    GT_STEP(rc, gt_strbuf_check(&tokens, scan->err));
     if (!rc) {
         strip_guard(&tokens);
         length = tokens.length;

@@ -1,10 +1,9 @@
 /* lookup.c - gt_lookup: asks what is remembered (lookup_answers.c), else finds the answer
  * (lookup_tiers.c).  What is opened is in lookup_open.c; gt_plan takes the answer from here. */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "lookup/deployed.h"
 #include "lookup/lookup_impl.h"
 
+#include "base/digest.h"
 #include "base/err.h"
 #include "problem/problem.h"
 
@@ -54,6 +53,24 @@ static void log_untuned(const struct gt *gt, const struct gt_problem *problem)
     while (written < 0 && errno == EINTR);
 }
 
+/* In the deployed file or, if there is none, in the tables. */
+static int resolve(struct gt *gt, int arch, const struct gt_device *device, const char *device_name,
+                   struct gt_resolved *resolved, struct gt_err *err)
+{
+    int code = GT_OK;
+
+    if (device)
+        resolved->device = *device;
+    else if (gt->deployed)
+        resolved->device.cc = arch;
+    else
+        code = gt_device_profile(&resolved->device, gt->data_dir, arch, err);
+    if (code)
+        return code;
+    return gt->deployed ? gt_deployed_resolve(gt->deployed, device_name, resolved, err)
+                        : gt_lookup_resolve(&gt->sources, device_name, resolved, err);
+}
+
 /* Finds the answer for a key that is not known yet.  No lock is held: threads that ask for the same
  * problem at the same moment each find it, and the first one's is kept. */
 static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
@@ -66,12 +83,8 @@ static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
     bool first = false;
     int code = entry ? gt_problem_check(problem, err) : gt_err_nomem(err);
 
-    if (!code && device)
-        resolved.device = *device;
-    else if (!code)
-        code = gt_device_profile(&resolved.device, gt->data_dir, (int)key->arch, err);
     if (!code)
-        code = gt_lookup_resolve(&gt->sources, device_name, &resolved, err);
+        code = resolve(gt, (int)key->arch, device, device_name, &resolved, err);
     if (code) {
         gt_resolved_release(&resolved);
         free(entry);
@@ -121,7 +134,7 @@ int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_probl
 
     gt_problem_key(&key.problem, problem);
     key.arch = arch;
-    key.device = device ? XXH3_64bits(device, strlen(device)) : 0;
+    key.device = device ? gt_digest_number(device, strlen(device), 0) : 0;
     code = look_up(gt, &key, NULL, device, problem, &entry, err);
     if (!code)
         *answer = &entry->answer;
@@ -176,8 +189,8 @@ void gt_lookup_device_key(struct gt_lookup_key *key, const struct gt_device *dev
 
     gt_problem_key(&key->problem, problem);
     key->arch = device->cc;
-    key->device =
-        XXH3_64bits_withSeed(device->name, strlen(device->name), XXH3_64bits(facts, sizeof(facts)));
+    key->device = gt_digest_number(device->name, strlen(device->name),
+                                   gt_digest_number(facts, sizeof(facts), 0));
 }
 
 int gt_lookup_device(struct gt *gt, const struct gt_device *device,
@@ -194,14 +207,22 @@ int gt_lookup_device(struct gt *gt, const struct gt_device *device,
     *resolved = (struct gt_resolved){.problem = *problem, .device = *device};
     while (!code && !found) { /* more than once only beside thousands of other first look-ups */
         code = look_up(gt, &key, device, device->name, problem, &entry, &inner);
+        if (gt->deployed)
+            break; /* its item is found again as fast as an answer is copied */
         if (!code)
             code = gt_answers_copy(&gt->answers, &key, resolved, &found, &inner);
     }
     if (!code)
-        code = complete(resolved, &inner);
+        code = gt->deployed ? gt_deployed_resolve(gt->deployed, device->name, resolved, &inner)
+                            : complete(resolved, &inner);
     if (code)
         gt_resolved_release(resolved);
     return gt_err_pass(err, &inner, code);
+}
+
+struct gt_deployed *gt_lookup_deployed(const struct gt *gt)
+{
+    return gt->deployed;
 }
 
 const struct gt_options *gt_lookup_options(const struct gt *gt)

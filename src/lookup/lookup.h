@@ -8,9 +8,13 @@
 
 #include "kernel/kernel.h"
 
+struct gt_deployed_item;
+struct gt_binary;
+
 struct gt_resolved {
-    struct gt_answer answer;        /* its point and passed_over are malloc'ed */
-    const struct gt_kernel *kernel; /* NULL in tier NONE */
+    struct gt_answer answer;             /* its point and passed_over are malloc'ed */
+    const struct gt_kernel *kernel;      /* NULL in tier NONE, and of a deployed file */
+    const struct gt_deployed_item *item; /* of a deployed file (deployed.h); else NULL */
     struct gt_point point;
     struct gt_geometry geometry; /* for the problem asked for, on this device */
     struct gt_problem problem;   /* as asked for */
@@ -24,7 +28,16 @@ int gt_lookup_device(struct gt *gt, const struct gt_device *device,
                      const struct gt_problem *problem, struct gt_resolved *resolved,
                      struct gt_err *err);
 
-/* As opened; data_dir is never NULL here. */
+/* As opened; data_dir is never NULL here, but with a deployed file, which needs none. */
 const struct gt_options *gt_lookup_options(const struct gt *gt);
+
+/* The deployed file that answers; NULL: there is none. */
+struct gt_deployed *gt_lookup_deployed(const struct gt *gt);
+
+/* The machine code of an answer that has a kernel: as stored in options->cubin_dir or, where
+ * options->allow_nvrtc, compiled.  nvrtc (may be NULL): the compiler's version, 13010 for 13.1.
+ * GT_ENOTFOUND: neither. */
+int gt_plan_binary(const struct gt_options *options, const struct gt_resolved *resolved,
+                   struct gt_binary *binary, int *nvrtc, struct gt_err *err);
 
 #endif

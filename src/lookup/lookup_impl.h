@@ -94,8 +94,11 @@ struct gt_timed {
     size_t count, capacity, next; /* next: that is overwritten once there are GT_TIMED_KEPT */
 };
 
+struct gt_deployed;
+
 struct gt {
     struct gt_sources sources;
+    struct gt_deployed *deployed; /* answers alone, sources are empty; NULL: there is none */
     struct gt_options options;
     char *data_dir, *cubin_dir;
     int log; /* descriptor, or -1 */

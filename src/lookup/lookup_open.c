@@ -1,5 +1,6 @@
-/* lookup_open.c - gt_open and gt_close: reads the options, the kernels and the tables.  Part of the
- * look-up: see lookup_impl.h. */
+/* lookup_open.c - gt_open and gt_close: reads the options, the kernels and the tables, or a
+ * deployed file alone.  Part of the look-up: see lookup_impl.h. */
+#include "lookup/deployed.h"
 #include "lookup/lookup_impl.h"
 
 #include "base/err.h"
@@ -104,11 +105,40 @@ static int copy_options(struct gt *gt, const struct gt_options *options, struct 
     return GT_OK;
 }
 
+/* Opens the user's table if it is a deployed file: then it is the only source. */
+static int open_deployed(struct gt *gt, struct gt_err *err)
+{
+    const struct gt_options *options = &gt->options;
+    char *path = NULL;
+    int code = GT_OK;
+
+    if (options->user_db)
+        path = strdup(options->user_db);
+    else if (gt_default_database(&path, false, NULL)) /* load_default says why, if it matters */
+        return GT_OK;
+    if (!path)
+        return gt_err_nomem(err);
+    if (gt_deployed_is(path)) {
+        if ((options->system_db && *options->system_db) ||
+            (options->kernels_dirs && *options->kernels_dirs))
+            code = gt_err_set(err, GT_ERANGE,
+                              "%s is a deployed file, which answers alone: no further tables "
+                              "(system_db) and kernels (kernels_dirs) can be opened with it",
+                              path);
+        else
+            code = gt_deployed_open(&gt->deployed, path, err);
+    }
+    free(path);
+    return code;
+}
+
 /* Copies what outlives the call; the paths of tables and log are used only in it. */
 static int take_options(struct gt *gt, const struct gt_options *options, struct gt_err *err)
 {
     int code = options ? copy_options(gt, options, err) : GT_OK;
 
+    if (!code)
+        code = open_deployed(gt, err);
     if (code)
         return code;
     if (gt->options.cubin_dir) {
@@ -116,6 +146,10 @@ static int take_options(struct gt *gt, const struct gt_options *options, struct 
         if (!gt->cubin_dir)
             return gt_err_nomem(err);
         gt->options.cubin_dir = gt->cubin_dir;
+    }
+    if (gt->deployed) {
+        gt->options.data_dir = NULL;
+        return GT_OK;
     }
     if (gt->options.data_dir) {
         gt->data_dir = strdup(gt->options.data_dir);
@@ -141,6 +175,15 @@ static int open_log(struct gt *gt, struct gt_err *err)
     return GT_OK;
 }
 
+static int open_sources(struct gt *gt, struct gt_err *err)
+{
+    int code = load_kernels(gt, err);
+
+    if (!code)
+        code = load_tables(gt, err);
+    return code ? code : gt_lookup_load_ranking(&gt->sources, err);
+}
+
 int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err)
 {
     struct gt *opened = calloc(1, sizeof(*opened));
@@ -154,12 +197,8 @@ int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err
     pthread_mutex_init(&opened->timed.lock, NULL); /* never fails: no attributes */
     code = gt_answers_begin(&opened->answers) ? take_options(opened, options, &inner)
                                               : gt_err_nomem(&inner);
-    if (!code)
-        code = load_kernels(opened, &inner);
-    if (!code)
-        code = load_tables(opened, &inner);
-    if (!code)
-        code = gt_lookup_load_ranking(&opened->sources, &inner);
+    if (!code && !opened->deployed)
+        code = open_sources(opened, &inner);
     if (!code)
         code = open_log(opened, &inner);
     opened->options.user_db = opened->options.system_db = opened->options.log_path = NULL;
@@ -186,6 +225,7 @@ void gt_close(struct gt *gt)
     gt_table_release(&gt->sources.table);
     gt_ranking_release(&gt->sources.ranking);
     gt_kernels_release(&gt->sources.kernels);
+    gt_deployed_close(gt->deployed);
     free(gt->data_dir);
     free(gt->cubin_dir);
     free(gt);

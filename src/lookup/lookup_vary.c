@@ -7,8 +7,9 @@
  * change, but only as good, is kept and varied in its turn. */
 #include "lookup/lookup_choosing.h"
 
-#define REACH 1.25 /* choices are varied that are expected to take at most so many times the best \
-                    */
+#define REACH                                                                           \
+    1.25 /* choices are varied that are expected to take at most so many times the best \
+          */
 
 /* Tries to mend the candidate, in which the parameters `changed` have other values than in start,
  * by one of the parameters that its broken constraint asks about. */

@@ -12,6 +12,7 @@
 #include "cuda/cublaslt.h"
 #include "base/err.h"
 #include "cuda/gpu.h"
+#include "lookup/deployed.h"
 #include "lookup/lookup.h"
 #include "lookup/plan_impl.h"
 #include "problem/problem.h"
@@ -23,6 +24,7 @@
 #define OLDEST_NVRTC 12000
 
 struct gt_plan {
+    bool shared; /* gpu and module belong to a deployed file */
     struct gt_gpu *gpu;
     struct gt_module *module;
     struct gt_cublaslt *vendor; /* NULL: the kernel runs */
@@ -46,17 +48,19 @@ static int find_cubin(const char *dir, const struct gt_resolved *resolved,
 /* A cubin is as good from one version of the compiler as from another: any will do. */
 static int find_any_cubin(const char *dir, const struct gt_resolved *resolved,
                           const struct gt_compile_request *request, struct gt_binary *binary,
-                          struct gt_err *err)
+                          int *nvrtc, struct gt_err *err)
 {
     int rc = GT_ENOTFOUND;
 
-    for (int version = NEWEST_NVRTC; version >= OLDEST_NVRTC && rc == GT_ENOTFOUND; version -= 10)
+    for (int version = NEWEST_NVRTC; version >= OLDEST_NVRTC && rc == GT_ENOTFOUND; version -= 10) {
         rc = find_cubin(dir, resolved, request, version, binary, err);
+        *nvrtc = version;
+    }
     return rc;
 }
 
 static int compile(const char *dir, const struct gt_resolved *resolved,
-                   const struct gt_compile_request *request, struct gt_binary *binary,
+                   const struct gt_compile_request *request, struct gt_binary *binary, int *version,
                    struct gt_err *err)
 {
     struct gt_nvrtc *nvrtc;
@@ -66,6 +70,7 @@ static int compile(const char *dir, const struct gt_resolved *resolved,
 
     if (rc)
         return rc;
+    *version = gt_nvrtc_version(nvrtc);
     rc = gt_compile(nvrtc, request, binary, err);
     /* What cannot be kept is compiled again next time. */
     if (!rc && dir && gt_cache_limit(&limit, NULL) == GT_OK &&
@@ -77,7 +82,7 @@ static int compile(const char *dir, const struct gt_resolved *resolved,
 }
 
 int gt_plan_binary(const struct gt_options *options, const struct gt_resolved *resolved,
-                   struct gt_binary *binary, struct gt_err *err)
+                   struct gt_binary *binary, int *nvrtc, struct gt_err *err)
 {
     const struct gt_geometry *geometry = &resolved->geometry;
     const struct gt_candidate candidate = {resolved->kernel, &resolved->problem, &resolved->device,
@@ -91,15 +96,15 @@ int gt_plan_binary(const struct gt_options *options, const struct gt_resolved *r
                                          .features = geometry->arch_features,
                                          .ptx = geometry->code_ptx,
                                          .max_registers = geometry->max_registers};
-    int rc = gt_render(&source, &candidate, err);
+    int version = 0, rc = gt_render(&source, &candidate, err);
 
     request.source = source.text;
     if (!rc && options->cubin_dir)
-        rc = find_any_cubin(options->cubin_dir, resolved, &request, binary, &why);
+        rc = find_any_cubin(options->cubin_dir, resolved, &request, binary, &version, &why);
     else if (!rc)
         rc = GT_ENOTFOUND;
     if (rc == GT_ENOTFOUND && options->allow_nvrtc)
-        rc = compile(options->cubin_dir, resolved, &request, binary, err);
+        rc = compile(options->cubin_dir, resolved, &request, binary, &version, err);
     else if (rc == GT_ENOTFOUND)
         rc = gt_err_set(err, rc,
                         "no cubin of kernel %s at %s for sm_%d is stored in %s (%.200s), and "
@@ -109,6 +114,8 @@ int gt_plan_binary(const struct gt_options *options, const struct gt_resolved *r
     else if (rc && why.code == rc)
         rc = gt_err_set(err, rc, "%s", why.msg);
     gt_strbuf_release(&source);
+    if (nvrtc)
+        *nvrtc = version;
     return rc;
 }
 
@@ -131,11 +138,15 @@ static void fill_args(struct gt_plan *plan)
 }
 
 /* binary: empty unless it is there already. */
-static int load(struct gt_plan *plan, const struct gt_options *options, struct gt_binary *binary,
-                struct gt_err *err)
+static int load(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary, struct gt_err *err)
 {
-    int rc = binary->size ? GT_OK : gt_plan_binary(options, &plan->resolved, binary, err);
+    int rc = GT_OK;
 
+    if (plan->shared)
+        return gt_deployed_module(gt_lookup_deployed(gt), plan->gpu, plan->resolved.item,
+                                  &plan->module, err);
+    if (!binary->size)
+        rc = gt_plan_binary(gt_lookup_options(gt), &plan->resolved, binary, NULL, err);
     return rc ? rc
               : gt_module_load(&plan->module, plan->gpu, binary->image, binary->size,
                                &plan->resolved.geometry, err);
@@ -164,24 +175,29 @@ static void prefer_vendor(struct gt_plan *plan, const struct gt_options *options
 static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct gt_problem *problem,
                 struct gt_err *err)
 {
+    struct gt_deployed *deployed = gt_lookup_deployed(gt);
     const struct gt_options *options = gt_lookup_options(gt);
-    char text[GT_PROBLEM_TEXT_MAX];
+    const struct gt_answer *answer = &made->resolved.answer;
     struct gt_binary binary = {0};
-    int rc = gt_gpu_open(&made->gpu, ordinal, true, err);
+    char text[GT_PROBLEM_TEXT_MAX];
+    int rc = deployed ? gt_deployed_gpu(deployed, ordinal, &made->gpu, err)
+                      : gt_gpu_open(&made->gpu, ordinal, true, err);
 
+    made->shared = deployed;
     if (!rc)
         rc = gt_lookup_device(gt, gt_gpu_device(made->gpu), problem, &made->resolved, err);
-    if (!rc && made->resolved.answer.tier == GT_TIER_NONE) {
+    if (!rc && answer->tier == GT_TIER_NONE) {
         gt_problem_format(problem, text);
-        rc = gt_err_set(err, GT_ENOTFOUND, "no kernel serves %s on %s", text,
-                        gt_gpu_device(made->gpu)->name);
+        rc = gt_err_set(err, GT_ENOTFOUND, "no kernel serves %s on %s%s%.400s", text,
+                        gt_gpu_device(made->gpu)->name, answer->passed_over ? ": " : "",
+                        answer->passed_over ? answer->passed_over : "");
     }
     if (!rc)
         prefer_vendor(made, options);
-    if (!rc && !made->vendor && options->plan_mode == GT_PLAN_MEASURE)
+    if (!rc && !made->vendor && !deployed && options->plan_mode == GT_PLAN_MEASURE)
         gt_plan_measure(gt, ordinal, &made->resolved, &binary);
     if (!rc && !made->vendor)
-        rc = load(made, options, &binary, err);
+        rc = load(made, gt, &binary, err);
     if (!rc)
         fill_args(made);
     gt_binary_release(&binary);
@@ -211,8 +227,10 @@ void gt_plan_free(struct gt_plan *plan)
     if (!plan)
         return;
     gt_cublaslt_close(plan->vendor);
-    gt_module_free(plan->module);
-    gt_gpu_close(plan->gpu);
+    if (!plan->shared) {
+        gt_module_free(plan->module);
+        gt_gpu_close(plan->gpu);
+    }
     gt_resolved_release(&plan->resolved);
     free(plan);
 }

@@ -7,10 +7,6 @@
 #include "cuda/gpu.h"
 #include "lookup/lookup.h"
 
-/* The stored cubin, or a fresh one where options allow it. */
-int gt_plan_binary(const struct gt_options *options, const struct gt_resolved *resolved,
-                   struct gt_binary *binary, struct gt_err *err);
-
 /* GT_PLAN_MEASURE: replaces an answer that nobody timed on this problem by the fastest of the first
  * candidates, all of them timed now or at an earlier call.  *binary: the winner's, to be released;
  * empty where the answer stays or was remembered.  What fails leaves the answer as it is. */

@@ -335,8 +335,7 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
 
     *prediction = (struct gt_prediction){0};
     rc = gt_candidate_slots(candidate, slots, err);
-    if (!rc)
-        rc = read_model(&shape, candidate, geometry, slots, err);
+    GT_STEP(rc, read_model(&shape, candidate, geometry, slots, err));
     if (rc)
         return rc;
     if (registers)

@@ -113,8 +113,7 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
     if (raw->cc < 10 || raw->cc > 999)
         return fail(loading, "no such arch, of", raw->problem, err);
     code = gt_problem_parse(&row.problem, raw->problem, &why);
-    if (!code)
-        code = gt_problem_check(&row.problem, &why);
+    GT_STEP(code, gt_problem_check(&row.problem, &why));
     if (code == GT_ENOMEM)
         return gt_err_nomem(err);
     if (code)
@@ -122,8 +121,7 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
                    ? gt_err_set(err, GT_EDB, "%s:%d: %s", loading->path, loading->line, why.msg)
                    : gt_err_set(err, GT_EDB, "%s: %s", loading->path, why.msg);
     code = reserve(table, err);
-    if (!code)
-        code = keep_texts(table, text, to, err);
+    GT_STEP(code, keep_texts(table, text, to, err));
     if (!code)
         table->row[table->rows++] = row;
     return code;
@@ -379,8 +377,7 @@ static int load_file(struct gt_table *table, const char *path, struct gt_err *er
         return code;
     }
     code = gt_strbuf_add_file(&text, path, err);
-    if (!code)
-        code = gt_table_parse(table, path, text.text, text.length, err);
+    GT_STEP(code, gt_table_parse(table, path, text.text, text.length, err));
     gt_strbuf_release(&text);
     return code;
 }
@@ -431,8 +428,7 @@ static int load_folder(struct gt_table *table, const char *path, struct gt_err *
             name = NULL;
             code = gt_err_nomem(err);
         }
-        if (!code)
-            code = load_entry(table, &name, err);
+        GT_STEP(code, load_entry(table, &name, err));
         free(name);
         free(entry[i]);
     }

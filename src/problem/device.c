@@ -109,14 +109,10 @@ static int read_profile(struct gt_device *device, const cJSON *root, const char 
     int rc;
 
     rc = gt_json_keys(root, path, allowed, err);
-    if (!rc)
-        rc = gt_json_string(&name, root, path, "device", GT_REQUIRED, err);
-    if (!rc)
-        rc = gt_json_string(&doc, root, path, "doc", GT_OPTIONAL, err);
-    if (!rc)
-        rc = gt_json_string(&source, root, path, "source", GT_REQUIRED, err);
-    if (!rc)
-        rc = gt_json_integer(&value, root, path, "cc", cc, cc, GT_REQUIRED, err);
+    GT_STEP(rc, gt_json_string(&name, root, path, "device", GT_REQUIRED, err));
+    GT_STEP(rc, gt_json_string(&doc, root, path, "doc", GT_OPTIONAL, err));
+    GT_STEP(rc, gt_json_string(&source, root, path, "source", GT_REQUIRED, err));
+    GT_STEP(rc, gt_json_integer(&value, root, path, "cc", cc, cc, GT_REQUIRED, err));
     if (!rc && strlen(name) >= sizeof(device->name))
         rc = gt_err_set(err, GT_ECONFIG, "%s: \"device\" is longer than %zu characters", path,
                         sizeof(device->name) - 1);
@@ -160,10 +156,8 @@ int gt_device_profile(struct gt_device *device, const char *data_dir, int cc, st
     rc = gt_strbuf_check(&path, err);
     if (!rc && access(path.text, F_OK))
         rc = no_profile(data_dir, cc, err);
-    if (!rc)
-        rc = gt_json_load(&root, path.text, err);
-    if (!rc)
-        rc = read_profile(device, root, path.text, cc, err);
+    GT_STEP(rc, gt_json_load(&root, path.text, err));
+    GT_STEP(rc, read_profile(device, root, path.text, cc, err));
     cJSON_Delete(root);
     gt_strbuf_release(&path);
     return rc;

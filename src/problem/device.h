@@ -30,7 +30,8 @@ struct gt_device {
     /* Tensor cores, per clock and SM: additions and multiplications of dense products with sums in
      * FP32 (or S32); 0: they have no such type.  f16 is bf16's, too, where there is one. */
     int tensor_tf32, tensor_f16, tensor_f8, tensor_s8;
-    int driver; /* CUDA version of the driver, e.g. 13000; 0 for a profile */
+    int driver;     /* CUDA version of the driver, e.g. 13000; 0 for a profile */
+    double power_w; /* its power limit as NVML has it; 0: not known */
 };
 
 /* "sm_86", "86" or "sm_90a" -> 86, 90; an unknown arch is an error that lists the known ones. */

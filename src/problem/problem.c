@@ -379,9 +379,7 @@ int gt_problem_check(const struct gt_problem *p, struct gt_err *err)
     if (!isfinite(p->alpha) || !isfinite(p->beta))
         return gt_err_set(err, GT_ERANGE, "problem: alpha and beta must be finite");
     rc = check_types(p, err);
-    if (!rc)
-        rc = check_sizes(p, err);
-    if (!rc)
-        rc = check_batch(p, err);
+    GT_STEP(rc, check_sizes(p, err));
+    GT_STEP(rc, check_batch(p, err));
     return rc;
 }

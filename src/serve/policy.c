@@ -191,8 +191,7 @@ static int read_file(struct gt_policy *policy, const char *path, struct gt_err *
     struct gt_strbuf text = GT_STRBUF_INIT;
     int rc = gt_strbuf_add_file(&text, path, err);
 
-    if (!rc)
-        rc = gt_policy_parse(policy, path, text.text, err);
+    GT_STEP(rc, gt_policy_parse(policy, path, text.text, err));
     gt_strbuf_release(&text);
     return rc;
 }

@@ -1,7 +1,6 @@
 # A sweep that is killed before its final leaves rows that were timed beside nothing: look-up weighs
 # them, and says what was compared.  On the stub driver, whose kernels take longer than the model
 # expects of an H200.
-case $BUILD in */build) ;; *) skip "in a sanitizer build the sweep after the kill holds no final; why is not known" ;; esac
 stub=$BUILD/stub
 [[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
 export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13

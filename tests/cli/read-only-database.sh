@@ -14,3 +14,9 @@ if [[ $(id -u) == 0 ]]; then
 fi
 t --arch sm_86 --shape 128x128x128 --kernels simt_naive --budget 4 -q --db locked/gemmtune.db
 t export --db locked/gemmtune.db -q | wc -l
+# One that may not even be read says whose fault that is, in every command.
+mkdir open && cp gemmtune.db open/secret.db && chmod 777 open && chmod 000 open/secret.db
+t --arch sm_86 --shape 128x128x128 --kernels simt_naive --budget 4 -q --db open/secret.db
+t lookup 128x128x128 --arch sm_86 --db open/secret.db
+t export --db open/secret.db
+t merge open/secret.db --db open/merged.db

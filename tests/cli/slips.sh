@@ -38,3 +38,14 @@ t lookup '64*64*64' --arch sm_90
 t lookup 64×64×64 --arch sm_90
 t lookup 64xx64 --arch sm_90
 t lookup -1x10x10 --arch sm_90
+# Sets of the data folder have short names; a file here of the same name comes first.
+t bench llm --list | head -n 3
+t bench --shapes bench.json --list | wc -l
+t bench configs/problems/bench.json --list | wc -l
+echo 64x64x64 > llm
+t bench llm --list
+rm llm && mkdir llm
+t bench llm --list | wc -l
+t bench nosuch --list
+t export --shapes nosuch/bench.json
+t recheck --help | grep -c predict:

@@ -2,12 +2,14 @@
  *
  *   flips [--flips N] [--seed N] table FILE      a shipped table, an exported or a user's database
  *   flips [--flips N] [--seed N] cubin FOLDER    the entries of a cubin cache
+ *   flips [--flips N] [--seed N] deploy FILE     a deployed file
  *
  * Each flip must give the same rows or image as before, or an error; anything else is an undetected
  * wrong answer.  --flips 0 takes every bit.  The last line of the output is for programs. */
 #include "base/stats.h"
 #include "base/strbuf.h"
 #include "cuda/cache.h"
+#include "lookup/deployed.h"
 #include "lookup/table.h"
 
 #include <dirent.h>
@@ -76,6 +78,41 @@ static bool read_cubin(struct gt_strbuf *text, const char *path)
         gt_strbuf_addf(text, "%02x", ((const unsigned char *)binary.image)[length]);
     gt_binary_release(&binary);
     return true;
+}
+
+static void add_bytes(struct gt_strbuf *text, const void *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        gt_strbuf_addf(text, "%02x", ((const unsigned char *)bytes)[i]);
+    gt_strbuf_add_char(text, '\n');
+}
+
+/* Every answer with its code. */
+static bool read_deployed(struct gt_strbuf *text, const char *path)
+{
+    struct gt_deployed *deployed;
+    int rc = gt_deployed_open(&deployed, path, NULL);
+
+    for (uint32_t i = 0; !rc && i < gt_deployed_items(deployed); i++) {
+        const struct gt_deployed_item *item = gt_deployed_item(deployed, i);
+        struct gt_geometry geometry;
+        void *image = NULL;
+        size_t size;
+
+        rc = gt_deployed_image(deployed, item, &image, &size, NULL);
+        if (rc)
+            break;
+        gt_deployed_geometry(deployed, item, &geometry);
+        add_bytes(text, item, sizeof(*item));
+        add_bytes(text, geometry.map, sizeof(geometry.map));
+        for (size_t l = 0; l < geometry.launches; l++)
+            gt_strbuf_addf(text, "%s %u %u\n", geometry.launch[l].entry, geometry.launch[l].grid[0],
+                           geometry.launch[l].block[0]);
+        add_bytes(text, image, size);
+        free(image);
+    }
+    gt_deployed_close(deployed);
+    return rc == GT_OK;
 }
 
 static void flip(struct flips *flips, char *bytes, size_t size, unsigned long long bit,
@@ -156,7 +193,8 @@ int main(int argc, char **argv)
     snprintf(flips.folder, sizeof(flips.folder), "%s/gemmtune-flips-XXXXXX",
              access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
     if (argc - optind != 2 || !mkdtemp(flips.folder)) {
-        fprintf(stderr, "usage: flips [--flips N] [--seed N] table FILE | cubin FOLDER\n");
+        fprintf(stderr, "usage: flips [--flips N] [--seed N] table FILE | cubin FOLDER | "
+                        "deploy FILE\n");
         return 2;
     }
     if (!strcmp(argv[optind], "cubin")) {
@@ -165,7 +203,8 @@ int main(int argc, char **argv)
         const char *dot = strrchr(argv[optind + 1], '.');
 
         snprintf(path, sizeof(path), "%s/flipped%s", flips.folder, dot ? dot : "");
-        flip_file(&flips, argv[optind + 1], path, read_table);
+        flip_file(&flips, argv[optind + 1], path,
+                  strcmp(argv[optind], "deploy") ? read_table : read_deployed);
     }
     printf("flips: %s %s flips=%llu errors=%llu same=%llu wrong=%llu\n", argv[optind],
            strrchr(argv[optind + 1], '/') ? strrchr(argv[optind + 1], '/') + 1 : argv[optind + 1],

@@ -14,12 +14,16 @@
  * point, instead of where its first argument does.
  *
  * Environment: STUB_CC (default 90), STUB_SMS (16), STUB_MEMORY (bytes, 4 GiB), STUB_UUID
- * (another device for the lock between tuners), STUB_NAME (its name), STUB_NO_DEVICE, STUB_ASLEEP
- * (products that run at a quarter of the clock before the device is awake), STUB_HEAT (products
+ * (another device for the lock between tuners), STUB_NAME (its name), STUB_INIT (what cuInit
+ * answers), STUB_ASLEEP (products that run at a quarter of the clock before the device is awake),
+ * STUB_HEAT (products
  * after which the device is hot: until then it gets slower, by up to 30 %, each kernel by another
  * share of that), STUB_RANKING (any number: with another one, other kernels are fast),
  * STUB_RANKING_ONCE (a file that does not exist: STUB_RANKING applies only in the process that
- * creates it), STUB_START_MS (what cuInit takes). */
+ * creates it), STUB_START_MS (what cuInit takes), STUB_DEVICES (how many, default 1; a process uses
+ * one), STUB_WAIT_US (what a product really takes, beside its virtual time), STUB_DIES and
+ * STUB_HANGS (products after which the device fails every call, or never answers; they count for
+ * each process). NAME_0, NAME_1... set a variable for one device. */
 #include <unistd.h>
 
 #include "stub_device.h"
@@ -37,9 +41,20 @@ struct event {
 struct stub_device stub_device;
 _Thread_local void *stub_current;
 
+/* NAME_<ordinal> of the process's device comes before NAME. */
+const char *stub_text(const char *name)
+{
+    const char *text;
+    char own[64];
+
+    snprintf(own, sizeof(own), "%s_%d", name, stub_device.ordinal);
+    text = getenv(own);
+    return text ? text : getenv(name);
+}
+
 long stub_setting(const char *name, long absent)
 {
-    const char *text = getenv(name);
+    const char *text = stub_text(name);
 
     return text ? strtol(text, NULL, 0) : absent;
 }
@@ -55,7 +70,7 @@ int stub_Init(unsigned flags)
 {
     (void)flags;
     usleep((useconds_t)(1000 * stub_setting("STUB_START_MS", 0)));
-    return getenv("STUB_NO_DEVICE") ? 100 : 0;
+    return (int)stub_setting("STUB_INIT", 0);
 }
 
 int stub_DriverGetVersion(int *version)
@@ -97,20 +112,23 @@ int stub_GetErrorString(int result, const char **text)
 
 int stub_DeviceGetCount(int *count)
 {
-    *count = 1;
+    *count = (int)stub_setting("STUB_DEVICES", 1);
     return 0;
 }
 
 int stub_DeviceGet(int *out, int ordinal)
 {
     *out = ordinal;
-    return ordinal ? 101 : 0;
+    if (ordinal < 0 || ordinal >= (int)stub_setting("STUB_DEVICES", 1))
+        return 101;
+    stub_device.ordinal = ordinal;
+    return 0;
 }
 
 int stub_DeviceGetName(char *name, int size, int cu)
 {
     (void)cu;
-    const char *other = getenv("STUB_NAME");
+    const char *other = stub_text("STUB_NAME");
 
     snprintf(name, (size_t)size, "%s", other ? other : "Stub device");
     return 0;
@@ -121,7 +139,8 @@ int stub_DeviceGetUuid(unsigned char uuid[16], int cu)
     (void)cu;
     for (int i = 0; i < 16; i++)
         uuid[i] = (unsigned char)(i * 17);
-    memcpy(uuid, &(unsigned){(unsigned)stub_setting("STUB_UUID", 0x33221100)}, 4);
+    memcpy(uuid, &(unsigned){(unsigned)stub_setting("STUB_UUID", 0x33221100 + stub_device.ordinal)},
+           4);
     return 0;
 }
 
@@ -162,6 +181,13 @@ int stub_PrimaryCtxRetain(void **context, int cu)
     (void)cu;
     *context = &stub_device;
     return stub_device.sticky;
+}
+
+/* STUB_RESET: how often the device was reset. */
+int stub_CtxGetId(void *context, uint64_t *id)
+{
+    *id = 7 + (uint64_t)stub_setting("STUB_RESET", 0);
+    return context == &stub_device ? 0 : 201;
 }
 
 int stub_PrimaryCtxRelease(int cu)

@@ -38,8 +38,10 @@ extern struct stub_device {
     struct allocation *allocations;
     size_t used;
     unsigned long noise;
-    long asleep; /* products run so far at the low clock of an idle device */
-    long heated; /* products run so far */
+    long asleep;   /* products run so far at the low clock of an idle device */
+    long heated;   /* products run so far */
+    long products; /* likewise */
+    int ordinal;
 } stub_device;
 
 extern _Thread_local void *stub_current; /* context of the thread */
@@ -47,7 +49,8 @@ extern _Thread_local void *stub_current; /* context of the thread */
 /* Whether the bytes lie within one allocation. */
 bool stub_inside(uint64_t address, size_t bytes);
 
-/* A number from the environment, or `absent`. */
+/* A variable of the environment, and a number of it, or `absent`. */
+const char *stub_text(const char *name);
 long stub_setting(const char *name, long absent);
 
 #endif

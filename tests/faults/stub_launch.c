@@ -1,6 +1,7 @@
 /* stub_launch.c - part of the stub driver (stub_cuda.c): tensor maps, and the results and times of
  * launches. */
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -124,6 +125,20 @@ static double duration(const struct module *module, const struct gt_args *args)
     return stub_has(&module->faults, "impossible") ? 1e-3 : us;
 }
 
+/* The faults of a whole device. */
+static void fail_as_planned(void)
+{
+    const long wait_us = stub_setting("STUB_WAIT_US", 0);
+
+    stub_device.products++;
+    if (wait_us > 0)
+        usleep((useconds_t)wait_us);
+    if (stub_device.products > stub_setting("STUB_DIES", LONG_MAX))
+        stub_device.sticky = 700;
+    if (stub_device.products > stub_setting("STUB_HANGS", LONG_MAX))
+        stub_device.hung = true;
+}
+
 static int run_gemm(struct module *module, const struct gt_args *args,
                     const enum stub_reading reading[2])
 {
@@ -131,6 +146,7 @@ static int run_gemm(struct module *module, const struct gt_args *args,
 
     if (stub_has(&module->faults, "launch_invalid"))
         return 701;
+    fail_as_planned();
     outcome = stub_gemm(module->source, &module->faults, args, reading, module->launches++);
     stub_device.now_us += duration(module, args);
     if (outcome == STUB_HUNG)

@@ -21,6 +21,13 @@ int stub_DeviceGetHandleByUUID(const char *uuid, void **handle)
     return 0;
 }
 
+int stub_DeviceGetPowerLimit(void *handle, unsigned *milliwatts)
+{
+    (void)handle;
+    *milliwatts = 700000;
+    return 0;
+}
+
 int stub_DeviceGetThrottle(void *handle, unsigned long long *reasons)
 {
     (void)handle;

@@ -2,6 +2,7 @@
  *
  * Operations (writes, syncs, truncations; for I/O errors reads too) are counted; at number `at`
  *   GT_FAULT_IO     that one fails;
+ *   GT_FAULT_DEAD   every one from there on fails;
  *   GT_FAULT_FULL   every write from there on finds the disk full;
  *   GT_FAULT_CRASH  a random half of the 512-byte sectors written since their file's last sync are
  *                   lost, and the process ends: a power cut.
@@ -20,7 +21,7 @@
 #define FAULT_SECTOR 512
 #define FAULT_EXIT   77 /* of a process that crashed as planned */
 
-enum fault_kind { GT_FAULT_NONE, GT_FAULT_IO, GT_FAULT_FULL, GT_FAULT_CRASH };
+enum fault_kind { GT_FAULT_NONE, GT_FAULT_IO, GT_FAULT_DEAD, GT_FAULT_FULL, GT_FAULT_CRASH };
 
 /* What a sector held when its file was last synced. */
 struct fault_sector {
@@ -74,13 +75,16 @@ static void fault_crash(void)
 /* Counts an operation; whether it is to fail. */
 static int fault_due(int write)
 {
-    if (fault.kind == GT_FAULT_NONE || (!write && fault.kind != GT_FAULT_IO))
+    const int from_there_on = fault.kind == GT_FAULT_FULL || fault.kind == GT_FAULT_DEAD;
+
+    if (fault.kind == GT_FAULT_NONE ||
+        (!write && fault.kind != GT_FAULT_IO && fault.kind != GT_FAULT_DEAD))
         return 0;
     fault.count++;
     if (fault.kind == GT_FAULT_CRASH && fault.count == fault.at)
         fault_crash();
-    return fault.kind == GT_FAULT_FULL ? fault.count >= fault.at
-                                       : fault.kind == GT_FAULT_IO && fault.count == fault.at;
+    return from_there_on ? fault.count >= fault.at
+                         : fault.kind == GT_FAULT_IO && fault.count == fault.at;
 }
 
 static void fault_remember(struct fault_file *file, sqlite3_int64 offset)
@@ -130,7 +134,7 @@ static int fault_truncate(sqlite3_file *base, sqlite3_int64 size)
 static int fault_sync(sqlite3_file *base, int flags)
 {
     (void)flags;
-    if (fault_due(1) && fault.kind == GT_FAULT_IO)
+    if (fault_due(1) && (fault.kind == GT_FAULT_IO || fault.kind == GT_FAULT_DEAD))
         return SQLITE_IOERR_FSYNC;
     if (!fault.lying)
         fault_forget((struct fault_file *)base);

@@ -51,10 +51,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     wanted = limit;
     if (!rc && options->limit)
         rc = gt_cache_parse_size(&wanted, options->limit, err);
-    if (!rc)
-        rc = gt_cache_dir(&dir, err);
-    if (!rc)
-        rc = gt_cache_trim(dir, options->clear ? 0 : wanted, &usage, err);
+    GT_STEP(rc, gt_cache_dir(&dir, err));
+    GT_STEP(rc, gt_cache_trim(dir, options->clear ? 0 : wanted, &usage, err));
     if (!rc && cli->json)
         rc = print_json(cli, dir, &usage, limit, err);
     else if (!rc)

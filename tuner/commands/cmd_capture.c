@@ -144,20 +144,15 @@ static int capture(struct sum *sum, const struct options *options, char **argv, 
     char *folder = NULL, *pattern = NULL;
     int rc = gt_preload(options->library, err);
 
-    if (!rc)
-        rc = gt_preload_folder(&folder, err);
+    GT_STEP(rc, gt_preload_folder(&folder, err));
     if (!rc && asprintf(&pattern, "%s/%%p.txt", folder) < 0) {
         pattern = NULL;
         rc = gt_err_nomem(err);
     }
-    if (!rc)
-        rc = gt_preload_set("GEMMTUNE_CAPTURE", pattern, err);
-    if (!rc)
-        rc = gt_preload_set("GEMMTUNE_ACCURACY", options->accuracy, err);
-    if (!rc)
-        rc = gt_preload_run(argv, status, err);
-    if (!rc)
-        rc = gt_preload_files(folder, add_captured, sum, err);
+    GT_STEP(rc, gt_preload_set("GEMMTUNE_CAPTURE", pattern, err));
+    GT_STEP(rc, gt_preload_set("GEMMTUNE_ACCURACY", options->accuracy, err));
+    GT_STEP(rc, gt_preload_run(argv, status, err));
+    GT_STEP(rc, gt_preload_files(folder, add_captured, sum, err));
     gt_preload_remove(folder);
     free(pattern);
     return rc;
@@ -175,8 +170,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
             rc = add_file(&sum, argv[i], err);
     else
         rc = capture(&sum, options, argv, &status, err);
-    if (!rc)
-        rc = finish(cli, &sum, output, err);
+    GT_STEP(rc, finish(cli, &sum, output, err));
     for (size_t i = 0; i < sum.count; i++)
         free(sum.entry[i].text);
     free(sum.entry);

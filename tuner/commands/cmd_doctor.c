@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -200,18 +199,12 @@ static void find_nvml(const struct gt_cli *cli, const struct options *options,
     tell_library(finding, api.library, &err, "throttled clocks are not explained");
 }
 
-/* Room and kind of the file system that `path` (or its nearest existing parent) is on. */
-static void find_room(struct finding *finding, const char *path, bool live_database)
+/* Room of the file system that `path` (or its nearest existing parent) is on. */
+static void find_room(struct finding *finding, const char *path)
 {
-    static const struct {
-        long magic;
-        const char *name;
-    } network[] = {{0x6969, "NFS"},        {0x517B, "SMB"},        {0xFF534D42, "CIFS"},
-                   {0xFE534D42, "SMB2"},   {0x0BD00BD0, "Lustre"}, {0x47504653, "GPFS"},
-                   {0x19830326, "BeeGFS"}, {0x00C36400, "Ceph"},   {0x01021997, "9p"}};
-    char folder[4096];
+    unsigned long long free_mb;
     struct statvfs room;
-    struct statfs kind;
+    char folder[4096];
     char *slash;
 
     snprintf(folder, sizeof(folder), "%s", path);
@@ -219,28 +212,17 @@ static void find_room(struct finding *finding, const char *path, bool live_datab
         *slash = '\0';
     if (access(folder, F_OK) != 0)
         snprintf(folder, sizeof(folder), ".");
-    if (statvfs(folder, &room) || statfs(folder, &kind)) {
-        finding->verdict = MISSING;
+    finding->verdict = MISSING;
+    if (statvfs(folder, &room)) {
         snprintf(finding->text, sizeof(finding->text), "%s: %s", folder, strerror(errno));
-        return;
-    }
-    snprintf(finding->text, sizeof(finding->text), "%s: %llu MiB free", path,
-             (unsigned long long)room.f_bavail * room.f_frsize >> 20);
-    if (access(folder, W_OK) != 0) {
-        finding->verdict = MISSING;
+    } else if (access(folder, W_OK) != 0) {
         snprintf(finding->text, sizeof(finding->text), "%s: %s is not writable", path, folder);
-    } else if ((unsigned long long)room.f_bavail * room.f_frsize >> 20 < ROOM_MB) {
-        finding->verdict = MISSING;
-        snprintf(finding->text + strlen(finding->text),
-                 sizeof(finding->text) - strlen(finding->text), "; a sweep may want %d", ROOM_MB);
-    }
-    for (size_t i = 0; i < sizeof(network) / sizeof(network[0]) && live_database; i++) {
-        if ((unsigned long)kind.f_type != (unsigned long)network[i].magic)
-            continue;
-        finding->verdict = MISSING;
+    } else {
+        free_mb = (unsigned long long)room.f_bavail * room.f_frsize >> 20;
+        finding->verdict = free_mb < ROOM_MB ? MISSING : OK;
         snprintf(finding->text, sizeof(finding->text),
-                 "%s is on %s, where SQLite's locks are not safe; choose a local disk with --db",
-                 path, network[i].name);
+                 free_mb < ROOM_MB ? "%s: %llu MiB free; a sweep may want %d" : "%s: %llu MiB free",
+                 path, free_mb, ROOM_MB);
     }
 }
 
@@ -254,14 +236,11 @@ static void find_database(const struct gt_cli *cli, const struct options *option
     struct stat status;
     struct gt_err err;
 
-    (void)cli;
-    find_room(finding, path, true);
+    find_room(finding, path);
     if (folder && access(folder, F_OK) != 0) {
-        finding->verdict = MISSING;
+        finding->verdict = options->db ? MISSING : OK;
         snprintf(finding->text, sizeof(finding->text), "%s: there is no folder %s%s", path, folder,
                  options->db ? "" : " yet; a sweep makes it");
-        if (!options->db)
-            finding->verdict = OK;
     } else if (folder && access(folder, W_OK) != 0) {
         finding->verdict = MISSING;
         snprintf(finding->text, sizeof(finding->text),
@@ -269,6 +248,9 @@ static void find_database(const struct gt_cli *cli, const struct options *option
     } else if (stat(path, &status) == 0 && status.st_size &&
                gt_store_open(&store, path, GT_STORE_READ, &err)) {
         finding->verdict = BROKEN;
+        snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
+    } else if (gt_store_check_place(path, &err)) {
+        finding->verdict = MISSING;
         snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
     }
     gt_store_close(store);
@@ -288,7 +270,7 @@ static void find_cache(const struct gt_cli *cli, const struct options *options,
         snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
         return;
     }
-    find_room(finding, path, false);
+    find_room(finding, path);
     free(path);
 }
 

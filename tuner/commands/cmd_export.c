@@ -1,17 +1,14 @@
 /* cmd_export.c - tune export: what a database holds, as text for people and programs, or as a
  * deployable copy. */
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "db/store.h"
 #include "base/err.h"
+#include "commands/deploy.h"
 #include "console/cmd_session.h"
+#include "console/cmd_write.h"
 #include "console/commands.h"
 #include "exchange/export.h"
 #include "lookup/table.h"
@@ -28,10 +25,12 @@ static const struct gt_option option_table[] = {
      "csv (default), json, md, c (a header), shipped (a table libgemmtune reads), bench (winners "
      "beside cuBLAS as measured last), search (how each visit of a problem went), kt-cache or t4 "
      "(a whole space for other tuners, or to be replayed), t4-metadata (its devices), db (a "
-     "read-only copy of the database, with a digest)",
+     "read-only copy of the database, with a digest), deploy (one file with machine code, for "
+     "programs that have neither compiler nor templates)",
      NULL, 0, 0},
     {"output", 'o', GT_OPTION_TEXT, offsetof(struct options, output), "FILE",
-     "write there (default: standard output; db needs a name that does not exist)", NULL, 0, 0},
+     "write there (default: standard output; db needs a name that does not exist, deploy any)",
+     NULL, 0, 0},
     {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
      "database to read (default: as of a sweep)", NULL, 0, 0},
     {"all", 0, GT_OPTION_FLAG, offsetof(struct options, all), NULL,
@@ -62,89 +61,41 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* A rename is durable once its folder is. */
-static void sync_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
-    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+/* A text of rows on its way into a file. */
+struct writing {
+    const struct gt_export_request *request;
+    struct gt_store *store;
+    int64_t *rows;
+};
 
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
-    free(folder);
+static int write_text(void *context, FILE *file, struct gt_err *err)
+{
+    const struct writing *writing = context;
+
+    return gt_export(file, writing->request, writing->store, writing->rows, err);
 }
 
 /* A table that programs read must be one that they can open: it is parsed before it replaces
  * another. */
-static int check_written(const char *fresh, enum gt_export_format format, struct gt_err *err)
+static int check_text(void *context, const char *path, struct gt_err *err)
 {
+    const struct writing *writing = context;
     struct gt_table table = {0};
     int rc = GT_OK;
 
-    if (format == GT_EXPORT_SHIPPED)
-        rc = gt_table_load(&table, fresh, err);
+    if (writing->request->format == GT_EXPORT_SHIPPED)
+        rc = gt_table_load(&table, path, err);
     gt_table_release(&table);
-    return rc ? gt_err_prefix(err, rc, "what was exported cannot be read back") : GT_OK;
-}
-
-/* Writes to a device or a pipe (/dev/stdout), which must not be replaced. */
-static int export_direct(const char *path, const struct gt_export_request *request,
-                         struct gt_store *store, int64_t *rows, struct gt_err *err)
-{
-    FILE *file = fopen(path, "w");
-    int rc;
-
-    if (!file)
-        return gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
-    rc = gt_export(file, request, store, rows, err);
-    if (fclose(file) && !rc)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
     return rc;
 }
 
-/* Writes the text to a new file beside `path`, which nobody can have planted, and renames it, so
- * that a failure leaves the old file. */
 static int export_file(const char *path, const struct gt_export_request *request,
                        struct gt_store *store, int64_t *rows, struct gt_err *err)
 {
-    const mode_t mask = umask(0);
-    char fresh[PATH_MAX];
-    struct stat status;
-    FILE *file = NULL;
-    int fd, rc = GT_OK;
+    struct writing writing = {request, store, rows};
+    const struct gt_cmd_writing file = {write_text, check_text, &writing, 0666};
 
-    umask(mask);
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        return export_direct(path, request, store, rows, err);
-    if ((size_t)snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path) >= sizeof(fresh))
-        return gt_err_set(err, GT_EIO, "%s: the name is too long", path);
-    fd = mkostemp(fresh, O_CLOEXEC); /* O_EXCL: follows no link */
-    if (fd >= 0)
-        file = fdopen(fd, "w");
-    if (!file) {
-        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
-        if (fd >= 0) {
-            close(fd);
-            unlink(fresh);
-        }
-        return rc;
-    }
-    rc = gt_export(file, request, store, rows, err);
-    if (!rc && (fflush(file) || fchmod(fd, 0666 & ~mask) || fsync(fd) || ferror(file)))
-        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
-    if (fclose(file) && !rc)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
-    if (!rc)
-        rc = check_written(fresh, request->format, err);
-    if (!rc && rename(fresh, path))
-        rc = gt_err_set(err, GT_EIO, "%s: cannot replace it: %s", path, strerror(errno));
-    if (rc)
-        unlink(fresh);
-    else
-        sync_folder(path);
-    return rc;
+    return gt_cmd_write_file(path, &file, err);
 }
 
 /* What the options ask for; *problem (malloc'ed) and *kernels are to be released afterwards. */
@@ -165,7 +116,8 @@ static int fill_request(struct gt_export_request *request, const struct gt_cli *
     if (!rc && options->arch)
         rc = gt_arch_parse(options->arch, &request->filter.cc, err);
     if (!rc && some)
-        rc = gt_session_problems(NULL, problem, NULL, &request->problems, &options->problem, err);
+        rc = gt_session_problems(cli, NULL, problem, NULL, &request->problems, &options->problem,
+                                 err);
     if (!rc && options->current)
         rc = gt_kernels_load(kernels, cli->data_dir, options->kernels_dir, options->include_dirs,
                              err);
@@ -221,8 +173,7 @@ static int run_export(struct gt_cli *cli, const struct options *options,
     int64_t rows = 0;
     int rc = gt_session_database(&path, cli, options->db, false, err);
 
-    if (!rc)
-        rc = gt_session_store(&store, path, GT_STORE_READ, err);
+    GT_STEP(rc, gt_session_store(&store, path, GT_STORE_READ, err));
     if (rc)
         return rc;
     rc = check_kernel(cli, options, store, err);
@@ -240,6 +191,43 @@ static int run_export(struct gt_cli *cli, const struct options *options,
     return rc;
 }
 
+/* One file for programs that run the winners elsewhere. */
+static int run_deploy(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+{
+    struct gt_deploy_request request = {.path = options->output,
+                                        .kernels_dir = options->kernels_dir,
+                                        .include_dirs = options->include_dirs,
+                                        .kernel = options->kernel,
+                                        .measured = options->measured};
+    const bool some = options->problem.shape.count || options->problem.shapes;
+    struct gt_problem *problem = NULL;
+    struct gt_deploy_counts counts;
+    int rc = GT_OK;
+
+    if (!options->output)
+        rc = gt_err_set(err, GT_ESYNTAX, "--format deploy needs a name: --output winners.gt");
+    else if (options->all || options->keep)
+        rc = gt_err_set(err, GT_ESYNTAX, "--format deploy holds winners: not with --all or --keep");
+    if (!rc)
+        rc = gt_session_database(&request.db, cli, options->db, false, err);
+    if (!rc && options->arch)
+        rc = gt_arch_parse(options->arch, &request.cc, err);
+    if (!rc && some)
+        rc = gt_session_problems(cli, NULL, &problem, NULL, &request.problems, &options->problem,
+                                 err);
+    request.problem = problem;
+    if (!rc)
+        rc = gt_deploy(cli, &request, &counts, err);
+    if (!rc && !cli->quiet)
+        fprintf(cli->log, "%zu answer%s, %zu cubin%s, %zu KB\n", counts.answers,
+                counts.answers == 1 ? "" : "s", counts.images, counts.images == 1 ? "" : "s",
+                (counts.bytes + 999) / 1000);
+    if (!rc && counts.left_out)
+        fprintf(cli->log, "%zu left out, the first one: %s\n", counts.left_out, counts.why);
+    free(problem);
+    return rc;
+}
+
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
 {
     const struct options *options = fields;
@@ -248,16 +236,17 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     struct gt_export_request request = {.format = GT_EXPORT_CSV};
     struct gt_problem *problem = NULL;
     struct gt_kernels kernels = {0};
-    int rc = copy ? GT_OK : gt_export_parse(name, &request.format, err);
+    int rc;
 
     (void)argc;
     (void)argv;
+    if (strcmp(name, "deploy") == 0)
+        return run_deploy(cli, options, err);
+    rc = copy ? GT_OK : gt_export_parse(name, &request.format, err);
     if (!rc && copy && !options->output)
         rc = gt_err_set(err, GT_ESYNTAX, "--format db needs the name of a new file: --output FILE");
-    if (!rc)
-        rc = fill_request(&request, cli, options, &problem, &kernels, err);
-    if (!rc)
-        rc = run_export(cli, options, &request, copy, err);
+    GT_STEP(rc, fill_request(&request, cli, options, &problem, &kernels, err));
+    GT_STEP(rc, run_export(cli, options, &request, copy, err));
     gt_kernels_release(&kernels);
     free(problem);
     return rc;
@@ -266,8 +255,9 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 const struct gt_command gt_command_export = {
     .name = "export",
     .doc = "what the database holds, as csv, json, md, a C header, or a deployable table",
-    .usage = "export [--format csv|json|md|c|shipped|bench|search|kt-cache|t4|t4-metadata|db] "
-             "[OPTION]...",
+    .usage =
+        "export [--format csv|json|md|c|shipped|bench|search|kt-cache|t4|t4-metadata|db|deploy] "
+        "[OPTION]...",
     .about = "Writes the winner of each problem and device (--all: every trial). Predicted and\n"
              "replayed rows are marked as such in every format; --measured leaves them out. The "
              "same database gives\n"
@@ -275,7 +265,8 @@ const struct gt_command gt_command_export = {
              "\n"
              "  tune export --format md\n"
              "  tune export --format db --output winners.db\n"
-             "  tune export --format bench --shapes configs/problems/bench.json --dtype bf16\n"
+             "  tune export --format deploy --output winners.gt\n"
+             "  tune export --format bench --shapes bench --dtype bf16\n"
              "  tune export --format search --problem 4096x4096x4096:f32:nn\n"
              "  tune export --format shipped --measured --current --keep old.csv -o new.csv\n"
              "  tune export --format kt-cache --kernel simt --output space.json\n",

@@ -51,8 +51,7 @@ int gt_cmd_known_point(struct gt_point *point, const struct gt_kernel *kernel, c
         at += length + (at[length] == ',');
     }
     rc = gt_strbuf_check(&known, err);
-    if (!rc)
-        rc = gt_point_parse(point, kernel, known.text, err);
+    GT_STEP(rc, gt_point_parse(point, kernel, known.text, err));
     gt_strbuf_release(&known);
     return rc;
 }
@@ -102,8 +101,7 @@ static int read_database(struct learning *learning, const char *path, struct gt_
     struct gt_store *store = NULL;
     int rc = gt_session_store(&store, path, GT_STORE_READ, err);
 
-    if (!rc)
-        rc = gt_store_trials(store, &filter, take_trial, learning, err);
+    GT_STEP(rc, gt_store_trials(store, &filter, take_trial, learning, err));
     gt_store_close(store);
     return rc;
 }
@@ -231,10 +229,8 @@ int gt_cmd_learn(struct gt_cli *cli, const struct gt_learn_options *options, str
         rc = read_source(&learning, options->from->text[i], err);
     if (!rc && !learning.rows.rows)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "nothing was measured that could be learned from");
-    if (!rc)
-        rc = gt_learn_leave_out(&learning.rows, err);
-    if (!rc)
-        rc = report(&learning, rows, err);
+    GT_STEP(rc, gt_learn_leave_out(&learning.rows, err));
+    GT_STEP(rc, report(&learning, rows, err));
     if (!rc && learning.other + learning.gone && !cli->quiet)
         fprintf(cli->log,
                 "%zu trials left out: of another arch, or of points that no kernel here "

@@ -201,8 +201,7 @@ static int look_up(struct gt_cli *cli, struct gt *gt, int cc, const struct optio
     struct gt_problem problem;
     int rc = gt_problem_parse(&problem, text, err);
 
-    if (!rc)
-        rc = gt_lookup(gt, cc, options->device, &problem, &answer, err);
+    GT_STEP(rc, gt_lookup(gt, cc, options->device, &problem, &answer, err));
     if (rc)
         return rc;
     gt_problem_format(&problem, canonical);
@@ -241,8 +240,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     if (!rc && options->db && access(options->db, R_OK) != 0)
         rc = gt_err_set(err, GT_EDB, "%s: cannot read the database: %s", options->db,
                         strerror(errno));
-    if (!rc)
-        rc = gt_open(&gt, &open, err);
+    GT_STEP(rc, gt_open(&gt, &open, err));
     if (!rc && cli->json) {
         list = cJSON_CreateArray();
         rc = list ? GT_OK : gt_err_nomem(err);

@@ -52,10 +52,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     cJSON *list = cli->json ? cJSON_CreateArray() : NULL;
     int rc = cli->json && !list ? gt_err_nomem(err) : check_sources(argc, argv, err);
 
-    if (!rc)
-        rc = gt_session_database(&into, cli, options->db, true, err);
-    if (!rc)
-        rc = gt_session_store(&store, into, GT_STORE_WRITE, err);
+    GT_STEP(rc, gt_session_database(&into, cli, options->db, true, err));
+    GT_STEP(rc, gt_session_store(&store, into, GT_STORE_WRITE, err));
     for (int i = 0; i < argc && !rc; i++) {
         int64_t rows = 0;
 

@@ -283,8 +283,7 @@ static int read_point(const struct gt_recording *recording, size_t i,
             &text, "%s%s=%lld", p ? "," : "", recorded->param[p].name,
             (long long)recorded->param[p].value[recording->index[i * recorded->params + p]]);
     rc = gt_strbuf_check(&text, err);
-    if (!rc)
-        rc = gt_cmd_known_point(point, kernel, text.text ? text.text : "", err);
+    GT_STEP(rc, gt_cmd_known_point(point, kernel, text.text ? text.text : "", err));
     gt_strbuf_release(&text);
     return rc;
 }
@@ -307,9 +306,8 @@ static int take_recording(struct predictor *predictor, const struct gt_recording
             path, recording->predicted ? "was predicted" : "names none");
     rc = gt_problem_parse(&problem, recording->problem, err);
     candidate.problem = &problem;
-    if (!rc)
-        rc = go_to(predictor, recording->device, recording->cc, recording->problem,
-                   recording->kernel->name, err);
+    GT_STEP(rc, go_to(predictor, recording->device, recording->cc, recording->problem,
+                      recording->kernel->name, err));
     for (size_t i = 0; i < recording->points && !rc; i++) {
         if (read_point(recording, i, candidate.kernel, &candidate.point, NULL))
             predictor->unknown++;
@@ -324,8 +322,7 @@ static int read_recording(struct predictor *predictor, const char *path, struct 
     struct gt_recording recording = {0};
     int rc = gt_recording_load(&recording, path, err);
 
-    if (!rc)
-        rc = take_recording(predictor, &recording, path, err);
+    GT_STEP(rc, take_recording(predictor, &recording, path, err));
     gt_recording_release(&recording);
     return rc;
 }

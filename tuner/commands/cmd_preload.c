@@ -69,8 +69,7 @@ int gt_preload(const char *library, struct gt_err *err)
         gt_strbuf_addf(&value, "%s%s%s", path, before && *before ? ":" : "", before ? before : "");
         rc = gt_strbuf_check(&value, err);
     }
-    if (!rc)
-        rc = gt_preload_set("LD_PRELOAD", value.text, err);
+    GT_STEP(rc, gt_preload_set("LD_PRELOAD", value.text, err));
     gt_strbuf_release(&value);
     free(found);
     free(path);
@@ -203,8 +202,7 @@ int gt_preload_files(const char *folder, gt_preload_visit *visit, void *context,
             path = NULL;
             rc = gt_err_nomem(err);
         }
-        if (!rc)
-            rc = visit(context, path, err);
+        GT_STEP(rc, visit(context, path, err));
         free(path);
         free(entry[i]);
     }

@@ -94,24 +94,17 @@ int gt_cmd_doctor_program(struct gt_cli *cli, const char *db, char **command, st
     int status = 0, reports = 0;
     int rc = gt_preload(NULL, err);
 
-    if (!rc)
-        rc = gt_preload_folder(&folder, err);
+    GT_STEP(rc, gt_preload_folder(&folder, err));
     if (!rc && asprintf(&pattern, "%s/%%p.txt", folder) < 0) {
         pattern = NULL;
         rc = gt_err_nomem(err);
     }
-    if (!rc)
-        rc = gt_preload_set("GEMMTUNE_REPORT", pattern, err);
-    if (!rc)
-        rc = gt_preload_set("GEMMTUNE_SERVE", "0", err);
-    if (!rc)
-        rc = gt_preload_set("GEMMTUNE_WAIT", "1", err);
-    if (!rc)
-        rc = gt_preload_set("GEMMTUNE_DB", db, err);
-    if (!rc)
-        rc = gt_preload_run(command, &status, err);
-    if (!rc)
-        rc = gt_preload_files(folder, count_report, &reports, err);
+    GT_STEP(rc, gt_preload_set("GEMMTUNE_REPORT", pattern, err));
+    GT_STEP(rc, gt_preload_set("GEMMTUNE_SERVE", "0", err));
+    GT_STEP(rc, gt_preload_set("GEMMTUNE_WAIT", "1", err));
+    GT_STEP(rc, gt_preload_set("GEMMTUNE_DB", db, err));
+    GT_STEP(rc, gt_preload_run(command, &status, err));
+    GT_STEP(rc, gt_preload_files(folder, count_report, &reports, err));
     if (!rc && reports)
         rc = gt_preload_files(folder, print_report, cli->out, err);
     else if (!rc)

@@ -218,8 +218,7 @@ static int show_document(const struct gt_cli *cli, const struct options *options
     int failed = -1, rc = gt_candidate_slots(candidate, slots, err), printed;
 
     shown.slots = slots;
-    if (!rc)
-        rc = gt_candidate_possible(candidate, &failed, err);
+    GT_STEP(rc, gt_candidate_possible(candidate, &failed, err));
     if (!rc && failed < 0)
         rc = gt_candidate_geometry(candidate, &geometry, err);
     if (rc)
@@ -252,8 +251,7 @@ static int show_source(const struct gt_cli *cli, const struct options *options,
         fprintf(cli->out, "#line 1 \"%s\"\n%s", candidate->kernel->template_path,
                 candidate->kernel->text);
     gt_strbuf_release(&text);
-    if (!rc)
-        rc = gt_candidate_possible(candidate, &failed, err);
+    GT_STEP(rc, gt_candidate_possible(candidate, &failed, err));
     if (!rc && failed >= 0)
         rc = gt_err_set(err, GT_ERANGE, "this source is of a point that is not valid here: %s",
                         candidate->kernel->constraint[failed].why);
@@ -274,8 +272,7 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
         return show_source(cli, options, candidate, err);
     rc = gt_render(&source, candidate, err);
     if (rc || cli->json) {
-        if (!rc)
-            rc = show_document(cli, options, candidate, source.text, err);
+        GT_STEP(rc, show_document(cli, options, candidate, source.text, err));
         goto out;
     }
     gt_point_format(&point, candidate->kernel, &candidate->point);
@@ -317,26 +314,21 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     int cc, rc;
 
     rc = gt_problem_parse(&problem, options->problem ? options->problem : DEFAULT_PROBLEM, err);
-    if (!rc)
-        rc = gt_arch_parse(options->arch ? options->arch : DEFAULT_ARCH, &cc, err);
-    if (!rc)
-        rc = gt_device_profile(&device, cli->data_dir, cc, err);
-    if (!rc)
-        rc = gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir, options->include_dirs,
-                             err);
+    GT_STEP(rc, gt_arch_parse(options->arch ? options->arch : DEFAULT_ARCH, &cc, err));
+    GT_STEP(rc, gt_device_profile(&device, cli->data_dir, cc, err));
+    GT_STEP(rc, gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir,
+                                options->include_dirs, err));
     if (rc)
         goto out;
     candidate.problem = &problem;
     candidate.device = &device;
     candidate.kernel = gt_kernels_find(&kernels, argv[0], err);
     rc = candidate.kernel ? GT_OK : GT_ENOTFOUND;
-    if (!rc)
-        rc = gt_point_parse(&candidate.point, candidate.kernel, argc > 1 ? argv[1] : "", err);
+    GT_STEP(rc, gt_point_parse(&candidate.point, candidate.kernel, argc > 1 ? argv[1] : "", err));
     if (!rc && !gt_kernel_serves(candidate.kernel, &problem, &device, &why))
         rc = gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem on sm_%d: %s",
                         argv[0], cc, why ? why : "it is not in its description");
-    if (!rc)
-        rc = show_candidate(cli, options, &candidate, err);
+    GT_STEP(rc, show_candidate(cli, options, &candidate, err));
 out:
     gt_kernels_release(&kernels);
     return rc;

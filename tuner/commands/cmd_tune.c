@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "problem/problem.h"
 #include "base/strbuf.h"
+#include "cluster/devices.h"
 #include "console/cmd_report.h"
 #include "console/cmd_session.h"
 #include "console/commands.h"
@@ -14,6 +15,9 @@ struct options {
     struct gt_session_options session;
     struct gt_problem_options problem;
     int64_t rows;
+    const char *devices;
+    int64_t silence;
+    bool missing;
 };
 
 static const struct gt_option option_table[] = {
@@ -24,7 +28,7 @@ static const struct gt_option option_table[] = {
      "beside them, whichever kernel it is",
      NULL, 0, 0},
     {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, session.budget), "BUDGET",
-     "how long: 90s, 30m, 8h are a time of the whole run (longer if a problem has no time yet), "
+     "how long: 90s, 30m, 8h are a time of the whole run (no problem begins after it), "
      "10s/problem is a time of each problem, 500 is trials per problem, patience=200 trials of a "
      "problem without a gain of 0.5 %; several: 30m,2000 (default: 120s with a GPU, 120 trials per "
      "problem without)",
@@ -43,6 +47,17 @@ static const struct gt_option option_table[] = {
      "give a candidate up if its first run takes more than FACTOR times the best (default: 1.5); "
      "1000 gives none up, for recordings",
      NULL, 1, 1000000},
+    {"devices", 0, GT_OPTION_TEXT, offsetof(struct options, devices), "LIST",
+     "several GPUs of this machine: all, 0-3 or 0,2; they share the problems, and several search "
+     "one "
+     "problem where there are fewer problems than GPUs (tuner/CLUSTER.md)",
+     NULL, 0, 0},
+    {"silence", 0, GT_OPTION_INTEGER, offsetof(struct options, silence), "SECONDS",
+     "with --devices: a GPU's process that says nothing for that long is replaced (default: 300)",
+     NULL, 1, 86400},
+    {"missing", 0, GT_OPTION_FLAG, offsetof(struct options, missing), NULL,
+     "leave out the problems that have a winner in the database: a second pass after `tune merge`",
+     NULL, 0, 0},
     {"rows", 'n', GT_OPTION_INTEGER, offsetof(struct options, rows), "N",
      "candidates to print of each problem (default: 10)", NULL, 1, GT_SWEEP_ROWS},
     GT_OPTIONS_END,
@@ -63,6 +78,33 @@ static int nothing_valid(const struct gt_session *session, const struct gt_sweep
     return GT_EXIT_NOTHING;
 }
 
+/* Whether the sweep ended before the problem's turn. */
+static bool is_missing(const struct gt_sweep_result *result)
+{
+    return !result->nothing.code && result->fresh + result->resumed == 0;
+}
+
+/* Names the problems that had no turn, and have no earlier trials. */
+static void name_missing(const struct gt_session *session, const struct gt_sweep_result *result,
+                         size_t count)
+{
+    char text[GT_PROBLEM_TEXT_MAX];
+    size_t missing = 0;
+
+    for (size_t i = 0; i < count; i++)
+        missing += is_missing(&result[i]);
+    if (!missing || session->cli->quiet)
+        return;
+    fprintf(session->cli->log, "%zu of %zu problems had no turn:", missing, count);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_missing(&result[i]))
+            continue;
+        gt_problem_format(result[i].problem, text);
+        fprintf(session->cli->log, " %s", text);
+    }
+    fputs("; the same command goes on with them\n", session->cli->log);
+}
+
 /* Prints what was reached; 4 if no problem has a valid candidate. */
 static int report(const struct gt_session *session, const struct gt_sweep_result *result,
                   size_t count, size_t rows, struct gt_err *err)
@@ -71,13 +113,14 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
     int rc = GT_OK;
 
     for (size_t i = 0; i < count; i++) {
-        if (!result[i].nothing.code && result[i].fresh + result[i].resumed == 0)
-            continue; /* the sweep was interrupted before it */
+        if (is_missing(&result[i]))
+            continue;
         valid += result[i].rows > 0;
         if (!session->cli->json)
             gt_report_result(session, &result[i], rows);
         gt_report_summary(session, &result[i]);
     }
+    name_missing(session, result, count);
     if (count > 1)
         gt_report_totals(session);
     if (session->cli->json)
@@ -90,6 +133,36 @@ static bool problems_given(const struct options *options, const struct gt_proble
 {
     return asked->shape.count || asked->shapes || asked->random ||
            gt_session_no_replay(&options->session, NULL) == GT_OK;
+}
+
+/* The same over several GPUs, each with a session of its own. */
+static int run_devices(struct gt_cli *cli, const struct options *options,
+                       const struct gt_problem_options *asked, struct gt_err *err)
+{
+    struct gt_devices_options several = {
+        .devices = options->devices,
+        .session = options->session,
+        .budget = gt_budget_default(true),
+        .rows = options->rows ? (size_t)options->rows : DEFAULT_ROWS,
+        .silence_s = options->silence,
+        .missing = options->missing,
+    };
+    struct gt_problem *problem = NULL;
+    double *weight = NULL;
+    int rc;
+
+    if (options->session.device)
+        return gt_err_set(err, GT_ESYNTAX, "--devices and --device exclude each other");
+    rc = gt_session_problems(cli, NULL, &problem, &weight, &several.problems, asked, err);
+    if (!rc && options->session.budget)
+        rc = gt_budget_parse(&several.budget, options->session.budget, err);
+    several.problem = problem;
+    several.weight = weight;
+    if (!rc)
+        rc = gt_devices_run(cli, &several, err);
+    free(problem);
+    free(weight);
+    return rc;
 }
 
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
@@ -110,20 +183,25 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
                           GT_MAX_TEXTS);
     for (int i = 0; i < argc; i++) /* tune 64x64x64 is tune --shape 64x64x64 */
         asked.shape.text[asked.shape.count++] = argv[i];
-    asked.data_dir = cli->data_dir;
     asked.seed = options->session.seed;
+    if (options->devices)
+        return run_devices(cli, options, &asked, err);
     rc = problems_given(options, &asked)
-             ? gt_session_problems(NULL, &problem, &weight, &problems, &asked, err)
+             ? gt_session_problems(cli, NULL, &problem, &weight, &problems, &asked, err)
              : GT_OK;
     if (!rc && options->session.budget)
         rc = gt_budget_parse(&budget, options->session.budget, err);
     if (!rc)
         rc = gt_session_open(&session, cli, &options->session, err);
     if (!rc && !problem)
-        rc = gt_session_problems(&session, &problem, &weight, &problems, &asked, err);
+        rc = gt_session_problems(cli, &session, &problem, &weight, &problems, &asked, err);
     if (!rc)
         rc = gt_session_kernels(&kernel, &kernels, &session.kernels, options->session.kernels, err);
-    if (rc)
+    if (!rc && options->missing)
+        rc = gt_session_leave_out(&session, problem, weight, &problems, err);
+    if (!rc && !problems && !cli->quiet)
+        fprintf(cli->log, "nothing is missing: every problem has a winner\n");
+    if (rc || !problems)
         goto out;
     result = calloc(problems, sizeof(*result));
     if (!result) {
@@ -169,7 +247,8 @@ const struct gt_command gt_command_tune = {
         "It counts as a trial of the budget if its kernel is searched.\n"
         "\n"
         "  tune --arch sm_86 --shape 4096x4096x4096\n"
-        "  tune --shapes configs/problems/bench.json --budget 2h\n"
+        "  tune --shapes bench --budget 2h\n"
+        "  tune --shapes bench --devices all --budget 30m\n"
         "  tune --shape 512x512x64:f32:nt:batch=8 --epilogue bias+relu\n"
         "  tune --device replay:space.json.gz --strategy local --budget 500\n",
     .group = {{gt_problem_option_table, offsetof(struct options, problem)},

@@ -13,6 +13,7 @@
 #include "search/strategy.h"
 
 #define REPLAY "replay:"
+#define TURN_S 2.0 /* a turn of compiling and finals, about, with 16 compile workers on an H200 */
 
 static void on_waiting(void *context, double seconds)
 {
@@ -40,6 +41,7 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
         .kernels_dir = options->kernels_dir,
         .include_dirs = options->include_dirs,
         .jobs = (int)options->jobs,
+        .tokens = options->tokens,
         .space = options->space,
         .launch_deadline_s = (double)options->deadline,
         .compile_cpu_s = (double)options->compile_cpu,
@@ -258,7 +260,9 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = gt_cache_dir(&session->cache_dir, err);
     if (!rc)
         rc = gt_cache_limit(&limit, err);
-    if (!rc && !cli->quiet)
+    if (!rc && options->lines)
+        rc = gt_progress_new(&session->progress, options->lines, false, false, err);
+    else if (!rc && !cli->quiet)
         rc = gt_progress_stderr(&session->progress, cli->color, err);
     if (!rc) {
         /* A cache that is not ours to use is no reason to stop: cubins are kept for this run only.
@@ -272,7 +276,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     if (!rc)
         rc = gt_session_database(&database, cli, options->db, true, err);
     if (!rc)
-        rc = gt_session_store(&session->store, database, GT_STORE_WRITE, err);
+        rc = gt_session_store(&session->store, database,
+                              options->shared ? GT_STORE_SHARED : GT_STORE_WRITE, err);
     if (!rc && !session->replays)
         rc = gt_store_apply_calibration(session->store, &session->evaluator->device, err);
     if (rc) {
@@ -351,6 +356,21 @@ int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
     return GT_OK;
 }
 
+/* Says at the start that problems may get no turn. */
+static void warn_of_budget(struct gt_session *session, const struct gt_sweep_options *options)
+{
+    double each = options->budget.seconds / (double)options->problems;
+    char text[160];
+
+    if (!session->measures || !(each > 0) || each >= TURN_S)
+        return;
+    snprintf(text, sizeof(text),
+             "%.1f s a problem: compiling and finals take about %.0f s, so the problems of least "
+             "weight may get no turn",
+             each, TURN_S);
+    gt_progress_note(session->progress, text);
+}
+
 int gt_session_sweep(struct gt_session *session, const struct gt_problem *problem, size_t problems,
                      const struct gt_kernel *const *kernel, size_t kernels,
                      const struct gt_budget *budget, struct gt_sweep_result *result,
@@ -384,12 +404,15 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
         .seed = session->seed,
         .command = session->cli->words,
         .progress = session->progress,
+        .label = session->label,
         .totals = &session->totals,
         .signals = session->cli->signals,
+        .search_only = session->search_only,
     };
 
     if (budget->each)
         options.budget.seconds *= (double)problems;
+    warn_of_budget(session, &options);
     rc = gt_sweep_run(&options, result, err);
     free(fallback);
     return rc;

@@ -16,10 +16,12 @@ struct gt_session {
     struct gt_store *store;
     struct gt_table shipped;      /* winners of db/shipped */
     struct gt_progress *progress; /* NULL when quiet */
+    const char *label;            /* what a sweep of one problem shows before its name; or NULL */
     char *cache_dir;
     const char *strategy;
     const double *weight; /* of the problems of a sweep, not owned; NULL: all alike */
     uint64_t seed;
+    bool search_only;              /* sweeps hold no finals */
     struct gt_sweep_totals totals; /* of the last sweep */
     bool vendor;                   /* cuBLASLt's algorithms are candidates */
     bool fallbacks;       /* kernels of the ladder take part where those in production cannot */
@@ -52,9 +54,14 @@ void gt_session_close(struct gt_session *session);
  * malloc'ed, and so is *weight (their shares in averages) unless weight is NULL.  A problem that is
  * named twice is taken once.
  */
-int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
-                        double **weight, size_t *count, const struct gt_problem_options *options,
-                        struct gt_err *err);
+int gt_session_problems(const struct gt_cli *cli, const struct gt_session *session,
+                        struct gt_problem **problem, double **weight, size_t *count,
+                        const struct gt_problem_options *options, struct gt_err *err);
+
+/* Leaves out the problems that have a winner on the session's device (by its name; a measured one
+ * of a final), of the kernels as they are today. */
+int gt_session_leave_out(const struct gt_session *session, struct gt_problem *problem,
+                         double *weight, size_t *count, struct gt_err *err);
 
 /* One problem text completed by the options that it does not contradict. */
 int gt_session_problem(struct gt_problem *problem, const char *text,

@@ -33,8 +33,7 @@ int gt_session_problem(struct gt_problem *problem, const char *text,
     add_part(&buf, "epi=", options->epilogue);
     add_part(&buf, "batch=", options->batch);
     rc = gt_strbuf_check(&buf, err);
-    if (!rc)
-        rc = gt_problem_parse(problem, buf.text, err);
+    GT_STEP(rc, gt_problem_parse(problem, buf.text, err));
     if (!rc && (!problem->m || !problem->n)) /* K may be 0: D is then made of C and bias alone */
         rc = gt_err_set(err, GT_ERANGE,
                         "problem \"%s\": D has no elements, so there is nothing to tune", buf.text);
@@ -120,6 +119,35 @@ static int read_shard(uint64_t *i, uint64_t *parts, const char *text, struct gt_
     return GT_OK;
 }
 
+/* A number of Slurm's environment; `absent` without it or with another text. */
+static long slurm_number(const char *name, long absent)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    long value = text && *text ? strtol(text, &end, 10) : absent;
+
+    return end && *end ? absent : value;
+}
+
+/* The part of a task of a Slurm array (sbatch --array=1-8: tasks 1 to 8 of 8; 0-14:2 are 8, too).
+ * An array of one task is none. */
+static void slurm_shard(uint64_t *i, uint64_t *parts, const struct gt_cli *cli)
+{
+    const long task = slurm_number("SLURM_ARRAY_TASK_ID", -1);
+    const long count = slurm_number("SLURM_ARRAY_TASK_COUNT", 0);
+    const long first = slurm_number("SLURM_ARRAY_TASK_MIN", 0);
+    const long last = slurm_number("SLURM_ARRAY_TASK_MAX", first + count - 1);
+    const long step = count > 1 && last > first ? (last - first) / (count - 1) : 1;
+
+    if (task < first || count < 2 || step < 1 || (task - first) / step >= count)
+        return;
+    *i = (uint64_t)((task - first) / step);
+    *parts = (uint64_t)count;
+    if (!cli->quiet)
+        fprintf(cli->log, "task %ld of a Slurm array: part %lu/%ld of the problems (--shard)\n",
+                task, (unsigned long)*i + 1, count);
+}
+
 /* A problem's text and its place in the list. */
 struct named {
     char text[GT_PROBLEM_TEXT_MAX];
@@ -150,8 +178,9 @@ static int choose(struct gt_problem *problem, double *weight, size_t *count, uin
         }
         qsort(named, *count, sizeof(*named), by_text);
         for (size_t at = 0; at < *count; at++)
-            keep[named[at].place] = (!at || strcmp(named[at].text, named[at - 1].text) != 0) &&
-                                    gt_digest_number(named[at].text) % parts == i;
+            keep[named[at].place] =
+                (!at || strcmp(named[at].text, named[at - 1].text) != 0) &&
+                gt_digest_number(named[at].text, strlen(named[at].text), 0) % parts == i;
         for (size_t at = 0; at < *count; at++) {
             if (!keep[at])
                 continue;
@@ -169,24 +198,30 @@ static int choose(struct gt_problem *problem, double *weight, size_t *count, uin
 
 /* What --shapes and --random name; the caller releases the set in any case. */
 static int load_set(struct gt_problemset *set, const struct gt_problem_options *options,
-                    struct gt_err *err)
+                    const char *data_dir, struct gt_err *err)
 {
-    int rc = options->shapes ? gt_problemset_load(set, options->shapes, err) : GT_OK;
+    char *path = NULL;
+    int rc = options->shapes ? gt_problemset_find(&path, options->shapes, data_dir, err) : GT_OK;
 
+    if (!rc && path)
+        rc = gt_problemset_load(set, path, err);
+    free(path);
     if (!rc && options->random)
-        rc = gt_random_problems(set, options->data_dir, (size_t)options->random,
+        rc = gt_random_problems(set, data_dir, (size_t)options->random,
                                 options->seed ? (uint64_t)options->seed : GT_SEED_DEFAULT, err);
     return rc;
 }
 
 static int list_problems(struct gt_problem **problem, double **weight, size_t *count,
                          const struct gt_problemset *set, const struct gt_problem_options *options,
-                         struct gt_err *err)
+                         const struct gt_cli *cli, struct gt_err *err)
 {
     const size_t all = options->shape.count + set->count;
     uint64_t part = 0, parts = 1;
     int rc = read_shard(&part, &parts, options->shard, err);
 
+    if (!options->shard && set->count)
+        slurm_shard(&part, &parts, cli);
     if (rc)
         return rc;
     *problem = calloc(all, sizeof(**problem));
@@ -201,20 +236,19 @@ static int list_problems(struct gt_problem **problem, double **weight, size_t *c
         rc = problem_at(&(*problem)[i], options, set, i, err);
     }
     *count = all;
-    if (!rc)
-        rc = choose(*problem, weight ? *weight : NULL, count, part, parts, err);
+    GT_STEP(rc, choose(*problem, weight ? *weight : NULL, count, part, parts, err));
     if (!rc && !*count)
-        rc = gt_err_set(err, GT_EXIT_NOTHING, "--shard %s: none of the %zu problems is in it",
-                        options->shard, all);
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "--shard %lu/%lu: none of the %zu problems is in it",
+                        (unsigned long)part + 1, (unsigned long)parts, all);
     return rc;
 }
 
-int gt_session_problems(const struct gt_session *session, struct gt_problem **problem,
-                        double **weight, size_t *count, const struct gt_problem_options *options,
-                        struct gt_err *err)
+int gt_session_problems(const struct gt_cli *cli, const struct gt_session *session,
+                        struct gt_problem **problem, double **weight, size_t *count,
+                        const struct gt_problem_options *options, struct gt_err *err)
 {
     struct gt_problemset set = {0};
-    int rc = load_set(&set, options, err);
+    int rc = load_set(&set, options, cli->data_dir, err);
 
     *problem = NULL;
     if (weight)
@@ -222,8 +256,7 @@ int gt_session_problems(const struct gt_session *session, struct gt_problem **pr
     *count = 0;
     if (!rc && !options->shape.count && !set.count)
         return recorded_problem(session, problem, count, err);
-    if (!rc)
-        rc = list_problems(problem, weight, count, &set, options, err);
+    GT_STEP(rc, list_problems(problem, weight, count, &set, options, cli, err));
     gt_problemset_release(&set);
     if (rc) {
         free(*problem);
@@ -234,5 +267,57 @@ int gt_session_problems(const struct gt_session *session, struct gt_problem **pr
         }
         *count = 0;
     }
+    return rc;
+}
+
+/* What is looked for, and which of it was found. */
+struct looking {
+    const struct gt_session *session;
+    const struct gt_problem *problem;
+    size_t count;
+    bool *found;
+};
+
+static int note_winner(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    const struct looking *looking = context;
+    const struct gt_session *session = looking->session;
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    (void)err;
+    if (strcmp(row->device, session->evaluator->device.name) != 0 ||
+        (row->provenance == GT_MEASURED && row->stage < 3))
+        return GT_OK;
+    for (size_t i = 0; i < looking->count; i++) {
+        gt_problem_format(&looking->problem[i], text);
+        looking->found[i] = looking->found[i] || strcmp(text, row->problem) == 0;
+    }
+    return GT_OK;
+}
+
+int gt_session_leave_out(const struct gt_session *session, struct gt_problem *problem,
+                         double *weight, size_t *count, struct gt_err *err)
+{
+    const struct gt_row_filter filter = {
+        .winners_only = true,
+        .provenance = 1u << session->evaluator->ops->provenance,
+        .kernels = session->replays ? NULL : &session->kernels,
+    };
+    struct looking looking = {session, problem, *count, calloc(*count, sizeof(bool))};
+    size_t kept = 0;
+    int rc;
+
+    if (!looking.found)
+        return gt_err_nomem(err);
+    rc = gt_store_rows(session->store, &filter, note_winner, &looking, err);
+    for (size_t i = 0; i < *count && !rc; i++) {
+        if (looking.found[i])
+            continue;
+        problem[kept] = problem[i];
+        weight[kept++] = weight[i];
+    }
+    if (!rc)
+        *count = kept;
+    free(looking.found);
     return rc;
 }

@@ -6,11 +6,13 @@
 #include "base/strbuf.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define WHERE_MAX 512
 
@@ -67,15 +69,11 @@ static int add_object(struct gt_problemset *set, const cJSON *object, const char
     const char *text = "";
     int rc = gt_json_keys(object, where, allowed, err);
 
-    if (!rc)
-        rc = gt_json_string(&text, object, where, "problem", GT_REQUIRED, err);
-    if (!rc)
-        rc = gt_problemset_add(set, text, where, err);
-    if (!rc)
-        rc = copy_string(&set->entry[set->count - 1].name, object, where, "name", err);
-    if (!rc)
-        rc = gt_json_real(&set->entry[set->count - 1].weight, object, where, "weight", 0, 1e9,
-                          GT_OPTIONAL, err);
+    GT_STEP(rc, gt_json_string(&text, object, where, "problem", GT_REQUIRED, err));
+    GT_STEP(rc, gt_problemset_add(set, text, where, err));
+    GT_STEP(rc, copy_string(&set->entry[set->count - 1].name, object, where, "name", err));
+    GT_STEP(rc, gt_json_real(&set->entry[set->count - 1].weight, object, where, "weight", 0, 1e9,
+                             GT_OPTIONAL, err));
     return rc;
 }
 
@@ -88,12 +86,9 @@ static int read_json(struct gt_problemset *set, const cJSON *root, const char *p
     int i = 0;
     int rc = gt_json_keys(root, path, allowed, err);
 
-    if (!rc)
-        rc = copy_string(&set->name, root, path, "set", err);
-    if (!rc)
-        rc = copy_string(&set->doc, root, path, "doc", err);
-    if (!rc)
-        rc = gt_json_get(&list, root, path, "problems", cJSON_Array, GT_REQUIRED, err);
+    GT_STEP(rc, copy_string(&set->name, root, path, "set", err));
+    GT_STEP(rc, copy_string(&set->doc, root, path, "doc", err));
+    GT_STEP(rc, gt_json_get(&list, root, path, "problems", cJSON_Array, GT_REQUIRED, err));
     if (rc)
         return rc;
     cJSON_ArrayForEach(item, list)
@@ -204,8 +199,7 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
     rc = strcmp(path, "-") == 0 ? read_input(&text, err) : gt_strbuf_add_file(&text, path, err);
     if (!rc && text.text[strspn(text.text, " \t\r\n")] == '{') {
         rc = gt_json_parse(&root, path, text.text, text.length, err);
-        if (!rc)
-            rc = read_json(set, root, path, err);
+        GT_STEP(rc, read_json(set, root, path, err));
         cJSON_Delete(root);
     } else if (!rc && memchr(text.text, '\0', text.length)) {
         rc =
@@ -219,4 +213,71 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
     if (rc)
         gt_problemset_release(set);
     return rc;
+}
+
+/* ---- sets of the data folder ---- */
+
+static int is_json(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+
+    return dot && strcmp(dot, ".json") == 0;
+}
+
+/* Appends the names of the files in the folder that are sets. */
+static void list_sets(struct gt_strbuf *names, const char *folder)
+{
+    struct dirent **entry = NULL;
+    int entries = scandir(folder, &entry, is_json, alphasort);
+
+    for (int i = 0; i < entries; i++) {
+        const char *name = entry[i]->d_name;
+        struct gt_problemset set;
+        char *path = NULL;
+
+        if (asprintf(&path, "%s/%s", folder, name) >= 0 && !gt_problemset_load(&set, path, NULL)) {
+            gt_strbuf_addf(names, "%s %.*s", names->length ? "," : "", (int)strlen(name) - 5, name);
+            gt_problemset_release(&set);
+        }
+        free(path);
+        free(entry[i]);
+    }
+    free(entry);
+}
+
+static int not_found(const char *name, const char *data_dir, struct gt_err *err)
+{
+    struct gt_strbuf names = GT_STRBUF_INIT;
+    char *folder = NULL;
+    int rc;
+
+    if (asprintf(&folder, "%s/configs/problems", data_dir) < 0)
+        return gt_err_nomem(err);
+    list_sets(&names, folder);
+    rc = gt_strbuf_check(&names, err);
+    if (!rc)
+        rc = gt_err_set(err, GT_EIO, "%s: no such file; the sets of %s are%s", name, folder,
+                        names.length ? names.text : " missing, too");
+    gt_strbuf_release(&names);
+    free(folder);
+    return rc;
+}
+
+int gt_problemset_find(char **path, const char *name, const char *data_dir, struct gt_err *err)
+{
+    static const struct {
+        const char *folder, *suffix;
+    } place[] = {{"", ""}, {"/configs/problems/", ".json"}, {"/configs/problems/", ""}, {"/", ""}};
+    struct stat file;
+
+    for (size_t i = 0; i < sizeof(place) / sizeof(*place); i++) {
+        if (asprintf(path, "%s%s%s%s", i ? data_dir : "", place[i].folder, name, place[i].suffix) <
+            0)
+            return gt_err_nomem(err);
+        if (strcmp(name, "-") == 0 || (!stat(*path, &file) && !S_ISDIR(file.st_mode)))
+            return GT_OK;
+        free(*path);
+    }
+    *path = NULL;
+    return not_found(name, data_dir, err);
 }

@@ -29,6 +29,11 @@ struct gt_problemset {
  * gt_problemset_release. */
 int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_err *err);
 
+/* The file that `name` means, malloc'ed: "-", a file of that name, or one of the sets of the data
+ * folder, such as "bench.json" or "bench" of configs/problems.  A name that is none of these is an
+ * error that lists the sets. */
+int gt_problemset_find(char **path, const char *name, const char *data_dir, struct gt_err *err);
+
 /* Appends a problem's text, with weight 1; the sentence of an error begins with `where`. */
 int gt_problemset_add(struct gt_problemset *set, const char *text, const char *where,
                       struct gt_err *err);

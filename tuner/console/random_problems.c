@@ -250,8 +250,7 @@ static int read_model(struct model *model, const cJSON *object, const char *wher
     const char *name;
     int rc = gt_json_keys(object, where, allowed, err);
 
-    if (!rc)
-        rc = gt_json_string(&name, object, where, "name", GT_REQUIRED, err);
+    GT_STEP(rc, gt_json_string(&name, object, where, "name", GT_REQUIRED, err));
     for (size_t i = 0; i < sizeof(field) / sizeof(*field) && !rc; i++)
         rc = gt_json_integer(field[i], object, where, allowed[i + 1], 1, 1000000, GT_REQUIRED, err);
     return rc;
@@ -289,18 +288,12 @@ static int read_source(struct source *source, const char *data_dir, struct gt_er
 
     gt_strbuf_addf(&path, "%s/configs/problems/models.json", data_dir);
     rc = gt_strbuf_check(&path, err);
-    if (!rc)
-        rc = gt_json_load(&root, path.text, err);
-    if (!rc)
-        rc = gt_json_keys(root, path.text, allowed, err);
-    if (!rc)
-        rc = read_sizes(&source->rows, root, path.text, "rows", err);
-    if (!rc)
-        rc = read_sizes(&source->lengths, root, path.text, "lengths", err);
-    if (!rc)
-        rc = read_sizes(&source->round, root, path.text, "round", err);
-    if (!rc)
-        rc = read_models(source, root, path.text, err);
+    GT_STEP(rc, gt_json_load(&root, path.text, err));
+    GT_STEP(rc, gt_json_keys(root, path.text, allowed, err));
+    GT_STEP(rc, read_sizes(&source->rows, root, path.text, "rows", err));
+    GT_STEP(rc, read_sizes(&source->lengths, root, path.text, "lengths", err));
+    GT_STEP(rc, read_sizes(&source->round, root, path.text, "round", err));
+    GT_STEP(rc, read_models(source, root, path.text, err));
     cJSON_Delete(root);
     gt_strbuf_release(&path);
     return rc;

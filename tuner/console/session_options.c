@@ -53,8 +53,9 @@ const struct gt_option gt_problem_option_table[] = {
      "problem: sizes, or a whole text such as 512x512x64:f32:nt:batch=8; may be repeated", NULL, 0,
      0},
     {"shapes", 0, GT_OPTION_TEXT, PROBLEM(shapes), "FILE",
-     "problems from a file (- is standard input): JSON as in configs/problems, or one problem text "
-     "a line",
+     "problems from a file (- is standard input), JSON or one problem text a line, or from a set "
+     "of "
+     "the data folder, such as bench or llm",
      NULL, 0, 0},
     {"dtype", 0, GT_OPTION_TEXT, PROBLEM(dtype), "TYPE", "type of A and B (default: f32)", NULL, 0,
      0},
@@ -69,6 +70,10 @@ const struct gt_option gt_problem_option_table[] = {
      "none|bias|relu|gelu|bias+relu|bias+gelu", 0, 0},
     {"batch", 0, GT_OPTION_TEXT, PROBLEM(batch), "N", "matrices of a strided batch (default: 1)",
      NULL, 0, 0},
+    {"shard", 0, GT_OPTION_TEXT, PROBLEM(shard), "I/N",
+     "part I of N of the problems (1/4 to 4/4), chosen by their texts: a part for each machine "
+     "(default: of problems from a file, the task's part of a Slurm array; 1/1 is all of them)",
+     NULL, 0, 0},
     GT_OPTIONS_END,
 };
 
@@ -76,8 +81,5 @@ const struct gt_option gt_draw_option_table[] = {
     {"random", 0, GT_OPTION_INTEGER, PROBLEM(random), "N",
      "N problems as programs have them, drawn by --seed: the same on every machine", NULL, 1,
      GT_RANDOM_MOST},
-    {"shard", 0, GT_OPTION_TEXT, PROBLEM(shard), "I/N",
-     "part I of N of the problems (1/4 to 4/4), chosen by their texts: a part for each GPU", NULL,
-     0, 0},
     GT_OPTIONS_END,
 };

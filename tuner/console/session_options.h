@@ -4,6 +4,7 @@
 #define GT_SESSION_OPTIONS_H
 
 #include "console/options.h"
+#include "workers/tokens.h"
 
 struct gt_session_options {
     const char *arch, *device, *db, *kernels, *kernels_dir, *include_dirs, *strategy, *budget,
@@ -12,11 +13,17 @@ struct gt_session_options {
     int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
     double slow;                                   /* times the best; 0: the default */
     bool no_bets;                                  /* the space is searched without them */
-    bool measure; /* set by commands: without a GPU nothing is predicted instead */
+    /* set by commands */
+    bool measure; /* without a GPU nothing is predicted instead */
+    bool shared;  /* another process holds the database for this one: GT_STORE_SHARED */
+    FILE *lines;  /* progress goes there, a line each; NULL: to standard error */
+    const struct gt_tokens *tokens; /* of compilers, shared with other processes; or NULL */
 };
 
-/* Fills a struct gt_session_options: device, database, workers, seed. */
+/* Fills a struct gt_session_options: arch, device, database, workers, seed.  A command that only
+ * measures leaves the first two out, and has its own words for them. */
 extern const struct gt_option gt_session_option_table[];
+#define GT_SESSION_DEVICE_OPTIONS 2
 
 /* Fills a struct gt_session_options too: how a search goes. */
 extern const struct gt_option gt_search_option_table[];
@@ -26,17 +33,15 @@ extern const struct gt_option gt_search_option_table[];
 struct gt_problem_options {
     struct gt_texts shape;
     const char *shapes, *dtype, *layout, *accuracy, *beta, *epilogue, *batch;
-    int64_t random; /* problems to draw; 0: none */
-    const char *shard;
-    /* set by commands that have --random and --shard */
-    const char *data_dir;
-    int64_t seed; /* of the draw; 0: the default */
+    int64_t random;    /* problems to draw; 0: none */
+    const char *shard; /* NULL: as a Slurm array says, else all */
+    int64_t seed;      /* of the draw, set by commands that have --random; 0: the default */
 };
 
 /* Fills a struct gt_problem_options. */
 extern const struct gt_option gt_problem_option_table[];
 
-/* Fills a struct gt_problem_options too: drawn problems, and parts of a list. */
+/* Fills a struct gt_problem_options too: drawn problems. */
 extern const struct gt_option gt_draw_option_table[];
 
 #endif

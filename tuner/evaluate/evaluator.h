@@ -16,6 +16,7 @@
 
 struct gt_evaluator;
 struct gt_recording; /* recording.h */
+struct gt_tokens;    /* workers/tokens.h */
 
 /* Functions that the evaluator calls while it works. */
 struct gt_evaluator_events {
@@ -36,12 +37,13 @@ struct gt_evaluator_events {
 
 struct gt_evaluator_options {
     const char *data_dir, *cache_dir, *kernels_dir, *include_dirs;
-    int jobs;                 /* compile workers; 0: one per core */
-    int64_t compile_memory;   /* bytes; 0: 2 GiB */
-    double compile_cpu_s;     /* 0: 60 */
-    double launch_deadline_s; /* a constant part of a trial's deadline; 0: 10 */
-    bool baseline;            /* measure cuBLASLt */
-    const char *space;        /* replay: the T1 file of the kernel's space; NULL: as recorded */
+    int jobs;                       /* compile workers; 0: one per core */
+    const struct gt_tokens *tokens; /* shared with other processes: compilers at work; or NULL */
+    int64_t compile_memory;         /* bytes; 0: 2 GiB */
+    double compile_cpu_s;           /* 0: 60 */
+    double launch_deadline_s;       /* a constant part of a trial's deadline; 0: 10 */
+    bool baseline;                  /* measure cuBLASLt */
+    const char *space; /* replay: the T1 file of the kernel's space; NULL: as recorded */
     struct gt_bench_options bench;
     struct gt_evaluator_events events;
     /* Count of signals (NULL: none): the second one ends blocking calls with GT_EINTERRUPTED. */
@@ -74,6 +76,8 @@ struct gt_evaluator_ops {
     /* Whether the device will have to wait for a compiler; NULL: it never does.  If so, one
      * candidate more than `room` allows may be submitted, provided its cubin is in the cache. */
     bool (*starved)(const struct gt_evaluator *evaluator);
+    /* Whether a candidate's cubin is in the cache; NULL: there are no cubins. */
+    bool (*at_hand)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate);
     /* Proves and races (cuda) or estimates (predict); id comes back from collect. */
     int (*submit)(struct gt_evaluator *evaluator, uint64_t id, const struct gt_candidate *candidate,
                   struct gt_err *err);

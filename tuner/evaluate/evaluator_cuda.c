@@ -75,6 +75,13 @@ static bool fits(const struct gt_evaluator *evaluator, const struct gt_candidate
                GT_OK;
 }
 
+static bool cuda_at_hand(struct gt_evaluator *evaluator, const struct gt_candidate *candidate)
+{
+    struct gt_cuda *cuda = evaluator->state;
+
+    return fits(evaluator, candidate, NULL) && gt_compile_pool_has(cuda->pool, candidate);
+}
+
 static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
                        const struct gt_candidate *candidate, struct gt_err *err)
 {
@@ -256,6 +263,7 @@ static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt
     const struct gt_compile_pool_options pool = {
         .cache_dir = options->cache_dir,
         .jobs = options->jobs,
+        .tokens = options->tokens,
         .memory = options->compile_memory,
         .cpu_s = options->compile_cpu_s,
         .notice = forward_notice,
@@ -291,6 +299,7 @@ const struct gt_evaluator_ops gt_evaluator_cuda = {
     .open_problem = cuda_open_problem,
     .room = cuda_room,
     .starved = cuda_starved,
+    .at_hand = cuda_at_hand,
     .submit = cuda_submit,
     .ahead = cuda_ahead,
     .drop_ahead = cuda_drop_ahead,

@@ -4,7 +4,9 @@
  *
  * A final that fails or kills the worker does not show which candidate is the cause.  Its
  * candidates are then sampled one by one, those that fail are removed, and the final is held again.
- * If every final fails, the samples are the result. */
+ * If none fails alone, it is held with a quarter of the rounds: where a launch costs the host far
+ * more than it should, all the rounds together miss the deadline.  If every final fails, the
+ * samples are the result. */
 #include "base/err.h"
 #include "evaluate/evaluator_cuda.h"
 
@@ -14,6 +16,7 @@
 
 #define MAX_FINAL    64 /* candidates, as in worker_gpu.c */
 #define MAX_TRIES    3
+#define LEAST_ROUNDS 7   /* of a final that is held again, as in tuner/sweep/contests.c */
 #define MAX_SAMPLES  256 /* of stage 2 */
 #define BASELINE_S   120 /* to load cuBLASLt and ask it for algorithms */
 #define BASELINE_RUN 512 /* launches: up to 32 algorithms, 16 samples each */
@@ -212,13 +215,14 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
 }
 
 /* Samples the entries one by one after a lost final.  One that fails gets that status; alone[i]
- * gets the trial of each. */
+ * gets the trial of each, *culprits how many failed. */
 static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t count,
-                         struct gt_trial *alone, struct gt_err *err)
+                         struct gt_trial *alone, size_t *culprits, struct gt_err *err)
 {
     size_t i;
     int rc = GT_OK;
 
+    *culprits = 0;
     for (i = 0; !rc && i < count; i++) {
         if (entry[i].trial.status != GT_STATUS_NONE)
             continue;
@@ -226,6 +230,8 @@ static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t co
         alone[i] = entry[i].trial;
         if (!rc && entry[i].trial.status == GT_STATUS_OK)
             entry[i].trial.status = GT_STATUS_NONE;
+        else
+            ++*culprits;
     }
     return rc;
 }
@@ -239,13 +245,15 @@ static int try_finals(struct gt_evaluator *evaluator, struct gt_entry *entry, si
     const struct gt_evaluator_events *events = &evaluator->options.events;
     struct gt_cuda *cuda = evaluator->state;
     bool lost = true;
-    size_t i;
+    size_t i, culprits;
     int try, rc = GT_OK;
 
     for (try = 0; !rc && lost && try < MAX_TRIES; try++) {
         rc = hold_final(cuda, entry, count, rounds, baseline, &lost, err);
         if (!rc && lost)
-            rc = find_culprits(cuda, entry, count, trial, err);
+            rc = find_culprits(cuda, entry, count, trial, &culprits, err);
+        if (!rc && lost && !culprits && rounds > LEAST_ROUNDS)
+            rounds = rounds / 4 > LEAST_ROUNDS ? rounds / 4 : LEAST_ROUNDS;
     }
     if (!rc && lost && events->notice)
         events->notice(events->context, "the final is given up: it failed each time, although "
@@ -281,8 +289,7 @@ int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *can
         if (entry[i].compiled.status != GT_STATUS_OK)
             gt_cuda_finish_with(&entry[i], entry[i].compiled.status, entry[i].compiled.detail);
     }
-    if (!rc)
-        rc = try_finals(evaluator, entry, count, rounds, trial, baseline, err);
+    GT_STEP(rc, try_finals(evaluator, entry, count, rounds, trial, baseline, err));
     gt_cuda_update_stats(evaluator);
     free(entry);
     return rc;

@@ -178,8 +178,7 @@ int gt_cuda_pump(struct gt_evaluator *evaluator, struct gt_err *err)
     struct gt_cuda *cuda = evaluator->state;
     int rc = pump_gpu(cuda, 0, err);
 
-    if (!rc)
-        rc = gt_cuda_pump_pool(cuda, err);
+    GT_STEP(rc, gt_cuda_pump_pool(cuda, err));
     return rc ? rc : gt_cuda_feed_gpu(evaluator, err);
 }
 

@@ -55,6 +55,7 @@ static int open_predictor(struct gt_evaluator *evaluator, const char *spec, stru
     struct gt_compile_pool_options pool = {
         .cache_dir = options->cache_dir,
         .jobs = options->jobs,
+        .tokens = options->tokens,
         .memory = options->compile_memory,
         .cpu_s = options->compile_cpu_s,
         .notice = on_notice,

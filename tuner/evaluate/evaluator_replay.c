@@ -88,8 +88,7 @@ static int open_replay(struct gt_evaluator *evaluator, const char *spec, struct 
     rc = evaluator->options.space
              ? gt_recording_load_space(&replay->recording, spec, evaluator->options.space, err)
              : gt_recording_load(&replay->recording, spec, err);
-    if (!rc)
-        rc = gt_recording_space(&replay->space, &replay->recording, NULL, NULL, err);
+    GT_STEP(rc, gt_recording_space(&replay->space, &replay->recording, NULL, NULL, err));
     if (!rc) {
         replay->drawn = calloc(replay->recording.points, sizeof(*replay->drawn));
         replay->cubin = calloc(replay->recording.points, sizeof(*replay->cubin));

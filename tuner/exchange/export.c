@@ -39,7 +39,7 @@ int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_e
         }
     return gt_err_set(err, GT_ENOTFOUND,
                       "there is no export format \"%s\"; there are csv, json, md, c, shipped, "
-                      "bench, search, kt-cache, t4, t4-metadata and db",
+                      "bench, search, kt-cache, t4, t4-metadata, db and deploy",
                       text);
 }
 
@@ -278,8 +278,7 @@ int gt_export(FILE *file, const struct gt_export_request *request, struct gt_sto
         filter.provenance = 1u << GT_MEASURED | 1u << GT_PREDICTED;
     code = pass.ops->whole ? write_whole(&pass, &filter, request, store, err)
                            : write_rows(&pass, request, store, err);
-    if (!code)
-        code = gt_strbuf_check(&text, err);
+    GT_STEP(code, gt_strbuf_check(&text, err));
     errno = 0;
     if (!code && (fwrite(text.text, 1, text.length, file) != text.length || fflush(file) != 0))
         code = gt_err_set(err, GT_EIO, "cannot write the export: %s",

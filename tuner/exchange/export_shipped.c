@@ -90,8 +90,7 @@ static int add_kept(struct gt_export_out *out, const struct gt_table *ours, stru
     bool more;
     int rc = gt_strbuf_add_file(&text, out->keep, err);
 
-    if (!rc)
-        rc = gt_table_parse(&earlier, out->keep, text.text, text.length, err);
+    GT_STEP(rc, gt_table_parse(&earlier, out->keep, text.text, text.length, err));
     line = rc ? NULL : strchr(text.text, '\n') + 1;
     more = line && gt_table_has_contest(line);
     line = line ? strchr(line, '\n') + 1 : NULL;
@@ -119,10 +118,8 @@ static int keep_rows(struct gt_export_out *out, struct gt_err *err)
 
     gt_strbuf_add_bytes(&text, out->text->text, out->text->length);
     rc = add_digest(&text, err);
-    if (!rc)
-        rc = gt_table_parse(&ours, "the winners", text.text, text.length, err);
-    if (!rc)
-        rc = add_kept(out, &ours, err);
+    GT_STEP(rc, gt_table_parse(&ours, "the winners", text.text, text.length, err));
+    GT_STEP(rc, add_kept(out, &ours, err));
     gt_table_release(&ours);
     gt_strbuf_release(&text);
     return rc;
@@ -161,8 +158,7 @@ static int shipped_end(struct gt_export_out *out, struct gt_err *err)
 {
     int rc = out->keep ? keep_rows(out, err) : GT_OK;
 
-    if (!rc)
-        rc = sort_lines(out->text, (size_t)out->rows, err);
+    GT_STEP(rc, sort_lines(out->text, (size_t)out->rows, err));
     return rc ? rc : add_digest(out->text, err);
 }
 

@@ -190,20 +190,17 @@ static int gather(void *context, const struct gt_named_trial *named, struct gt_e
     if (first) {
         gt_strbuf_add(&space->identity, identity.text);
         code = write_head(space, named, err);
-        if (!code)
-            code = gt_problem_parse(&space->problem, named->problem, err);
+        GT_STEP(code, gt_problem_parse(&space->problem, named->problem, err));
     } else if (strcmp(identity.text, space->identity.text) != 0) {
         code = gt_err_set(err, GT_ERANGE,
                           "a file of this format holds one space, and there are more: %s; %s; "
                           "narrow them with --kernel, --problem, --arch or --measured",
                           space->identity.text, identity.text);
     }
-    if (!code)
-        code = take_point(space, named->point, values, first, err);
+    GT_STEP(code, take_point(space, named->point, values, first, err));
     for (size_t i = 0; i < space->params && !code; i++)
         code = add_value(&space->param[i], values[i], err);
-    if (!code)
-        code = gt_strbuf_check(&identity, err);
+    GT_STEP(code, gt_strbuf_check(&identity, err));
     gt_strbuf_release(&identity);
     space->trials++;
     return code;
@@ -240,10 +237,8 @@ int gt_export_space(struct gt_export_out *out, struct gt_store *store,
 
     if (!code && !space.trials)
         code = gt_err_set(err, GT_ENOTFOUND, "there is no trial to export");
-    if (!code)
-        code = gt_strbuf_check(&space.head, err);
-    if (!code)
-        code = gt_strbuf_check(&space.identity, err);
+    GT_STEP(code, gt_strbuf_check(&space.head, err));
+    GT_STEP(code, gt_strbuf_check(&space.identity, err));
     if (!code) {
         begin(out->text, &space);
         code = gt_store_trials(store, out->filter, write_entry, &writing, err);

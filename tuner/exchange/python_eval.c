@@ -236,8 +236,7 @@ static int each_element(struct evaluation *e, int at, gt_python_visit *visit, vo
         struct gt_python_value value;
 
         rc = eval(e, i, &value);
-        if (!rc)
-            rc = visit(context, &value, e->err);
+        GT_STEP(rc, visit(context, &value, e->err));
     }
     return rc;
 }
@@ -325,8 +324,7 @@ static int eval_two(struct evaluation *e, const struct gt_python_node *node,
     struct gt_python_value x, y;
     int rc = eval(e, node->a, &x);
 
-    if (!rc)
-        rc = eval(e, node->b, &y);
+    GT_STEP(rc, eval(e, node->b, &y));
     if (rc)
         return rc;
     if (node->op >= GT_PYTHON_LESS && node->op <= GT_PYTHON_EQUAL)

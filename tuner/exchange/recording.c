@@ -175,11 +175,9 @@ int gt_recording_parse_into(struct gt_recording_reader *reader, char *text, size
     gt_digest_bytes(text, length, recording->kernel->signature);
     replace_nan(text, length);
     rc = gt_recording_read(reader);
-    if (!rc)
-        rc = gt_recording_finish_params(reader);
+    GT_STEP(rc, gt_recording_finish_params(reader));
     gt_recording_release_params(reader);
-    if (!rc)
-        rc = drop_repeats(recording, reader->err);
+    GT_STEP(rc, drop_repeats(recording, reader->err));
     if (!rc)
         scale(recording, reader->ms);
     return rc;

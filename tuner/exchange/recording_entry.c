@@ -168,11 +168,9 @@ int gt_recording_add_cached(struct gt_recording_reader *reader, const char *key,
             status_of(kernel_tuner, cJSON_IsString(why) ? why->valuestring : time->valuestring);
     else if (cJSON_IsNumber(time) && time->valuedouble >= FAILED_MS)
         point.status = GT_STATUS_LAUNCH_INVALID;
-    if (!rc)
-        rc = add_values(reader, key, entry);
-    if (!rc)
-        rc = add_samples(reader, key, cJSON_GetObjectItemCaseSensitive(entry, "times"), &point,
-                         &sum);
+    GT_STEP(rc, add_values(reader, key, entry));
+    GT_STEP(rc, add_samples(reader, key, cJSON_GetObjectItemCaseSensitive(entry, "times"), &point,
+                            &sum));
     return rc ? rc : add_point(reader, key, &point, sum);
 }
 
@@ -238,12 +236,9 @@ int gt_recording_add_result(struct gt_recording_reader *reader, const cJSON *ent
     point.status = own ? timed(own, point.us) : status_of(t4, invalidity->valuestring);
     if (!reader->params)
         rc = list_params(reader, configuration);
-    if (!rc)
-        rc = reserve_point(reader);
-    if (!rc)
-        rc = add_values(reader, key, configuration);
-    if (!rc)
-        rc = add_samples(reader, key, cJSON_GetObjectItemCaseSensitive(times, "runtimes"), &point,
-                         &sum);
+    GT_STEP(rc, reserve_point(reader));
+    GT_STEP(rc, add_values(reader, key, configuration));
+    GT_STEP(rc, add_samples(reader, key, cJSON_GetObjectItemCaseSensitive(times, "runtimes"),
+                            &point, &sum));
     return rc ? rc : add_point(reader, key, &point, sum);
 }

@@ -80,8 +80,7 @@ static int walk(struct gt_recording_reader *reader, const char *braces, on_membe
 
         if (*braces == '{')
             rc = take_key(reader, &key);
-        if (!rc)
-            rc = member(reader, key ? key->valuestring : NULL);
+        GT_STEP(rc, member(reader, key ? key->valuestring : NULL));
         cJSON_Delete(key);
         if (rc)
             return rc;
@@ -105,8 +104,7 @@ static int on_cached(struct gt_recording_reader *reader, const char *key)
     cJSON *entry;
     int rc = take_value(reader, &entry);
 
-    if (!rc)
-        rc = gt_recording_add_cached(reader, key, entry);
+    GT_STEP(rc, gt_recording_add_cached(reader, key, entry));
     cJSON_Delete(entry);
     return rc;
 }
@@ -234,8 +232,7 @@ static int on_result(struct gt_recording_reader *reader, const char *key)
     int rc = take_value(reader, &entry);
 
     (void)key;
-    if (!rc)
-        rc = gt_recording_add_result(reader, entry);
+    GT_STEP(rc, gt_recording_add_result(reader, entry));
     cJSON_Delete(entry);
     return rc;
 }
@@ -273,8 +270,7 @@ static int on_top(struct gt_recording_reader *reader, const char *key)
     if (strcmp(key, "results") == 0)
         return walk(reader, "[]", on_result);
     rc = take_value(reader, &value);
-    if (!rc)
-        rc = read_top(reader, key, value);
+    GT_STEP(rc, read_top(reader, key, value));
     cJSON_Delete(value);
     return rc;
 }

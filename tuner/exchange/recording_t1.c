@@ -102,16 +102,13 @@ static int answer_from(struct gt_recording *recording, const struct gt_t1 *t1, c
     size_t count = 0;
     int rc = gt_recording_read_text(&text, path, err);
 
-    if (!rc)
-        rc = preset(&reader, t1);
+    GT_STEP(rc, preset(&reader, t1));
     if (rc)
         gt_recording_release_params(&reader);
     else
         rc = gt_recording_parse_into(&reader, text.text, text.length);
-    if (!rc)
-        rc = gt_t1_points(t1, GT_SPACE_LIMIT, &index, &count, err);
-    if (!rc)
-        rc = select_points(recording, t1, index, count, err);
+    GT_STEP(rc, gt_t1_points(t1, GT_SPACE_LIMIT, &index, &count, err));
+    GT_STEP(rc, select_points(recording, t1, index, count, err));
     gt_strbuf_release(&text);
     if (rc) {
         free(index);
@@ -138,10 +135,8 @@ static int load(struct gt_recording *recording, const char *path, const char *te
     rc = gt_t1_parse(&t1, path, text, length, err);
     if (!rc && !from)
         rc = recording_path(&named, &t1, path, err);
-    if (!rc)
-        rc = answer_from(recording, &t1, from ? from : named.text, err);
-    if (!rc)
-        rc = sign(recording, text, length, err);
+    GT_STEP(rc, answer_from(recording, &t1, from ? from : named.text, err));
+    GT_STEP(rc, sign(recording, text, length, err));
     gt_strbuf_release(&named);
     gt_t1_release(&t1);
     return rc;
@@ -161,8 +156,7 @@ int gt_recording_load_space(struct gt_recording *recording, const char *path, co
 
     *recording = (struct gt_recording){0};
     rc = gt_recording_read_text(&text, space, err);
-    if (!rc)
-        rc = load(recording, space, text.text, text.length, path, err);
+    GT_STEP(rc, load(recording, space, text.text, text.length, path, err));
     gt_strbuf_release(&text);
     return rc;
 }

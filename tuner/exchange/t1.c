@@ -50,8 +50,7 @@ static int read_param(struct reader *reader, const cJSON *item, const char *wher
     struct gt_python *python;
     int rc = gt_json_string(&name, item, where, "Name", GT_REQUIRED, reader->err);
 
-    if (!rc)
-        rc = gt_json_string(&values, item, where, "Values", GT_REQUIRED, reader->err);
+    GT_STEP(rc, gt_json_string(&values, item, where, "Values", GT_REQUIRED, reader->err));
     if (!rc && t1->params == GT_MAX_PARAMS)
         rc = gt_err_set(reader->err, GT_ERANGE, "%s: more than %d parameters", reader->path,
                         GT_MAX_PARAMS);
@@ -64,8 +63,7 @@ static int read_param(struct reader *reader, const cJSON *item, const char *wher
         return gt_err_nomem(reader->err);
     t1->params++;
     rc = gt_python_parse(&python, values, &(struct gt_names){.count = 0}, reader->err);
-    if (!rc)
-        rc = gt_python_list(python, add_value, param, reader->err);
+    GT_STEP(rc, gt_python_list(python, add_value, param, reader->err));
     gt_python_free(python);
     if (!rc && !param->count)
         rc = gt_err_set(reader->err, GT_ECONFIG, "parameter %s has no value", name);
@@ -104,8 +102,7 @@ static int read_condition(struct reader *reader, const cJSON *item, const char *
     uint64_t uses;
     int rc = gt_json_string(&text, item, where, "Expression", GT_REQUIRED, reader->err);
 
-    if (!rc)
-        rc = gt_python_parse(&condition->python, text, &reader->names, reader->err);
+    GT_STEP(rc, gt_python_parse(&condition->python, text, &reader->names, reader->err));
     if (rc)
         return gt_err_prefix(reader->err, rc, "%s", where);
     reader->t1->conditions++;
@@ -148,11 +145,10 @@ static int read_specification(struct reader *reader, const cJSON *root)
     int rc = gt_json_get(&object, root, reader->path, "KernelSpecification", cJSON_Object,
                          GT_REQUIRED, reader->err);
 
-    if (!rc)
-        rc = gt_json_string(&kernel, object, reader->path, "KernelName", GT_REQUIRED, reader->err);
-    if (!rc)
-        rc = gt_json_string(&recording, object, reader->path, "SimulationInput", GT_OPTIONAL,
-                            reader->err);
+    GT_STEP(rc,
+            gt_json_string(&kernel, object, reader->path, "KernelName", GT_REQUIRED, reader->err));
+    GT_STEP(rc, gt_json_string(&recording, object, reader->path, "SimulationInput", GT_OPTIONAL,
+                               reader->err));
     if (rc)
         return rc;
     reader->t1->kernel = strdup(kernel);
@@ -170,14 +166,11 @@ int gt_t1_parse(struct gt_t1 *t1, const char *path, const char *text, size_t len
 
     *t1 = (struct gt_t1){0};
     rc = gt_json_parse(&root, path, text, length, err);
-    if (!rc)
-        rc = gt_json_get(&space, root, path, "ConfigurationSpace", cJSON_Object, GT_REQUIRED, err);
-    if (!rc)
-        rc = read_specification(&reader, root);
-    if (!rc)
-        rc = read_params(&reader, space);
-    if (!rc)
-        rc = read_conditions(&reader, space);
+    GT_STEP(rc,
+            gt_json_get(&space, root, path, "ConfigurationSpace", cJSON_Object, GT_REQUIRED, err));
+    GT_STEP(rc, read_specification(&reader, root));
+    GT_STEP(rc, read_params(&reader, space));
+    GT_STEP(rc, read_conditions(&reader, space));
     cJSON_Delete(root);
     return rc;
 }

@@ -39,8 +39,7 @@ static int key_of(const struct gt_adopting *adopting, const struct gt_adoptee *i
     gt_point_format(point, item->candidate.kernel, &item->candidate.point);
     key->point = point->text;
     rc = gt_strbuf_check(point, err);
-    if (!rc)
-        rc = gt_store_kernel(store, item->candidate.kernel, &key->kernel, err);
+    GT_STEP(rc, gt_store_kernel(store, item->candidate.kernel, &key->kernel, err));
     return rc ? rc : gt_store_problem(store, &item->problem, &key->problem, err);
 }
 
@@ -75,8 +74,7 @@ static int put_baseline(struct group *group, struct gt_err *err)
         baseline->samples = trial->samples;
         memcpy(baseline->sample, trial->sample, sizeof(baseline->sample));
     }
-    if (!rc)
-        rc = gt_store_baseline(group->adopting->session->store, &key, baseline, err);
+    GT_STEP(rc, gt_store_baseline(group->adopting->session->store, &key, baseline, err));
     gt_strbuf_release(&point);
     return rc;
 }
@@ -132,8 +130,7 @@ static int prove(struct group *group, struct gt_err *err)
     for (size_t i = 0; i < group->count && !rc; i++)
         rc = evaluator->ops->submit(evaluator, (uint64_t)(group->item[i] - adopting->item),
                                     &group->item[i]->candidate, err);
-    if (!rc)
-        rc = compile_ahead(group, err);
+    GT_STEP(rc, compile_ahead(group, err));
     group->count = 0;
     while (waiting && !rc) {
         struct gt_trial *trial = &group->trial[group->count];
@@ -192,15 +189,13 @@ static int time_all(struct group *group, struct gt_err *err)
         round_us += group->trial[i].us;
         rc = put(adopting, group->item[i], NULL, err);
     }
-    if (!rc)
-        rc = open_baseline(group, err);
+    GT_STEP(rc, open_baseline(group, err));
     if (group->have_baseline)
         round_us += group->baseline.us;
     rounds = adopting->options->rounds ? adopting->options->rounds
                                        : gt_rounds_for(&modest, group->count, round_us);
-    if (!rc)
-        rc = evaluator->ops->final(evaluator, candidate, group->count, rounds, group->trial,
-                                   group->have_baseline ? &group->baseline_trial : NULL, err);
+    GT_STEP(rc, evaluator->ops->final(evaluator, candidate, group->count, rounds, group->trial,
+                                      group->have_baseline ? &group->baseline_trial : NULL, err));
     if (!rc && group->have_baseline)
         rc = put_baseline(group, err);
     for (size_t i = 0; i < group->count && !rc; i++) {
@@ -235,8 +230,7 @@ static int adopt_group(struct group *group, struct gt_err *err)
         return GT_OK;
     if (rc && err)
         *err = why;
-    if (!rc)
-        rc = prove(group, err);
+    GT_STEP(rc, prove(group, err));
     if (!rc && group->count)
         rc = time_all(group, err);
     return rc;
@@ -335,18 +329,15 @@ int gt_adopt(struct gt_session *session, const struct gt_adopt_options *options,
 
     adopting.key.warm_l2 = options->warm;
     rc = gt_store_device(session->store, &evaluator->device, &adopting.key.device, err);
-    if (!rc)
-        rc = gt_store_toolchain(session->store, evaluator->nvrtc_version, &adopting.key.toolchain,
-                                err);
-    if (!rc)
-        rc = gt_adopt_take(&adopting, err);
+    GT_STEP(rc, gt_store_toolchain(session->store, evaluator->nvrtc_version,
+                                   &adopting.key.toolchain, err));
+    GT_STEP(rc, gt_adopt_take(&adopting, err));
     if (!rc && adopting.items)
         rc = gt_adopt_report_open(&adopting, err);
     if (!rc && adopting.items)
         rc = run_sweep(&adopting, err);
     rc = gt_adopt_report_close(&adopting, rc, err);
-    if (!rc)
-        rc = conclude(&adopting, err);
+    GT_STEP(rc, conclude(&adopting, err));
     gt_adopt_release(&adopting);
     return rc;
 }

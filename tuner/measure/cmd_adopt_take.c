@@ -155,12 +155,9 @@ static int find_known(const struct gt_adopting *adopting, struct gt_adoptee *ite
     gt_point_format(&point, item->candidate.kernel, &item->candidate.point);
     rc = gt_strbuf_check(&point, err);
     finding.point = point.text;
-    if (!rc)
-        rc = gt_store_kernel(store, item->candidate.kernel, &key.kernel, err);
-    if (!rc)
-        rc = gt_store_problem(store, &item->problem, &key.problem, err);
-    if (!rc)
-        rc = gt_store_resume(store, &key, GT_MEASURED, find_trial, &finding, err);
+    GT_STEP(rc, gt_store_kernel(store, item->candidate.kernel, &key.kernel, err));
+    GT_STEP(rc, gt_store_problem(store, &item->problem, &key.problem, err));
+    GT_STEP(rc, gt_store_resume(store, &key, GT_MEASURED, find_trial, &finding, err));
     gt_strbuf_release(&point);
     return rc;
 }
@@ -188,7 +185,8 @@ static int keep_asked(struct gt_adopting *adopting, struct gt_err *err)
 
     if (!asked->shape.count && !asked->shapes)
         return GT_OK;
-    rc = gt_session_problems(adopting->session, &problem, NULL, &problems, asked, err);
+    rc = gt_session_problems(adopting->session->cli, adopting->session, &problem, NULL, &problems,
+                             asked, err);
     for (size_t i = 0; i < adopting->items && !rc; i++) {
         struct gt_adoptee item = adopting->item[i];
         bool found = false;
@@ -226,8 +224,7 @@ int gt_adopt_take(struct gt_adopting *adopting, struct gt_err *err)
 
     if (!rc && adopting->options->table)
         rc = take_table(adopting, err);
-    if (!rc)
-        rc = keep_asked(adopting, err);
+    GT_STEP(rc, keep_asked(adopting, err));
     if (!rc && adopting->items)
         qsort(adopting->item, adopting->items, sizeof(*adopting->item), by_problem);
     for (size_t i = 0; i < adopting->items && !rc; i++) {

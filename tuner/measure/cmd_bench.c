@@ -201,17 +201,12 @@ static int remember(const struct bench *bench, const struct winner *winner,
 
     gt_point_format(&point, winner->kernel, &winner->point);
     key.point = point.text;
-    if (!rc)
-        rc = gt_strbuf_check(&point, err);
-    if (!rc)
-        rc = gt_store_toolchain(session->store, session->evaluator->nvrtc_version, &key.toolchain,
-                                err);
-    if (!rc)
-        rc = gt_store_kernel(session->store, winner->kernel, &key.kernel, err);
-    if (!rc)
-        rc = gt_store_problem(session->store, problem, &key.problem, err);
-    if (!rc)
-        rc = gt_store_put_comparison(session->store, &key, with, err);
+    GT_STEP(rc, gt_strbuf_check(&point, err));
+    GT_STEP(rc, gt_store_toolchain(session->store, session->evaluator->nvrtc_version,
+                                   &key.toolchain, err));
+    GT_STEP(rc, gt_store_kernel(session->store, winner->kernel, &key.kernel, err));
+    GT_STEP(rc, gt_store_problem(session->store, problem, &key.problem, err));
+    GT_STEP(rc, gt_store_put_comparison(session->store, &key, with, err));
     gt_strbuf_release(&point);
     return rc;
 }
@@ -242,11 +237,11 @@ static int report_winner(struct bench *bench, struct winner *winner,
     } else if (!rc) {
         if (bench->session.measures)
             rc = remember(bench, winner, problem, &with, err);
-        if (!rc)
-            rc = gt_bench_report_row(&bench->report,
-                                     &(struct gt_bench_row){problem, weight, winner->kernel,
-                                                            &winner->point, &winner->trial, &with},
-                                     err);
+        GT_STEP(rc,
+                gt_bench_report_row(&bench->report,
+                                    &(struct gt_bench_row){problem, weight, winner->kernel,
+                                                           &winner->point, &winner->trial, &with},
+                                    err));
     }
     gt_strbuf_release(&untuned);
     return rc;
@@ -273,8 +268,7 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
         why = swept->nothing;
         rc = why.code;
     }
-    if (!rc)
-        rc = find_winner(&winner, problem, &why);
+    GT_STEP(rc, find_winner(&winner, problem, &why));
     if (!rc && winner.kernel)
         rc = report_winner(bench, &winner, problem, weight, &why);
     else if (!rc)
@@ -369,9 +363,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     bench.report.warm = options->session.l2 && strcmp(options->session.l2, "warm") == 0;
     if (argc)
         asked.shapes = argv[0];
-    asked.data_dir = cli->data_dir;
     asked.seed = options->session.seed;
-    rc = gt_session_problems(NULL, &problem, &weight, &problems, &asked, err);
+    rc = gt_session_problems(cli, NULL, &problem, &weight, &problems, &asked, err);
     if (options->list) {
         rc = rc ? rc : list(cli, problem, problems, err);
         free(weight);
@@ -380,23 +373,18 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     }
     if (!rc && budget)
         rc = gt_budget_parse(&checked, budget, err); /* a slip costs nothing */
-    if (!rc)
-        rc = gt_session_no_replay(&options->session, err);
-    if (!rc)
-        rc = gt_session_open(&bench.session, cli, &options->session, err);
+    GT_STEP(rc, gt_session_no_replay(&options->session, err));
+    GT_STEP(rc, gt_session_open(&bench.session, cli, &options->session, err));
     if (!rc && budget)
         rc = gt_session_kernels(&bench.kernel, &bench.kernels, &bench.session.kernels,
                                 options->session.kernels, err);
     bench.session.fallbacks = !options->session.kernels;
     if (!rc && bench.session.measures)
         rc = measure_copy(&bench, err);
-    if (!rc)
-        rc = gt_snapshot_take(&bench.untuned, &bench.session.kernels, NULL, &bench.session.shipped,
-                              err);
-    if (!rc)
-        rc = gt_bench_report_open(&bench.report, options->csv, err);
-    if (!rc)
-        rc = bench_all(&bench, problem, weight, problems, budget, err);
+    GT_STEP(rc, gt_snapshot_take(&bench.untuned, &bench.session.kernels, NULL,
+                                 &bench.session.shipped, err));
+    GT_STEP(rc, gt_bench_report_open(&bench.report, options->csv, err));
+    GT_STEP(rc, bench_all(&bench, problem, weight, problems, budget, err));
     rc = gt_bench_report_close(&bench.report, rc, err);
     gt_snapshot_release(&bench.untuned);
     gt_session_close(&bench.session);
@@ -426,9 +414,9 @@ const struct gt_command gt_command_bench = {
         "the problems are tuned first, in one sweep that has so much time for each of them.\n"
         "--dtype and --accuracy replace those of FILE's problems.\n"
         "\n"
-        "  tune bench configs/problems/bench.json --csv h200-f32.csv\n"
-        "  tune bench configs/problems/bench.json --dtype bf16 --csv h200-bf16.csv\n"
-        "  tune bench configs/problems/bench.json --budget 60s\n"
+        "  tune bench bench.json --csv h200-f32.csv\n"
+        "  tune bench bench.json --dtype bf16 --csv h200-bf16.csv\n"
+        "  tune bench bench.json --budget 60s\n"
         "  tune bench --random 200 --seed 1 --list >problems.txt\n",
     .group = {{gt_problem_option_table, offsetof(struct options, problem)},
               {gt_draw_option_table, offsetof(struct options, problem)},

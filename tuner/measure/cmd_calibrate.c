@@ -78,14 +78,12 @@ static int measure(struct gt_cli *cli, const char *device, struct gt_evaluator *
     int rc = gt_cache_dir(&cache_dir, err);
 
     options.cache_dir = cache_dir;
-    if (!rc)
-        rc = gt_evaluator_open(evaluator, device, &options, err);
+    GT_STEP(rc, gt_evaluator_open(evaluator, device, &options, err));
     if (!rc && !(*evaluator)->ops->calibrate)
         rc = gt_err_set(err, GT_ESYNTAX,
                         "--device %s: --calibrate measures, which takes a GPU: cuda or cuda:N",
                         device);
-    if (!rc)
-        rc = (*evaluator)->ops->calibrate(*evaluator, false, calibration, err);
+    GT_STEP(rc, (*evaluator)->ops->calibrate(*evaluator, false, calibration, err));
     free(cache_dir);
     return rc;
 }
@@ -98,10 +96,8 @@ int gt_cmd_calibrate(struct gt_cli *cli, const char *device, const char *db, str
     struct gt_store *store = NULL;
     int rc = measure(cli, device, &evaluator, &calibration, err);
 
-    if (!rc)
-        rc = gt_session_store(&store, db, GT_STORE_WRITE, err);
-    if (!rc)
-        rc = gt_store_put_calibration(store, &evaluator->device, &calibration, err);
+    GT_STEP(rc, gt_session_store(&store, db, GT_STORE_WRITE, err));
+    GT_STEP(rc, gt_store_put_calibration(store, &evaluator->device, &calibration, err));
     if (!rc) {
         find_assumed(cli, evaluator->device.cc, &assumed);
         if (cli->json)

@@ -171,8 +171,16 @@ static int climb(struct gt_session *session, const struct sink *sink,
     const struct gt_budget budget = {.trials = trials};
     struct gt_sweep_result result = {0};
     struct gt_err why = {0};
-    int rc = gt_session_sweep(session, problem, 1, &kernel, 1, &budget, &result, &why);
+    char label[80];
+    int rc;
 
+    if (kernel->rung)
+        snprintf(label, sizeof(label), "rung %d, %s: ", kernel->rung, kernel->name);
+    else
+        snprintf(label, sizeof(label), "%s: ", kernel->name);
+    session->label = label;
+    rc = gt_session_sweep(session, problem, 1, &kernel, 1, &budget, &result, &why);
+    session->label = NULL;
     if ((rc == GT_OK || rc == GT_EINTERRUPTED) && result.rows) {
         if (sink->rungs)
             json_rung(sink->rungs, kernel, &result);
@@ -271,11 +279,9 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     (void)argv;
     if (!asked.shape.count && !asked.shapes)
         asked.shape.text[asked.shape.count++] = DEFAULT_SHAPE;
-    rc = gt_session_problems(NULL, &problem, NULL, &problems, &asked, err);
-    if (!rc)
-        rc = gt_session_no_replay(&options->session, err);
-    if (!rc)
-        rc = gt_session_open(&session, cli, &options->session, err);
+    rc = gt_session_problems(cli, NULL, &problem, NULL, &problems, &asked, err);
+    GT_STEP(rc, gt_session_no_replay(&options->session, err));
+    GT_STEP(rc, gt_session_open(&session, cli, &options->session, err));
     if (!rc && options->csv)
         rc = gt_csv_new(&sink.csv, options->csv, csv_heading, err);
     if (!rc && cli->json) {

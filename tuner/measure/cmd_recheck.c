@@ -28,6 +28,10 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
+    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, session.arch), "ARCH",
+     "GPU architecture that the GPU must have, e.g. sm_86", NULL, 0, 0},
+    {"device", 'd', GT_OPTION_TEXT, offsetof(struct options, session.device), "DEVICE",
+     "cuda or cuda:N: the GPU to measure on (default: cuda)", NULL, 0, 0},
     {"limit", 'n', GT_OPTION_INTEGER, offsetof(struct options, limit), "N",
      "winners timed again, spread over the list if there are more (default: 50; with --adopt: all)",
      NULL, 1, 100000},
@@ -97,9 +101,12 @@ static int find_problems(struct recheck *recheck, struct gt_err *err)
     int rc;
 
     filter.cc = recheck->session.evaluator->device.cc;
+    if (!asked->shape.count && !asked->shapes && asked->shard)
+        return gt_err_set(err, GT_ESYNTAX, "--shard takes a part of a list: name it with --shapes");
     if (!asked->shape.count && !asked->shapes)
         return gt_store_rows(recheck->session.store, &filter, take_problem, recheck, err);
-    rc = gt_session_problems(&recheck->session, &problem, NULL, &count, asked, err);
+    rc = gt_session_problems(recheck->session.cli, &recheck->session, &problem, NULL, &count, asked,
+                             err);
     for (size_t i = 0; i < count && !rc; i++) {
         gt_problem_format(&problem[i], text);
         filter.problem = text;
@@ -204,11 +211,9 @@ static int hold_contests(struct recheck *recheck, struct gt_contest *contest, st
     do {
         if (contest->contests)
             rc = evaluator->ops->renew(evaluator, err);
-        if (!rc)
-            rc = evaluator->ops->open_problem(evaluator, &contest->problem, err);
-        if (!rc)
-            rc = evaluator->ops->final(evaluator, contest->candidate, contest->count, rounds,
-                                       contest->trial, NULL, err);
+        GT_STEP(rc, evaluator->ops->open_problem(evaluator, &contest->problem, err));
+        GT_STEP(rc, evaluator->ops->final(evaluator, contest->candidate, contest->count, rounds,
+                                          contest->trial, NULL, err));
         if (rc)
             return rc;
         judge(contest, doubtful);
@@ -232,12 +237,9 @@ static int recheck_problem(struct recheck *recheck, const char *text, struct gt_
     contest->wanted = 1 + (size_t)(options->runners ? options->runners : DEFAULT_RUNNERS);
     gt_progress_title(recheck->session.progress, text);
     rc = gt_problem_parse(&contest->problem, text, err);
-    if (!rc)
-        rc = find_candidates(recheck, contest, err);
-    if (!rc)
-        rc = hold_contests(recheck, contest, &why);
-    if (!rc)
-        rc = gt_recheck_report_row(&recheck->report, contest, err);
+    GT_STEP(rc, find_candidates(recheck, contest, err));
+    GT_STEP(rc, hold_contests(recheck, contest, &why));
+    GT_STEP(rc, gt_recheck_report_row(&recheck->report, contest, err));
     free(contest);
     if (why.code == GT_ETOOBIG) { /* another program has the memory; the rest may fit */
         fprintf(recheck->session.cli->log, "%s: not timed: %s\n", text, why.msg);
@@ -309,8 +311,7 @@ static int recheck_stored(struct recheck *recheck, struct gt_cli *cli, struct gt
     if (!rc && recheck->problems)
         rc = gt_recheck_report_open(&recheck->report, cli, &recheck->session.evaluator->device,
                                     recheck->warm, recheck->options->csv, err);
-    if (!rc)
-        rc = recheck_all(recheck, err);
+    GT_STEP(rc, recheck_all(recheck, err));
     rc = gt_recheck_report_close(&recheck->report, rc, err);
     return rc ? rc : conclude(recheck, err);
 }
@@ -329,8 +330,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     (void)argv;
     session.measure = true;
     rc = gt_session_no_replay(&options->session, err);
-    if (!rc)
-        rc = gt_session_open(&recheck.session, cli, &session, err);
+    GT_STEP(rc, gt_session_open(&recheck.session, cli, &session, err));
     if (rc == GT_ENOGPU || rc == GT_ENOLIB)
         gt_err_prefix(err, rc, "recheck times winners again, which takes a GPU");
     if (!rc && !recheck.session.measures)
@@ -338,8 +338,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
                         "recheck times winners again, which takes a GPU; --device %s "
                         "only predicts",
                         options->session.device);
-    if (!rc)
-        rc = options->adopt ? adopt(&recheck, err) : recheck_stored(&recheck, cli, err);
+    GT_STEP(rc, options->adopt ? adopt(&recheck, err) : recheck_stored(&recheck, cli, err));
     gt_session_close(&recheck.session);
     free(recheck.problem);
     return rc;
@@ -368,7 +367,8 @@ const struct gt_command gt_command_recheck = {
         "  tune recheck --shape 4096x4096x4096 --runners-up 8\n"
         "  tune recheck --adopt --system-db db/shipped/h200.csv --db adopted.db\n",
     .group = {{gt_problem_option_table, offsetof(struct options, problem)},
-              {gt_session_option_table, offsetof(struct options, session)},
+              {gt_session_option_table + GT_SESSION_DEVICE_OPTIONS,
+               offsetof(struct options, session)},
               {option_table, 0}},
     .size = sizeof(struct options),
     .max_args = 0,

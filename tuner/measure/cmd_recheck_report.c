@@ -111,8 +111,7 @@ int gt_recheck_report_row(struct gt_recheck_report *report, const struct gt_cont
     gt_point_format(&point, contest->candidate[0].kernel, &contest->candidate[0].point);
     gt_point_format(&runner, next->kernel, &next->point);
     rc = gt_strbuf_check(&point, err);
-    if (!rc)
-        rc = gt_strbuf_check(&runner, err);
+    GT_STEP(rc, gt_strbuf_check(&runner, err));
     if (!rc) {
         if (report->json)
             json_row(report, contest, point.text, runner.text);

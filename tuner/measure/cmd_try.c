@@ -221,9 +221,8 @@ static int open_candidate(struct gt_try *attempt, int argc, char **argv, struct 
         return gt_err_set(err, GT_ESYNTAX,
                           "name the problem: tune try KERNEL [POINT] --problem 512x512x512");
     rc = gt_problem_parse(&attempt->problem, options->problem, err);
-    if (!rc)
-        rc = gt_kernels_load(&attempt->kernels, attempt->cli->data_dir, options->kernels_dir,
-                             options->include_dirs, err);
+    GT_STEP(rc, gt_kernels_load(&attempt->kernels, attempt->cli->data_dir, options->kernels_dir,
+                                options->include_dirs, err));
     if (rc)
         return rc;
     gt_problem_format(&attempt->problem, attempt->problem_text);
@@ -231,8 +230,7 @@ static int open_candidate(struct gt_try *attempt, int argc, char **argv, struct 
     candidate->device = &attempt->device;
     candidate->kernel = gt_kernels_find(&attempt->kernels, argv[0], err);
     rc = candidate->kernel ? GT_OK : GT_ENOTFOUND;
-    if (!rc)
-        rc = gt_point_parse(&candidate->point, candidate->kernel, argc > 1 ? argv[1] : "", err);
+    GT_STEP(rc, gt_point_parse(&candidate->point, candidate->kernel, argc > 1 ? argv[1] : "", err));
     if (!rc && (attempt->on_cpu || options->arch))
         rc = find_device(attempt, err);
     return rc;
@@ -264,14 +262,11 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 
     attempt.on_cpu = attempt.options->on && strcmp(attempt.options->on, "cpu") == 0;
     rc = open_candidate(&attempt, argc, argv, err);
-    if (!rc)
-        rc = open_keep(&attempt, err);
-    if (!rc)
-        rc = attempt.on_cpu ? emulate(&attempt, err) : gt_try_measure(&attempt, err);
+    GT_STEP(rc, open_keep(&attempt, err));
+    GT_STEP(rc, attempt.on_cpu ? emulate(&attempt, err) : gt_try_measure(&attempt, err));
     if (!rc && attempt.keep)
         rc = gt_try_keep(&attempt, err);
-    if (!rc)
-        rc = report(&attempt, err);
+    GT_STEP(rc, report(&attempt, err));
     gt_kernels_release(&attempt.kernels);
     free(attempt.keep);
     return rc;

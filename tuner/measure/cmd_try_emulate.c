@@ -32,8 +32,7 @@ static int find_program(char path[PATH_MAX], struct gt_err *err)
         return gt_err_set(err, GT_ENOLIB, "the system does not tell where this program lies");
     gt_strbuf_addf(&at, "%s/%s" PROGRAM, folder, gt_build_tree(tree) ? "" : "../libexec/gemmtune/");
     rc = gt_strbuf_check(&at, err);
-    if (!rc)
-        rc = gt_trust(at.text, owner, path, err);
+    GT_STEP(rc, gt_trust(at.text, owner, path, err));
     if (rc == GT_ENOTFOUND)
         rc = gt_err_set(err, GT_ENOLIB,
                         "the emulator is not installed: there is no %s; `make` builds it", at.text);
@@ -66,8 +65,7 @@ static int run_program(const struct gt_try *attempt, const char *program, const 
     gt_point_format(&point, attempt->candidate.kernel, &attempt->candidate.point);
     gt_strbuf_addf(&build, "%s/emulate", folder);
     rc = gt_strbuf_check(&point, err);
-    if (!rc)
-        rc = gt_strbuf_check(&build, err);
+    GT_STEP(rc, gt_strbuf_check(&build, err));
     if (rc)
         goto out;
     {
@@ -91,8 +89,7 @@ static int run_program(const struct gt_try *attempt, const char *program, const 
             rc = gt_err_set(err, GT_EIO, "cannot start %s", program);
         posix_spawn_file_actions_destroy(&actions);
     }
-    if (!rc)
-        rc = wait_for(attempt, pid, status, err);
+    GT_STEP(rc, wait_for(attempt, pid, status, err));
 out:
     gt_strbuf_release(&point);
     gt_strbuf_release(&build);
@@ -107,12 +104,9 @@ int gt_try_emulate(struct gt_try *attempt, const char *folder, struct gt_err *er
     int rc = find_program(program, err);
 
     snprintf(path, sizeof(path), "%s/emulate.log", folder);
-    if (!rc)
-        rc = run_program(attempt, program, folder, path, &status, err);
-    if (!rc)
-        rc = gt_strbuf_add_file(&log, path, err);
-    if (!rc)
-        rc = gt_try_read_log(attempt, log.text, status, err);
+    GT_STEP(rc, run_program(attempt, program, folder, path, &status, err));
+    GT_STEP(rc, gt_strbuf_add_file(&log, path, err));
+    GT_STEP(rc, gt_try_read_log(attempt, log.text, status, err));
     if (!rc && attempt->cli->verbose)
         fputs(log.text, attempt->cli->log);
     gt_strbuf_release(&log);

@@ -106,14 +106,10 @@ int gt_try_keep(struct gt_try *attempt, struct gt_err *err)
     struct gt_geometry geometry;
     int rc = gt_render(&source, &attempt->candidate, err);
 
-    if (!rc)
-        rc = write_part(attempt, "cu", source.text, source.length, NULL, err);
-    if (!rc)
-        rc = gt_candidate_geometry(&attempt->candidate, &geometry, err);
-    if (!rc)
-        rc = keep_image(attempt, &geometry, source.text, GT_IMAGE_PTX, err);
-    if (!rc)
-        rc = keep_image(attempt, &geometry, source.text, GT_IMAGE_CUBIN, err);
+    GT_STEP(rc, write_part(attempt, "cu", source.text, source.length, NULL, err));
+    GT_STEP(rc, gt_candidate_geometry(&attempt->candidate, &geometry, err));
+    GT_STEP(rc, keep_image(attempt, &geometry, source.text, GT_IMAGE_PTX, err));
+    GT_STEP(rc, keep_image(attempt, &geometry, source.text, GT_IMAGE_CUBIN, err));
     gt_strbuf_release(&source);
     return rc;
 }

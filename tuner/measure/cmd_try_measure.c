@@ -75,8 +75,7 @@ int gt_try_measure(struct gt_try *attempt, struct gt_err *err)
     int failed = -1;
     int rc = gt_cache_dir(&cache_dir, err);
 
-    if (!rc)
-        rc = open_evaluator(&evaluator, attempt, cache_dir, err);
+    GT_STEP(rc, open_evaluator(&evaluator, attempt, cache_dir, err));
     if (rc)
         goto out;
     attempt->device = evaluator->device;
@@ -84,15 +83,12 @@ int gt_try_measure(struct gt_try *attempt, struct gt_err *err)
         rc = gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem on sm_%d: %s",
                         attempt->candidate.kernel->name, attempt->device.cc,
                         why ? why : "it is not in its description");
-    if (!rc)
-        rc = gt_candidate_valid(&attempt->candidate, &failed, err);
+    GT_STEP(rc, gt_candidate_valid(&attempt->candidate, &failed, err));
     if (!rc && failed >= 0)
         rc = gt_err_set(err, GT_ERANGE, "the point is not valid here: %s",
                         attempt->candidate.kernel->constraint[failed].why);
-    if (!rc)
-        rc = evaluator->ops->open_problem(evaluator, &attempt->problem, err);
-    if (!rc)
-        rc = race(attempt, evaluator, err);
+    GT_STEP(rc, evaluator->ops->open_problem(evaluator, &attempt->problem, err));
+    GT_STEP(rc, race(attempt, evaluator, err));
     if (!rc && attempt->trial.status == GT_STATUS_OK)
         rc = compare(attempt, evaluator, err);
 out:

@@ -51,8 +51,7 @@ int gt_proof_open(struct gt_proof **proof, struct gt_gpu *gpu, struct gt_nvrtc *
     opened->blocks = (int64_t)gt_gpu_device(gpu)->sms * 16;
     rc = gt_program_build(&opened->program, gpu, nvrtc, data_dir, cache_dir, &sources, entries,
                           KERNELS, err);
-    if (!rc)
-        rc = gt_gpu_alloc(gpu, &opened->results, sizeof(opened->fetched), err);
+    GT_STEP(rc, gt_gpu_alloc(gpu, &opened->results, sizeof(opened->fetched), err));
     if (rc) {
         gt_proof_close(opened);
         return rc;

@@ -217,12 +217,9 @@ static int allocate(struct gt_resident *r, struct gt_err *err)
     size_t count = large_matrices(r, list), whole = (size_t)gt_problem_results(&r->problem);
     int rc = gt_gpu_alloc(r->gpu, &r->arena_in, 4 * (size_t)r->arena_in_words, err);
 
-    if (!rc)
-        rc = gt_gpu_alloc(r->gpu, &r->arena_out, 4 * (size_t)r->arena_out_words, err);
-    if (!rc)
-        rc = gt_gpu_alloc(r->gpu, &r->ref, 8 * whole, err);
-    if (!rc)
-        rc = gt_gpu_alloc(r->gpu, &r->bound, 4 * whole, err);
+    GT_STEP(rc, gt_gpu_alloc(r->gpu, &r->arena_out, 4 * (size_t)r->arena_out_words, err));
+    GT_STEP(rc, gt_gpu_alloc(r->gpu, &r->ref, 8 * whole, err));
+    GT_STEP(rc, gt_gpu_alloc(r->gpu, &r->bound, 4 * whole, err));
     for (int i = 0; i <= GT_CASES && !rc; i++)
         rc = gt_gpu_alloc(r->gpu, &r->exact[i].exact, 4 * (size_t)gt_case_exact_words(&r->exact[i]),
                           err);
@@ -252,10 +249,8 @@ int gt_resident_open(struct gt_resident *resident, struct gt_gpu *gpu, struct gt
     lay_out_all(resident, request);
     arrange_arenas(resident);
     rc = check_memory(resident, err);
-    if (!rc)
-        rc = allocate(resident, err);
-    if (!rc)
-        rc = gt_resident_restore(resident, err);
+    GT_STEP(rc, allocate(resident, err));
+    GT_STEP(rc, gt_resident_restore(resident, err));
     if (rc)
         gt_resident_release(resident);
     return rc;

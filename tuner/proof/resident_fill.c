@@ -2,6 +2,8 @@
  * (resident.h), and makes the arguments of launches. */
 #include "proof/resident.h"
 
+#include "base/err.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -85,8 +87,7 @@ static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
     }
     reference_args(&item->problem, &args, &in, &item->bias);
     args.exact = (void *)(uintptr_t)item->exact;
-    if (!rc)
-        rc = gt_proof_reference(r->proof, &args, item->problem.batch, err);
+    GT_STEP(rc, gt_proof_reference(r->proof, &args, item->problem.batch, err));
     for (int i = 0; beside && i < 2 && !rc; i++)
         rc = gt_proof_fill(r->proof, list[i], seed_of(r, index, i), GT_FILL_BESIDE, range, err);
     return rc;
@@ -99,8 +100,7 @@ static int restore_set(struct gt_resident *r, int index, struct gt_err *err)
 
     for (int i = 0; i < 3 && !rc; i++) {
         rc = poison(r, list[i], err);
-        if (!rc)
-            rc = gt_proof_fill(r->proof, list[i], seed_of(r, 100, i), GT_FILL_NORMAL, 0, err);
+        GT_STEP(rc, gt_proof_fill(r->proof, list[i], seed_of(r, 100, i), GT_FILL_NORMAL, 0, err));
     }
     return rc;
 }
@@ -110,8 +110,7 @@ static int restore_reference(struct gt_resident *r, struct gt_err *err)
     struct gt_reference_args args;
     int rc = poison(r, &r->bias, err);
 
-    if (!rc)
-        rc = gt_proof_fill(r->proof, &r->bias, seed_of(r, 100, 3), GT_FILL_NORMAL, 0, err);
+    GT_STEP(rc, gt_proof_fill(r->proof, &r->bias, seed_of(r, 100, 3), GT_FILL_NORMAL, 0, err));
     reference_args(&r->problem, &args, &r->set[0], &r->bias);
     args.ref = (double *)(uintptr_t)r->ref;
     args.bound = (float *)(uintptr_t)r->bound;
@@ -126,16 +125,11 @@ int gt_resident_restore(struct gt_resident *resident, struct gt_err *err)
         rc = restore_case(resident, i, err);
     for (int i = 0; i < resident->sets && !rc; i++)
         rc = restore_set(resident, i, err);
-    if (!rc)
-        rc = restore_reference(resident, err);
-    if (!rc)
-        rc = gt_proof_clear(resident->proof, err);
-    if (!rc)
-        rc = gt_resident_hash_inputs(resident, 0, err);
-    if (!rc)
-        rc = gt_resident_hash_reference(resident, 1, err);
-    if (!rc)
-        rc = gt_proof_fetch(resident->proof, err);
+    GT_STEP(rc, restore_reference(resident, err));
+    GT_STEP(rc, gt_proof_clear(resident->proof, err));
+    GT_STEP(rc, gt_resident_hash_inputs(resident, 0, err));
+    GT_STEP(rc, gt_resident_hash_reference(resident, 1, err));
+    GT_STEP(rc, gt_proof_fetch(resident->proof, err));
     if (rc)
         return rc;
     resident->hash_in = gt_proof_result(resident->proof, 0)->hash;
@@ -172,8 +166,7 @@ int gt_resident_hash_reference(const struct gt_resident *resident, int slot, str
     int64_t whole = gt_problem_results(&resident->problem);
     int rc = gt_proof_hash(resident->proof, resident->ref, 2 * whole, slot, err);
 
-    if (!rc)
-        rc = gt_proof_hash(resident->proof, resident->bound, whole, slot, err);
+    GT_STEP(rc, gt_proof_hash(resident->proof, resident->bound, whole, slot, err));
     for (int i = 0; i <= GT_CASES && !rc; i++)
         rc = gt_proof_hash(resident->proof, resident->exact[i].exact,
                            gt_case_exact_words(&resident->exact[i]), slot, err);

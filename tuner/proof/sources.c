@@ -17,8 +17,7 @@ static int read_source(struct gt_strbuf *source, const char *data_dir,
         gt_strbuf_addf(&path, "%s/templates/%s", data_dir, sources->file[i]);
         gt_strbuf_addf(source, "#line 1 \"templates/%s\"\n", sources->file[i]);
         rc = gt_strbuf_check(&path, err);
-        if (!rc)
-            rc = gt_strbuf_add_file(source, path.text, err);
+        GT_STEP(rc, gt_strbuf_add_file(source, path.text, err));
     }
     gt_strbuf_release(&path);
     return rc ? rc : gt_strbuf_check(source, err);
@@ -49,12 +48,10 @@ int gt_sources_compile(struct gt_binary *binary, int cc, struct gt_nvrtc *nvrtc,
     int rc = read_source(&source, data_dir, sources, err);
 
     gt_strbuf_addf(&include, "%s/templates", data_dir);
-    if (!rc)
-        rc = gt_strbuf_check(&include, err);
+    GT_STEP(rc, gt_strbuf_check(&include, err));
     request.source = source.text;
     request.include_dirs = include.text;
-    if (!rc)
-        rc = get_binary(binary, nvrtc, cache_dir, &request, err);
+    GT_STEP(rc, get_binary(binary, nvrtc, cache_dir, &request, err));
     gt_strbuf_release(&include);
     gt_strbuf_release(&source);
     return rc ? gt_err_prefix(err, rc, "the kernels of %s", sources->name) : GT_OK;

@@ -2,6 +2,8 @@
  * of their findings. */
 #include "proof/verify.h"
 
+#include "base/err.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,8 +58,7 @@ static int run_case(struct gt_resident *resident, struct gt_module *module,
     memcpy(args.launch, geometry->launch_param, sizeof(args.launch));
     if (!rc && workspace)
         rc = gt_resident_poison_workspace(resident, workspace, err);
-    if (!rc)
-        rc = gt_module_run(module, NULL, &args, err);
+    GT_STEP(rc, gt_module_run(module, NULL, &args, err));
     if (!rc && workspace)
         rc = gt_verify_check_workspace(resident, err);
     return rc ? rc : check_exact(resident, item, index, err);
@@ -107,8 +108,7 @@ int gt_verify_check_real(const struct gt_resident *resident, int results, struct
 
         args.d = d->span;
         rc = gt_proof_compare(resident->proof, &args, SLOT_REAL + i, err);
-        if (!rc)
-            rc = gt_proof_guard(resident->proof, d, SLOT_REAL + i, err);
+        GT_STEP(rc, gt_proof_guard(resident->proof, d, SLOT_REAL + i, err));
         if (!rc && i)
             rc = gt_proof_equal(resident->proof, &resident->result[0], d, SLOT_REAL + i, err);
     }
@@ -167,8 +167,7 @@ static int look_up(const struct gt_resident *resident, const struct judged *judg
                                       .exact = (const void *)(uintptr_t)judged->exact};
     int rc = gt_proof_look(resident->proof, &args, SLOT_LOOK, err);
 
-    if (!rc)
-        rc = gt_proof_fetch(resident->proof, err);
+    GT_STEP(rc, gt_proof_fetch(resident->proof, err));
     *got = gt_proof_result(resident->proof, SLOT_LOOK)->got;
     *expected = gt_proof_result(resident->proof, SLOT_LOOK)->expected;
     return rc;
@@ -309,10 +308,8 @@ int gt_verify_reference_intact(const struct gt_resident *resident, bool *intact,
 {
     int rc = gt_proof_clear(resident->proof, err);
 
-    if (!rc)
-        rc = gt_resident_hash_reference(resident, SLOT_REFERENCE, err);
-    if (!rc)
-        rc = gt_proof_fetch(resident->proof, err);
+    GT_STEP(rc, gt_resident_hash_reference(resident, SLOT_REFERENCE, err));
+    GT_STEP(rc, gt_proof_fetch(resident->proof, err));
     if (!rc)
         *intact =
             gt_proof_result(resident->proof, SLOT_REFERENCE)->hash == resident->hash_reference;

@@ -136,8 +136,7 @@ int gt_narrow(struct gt_kernel *const *kernel, size_t kernels, const char *text,
         return malformed(text, err);
     while (*text && !rc) {
         rc = read_part(&part, &text, err);
-        if (!rc)
-            rc = apply(kernel, kernels, &part, err);
+        GT_STEP(rc, apply(kernel, kernels, &part, err));
     }
     return rc;
 }

@@ -112,8 +112,7 @@ int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,
             return gt_err_set(err, GT_ERANGE, "%s: parameter %s has %zu values; at most 256",
                               kernel->path, kernel->param[i].name, kernel->param[i].count);
     rc = gt_space_walk(space, limit ? limit : GT_SPACE_LIMIT, err);
-    if (!rc)
-        rc = make_table(space, err);
+    GT_STEP(rc, make_table(space, err));
     if (!rc)
         enter_walked(space);
     if (rc)
@@ -138,8 +137,7 @@ int gt_space_list(struct gt_space *space, const struct gt_kernel *kernel,
         return gt_err_nomem(err);
     memcpy(space->index, index, count * kernel->params);
     rc = make_table(space, err);
-    if (!rc)
-        rc = enter_list(space, err);
+    GT_STEP(rc, enter_list(space, err));
     if (rc)
         gt_space_release(space);
     return rc;

@@ -405,8 +405,7 @@ int gt_space_walk(struct gt_space *space, size_t limit, struct gt_err *err)
     gt_facts_fill(space->problem, space->device, walk.slots);
     space->cross_product = points_of(space->kernel, ~0ull);
     rc = plan(&walk);
-    if (!rc)
-        rc = walk_all(&walk);
+    GT_STEP(rc, walk_all(&walk));
     if (!rc && !space->count)
         rc = explain_empty(&walk);
     space->estimated = walk.chance < 1;

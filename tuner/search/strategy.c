@@ -4,6 +4,7 @@
 #include "base/err.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,11 @@ enum gt_next gt_strategy_next(struct gt_strategy *strategy, size_t *point)
     assert(*point < strategy->space->count && strategy->known[*point] == GT_POINT_NEW);
     gt_strategy_claim(strategy, *point);
     return GT_NEXT_POINT;
+}
+
+float gt_strategy_expect(struct gt_strategy *strategy, size_t point)
+{
+    return strategy->ops->expect ? strategy->ops->expect(strategy, point) : NAN;
 }
 
 static void find_best(struct gt_strategy *strategy)

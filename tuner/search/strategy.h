@@ -73,6 +73,9 @@ struct gt_strategy_ops {
     /* Called after the seeds, while NEW points are left; a point that it answers is one of those.
      */
     enum gt_next (*next)(struct gt_strategy *strategy, size_t *point);
+    /* The time that it expects of a point, microseconds; NAN: it has no idea.  NULL: it never has.
+     */
+    float (*expect)(struct gt_strategy *strategy, size_t point);
     /* Called after known[point] was set; NULL: nothing to do. */
     void (*tell)(struct gt_strategy *strategy, size_t point);
     /* Frees what the state owns, also after an init that failed; NULL: nothing to free. */
@@ -122,6 +125,9 @@ void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us);
 
 /* Marks a NEW point as given out, without asking the strategy; it is told later. */
 void gt_strategy_claim(struct gt_strategy *strategy, size_t point);
+
+/* The time that the strategy expects of a point, microseconds; NAN: it has no idea. */
+float gt_strategy_expect(struct gt_strategy *strategy, size_t point);
 
 /* ---- for strategies ---- */
 

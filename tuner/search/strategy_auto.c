@@ -315,6 +315,13 @@ static void tell(struct gt_strategy *strategy, size_t point)
     gt_gp_model_tell(&state->gp, point);
 }
 
+static float expect(struct gt_strategy *strategy, size_t point)
+{
+    struct state *state = strategy->state;
+
+    return gt_gp_model_is_fitted(&state->gp) ? gt_gp_model_us(&state->gp, point) : NAN;
+}
+
 const struct gt_strategy_ops gt_strategy_auto = {
     .name = "auto",
     .doc = "Bayesian search with a Gaussian process and a forest, from what is known",
@@ -323,6 +330,7 @@ const struct gt_strategy_ops gt_strategy_auto = {
     .state_size = sizeof(struct state),
     .init = init,
     .next = next,
+    .expect = expect,
     .tell = tell,
     .release = release,
 };

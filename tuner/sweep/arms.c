@@ -171,6 +171,7 @@ void gt_sweep_close_arms(struct gt_race *race)
         gt_space_release(&race->arm[i].space);
         free(race->arm[i].list);
         free(race->arm[i].retry);
+        free(race->arm[i].reuse);
     }
     free(race->arm);
 }

@@ -89,15 +89,13 @@ static int hold(struct gt_race *race, const struct gt_rounds *rounds, double par
         rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate[i].kernel), &candidate[i].point,
                               true, err);
     }
-    if (!rc)
-        rc = gt_store_settle(race->options->store, err);
+    GT_STEP(rc, gt_store_settle(race->options->store, err));
     if (baseline)
         round_us += race->result->baseline.us;
     less = limited(race, rounds, part, round_us);
-    if (!rc)
-        rc = race->evaluator->ops->final(race->evaluator, candidate, entries,
-                                         gt_rounds_for(&less, entries, round_us), contest->trial,
-                                         baseline ? &contest->baseline : NULL, err);
+    GT_STEP(rc, race->evaluator->ops->final(race->evaluator, candidate, entries,
+                                            gt_rounds_for(&less, entries, round_us), contest->trial,
+                                            baseline ? &contest->baseline : NULL, err));
     return rc;
 }
 
@@ -238,8 +236,7 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
         if (contest->trial[i].status == GT_STATUS_OK)
             contest->trial[i].stage = before > 2 ? before : 2;
     }
-    if (!rc)
-        rc = store_trials(race, contest, entries, err);
+    GT_STEP(rc, store_trials(race, contest, entries, err));
     if (rc)
         return rc;
     entries = place(result, contest, entries);
@@ -274,8 +271,7 @@ static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, d
     struct gt_sweep_result *result = race->result;
     int rc = hold(race, rounds, part, *entries, result->have_baseline, contest, err);
 
-    if (!rc)
-        rc = store_trials(race, contest, *entries, err);
+    GT_STEP(rc, store_trials(race, contest, *entries, err));
     if (!rc && result->have_baseline)
         rc = store_baseline(race, &contest->baseline, err);
     if (rc)
@@ -364,16 +360,14 @@ static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
     for (size_t i = 0; i < ties; i++) {
         gt_strbuf_init(&text[i]);
         gt_point_format(&text[i], row[i].kernel, &row[i].point);
-        if (!rc)
-            rc = gt_strbuf_check(&text[i], err);
+        GT_STEP(rc, gt_strbuf_check(&text[i], err));
         kernel[i] = row[i].kernel->name;
         point[i] = text[i].text;
         count++;
     }
     key = gt_sweep_arm_of(race, row[0].kernel)->key;
     key.point = point[0];
-    if (!rc)
-        rc = gt_store_tie(race->options->store, &key, kernel + 1, point + 1, count - 1, err);
+    GT_STEP(rc, gt_store_tie(race->options->store, &key, kernel + 1, point + 1, count - 1, err));
     for (size_t i = 0; i < count; i++)
         gt_strbuf_release(&text[i]);
     return rc;

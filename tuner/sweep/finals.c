@@ -66,13 +66,10 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
         gt_sweep_show(race, phase, false);
         rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate.kernel), &candidate.point,
                               false, err);
-        if (!rc)
-            rc = race->evaluator->ops->sample(race->evaluator, &candidate, &trial, err);
-        if (!rc)
-            rc = gt_sweep_store(race, gt_sweep_arm_of(race, candidate.kernel), &candidate.point,
-                                &trial, false, err);
-        if (!rc)
-            rc = gt_sweep_rank(race, candidate.kernel, &candidate.point, &trial, resumed, err);
+        GT_STEP(rc, race->evaluator->ops->sample(race->evaluator, &candidate, &trial, err));
+        GT_STEP(rc, gt_sweep_store(race, gt_sweep_arm_of(race, candidate.kernel), &candidate.point,
+                                   &trial, false, err));
+        GT_STEP(rc, gt_sweep_rank(race, candidate.kernel, &candidate.point, &trial, resumed, err));
     }
     return rc;
 }
@@ -186,8 +183,7 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
                             "nothing takes its place");
         return GT_OK;
     }
-    if (!rc)
-        rc = sample_best(race, err);
+    GT_STEP(rc, sample_best(race, err));
     if (!rc && race->result->rows)
         rc = gt_sweep_open_baseline(race, err);
     if (!rc && gt_sweep_signals(race))

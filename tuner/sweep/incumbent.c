@@ -87,8 +87,7 @@ static int open_guest(struct gt_race *race, struct gt_err *err)
     arm->kernel = kernel;
     arm->guest = true;
     rc = gt_sweep_make_key(race, arm, err);
-    if (!rc)
-        rc = gt_strategy_new(&arm->strategy, "exhaustive", &arm->space, race->seed, NULL, err);
+    GT_STEP(rc, gt_strategy_new(&arm->strategy, "exhaustive", &arm->space, race->seed, NULL, err));
     return rc ? rc : gt_sweep_resume(race, arm, err);
 }
 

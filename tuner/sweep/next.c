@@ -89,9 +89,9 @@ int gt_race_prepare(struct gt_race *race, struct gt_err *err)
         return GT_OK;
     race->prepared = true;
     rc = gt_store_problem(race->options->store, race->problem, &race->problem_id, err);
-    if (!rc)
-        rc = gt_sweep_find_incumbent(race, &run->before,
-                                     &run->incumbent[race->problem - run->options->problem], err);
+    GT_STEP(rc,
+            gt_sweep_find_incumbent(race, &run->before,
+                                    &run->incumbent[race->problem - run->options->problem], err));
     return rc ? rc : gt_sweep_open_arms(race, err);
 }
 

@@ -93,80 +93,6 @@ void gt_progress_note(struct gt_progress *progress, const char *sentence)
     fflush(progress->stream);
 }
 
-/* "45s", "12m05s", "3h04m". */
-static void add_duration(struct gt_strbuf *buf, double seconds)
-{
-    long whole = seconds > 0 ? (long)(seconds + 0.5) : 0;
-
-    if (whole < 60)
-        gt_strbuf_addf(buf, "%lds", whole);
-    else if (whole < 3600)
-        gt_strbuf_addf(buf, "%ldm%02lds", whole / 60, whole % 60);
-    else
-        gt_strbuf_addf(buf, "%ldh%02ldm", whole / 3600, whole / 60 % 60);
-}
-
-/* "120 tried: 101 ok, 12 spills, 7 slow". */
-static void add_counts(struct gt_strbuf *buf, const struct gt_progress_state *state)
-{
-    const char *between = ": ";
-
-    gt_strbuf_addf(buf, "%lld", (long long)state->done);
-    if (state->trials_limit && state->trials_limit >= state->done)
-        gt_strbuf_addf(buf, "/%lld", (long long)state->trials_limit);
-    gt_strbuf_add(buf, " tried");
-    for (int status = GT_STATUS_NONE + 1; status < GT_STATUS_COUNT; status++) {
-        if (!state->status[status])
-            continue;
-        gt_strbuf_addf(buf, "%s%lld %s", between, (long long)state->status[status],
-                       gt_status_name((enum gt_status)status));
-        between = ", ";
-    }
-}
-
-/* Seconds until the first limit is reached; < 0: not known. */
-static double time_left(const struct gt_progress_state *state)
-{
-    double left = -1, rate = state->elapsed_s > 0 ? (double)state->fresh / state->elapsed_s : 0;
-
-    if (state->seconds_limit > 0)
-        left = state->seconds_limit - state->elapsed_s;
-    if (state->trials_limit > 0 && rate > 0) {
-        double by_trials = (double)(state->trials_limit - state->done) / rate;
-
-        if (left < 0 || by_trials < left)
-            left = by_trials;
-    }
-    return left;
-}
-
-void gt_progress_format(const struct gt_progress_state *state, char *text, size_t size)
-{
-    struct gt_strbuf buf = GT_STRBUF_INIT;
-    double left = time_left(state);
-
-    if (state->phase)
-        gt_strbuf_addf(&buf, "%s; ", state->phase);
-    add_counts(&buf, state);
-    if (state->best_us > 0) {
-        gt_strbuf_addf(&buf, "; best %s%.2f us", state->predicted ? "predicted " : "",
-                       state->best_us);
-        if (state->flops > 0)
-            gt_strbuf_addf(&buf, " (%.2f TFLOP/s)", state->flops / state->best_us * 1e-6);
-    }
-    if (state->fresh > 0 && state->elapsed_s > 0)
-        gt_strbuf_addf(&buf, "; %.1f/s", (double)state->fresh / state->elapsed_s);
-    gt_strbuf_add(&buf, "; ");
-    add_duration(&buf, state->elapsed_s);
-    if (left >= 0) {
-        gt_strbuf_add(&buf, ", about ");
-        add_duration(&buf, left);
-        gt_strbuf_add(&buf, " left");
-    }
-    snprintf(text, size, "%s", buf.text);
-    gt_strbuf_release(&buf);
-}
-
 /* Columns of the terminal; 0: not known. */
 static size_t columns(const struct gt_progress *progress)
 {
@@ -184,14 +110,19 @@ static bool is_due(const struct gt_progress *progress)
            (progress->terminal ? TERMINAL_INTERVAL : PLAIN_INTERVAL);
 }
 
-/* Rewrites the line of a terminal, or adds a plain one.  The text may be shortened. */
-static void put_line(struct gt_progress *progress, char *text)
+/* Bytes that a line of a terminal may have behind its indent: a wrapped line could not be
+ * rewritten. 0: as many as it likes. */
+static size_t room(const struct gt_progress *progress)
 {
     const size_t width = progress->terminal ? columns(progress) : 0;
 
+    return width > 3 ? width - 3 : 0;
+}
+
+/* Rewrites the line of a terminal, or adds a plain one. */
+static void put_line(struct gt_progress *progress, const char *text)
+{
     progress->last_show = gt_clock_s();
-    if (width > 3 && strlen(text) + 3 > width)
-        text[width - 3] = '\0'; /* a wrapped line could not be rewritten */
     if (!progress->terminal)
         fprintf(progress->stream, "  %s\n", text);
     else
@@ -208,8 +139,19 @@ void gt_progress_show(struct gt_progress *progress, const struct gt_progress_sta
 
     if (!progress || (!force && !is_due(progress)))
         return;
-    gt_progress_format(state, text, sizeof(text));
+    gt_progress_format(state, room(progress), text, sizeof(text));
     put_line(progress, text);
+    progress->waits = false;
+}
+
+void gt_progress_end(struct gt_progress *progress, const struct gt_progress_state *state)
+{
+    char text[LINE_MAX_BYTES];
+
+    if (!progress)
+        return;
+    gt_progress_format(state, room(progress), text, sizeof(text));
+    gt_progress_note(progress, text);
     progress->waits = false;
 }
 
@@ -221,8 +163,10 @@ void gt_progress_wait(struct gt_progress *progress, const char *what, double sec
     if (!progress || (progress->waits && !is_due(progress)))
         return;
     gt_strbuf_addf(&buf, "%s; ", what);
-    add_duration(&buf, seconds);
+    gt_progress_add_duration(&buf, seconds);
     gt_copy_clean(text, sizeof(text), buf.text);
+    if (room(progress) && strlen(text) > room(progress))
+        text[room(progress)] = '\0';
     gt_strbuf_release(&buf);
     put_line(progress, text);
     progress->waits = true;

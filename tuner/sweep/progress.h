@@ -12,6 +12,7 @@
 
 struct gt_err;
 struct gt_progress;
+struct gt_strbuf;
 
 /* What is shown. */
 struct gt_progress_state {
@@ -21,6 +22,11 @@ struct gt_progress_state {
     double elapsed_s, seconds_limit; /* of this problem; limit 0: none */
     double best_us, flops;           /* best time, 0: none yet; work of the problem */
     bool predicted;                  /* a model gives the times */
+    double points;                   /* of a space that can be tried whole; 0: not known */
+    double all_left_s;               /* until the end of all problems; <= 0: not known */
+    double ratio;                    /* cuBLASLt's time over the best; 0: not known */
+    bool searched;                   /* the search is over, finals may go on: no time left */
+    bool ended;                      /* these, too: no bar */
     const char *phase;               /* "racing", "sampling 3 of 32", ... */
 };
 
@@ -42,6 +48,9 @@ void gt_progress_title(struct gt_progress *progress, const char *title);
 void gt_progress_show(struct gt_progress *progress, const struct gt_progress_state *state,
                       bool force);
 
+/* The last state of a subject, on a line that stays. */
+void gt_progress_end(struct gt_progress *progress, const struct gt_progress_state *state);
+
 /* Something takes its time, since `seconds`: shown on a terminal as often as states are; elsewhere
  * at once, and then as often as states. */
 void gt_progress_wait(struct gt_progress *progress, const char *what, double seconds);
@@ -52,7 +61,12 @@ void gt_progress_clear(struct gt_progress *progress);
 /* A sentence that stays, on a line of its own. */
 void gt_progress_note(struct gt_progress *progress, const char *sentence);
 
-/* Writes the line that gt_progress_show prints, without colour. */
-void gt_progress_format(const struct gt_progress_state *state, char *text, size_t size);
+/* Writes the line that gt_progress_show prints, without colour.  width: columns that it may have;
+ * what matters least is left out.  0: no limit, and no bar, as in a file. */
+void gt_progress_format(const struct gt_progress_state *state, size_t width, char *text,
+                        size_t size);
+
+/* "45s", "12m05s", "3h04m". */
+void gt_progress_add_duration(struct gt_strbuf *buf, double seconds);
 
 #endif

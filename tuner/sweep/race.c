@@ -242,6 +242,14 @@ static bool strategies_wait(const struct gt_race *race)
     return false;
 }
 
+/* Chooses a point that needs no compiler: of this problem and of others in turn. */
+static bool choose_at_hand(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what)
+{
+    if (race->at_hand++ % 2)
+        return gt_sweep_backfill(race, arm, what) || gt_sweep_reuse(race, arm, what);
+    return gt_sweep_reuse(race, arm, what) || gt_sweep_backfill(race, arm, what);
+}
+
 /* Submits points that need no compiler if the device would wait for one: one to work at and one to
  * follow.  It does so only if the clock ends the race, because other budgets count trials. */
 static int submit_backfill(struct gt_race *race, struct gt_err *err)
@@ -255,7 +263,7 @@ static int submit_backfill(struct gt_race *race, struct gt_err *err)
     for (int i = 0; !rc && i < 2 && strategies_wait(race); i++) {
         if (!evaluator->ops->starved || !evaluator->ops->starved(evaluator) || is_late(race) ||
             !(budget->seconds > 0) || budget->patience || trials_spent(race) ||
-            !gt_sweep_backfill(race, &arm, &what))
+            !choose_at_hand(race, &arm, &what))
             break;
         rc = submit(race, arm, what, err);
         if (!rc)

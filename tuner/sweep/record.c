@@ -44,9 +44,8 @@ int gt_sweep_attempt(struct gt_race *race, const struct gt_arm *arm, const struc
     struct gt_trial_key key;
     int rc = make_key(&key, &text, arm, point, err);
 
-    if (!rc)
-        rc = later ? gt_store_attempt_later(race->options->store, &key, err)
-                   : gt_store_attempt(race->options->store, &key, err);
+    GT_STEP(rc, later ? gt_store_attempt_later(race->options->store, &key, err)
+                      : gt_store_attempt(race->options->store, &key, err));
     gt_strbuf_release(&text);
     return rc;
 }
@@ -58,9 +57,8 @@ int gt_sweep_store(struct gt_race *race, const struct gt_arm *arm, const struct 
     struct gt_trial_key key;
     int rc = make_key(&key, &text, arm, point, err);
 
-    if (!rc)
-        rc = later ? gt_store_trial_later(race->options->store, &key, trial, err)
-                   : gt_store_trial(race->options->store, &key, trial, err);
+    GT_STEP(rc, later ? gt_store_trial_later(race->options->store, &key, trial, err)
+                      : gt_store_trial(race->options->store, &key, trial, err));
     gt_strbuf_release(&text);
     if (rc == GT_ERANGE) { /* an impossible time: the sweep goes on without it, and says so */
         gt_sweep_note(race, err->msg);
@@ -78,8 +76,7 @@ static int forgive(struct gt_race *race, const struct gt_arm *arm, const struct 
     struct gt_trial_key key;
     int rc = make_key(&key, &text, arm, point, err);
 
-    if (!rc)
-        rc = gt_store_forgive(race->options->store, &key, doubtful, err);
+    GT_STEP(rc, gt_store_forgive(race->options->store, &key, doubtful, err));
     gt_strbuf_release(&text);
     return rc;
 }
@@ -389,8 +386,7 @@ int gt_sweep_resume(struct gt_race *race, struct gt_arm *arm, struct gt_err *err
                            : gt_sweep_store(race, arm, &blamed->point, &blamed->trial, false, err);
         if (!rc && blamed->index != SIZE_MAX)
             gt_strategy_tell(arm->strategy, blamed->index, told(&blamed->trial));
-        if (!rc)
-            rc = count(race, arm, &blamed->trial, true, err);
+        GT_STEP(rc, count(race, arm, &blamed->trial, true, err));
     }
     free(resume.blamed);
     return rc;

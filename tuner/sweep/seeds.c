@@ -312,6 +312,8 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
         };
 
         rc = gt_strategy_new(&arm->strategy, name, &arm->space, race->seed, &seeds, err);
+        if (!rc)
+            rc = gt_sweep_reuse_note(arm, &transfers, err);
     }
     gt_sweep_transfer_release(&transfers);
     free(picks.point);

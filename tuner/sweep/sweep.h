@@ -59,10 +59,12 @@ struct gt_sweep_options {
     const char *strategy;           /* NULL: GT_STRATEGY_DEFAULT */
     struct gt_budget budget;
     uint64_t seed;
-    double drift_check_s;                 /* between two runs of the reference kernel; 0: 60 */
-    const char *command;                  /* the command line, stored with the sweep */
-    struct gt_progress *progress;         /* NULL: silent */
-    struct gt_sweep_totals *totals;       /* filled; NULL: not wanted */
+    bool search_only;               /* no finals: those of the problem are held on another device */
+    double drift_check_s;           /* between two runs of the reference kernel; 0: 60 */
+    const char *command;            /* the command line, stored with the sweep */
+    struct gt_progress *progress;   /* NULL: silent */
+    const char *label;              /* before the name of an only problem; NULL: nothing */
+    struct gt_sweep_totals *totals; /* filled; NULL: not wanted */
     const volatile sig_atomic_t *signals; /* count of SIGINTs (NULL: none); 1: the sweep finishes
                                              what is in flight, 2: it stops at once */
 };

@@ -45,6 +45,13 @@ struct gt_scouts {
     size_t count;
 };
 
+/* A point that was timed for another problem, whose cubin may be in the cache. */
+struct gt_reuse {
+    size_t point, set; /* of the arm's space; number of the transfer data, nearest first */
+    float slower;      /* its time there, in units of the best */
+    float expected;    /* its time here, in units of the best */
+};
+
 /* One of a race's searches: a kernel with its strategy. */
 struct gt_arm {
     const struct gt_race *race;
@@ -63,6 +70,8 @@ struct gt_arm {
     bool done, waiting;      /* the strategy has no more points; has none until it is told more */
     struct gt_retry *retry;  /* a stack, the urgent ones on top */
     size_t retries, retry_capacity;
+    struct gt_reuse *reuse; /* the one expected to be fastest last */
+    size_t reuses;
 };
 
 /* A candidate handed to the evaluator. */
@@ -161,6 +170,8 @@ struct gt_race {
     size_t recents, recent_capacity;
     struct gt_recent *backfill; /* good points, whose cubins may serve for further points */
     size_t backfills, backfill_capacity;
+    int64_t reuse_due; /* `tried` from which on the points of reuse are ranked again */
+    size_t at_hand;    /* points so far that needed no compiler: backfill and reuse in turn */
     double reference_us, reference_s; /* the last drift check: its time and when; 0: none */
 };
 
@@ -190,6 +201,10 @@ void gt_time_slices_release(struct gt_time_slices *slices);
  * its race is to end at the latest (0: no deadline).  False: the sweep is over. */
 bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double *search_s,
                          double *deadline_s);
+/* How many problems have had a turn, and how many turns a problem has had; the present one counts.
+ */
+size_t gt_time_slices_begun(const struct gt_time_slices *slices);
+size_t gt_time_slices_turn(const struct gt_time_slices *slices, size_t problem);
 /* Which problem will probably be next after the turn on `now`.  False: none, or the same. */
 bool gt_time_slices_peek(const struct gt_time_slices *slices, size_t now, size_t *problem);
 /* Takes note of a turn that has ended. */
@@ -355,6 +370,14 @@ int gt_sweep_backfill_note(struct gt_race *race, struct gt_arm *arm, size_t poin
 /* Chooses a point whose cubin is in the cache, for a device that waits for the compilers, and
  * claims it so that the strategy does not give it out.  False: no point is worth a trial. */
 bool gt_sweep_backfill(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what);
+
+/* reuse.c */
+
+/* Takes note of the points of an arm's transfer data whose cubins also serve this problem. */
+int gt_sweep_reuse_note(struct gt_arm *arm, const struct gt_transfers *transfers,
+                        struct gt_err *err);
+/* As gt_sweep_backfill, with the point expected to be fastest among those of other problems. */
+bool gt_sweep_reuse(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what);
 
 /* drift.c */
 

@@ -10,8 +10,9 @@
  * number of turns.
  *
  * The finals belong to a turn, and so does the wait for its first trial, while the compilers start.
- * Their estimated time is set aside, and the time of the search runs from the first trial.  Without
- * a budget of time every problem has one turn. */
+ * Their estimated time is set aside, and the time of the search runs from the first trial.  No turn
+ * begins once the budget is spent: problems that are left then have none, and the program names
+ * them. Without a budget of time every problem has one turn. */
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
@@ -158,7 +159,7 @@ bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double 
     bool timed = slices->options->budget.seconds > 0;
 
     *problem = due_turn(slices, &part);
-    if (!(left > 0) && (*problem == SIZE_MAX || slices->slice[*problem].turns))
+    if (!(left > 0) && (timed || *problem == SIZE_MAX || slices->slice[*problem].turns))
         return false; /* the time is over, or there is no budget of time */
     if (*problem != SIZE_MAX) {
         slices->slice[*problem].seconds = due_seconds(slices, part, left);
@@ -173,6 +174,20 @@ bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double 
     *deadline_s = timed ? now + latest : 0;
     slices->slice[*problem].turns++;
     return true;
+}
+
+size_t gt_time_slices_begun(const struct gt_time_slices *slices)
+{
+    size_t begun = 0;
+
+    for (size_t i = 0; i < slices->options->problems; i++)
+        begun += slices->slice[i].turns > 0;
+    return begun;
+}
+
+size_t gt_time_slices_turn(const struct gt_time_slices *slices, size_t problem)
+{
+    return slices->slice[problem].turns;
 }
 
 bool gt_time_slices_peek(const struct gt_time_slices *slices, size_t now, size_t *problem)

@@ -122,8 +122,7 @@ static int on_trial(void *context, const struct gt_named_trial *named, struct gt
         size_t capacity = reading->capacity;
 
         rc = GT_ARRAY_RESERVE(&reading->us, reading->count + 1, &capacity, err);
-        if (!rc)
-            rc = GT_ARRAY_RESERVE(&reading->point, reading->count + 1, &reading->capacity, err);
+        GT_STEP(rc, GT_ARRAY_RESERVE(&reading->point, reading->count + 1, &reading->capacity, err));
         if (rc)
             return rc;
     }

@@ -78,26 +78,24 @@ int gt_sweep_put_turn(const struct gt_race *race, struct gt_err *err)
     if (!race->measures || !race->opened)
         return GT_OK;
     rc = name_kernels(race, &kernels, err);
-    if (!rc)
-        rc = list_improvements(race, &list, err);
-    if (!rc)
-        rc = gt_store_put_turn(
-            options->store, &race->arm[0].key,
-            &(struct gt_turn){
-                .kernels = kernels.text,
-                .strategy = options->strategy ? options->strategy : GT_STRATEGY_DEFAULT,
-                .seed = options->seed,
-                .known = result->resumed,
-                .trials = result->fresh,
-                .seconds = result->wall_s,
-                .race_s = race->end_s - race->begin_s,
-                .busy_s = race->busy_s,
-                .us = won ? result->row[0].trial.us : 0,
-                .baseline_us = won && result->have_baseline ? result->baseline.us : 0,
-                .improvement = list,
-                .improvements = race->bests,
-            },
-            err);
+    GT_STEP(rc, list_improvements(race, &list, err));
+    GT_STEP(rc, gt_store_put_turn(
+                    options->store, &race->arm[0].key,
+                    &(struct gt_turn){
+                        .kernels = kernels.text,
+                        .strategy = options->strategy ? options->strategy : GT_STRATEGY_DEFAULT,
+                        .seed = options->seed,
+                        .known = result->resumed,
+                        .trials = result->fresh,
+                        .seconds = result->wall_s,
+                        .race_s = race->end_s - race->begin_s,
+                        .busy_s = race->busy_s,
+                        .us = won ? result->row[0].trial.us : 0,
+                        .baseline_us = won && result->have_baseline ? result->baseline.us : 0,
+                        .improvement = list,
+                        .improvements = race->bests,
+                    },
+                    err));
     free(list);
     gt_strbuf_release(&kernels);
     return rc;

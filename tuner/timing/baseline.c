@@ -48,13 +48,10 @@ static int open_lt(struct gt_lt **opened, struct gt_bench *bench, struct gt_err 
     lt->operands.workspace_bytes = (size_t)bench->resident.workspace_bytes;
     lt->stream = gt_gpu_stream(bench->gpu);
     rc = gt_cublaslt_open(&lt->lt, bench->gpu, p, bench->resident.bias.span.data, err);
-    if (!rc)
-        rc = gt_cublaslt_factor(lt->lt, &lt->operands.alpha, p->alpha, err);
-    if (!rc)
-        rc = gt_cublaslt_factor(lt->lt, &lt->operands.beta, p->beta, err);
-    if (!rc)
-        rc = gt_cublaslt_ask(lt->lt, p, lt->operands.workspace_bytes, MAX_ANSWERS, lt->answer,
-                             &lt->answers, err);
+    GT_STEP(rc, gt_cublaslt_factor(lt->lt, &lt->operands.alpha, p->alpha, err));
+    GT_STEP(rc, gt_cublaslt_factor(lt->lt, &lt->operands.beta, p->beta, err));
+    GT_STEP(rc, gt_cublaslt_ask(lt->lt, p, lt->operands.workspace_bytes, MAX_ANSWERS, lt->answer,
+                                &lt->answers, err));
     if (rc) {
         gt_baseline_close(lt);
         return rc;
@@ -103,18 +100,14 @@ static int try_answer(struct gt_bench *bench, const struct gt_runner *runner, st
     float sample[GT_RESULTS];
     int rc = gt_bench_launch(bench, runner, 0, 0, err);
 
-    if (!rc)
-        rc = gt_bench_poison(bench, runner, err);
-    if (!rc)
-        rc = gt_bench_head_start(bench, GT_RESULTS, err);
+    GT_STEP(rc, gt_bench_poison(bench, runner, err));
+    GT_STEP(rc, gt_bench_head_start(bench, GT_RESULTS, err));
     for (int i = 0; i < GT_RESULTS && !rc; i++)
         rc = gt_bench_launch(bench, runner, i, i, err);
     if (rc == GT_ERANGE)
         return GT_OK; /* this answer does not run */
-    if (!rc)
-        rc = gt_bench_judge(bench, runner, GT_RESULTS, &trial, err);
-    if (!rc)
-        rc = gt_bench_times(bench, 0, GT_RESULTS, sample, err);
+    GT_STEP(rc, gt_bench_judge(bench, runner, GT_RESULTS, &trial, err));
+    GT_STEP(rc, gt_bench_times(bench, 0, GT_RESULTS, sample, err));
     if (!rc && trial.status == GT_STATUS_NONE) {
         *race = (struct race){gt_median(sample, GT_RESULTS), trial.err_u};
     } else if (!rc && !runner->lt->why[0]) {
@@ -214,8 +207,7 @@ int gt_bench_baseline(struct gt_bench *bench, struct gt_baseline *baseline, stru
     if (rc)
         return rc;
     rc = try_answers(bench, lt, baseline, race, &first_right, err);
-    if (!rc)
-        rc = measure(bench, lt, race, first_right, baseline, err);
+    GT_STEP(rc, measure(bench, lt, race, first_right, baseline, err));
     if (rc) {
         gt_baseline_close(lt);
         return rc;

@@ -38,8 +38,7 @@ static int new_events(struct gt_bench *bench, struct gt_err *err)
 
     for (int i = 0; i < GT_BENCH_BATCH && !rc; i++) {
         rc = gt_event_new(&bench->begin[i], bench->gpu, err);
-        if (!rc)
-            rc = gt_event_new(&bench->end[i], bench->gpu, err);
+        GT_STEP(rc, gt_event_new(&bench->end[i], bench->gpu, err));
     }
     return rc;
 }
@@ -64,10 +63,8 @@ int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *
     if (!(options->slow_factor > 0))
         opened->options.slow_factor = SLOW_FACTOR;
     rc = gt_proof_open(&opened->proof, gpu, nvrtc, data_dir, cache_dir, err);
-    if (!rc)
-        rc = gt_resident_open(&opened->resident, gpu, opened->proof, &request, err);
-    if (!rc)
-        rc = new_events(opened, err);
+    GT_STEP(rc, gt_resident_open(&opened->resident, gpu, opened->proof, &request, err));
+    GT_STEP(rc, new_events(opened, err));
     if (!rc) /* optional: without NVML throttling is not reported */
         gt_throttle_open(&opened->throttle, gt_gpu_device(gpu)->uuid, NULL);
     if (rc) {
@@ -210,8 +207,7 @@ int gt_bench_poison(struct gt_bench *bench, const struct gt_runner *runner, stru
 
     for (int i = 0; i < GT_RESULTS && !rc; i++)
         rc = gt_resident_poison(&bench->resident, i, err);
-    if (!rc)
-        rc = gt_resident_poison_workspace(&bench->resident, runner->workspace, err);
+    GT_STEP(rc, gt_resident_poison_workspace(&bench->resident, runner->workspace, err));
     return rc;
 }
 
@@ -231,14 +227,10 @@ int gt_bench_judge(struct gt_bench *bench, const struct gt_runner *runner, int r
     bool deterministic = runner->module ? runner->geometry.deterministic : false;
     int rc = gt_verify_check_real(&bench->resident, results, err);
 
-    if (!rc)
-        rc = gt_verify_check_workspace(&bench->resident, err);
-    if (!rc)
-        rc = gt_verify_check_inputs(&bench->resident, err);
-    if (!rc)
-        rc = gt_proof_fetch(bench->proof, err);
-    if (!rc)
-        rc = judge_inputs(bench, trial, err);
+    GT_STEP(rc, gt_verify_check_workspace(&bench->resident, err));
+    GT_STEP(rc, gt_verify_check_inputs(&bench->resident, err));
+    GT_STEP(rc, gt_proof_fetch(bench->proof, err));
+    GT_STEP(rc, judge_inputs(bench, trial, err));
     if (rc || trial->status != GT_STATUS_NONE)
         return rc;
     return gt_verify_judge_real(&bench->resident, results, deterministic, trial, err);
@@ -261,40 +253,25 @@ static int prove(struct gt_bench *bench, struct gt_runner *runner,
     unsigned ran = 0;
     int rc = gt_proof_clear(bench->proof, err);
 
-    if (!rc)
-        rc = gt_resident_poison(&bench->resident, 0, err);
-    if (!rc)
-        rc = gt_verify_run_cases(&bench->resident, runner->module, candidate, &ran, err);
-    if (!rc)
-        rc = gt_module_geometry(runner->module, &runner->geometry, err);
-    if (!rc)
-        rc = gt_resident_poison_workspace(&bench->resident, runner->workspace, err);
+    GT_STEP(rc, gt_resident_poison(&bench->resident, 0, err));
+    GT_STEP(rc, gt_verify_run_cases(&bench->resident, runner->module, candidate, &ran, err));
+    GT_STEP(rc, gt_module_geometry(runner->module, &runner->geometry, err));
+    GT_STEP(rc, gt_resident_poison_workspace(&bench->resident, runner->workspace, err));
     gt_resident_case(&bench->resident, &bench->resident.exact[GT_CASES], &args);
     memcpy(args.launch, runner->geometry.launch_param, sizeof(args.launch));
-    if (!rc)
-        rc = gt_bench_head_start(bench, 1, err);
-    if (!rc)
-        rc = gt_event_record(bench->begin[0], err);
-    if (!rc)
-        rc = gt_module_run(runner->module, NULL, &args, err);
-    if (!rc)
-        rc = gt_event_record(bench->end[0], err);
-    if (!rc)
-        rc = gt_proof_clock(bench->proof, CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err);
-    if (!rc)
-        rc = gt_verify_check_whole(&bench->resident, err);
-    if (!rc)
-        rc = gt_verify_check_workspace(&bench->resident, err);
-    if (!rc)
-        rc = gt_verify_check_inputs(&bench->resident, err);
-    if (!rc)
-        rc = gt_proof_fetch(bench->proof, err);
+    GT_STEP(rc, gt_bench_head_start(bench, 1, err));
+    GT_STEP(rc, gt_event_record(bench->begin[0], err));
+    GT_STEP(rc, gt_module_run(runner->module, NULL, &args, err));
+    GT_STEP(rc, gt_event_record(bench->end[0], err));
+    GT_STEP(rc, gt_proof_clock(bench->proof, CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err));
+    GT_STEP(rc, gt_verify_check_whole(&bench->resident, err));
+    GT_STEP(rc, gt_verify_check_workspace(&bench->resident, err));
+    GT_STEP(rc, gt_verify_check_inputs(&bench->resident, err));
+    GT_STEP(rc, gt_proof_fetch(bench->proof, err));
     if (!rc)
         note_clock(bench, trial);
-    if (!rc)
-        rc = judge_inputs(bench, trial, err);
-    if (!rc)
-        rc = gt_verify_judge_cases(&bench->resident, ran, trial, err);
+    GT_STEP(rc, judge_inputs(bench, trial, err));
+    GT_STEP(rc, gt_verify_judge_cases(&bench->resident, ran, trial, err));
     return rc ? rc : gt_bench_times(bench, 0, 1, us, err);
 }
 
@@ -322,16 +299,12 @@ static int race(struct gt_bench *bench, const struct gt_runner *runner, struct g
     float sample[GT_RESULTS] = {0};
     int rc = gt_bench_poison(bench, runner, err);
 
-    if (!rc)
-        rc = gt_bench_head_start(bench, GT_RESULTS, err);
+    GT_STEP(rc, gt_bench_head_start(bench, GT_RESULTS, err));
     for (int i = 0; i < GT_RESULTS && !rc; i++)
         rc = gt_bench_launch(bench, runner, i, i, err);
-    if (!rc)
-        rc = gt_proof_clock(bench->proof, CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err);
-    if (!rc)
-        rc = gt_bench_judge(bench, runner, GT_RESULTS, trial, err);
-    if (!rc)
-        rc = gt_bench_times(bench, 0, GT_RESULTS, sample, err);
+    GT_STEP(rc, gt_proof_clock(bench->proof, CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err));
+    GT_STEP(rc, gt_bench_judge(bench, runner, GT_RESULTS, trial, err));
+    GT_STEP(rc, gt_bench_times(bench, 0, GT_RESULTS, sample, err));
     if (rc)
         return rc;
     for (int i = 0; i < GT_RESULTS; i++)
@@ -404,8 +377,7 @@ int gt_bench_trial(struct gt_bench *bench, const struct gt_candidate *candidate,
     if (!rc && !intact) {
         /* This candidate or an earlier one wrote far outside its results, so it is judged again. */
         rc = gt_resident_restore(&bench->resident, &local);
-        if (!rc)
-            rc = attempt(bench, candidate, image, size, best_us, trial, &local);
+        GT_STEP(rc, attempt(bench, candidate, image, size, best_us, trial, &local));
         if (!rc && trial->status == GT_STATUS_WRONG)
             rc = gt_verify_reference_intact(&bench->resident, &intact, &local);
         if (!rc && !intact) {

@@ -197,10 +197,8 @@ static int restore_inputs(struct gt_bench *bench, struct gt_err *err)
     bool damaged = false;
     int rc = gt_proof_clear(bench->proof, err);
 
-    if (!rc)
-        rc = gt_verify_check_inputs(&bench->resident, err);
-    if (!rc)
-        rc = gt_proof_fetch(bench->proof, err);
+    GT_STEP(rc, gt_verify_check_inputs(&bench->resident, err));
+    GT_STEP(rc, gt_proof_fetch(bench->proof, err));
     if (rc)
         return rc;
     gt_verify_judge_inputs(&bench->resident, &unused, &damaged);
@@ -215,10 +213,8 @@ static int prove_finalist(struct gt_bench *bench, struct final *final, int entry
     const struct gt_runner *runner = &final->runner[entry];
     int rc = gt_bench_poison(bench, runner, err);
 
-    if (!rc)
-        rc = gt_bench_launch(bench, runner, 0, 0, err);
-    if (!rc)
-        rc = gt_bench_judge(bench, runner, 1, trial, err);
+    GT_STEP(rc, gt_bench_launch(bench, runner, 0, 0, err));
+    GT_STEP(rc, gt_bench_judge(bench, runner, 1, trial, err));
     return rc;
 }
 
@@ -241,12 +237,9 @@ static int run_final(struct gt_bench *bench, struct final *final, int rounds, st
         if (!rc)
             send_losers(final, round + 1);
     }
-    if (!rc)
-        rc = gt_proof_clock(bench->proof, GT_BENCH_CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err);
-    if (!rc)
-        rc = gt_bench_read_clock(bench, &mhz, err);
-    if (!rc)
-        rc = restore_inputs(bench, err);
+    GT_STEP(rc, gt_proof_clock(bench->proof, GT_BENCH_CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err));
+    GT_STEP(rc, gt_bench_read_clock(bench, &mhz, err));
+    GT_STEP(rc, restore_inputs(bench, err));
     for (int i = 0; i < final->count && !rc; i++) {
         if (final->trial[i]->status != GT_STATUS_NONE)
             continue;
@@ -293,8 +286,7 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, s
         final.count++;
     }
     rc = load_finalists(bench, entry, entries, &final, err);
-    if (!rc)
-        rc = run_final(bench, &final, rounds, err);
+    GT_STEP(rc, run_final(bench, &final, rounds, err));
 out:
     for (size_t i = 0; final.runner && i < entries; i++)
         gt_runner_release(&final.runner[i]);

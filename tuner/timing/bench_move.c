@@ -156,13 +156,10 @@ int gt_bench_move(struct gt_bench *bench, struct gt_nvrtc *nvrtc, const char *da
     int rc = mover ? GT_OK : gt_err_nomem(err);
 
     *move = (struct gt_move){0};
-    if (!rc)
-        rc = gt_program_build(&program, bench->gpu, nvrtc, data_dir, cache_dir, &sources, entries,
-                              ENTRIES, err);
-    if (!rc)
-        rc = race(bench, program, mover, err);
-    if (!rc)
-        rc = sample_best(bench, mover, move, err);
+    GT_STEP(rc, gt_program_build(&program, bench->gpu, nvrtc, data_dir, cache_dir, &sources,
+                                 entries, ENTRIES, err));
+    GT_STEP(rc, race(bench, program, mover, err));
+    GT_STEP(rc, sample_best(bench, mover, move, err));
     gt_program_free(program);
     free(mover);
     return rc;

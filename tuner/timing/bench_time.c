@@ -37,10 +37,8 @@ int gt_bench_launch(struct gt_bench *bench, const struct gt_runner *runner, int 
     /* A few small sets stay in the L2 cache, so it is emptied whenever the first set is next. */
     if (resident->flush && (set == 0 || index == 0))
         rc = gt_resident_flush(resident, err);
-    if (!rc)
-        rc = gt_event_record(bench->begin[index], err);
-    if (!rc)
-        rc = runner->run(runner, &args, err);
+    GT_STEP(rc, gt_event_record(bench->begin[index], err));
+    GT_STEP(rc, runner->run(runner, &args, err));
     return rc ? rc : gt_event_record(bench->end[index], err);
 }
 
@@ -61,8 +59,7 @@ int gt_bench_run_batch(struct gt_bench *bench, const struct gt_runner *runner, i
 
     for (int i = 0; i < count && !rc; i++)
         rc = gt_bench_launch(bench, runner, i, -1, err);
-    if (!rc)
-        rc = gt_proof_clock(bench->proof, GT_BENCH_CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err);
+    GT_STEP(rc, gt_proof_clock(bench->proof, GT_BENCH_CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err));
     return rc ? rc : gt_bench_times(bench, 0, count, us, err);
 }
 
@@ -144,12 +141,9 @@ int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate
 
     gt_trial_begin(trial);
     rc = gt_runner_load(&runner, bench, candidate, image, size, &local);
-    if (!rc)
-        rc = gt_bench_poison(bench, &runner, &local);
-    if (!rc)
-        rc = gt_bench_series(bench, &runner, max_samples, &series, &local);
-    if (!rc)
-        rc = gt_bench_judge(bench, &runner, GT_RESULTS, trial, &local);
+    GT_STEP(rc, gt_bench_poison(bench, &runner, &local));
+    GT_STEP(rc, gt_bench_series(bench, &runner, max_samples, &series, &local));
+    GT_STEP(rc, gt_bench_judge(bench, &runner, GT_RESULTS, trial, &local));
     if (!rc)
         gt_trial_check_time(trial, bench, series.us);
     if (!rc && trial->status == GT_STATUS_NONE)
@@ -192,21 +186,15 @@ int gt_bench_canary(struct gt_bench *bench, double *us, struct gt_err *err)
     *us = 0;
     if (!bench->canary)
         rc = gt_gpu_alloc(bench->gpu, &bench->canary, (size_t)count * sizeof(float), err);
-    if (!rc)
-        rc = gt_gpu_fill32(bench->gpu, bench->canary, GT_POISON, (size_t)count, err);
-    if (!rc)
-        rc = gt_bench_head_start(bench, CANARY_TIMES, err);
+    GT_STEP(rc, gt_gpu_fill32(bench->gpu, bench->canary, GT_POISON, (size_t)count, err));
+    GT_STEP(rc, gt_bench_head_start(bench, CANARY_TIMES, err));
     for (int i = 0; i < CANARY_TIMES && !rc; i++) {
         rc = gt_event_record(bench->begin[i], err);
-        if (!rc)
-            rc = gt_proof_canary(bench->proof, bench->canary, count, CANARY_STEPS, err);
-        if (!rc)
-            rc = gt_event_record(bench->end[i], err);
+        GT_STEP(rc, gt_proof_canary(bench->proof, bench->canary, count, CANARY_STEPS, err));
+        GT_STEP(rc, gt_event_record(bench->end[i], err));
     }
-    if (!rc)
-        rc = gt_bench_times(bench, 0, CANARY_TIMES, sample, err);
-    if (!rc)
-        rc = check_canary(bench, count, err);
+    GT_STEP(rc, gt_bench_times(bench, 0, CANARY_TIMES, sample, err));
+    GT_STEP(rc, check_canary(bench, count, err));
     if (!rc)
         *us = gt_median(sample, CANARY_TIMES);
     return rc;

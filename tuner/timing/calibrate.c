@@ -104,8 +104,7 @@ static int get_memory(struct work *work, struct gt_err *err)
     while (work->bytes > MIB && (size_t)work->bytes > free_bytes / 4)
         work->bytes /= 2;
     rc = gt_gpu_alloc(work->gpu, &work->from, (size_t)work->bytes, err);
-    if (!rc)
-        rc = gt_gpu_alloc(work->gpu, &work->to, (size_t)work->bytes, err);
+    GT_STEP(rc, gt_gpu_alloc(work->gpu, &work->to, (size_t)work->bytes, err));
     return rc;
 }
 
@@ -114,17 +113,14 @@ static int open_work(struct work *work, struct gt_nvrtc *nvrtc, const char *data
 {
     int rc = gt_proof_open(&work->proof, work->gpu, nvrtc, data_dir, cache_dir, err);
 
-    if (!rc)
-        rc = gt_program_build(&work->program[0], work->gpu, nvrtc, data_dir, cache_dir,
-                              &gt_calibrate_sources, entries, WGMMA_TF32, err);
+    GT_STEP(rc, gt_program_build(&work->program[0], work->gpu, nvrtc, data_dir, cache_dir,
+                                 &gt_calibrate_sources, entries, WGMMA_TF32, err));
     if (!rc && gt_gpu_device(work->gpu)->cc == WGMMA_CC)
         rc = gt_program_build(&work->program[1], work->gpu, nvrtc, data_dir, cache_dir,
                               &gt_calibrate_wgmma_sources, entries + WGMMA_TF32,
                               ENTRIES - WGMMA_TF32, err);
-    if (!rc)
-        rc = gt_event_new(&work->begin, work->gpu, err);
-    if (!rc)
-        rc = gt_event_new(&work->end, work->gpu, err);
+    GT_STEP(rc, gt_event_new(&work->begin, work->gpu, err));
+    GT_STEP(rc, gt_event_new(&work->end, work->gpu, err));
     return rc ? rc : get_memory(work, err);
 }
 
@@ -149,15 +145,13 @@ static int time_once(const struct work *work, enum entry entry, unsigned blocks,
     const unsigned grid[3] = {blocks, 1, 1};
     int rc = gt_proof_clock(work->proof, (int64_t)HEAD_START_NS + 6000 * launches, -1, err);
 
-    if (!rc)
-        rc = gt_event_record(work->begin, err);
+    GT_STEP(rc, gt_event_record(work->begin, err));
     for (int i = 0; i < launches && !rc; i++)
         rc = entry < WGMMA_TF32
                  ? gt_program_run(work->program[0], entry, grid, BLOCK_THREADS, args, err)
                  : gt_program_run(work->program[1], (size_t)(entry - WGMMA_TF32), grid,
                                   BLOCK_THREADS, args, err);
-    if (!rc)
-        rc = gt_event_record(work->end, err);
+    GT_STEP(rc, gt_event_record(work->end, err));
     return rc ? rc : gt_event_us(work->begin, work->end, us, err);
 }
 
@@ -220,8 +214,7 @@ static int measure_launch(const struct work *work, double *value, struct gt_err 
 
     for (int i = 0; i < SAMPLES && !rc; i++) {
         rc = time_once(work, EMPTY, 1, &args, 1, &one[i], err);
-        if (!rc)
-            rc = time_once(work, EMPTY, 1, &args, LAUNCHES, &many[i], err);
+        GT_STEP(rc, time_once(work, EMPTY, 1, &args, LAUNCHES, &many[i], err));
     }
     if (rc)
         return rc;
@@ -312,10 +305,8 @@ int gt_calibrate(struct gt_calibration *calibration, bool only_copy, struct gt_g
     int rc = open_work(&work, nvrtc, data_dir, cache_dir, err);
 
     *calibration = (struct gt_calibration){{0}};
-    if (!rc)
-        rc = warm_up(&work, err);
-    if (!rc)
-        rc = measure_copy(&work, calibration->value, err);
+    GT_STEP(rc, warm_up(&work, err));
+    GT_STEP(rc, measure_copy(&work, calibration->value, err));
     if (!rc && !only_copy)
         rc = measure_launch(&work, calibration->value, err);
     if (!rc && !only_copy)

@@ -63,3 +63,12 @@ void gt_throttle_reasons(const struct gt_throttle *throttle, char *text, size_t 
             length += (size_t)snprintf(text + length, size - length, "%s%s", length ? ", " : "",
                                        reasons[i].name);
 }
+
+double gt_throttle_power_limit(const struct gt_throttle *throttle)
+{
+    unsigned milliwatts = 0;
+
+    if (!throttle || throttle->api.DeviceGetPowerLimit(throttle->device, &milliwatts))
+        return 0;
+    return milliwatts / 1000.0;
+}

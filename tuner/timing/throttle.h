@@ -16,4 +16,7 @@ void gt_throttle_close(struct gt_throttle *throttle); /* NULL accepted */
 /* Writes e.g. "power cap, hot"; "" if nothing holds the clocks down or nothing is known. */
 void gt_throttle_reasons(const struct gt_throttle *throttle, char *text, size_t size);
 
+/* The power limit in watts; 0: not known. */
+double gt_throttle_power_limit(const struct gt_throttle *throttle);
+
 #endif

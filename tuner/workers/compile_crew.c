@@ -11,6 +11,7 @@
 #define MAX_BAD_STARTS 3   /* in a row; then the pool gives up */
 #define MAX_NO_STARTS  20  /* refusals by the system in a row, while no worker is alive */
 #define RETRY_MS       500 /* after such a refusal */
+#define TOKEN_MS       5 /* between two looks for a free token; compiling takes a hundred times that */
 #define MAX_KILLED     20 /* workers killed from outside under one job before it gets that status */
 
 /* Queues a lost job again if it is to have another try.  A first crash may have a cause outside the
@@ -71,6 +72,7 @@ static int take_report(struct gt_compile_pool *pool, struct gt_compile_worker *w
         pool->stats.compiled++;
         pool->stats.busy_s += (double)(gt_clock_ms() - worker->slot.began) / 1000;
         worker->job = NULL;
+        gt_tokens_give(pool->options.tokens, pool->held, worker->token);
         if (try_again(pool, job, report))
             return GT_OK;
         return gt_compile_finish(pool, job, &report->compiled, err);
@@ -123,6 +125,10 @@ static int feed(struct gt_compile_pool *pool, struct gt_compile_worker *worker, 
         return GT_OK;
     if (worker->slot.state == GT_SLOT_EMPTY)
         return start(pool, worker, err);
+    if (!pool->waiting)
+        pool->waiting = !gt_tokens_take(pool->options.tokens, pool->held, &worker->token);
+    if (pool->waiting)
+        return GT_OK;
     worker->job = gt_job_queue_take(queue, NULL);
     gt_slot_send(&worker->slot, &pool->options, worker->job->key, &worker->job->request);
     return GT_OK;
@@ -133,6 +139,7 @@ int gt_crew_pump(struct gt_compile_pool *pool, struct gt_err *err)
     struct gt_slot_report report;
     int i, rc = GT_OK;
 
+    pool->waiting = false;
     for (i = 0; !rc && i < pool->workers; i++) {
         struct gt_compile_worker *worker = &pool->worker[i];
 
@@ -166,6 +173,8 @@ size_t gt_crew_poll(const struct gt_compile_pool *pool, struct pollfd *fd, int *
         if (slot->state != GT_SLOT_IDLE && slot->deadline < least)
             least = slot->deadline;
     }
+    if (pool->waiting && now + TOKEN_MS < least)
+        least = now + TOKEN_MS;
     if (least == INT64_MAX)
         *timeout_ms = -1;
     else

@@ -40,8 +40,7 @@ int gt_job_new(struct gt_job **out, const struct gt_candidate *candidate, int nv
         return gt_err_nomem(err);
     gt_strbuf_init(&job->source);
     rc = gt_candidate_geometry(candidate, &geometry, err);
-    if (!rc)
-        rc = gt_render(&job->source, candidate, err);
+    GT_STEP(rc, gt_render(&job->source, candidate, err));
     if (rc)
         goto out;
     job->name = strdup(candidate->kernel->name);

@@ -217,6 +217,21 @@ int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_candidat
     return rc == GT_ENOMEM ? rc : GT_OK; /* another reason is the trial's, if there will be one */
 }
 
+bool gt_compile_pool_has(struct gt_compile_pool *pool, const struct gt_candidate *candidate)
+{
+    struct gt_compiled compiled = {.status = GT_STATUS_COMPILE_ERROR};
+    struct gt_job *job;
+    bool known;
+
+    if (gt_job_new(&job, candidate, pool->nvrtc, NULL))
+        return false;
+    pthread_mutex_lock(&pool->lock);
+    known = gt_compile_known(pool, job->key, &compiled);
+    pthread_mutex_unlock(&pool->lock);
+    gt_job_free(job);
+    return known && compiled.status == GT_STATUS_OK;
+}
+
 /* --- collecting ------------------------------------------------------------------------------- */
 
 /* 1: *compiled is set; 0: there is nothing. */
@@ -348,10 +363,8 @@ int gt_compile_pool_open(struct gt_compile_pool **out,
     pool->cache_dir = strdup(options->cache_dir);
     pool->options.cache_dir = pool->cache_dir;
     rc = pool->cache_dir ? open_events(pool, err) : gt_err_nomem(err);
-    if (!rc)
-        rc = gt_crew_wait_first(pool, err);
-    if (!rc)
-        rc = start_thread(pool, err);
+    GT_STEP(rc, gt_crew_wait_first(pool, err));
+    GT_STEP(rc, start_thread(pool, err));
     if (rc)
         gt_compile_pool_close(pool);
     else

@@ -11,6 +11,7 @@
 #include "cuda/compile.h"
 #include "kernel/kernel.h"
 #include "problem/trial.h"
+#include "workers/tokens.h"
 
 struct gt_compile_pool;
 
@@ -23,6 +24,7 @@ struct gt_compile_pool_options {
     int jobs;       /* workers; 0: one for each processor that the process may run on */
     int64_t memory; /* bytes of address space of a worker; 0: 2 GiB */
     double cpu_s;   /* CPU time of one compilation; 0: 60.  Its elapsed time may be 3 times that */
+    const struct gt_tokens *tokens; /* a worker works only with one of them; NULL: always */
     void (*notice)(void *context, const char *sentence); /* e.g. a worker died; NULL: no notices */
     void *context;
 };
@@ -64,6 +66,9 @@ int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
  * among those that are wanted now. */
 int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_candidate *candidate,
                           struct gt_err *err);
+
+/* Whether the candidate's cubin is in the cache and worth a trial. */
+bool gt_compile_pool_has(struct gt_compile_pool *pool, const struct gt_candidate *candidate);
 
 /* Waits at most timeout_ms for an answer.  1: *compiled is set; 0: there is none yet, or a signal
  * came; < 0: the pool cannot go on. */

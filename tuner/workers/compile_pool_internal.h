@@ -20,6 +20,7 @@ struct gt_compile_answer; /* compile_answers.c */
 struct gt_compile_worker {
     struct gt_slot slot;
     struct gt_job *job; /* while the slot is BUSY */
+    int token;          /* that it works with */
 };
 
 struct gt_compile_pool {
@@ -38,7 +39,9 @@ struct gt_compile_pool {
     struct gt_strbuf notices; /* sentences, each ended by a line feed */
     void *failures;           /* tsearch tree */
     size_t pending;
-    bool spills; /* the notice that the cache refused a cubin was given */
+    bool held[GT_TOKENS_MAX]; /* tokens that workers of this pool have */
+    bool waiting;             /* for a token */
+    bool spills;              /* the notice that the cache refused a cubin was given */
     struct gt_compile_stats stats;
 };
 

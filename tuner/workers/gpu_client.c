@@ -166,8 +166,7 @@ static int start_worker(struct gt_gpu_client *client, struct gt_err *err)
     int rc = end_worker(client, GRACE_MS, how, sizeof(how), err);
 
     client->killed = false; /* now of the new worker */
-    if (!rc)
-        rc = start_process(client, err);
+    GT_STEP(rc, start_process(client, err));
     if (rc)
         return rc;
     gt_wire_init(&client->wire, client->process.fd);
@@ -227,8 +226,7 @@ int gt_gpu_client_ready(struct gt_gpu_client *client, struct gt_err *err)
     while (!client->ready) {
         rc = start_worker(client, &why);
         client->respawns++;
-        if (!rc)
-            rc = prepare(client, &why);
+        GT_STEP(rc, prepare(client, &why));
         if (is_permanent(rc))
             return gt_err_set(err, rc, "%s", why.msg);
         snprintf(sentence, sizeof(sentence), "GPU %d: a new worker %s%.150s",
@@ -296,8 +294,7 @@ int gt_gpu_client_open(struct gt_gpu_client *client, const struct gt_gpu_client_
     do /* a worker may be killed from outside before its first message */
         rc = start_worker(client, err);
     while (rc == GT_ELOST && try_again(client, &failed, &killed));
-    if (!rc)
-        rc = gt_lock_take(&client->lock, client->device.uuid, err);
+    GT_STEP(rc, gt_lock_take(&client->lock, client->device.uuid, err));
     if (rc)
         gt_gpu_client_close(client);
     return rc;

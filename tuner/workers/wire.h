@@ -31,6 +31,8 @@ enum gt_message {
     GT_MSG_REFERENCE,
     GT_MSG_CALIBRATE, /* needs no problem */
     GT_MSG_DONE,
+    GT_MSG_TURN, /* to a process that has a device: a problem and its budget; answered by DONE */
+    GT_MSG_LINE, /* from it meanwhile: a line for the log, which also says that it is alive */
     GT_MSG_COUNT
 };
 

@@ -7,6 +7,7 @@
 #include "cuda/compile.h"
 #include "timing/bench.h"
 #include "timing/calibrate.h"
+#include "timing/throttle.h"
 #include "workers/process.h"
 #include "workers/wire.h"
 
@@ -292,6 +293,18 @@ static int work(struct worker *self, struct gt_wire_in *in)
 }
 
 /* Answers requests until the supervisor closes the pipe; returns the exit code. */
+/* The device's facts, with the power limit, by which GPUs of one name may differ. */
+static void put_device(struct worker *self)
+{
+    struct gt_device device = *gt_gpu_device(self->gpu);
+    struct gt_throttle *throttle = NULL;
+
+    if (gt_throttle_open(&throttle, device.uuid, NULL) == GT_OK)
+        device.power_w = gt_throttle_power_limit(throttle);
+    gt_throttle_close(throttle);
+    gt_wire_put_bytes(&self->reply, &device, sizeof(device));
+}
+
 static int serve(struct worker *self)
 {
     struct gt_wire_in in;
@@ -329,7 +342,7 @@ int gt_worker_gpu_main(int fd)
     rc = hello(&self, &in, &err);
     begin_reply(&self, GT_MSG_READY, rc, &err);
     if (!rc)
-        gt_wire_put_bytes(&self.reply, gt_gpu_device(self.gpu), sizeof(struct gt_device));
+        put_device(&self);
     if (gt_wire_send(fd, &self.reply, REPLY_MS, NULL) || rc) {
         code = GT_WORKER_SETUP;
         goto out;

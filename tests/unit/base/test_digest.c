@@ -48,7 +48,7 @@ static void test_one_piece(void **state)
 
     (void)state;
     pieces(list, many);
-    assert_true(gt_digest_number("96x80x64:f32:nn") == 0x8f89191cf4b2bd8a);
+    assert_true(gt_digest_number("96x80x64:f32:nn", 15, 0) == 0x8f89191cf4b2bd8a);
     gt_digest_bytes("abc", 3, one);
     assert_string_equal(one, many);
     assert_string_equal(

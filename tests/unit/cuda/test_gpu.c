@@ -378,10 +378,14 @@ static void test_absent_devices(void **state)
     assert_int_equal(gt_gpu_open(&gpu, 1, false, &err), GT_ENOGPU);
     assert_string_equal(err.msg, "no GPU 1: the driver sees 1, numbered from 0");
     assert_null(gpu);
-    setenv("STUB_NO_DEVICE", "1", 1);
+    setenv("STUB_INIT", "100", 1);
     assert_int_equal(gt_gpu_count(&count, &err), GT_ENOGPU);
     assert_non_null(strstr(err.msg, "no CUDA-capable device is detected"));
-    unsetenv("STUB_NO_DEVICE");
+    setenv("STUB_INIT", "34", 1); /* what the toolkit's library for linking answers */
+    assert_int_equal(gt_gpu_count(&count, &err), GT_ENOGPU);
+    assert_non_null(strstr(err.msg, "cuInit answers 34, the driver library is the toolkit's stub "
+                                    "for linking; the driver has its own libcuda.so.1"));
+    unsetenv("STUB_INIT");
     setenv("GEMMTUNE_LIBCUDA", "/nonexistent", 1);
     assert_int_equal(gt_gpu_open(&gpu, 0, false, &err), GT_ENOLIB);
     assert_non_null(strstr(err.msg, "CUDA driver library not found: tried /nonexistent"));

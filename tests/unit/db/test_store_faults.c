@@ -4,6 +4,7 @@
 #include "fault_vfs.h"
 #include "store_fixture.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -118,6 +119,14 @@ static void lose_shared_memory(const struct fixture *f)
     unlink(path);
 }
 
+/* A disk that fails is not a damaged database, and its error is not called a success. */
+static void expect_a_disk_at_fault(const struct gt_err *err)
+{
+    if (strstr(err->msg, "Success") || strstr(err->msg, "No such file") ||
+        strstr(err->msg, "damaged"))
+        fail_msg("%s", err->msg);
+}
+
 static void fail_at_every_operation(struct fixture *f, enum fault_kind kind)
 {
     struct run run = {f->path, 0, TRIALS, -1, 0};
@@ -137,6 +146,7 @@ static void fail_at_every_operation(struct fixture *f, enum fault_kind kind)
             assert_non_null(strstr(f->err.msg, f->path));
             if (kind == GT_FAULT_FULL)
                 assert_non_null(strstr(f->err.msg, "disk is full"));
+            expect_a_disk_at_fault(&f->err);
             failures++;
         }
         expect_kept(f, run.done, at);
@@ -155,6 +165,37 @@ static void test_io_error_at_every_operation(void **state)
 {
     close_fixture(*state);
     fail_at_every_operation(*state, GT_FAULT_IO);
+}
+
+/* A sound database on a disk that fails for good: opening it never says that it is damaged, and
+ * does not quote the error of a call that had nothing to do with it. */
+static void test_io_error_while_opening(void **state)
+{
+    struct fixture *f = *state;
+    struct run run = {f->path, 0, TRIALS, -1, 0};
+    bool reached = true;
+    int failures = 0;
+
+    close_fixture(f);
+    remove_database(f);
+    OK(f, sweep(&run, &f->err));
+    for (long at = 1; reached; at++) {
+        int code;
+
+        f->err = (struct gt_err){0};
+        errno = at % 2 ? 0 : ENOENT; /* of an earlier call: SQLite asks for it */
+        fault_plan(GT_FAULT_DEAD, at);
+        code = gt_store_open(&f->store, f->path, GT_STORE_READ, &f->err);
+        reached = fault.count >= at;
+        fault_plan(GT_FAULT_NONE, 0);
+        close_fixture(f);
+        failures += code != GT_OK;
+        expect_a_disk_at_fault(&f->err);
+        if (code)
+            assert_non_null(strstr(f->err.msg, "disk"));
+    }
+    print_message("%d operations failed\n", failures);
+    assert_true(failures > 3);
 }
 
 static void test_disk_full_from_every_operation_on(void **state)
@@ -417,6 +458,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_io_error_at_every_operation),
+        TEST(test_io_error_while_opening),
         TEST(test_disk_full_from_every_operation_on),
         TEST(test_power_cut_at_every_operation),
         TEST(test_power_cut_on_a_lying_disk_is_noticed),

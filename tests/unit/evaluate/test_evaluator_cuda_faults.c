@@ -47,6 +47,29 @@ static void each_fault_is_its_own(void **state)
     assert_true(f->notices > 0);
 }
 
+/* Where launches take the host so long that a final misses its deadline, though each candidate
+ * passes alone, the final is held again with fewer rounds: the problem gets its answer. */
+static void a_final_too_long_for_its_deadline(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_candidate list[2];
+    struct gt_trial trial[2];
+    struct gt_err err = {0};
+
+    open_evaluator(f);
+    gt_evaluator_cuda.set_best(&f->evaluator, 1); /* deadlines of 0.5 s and 5 ms for a launch */
+    list[0] = candidate_of(f, GOOD, 1);
+    list[1] = candidate_of(f, GOOD, 2);
+    tell(f, "slow launches", true);
+    if (gt_evaluator_cuda.final(&f->evaluator, list, 2, 100, trial, NULL, &err))
+        fail_msg("%s", err.msg);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(trial[i].status, GT_STATUS_OK);
+        assert_int_equal(trial[i].stage, 3);
+        assert_int_equal(trial[i].samples, 25);
+    }
+}
+
 /* The pid of a GPU worker, a child of ours whose command line says so; 0: none. */
 static pid_t gpu_worker(void)
 {
@@ -209,8 +232,11 @@ static void killed_while_starting(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(each_fault_is_its_own), TEST(killed_at_random_moments),
-        TEST(a_sick_device_is_lost), TEST(problems_that_do_not_fit_or_kill),
+        TEST(each_fault_is_its_own),
+        TEST(a_final_too_long_for_its_deadline),
+        TEST(killed_at_random_moments),
+        TEST(a_sick_device_is_lost),
+        TEST(problems_that_do_not_fit_or_kill),
         TEST(killed_while_starting),
     };
     const int worked = work(argc, argv);

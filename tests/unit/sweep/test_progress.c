@@ -26,17 +26,71 @@ static void test_format(void **unused)
     char text[400];
 
     (void)unused;
-    gt_progress_format(&state, text, sizeof(text));
+    gt_progress_format(&state, 0, text, sizeof(text));
     assert_string_equal(text, "racing; 60/120 tried: 55 ok, 5 spills; best predicted 2691.25 us "
                               "(51.07 TFLOP/s); 2.0/s; 20s, about 30s left");
     state.done = 130; /* an earlier run with more trials */
     state.fresh = 0;
-    gt_progress_format(&state, text, sizeof(text));
+    gt_progress_format(&state, 0, text, sizeof(text));
     assert_string_equal(text, "racing; 130 tried: 55 ok, 5 spills; best predicted 2691.25 us "
                               "(51.07 TFLOP/s); 20s");
-    state = (struct gt_progress_state){.elapsed_s = 3720, .seconds_limit = 30000};
-    gt_progress_format(&state, text, sizeof(text));
-    assert_string_equal(text, "0 tried; 1h02m, about 7h18m left");
+    state = (struct gt_progress_state){
+        .done = 36, .fresh = 36, .elapsed_s = 3720, .seconds_limit = 30000};
+    gt_progress_format(&state, 0, text, sizeof(text));
+    assert_string_equal(text, "36 tried; 0.0/s; 1h02m, about 7h18m left");
+}
+
+/* Every width from 20 columns on is kept to, and a wider line says at least as much. */
+static void test_widths(void **unused)
+{
+    struct gt_progress_state state = example();
+    char text[400];
+    size_t before = 0;
+
+    (void)unused;
+    state.status[GT_STATUS_SLOW] = 3;
+    state.all_left_s = 725;
+    for (size_t width = 20; width <= 200; width++) {
+        gt_progress_format(&state, width, text, sizeof(text));
+        assert_true(strlen(text) <= width);
+        assert_true(strlen(text) >= before || width < 40);
+        before = strlen(text);
+    }
+    gt_progress_format(&state, 40, text, sizeof(text));
+    assert_string_equal(text, "best predicted 2691.25 us; 30s left");
+    gt_progress_format(&state, 77, text, sizeof(text));
+    assert_string_equal(text, " 50 %; racing; 60/120 tried; best predicted 2691.25 us; 30s left; "
+                              "all 12m05s");
+    gt_progress_format(&state, 160, text, sizeof(text));
+    assert_string_equal(text,
+                        "[##########..........]  50 %; racing; 60/120 tried: 55 ok, 5 spills, "
+                        "3 slow; best predicted 2691.25 us (51.07 TFLOP/s); 2.0/s; 20s, "
+                        "about 30s left; "
+                        "all 12m05s");
+}
+
+/* A space of few points ends before its budget of time; a search that is over has no time left. */
+static void test_finite_spaces(void **unused)
+{
+    struct gt_progress_state state = {
+        .done = 6, .fresh = 6, .elapsed_s = 3, .seconds_limit = 3600, .points = 12};
+    char text[400];
+
+    (void)unused;
+    gt_progress_format(&state, 0, text, sizeof(text));
+    assert_string_equal(text, "6/12 tried; 2.0/s; 3s, about 3s left");
+    gt_progress_format(&state, 60, text, sizeof(text));
+    assert_string_equal(text, "[##########..........]  50 %; 6/12 tried; 2.0/s; 3s left");
+    state.searched = true;
+    state.phase = "final";
+    state.best_us = 8;
+    state.ratio = 1.25;
+    gt_progress_format(&state, 80, text, sizeof(text));
+    assert_string_equal(text, "[####################] 100 %; final; 6/12 tried; best 8.00 us, "
+                              "1.250 x cuBLAS");
+    state.ended = true;
+    gt_progress_format(&state, 80, text, sizeof(text));
+    assert_string_equal(text, "final; 6/12 tried; best 8.00 us, 1.250 x cuBLAS; 2.0/s; 3s");
 }
 
 /* Everything written to a stream by showing the example twice and noting something between. */
@@ -156,6 +210,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_format),
+        cmocka_unit_test(test_widths),
+        cmocka_unit_test(test_finite_spaces),
         cmocka_unit_test(test_plain_lines),
         cmocka_unit_test(test_a_terminal_line_is_rewritten),
         cmocka_unit_test(test_control_characters_are_not_shown),

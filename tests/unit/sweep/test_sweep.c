@@ -228,6 +228,54 @@ static void test_a_starved_device_does_not_prolong_the_race(void **state)
     close_bench(&bench);
 }
 
+static bool kept; /* the cubins of every fourth P are in the cache */
+
+static bool fourth_ones_are_at_hand(struct gt_evaluator *evaluator,
+                                    const struct gt_candidate *candidate)
+{
+    (void)evaluator;
+    return kept && candidate->point.value[0] % 4 == 0;
+}
+
+/* How many points of every fourth P a second problem tries, after a first one has tried most points
+ * and left their cubins or not.  name: the kernel's. */
+static int tried_again(struct search *s, const char *name, bool left)
+{
+    struct fake first = new_fake(s, true), second = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_problem wide = s->problem;
+    int tried = 0;
+
+    gt_kernel_free(bench.kernel[0]);
+    bench.kernel[0] = grid_kernel(s, name);
+    wide.m = 96;
+    bench.options.strategy = "random";
+    bench.options.budget.trials = 200;
+    OK(&s->err, run(&bench, &first));
+    kept = left;
+    second.ops.at_hand = fourth_ones_are_at_hand;
+    second.ops.room = small_room;
+    second.ops.starved = starved;
+    bench.options.problem = &wide;
+    bench.options.budget = (struct gt_budget){.seconds = 60, .trials = 80};
+    OK(&s->err, run(&bench, &second));
+    assert_int_equal(bench.result.fresh, 80);
+    launches(&second, 1);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        tried += i / SIDE % 4 == 0 ? second.seen[i] : 0;
+    close_bench(&bench);
+    return tried;
+}
+
+/* A starved device tries what was good for another problem, if its cubin is still there. */
+static void test_a_starved_device_tries_cubins_of_other_problems(void **state)
+{
+    struct search *s = *state;
+    int some = tried_again(s, "left", true), none = tried_again(s, "trimmed", false);
+
+    assert_true(some >= none + 20);
+}
+
 static size_t slow_ones;
 
 static int slow_if_second(const struct gt_candidate *candidate)
@@ -300,6 +348,7 @@ int main(void)
         WITH_FOLDER(test_shipped_winners_come_first),
         WITH_FOLDER(test_a_starved_device_tries_what_is_at_hand),
         WITH_FOLDER(test_a_starved_device_does_not_prolong_the_race),
+        WITH_FOLDER(test_a_starved_device_tries_cubins_of_other_problems),
         WITH_FOLDER(test_a_kernel_that_is_always_slow_is_left_alone),
         cmocka_unit_test(test_budgets),
     };

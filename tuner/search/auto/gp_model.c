@@ -130,6 +130,11 @@ float gt_gp_model_mean(struct gt_gp_model *model, size_t point)
     return gt_gp_mean(model->gp, point);
 }
 
+float gt_gp_model_us(struct gt_gp_model *model, size_t point)
+{
+    return (float)(times_of(model, (double)gt_gp_mean(model->gp, point)) * model->level);
+}
+
 void gt_gp_model_pending(struct gt_gp_model *model, const struct gt_pool *pool, size_t at,
                          float expected)
 {

@@ -54,6 +54,8 @@ struct gt_prediction gt_gp_model_predict(struct gt_gp_model *model);
 
 /* The mean of any point of the space, on the model's scale. */
 float gt_gp_model_mean(struct gt_gp_model *model, size_t point);
+/* The same as a time, microseconds. */
+float gt_gp_model_us(struct gt_gp_model *model, size_t point);
 
 /* The point at that place of the pool is given out, with that predicted mean.  It counts as
  * observed with this value until it is told.  Points beyond GT_GP_MODEL_FLYING are ignored. */

@@ -1,0 +1,153 @@
+/* fused_products.cuh - of f32acc/fused.cu: a consumer's products, how their sums are promoted to
+ * FP32, and where they are stored. */
+#ifndef GT_F32ACC_FUSED_PRODUCTS_CUH
+#define GT_F32ACC_FUSED_PRODUCTS_CUH
+
+/* The products in the order of their size, the smallest first. Hexadecimal digit i, from the right,
+ * says which part of the first (second) operand product i has: 0 is high, 1 mid, 2 low. */
+constexpr unsigned FIRST_OF = 0x010120, SECOND_OF = 0x001102;
+constexpr int PRODUCTS = 6;
+
+/* The descriptor of an operand's first part in the ring, from row (column) `first` of the tile on.
+ */
+template <int EXTENT, bool ALONG_K>
+GT_DEVICE unsigned long long operand_of(const unsigned char *tile, int first)
+{
+    constexpr int width = box_width(EXTENT), line = width * 2;
+    if (ALONG_K)
+        return gt_smem_descriptor(tile + first * BK * 2, 16, 8 * BK * 2, BK * 2);
+    return gt_smem_descriptor(tile + first / width * BK * line, BK * line, 8 * line, line);
+}
+
+/* Units of 16 bytes between the values of k of two wgmma in a row. */
+template <int EXTENT, bool ALONG_K> GT_DEVICE constexpr unsigned k_distance()
+{
+    return ALONG_K ? 2 : 2 * box_width(EXTENT);
+}
+
+/* Adds all products of the stage `at` units of 16 bytes into the ring to acc; the first stage of a
+ * window sets acc. */
+GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsigned at, bool first,
+                              float *acc)
+{
+#pragma unroll
+    for (int p = 0; p < PRODUCTS; p++)
+#pragma unroll
+        for (int k = 0; k < BK / 16; k++)
+            gt_wgmma<GT_BF16, BN, !ROWS_ALONG_K, !COLUMNS_ALONG_K>(
+                acc,
+                gt_smem_descriptor_advance(a, at + (FIRST_OF >> 4 * p & 15) * (ROWS_PART / 16) +
+                                                  k * k_distance<BM, ROWS_ALONG_K>()),
+                gt_smem_descriptor_advance(b, at + (SECOND_OF >> 4 * p & 15) * (COLUMNS_PART / 16) +
+                                                  k * k_distance<BN, COLUMNS_ALONG_K>()),
+                !first || p > 0 || k > 0);
+}
+
+/* Adds up the consumer's 64 rows over the work's windows; returns whether an operand of the tile
+ * has no parts, the same for all threads of the block. */
+GT_DEVICE bool multiply(const Ring &ring, Position &position, int consumer, int windows, float *sum)
+{
+    const bool elected = threadIdx.x % 128 == 0;
+    const unsigned long long a = operand_of<BM, ROWS_ALONG_K>(ring.stages, consumer * 64);
+    const unsigned long long b =
+        operand_of<BN, COLUMNS_ALONG_K>(ring.stages + PARTS * ROWS_PART, 0);
+    int special = 0;
+
+#pragma unroll
+    for (int i = 0; i < BN / 2; i++)
+        sum[i] = 0.0f;
+    for (int w = 0; w < windows; w++) {
+        float acc[BN / 2];
+        gt_mbarrier *read = nullptr;
+
+#pragma unroll
+        for (int i = 0; i < WINDOW; i++) {
+            gt_mbarrier_wait(ring.full + position.stage, position.parity);
+            special |= ring.special[position.stage * SPLIT_WARPS + threadIdx.x % SPLIT_WARPS];
+            gt_wgmma_fence();
+            multiply_stage(a, b, position.stage * (STAGE_BYTES / 16), i == 0, acc);
+            gt_wgmma_commit();
+            if (i > 0) {
+                gt_wgmma_wait<1>();
+                if (elected)
+                    gt_mbarrier_arrive(read);
+            }
+            read = ring.empty + position.stage;
+            position.advance();
+        }
+        gt_wgmma_wait<0>();
+        if (elected)
+            gt_mbarrier_arrive(read);
+#pragma unroll
+        for (int i = 0; i < BN / 2; i++)
+            sum[i] += acc[i];
+    }
+    return any_lane(special) != 0;
+}
+
+/* Stores one sum, of element (row, column) of the tile, which with SWAP_AB is one of D^T. */
+GT_DEVICE void put_sum(const Ring &ring, const Work &work, const Target &target, int row,
+                       int column, const float *sum)
+{
+    const int d_row = SWAP_AB ? column : row, d_column = SWAP_AB ? row : column;
+    if (SPLIT == 2)
+        reinterpret_cast<float *>(ring.stages)[d_row * SUMS_ROW + d_column] = *sum;
+    else
+        target.put<1>(d_row + (SWAP_AB ? work.column : work.row),
+                      d_column + (SWAP_AB ? work.row : work.column), sum);
+}
+
+/* Stores the consumer's sums one by one, as wgmma leaves them: eight lanes have neighbours of a row
+ * of D where the product is D^T. */
+GT_DEVICE void put_sums(const Ring &ring, const Work &work, const Target &target, int consumer,
+                        const float *sum)
+{
+    const int thread = (int)threadIdx.x % 128, lane = thread % 32;
+#pragma unroll
+    for (int i = 0; i < BN / 2; i++)
+        put_sum(ring, work, target,
+                consumer * 64 + thread / 32 * 16 + lane / 4 + i % 4 / 2 * 8,
+                i / 4 * 8 + lane % 4 * 2 + i % 2, sum + i);
+}
+
+/* Computes the consumer's 64 rows of the tile from A and B themselves. */
+GT_DEVICE void put_special(const gt_args &args, const Ring &ring, const Work &work,
+                           const Target &target, int consumer)
+{
+    for (int e = (int)threadIdx.x % 128; e < 64 * BN; e += 128) {
+        const int row = consumer * 64 + e / BN, column = e % BN;
+        const int m = SWAP_AB ? work.column + column : work.row + row;
+        const int n = SWAP_AB ? work.row + row : work.column + column;
+        if (m >= args.m || n >= args.n)
+            continue;
+        const float sum = exact_element(args, work.batch, m, n, work.k, work.k_end);
+        put_sum(ring, work, target, row, column, &sum);
+    }
+}
+
+/* What a consumer does. */
+GT_DEVICE void consume_all(const gt_args &args, const Ring &ring, int consumer)
+{
+    const Schedule schedule(args);
+    Position position;
+
+    for (unsigned index = blockIdx.x; index < schedule.works; index += gridDim.x) {
+        const Work work = schedule.work_of(args, index);
+        float sum[BN / 2];
+        const bool special = multiply(ring, position, consumer, work.windows, sum);
+        if (SPLIT == 2) /* the other consumer reads stages until here, too */
+            gt_named_barrier_sync(1, CONSUMERS * 128);
+        if (special)
+            put_special(args, ring, work, Target(args, work.batch, work.split), consumer);
+        else if (SPLIT == 2 || SWAP_AB)
+            put_sums(ring, work, Target(args, work.batch, work.split), consumer, sum);
+        else
+            store_sums(args, work, consumer, sum);
+        if (SPLIT == 2) {
+            cluster_barrier();
+            cluster_reduce(args, ring, work);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,61 @@
+# One sweep over several GPUs, which the stub driver pretends to have: problems are handed out, a GPU
+# that fails costs its turn and nothing else, one problem is searched by several and decided on one.
+stub=$BUILD/stub
+[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
+export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
+export GEMMTUNE_LOCKS=$PWD STUB_DEVICES=3
+for i in 1 2 3 4 5 6; do echo "$((32 + i))x64x32"; done > shapes.txt
+sweep=(--shapes shapes.txt --kernels simt_thread1d --budget 2 --baseline none --jobs 2)
+# What a database holds: problems with a final, GPUs that held one, GPUs with any trial.
+held() {
+    python3 - "$1" <<'PY'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+one = lambda sql: db.execute(sql).fetchone()[0]
+print("finals of", one("SELECT count(DISTINCT problem) FROM trial WHERE stage = 3"), "problems on",
+      one("SELECT count(DISTINCT device) FROM trial WHERE stage = 3"), "GPUs; trials on",
+      one("SELECT count(DISTINCT device) FROM trial"), "GPUs; twice:",
+      one("SELECT count(*) FROM (SELECT 1 FROM trial JOIN device ON device.id = trial.device "
+          "WHERE stage = 3 GROUP BY name, problem HAVING count(DISTINCT device) > 1)"),
+      "damaged:", one("PRAGMA quick_check") != "ok")
+PY
+}
+# The first GPU's last process, once it has a problem.
+process() { for ((n = 0; n < 300; n++)); do grep -qs "^GPU $1: [0-9]*x" log && break; sleep 0.1; done; pgrep -P "$2" | sed -n "$(($1 + 1))p"; }
+echo "== words"
+t --devices three --shape 64x64x64
+t --devices 3-1 --shape 64x64x64
+t --devices 64 --shape 64x64x64
+t --devices 0 --device cuda:0 --shape 64x64x64
+t --devices 9 --shape 64x64x64 2>&1 | grep -v '^! GPU 9'
+echo "== three GPUs"
+t --devices all "${sweep[@]}" --db all.db -q > table; grep -c '^rank' table
+held all.db
+echo "== the same again has nothing left to do"
+"$TUNE" --devices 0-2 "${sweep[@]}" --db all.db 2>&1 > /dev/null | grep -c ', 0 new trials'
+echo "== one breaks"
+STUB_DIES_1=5 "$TUNE" --devices all "${sweep[@]}" --db dies.db --deadline 2 > table 2> log; echo "[exit $?]"
+grep -c '^rank' table
+held dies.db | sed 's/ on .*//'
+echo "== a process is killed, another stopped"
+rm log
+"$TUNE" --devices 0-2 "${sweep[@]}" --db kill.db --silence 3 > table 2> log & pid=$!
+victim=$(process 1 $pid); kill -9 "$victim"
+stopped=$(process 0 $pid); kill -STOP "$stopped"
+wait $pid; echo "[exit $?]"
+grep -c '^rank' table
+grep -oE 'its process (was killed|said nothing).*handed out again' log | sort -u
+held kill.db | sed 's/ on .*//'
+echo "== GPUs of two kinds"
+STUB_NAME_2="Other device" "$TUNE" --devices all --shape 33x64x32 --shape 34x64x32 "${sweep[@]:2}" --db kinds.db -q | grep -c ' on Other device'
+held kinds.db
+echo "== one problem"
+t --devices all --shape 33x64x32 --kernels simt_thread1d --baseline none --budget 12 --db one.db -q > table; grep -c '^rank' table
+held one.db
+echo "== as JSON"
+"$TUNE" --devices 0-1 --shape 33x64x32 --shape 34x64x32 "${sweep[@]:2}" --db all.db -q --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["format"], len(d["sweeps"]))'
+echo "== interrupted"
+rm log
+"$TUNE" --devices all --shapes shapes.txt --kernels simt_thread1d --baseline none --budget 10m --db int.db > table 2> log & pid=$!
+process 0 $pid > /dev/null; kill -INT $pid; wait $pid; echo "[exit $?]"

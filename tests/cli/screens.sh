@@ -1,0 +1,41 @@
+# What a sweep shows on terminals of three widths: no line is wider, the last one of a problem stays.
+stub=$BUILD/stub
+[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+command -v script > /dev/null || skip "script (util-linux) is not installed"
+export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
+export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
+export GEMMTUNE_LOCKS=$PWD TERM=xterm
+printf '96x80x64\n128x128x128\n' > two.txt
+
+# The screen that is left at the end: of each line what stands behind its last carriage return, up
+# to the end that was cleared.  Numbers that vary become N.
+screen() {
+    sed -E 's/\r$//; s/.*\r//; s/\x1b\[K//g; s/\x1b\[[0-9;]*m//g' said | sed -E 's/[0-9]+(\.[0-9]+)?/N/g'
+}
+# The widest that was ever written into one line.
+widest() {
+    tr '\r' '\n' < said | sed -E 's/\x1b\[[0-9;]*[mK]//g' | awk -v limit="$1" '
+        length > most && /tried/ { most = length }
+        END { print (most > 0 && most < limit) ? "every line fits" : "a line has " most " columns" }'
+}
+for width in 40 80 200; do
+    rm -f t.db*
+    script -qec "stty cols $width; '$TUNE' --shapes two.txt --kernels simt_naive --budget 2 --rows 1 --baseline none --db t.db > table" \
+        /dev/null < /dev/null > said
+    echo "# $width columns"
+    widest $width
+    screen | grep -vE '^ *$' | sort | uniq -c | sort -k2 | sed -E 's/^ +//'
+done
+echo "# a bar, the part of the work, the time left for all, while it runs"
+tr '\r' '\n' < said | grep -c '\[#*\.*\] *[0-9]* %' | sed 's/[1-9][0-9]*/some/'
+echo "# a space that ends before its budget of time has no hour left"
+rm -f t.db*
+script -qec "stty cols 120; '$TUNE' --shape 96x80x64 --kernels simt_naive --budget 1h --rows 1 --baseline none --db t.db > table" \
+    /dev/null < /dev/null > said
+tr '\r' '\n' < said | grep '[0-9]h[0-9]*m left'
+echo "# a budget that does not suffice is told of first, and who had no turn at last"
+seq 40 | sed 's/.*/64x&x32/' > forty.txt
+"$TUNE" --shapes forty.txt --kernels simt_naive --budget 3s --rows 1 --baseline none --db f.db 2>&1 > table |
+    grep -E 'a problem:|had no turn' | sed -E 's/[0-9]+ of 40.*/N of 40 problems had no turn/'
+echo "# the rung of a ladder"
+timeout -s INT 6 "$TUNE" ladder --shape 64x96x32 --trials 1 --db l.db 2>&1 > table | grep -E '^rung [12],' | head -n 2

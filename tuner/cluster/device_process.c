@@ -1,0 +1,227 @@
+/* device_process.c - the process that has one GPU of `tune --devices`: it is forked by the
+ * supervisor, opens a session of its own, and runs one sweep for each problem it is given.
+ *
+ * Its first message is READY with the device's facts, or the sentence that says why there is none.
+ * Every line of its progress is a message, by which the supervisor knows that it is alive. */
+#include "cluster/devices_parts.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "console/cmd_report.h"
+#include "sweep/progress.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SEND_MS 60000 /* for the supervisor to read */
+
+struct self {
+    const struct gt_devices *devices;
+    struct gt_cli cli;
+    struct gt_session session;
+    const struct gt_kernel **kernel;
+    size_t kernels;
+    struct gt_wire wire;
+    struct gt_strbuf frame, line;
+};
+
+/* The stream that the progress is written to. */
+static ssize_t send_line(void *cookie, const char *text, size_t size)
+{
+    struct self *self = cookie;
+
+    gt_wire_begin(&self->line, GT_MSG_LINE);
+    gt_wire_put_bytes(&self->line, text, size);
+    return gt_wire_send(self->wire.fd, &self->line, SEND_MS, NULL) ? 0 : (ssize_t)size;
+}
+
+static int open_self(struct self *self, int ordinal, struct gt_err *err)
+{
+    const struct gt_devices *devices = self->devices;
+    struct gt_session_options options = devices->options.session;
+    char device[32];
+    int rc;
+
+    snprintf(device, sizeof(device), "cuda:%d", ordinal);
+    options.device = device;
+    options.shared = true;
+    options.tokens = &devices->tokens;
+    /* Twice its part, for when the others compile nothing; a deeper queue would only make the
+     * search choose earlier, with fewer trials known. */
+    options.jobs =
+        (2 * devices->tokens.count + (int64_t)devices->gpus - 1) / (int64_t)devices->gpus;
+    if (options.jobs > devices->tokens.count)
+        options.jobs = devices->tokens.count;
+    options.lines = fopencookie(self, "w", (cookie_io_functions_t){.write = send_line});
+    if (!options.lines)
+        return gt_err_nomem(err);
+    setvbuf(options.lines, NULL, _IOLBF, 4096);
+    rc = gt_session_open(&self->session, &self->cli, &options, err);
+    if (!rc)
+        rc = gt_session_kernels(&self->kernel, &self->kernels, &self->session.kernels,
+                                options.kernels, err);
+    self->session.fallbacks = !options.kernels;
+    return rc;
+}
+
+static int send_ready(struct self *self, int rc, const struct gt_err *why)
+{
+    gt_wire_begin(&self->frame, rc ? GT_MSG_FAILED : GT_MSG_READY);
+    if (rc) {
+        gt_wire_put_int(&self->frame, rc);
+        gt_wire_put_text(&self->frame, why->msg);
+    } else {
+        gt_wire_put_bytes(&self->frame, &self->session.evaluator->device, sizeof(struct gt_device));
+    }
+    return gt_wire_send(self->wire.fd, &self->frame, SEND_MS, NULL);
+}
+
+/* Writes the table or the JSON document of a result into *text, which is malloc'ed. */
+static int write_report(struct self *self, const struct gt_sweep_result *result, char **text,
+                        struct gt_err *err)
+{
+    size_t size = 0;
+    int rc = GT_OK;
+
+    self->cli.out = open_memstream(text, &size);
+    if (!self->cli.out)
+        return gt_err_nomem(err);
+    if (self->cli.json)
+        rc = gt_report_json(&self->session, result, 1, err);
+    else
+        gt_report_result(&self->session, result, self->devices->options.rows);
+    if (fclose(self->cli.out) && !rc)
+        rc = gt_err_nomem(err);
+    self->cli.out = NULL;
+    return rc;
+}
+
+static void put_end(struct self *self, int rc, const struct gt_err *why, const char *text,
+                    const struct gt_sweep_result *result)
+{
+    struct gt_strbuf *frame = &self->frame;
+
+    gt_wire_begin(frame, GT_MSG_DONE);
+    gt_wire_put_int(frame, rc);
+    gt_wire_put_text(frame, rc ? why->msg : "");
+    gt_wire_put_text(frame, text);
+    gt_wire_put_int(frame, result->rows > 0);
+    gt_wire_put_int(frame, result->nothing.code != 0);
+    gt_wire_put_int(frame, result->fresh);
+    gt_wire_put_int(frame, result->timed);
+    gt_wire_put_real(frame, result->rows ? result->row[0].trial.us : 0);
+    gt_wire_put_real(frame, result->have_baseline ? result->baseline.us : 0);
+    gt_wire_put_real(frame, result->busy_s);
+    gt_wire_put_real(frame, result->wall_s);
+}
+
+/* One turn: a sweep of one problem.  < 0: the supervisor is gone, or this process cannot go on. */
+static int turn(struct self *self, struct gt_wire_in *in)
+{
+    const struct gt_devices *devices = self->devices;
+    const size_t i = (size_t)gt_wire_get_int(in);
+    struct gt_sweep_result result = {0};
+    struct gt_budget budget = {0};
+    struct gt_err err = {0};
+    char *text = NULL;
+    int rc, sent;
+
+    budget.seconds = gt_wire_get_real(in);
+    budget.trials = gt_wire_get_int(in);
+    budget.patience = gt_wire_get_int(in);
+    self->session.seed = (uint64_t)gt_wire_get_int(in);
+    self->session.search_only = gt_wire_get_int(in) != 0;
+    if (gt_wire_finish(in, NULL) || i >= devices->options.problems)
+        return GT_ESYNTAX;
+    rc = gt_session_sweep(&self->session, &devices->options.problem[i], 1, self->kernel,
+                          self->kernels, &budget, &result, &err);
+    if (rc && rc != GT_ECONFIG && result.nothing.code == rc)
+        rc = GT_OK; /* served by no kernel: a result */
+    if (!rc || rc == GT_EINTERRUPTED) {
+        const int printed = write_report(self, &result, &text, rc ? NULL : &err);
+
+        rc = rc ? rc : printed;
+    }
+    put_end(self, rc, &err, text, &result);
+    sent = gt_wire_send(self->wire.fd, &self->frame, SEND_MS, NULL);
+    free(text);
+    gt_sweep_result_release(&result);
+    return rc ? rc : sent;
+}
+
+static void serve(struct self *self)
+{
+    struct gt_wire_in in;
+    int rc;
+
+    while ((rc = gt_wire_receive(&self->wire, &in, -1, NULL)) >= 0)
+        if (rc > 0 && (in.type != GT_MSG_TURN || turn(self, &in)))
+            return;
+}
+
+/* What the process does from the fork to its end. */
+static void device_process_main(const struct gt_devices *devices, int ordinal, int fd)
+{
+    struct self self = {.devices = devices, .cli = *devices->cli};
+    struct gt_err err = {0};
+    int rc;
+
+    gt_strbuf_init(&self.frame);
+    gt_strbuf_init(&self.line);
+    self.cli.quiet = true; /* what it has to say are lines of progress */
+    self.cli.colored = false;
+    self.cli.database = NULL;
+    gt_wire_init(&self.wire, fd);
+    rc = open_self(&self, ordinal, &err);
+    if (!send_ready(&self, rc, &err) && !rc)
+        serve(&self);
+    gt_session_close(&self.session);
+}
+
+/* Between fork and the process's own work: a session of its own, so that a terminal's Ctrl-C goes
+ * to the supervisor alone, and no descriptor of another process, whose end would go unseen. */
+static void become_process(struct gt_devices *devices, size_t i, int fd, pid_t parent)
+{
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(GT_WORKER_DONE);
+    for (size_t other = 0; other < devices->gpus; other++)
+        if (devices->gpu[other].state != GT_PROCESS_NONE)
+            close(devices->gpu[other].process.fd);
+    device_process_main(devices, devices->gpu[i].ordinal, fd);
+    _exit(GT_WORKER_DONE);
+}
+
+int gt_device_process_start(struct gt_devices *devices, size_t i, struct gt_err *err)
+{
+    struct gt_device_process *gpu = &devices->gpu[i];
+    const pid_t parent = getpid();
+    int pair[2];
+    pid_t pid;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+        return gt_err_set(err, GT_EIO, "cannot make the pipe of a GPU's process: %s",
+                          strerror(errno));
+    fflush(NULL); /* the child must not print again what is buffered here */
+    pid = fork();
+    if (pid == 0) {
+        close(pair[0]);
+        become_process(devices, i, pair[1], parent);
+    }
+    close(pair[1]);
+    if (pid < 0) {
+        close(pair[0]);
+        return gt_err_set(err, GT_EIO, "cannot start a GPU's process: %s", strerror(errno));
+    }
+    gpu->process = (struct gt_process){.pid = pid, .fd = pair[0]};
+    gt_wire_init(&gpu->wire, pair[0]);
+    gpu->state = GT_PROCESS_STARTING;
+    gpu->heard = gt_clock_ms();
+    return GT_OK;
+}

@@ -1,0 +1,118 @@
+/* devices_parts.h - what the files of `tune --devices` share; no other file includes this. */
+#ifndef GT_DEVICES_PARTS_H
+#define GT_DEVICES_PARTS_H
+
+#include "cluster/devices.h"
+#include "workers/process.h"
+#include "workers/wire.h"
+
+/* What one process does for a problem. */
+enum gt_task_kind {
+    GT_TASK_WHOLE,  /* search and finals */
+    GT_TASK_SEARCH, /* one of several GPUs that search it; no finals */
+    GT_TASK_FINAL   /* after those: the best of all, and finals */
+};
+
+enum gt_task_state { GT_TASK_LATER, GT_TASK_READY, GT_TASK_RUNNING, GT_TASK_DONE, GT_TASK_FAILED };
+
+struct gt_task {
+    enum gt_task_kind kind;
+    enum gt_task_state state;
+    size_t problem;
+    int class_of;                           /* of GPUs */
+    size_t searches;                        /* of the problem, for SEARCH and FINAL */
+    int attempts;                           /* that a lost GPU ended */
+    const struct gt_device_process *home;   /* an earlier run tuned it there; NULL: nowhere here */
+    const struct gt_device_process *not_on; /* no candidate was valid there; NULL: none */
+    uint64_t seed;
+};
+
+enum gt_process_state { GT_PROCESS_NONE, GT_PROCESS_STARTING, GT_PROCESS_IDLE, GT_PROCESS_BUSY };
+
+/* A GPU and its process. */
+struct gt_device_process {
+    int ordinal;
+    enum gt_process_state state;
+    struct gt_process process;
+    struct gt_wire wire;
+    bool out;                /* it takes no further part */
+    struct gt_err why;       /* then */
+    struct gt_device device; /* once it was ready */
+    int class_of;            /* -1: it was never ready */
+    int failures;            /* in a row */
+    int64_t heard;           /* by gt_clock_ms: its last word, or its start */
+    struct gt_task *task;    /* BUSY */
+    double free_s;           /* BUSY: when the task should end, by the plan's clock */
+    int64_t done;            /* problems */
+    double busy_s;           /* its GPU worker at work */
+};
+
+/* The end of a task, as a process reports it.  The texts are valid until its next message. */
+struct gt_task_end {
+    int code;
+    const char *sentence, *text; /* why it failed; what to print */
+    bool valid, nothing;         /* a candidate is valid; no kernel serves the problem */
+    int64_t fresh, timed;
+    double us, baseline_us, busy_s, wall_s;
+};
+
+/* Where an earlier run tuned a problem. */
+struct gt_home {
+    size_t problem;
+    char uuid[48], name[96]; /* of the GPU */
+    bool final;              /* its winner was in a final */
+};
+
+struct gt_devices {
+    struct gt_cli *cli;
+    struct gt_devices_options options; /* its session has the database's path */
+    struct gt_tokens tokens;
+    struct gt_device_process gpu[GT_DEVICES_MAX];
+    size_t gpus;
+    int classes;
+    struct gt_home *home;
+    size_t homes, home_capacity;
+    struct gt_task *task;
+    size_t tasks;
+    int64_t began; /* by gt_clock_ms */
+    int told;      /* signals passed on */
+    int code;      /* GT_OK, or what ends the run */
+    struct gt_err why;
+    size_t valid, ended; /* problems, counted for each class */
+    int64_t timed;
+    bool printed; /* JSON: something stands in the list */
+};
+
+/* device_process.c: forks the process of gpu[i]; device_process_main is what it runs. */
+int gt_device_process_start(struct gt_devices *devices, size_t i, struct gt_err *err);
+
+/* devices_plan.c */
+
+/* Seconds since the run began. */
+double gt_devices_now(const struct gt_devices *devices);
+/* Reads from the database which GPUs tuned the problems before. */
+int gt_devices_find_homes(struct gt_devices *devices, struct gt_store *store, struct gt_err *err);
+/* Makes the tasks, once every GPU is ready or out. */
+int gt_devices_plan(struct gt_devices *devices, struct gt_err *err);
+/* The next task for a GPU, or NULL; *budget: its. */
+struct gt_task *gt_devices_next(struct gt_devices *devices, const struct gt_device_process *gpu,
+                                struct gt_budget *budget);
+/* Ends a task: DONE, or after a lost GPU READY again (FAILED after several). */
+void gt_devices_end(struct gt_devices *devices, struct gt_task *task, bool lost);
+/* Whether a result is rather the GPU's fault than the problem's: every candidate failed, and there
+ * is another GPU, which was not asked yet. */
+bool gt_devices_doubted(const struct gt_devices *devices, const struct gt_device_process *gpu,
+                        const struct gt_task_end *end);
+/* Whether a task is left that some GPU may still take. */
+bool gt_devices_left(const struct gt_devices *devices);
+
+/* devices_report.c */
+
+/* Prints what a process found, and a line for the log. */
+void gt_devices_print(struct gt_devices *devices, const struct gt_device_process *gpu,
+                      const struct gt_task_end *end);
+void gt_devices_note(const struct gt_devices *devices, int ordinal, const char *sentence);
+/* The totals; closes the list of JSON documents. */
+void gt_devices_close_report(struct gt_devices *devices);
+
+#endif

@@ -1,0 +1,36 @@
+/* deploy.h - writes one file to deploy (src/lookup/deployed.h): winners with their machine code. */
+#ifndef GT_DEPLOY_H
+#define GT_DEPLOY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "gemmtune.h"
+
+struct gt_cli;
+
+struct gt_deploy_request {
+    const char *path; /* of the new file; one that is there is replaced */
+    const char *db;   /* whose winners: a database, a text table or a folder */
+    const char *kernels_dir, *include_dirs; /* as of gt_options; NULL: none */
+    const struct gt_problem *problem;       /* what the file is to answer, on each device of the
+                                               winners; NULL: every problem of theirs */
+    size_t problems;
+    const char *kernel; /* only answers of this kernel; NULL: all */
+    int cc;             /* only of this arch; 0: all */
+    bool measured;      /* leave out answers that were only predicted */
+};
+
+struct gt_deploy_counts {
+    size_t answers, images, left_out;
+    size_t bytes;  /* of the file */
+    char why[400]; /* of the first one that was left out; "": none was */
+};
+
+/* Looks up each problem on each device, as programs would, and takes what is exact (or, where
+ * problems were named, whatever serves them); compiles what the cache does not have.  No GPU is
+ * needed.  GT_ENOTFOUND: nothing is left to be written.  On failure there is no new file. */
+int gt_deploy(struct gt_cli *cli, const struct gt_deploy_request *request,
+              struct gt_deploy_counts *counts, struct gt_err *err);
+
+#endif

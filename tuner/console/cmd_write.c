@@ -1,0 +1,85 @@
+/* cmd_write.c - files that commands write; see cmd_write.h. */
+#include "console/cmd_write.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A rename is durable once its folder is. */
+static void sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(folder);
+}
+
+static int fail(const char *path, struct gt_err *err)
+{
+    return gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
+}
+
+/* Writes to a device or a pipe (/dev/stdout), which must not be replaced. */
+static int write_direct(const char *path, const struct gt_cmd_writing *writing, struct gt_err *err)
+{
+    FILE *file = fopen(path, "w");
+    int rc;
+
+    if (!file)
+        return fail(path, err);
+    rc = writing->write(writing->context, file, err);
+    if (fclose(file) && !rc)
+        rc = fail(path, err);
+    return rc;
+}
+
+int gt_cmd_write_file(const char *path, const struct gt_cmd_writing *writing, struct gt_err *err)
+{
+    const mode_t mask = umask(0);
+    char fresh[PATH_MAX];
+    struct stat status;
+    FILE *file = NULL;
+    int fd, rc = GT_OK;
+
+    umask(mask);
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return write_direct(path, writing, err);
+    if ((size_t)snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path) >= sizeof(fresh))
+        return gt_err_set(err, GT_EIO, "%s: the name is too long", path);
+    fd = mkostemp(fresh, O_CLOEXEC); /* O_EXCL: follows no link */
+    if (fd >= 0)
+        file = fdopen(fd, "w");
+    if (!file) {
+        rc = fail(path, err);
+        if (fd >= 0) {
+            close(fd);
+            unlink(fresh);
+        }
+        return rc;
+    }
+    rc = writing->write(writing->context, file, err);
+    if (!rc && (fflush(file) || fchmod(fd, writing->mode & ~mask) || fsync(fd) || ferror(file)))
+        rc = fail(path, err);
+    if (fclose(file) && !rc)
+        rc = fail(path, err);
+    if (!rc && writing->check && writing->check(writing->context, fresh, err))
+        rc = gt_err_prefix(err, GT_EDB, "what was exported cannot be read back");
+    if (!rc && rename(fresh, path))
+        rc = gt_err_set(err, GT_EIO, "%s: cannot replace it: %s", path, strerror(errno));
+    if (rc)
+        unlink(fresh);
+    else
+        sync_folder(path);
+    return rc;
+}

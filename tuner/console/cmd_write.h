@@ -1,0 +1,24 @@
+/* cmd_write.h - files that commands write: whole or not at all. */
+#ifndef GT_CMD_WRITE_H
+#define GT_CMD_WRITE_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+struct gt_err;
+
+struct gt_cmd_writing {
+    int (*write)(void *context, FILE *file, struct gt_err *err);
+    int (*check)(void *context, const char *path,
+                 struct gt_err *err); /* of what was written, before
+                                         it gets its name; or NULL */
+    void *context;
+    mode_t mode; /* less the umask */
+};
+
+/* Writes to a new file beside `path`, which nobody can have planted, and renames it, so that a
+ * failure leaves the old file.  What is no file (/dev/stdout, a pipe) is written to, and not
+ * checked. */
+int gt_cmd_write_file(const char *path, const struct gt_cmd_writing *writing, struct gt_err *err);
+
+#endif
