@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define VARYING      1500 /* of the effort, kept for what lies around the best */
+#define VARYING      1100 /* of the effort, kept for what lies around the best */
 #define ENOUGH       10   /* valid candidates; with fewer, others are repaired */
 #define ENOUGH_EACH  2    /* of each kernel */
 #define REPAIR_STEPS 8    /* changes of one parameter before a repair is given up */

@@ -20,7 +20,7 @@ struct gt_choosing {
 /* Keeps the candidate, which is valid, if it is one of the best so far. */
 void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *row, bool adapted);
 
-/* Judges what differs from the best choices in one parameter, or in two of which the second mends
+/* Judges what differs from the best choices in one parameter, or in two of which the second repairs
  * what the first one breaks; then what differs from the best of those; while there is effort. */
 void gt_choosing_vary(struct gt_choosing *choosing);
 

@@ -166,7 +166,7 @@ struct gt_choices {
 
 /* The work of a choice, in checks of constraints; an estimate counts for several.  The last step of
  * each part may go over it by GT_EFFORT_ESTIMATE. */
-#define GT_EFFORT_MOST     4000
+#define GT_EFFORT_MOST     3000
 #define GT_EFFORT_ESTIMATE 6
 
 /* Chooses by the sources' ranking, whose arch is the device's; false: nothing is valid. */

@@ -1,20 +1,18 @@
 /* lookup_vary.c - looks for candidates around those that were measured: best-first search, in which
- * the most promising choice is the next one whose neighbours are judged.  See lookup_choosing.h.
+ * the best choice so far is the next one whose neighbours are judged.  See lookup_choosing.h.
  *
  * A tile that just fills the last wave often differs from what is known in two parameters or more:
  * one is wider and another one narrower, or another number of warps fits the tile.  What breaks a
- * constraint is mended by one more parameter of that constraint; what is valid after the first
+ * constraint is repaired by one more parameter of that constraint; what is valid after the first
  * change, but only as good, is kept and varied in its turn. */
 #include "lookup/lookup_choosing.h"
 
-#define REACH                                                                           \
-    1.25 /* choices are varied that are expected to take at most so many times the best \
-          */
+#define REACH 1.25 /* times the best that a choice may be expected to take, to be varied */
 
-/* Tries to mend the candidate, in which the parameters `changed` have other values than in start,
+/* Tries to repair the candidate, in which the parameters `changed` have other values than in start,
  * by one of the parameters that its broken constraint asks about. */
-static void mend(struct gt_choosing *choosing, const struct gt_choice *start, uint64_t changed,
-                 uint64_t broken, const int64_t before[GT_MAX_SLOTS])
+static void repair_by_another(struct gt_choosing *choosing, const struct gt_choice *start,
+                              uint64_t changed, uint64_t broken, const int64_t before[GT_MAX_SLOTS])
 {
     struct gt_candidate *candidate = &choosing->candidate;
     const struct gt_kernel *kernel = start->kernel;
@@ -62,7 +60,7 @@ static void vary_one(struct gt_choosing *choosing, const struct gt_choice *start
             if (gt_candidate_still_valid(candidate, bit, before, &broken))
                 gt_choosing_judge(choosing, start->row, true);
             else
-                mend(choosing, start, bit, broken, before);
+                repair_by_another(choosing, start, bit, broken, before);
         }
         candidate->point.value[i] = start->point.value[i];
     }

@@ -88,11 +88,16 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
 {
     struct gt_problem problem;
 
-    if (named->warm_l2 || named->trial.status != GT_STATUS_OK ||
+    const enum gt_status status = named->trial.status;
+    const bool spills = status == GT_STATUS_SPILLS;
+
+    if (named->warm_l2 ||
+        !(status == GT_STATUS_OK || spills ||
+          (status == GT_STATUS_SLOW && named->trial.us > 0)) || /* the time of its first run */
         gt_problem_parse(&problem, named->problem, NULL))
         return GT_OK;
-    return take(context, named->cc, &problem, named->kernel, named->point, named->trial.us,
-                named->trial.clock_mhz, err);
+    return take(context, named->cc, &problem, named->kernel, named->point,
+                spills ? 0 : named->trial.us, named->trial.clock_mhz, err);
 }
 
 static int read_database(struct learning *learning, const char *path, struct gt_err *err)

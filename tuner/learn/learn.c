@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AVOIDED 1.5 /* times what is expected, where registers spill; measured: 1.2 to 3 */
+
 size_t gt_learn_columns(const struct gt_kernel *kernel)
 {
     return GT_TERM_COUNT + kernel->names.count;
@@ -105,7 +107,8 @@ int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candid
     if (learning->base)
         row.base_us = gt_ranking_us(learning->base, candidate, &geometry, HUGE_VAL, &prediction);
     share = fmin((double)column[GT_TERM_compute_share], 1);
-    row.us = us *= 1 - share * share * (1 - clock);
+    row.avoided = us <= 0;
+    row.us = us = row.avoided ? AVOIDED * row.base_us : us * (1 - share * share * (1 - clock));
     row.kernel = index_of(learning, candidate->kernel);
     rc = find_problem(learning, candidate->problem, &row.problem, err);
     if (!rc)
@@ -120,8 +123,8 @@ int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candid
     learning->columns += columns;
     learning->row[learning->rows++] = row;
     learning->problem[row.problem].rows++;
-    if (!(learning->problem[row.problem].best_us > 0) ||
-        us < learning->problem[row.problem].best_us)
+    if (!row.avoided && (!(learning->problem[row.problem].best_us > 0) ||
+                         us < learning->problem[row.problem].best_us))
         learning->problem[row.problem].best_us = us;
     return GT_OK;
 }

@@ -13,6 +13,7 @@ struct gt_learn_row {
     size_t problem, kernel, point; /* indices into the lists below */
     size_t at;
     double model_us, us;
+    bool avoided;       /* us is a guess: the candidate spills, and was not timed */
     double base_us;     /* what is corrected: the model's, or what the base makes of it */
     double expected_us; /* with its fold left out */
 };
@@ -60,7 +61,8 @@ int gt_learn_onto(struct gt_learning *learning, const struct gt_ranking *base, s
 /* Takes a trial of the candidate, whose device is the learning's; one that the model has no answer
  * for is left out.  clock: the share of its clock that the device had, 1 if that is not known.
  * Trials of a race run on a cool GPU, finals at what a power cap leaves, a quarter slower: what is
- * learned is the time at the full clock. */
+ * learned is the time at the full clock.  us 0: the candidate was compiled and not timed, since its
+ * registers spill; it counts as clearly slower than it seems, and never as a problem's best. */
 int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candidate, double us,
                  double clock, struct gt_err *err);
 

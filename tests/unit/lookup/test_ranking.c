@@ -262,10 +262,54 @@ static void test_shipped_ranking(void **state)
         for (size_t c = 0; c < choices.count; c++)
             check_choice(&choices, c, &parsed, &device);
         assert_in_range(choices.effort, 1, GT_EFFORT_MOST + 2 * GT_EFFORT_ESTIMATE + 2);
-        assert_true(sources.ranking.loss[gt_ranking_kind(&parsed)].mean < 0.12);
+        assert_true(sources.ranking.loss[gt_ranking_kind(&parsed)].mean < 0.15);
         print_message("%s: %s, %.1f us, effort %d\n", problem[i], choices.choice[0].kernel->name,
                       choices.choice[0].us, choices.effort);
     }
+    gt_ranking_release(&sources.ranking);
+    gt_kernels_release(&sources.kernels);
+}
+
+/* What answers of a kind were measured to lose (db/measured/h200-untuned.csv: problems that nothing
+ * was learned from) is what answers of that kind say. */
+static void test_calibration(void **state)
+{
+    struct gt_sources sources = {.user_rows = 0};
+    double expected = 0, measured = 0, of_kind[GT_RANKING_KINDS] = {0};
+    size_t problems[GT_RANKING_KINDS] = {0}, all = 0;
+    FILE *file = fopen("db/measured/h200-untuned.csv", "re");
+    char line[256], text[GT_PROBLEM_TEXT_MAX];
+    struct gt_err err;
+
+    (void)state;
+    assert_non_null(file);
+    if (gt_kernels_load(&sources.kernels, ".", NULL, NULL, &err) ||
+        gt_ranking_load(&sources.ranking, &sources.kernels, "db/shipped/h200.ranking", &err))
+        fail_msg("%s", err.msg);
+    while (fgets(line, sizeof(line), file)) {
+        struct gt_problem problem;
+        double us, best_us;
+        size_t kind;
+
+        if (sscanf(line, "%127[^,],%lf,%lf", text, &us, &best_us) != 3)
+            continue; /* the heading */
+        assert_int_equal(gt_problem_parse(&problem, text, &err), GT_OK);
+        kind = gt_ranking_kind(&problem);
+        problems[kind]++;
+        of_kind[kind] += log(us / best_us);
+        expected += log(1 + sources.ranking.loss[kind].mean);
+        measured += log(us / best_us);
+        all++;
+    }
+    fclose(file);
+    print_message("%zu problems: expected %.3f, measured %.3f\n", all, exp(expected / (double)all),
+                  exp(measured / (double)all));
+    assert_true(all >= 60);
+    assert_true(fabs(expected - measured) / (double)all < 0.03);
+    for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
+        if (problems[kind] >= 8)
+            assert_true(fabs(of_kind[kind] / (double)problems[kind] -
+                             log(1 + sources.ranking.loss[kind].mean)) < 0.08);
     gt_ranking_release(&sources.ranking);
     gt_kernels_release(&sources.kernels);
 }
@@ -280,6 +324,7 @@ int main(void)
         TEST(test_failing_allocations),
         TEST(test_answers_follow_it),
         cmocka_unit_test(test_shipped_ranking),
+        cmocka_unit_test(test_calibration),
     };
 
     return cmocka_run_group_tests_name("ranking", tests, NULL, NULL);
