@@ -203,6 +203,8 @@ TUNE_SRC := \
 	tuner/evaluate/evaluator_cuda_pump.c \
 	tuner/evaluate/evaluator_predict.c \
 	tuner/evaluate/evaluator_replay.c \
+	tuner/report/page.c \
+	tuner/report/report_data.c \
 	tuner/sweep/budget.c \
 	tuner/sweep/contests.c \
 	tuner/sweep/drift.c \
@@ -246,6 +248,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_list.c \
 	tuner/commands/cmd_lookup.c \
 	tuner/commands/cmd_merge.c \
+	tuner/commands/cmd_page.c \
 	tuner/commands/cmd_predictor.c \
 	tuner/commands/cmd_preload.c \
 	tuner/measure/cmd_recheck.c \
@@ -447,6 +450,13 @@ $(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
+$(BUILD)/tuner/report/page.o: $(addprefix $(BUILD)/report/,charts_js_page.h page_js_page.h page_css_page.h)
+$(BUILD)/report/%_js_page.h: tuner/report/%.js tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed $< gt_$*_js >$@.new && mv $@.new $@
+$(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed $< gt_$*_css >$@.new && mv $@.new $@
 
 # Of the library, what only opens something or explains an answer: a fifth smaller, and no look-up
 # that is remembered and no run of a plan goes through it.
@@ -692,6 +702,15 @@ $(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_OBJ) $(wildcard te
 bench-host: $(BUILD)/tools/bench-host
 	$(Q)$< $(BENCH)
 
+## bench-serve: nanoseconds that the preloaded library adds to a call of cuBLAS, on the stubs
+.PHONY: bench-serve
+bench-serve: $(BUILD)/tools/bench-serve $(BUILD)/libgemmtune_cublas.so
+	$(Q)tools/bench-serve $(BUILD)
+$(BUILD)/tools/bench-serve: tools/bench_serve.c $(STUBS) $(STUB_BLAS)/libcublas.so.13
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $< -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
+		-l:libcublas.so.13 -l:libcuda.so.1 -Wl,-rpath-link,$(STUB_BLAS) $(LDFLAGS)
+
 ## compile-cost: CPU seconds of NVRTC's phases, a candidate of each production kernel: RUNS=5
 .PHONY: compile-cost
 compile-cost: $(BUILD)/tools/compile-cost
@@ -715,6 +734,12 @@ $(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
 
+## check-browser: the page of tune report in Chromium, which is installed if it may be
+.PHONY: check-browser
+check-browser: all $(STUBS)
+	$(Q)tools/setup $(if $(NO_INSTALL),--check) --browser
+	$(Q)BUILD=$(BUILD) tests/browser/page
+
 ## check-emu: run every kernel on the CPU, under the sanitizers, all there is of it; K=simt_naive only that one
 .PHONY: check-emu
 check-emu: $(EMU_TEST)
@@ -725,7 +750,7 @@ check-emu: $(EMU_TEST)
 ## build-tests: build every test and every tool, and run none
 .PHONY: build-tests
 build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
-	$(BUILD)/tools/bench-host $(BUILD)/tools/compile-cost
+	$(BUILD)/tools/bench-host $(BUILD)/tools/bench-serve $(BUILD)/tools/compile-cost
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
@@ -773,6 +798,11 @@ uninstall:
 .PHONY: bundle
 bundle: $(BUNDLED)
 	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
+
+## wheel: the Python package with the library, templates and tables inside (build/gemmtune-*.whl)
+.PHONY: wheel
+wheel: $(BUILD)/bundle/libgemmtune.so.$(SOVERSION)
+	$(Q)tools/wheel $(BUILD) $(VERSION)
 
 ## cross: build program and libraries for another processor: make cross CROSS=aarch64-linux-gnu
 .PHONY: cross crossed

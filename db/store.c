@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether the new trial (excluded) may take the place of the old one: evidence that a kernel
- * computes something wrong counts always; an ok trial gives way only to one as deep that ended
- * for good; anything else gives way. */
+/* Whether the new trial (excluded) may replace the old one: proof of a fault replaces any trial; a
+ * trial that is ok is replaced only by one of the same or a later stage that the device's loss or a
+ * kill did not end; any other trial is replaced. */
 #define GT_STORE_REPLACES                                            \
     "excluded.status IN " GT_STORE_FAULTY " OR trial.status <> 'ok'" \
     " OR (excluded.stage >= trial.stage AND excluded.status NOT IN ('device_lost', 'killed'))"

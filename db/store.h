@@ -1,11 +1,13 @@
-/* store.h - stage: what is remembered.  db/store*.c are the only files that speak SQL.
+/* store.h - stage: the tuning database: it keeps what was tried and measured.  db/store*.c are the
+ * only files that contain SQL.
  *
- * SQLite, WAL, synchronous=FULL, one writer, every writing transaction BEGIN IMMEDIATE.  A row is
- * keyed by everything it depends on: kernel signature, device (name, uuid, driver), toolchain,
- * problem, point, L2 mode.  Not thread-safe: one thread, one handle.
+ * It is an SQLite database in WAL mode with synchronous=FULL and one writer, whose transactions all
+ * begin with BEGIN IMMEDIATE.  A trial is stored under everything that it depends on: kernel
+ * signature, device (name, uuid, driver), toolchain, problem, point and L2 mode.  A handle is not
+ * thread-safe: it belongs to one thread.
  *
- * Every writing function fails with GT_EDB if the file was moved, removed or replaced meanwhile;
- * its sentence says where everything was saved. */
+ * Every function that writes fails with GT_EDB if the file was moved, removed or replaced since it
+ * was opened; the sentence says where its contents were saved. */
 #ifndef GT_STORE_H
 #define GT_STORE_H
 
@@ -40,7 +42,7 @@ void gt_store_hand_over(struct gt_store *store);
  * database is written. */
 int gt_store_check_place(const char *path, struct gt_err *err);
 
-/* Row ids of what trials refer to; inserted when new. */
+/* Set *id to the row of what trials refer to; the row is inserted if there is none. */
 int gt_store_device(struct gt_store *store, const struct gt_device *device, int64_t *id,
                     struct gt_err *err);
 int gt_store_toolchain(struct gt_store *store, int nvrtc_version, int64_t *id, struct gt_err *err);
@@ -49,109 +51,119 @@ int gt_store_kernel(struct gt_store *store, const struct gt_kernel *kernel, int6
 int gt_store_problem(struct gt_store *store, const struct gt_problem *problem, int64_t *id,
                      struct gt_err *err);
 
-/* Everything a trial's row is keyed by. */
+/* What a trial is stored under. */
 struct gt_trial_key {
     int64_t sweep, device, toolchain, kernel, problem;
     const char *point; /* canonical text */
     bool warm_l2;
 };
 
-/* What a sweep cost; zeros where nothing was measured. */
+/* What a sweep cost; all zero where nothing was measured. */
 struct gt_store_sweep_stats {
-    double wall_s, busy_s;    /* of the run; of the GPU worker */
-    int64_t trials, compiled; /* finished in this run */
-    double to_best_s;         /* until a time within 2 % of the final best was first seen */
+    double wall_s, busy_s;    /* how long the run took; how long its GPU worker was at work */
+    int64_t trials, compiled; /* trials and compilations that this run finished */
+    double to_best_s;         /* until a time within 2 % of the final best was first measured */
 };
 
-/* A sweep: one run of `tune`; command: its words, for people. */
+/* Begin and end the record of a sweep, which is one run of `tune`.  command: the command line, for
+ * people; outcome: how it ended, for people. */
 int gt_store_sweep_begin(struct gt_store *store, const char *command, int64_t *sweep,
                          struct gt_err *err);
 int gt_store_sweep_end(struct gt_store *store, int64_t sweep, const char *outcome,
                        const struct gt_store_sweep_stats *stats, struct gt_err *err);
 
-/* The attempt is durable when this returns; one that no trial closes blames its candidate.  An ok
- * trial forgives the attempts before it. */
+/* Stores that the candidate is about to be launched; this is durable when the function returns.  If
+ * no trial of it follows, because the process died, a later run holds that against the candidate. A
+ * trial that is ok cancels the attempts before it. */
 int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err);
 
-/* As gt_store_attempt, but durable only after gt_store_settle: for a final of many candidates,
- * which then waits for the disk once. */
+/* As gt_store_attempt, but durable only after gt_store_settle, so that a final of many candidates
+ * waits for the disk once. */
 int gt_store_attempt_later(struct gt_store *store, const struct gt_trial_key *key,
                            struct gt_err *err);
 
-/* What ended the candidate's attempts was not the candidate: they count as one, closed.  doubtful:
- * a later run is to find one more that never ended, and so to look at the candidate again. */
+/* Stores that something else than the candidate ended its attempts: they count as one attempt that
+ * was finished.  doubtful: a second one is left unfinished, so that a later run tries the candidate
+ * again. */
 int gt_store_forgive(struct gt_store *store, const struct gt_trial_key *key, bool doubtful,
                      struct gt_err *err);
 
-/* Inserts or replaces the trial of the key and closes its attempt, in one transaction.  Measured,
- * predicted and replayed trials of a key live side by side.  An ok trial is not replaced by one of
- * a shallower stage or by a lost device; proof of a fault (wrong, oob_write, nondeterministic,
- * fault) always counts. An ok trial
- * without a time above zero and below 1e12 us is refused (GT_ERANGE), and nothing is stored. */
+/* Inserts or replaces the trial of the key and closes its attempt, in one transaction.  A measured,
+ * a predicted and a replayed trial of a key can exist beside each other.  A trial that is ok is not
+ * replaced by one of an earlier timing stage, nor by one that ended because the device was lost.
+ * Proof of a fault (wrong, oob_write, nondeterministic, fault) replaces any trial.  GT_ERANGE, and
+ * nothing is stored: the trial is ok but has no time above zero and below 1e12 us. */
 int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
                    const struct gt_trial *trial, struct gt_err *err);
 
-/* As gt_store_trial, but durable only with the next attempt (one commit for both: on a slow disk
- * the GPU waits for it) or after gt_store_settle, which writes what is pending. */
+/* As gt_store_trial, but durable only with the next attempt or after gt_store_settle, which writes
+ * what is pending.  One commit then serves both: on a slow disk the GPU would wait for two. */
 int gt_store_trial_later(struct gt_store *store, const struct gt_trial_key *key,
                          const struct gt_trial *trial, struct gt_err *err);
 int gt_store_settle(struct gt_store *store, struct gt_err *err);
 
-/* Known trials and open attempts of (device, toolchain, kernel, problem, l2): calls visit for each,
- * with status NONE and attempts > 0 for a point that was launched and never finished.  Of an ok
- * trial: the attempts since then, all of them without an end. */
+/* Calls visit for each trial of the key's device, toolchain, kernel, problem and L2 mode. attempts:
+ * of a trial that is ok, how often the point was launched since then and did not finish; of any
+ * other, how often it was launched.  A point that was launched and has no trial is visited with
+ * status NONE. */
 typedef int gt_store_visit(void *context, const char *point, const struct gt_trial *trial,
                            int attempts, struct gt_err *err);
 int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key,
                     enum gt_provenance provenance, gt_store_visit *visit, void *context,
                     struct gt_err *err);
 
+/* Stores the baseline of the key's problem, device and L2 mode in place of an earlier one. */
 int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
                       const struct gt_baseline *baseline, struct gt_err *err);
 
-/* Candidates of a final that cannot be told from the winner: replaces earlier ties of the problem.
- */
+/* Stores the candidates of a final whose times do not differ from the winner's (the key's
+ * candidate) in place of earlier ties of the problem. */
 int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const char *const *kernel,
                  const char *const *point, size_t count, struct gt_err *err);
 
-/* *last: whether the latest ok measured trial of the key's problem, device and L2 mode is one of a
- * final: nothing was measured since. */
+/* *last: whether the latest measured trial that is ok, of the key's problem, device and L2 mode,
+ * was measured in a final. */
 int gt_store_final_is_last(struct gt_store *store, const struct gt_trial_key *key, bool *last,
                            struct gt_err *err);
 
-/* What the device reaches: each figure that was measured takes the place of an earlier one. */
+/* Stores what the device was measured to reach: each figure in place of an earlier one. */
 int gt_store_put_calibration(struct gt_store *store, const struct gt_device *device,
                              const struct gt_calibration *calibration, struct gt_err *err);
 
-/* Visits devices (those of the cc, or all: 0) that were calibrated, the latest first. */
+/* A device that was calibrated. */
 struct gt_calibrated {
     const char *device; /* "NVIDIA H200" */
     int cc, sms;
     const char *date; /* of its latest figure */
     struct gt_calibration calibration;
 };
+/* Visits those of a compute capability (0: all), the one that was calibrated last first. */
 typedef int gt_calibrated_visit(void *context, const struct gt_calibrated *calibrated,
                                 struct gt_err *err);
 int gt_store_calibrated(struct gt_store *store, int cc, gt_calibrated_visit *visit, void *context,
                         struct gt_err *err);
 
-/* Replaces the device's facts by the latest figures of a device of the same name or, for a profile,
- * of one that it is of ("H200 (profile)": "NVIDIA H200" with as many SMs). */
+/* Replaces the device's facts by the latest calibration of a device of the same name.  For a
+ * profile it is a device that the profile describes: "H200 (profile)" describes an "NVIDIA H200"
+ * with as many multiprocessors. */
 int gt_store_apply_calibration(struct gt_store *store, struct gt_device *device,
                                struct gt_err *err);
 
-/* How a problem's turn in a sweep went, for the table of a search.  The texts of one that is read
- * belong to the store. */
+/* A time that was better than all before it in a turn. */
 struct gt_improvement {
     double seconds, us; /* since the turn began; as the race timed it */
-    int64_t trials;     /* of the turn by then */
+    int64_t trials;     /* trials of the turn until then */
 };
+
+/* How a problem's turn in a sweep went, for `tune export --format search`.  The texts of a turn
+ * that is read belong to the store. */
 struct gt_turn {
     const char *kernels, *strategy; /* "hopper,mma"; as named */
     uint64_t seed;
-    int64_t known, trials;          /* of earlier runs; of this turn */
-    double seconds, race_s, busy_s; /* all of it; before the finals; GPU worker at work in that */
-    double us, baseline_us;         /* in the final; 0: none */
+    int64_t known, trials; /* trials of earlier runs; of this turn */
+    double seconds, race_s,
+        busy_s;             /* the whole turn; its race; the GPU worker's part of the race */
+    double us, baseline_us; /* in the final; 0: none */
     const struct gt_improvement *improvement;
     size_t improvements;
     /* filled by gt_store_turns */
@@ -161,18 +173,18 @@ struct gt_turn {
                        its race; 0: none */
 };
 
-/* Of the key: sweep, device, problem and L2 mode. */
+/* Stores a turn.  Of the key it uses sweep, device, problem and L2 mode. */
 int gt_store_put_turn(struct gt_store *store, const struct gt_trial_key *key,
                       const struct gt_turn *turn, struct gt_err *err);
 
-/* Visits by device, problem and kernels, those of one in the order of their ends.  Of the filter
- * problem and cc count. */
+/* Visits the turns, sorted by device, problem, kernels and the time of their end.  Of the filter it
+ * uses problem and cc. */
 struct gt_row_filter;
-typedef int gt_turn_visit(void *context, const struct gt_turn *visit, struct gt_err *err);
+typedef int gt_turn_visit(void *context, const struct gt_turn *turn, struct gt_err *err);
 int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, gt_turn_visit *visit,
                    void *context, struct gt_err *err);
 
-/* One line of every export and of the winner view. */
+/* A row of an export: a trial with the names of what it refers to, as in the view `line`. */
 struct gt_row {
     const char *device, *uuid, *dtype, *accuracy, *layout, *problem, *kernel, *signature, *point;
     int cc, driver, nvrtc;
@@ -181,26 +193,28 @@ struct gt_row {
     enum gt_provenance provenance;
     bool warm_l2, deterministic;
     double us, lo_us, hi_us, baseline_us, err_u, clock_mhz;
-    int registers, stage, ties; /* how many others tie with it */
+    int registers, stage, ties; /* ties: how many others are as fast */
     int64_t shared_bytes, workspace_bytes;
-    const char *baseline, *date, *detail; /* ISO 8601 UTC */
-    const char *algo;                     /* of the baseline (db/README.md); "": no candidate */
-    int sms;                              /* of the device; filled by gt_store_rows, as l2_bytes */
+    const char *baseline, *date, *detail; /* date: ISO 8601, UTC */
+    const char *algo; /* how the baseline is configured (db/README.md); "": it was no candidate */
+    /* only filled by gt_store_rows */
+    int sms; /* of the device, as l2_bytes */
     int64_t l2_bytes;
-    int64_t trials; /* ok ones of its device, problem, L2 mode and provenance; likewise */
+    int64_t trials; /* that are ok, of its device, problem, L2 mode and provenance */
 };
 
-/* winners_only: the best ok row per (device, problem, accuracy, l2), measured before predicted;
- * beside it the best replayed one. */
+/* Which rows to visit. */
 struct gt_row_filter {
+    /* Only the best row that is ok of each device, problem, accuracy and L2 mode: a measured one if
+     * there is one, else a predicted one; and beside it the best replayed one. */
     bool winners_only;
     unsigned provenance;          /* bits 1u << enum gt_provenance; 0: all */
     const char *problem, *kernel; /* NULL: all */
     int cc;                       /* 0: all */
     int limit;                    /* rows of each problem and device, best first; 0: all */
-    bool older;                   /* beside kernels: only ok rows of other texts than those */
-    /* Only rows of these texts of kernels, whichever was seen last; NULL: winners of a text that no
-     * later one has replaced.  Heeded by gt_store_rows and gt_store_compared. */
+    bool older;                   /* with `kernels`: only rows that are ok of other texts */
+    /* Only rows of kernels with these texts; NULL: winners of the text of a kernel that was used
+     * last.  Used by gt_store_rows and gt_store_compared. */
     const struct gt_kernels *kernels;
 };
 typedef int gt_row_visit(void *context, const struct gt_row *row, struct gt_err *err);
@@ -211,31 +225,31 @@ int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt
 struct gt_comparison {
     double us, lo_us, hi_us, err_u;
     double baseline_us;             /* 0: there is none */
-    double copy_gbps, move_us;      /* of a copy in the same run, of a kernel that only moves the
-                                       operands; 0: not measured */
-    double baseline_err_u, best_us; /* best_us: of the winner or the baseline, as the sweep chose;
-                                       0: not known */
-    const char *untuned;            /* "simt TM=4,...": the answer without the database; NULL, "":
-                                       not timed */
+    double copy_gbps, move_us;      /* bandwidth of a copy in the same run; time of a kernel that
+                                       only moves the operands; 0: not measured */
+    double baseline_err_u, best_us; /* best_us: of the winner or the baseline, whichever the sweep
+                                       chose; 0: not known */
+    const char *untuned;            /* "simt TM=4,...": what look-up answers without the database;
+                                       NULL or "": not timed */
     double untuned_us;
-    bool worse; /* the winner is slower than that, by more than the noise */
+    bool worse; /* the winner is slower than the untuned answer, by more than the noise */
 };
 
-/* Takes the place of an earlier one of the same key (the sweep does not count). */
+/* Stores a comparison in place of an earlier one of the same key; the key's sweep is not used. */
 int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *key,
                             const struct gt_comparison *comparison, struct gt_err *err);
 
 /* Visits for each problem, device and L2 mode what was measured last beside the vendor library: a
- * comparison, or the winner of a later final.  Of `with`, what the row does not have is filled:
- * copy_gbps and move_us of the comparison, or of the latest on that device and of the problem, the
- * rest of the comparison alone; 0, "": none.  Of the filter problem, kernel, cc and kernels count.
- */
+ * comparison, or the winner of a later final.  `with` has what the row does not have.  Its
+ * copy_gbps and move_us are those of the comparison or, for a final, of the latest comparison on
+ * that device and of that problem; everything else is 0 or "" for a final.  Of the filter it uses
+ * problem, kernel, cc and kernels. */
 typedef int gt_compared_visit(void *context, const struct gt_row *row,
                               const struct gt_comparison *with, struct gt_err *err);
 int gt_store_compared(struct gt_store *store, const struct gt_row_filter *filter,
                       gt_compared_visit *visit, void *context, struct gt_err *err);
 
-/* One trial in full, with the names of what it refers to. */
+/* A trial with its samples and costs, and the names of what it refers to. */
 struct gt_named_trial {
     const char *device, *uuid, *problem, *kernel, *signature, *point, *date; /* ISO 8601 UTC */
     int cc, driver, nvrtc;
@@ -245,27 +259,28 @@ struct gt_named_trial {
 typedef int gt_named_trial_visit(void *context, const struct gt_named_trial *named,
                                  struct gt_err *err);
 
-/* Trials of all statuses, of kernels whose template no later text has replaced; those of one space
- * come together, in the order in which they were first written.  Of the filter problem, kernel, cc
- * and provenance count. */
+/* Visits trials of all statuses, of kernels with the text that was used last.  Those of one space
+ * follow one another, in the order in which they were first stored.  Of the filter it uses problem,
+ * kernel, cc and provenance. */
 int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
                     gt_named_trial_visit *visit, void *context, struct gt_err *err);
 
-/* Appends the description (configs/kernels) that a kernel of this signature had; "" for one that
- * was only recorded. */
+/* Appends the description (configs/kernels) of the kernel with this signature; "" for a kernel of a
+ * recording, which has none. */
 int gt_store_description(struct gt_store *store, const char *kernel, const char *signature,
                          struct gt_strbuf *text, struct gt_err *err);
 
-/* A deployable copy: VACUUM INTO, rollback journal, content digest stored; path must not exist. */
+/* Writes a copy to hand out: without a write-ahead log, and with a digest of its winners.  GT_EIO:
+ * `path` exists already, or cannot be written. */
 int gt_store_export(struct gt_store *store, const char *path, struct gt_err *err);
 
-/* The winners of the database at `path`, live or exported; one with a digest is checked against it.
- * The rows count only once GT_OK was returned. */
+/* Visits the winners of the database at `path`, which may be in use or an exported copy.  If it has
+ * a digest, the rows are checked against it; they may be used only after GT_OK was returned. */
 int gt_store_winners(const char *path, gt_row_visit *visit, void *context, struct gt_err *err);
 
-/* Union with another database, in one transaction: of two trials of a key the one that proves a
- * fault wins, else the ok one, the deeper stage, the newer.  Comparisons and visits come too. rows:
- * trials taken over. */
+/* Adds everything that another database holds, in one transaction.  Of two trials of the same key
+ * the one that proves a fault is kept; else the one that is ok, that of the later timing stage, the
+ * newer one.  *rows: how many trials were added or replaced. */
 int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err);
 
 #endif

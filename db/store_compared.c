@@ -33,11 +33,11 @@ int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *k
     return gt_query_insert(&q, &id);
 }
 
-/* A date that a clock which ran ahead left behind is no later than any other. */
+/* Latest first.  A date in the future comes from a clock that was wrong, so it comes last. */
 #define LATEST(date) date " > strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), " date " DESC"
 
-/* Comparisons with the columns of `line`: final 0.  Those that a trial has and a comparison has not
- * are empty. */
+/* Comparisons with the columns of `line`; those that only a trial has are empty.  `final` is 0 for
+ * them. */
 static const char compared_sql[] =
     "WITH bench AS (SELECT d.name AS device, d.uuid AS uuid, p.dtype AS dtype,"
     " p.accuracy AS accuracy, p.layout AS layout, p.text AS problem, k.name AS kernel,"

@@ -1,5 +1,5 @@
-/* store_deploy.c - copies of a database to hand out, sealed with a digest (store_winners.c).  Part
- * of the store: see store.h. */
+/* store_deploy.c - writes copies of a database to hand out, with a digest of their winners
+ * (store_winners.c).  Part of the store: see store.h. */
 #include "db/store_internal.h"
 
 #include "base/err.h"
@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* In the finished copy: rollback journal, so that it opens where nothing may be written; and the
- * digest. */
+/* Gives the copy a rollback journal instead of a write-ahead log, so that it can be opened where
+ * nothing may be written, and the digest. */
 static int finish_copy(struct gt_store *copy, struct gt_err *err)
 {
     int code = gt_store_exec(copy, "PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL", err);
@@ -65,7 +65,7 @@ int gt_store_copy(struct gt_store *store, const char *path, struct gt_err *err)
     return code;
 }
 
-/* ---- the folder that a copy grows in ---- */
+/* ---- the folder that a copy is written in ---- */
 
 #define PART      ".part-" /* between the copy's name and six letters */
 #define LETTERS   6
@@ -86,7 +86,7 @@ static void remove_part(const char *folder)
     rmdir(folder);
 }
 
-/* Removes what exports to the same name left behind that were killed. */
+/* Removes the folders of exports to the same name that were killed. */
 static void remove_left_overs(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -113,7 +113,8 @@ static void remove_left_overs(const char *path)
     free(folder);
 }
 
-/* A folder of this process beside `path`, in which nobody else can plant a link. */
+/* Makes a folder beside `path` that only this user may write, so that nobody else can put a link
+ * into it. */
 static int make_part(char **folder, const char *path, struct gt_err *err)
 {
     remove_left_overs(path);

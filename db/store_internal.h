@@ -1,4 +1,4 @@
-/* store_internal.h - what the files db/store*.c share; nobody else includes it but their tests. */
+/* store_internal.h - what the files db/store*.c share.  Only they and their tests include it. */
 #ifndef GT_STORE_INTERNAL_H
 #define GT_STORE_INTERNAL_H
 
@@ -34,7 +34,7 @@ enum gt_field_kind {
     GT_FIELD_BOOL,
     GT_FIELD_REAL,
     GT_FIELD_TIME, /* a double; what is not above zero, or not below 1e12, is stored as 0 */
-    GT_FIELD_ERROR /* a double; one that cannot be told is stored as the worst */
+    GT_FIELD_ERROR /* a double; NaN and infinity are stored as the largest number */
 };
 struct gt_field {
     enum gt_field_kind kind;
@@ -78,14 +78,15 @@ extern const struct gt_field gt_store_trial_fields[GT_STORE_TRIAL_FIELD_COUNT];
 /* The columns of `line` that gt_store_read_row reads, in this order. */
 /* clang-format off */
 #define GT_STORE_ROW_FIELDS(X) \
-    X(TEXT, uuid) X(TEXT, dtype) X(TEXT, accuracy) X(TEXT, layout) X(TEXT, problem) X(TEXT, kernel) \
-    X(TEXT, signature) X(TEXT, point) X(INT, cc) X(INT, driver) X(INT, nvrtc) X(INT64, m) \
-    X(INT64, n) X(INT64, k) X(INT64, batch) X(BOOL, warm_l2) X(REAL, us) X(REAL, lo_us) \
-    X(REAL, hi_us) X(REAL, baseline_us) X(REAL, err_u) X(REAL, clock_mhz) X(INT, registers) \
-    X(INT, stage) X(INT, ties) X(INT64, shared_bytes) X(INT64, workspace_bytes) X(TEXT, baseline) \
-    X(TEXT, date) X(TEXT, detail) X(TEXT, algo)
+    X(TEXT, uuid) X(TEXT, dtype) X(TEXT, accuracy) X(TEXT, layout) X(TEXT, problem) \
+    X(TEXT, kernel) X(TEXT, signature) X(TEXT, point) X(INT, cc) X(INT, driver) X(INT, nvrtc) \
+    X(INT64, m) X(INT64, n) X(INT64, k) X(INT64, batch) X(BOOL, warm_l2) X(REAL, us) \
+    X(REAL, lo_us) X(REAL, hi_us) X(REAL, baseline_us) X(REAL, err_u) X(REAL, clock_mhz) \
+    X(INT, registers) X(INT, stage) X(INT, ties) X(INT64, shared_bytes) \
+    X(INT64, workspace_bytes) X(TEXT, baseline) X(TEXT, date) X(TEXT, detail) X(TEXT, algo)
+#define GT_STORE_ROW_COLUMNS \
+    "device" GT_STORE_ROW_FIELDS(GT_COLUMN) ", status, provenance, varies"
 /* clang-format on */
-#define GT_STORE_ROW_COLUMNS      "device" GT_STORE_ROW_FIELDS(GT_COLUMN) ", status, provenance, varies"
 #define GT_STORE_ROW_COLUMN_COUNT 35
 
 /* Statuses that prove a kernel faulty: such evidence outranks any time. */

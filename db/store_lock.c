@@ -115,7 +115,8 @@ static int report_holder(const struct gt_store *store, int lock, struct gt_err *
                       store->path, *pid ? pid : "(unknown)");
 }
 
-/* One try.  GT_OK with store->lock still -1: the file was replaced meanwhile, try again. */
+/* Tries once.  GT_OK with store->lock still -1: the file was replaced meanwhile, and the caller
+ * tries again. */
 static int try_lock(struct gt_store *store, struct gt_err *err)
 {
     int lock = open(store->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);

@@ -1,5 +1,5 @@
-/* lookup_explain.c - says which row of the problem asked for was not taken, and why: somebody tuned
- * it and would look for it in vain.  Part of the look-up: see lookup_impl.h. */
+/* lookup_explain.c - names the row of the problem asked for that was not taken, and why: whoever
+ * tuned it would look for it in vain.  Part of the look-up: see lookup_impl.h. */
 #include "lookup/lookup_impl.h"
 
 #include "base/err.h"
@@ -30,9 +30,10 @@ static bool is_taken(const struct gt_table_row *row, const struct gt_table_row *
            strcmp(row->point, taken->point) == 0;
 }
 
-/* Whether the row was weighed against the answer and found too light (lookup_tiers.c). */
-static bool is_too_light(const struct gt_table_row *row, const struct gt_table_row *taken,
-                         const struct gt_resolved *resolved)
+/* Whether the row was weighed against the answer without it and not taken (weigh() in
+ * lookup_tiers.c). */
+static bool was_outweighed(const struct gt_table_row *row, const struct gt_table_row *taken,
+                           const struct gt_resolved *resolved)
 {
     return !row->contested &&
            (resolved->answer.tier != GT_TIER_EXACT || (taken && taken->contested));
@@ -56,7 +57,7 @@ static void add_doubt(struct gt_strbuf *text, const struct gt_table_row *row,
                        answer->tuned_for ? answer->tuned_for : "");
 }
 
-/* Why the row is not the answer; NULL: it was too light. */
+/* Why the row is not the answer; NULL: it was outweighed. */
 static const char *reason(const struct gt_sources *sources, const char *device_name,
                           const struct gt_table_row *row, const struct gt_table_row *taken,
                           const struct gt_resolved *resolved)
@@ -71,7 +72,7 @@ static const char *reason(const struct gt_sources *sources, const char *device_n
         return "it was measured on another device";
     if (row->predicted && taken && !taken->predicted)
         return "a measured row comes first";
-    if (is_too_light(row, taken, resolved))
+    if (was_outweighed(row, taken, resolved))
         return NULL;
     if (resolved->answer.tier != GT_TIER_EXACT)
         return "its point is not valid on this device";

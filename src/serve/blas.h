@@ -1,9 +1,9 @@
 /* blas.h - vocabulary: what src/serve needs of cuBLAS's interface, declared here because the
  * library builds without CUDA's headers (cublas_api.h and cublasLt.h of CUDA 13.1 have them all).
  *
- * Each product that is taken from a program is one row of GT_GEMM_MAP: the symbol, the kind of its
- * parameter list, the integer type of sizes and, where the symbol alone says so, the type of its
- * elements and sums. */
+ * Each function of cuBLAS whose products may be served is one row of GT_GEMM_MAP: its symbol, the
+ * kind of its parameter list, the integer type of its sizes and, where the symbol alone says so,
+ * the type of its elements and of its sums. */
 #ifndef GT_BLAS_H
 #define GT_BLAS_H
 
@@ -96,7 +96,8 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     (handle, desc, alpha, a, la, b, lb, beta, c, lc, d, ld, algo, workspace, workspace_bytes, \
      stream)
 
-/* X(symbol, parameters, names): of libcublas, only observed. */
+/* Functions of libcublas that are only observed, because they change what a handle is set to:
+ * X(symbol, parameters, names). */
 #define GT_OBSERVED_MAP(X)                                                  \
     X(cublasSetWorkspace_v2, (void *handle, void *workspace, size_t bytes), \
       (handle, workspace, bytes))                                           \
@@ -107,8 +108,8 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     X(cublasSetSmCountTarget, (void *handle, int value), (handle, value))   \
     X(cublasDestroy_v2, (void *handle), (handle))
 
-/* X(field, symbol, parameters): asked for what a handle is set to.  The last is younger than the
- * others. */
+/* Functions of libcublas that say what a handle is set to: X(field, symbol, parameters).  Older
+ * versions of cuBLAS lack the last one. */
 #define GT_GETTER_MAP(X)                                                    \
     X(GetStream, "cublasGetStream_v2", (void *handle, void **stream))       \
     X(GetPointerMode, "cublasGetPointerMode_v2", (void *handle, int *mode)) \
@@ -116,7 +117,7 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     X(GetAtomicsMode, "cublasGetAtomicsMode", (void *handle, int *mode))    \
     X(GetSmCountTarget, "cublasGetSmCountTarget", (void *handle, int *count))
 
-/* Of libcublasLt. */
+/* The same of libcublasLt, for descriptors and layouts. */
 #define GT_LT_GETTER_MAP(X)                                                 \
     X(DescGet, "cublasLtMatmulDescGetAttribute",                            \
       (void *desc, int attribute, void *to, size_t bytes, size_t *written)) \

@@ -1,10 +1,11 @@
-/* book.h - stage: the problems that a program has asked for, with what was decided on each and how
- * often it came.
+/* book.h - stage: the table of all problems that a program has asked cuBLAS for: what was decided
+ * on each of them, and how often it was asked for.
  *
- * Any number of threads ask at once and take no lock: a slot goes from NULL to an entry once, and
- * an entry's key never changes.  Memory for all entries is set aside at the beginning (pages that
- * are not used cost nothing), so that a first sight allocates nothing.  Entries are numbered in the
- * order in which they came, which is the order in which they are decided. */
+ * Any number of threads may search the table at once, and none takes a lock: a slot changes once,
+ * from NULL to an entry, and the key of an entry never changes.  Memory for all entries is reserved
+ * at the beginning (pages that are not used cost nothing), so that adding an entry allocates
+ * nothing.  Entries are numbered in the order in which they were added, which is the order in which
+ * they are decided. */
 #ifndef GT_BOOK_H
 #define GT_BOOK_H
 
@@ -12,14 +13,14 @@
 
 #include "serve/call.h"
 
-#define GT_BOOK_ENTRIES 16384 /* problems of a process; later ones are left to cuBLAS */
+#define GT_BOOK_ENTRIES 16384 /* problems of a process; further ones are left to cuBLAS */
 
 enum gt_entry_state {
     GT_ENTRY_BLANK,     /* its key is being written */
-    GT_ENTRY_LOST,      /* another thread was first with the same key */
-    GT_ENTRY_UNDECIDED, /* to be decided */
-    GT_ENTRY_PASS,      /* left to cuBLAS */
-    GT_ENTRY_SERVE,     /* plan is set */
+    GT_ENTRY_LOST,      /* not used: another thread added the same key first */
+    GT_ENTRY_UNDECIDED, /* the background thread has yet to decide */
+    GT_ENTRY_PASS,      /* left to cuBLAS, for `reason` */
+    GT_ENTRY_SERVE,     /* served by `plan` */
 };
 
 struct gt_entry {
@@ -36,16 +37,17 @@ struct gt_entry {
 struct gt_book {
     _Atomic(struct gt_entry *) *slot;
     struct gt_entry *entry;
-    _Atomic uint32_t used; /* entries begun */
+    _Atomic uint32_t used; /* entries that were added, the last ones perhaps not yet whole */
 };
 
-/* false: no memory. */
+/* Reserves the memory; false: there is none. */
 bool gt_book_begin(struct gt_book *book);
 
-/* The entry of the key, made if there is none (*fresh is set then); NULL: the book is full. */
+/* The entry of the key, which is added if there is none (*fresh is set then); NULL: the table is
+ * full. */
 struct gt_entry *gt_book_find(struct gt_book *book, const struct gt_call_key *key, bool *fresh);
 
-/* Entries begun so far; entry[i].state may still be BLANK. */
+/* The number of entries that were added so far; the state of the last ones may still be BLANK. */
 uint32_t gt_book_entries(const struct gt_book *book);
 
 #endif

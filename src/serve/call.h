@@ -1,7 +1,7 @@
-/* call.h - vocabulary: a product as a program asks cuBLAS for it, the problem that it is for
- * gemmtune, and the reasons for which it is left to cuBLAS.
+/* call.h - vocabulary: a product as a program asks cuBLAS for it, the gemmtune problem that is the
+ * same product, and the reasons for which a call is left to cuBLAS.
  *
- * One function makes the problem (gt_call_problem), for capturing and for look-ups, so that what
+ * Capturing and look-ups use the same function to make the problem (gt_call_problem), so that what
  * was captured and tuned is what is looked up. */
 #ifndef GT_CALL_H
 #define GT_CALL_H
@@ -24,7 +24,7 @@ struct gt_gemm {
     void *d;
 };
 
-/* What the handle adds. */
+/* What the cuBLAS handle of a call is set to. */
 struct gt_scene {
     void *stream, *workspace;
     size_t workspace_bytes;

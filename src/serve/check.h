@@ -1,5 +1,5 @@
-/* check.h - stage: GEMMTUNE_CHECK: every n-th served call of a problem is computed by cuBLAS, too,
- * and the results are compared. */
+/* check.h - stage: compares every n-th served call of a problem with cuBLAS's result for it
+ * (GEMMTUNE_CHECK=n). */
 #ifndef GT_CHECK_H
 #define GT_CHECK_H
 
@@ -18,8 +18,9 @@ struct gt_checking {
 /* Whether this call is one to compare. */
 bool gt_check_due(const struct gt_session *session, const struct gt_entry *entry);
 
-/* Runs both, waits for the stream and compares.  GT_SERVED: D holds the product; if ours differed
- * it is cuBLAS's, and the problem is cuBLAS's from now on.  Another reason: D is as it was. */
+/* Runs both products, waits for the stream and compares them.  GT_SERVED: D holds the product.  If
+ * the winner's was wrong, D holds cuBLAS's product, and the problem is left to cuBLAS from now on.
+ * Any other reason: D is as it was before. */
 enum gt_reason gt_check(const struct gt_checking *checking);
 
 #endif

@@ -263,7 +263,8 @@ void *gt_decide_thread(void *argument)
     /* Loading a kernel must not disturb a graph that another thread captures. */
     if (session->usable)
         session->driver.ExchangeCaptureMode(&mode);
-    /* Once more after the end was asked for: a short program ends before this thread first runs. */
+    /* One more time after the end was asked for, because a short program may end before this thread
+     * first runs. */
     do {
         wait_for_work(session);
         last = atomic_load(&session->stop);

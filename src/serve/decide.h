@@ -1,5 +1,5 @@
-/* decide.h - stage: the background thread, which decides on problems in the order in which they
- * came: looks them up, loads their kernels, and makes workspaces. */
+/* decide.h - stage: the background thread, which decides on the problems in the order in which they
+ * were first asked for: it looks them up, loads their kernels and allocates workspaces. */
 #ifndef GT_DECIDE_H
 #define GT_DECIDE_H
 

@@ -1,6 +1,6 @@
-/* driver.h - stage: the few calls of the CUDA driver that serving makes itself, beside those of
- * gt_plan and gt_run.  They come from the driver that the program has loaded; without one there is
- * nothing to serve. */
+/* driver.h - stage: the few functions of the CUDA driver that serving calls itself, beside those
+ * that gt_plan and gt_run call.  They are those of the driver that the program has loaded; where it
+ * has loaded none, there is nothing to serve. */
 #ifndef GT_SERVE_DRIVER_H
 #define GT_SERVE_DRIVER_H
 

@@ -1,10 +1,11 @@
-/* handle.h - stage: what cuBLAS's handles are set to: stream, pointer mode, math, and the workspace
- * that a program has given.
+/* handle.h - stage: what cuBLAS's handles are set to: stream, pointer mode, math mode, and the
+ * workspace that the program has given to cuBLAS.
  *
- * Asking cuBLAS's getters costs about 80 ns each (0.5 us of a call on an H200 host), so the setters
- * are hooked and noted.  A handle's first calls, and one of many later ones, ask the getters all
- * the same: where they say something else, a setter was called that no hook has seen, and that
- * handle is asked on every call from then on.  A workspace has no getter. */
+ * Calling cuBLAS's getters costs about 80 ns each (0.5 us of a call on an H200 host).  So the
+ * setters are hooked, and their values are remembered.  The first calls with a handle, and one in
+ * many later ones, call the getters all the same.  If these say something else, the program called
+ * a setter that no hook has seen; the getters are then called at every further call with this
+ * handle. The workspace has no getter. */
 #ifndef GT_HANDLE_H
 #define GT_HANDLE_H
 

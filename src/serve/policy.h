@@ -1,6 +1,9 @@
-/* policy.h - vocabulary: what a user may say about serving, in the environment or in a file.
+/* policy.h - vocabulary: the settings of serving, which a user makes in the environment or in a
+ * file.
  *
- * GT_POLICY_MAP is the one list: key of the file, variable of the environment, what it does. */
+ * GT_POLICY_MAP lists all of them: the key in the file, the variable of the environment, the
+ * values.
+ */
 #ifndef GT_POLICY_H
 #define GT_POLICY_H
 
@@ -11,7 +14,6 @@
 
 #define GT_POLICY_TEXT 1024 /* longest path, with the NUL */
 
-/* X(key, variable, values) */
 #define GT_POLICY_MAP(X)                                    \
     X(serve, "GEMMTUNE_SERVE", "0, 1 or any")               \
     X(db, "GEMMTUNE_DB", "a path")                          \

@@ -1,9 +1,9 @@
-/* real.h - stage: cuBLAS's own functions, which the hooks stand before.
+/* real.h - stage: finds cuBLAS's own functions, which the hooks replace and call.
  *
- * A process may hold several versions of cuBLAS, so everything here is by version: a caller's
- * reference names the version that it was linked with, and the hooks have one definition for each.
- * The functions are found through the library that is loaded already, never by linking or loading
- * one: either would replace the copy that the program brings along. */
+ * A process may hold several versions of cuBLAS, so everything here exists once for each version: a
+ * caller's reference names the version that it was linked with, and there is one hook for each. The
+ * functions are those of the library that the program has loaded.  Linking or loading a cuBLAS
+ * instead would replace the copy that the program brings along. */
 #ifndef GT_REAL_H
 #define GT_REAL_H
 
@@ -19,7 +19,7 @@ enum gt_blas_version {
         GT_BLAS_VERSION_COUNT
 };
 
-/* NULL where the library has none such. */
+/* A pointer is NULL where the library lacks the function. */
 struct gt_real {
 #define GT_REAL_GEMM(symbol, kind, I, type, compute) int(*symbol) GT_PARAMETERS_##kind(I);
 #define GT_REAL_OBSERVED(symbol, parameters, names)  int(*symbol) parameters;

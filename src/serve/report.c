@@ -49,7 +49,8 @@ static int by_time(const void *x, const void *y)
     return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* The decided entries, those that take the most time first; free it.  NULL: none, or no memory. */
+/* The entries that are decided, those with the most estimated time first; the caller frees the
+ * list. NULL: there are none, or there is no memory. */
 static struct line *list(struct gt_session *session, size_t *count, double *us)
 {
     const uint32_t entries = gt_book_entries(&session->book);

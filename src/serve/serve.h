@@ -1,5 +1,5 @@
-/* serve.h - stage: serves a product that a program asks cuBLAS for, or says that cuBLAS is to
- * compute it.  Called by the hooks (hooks.c) on the program's own threads. */
+/* serve.h - stage: serves a product that a program asks cuBLAS for, or tells the caller to leave it
+ * to cuBLAS.  The hooks (hooks.c) call it on the program's own threads. */
 #ifndef GT_SERVE_H
 #define GT_SERVE_H
 

@@ -1,9 +1,10 @@
-/* session.h - stage: everything that serving keeps in a process, from the first product that the
- * program asks cuBLAS for until its end.
+/* session.h - stage: all state of serving in a process.  It exists from the first product that the
+ * program asks cuBLAS for until the program ends.
  *
- * It is the one global state of the project, because a hook has no handle to keep it in.  Before
- * the first product nothing is read, opened, started or printed, so that the library may be
- * preloaded into programs that never multiply.  A child of fork starts anew. */
+ * It is the only global state of the project: a hook is called with cuBLAS's arguments alone, so
+ * there is no handle of ours to keep it in.  Before the first product nothing is read, opened,
+ * started or printed, so that the library may be preloaded into programs that never multiply.  A
+ * child of fork() begins a session of its own. */
 #ifndef GT_SESSION_H
 #define GT_SESSION_H
 
@@ -34,7 +35,7 @@ struct gt_session {
  * then on. */
 struct gt_session *gt_session(void);
 
-/* The session if it was begun. */
+/* The session; NULL: no product was asked for yet. */
 struct gt_session *gt_session_begun(void);
 
 /* Wakes the background thread. */

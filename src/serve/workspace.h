@@ -1,8 +1,8 @@
-/* workspace.h - stage: memory that winners need beside their operands.
+/* workspace.h - stage: finds the workspace that a winner needs beside its operands.
  *
- * The program's own (handle.h) is taken where it is large enough.  Else there is one buffer of ours
- * for each context and stream.  It is made by the background thread, so the calls until then go to
- * cuBLAS.  It is looked up without locks. */
+ * The workspace that the program gave to cuBLAS (handle.h) is used where it is large enough.  Else
+ * there is one buffer of ours for each pair of context and stream.  The background thread allocates
+ * it, so calls are left to cuBLAS until then.  It is found without locks. */
 #ifndef GT_WORKSPACE_H
 #define GT_WORKSPACE_H
 

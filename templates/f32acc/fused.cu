@@ -54,14 +54,18 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         init_barriers(ring);
     gt_sync();
     if (group == 0 || group > CONSUMERS) {
-        if constexpr (CONSUMER_REGISTERS > LAUNCH_REGISTERS)
+        if constexpr (EXCHANGE > 0)
+            gt_setmaxnreg_inc<SPLITTER_REGISTERS>();
+        else if constexpr (EXCHANGE < 0)
             gt_setmaxnreg_dec<SPLITTER_REGISTERS>();
         split_all(args, ring, (int)threadIdx.x - (group == 0 ? 0 : CONSUMERS * 128));
         if (SPLIT == 2)
             cluster_barrier();
     } else {
-        if constexpr (CONSUMER_REGISTERS > LAUNCH_REGISTERS)
+        if constexpr (EXCHANGE < 0)
             gt_setmaxnreg_inc<CONSUMER_REGISTERS>();
+        else if constexpr (EXCHANGE > 0)
+            gt_setmaxnreg_dec<CONSUMER_REGISTERS>();
         consume_all(args, ring, group - 1);
     }
     if (SPLIT == 2) /* the others read this block's sums until they are done */

@@ -19,7 +19,6 @@ typedef float Sum;
 constexpr int BM = 64 * CONSUMERS;
 constexpr int SPLIT_THREADS = 128 * SPLITTERS, SPLIT_WARPS = 4 * SPLITTERS;
 constexpr int THREADS = SPLIT_THREADS + 128 * CONSUMERS;
-constexpr int WINDOW = PROMOTE / BK; /* stages between promotions */
 constexpr bool ROWS_ALONG_K = SWAP_AB ? GT_TRANS_B : !GT_TRANS_A;
 constexpr bool COLUMNS_ALONG_K = SWAP_AB ? !GT_TRANS_A : GT_TRANS_B;
 constexpr int ROWS_PART = BM * BK * 2, COLUMNS_PART = BN * BK * 2; /* bytes */
@@ -27,7 +26,6 @@ constexpr int STAGE_BYTES = PARTS * (ROWS_PART + COLUMNS_PART);
 constexpr int BARRIERS_AT = STAGES * STAGE_BYTES;
 
 static_assert(BK == 32 || BK == 64, "rows of 64 or 128 bytes, as wide as the swizzle");
-static_assert(PROMOTE % BK == 0 && WINDOW > 0, "whole stages between promotions");
 static_assert(SPLITTERS == 1 || SPLITTERS == 2, "one warpgroup before the consumers, one behind");
 
 constexpr int CLUSTER = 1; /* blocks that share operands; a cluster divides the depth */
@@ -38,17 +36,23 @@ constexpr int SUMS_ROW = (SWAP_AB ? BM : BN) + 8;
 static_assert(SPLIT != 2 || (SWAP_AB ? BN : BM) * SUMS_ROW * 4 <= STAGES * STAGE_BYTES,
               "room for the sums");
 
-/* Where consumers need more registers than the block has for each thread, the splitting warpgroups
- * give some of theirs: BN registers hold the sums, those of the tensor cores and those of FP32. */
+/* The block starts with LAUNCH_REGISTERS for each thread: __launch_bounds__ makes the compiler
+ * choose this number. Then warpgroups exchange registers: consumers have BN for the sums, those of
+ * the tensor cores and those of FP32, and 40 for addresses; the splitting ones have the rest. */
 GT_DEVICE constexpr int at_most(int a, int b)
 {
     return a < b ? a : b;
 }
 constexpr int LAUNCH_REGISTERS = at_most(65536 / (THREADS * MIN_BLOCKS) / 8 * 8, 240);
 constexpr int CONSUMER_REGISTERS = BN + 40;
-constexpr int SPLITTER_REGISTERS =
+constexpr int SPLITTER_REGISTERS = at_most(
     (LAUNCH_REGISTERS * (CONSUMERS + SPLITTERS) - CONSUMER_REGISTERS * CONSUMERS) / SPLITTERS / 8 *
-    8;
+        8,
+    240);
+/* Registers that the splitting warpgroups take (1) or give (-1); two warpgroups have enough. */
+constexpr int EXCHANGE = LAUNCH_REGISTERS == 240                  ? 0
+                         : SPLITTER_REGISTERS > LAUNCH_REGISTERS ? 1
+                                                                 : -1;
 
 struct Ring {
     unsigned char *stages;
@@ -86,7 +90,7 @@ struct Work {
     int row, column; /* of the tile's first element */
     int batch, split;
     int k, k_end; /* its part of the depth */
-    int windows;  /* of WINDOW stages, zeros beyond the depth */
+    int stages;   /* the last one may reach beyond the depth, where it is zeros */
 };
 
 /* Work is numbered: tiles in the order of raster.cuh; those of the first part of the depth before
@@ -95,7 +99,7 @@ struct Work {
  * of one tile instead, and a block has one tile. */
 struct Schedule {
     unsigned rows, columns, works; /* of tiles; work in all */
-    int depth, part;               /* k in all; windows of a part of it */
+    int depth, part;               /* k in all; stages of a part of it */
 
     GT_DEVICE Schedule(const gt_args &args)
     {
@@ -103,7 +107,7 @@ struct Schedule {
         columns = (unsigned)gt_cdiv(SWAP_AB ? args.m : args.n, BN);
         works = rows * columns * (unsigned)args.batch * (SPLIT ? (unsigned)SPLITS : 1u);
         depth = (int)gt_depth(args);
-        part = (int)gt_cdiv(depth, PROMOTE);
+        part = (int)gt_cdiv(depth, BK);
         if (SPLIT)
             part = (int)gt_cdiv(part, SPLITS);
     }
@@ -121,9 +125,9 @@ struct Schedule {
         work.column = (int)(ORDER ? tile.row : tile.column) * BN;
         work.split = SPLIT == 2 ? (int)(index % SPLITS) : SPLIT ? (int)(plane % SPLITS) : 0;
         work.batch = SPLIT == 1 ? (int)(plane / SPLITS) : (int)plane;
-        work.k = min(work.split * part * PROMOTE, depth);
-        work.k_end = min(work.k + part * PROMOTE, depth);
-        work.windows = (int)gt_cdiv(work.k_end - work.k, PROMOTE);
+        work.k = min(work.split * part * BK, depth);
+        work.k_end = min(work.k + part * BK, depth);
+        work.stages = (int)gt_cdiv(work.k_end - work.k, BK);
         return work;
     }
 };

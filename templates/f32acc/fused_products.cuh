@@ -25,10 +25,8 @@ template <int EXTENT, bool ALONG_K> GT_DEVICE constexpr unsigned k_distance()
     return ALONG_K ? 2 : 2 * box_width(EXTENT);
 }
 
-/* Adds all products of the stage `at` units of 16 bytes into the ring to acc; the first stage of a
- * window sets acc. */
-GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsigned at, bool first,
-                              float *acc)
+/* Sets acc to all products of the stage `at` units of 16 bytes into the ring. */
+GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsigned at, float *acc)
 {
 #pragma unroll
     for (int p = 0; p < PRODUCTS; p++)
@@ -40,14 +38,23 @@ GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsign
                                                   k * k_distance<BM, ROWS_ALONG_K>()),
                 gt_smem_descriptor_advance(b, at + (SECOND_OF >> 4 * p & 15) * (COLUMNS_PART / 16) +
                                                   k * k_distance<BN, COLUMNS_ALONG_K>()),
-                !first || p > 0 || k > 0);
+                p > 0 || k > 0);
 }
 
-/* Adds up the consumer's 64 rows over the work's windows; returns whether an operand of the tile
- * has no parts, the same for all threads of the block. */
-GT_DEVICE bool multiply(const Ring &ring, Position &position, int consumer, int windows, float *sum)
+/* Whether a lane of the warp has found something; the same for all lanes. */
+GT_DEVICE int any_lane(int found)
 {
-    const bool elected = threadIdx.x % 128 == 0;
+#pragma unroll
+    for (int bits = 16; bits > 0; bits /= 2)
+        found |= __shfl_xor_sync(0xffffffffu, found, bits);
+    return found;
+}
+
+/* Adds up the consumer's 64 rows over the work's stages; returns whether an operand of the tile has
+ * no parts, the same for all threads of the block. The sums are promoted after each stage, because
+ * only within one the small products come first. */
+GT_DEVICE bool multiply(const Ring &ring, Position &position, int consumer, int stages, float *sum)
+{
     const unsigned long long a = operand_of<BM, ROWS_ALONG_K>(ring.stages, consumer * 64);
     const unsigned long long b =
         operand_of<BN, COLUMNS_ALONG_K>(ring.stages + PARTS * ROWS_PART, 0);
@@ -56,28 +63,18 @@ GT_DEVICE bool multiply(const Ring &ring, Position &position, int consumer, int 
 #pragma unroll
     for (int i = 0; i < BN / 2; i++)
         sum[i] = 0.0f;
-    for (int w = 0; w < windows; w++) {
+    for (int s = 0; s < stages; s++) {
         float acc[BN / 2];
-        gt_mbarrier *read = nullptr;
 
-#pragma unroll
-        for (int i = 0; i < WINDOW; i++) {
-            gt_mbarrier_wait(ring.full + position.stage, position.parity);
-            special |= ring.special[position.stage * SPLIT_WARPS + threadIdx.x % SPLIT_WARPS];
-            gt_wgmma_fence();
-            multiply_stage(a, b, position.stage * (STAGE_BYTES / 16), i == 0, acc);
-            gt_wgmma_commit();
-            if (i > 0) {
-                gt_wgmma_wait<1>();
-                if (elected)
-                    gt_mbarrier_arrive(read);
-            }
-            read = ring.empty + position.stage;
-            position.advance();
-        }
+        gt_mbarrier_wait(ring.full + position.stage, position.parity);
+        special |= ring.special[position.stage * SPLIT_WARPS + threadIdx.x % SPLIT_WARPS];
+        gt_wgmma_fence();
+        multiply_stage(a, b, position.stage * (STAGE_BYTES / 16), acc);
+        gt_wgmma_commit();
         gt_wgmma_wait<0>();
-        if (elected)
-            gt_mbarrier_arrive(read);
+        if (threadIdx.x % 128 == 0)
+            gt_mbarrier_arrive(ring.empty + position.stage);
+        position.advance();
 #pragma unroll
         for (int i = 0; i < BN / 2; i++)
             sum[i] += acc[i];
@@ -134,7 +131,7 @@ GT_DEVICE void consume_all(const gt_args &args, const Ring &ring, int consumer)
     for (unsigned index = blockIdx.x; index < schedule.works; index += gridDim.x) {
         const Work work = schedule.work_of(args, index);
         float sum[BN / 2];
-        const bool special = multiply(ring, position, consumer, work.windows, sum);
+        const bool special = multiply(ring, position, consumer, work.stages, sum);
         if (SPLIT == 2) /* the other consumer reads stages until here, too */
             gt_named_barrier_sync(1, CONSUMERS * 128);
         if (special)

@@ -26,11 +26,16 @@ template <int EXTENT, bool ALONG_K, int VEC> struct Share {
     static constexpr int BOX = ALONG_K ? BK : box_width(EXTENT), BOX_LINES = ALONG_K ? EXTENT : BK;
     static_assert(SPLIT_THREADS % PER_LINE == 0, "a thread's chunks are at one place of a line");
 
-    const float *first; /* of the tile at the beginning of the part of the depth */
+    static constexpr int LOADS = 4 / VEC; /* of a chunk */
+
+    const float *first, *next; /* of the tile at the beginning of the part of the depth; the line of
+                                * the chunk to load next */
     long long ld;
-    int left;     /* rows or columns from the tile's first on */
-    int line, at; /* of the thread's first chunk in the tile */
-    float x[COUNT][4];
+    int left;      /* rows or columns from the tile's first on */
+    bool whole;    /* every load is within the operand or beyond it */
+    int line, at;  /* of the thread's first chunk in the tile */
+    int place[LOADS]; /* of its loads in a line */
+    float x[BUFFERS][COUNT][4];
 
     GT_DEVICE Share(int thread)
     {
@@ -38,11 +43,16 @@ template <int EXTENT, bool ALONG_K, int VEC> struct Share {
         at = thread % PER_LINE * 4;
     }
 
+    /* Beyond the last row or column the last one is loaded again: what it gives is not stored. */
     GT_DEVICE void aim(const float *matrix, long long ld_, long long size, int begin, int k)
     {
         ld = ld_;
         left = (int)min(size - begin, (long long)EXTENT);
-        first = matrix + (ALONG_K ? begin * ld + k : k * ld + begin);
+        whole = ALONG_K || left % VEC == 0;
+        first = matrix + (ALONG_K ? (begin + min(line, left - 1)) * ld + k : (k + line) * ld + begin);
+#pragma unroll
+        for (int u = 0; u < LOADS; u++)
+            place[u] = ALONG_K ? at + u * VEC : min(at + u * VEC, left - VEC);
     }
 
     GT_DEVICE bool has(int i) const
@@ -50,35 +60,43 @@ template <int EXTENT, bool ALONG_K, int VEC> struct Share {
         return CHUNKS % SPLIT_THREADS == 0 || line + i * STEP < BOX_LINES;
     }
 
-    /* Loads chunk i of the stage that begins k behind the first one, and has `deep` values of k;
-     * `ragged` says that these may be less than BK, and zeros follow. Beyond the last row or column
-     * it is loaded again: the results are not stored. */
-    template <bool ragged> GT_DEVICE void load(int i, int k, int deep)
+    /* Goes to the line of chunk i of the stage that begins k behind the first one. The chunks are
+     * loaded in their order. */
+    GT_DEVICE void go_to(int i, int k)
     {
-        const int own = line + i * STEP;
-        const float *from = first + (ALONG_K ? min(own, left - 1) * ld + k : (k + own) * ld);
-        const int length = ALONG_K ? (ragged ? deep : BK) : left; /* of the line */
+        if (i == 0)
+            next = first + (ALONG_K ? k : k * ld);
+        else if (!ALONG_K || line + i * STEP < left)
+            next += STEP * ld;
+    }
 
-        if (!has(i))
-            return;
-        if (ragged && (ALONG_K ? deep <= at : deep <= own)) {
+    /* Loads chunk i of a stage that has BK values of k, in a tile that is whole. */
+    GT_DEVICE void load(int buffer, int i, int k)
+    {
+        go_to(i, k);
+        if (has(i))
 #pragma unroll
-            for (int u = 0; u < 4; u++)
-                x[i][u] = 0.0f;
-        } else if ((ALONG_K && !ragged) || at + 4 <= length) {
+            for (int u = 0; u < LOADS; u++)
+                gt_load_global<VEC>(x[buffer][i] + u * VEC, next + place[u]);
+    }
+
+    /* Loads chunk i of any stage: zeros follow its `deep` values of k, which may be none. */
+    GT_DEVICE void load_ragged(int buffer, int i, int k, int deep)
+    {
+        go_to(i, k);
 #pragma unroll
-            for (int u = 0; u < 4; u += VEC)
-                gt_load_global<VEC>(x[i] + u, from + at + u);
-        } else {
-#pragma unroll
-            for (int u = 0; u < 4; u++)
-                x[i][u] = ALONG_K && at + u >= deep ? 0.0f : __ldg(from + min(at + u, length - 1));
+        for (int u = 0; u < 4; u++) {
+            const bool valid = ALONG_K ? at + u < deep : line + i * STEP < deep;
+            x[buffer][i][u] = has(i) && valid
+                                  ? __ldg(next + (ALONG_K ? at + u : min(at + u, left - 1)))
+                                  : 0.0f;
         }
     }
 
     /* Stores the parts of chunk i; keeps the largest magnitude. */
-    GT_DEVICE void put(int i, unsigned char *tile, float &largest) const
+    GT_DEVICE void put(int buffer, int i, unsigned char *tile, float &largest) const
     {
+        const float *const value = x[buffer][i];
         const int own = line + i * STEP;
         const int offset = (at / BOX * BOX_LINES + own) * BOX * 2 + at % BOX * 2;
         unsigned part[2][PARTS];
@@ -87,9 +105,9 @@ template <int EXTENT, bool ALONG_K, int VEC> struct Share {
             return;
 #pragma unroll
         for (int u = 0; u < 4; u++)
-            largest = max(largest, fabsf(x[i][u]));
-        split_pair(x[i][0], x[i][1], part[0]);
-        split_pair(x[i][2], x[i][3], part[1]);
+            largest = max(largest, fabsf(value[u]));
+        split_pair(value[0], value[1], part[0]);
+        split_pair(value[2], value[3], part[1]);
 #pragma unroll
         for (int p = 0; p < PARTS; p++) {
             gt_vec<unsigned, 2> pair;
@@ -112,7 +130,7 @@ struct Stages {
     Schedule schedule;
     unsigned index;
     Work work;
-    int stage; /* of the work */
+    int stage;        /* of the work */
     bool more, fresh; /* there is a stage; it is its work's first */
 
     GT_DEVICE Stages(const gt_args &args_) : args(args_), schedule(args_)
@@ -128,14 +146,14 @@ struct Stages {
         fresh = true;
         for (more = false; !more && index < schedule.works; index += more ? 0 : gridDim.x) {
             work = schedule.work_of(args, index);
-            more = work.windows > 0;
+            more = work.stages > 0;
         }
     }
 
     GT_DEVICE void next()
     {
         fresh = false;
-        if (++stage < work.windows * WINDOW)
+        if (++stage < work.stages)
             return;
         stage = 0;
         index += gridDim.x;
@@ -161,80 +179,95 @@ struct Shares {
                     work.column, work.k);
     }
 
-    /* Loads the stage that begins k behind the work's first one. */
-    template <bool ragged> GT_DEVICE void load(int k, int deep)
+    /* Loads a stage into the buffer. */
+    GT_DEVICE void load(const Stages &stages, int buffer)
     {
+        const int k = stages.stage * BK, deep = stages.work.k_end - stages.work.k - k;
+
+        if (stages.fresh)
+            aim(stages.args, stages.work);
+        if (deep >= BK && rows.whole && columns.whole) {
 #pragma unroll
-        for (int i = 0; i < RowsShare::COUNT; i++)
-            rows.load<ragged>(i, k, deep);
+            for (int i = 0; i < RowsShare::COUNT; i++)
+                rows.load(buffer, i, k);
 #pragma unroll
-        for (int i = 0; i < ColumnsShare::COUNT; i++)
-            columns.load<ragged>(i, k, deep);
+            for (int i = 0; i < ColumnsShare::COUNT; i++)
+                columns.load(buffer, i, k);
+        } else {
+#pragma unroll
+            for (int i = 0; i < RowsShare::COUNT; i++)
+                rows.load_ragged(buffer, i, k, deep);
+#pragma unroll
+            for (int i = 0; i < ColumnsShare::COUNT; i++)
+                columns.load_ragged(buffer, i, k, deep);
+        }
     }
 
-    /* Stores the parts of the stage that has been loaded. With `loads`, each chunk's registers
-     * then take one of the next stage, which is whole. */
-    template <bool loads> GT_DEVICE void put(unsigned char *stage, int k, float &largest)
+    /* Stores the parts of what the buffer holds; the largest magnitude of it. */
+    GT_DEVICE float put(int buffer, unsigned char *stage) const
     {
+        float largest = 0.0f;
 #pragma unroll
-        for (int i = 0; i < RowsShare::COUNT; i++) {
-            rows.put(i, stage, largest);
-            if (loads)
-                rows.load<false>(i, k, BK);
-        }
+        for (int i = 0; i < RowsShare::COUNT; i++)
+            rows.put(buffer, i, stage, largest);
 #pragma unroll
-        for (int i = 0; i < ColumnsShare::COUNT; i++) {
-            columns.put(i, stage + PARTS * ROWS_PART, largest);
-            if (loads)
-                columns.load<false>(i, k, BK);
-        }
+        for (int i = 0; i < ColumnsShare::COUNT; i++)
+            columns.put(buffer, i, stage + PARTS * ROWS_PART, largest);
+        return largest;
     }
 };
 
-/* Whether a lane of the warp has found something; the same for all lanes. */
-GT_DEVICE int any_lane(int found)
+/* Hands a stage that is in the buffer to the consumers. */
+GT_DEVICE void pass_on(const Ring &ring, const Position &position, const Shares &shares, int buffer,
+                       int thread)
 {
-#pragma unroll
-    for (int bits = 16; bits > 0; bits /= 2)
-        found |= __shfl_xor_sync(0xffffffffu, found, bits);
-    return found;
+    int *const special = ring.special + position.stage * SPLIT_WARPS + thread / 32;
+
+    gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
+    if (thread % 32 == 0)
+        *special = 0;
+    __syncwarp();
+    if (shares.put(buffer, ring.stages + position.stage * STAGE_BYTES) >= NO_PARTS)
+        *special = 1;
 }
 
-/* What a splitting thread does. */
+/* What a splitting thread does: it has BUFFERS stages in registers, in turns. LATE_LOADS 1: the
+ * next loads begin behind the fence, which would wait for them. */
 GT_DEVICE void split_all(const gt_args &args, const Ring &ring, int thread)
 {
     Shares shares(thread);
     Stages stages(args);
     Position position;
+    int loaded = 0; /* stages in registers */
 
-    if (stages.more) {
-        shares.aim(args, stages.work);
-        shares.load<true>(0, stages.work.k_end - stages.work.k);
-    }
-    while (stages.more) {
-        unsigned char *const to = ring.stages + position.stage * STAGE_BYTES;
-        float largest = 0.0f;
+    auto load_next = [&](int buffer) {
+        if (stages.more) {
+            shares.load(stages, buffer);
+            stages.next();
+            loaded++;
+        }
+    };
 
-        stages.next();
-        const int k = stages.stage * BK, deep = stages.work.k_end - stages.work.k - k;
-        if (stages.more && stages.fresh)
-            shares.aim(args, stages.work);
-        gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
-        if (stages.more && deep >= BK) {
-            shares.put<true>(to, k, largest);
-        } else {
-            shares.put<false>(to, 0, largest);
-            if (stages.more)
-                shares.load<true>(k, deep);
+#pragma unroll
+    for (int b = 0; b < BUFFERS; b++)
+        load_next(b);
+    while (loaded > 0) {
+#pragma unroll
+        for (int b = 0; b < BUFFERS; b++) {
+            if (loaded == 0)
+                break;
+            pass_on(ring, position, shares, b, thread);
+            loaded--;
+            if (!LATE_LOADS)
+                load_next(b);
+            gt_tma_fence(); /* wgmma reads the stage as TMA would */
+            __syncwarp();
+            if (thread % 32 == 0)
+                gt_mbarrier_arrive(ring.full + position.stage);
+            position.advance();
+            if (LATE_LOADS)
+                load_next(b);
         }
-        const int special = any_lane(largest >= NO_PARTS);
-        gt_tma_fence(); /* wgmma reads the stage as TMA would */
-        __syncwarp();
-        if (thread % 32 == 0) {
-            ring.special[position.stage * SPLIT_WARPS + thread / 32] = special;
-            gt_mbarrier_arrive(ring.full + position.stage);
-        }
-        position.advance();
     }
 }
 

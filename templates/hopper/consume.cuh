@@ -76,7 +76,7 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, cons
 {
     const int first = PINGPONG ? 0 : consumer * ROWS;
     const unsigned long long a = operand_of<BM, A_ALONG_MN>(ring.stages, first);
-    const unsigned long long b = operand_of<BN, B_ALONG_MN>(ring.stages + A_BYTES, 0);
+    const unsigned long long b = operand_of<B_COLUMNS, B_ALONG_MN>(ring.stages + A_BYTES, 0);
     constexpr unsigned rows_64 = (A_ALONG_MN ? SLAB * 128 : 64 * 128) / 16;
     int before = 0;
 
@@ -98,7 +98,7 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, cons
                     sum[r],
                     gt_smem_descriptor_advance(a, to + r * rows_64 +
                                                       k % 4 * k_distance<BM, A_ALONG_MN>()),
-                    gt_smem_descriptor_advance(b, to + k % 4 * k_distance<BN, B_ALONG_MN>()),
+                    gt_smem_descriptor_advance(b, to + k % 4 * k_distance<B_COLUMNS, B_ALONG_MN>()),
                     i | k);
             }
         gt_wgmma_commit();

@@ -96,28 +96,35 @@ template <> GT_DEVICE gt_vec<gt_bf16, 2> round_pair<GT_BF16>(float x, float y)
 }
 #endif
 
-/* `column` counts from the target's. Beyond D's last column the last bias is read, which changes
- * nothing: such results are not stored. */
-GT_DEVICE Pair finish_pair(const Target &target, Pair c, int column, const Sum *sum)
+/* Turns two sums into elements of D, of the columns `first` and `second`. */
+GT_DEVICE Pair finish_two(const gt_typed_output &output, Pair c, long long first, long long second,
+                          const Sum *sum)
 {
 #if GT_OUT == GT_S32
     Pair pair;
 #pragma unroll
     for (int i = 0; i < 2; i++)
-        pair.at[i] = gt_typed_finish(target.output, sum[i], c.at[i], 0);
+        pair.at[i] = gt_typed_finish(output, sum[i], c.at[i], 0);
     return pair;
 #else
     float value[2];
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        value[i] = target.output.alpha * (float)sum[i];
+        value[i] = output.alpha * (float)sum[i];
         if (READ_C)
-            value[i] = fmaf(target.output.beta, gt_to_float<GT_OUT>(c.at[i]), value[i]);
-        value[i] = gt_typed_activate(target.output, value[i],
-                                     target.column + min(column + i, target.columns - 1));
+            value[i] = fmaf(output.beta, gt_to_float<GT_OUT>(c.at[i]), value[i]);
+        value[i] = gt_typed_activate(output, value[i], i == 0 ? first : second);
     }
     return round_pair<GT_OUT>(value[0], value[1]);
 #endif
+}
+
+/* `column` counts from the target's. Beyond D's last column the last bias is read, which changes
+ * nothing: such results are not stored. */
+GT_DEVICE Pair finish_pair(const Target &target, Pair c, int column, const Sum *sum)
+{
+    return finish_two(target.output, c, target.column + min(column, target.columns - 1),
+                      target.column + min(column + 1, target.columns - 1), sum);
 }
 
 #endif

@@ -26,7 +26,7 @@
  * STREAM (stream-K): the stages of the last one or two rounds' tiles are divided evenly over all
  * clusters; the sums of a tile's parts are added through the workspace (stream.cuh).
  *
- * SWAP_AB: D^T = B^T A^T is computed, for a D of few rows (swapped.cuh).
+ * SWAP_AB: D^T = B^T A^T is computed (swapped.cuh).
  *
  * TMA needs rows that begin at multiples of 16 bytes; wgmma needs 8-bit types and tf32 along k.
  * Other operands are first copied into the workspace (PACK_A, PACK_B). An A along k, with a B along
@@ -52,6 +52,9 @@
 #include "common/hopper.cuh"
 #include "common/arrival_counter.cuh"
 #include "common/wgmma.cuh"
+#if BN % 16
+#include "common/wgmma_odd.cuh"
+#endif
 
 #include "pack/pack.cuh"
 #include "hopper/layout.cuh"
@@ -86,6 +89,8 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring 
     Work work, next;
     int number = 0; /* of the block's tile */
 
+    if (STORE > 0 && !STORE_ROWS && threadIdx.x == 128)
+        gt_tma_prefetch(&maps.map[MAP_D]);
     for (bool more = schedule.next(product, work); more; work = next) {
         if (PINGPONG && number++ % CONSUMERS != consumer) {
             position.skip(work.steps);

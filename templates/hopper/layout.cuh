@@ -7,8 +7,8 @@
  *   | stage 0    | stage 1    |         | consumer 0, 1, ...  |          | of consumers       |
  *   +------------+------------+- ... ---+----------+- ... ----+----------+--------------------+
  *
- * A stage holds DEPTH slabs of 128 bytes along k: BM rows of A, then BN rows of B, then the next
- * slab. ring.cuh shows the barriers. */
+ * A stage holds DEPTH slabs of 128 bytes along k: BM rows of A, then B_COLUMNS columns of B, then
+ * the next slab. ring.cuh shows the barriers. */
 #ifndef GT_HOPPER_LAYOUT_CUH
 #define GT_HOPPER_LAYOUT_CUH
 
@@ -59,23 +59,33 @@ GT_DEVICE constexpr int box_width(int extent)
     return extent % 64 == 0 ? 64 : extent % 32 == 0 ? 32 : 16;
 }
 
-constexpr int A_BYTES = BM * 128, B_BYTES = BN * 128;
+/* Columns of B that a stage holds. With WIDE_BOXES they are whole boxes of 64: wgmma reads as many
+ * of the last box's as there are in the tile. */
+constexpr int B_COLUMNS = WIDE_BOXES ? (BN + 63) / 64 * 64 : BN;
+static_assert(!WIDE_BOXES || B_ALONG_MN, "boxes of B along k are as wide as a slab");
+constexpr int A_BYTES = BM * 128, B_BYTES = B_COLUMNS * 128;
 constexpr int SLAB_BYTES = A_BYTES + B_BYTES, STAGE_BYTES = DEPTH * SLAB_BYTES;
 
-/* An epilogue subtile has SUBTILE_WIDTH bytes of each of a consumer's rows of D, and is swizzled by
- * as much. Subtiles are as wide as possible. Where the width does not divide the tile's row, the
- * last subtile overlaps the one before it. That is not allowed where C is read, because C may be D:
- * what the subtile before has stored must not be read as C. */
-constexpr int SUBTILE_ROWS = SWAP_AB ? BN : ROWS, TILE_COLUMNS = SWAP_AB ? ROWS : BN;
+/* An epilogue subtile has SUBTILE_WIDTH bytes of a consumer's rows of D, and is swizzled by as much.
+ * It has all these rows or, of more than 128 columns of D^T, half of them. Subtiles are as wide as
+ * possible. Where a tile is no multiple of its subtiles, the last of them overlap those before.
+ * That is not allowed where C is read, because C may be D: what the subtile before has stored must
+ * not be read as C. */
+constexpr int TILE_ROWS = SWAP_AB ? BN : ROWS, TILE_COLUMNS = SWAP_AB ? ROWS : BN;
+constexpr int SUBTILE_ROWS = SWAP_AB && BN > 128 ? (BN + 15) / 16 * 8 : TILE_ROWS;
 constexpr int TILE_ROW = TILE_COLUMNS * (int)sizeof(Stored);
 constexpr int SUBTILE_WIDTH = TILE_ROW % 128 == 0 || (TILE_ROW > 128 && !READ_C) ? 128
                               : TILE_ROW % 64 == 0 || (TILE_ROW > 64 && !READ_C) ? 64
                                                                                  : 32;
 constexpr int SUBTILE_COLUMNS = SUBTILE_WIDTH / (int)sizeof(Stored);
 constexpr int SUBTILE_BYTES = SUBTILE_ROWS * SUBTILE_WIDTH;
-constexpr int SUBTILES = (TILE_COLUMNS + SUBTILE_COLUMNS - 1) / SUBTILE_COLUMNS;
+constexpr int SUBTILES_ACROSS = (TILE_COLUMNS + SUBTILE_COLUMNS - 1) / SUBTILE_COLUMNS;
+constexpr int SUBTILES = SUBTILES_ACROSS * (SUBTILE_ROWS < TILE_ROWS ? 2 : 1);
 constexpr int BUFFERS = STORE > 0 ? STORE : 1; /* for subtiles; used with STORE > 0 only */
-static_assert(TILE_ROW % 32 == 0, "subtiles are at least 32 bytes wide");
+static_assert(STORE == 0 || TILE_ROW % 32 == 0 || (TILE_ROW % 16 == 0 && TILE_ROW > 32 && !READ_C),
+              "subtiles are at least 32 bytes wide, and begin at multiples of 16 bytes");
+static_assert(STORE == 0 || !READ_C || TILE_ROWS % SUBTILE_ROWS == 0, "what is stored is not read");
+static_assert(B_COLUMNS % 16 == 0 || !B_ALONG_MN, "boxes of B along n are at least 16 elements wide");
 
 /* Bounds on the registers of a producer's thread. Where it loads the parts of a tile in several
  * boxes, 32 registers do not hold its coordinates. So it keeps what the consumers leave, up to 64.
@@ -83,9 +93,10 @@ static_assert(TILE_ROW % 32 == 0, "subtiles are at least 32 bytes wide");
 constexpr int PRODUCER_LEAST = 32, PRODUCER_MOST = 64;
 
 /* SPLIT 2: each block of the cluster leaves its sums for the others where the stages were, arranged
- * as in D. The rows are a few words longer than the tile's, so that neighbouring rows begin in
+ * as in D. The rows are an odd multiple of 8 words long, so that neighbouring rows begin in
  * different banks. */
-constexpr int SUMS_ROW = (SWAP_AB ? BM : BN) + 8;
+constexpr int SUMS_COLUMNS = SWAP_AB ? BM : BN;
+constexpr int SUMS_ROW = SUMS_COLUMNS + (SUMS_COLUMNS % 16 ? 0 : 8);
 static_assert(SPLIT != 2 || (SWAP_AB ? BN : BM) * SUMS_ROW * 4 <= STAGES * STAGE_BYTES,
               "room for the sums");
 

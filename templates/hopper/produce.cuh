@@ -6,6 +6,14 @@ static_assert(ROW_PHASES == 1 ||
                   (MAP_ROW_PHASES + ROW_PHASES - 1) * sizeof(gt_map) <= sizeof(gt_maps),
               "the argument has a map for every row phase");
 
+/* Rows of a box of an operand of which `sharers` blocks load a part each. Where these are rows of m
+ * or n, groups of eight of which no equal parts can be made, the last part begins early: some rows
+ * are loaded twice. */
+GT_DEVICE constexpr int box_rows(int extent, int along_mn, int sharers)
+{
+    return along_mn ? SLAB / sharers : (extent + 8 * sharers - 1) / (8 * sharers) * 8;
+}
+
 /* Loads this block's part of a tile of an operand to `tile`. The tile is `extent` long along m or n
  * and begins at (x, k). `sharers` blocks of the cluster need it; each of them loads one part, this
  * block part number `part`, for all of them. */
@@ -14,16 +22,17 @@ GT_DEVICE void load_tile(unsigned char *tile, const gt_map *map, gt_mbarrier *fu
                          int batch, int part, unsigned ranks)
 {
     constexpr int width = along_mn ? box_width(extent) : SLAB; /* elements of a box's row */
-    constexpr int rows = (along_mn ? SLAB : extent) / sharers; /* rows of a box */
+    constexpr int rows = box_rows(extent, along_mn, sharers), all = along_mn ? SLAB : extent;
     constexpr int row_bytes = width * (int)sizeof(In);
     constexpr int boxes = along_mn ? extent / width : 1;
-    static_assert(rows % 8 == 0, "a box is whole groups of eight rows");
+    static_assert(rows % 8 == 0 && rows <= all, "a box is whole groups of eight rows");
+    const int first = min(part * rows, all - rows);
 
 #pragma unroll
     for (int i = 0; i < boxes; i++) {
-        unsigned char *to = tile + (i * sharers + part) * rows * row_bytes;
+        unsigned char *to = tile + (i * all + first) * row_bytes;
         int inner = along_mn ? x + i * width : k;
-        int outer = (along_mn ? k : x) + part * rows;
+        int outer = (along_mn ? k : x) + first;
         if (sharers > 1)
             gt_tma_load_multicast(to, map, full, inner, outer, batch, ranks);
         else
@@ -50,8 +59,9 @@ GT_DEVICE unsigned column_ranks()
  * them is multiplied as well, but gives rows that nobody stores. */
 GT_DEVICE unsigned stage_bytes(const gt_args &args)
 {
-    const int rows = (min((int)args.m, BM) + 7) / 8 * 8;
-    return A_ENDS_WITH_D ? DEPTH * (rows * 128 + B_BYTES) : STAGE_BYTES;
+    const int rows = A_ENDS_WITH_D ? (min((int)args.m, BM) + 7) / 8 * 8 : BM;
+    return DEPTH * (rows * 128 +
+                    (B_ALONG_MN ? B_BYTES : box_rows(BN, false, CLUSTER_M) * CLUSTER_M * 128));
 }
 
 GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const Ring &ring)
@@ -80,7 +90,7 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const Ring 
                 const int first = k + slab * SLAB;
                 load_tile<BM, A_ALONG_MN, CLUSTER_N>(stage, map_a, full, work.row, first,
                                                      work.batch, part_a, ranks_a);
-                load_tile<BN, B_ALONG_MN, CLUSTER_M>(stage + A_BYTES, &maps.map[MAP_B], full,
+                load_tile<B_COLUMNS, B_ALONG_MN, CLUSTER_M>(stage + A_BYTES, &maps.map[MAP_B], full,
                                                      work.column, first - work.shift, work.batch,
                                                      part_b, ranks_b);
             }

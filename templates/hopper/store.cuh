@@ -85,10 +85,16 @@ GT_DEVICE void fill_subtile(unsigned char *subtile, int thread_place, const Targ
 
 static_assert(STORE == 0 || SUBTILES % BUFFERS == 0, "all buffers are filled each time");
 
-/* First column of subtile number s. */
+/* First column, and first row, of subtile number s. */
 GT_DEVICE constexpr int subtile_column(int s)
 {
-    return s < SUBTILES - 1 ? s * SUBTILE_COLUMNS : TILE_COLUMNS - SUBTILE_COLUMNS;
+    return s % SUBTILES_ACROSS < SUBTILES_ACROSS - 1 ? s % SUBTILES_ACROSS * SUBTILE_COLUMNS
+                                                     : TILE_COLUMNS - SUBTILE_COLUMNS;
+}
+
+GT_DEVICE constexpr int subtile_row(int s)
+{
+    return s / SUBTILES_ACROSS * (TILE_ROWS - SUBTILE_ROWS);
 }
 
 /* Waits until TMA has read the consumer's buffers. */
@@ -120,8 +126,8 @@ GT_DEVICE void store_subtiles(const gt_map *map, const Ring &ring, int consumer,
         if (threadIdx.x % 128 == 0) {
 #pragma unroll
             for (int i = 0; i < BUFFERS; i++)
-                gt_tma_store(map, subtiles + i * SUBTILE_BYTES, left + subtile_column(s + i), row,
-                             z);
+                gt_tma_store(map, subtiles + i * SUBTILE_BYTES, left + subtile_column(s + i),
+                             row + subtile_row(s + i), z);
             gt_tma_store_commit();
         }
     }

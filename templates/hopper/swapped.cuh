@@ -3,9 +3,11 @@
  *    rows of D              The kernel computes D^T = B^T A^T: its rows are D's n columns, of which
  *  +----------+             wgmma takes at least 64, and its columns are D's m rows, of which 16
  *  | B^T A^T  | columns     are enough. So few rows of D leave nothing idle, and a stage holds BM
- *  |          | of D        rows of B^T, which is most of what is read. The kernel's A is B^T and
- *  +----------+             its B is A^T. For D, C, bias and the sums of parts of the depth,
- *                           rows and columns are D's again. */
+ *  |          | of D        rows of B^T, which is most of what is read. Where A lies along k and B
+ *  +----------+             along n, BN may be any multiple of 8, as the boxes of an operand along
+ *                           k are 128 bytes wide whatever BN is. The kernel's A is B^T and its B is
+ *                           A^T. For D, C, bias and the sums of parts of the depth, rows and
+ *                           columns are D's again. */
 #ifndef GT_HOPPER_SWAPPED_CUH
 #define GT_HOPPER_SWAPPED_CUH
 
@@ -13,6 +15,7 @@
 
 static_assert(PACK_A == 0 && PACK_B == 0 && ROW_PHASES == 1, "operands as they are");
 static_assert(SPLIT == 0 || STORE == 0, "the sums of parts go to the workspace by threads");
+static_assert(BN >= 16 || STORE == 0, "16 rows of a subtile are written at a time");
 
 GT_DEVICE gt_args product_of(const gt_args &args)
 {
@@ -78,15 +81,12 @@ GT_DEVICE Pair finish_swapped(const Swapped &swapped, int row, int column, const
 {
     const gt_typed_output &output = swapped.output;
     const long long n = min((long long)swapped.left + swapped.column + column, output.n - 1);
-    Pair pair;
+    Pair c = {};
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-        Stored c = Stored();
+    for (int i = 0; i < 2; i++)
         if (READ_C && swapped.row + row + i < output.m)
-            c = output.c[(swapped.row + row + i) * output.ldc + n];
-        pair.at[i] = gt_typed_finish(output, sum[i], c, n);
-    }
-    return pair;
+            c.at[i] = output.c[(swapped.row + row + i) * output.ldc + n];
+    return finish_two(output, c, n, n, sum);
 }
 
 /* Writes four pairs of the warp to a subtile: 16 columns of D from `left` on, 16 rows from `row`
@@ -130,17 +130,20 @@ GT_DEVICE void fill_swapped(unsigned char *subtile, int s, const Swapped &swappe
     const int warp = (int)threadIdx.x % 128 / 32 * 16; /* the warp's first column among 64 */
 #pragma unroll
     for (int r = 0; r < BLOCKS_64; r++) {
-        const int left = r * 64 + warp - s * SUBTILE_COLUMNS;
+        const int left = r * 64 + warp - subtile_column(s);
         if (left < 0 || left >= SUBTILE_COLUMNS)
             continue;
 #pragma unroll
-        for (int row = 0; row < BN; row += 16) {
+        for (int step = 0; step < SUBTILE_ROWS; step += 16) {
+            /* Of the last 16 rows, 8 may be written twice. */
+            const int down = step < SUBTILE_ROWS - 16 ? step : SUBTILE_ROWS - 16;
+            const int row = subtile_row(s) + down;
             Pair pair[4];
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 pair[i] = finish_swapped(swapped, row + i / 2 * 8, r * 64 + i % 2 * 8,
                                          sum[r] + row / 2 + i * 2);
-            SwappedPlace<Stored>::store(subtile, row, left, pair);
+            SwappedPlace<Stored>::store(subtile, down, left, pair);
         }
     }
 }

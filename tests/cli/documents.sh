@@ -1,14 +1,14 @@
 # Every document, followed literally: the fenced blocks are run as pasted, in a scratch folder.
 #
 # The word after the fence says what a block is.  sh: commands, run without a GPU.  sh gpu: commands,
-# run on the stub driver.  sh slow: commands that take minutes or need what is not here; readme.sh
-# checks that they exist.  console: a transcript.  c NAME: a file for the commands of that page.
+# run on the stub driver.  sh cmake, sh python: where these are installed.  sh slow: commands that take minutes or need what is not here; readme.sh
+# checks that they exist.  console: a transcript.  c NAME, cmake NAME, python NAME: a file for the commands of that page.
 case $BUILD in */build) ;; *) skip "sanitizer builds are not installed, which documents do" ;; esac
 need_nvrtc
 stub=$BUILD/stub
 [[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
 export PATH=$BUILD:$PATH
-languages='sh|sh gpu|sh slow|console|text|json|csv|cuda|c|c [a-z]+\.c'
+languages='sh|sh gpu|sh slow|sh cmake|sh python|cmake CMakeLists\.txt|python [a-z]+\.py|console|text|json|csv|cuda|c|c [a-z]+\.c'
 
 # A folder that looks like the tree: what a block writes stays here.
 enter_tree() {
@@ -23,6 +23,8 @@ run_block() {
     local words=
     read -r words <"$1.words"
     [[ $words != "sh slow" ]] || return 0
+    [[ $words != "sh cmake" ]] || command -v cmake >/dev/null || return 0
+    [[ $words != "sh python" ]] || python3 -m pip --version >/dev/null 2>&1 || return 0
     (
         if [[ $words == "sh gpu" ]]; then
             export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
@@ -47,8 +49,8 @@ for page in "${pages[@]}"; do
                 words = substr($0, index($0, "```") + 3)
                 if (words !~ languages)
                     print page ": a block is of the kind \"" words "\""
-                if (words ~ /^c /)
-                    file = substr(words, 3)
+                if (words ~ /^(c|cmake|python) /)
+                    file = substr(words, index(words, " ") + 1)
                 if (words ~ /^sh/) {
                     file = sprintf("block%02d", ++blocks)
                     print words >(file ".words")

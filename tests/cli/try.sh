@@ -14,6 +14,9 @@ t try rows ROWS=8 --problem 60x70x50:f32:tt:beta=1:epi=relu --on cpu --kernels-d
 t "${try[@]}" --kernels-dir swapped
 t "${try[@]}" --kernels-dir beyond
 t "${try[@]}" --kernels-dir broken
+mkdir bet && cp own/* bet && sed -i 's/{"if": "THREADS < 2/{"if": "M >= 512", "kind": "bet", "why": "for many rows"}, &/' bet/rows.json
+t "${try[@]}" --kernels-dir bet # bets leave no small problem: they do not count
+t try rows --problem 8x512x512 --on cpu --kernels-dir bet
 t "${try[@]}" --kernels-dir own --json
 t "${try[@]}" --kernels-dir own --keep kept -q | tail -n 1
 (cd kept && ls)

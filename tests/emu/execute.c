@@ -153,7 +153,7 @@ static int run_once(const struct build *build, const struct gt_candidate *candid
 #define LARGE 4e6
 
 /* Makes the case a problem that the candidate's point is valid for, as small as possible; *found:
- * whether there is one. */
+ * whether there is one. Bets are about speed: where they leave no problem, they do not count. */
 static int fit_case(const struct build *build, const struct gt_emu_case *cases,
                     struct gt_problem *problem, const struct gt_candidate *candidate, bool *found,
                     struct gt_err *err)
@@ -161,13 +161,16 @@ static int fit_case(const struct build *build, const struct gt_emu_case *cases,
     const struct gt_emu_scale *own = &build->job->scale;
     size_t scales = gt_emu_scale_count + (own->m != 0);
     *found = false;
-    for (size_t i = 0; i < scales && !*found; i++) {
+    for (size_t i = 0; i < 2 * scales && !*found; i++) {
+        size_t scale = i % scales;
         int failed;
-        gt_emu_case_problem(problem, cases, i < gt_emu_scale_count ? gt_emu_scales[i] : *own,
+        gt_emu_case_problem(problem, cases,
+                            scale < gt_emu_scale_count ? gt_emu_scales[scale] : *own,
                             &build->job->types, build->trans_a, build->trans_b, build->epilogue);
         int status = gt_problem_check(problem, err);
         if (!status && gt_kernel_serves(candidate->kernel, problem, candidate->device, NULL)) {
-            status = gt_candidate_valid(candidate, &failed, err);
+            status = i < scales ? gt_candidate_valid(candidate, &failed, err)
+                                : gt_candidate_possible(candidate, &failed, err);
             *found = failed < 0;
         }
         if (status)
@@ -370,15 +373,18 @@ static void reduce(struct gt_problem *to, const struct gt_problem *from, int64_t
     to->stride_c = to->ldc * to->m;
 }
 
+/* What tells whether a candidate is valid: gt_candidate_valid, or gt_candidate_possible. */
+typedef int check_fn(const struct gt_candidate *candidate, int *failed, struct gt_err *err);
+
 /* Whether the candidate is valid for its problem and no larger than `most` multiply-adds. */
-static bool fits_within(const struct gt_candidate *candidate, double most)
+static bool fits_within(const struct gt_candidate *candidate, double most, check_fn *check)
 {
     int failed = 0;
 
     return multiply_adds(candidate->problem) <= most &&
            gt_problem_check(candidate->problem, NULL) == GT_OK &&
            gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL) &&
-           gt_candidate_valid(candidate, &failed, NULL) == GT_OK && failed < 0;
+           check(candidate, &failed, NULL) == GT_OK && failed < 0;
 }
 
 /* The problem to run for the one asked: itself if it is small, else the largest reduced one below
@@ -386,19 +392,19 @@ static bool fits_within(const struct gt_candidate *candidate, double most)
 #define ASKED 4e6
 #define MOST  3e8
 static bool choose_problem(struct gt_candidate *candidate, struct gt_problem *problem,
-                           const struct gt_problem *asked)
+                           const struct gt_problem *asked, check_fn *check)
 {
     *problem = *asked;
-    if (fits_within(candidate, ASKED))
+    if (fits_within(candidate, ASKED, check))
         return true;
     for (int64_t modulus = 1024; modulus >= 16; modulus /= 2) {
         reduce(problem, asked, modulus);
-        if (fits_within(candidate, ASKED))
+        if (fits_within(candidate, ASKED, check))
             return true;
     }
     for (int64_t modulus = 16; modulus <= 1024; modulus *= 2) {
         reduce(problem, asked, modulus);
-        if (fits_within(candidate, MOST))
+        if (fits_within(candidate, MOST, check))
             return true;
     }
     *problem = *asked;
@@ -438,12 +444,18 @@ int gt_emu_try(const struct gt_emu_job *job, const struct gt_problem *asked,
     struct gt_problem problem;
     struct gt_device device;
     struct gt_candidate candidate = {job->kernel, &problem, &device, job->point};
+    check_fn *const check[] = {gt_candidate_valid, gt_candidate_possible};
     bool found = false;
-    int status;
+    int status, failed = -1;
 
-    for (int sms = GT_EMU_SEVERAL_SMS; sms >= 1 && !found; sms -= GT_EMU_SEVERAL_SMS - 1) {
-        gt_emu_device(&device, job->kernel, sms);
-        found = choose_problem(&candidate, &problem, asked);
+    for (int i = 0; i < 2 && !found && failed < 0; i++) {
+        for (int sms = GT_EMU_SEVERAL_SMS; sms >= 1 && !found; sms -= GT_EMU_SEVERAL_SMS - 1) {
+            gt_emu_device(&device, job->kernel, sms);
+            found = choose_problem(&candidate, &problem, asked, check[i]);
+        }
+        /* A point that is a bad bet for what was asked is refused, and not made to fit. */
+        if (!found && gt_candidate_valid(&candidate, &failed, NULL))
+            failed = 0;
     }
     status = found ? GT_OK : none_fits(&candidate, err);
     if (!status)

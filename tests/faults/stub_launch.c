@@ -246,6 +246,14 @@ static int run_function(const struct function *function, const unsigned grid[3],
     return 0;
 }
 
+/* STUB_NO_WORK: launches do nothing, for tools/bench-serve. */
+static bool stub_idle;
+
+__attribute__((constructor)) static void read_setting(void)
+{
+    stub_idle = stub_setting("STUB_NO_WORK", 0) != 0;
+}
+
 int stub_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                       void *stream, void **parameters, void **extra)
@@ -254,6 +262,8 @@ int stub_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned
     int result = 0;
 
     (void)stream, (void)extra;
+    if (stub_idle)
+        return 0;
     if (stub_device.sticky)
         return stub_device.sticky;
     if (!grid_x || !grid_y || !grid_z || block_x * block_y * block_z > 1024 || shared > 232448)

@@ -23,7 +23,7 @@ struct options {
 static const struct gt_option option_table[] = {
     {"format", 'f', GT_OPTION_TEXT, offsetof(struct options, format), "FORMAT",
      "csv (default), json, md, c (a header), shipped (a table libgemmtune reads), bench (winners "
-     "beside cuBLAS as measured last), search (how each visit of a problem went), kt-cache or t4 "
+     "beside cuBLAS as measured last), search (how each turn of a problem went), kt-cache or t4 "
      "(a whole space for other tuners, or to be replayed), t4-metadata (its devices), db (a "
      "read-only copy of the database, with a digest), deploy (one file with machine code, for "
      "programs that have neither compiler nor templates)",
@@ -255,9 +255,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
 const struct gt_command gt_command_export = {
     .name = "export",
     .doc = "what the database holds, as csv, json, md, a C header, or a deployable table",
-    .usage =
-        "export [--format csv|json|md|c|shipped|bench|search|kt-cache|t4|t4-metadata|db|deploy] "
-        "[OPTION]...",
+    .usage = "export [--format FORMAT] [--output FILE] [OPTION]...",
     .about = "Writes the winner of each problem and device (--all: every trial). Predicted and\n"
              "replayed rows are marked as such in every format; --measured leaves them out. The "
              "same database gives\n"

@@ -1,5 +1,5 @@
-/* cmd_preload.h - what tune capture, tune serve and tune doctor --program share: running a program
- * with libgemmtune_cublas.so before its cuBLAS. */
+/* cmd_preload.h - runs a program with libgemmtune_cublas.so preloaded, for tune capture, tune serve
+ * and tune doctor --program. */
 #ifndef GT_CMD_PRELOAD_H
 #define GT_CMD_PRELOAD_H
 
@@ -12,14 +12,14 @@ int gt_preload(const char *library, struct gt_err *err);
 /* Sets a variable of the environment, unless the value is NULL. */
 int gt_preload_set(const char *variable, const char *value, struct gt_err *err);
 
-/* Becomes the command; returns only on failure. */
+/* Replaces this process by the command (exec); returns only on failure. */
 int gt_preload_become(char **command, struct gt_err *err);
 
 /* Runs the command and waits for it.  Signals that end programs are handed on to it.  *status: as
  * waitpid has it. */
 int gt_preload_run(char **command, int *status, struct gt_err *err);
 
-/* Ends as the command ended: its exit code, or by its signal. */
+/* Makes this process end as the command ended: with its exit code, or by its signal. */
 int gt_preload_end(int status);
 
 /* A new folder for files of the command's processes; free it with gt_preload_remove. */

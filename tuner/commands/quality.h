@@ -1,4 +1,4 @@
-/* quality.h - how well a model's times rank what was measured: figures about pairs of times. */
+/* quality.h - figures of how well predicted times rank points, against the measured times. */
 #ifndef GT_QUALITY_H
 #define GT_QUALITY_H
 
@@ -14,16 +14,16 @@ struct gt_quality_point {
 extern const size_t gt_quality_first[GT_QUALITY_FIRSTS]; /* 10, 50, 100 */
 
 struct gt_quality {
-    size_t tried, measured; /* points; those with a time */
-    double correlation; /* of the ranks of the two times (Spearman), -1 to 1; NAN below 3 times */
-    /* Time of the best point / that of the best among the first 10, 50, 100 by prediction: 1 where
-     * it is among them, 0 where all of those failed; NAN where there are no more points than that.
-     */
+    size_t tried, measured; /* all points; those that have a time */
+    double correlation;     /* Spearman's, of the two times, -1 to 1; NAN with fewer than 3 times */
+    /* The time of the best point, divided by that of the best among the 10, 50 and 100 points of
+     * the shortest predicted times: 1 if the best is among these, 0 if all of these failed; NAN if
+     * there are no more points than that. */
     double near[GT_QUALITY_FIRSTS];
     double ratio, spread; /* predicted / measured: geometric mean; standard deviation as a factor */
 };
 
-/* Changes the points. */
+/* Computes the figures; it sorts the points and replaces times by ranks. */
 void gt_quality_of(struct gt_quality *quality, struct gt_quality_point *point, size_t count);
 
 #endif

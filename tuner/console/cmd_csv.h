@@ -1,5 +1,5 @@
-/* cmd_csv.h - CSV files that commands write beside what they print (RFC 4180, LF line ends): one
- * record a call, on disk when the call returns, so that an interrupted run loses none. */
+/* cmd_csv.h - CSV files that commands write beside what they print (RFC 4180, with LF at line
+ * ends). A record is in the file when gt_csv_end returns, so that an interrupted run loses none. */
 #ifndef GT_CMD_CSV_H
 #define GT_CMD_CSV_H
 
@@ -14,12 +14,13 @@ int gt_csv_new(struct gt_csv **csv, const char *path, const char *heading, struc
 /* Syncs and closes; NULL accepted.  GT_EIO if any record could not be written. */
 int gt_csv_close(struct gt_csv *csv, struct gt_err *err);
 
-/* One record; fields that need it are quoted.  All accept NULL and then do nothing. */
+/* Write a record field by field; fields that need it are quoted.  All of these accept NULL for csv
+ * and then do nothing. */
 void gt_csv_text(struct gt_csv *csv, const char *text);
 __attribute__((format(printf, 2, 3))) void gt_csv_format(struct gt_csv *csv, const char *format,
                                                          ...);
 void gt_csv_real(struct gt_csv *csv, double value, int digits, bool known); /* empty if unknown */
 void gt_csv_end(struct gt_csv *csv);                                        /* ends the record */
-void gt_csv_line(struct gt_csv *csv, const char *record); /* a whole one, quoted by the caller */
+void gt_csv_line(struct gt_csv *csv, const char *record); /* a whole record, quoted by the caller */
 
 #endif

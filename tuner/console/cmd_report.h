@@ -1,17 +1,17 @@
-/* cmd_report.h - how a sweep's result is shown: the ranked table, or JSON. */
+/* cmd_report.h - prints the result of a sweep: as a ranked table, or as JSON. */
 #ifndef GT_CMD_REPORT_H
 #define GT_CMD_REPORT_H
 
 #include "console/cmd_session.h"
 
-/* The ranked table of one problem on cli->out, at most `rows` candidates; PREDICTED in its heading
- * where nothing was measured. */
+/* Prints the ranked table of one problem on cli->out, with at most `rows` candidates.  Its heading
+ * says PREDICTED where nothing was measured. */
 void gt_report_result(const struct gt_session *session, const struct gt_sweep_result *result,
                       size_t rows);
 
-/* Appends the parameters that do not have their default: a point text all the same, only shorter.
- * All of them where the session's (which may be NULL) defaults are not those of the description
- * (--values, a recording), so that the text means the same point to other commands. */
+/* Appends the text of a point without the parameters that have their default; other commands read
+ * the shorter text as the same point.  All parameters are written where the defaults of the session
+ * (which may be NULL) are not those of the description (--values, a recording). */
 void gt_report_point(struct gt_strbuf *buf, const struct gt_session *session,
                      const struct gt_kernel *kernel, const struct gt_point *point);
 
@@ -19,13 +19,14 @@ void gt_report_point(struct gt_strbuf *buf, const struct gt_session *session,
 void gt_report_nothing(struct gt_strbuf *buf, const struct gt_session *session,
                        const struct gt_sweep_result *result);
 
-/* What the run did, in one or two sentences on cli->log. */
+/* Prints what the run did, in one or two sentences on cli->log. */
 void gt_report_summary(const struct gt_session *session, const struct gt_sweep_result *result);
 
-/* What a run over several problems made of the GPU's and the compilers' time, on cli->log. */
+/* Prints how a run over several problems used the time of the GPU and of the compilers, on
+ * cli->log. */
 void gt_report_totals(const struct gt_session *session);
 
-/* All results as one JSON document on cli->out. */
+/* Prints all results as one JSON document on cli->out. */
 int gt_report_json(const struct gt_session *session, const struct gt_sweep_result *result,
                    size_t count, struct gt_err *err);
 

@@ -18,6 +18,7 @@ struct gt_err;
     X(capture)         \
     X(serve)           \
     X(export)          \
+    X(report)          \
     X(merge)           \
     X(recheck)         \
     X(list)            \

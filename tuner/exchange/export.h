@@ -1,7 +1,7 @@
-/* export.h - the rows of a database as text for people and other programs.
+/* export.h - writes the rows of a database as text, for people and other programs.
  *
- * Every format is sorted and holds nothing but what was stored: the same database gives the same
- * bytes.  Predicted rows say so in every format. */
+ * Every format is sorted and contains only what was stored, so that the same database gives the
+ * same bytes.  In every format a row says whether it was measured or predicted. */
 #ifndef GT_EXPORT_H
 #define GT_EXPORT_H
 
@@ -9,7 +9,7 @@
 
 #include "db/store.h"
 
-/* Every format once: name in the enum, text, what it is. */
+/* All formats: X(name in the enum, name on the command line, what it is). */
 #define GT_EXPORT_MAP(X)                                                                        \
     X(CSV, "csv", "comma-separated values, for spreadsheets and plots")                         \
     X(JSON, "json", "one JSON document, one row a line, with a digest")                         \
@@ -31,36 +31,36 @@ enum gt_export_format {
 
 const char *gt_export_name(enum gt_export_format format);
 
-/* GT_ENOTFOUND with the names there are. */
+/* The format of that name.  GT_ENOTFOUND: there is none; the sentence lists the names. */
 int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_err *err);
 
 struct gt_export_request {
     enum gt_export_format format;
     struct gt_row_filter filter;
-    const struct gt_problem *problem; /* only of these, in their order; search, kt-cache and t4
-                                         take one (GT_ERANGE) */
-    size_t problems;                  /* 0: of all */
-    /* shipped: a table whose rows stay where the database has no winner of the problem, if they are
-     * of filter.kernels (NULL: all stay); NULL: none. */
+    const struct gt_problem *problem; /* only rows of these problems, in their order; search,
+                                         kt-cache and t4 take one at most (GT_ERANGE) */
+    size_t problems;                  /* 0: rows of all problems */
+    /* For the format shipped: an earlier table.  Its rows stay where the database has no winner of
+     * the problem, if they are of filter.kernels (NULL: all of them stay).  NULL: there is none. */
     const char *keep;
 };
 
-/* Writes the rows that are asked for.  The formats c, shipped and bench hold winners only, bench
- * and search measured ones; kt-cache and t4 every trial of one space (GT_ERANGE if there are
- * several, GT_ENOTFOUND if there is none), whatever the filter says.  rows may be NULL: how many
- * there were.
- */
+/* Writes the rows that are asked for; *rows (which may be NULL): how many there were.  Whatever the
+ * filter says, c, shipped and bench write winners only, bench and search write measured rows only,
+ * and kt-cache and t4 write every trial of one space.  GT_ERANGE: the trials are of several spaces;
+ * GT_ENOTFOUND: there is no trial. */
 int gt_export(FILE *file, const struct gt_export_request *request, struct gt_store *store,
               int64_t *rows, struct gt_err *err);
 
-/* The table of tune bench: its heading, and the fields of a row, both without an end of line.  Of
- * `with`, what the row has does not count. */
+/* The heading of tune bench's table and the fields of a row of it, both without an end of line.
+ * What both `row` and `with` have is taken from the row. */
 extern const char gt_export_bench_columns[];
 struct gt_strbuf;
 void gt_export_bench_fields(struct gt_strbuf *text, const struct gt_row *row,
                             const struct gt_problem *problem, const struct gt_comparison *with);
 
-/* What moving the operands alone takes at the bandwidth of a copy; 0: not known. */
+/* The time in microseconds that it takes to move the operands at the bandwidth of a copy; 0: not
+ * known. */
 double gt_export_bound_us(const struct gt_problem *problem, const struct gt_comparison *with,
                           bool warm_l2);
 

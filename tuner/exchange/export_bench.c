@@ -4,7 +4,7 @@
 
 #include "problem/problem.h"
 
-#define ERR_ABOVE 1.25 /* times the baseline's error: more is worth a flag */
+#define ERR_ABOVE 1.25 /* times the baseline's error; a larger error is marked */
 
 const char gt_export_bench_columns[] =
     GT_EXPORT_CSV_COLUMNS ",bound_us,memory,move_us,moved,cublas_err_u,err_above,best_us,"

@@ -109,7 +109,7 @@ static int add_kept(struct gt_export_out *out, const struct gt_table *ours, stru
     return rc ? rc : gt_strbuf_check(out->text, err);
 }
 
-/* What the database says is read as the reader will read it. */
+/* The rows of the database are read back as the reader of the table will read them. */
 static int keep_rows(struct gt_export_out *out, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;

@@ -1,8 +1,9 @@
-/* boost.h - gradient-boosted regression trees: each tree fits what the ones before leave over.
+/* boost.h - gradient-boosted regression trees: each tree is fitted to the residuals of those before
+ * it.
  *
- * Columns are cut into bins of about equally many rows, a split is between two bins, and trees grow
- * level by level to a fixed depth.  Each tree sees a part of rows and columns, drawn by a hash: the
- * same data give the same trees. */
+ * The values of a column are put into bins of about equally many rows, a split lies between two
+ * bins, and trees are built level by level to a fixed depth.  Each tree is fitted to a sample of
+ * the rows and columns.  A hash draws the sample, so that the same data give the same trees. */
 #ifndef GT_BOOST_H
 #define GT_BOOST_H
 
@@ -18,10 +19,11 @@ struct gt_boost_data {
 
 struct gt_boost_options {
     int trees, depth;     /* depth: 1 to 8 */
-    double rate;          /* share of each tree's correction that is taken */
-    double rows, columns; /* shares of them that each tree sees */
-    double least;         /* weight of a leaf, in mean rows */
-    double shrink; /* rows of mean weight at zero that each leaf is thought to have besides */
+    double rate;          /* learning rate: the share of each tree's correction that is applied */
+    double rows, columns; /* shares of them that each tree is fitted to */
+    double least;         /* least weight of a leaf, in rows of mean weight */
+    double shrink;        /* regularisation: each leaf is averaged with so many rows of mean weight
+                             whose target is zero */
 };
 
 struct gt_boosted {
@@ -29,6 +31,8 @@ struct gt_boosted {
     size_t nodes, capacity;
 };
 
+/* Fits the trees; boosted is zeroed before, and its nodes are in the order of struct
+ * gt_ranking_node. GT_ENOMEM. */
 int gt_boost(struct gt_boosted *boosted, const struct gt_boost_data *data,
              const struct gt_boost_options *options, struct gt_err *err);
 void gt_boosted_release(struct gt_boosted *boosted); /* a zeroed one is accepted */

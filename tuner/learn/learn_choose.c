@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOST       0.7   /* logarithm of what a problem without any prototype loses */
-#define WORTH      0.004 /* a prototype must save so much in all */
-#define LOSS_TRIED 5     /* measured points of a problem that make a choice */
+#define LOSS_WITHOUT 0.7 /* assumed for a problem without any prototype, as a logarithm */
+#define SAVING_LEAST                                                                       \
+    0.004            /* of a prototype, over all problems; a smaller one ends the choosing \
+                      */
+#define LOSS_TRIED 5 /* measured points that a problem needs to count in a loss */
 
-/* Kinds of the same width run the same points: what is good for one is offered to the other. */
+/* FP16 and BF16 problems of the same accuracy run at the same speed, so a point that is good for
+ * the one kind is considered for the other, too. */
 static bool related(size_t x, size_t y)
 {
     const bool half_x = x / 4 == GT_F16 || x / 4 == GT_BF16,
@@ -20,7 +23,8 @@ static bool related(size_t x, size_t y)
     return x == y || (half_x && half_y && x % 4 == y % 4);
 }
 
-/* The saving of each point that is not taken, over what `lost` has now. */
+/* saved[]: how much each point would reduce the losses, which are lost[] for each problem so far.
+ */
 static void save(const struct gt_learning *learning, size_t kind, int fold, const double *lost,
                  double *saved)
 {
@@ -45,7 +49,7 @@ int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fol
 
     memset(taken, 0, learning->points * sizeof(*taken));
     for (size_t i = 0; i < learning->problems && !rc; i++)
-        lost[i] = LOST;
+        lost[i] = LOSS_WITHOUT;
     for (int chosen = 0; chosen < GT_LEARN_PROTOTYPES_MOST && !rc; chosen++) {
         size_t best = 0;
 
@@ -53,7 +57,7 @@ int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fol
         for (size_t i = 1; i < learning->points; i++)
             if (saved[i] > saved[best])
                 best = i;
-        if (!learning->points || saved[best] < WORTH)
+        if (!learning->points || saved[best] < SAVING_LEAST)
             break;
         taken[best] = true;
         for (size_t i = 0; i < learning->rows; i++) {
@@ -69,7 +73,8 @@ int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fol
     return rc;
 }
 
-/* The choice for each problem of the fold; us[]: its time, 0 if there is nothing to choose from. */
+/* For each problem of the fold: us[] gets the measured time of the point that is expected to be
+ * fastest; it stays 0 where there is nothing to choose from. */
 static void choose(const struct gt_learning *learning, enum gt_learn_means means, size_t kind,
                    int fold, const bool *taken, double *us)
 {

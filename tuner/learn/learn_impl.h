@@ -7,14 +7,14 @@
 
 #define GT_LEARN_PROTOTYPES_MOST 56 /* of a kind */
 
-/* Chooses prototypes for a kind out of the rows of the problems that are not of the fold (-1: none
- * is left out): each next one is the point that brings the problems nearest to their best.
- * taken[points]: set for those. */
+/* Chooses the prototypes of a kind of problems, without the problems of a fold (-1: with all). They
+ * are chosen greedily: each is the point that reduces the summed loss of the problems most.
+ * taken[points]: set to whether the point is a prototype. */
 int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fold, bool *taken,
                         struct gt_err *err);
 
-/* The trees of a kernel, from the rows of problems that are not of the fold (-1: none is left out).
- * No rows give no trees. */
+/* Fits the trees of a kernel, without the rows of a fold's problems (-1: with all).  Without rows
+ * there are no trees. */
 int gt_learn_trees(const struct gt_learning *learning, size_t kernel, int fold,
                    struct gt_boosted *boosted, struct gt_err *err);
 

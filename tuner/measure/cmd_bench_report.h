@@ -11,8 +11,8 @@ struct gt_csv;
 struct gt_bench_report {
     const struct gt_session *session;
     bool warm;
-    double copy_gbps; /* of a copy in this run; 0: not measured */
-    /* what follows is the report's own */
+    double copy_gbps; /* bandwidth of a copy in this run; 0: not measured */
+    /* set by gt_bench_report_open */
     struct gt_csv *csv;
     struct cJSON *json, *rows; /* the document and its list; NULL: a table is printed instead */
     size_t done;
@@ -29,18 +29,19 @@ struct gt_bench_row {
     const struct gt_comparison *with; /* as stored; its time and error are those of the trial */
 };
 
-/* Prints the heading and opens the CSV file (NULL: none), GT_ENOGPU if nothing is measured. */
+/* Prints the heading and creates the CSV file (csv; NULL: none).  GT_ENOGPU: a CSV file is asked
+ * for, but nothing can be measured here. */
 int gt_bench_report_open(struct gt_bench_report *report, const char *csv, struct gt_err *err);
 int gt_bench_report_row(struct gt_bench_report *report, const struct gt_bench_row *row,
                         struct gt_err *err);
 
-/* A problem without figures, and why. */
+/* Reports a problem without figures, with the reason. */
 __attribute__((format(printf, 3, 4))) void
 gt_bench_report_nothing(const struct gt_bench_report *report, const char *problem,
                         const char *format, ...);
 
-/* The means and the end of the document; rc: how the run ended, an error prints neither.  Returns
- * rc, or what went wrong here. */
+/* Prints the means and ends the document, unless the run failed (rc), and frees everything. Returns
+ * rc or, if that is GT_OK, the error of ending. */
 int gt_bench_report_close(struct gt_bench_report *report, int rc, struct gt_err *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* cmd_bench_summary.h - what tune bench says of all problems together, and of each type. */
+/* cmd_bench_summary.h - the means that tune bench prints, over all problems and over those of each
+ * type. */
 #ifndef GT_CMD_BENCH_SUMMARY_H
 #define GT_CMD_BENCH_SUMMARY_H
 
@@ -12,10 +13,11 @@ struct gt_problem;
 struct gt_bench_figures {
     char type[32]; /* "bf16"; "f32, accuracy f32" where it is not the type's default */
     double weight;
-    double ratio,
-        best_ratio; /* cuBLASLt's time over ours; over the best of everything, 0: not known */
-    double loss;    /* untuned time over the best known of the problem; 0: not timed */
-    bool worse, err_above; /* worse than untuned; error above 1.25 times cuBLASLt's */
+    double ratio;      /* cuBLASLt's time divided by the winner's */
+    double best_ratio; /* cuBLASLt's time divided by the best of everything; 0: not known */
+    double loss;       /* the untuned answer's time divided by the best known; 0: not timed */
+    bool worse;        /* the winner is slower than the untuned answer */
+    bool err_above;    /* the winner's error is above 1.25 times cuBLASLt's */
 };
 
 struct gt_bench_summary {
@@ -25,12 +27,13 @@ struct gt_bench_summary {
 
 /* The means over some of the problems. */
 struct gt_bench_means {
-    size_t problems, below, untuned, worse, err_above; /* below: with a ratio below 1 */
-    double ratio, worst, best_ratio, best_worst;       /* weighted geometric means; 0: none */
-    double loss, loss_p90, loss_worst;                 /* geometric mean, not weighted; 0: none */
+    /* numbers of problems; below: with a ratio below 1; untuned: with a loss */
+    size_t problems, below, untuned, worse, err_above;
+    double ratio, worst, best_ratio, best_worst; /* weighted geometric means, and least; 0: none */
+    double loss, loss_p90, loss_worst;           /* geometric mean without weights; 0: none */
 };
 
-/* `figures` of a problem; its type is filled from the problem. */
+/* Adds the figures of a problem; their `type` is set from the problem. */
 int gt_bench_summary_add(struct gt_bench_summary *summary, const struct gt_problem *problem,
                          const struct gt_bench_figures *figures, struct gt_err *err);
 void gt_bench_summary_release(struct gt_bench_summary *summary);

@@ -1,4 +1,5 @@
-/* cmd_recheck_report.h - what tune recheck found, as a table or a JSON document, and as CSV. */
+/* cmd_recheck_report.h - prints what tune recheck found, as a table or a JSON document, and writes
+ * it as CSV. */
 #ifndef GT_CMD_RECHECK_REPORT_H
 #define GT_CMD_RECHECK_REPORT_H
 
@@ -10,10 +11,11 @@ struct cJSON;
 struct gt_cli;
 struct gt_csv;
 
-#define GT_RECHECK_RUNNERS   16   /* others beside a winner, at most */
-#define GT_RECHECK_TOLERANCE 0.01 /* the times of two runs agree no better than that */
+#define GT_RECHECK_RUNNERS   16   /* candidates that a winner is timed against, at most */
+#define GT_RECHECK_TOLERANCE 0.01 /* times of the same kernel in two runs differ by as much */
 
-/* What became of a winner; alone: there was nothing to time it against. */
+/* What became of a winner: it is still the fastest, it is not, it failed, or it was alone: there
+ * was nothing to time it against. */
 enum gt_verdict { GT_HELD, GT_LOST, GT_FAILED, GT_ALONE, GT_VERDICT_COUNT };
 
 /* A problem whose winner is timed again: its candidates, the winner first. */
@@ -23,16 +25,17 @@ struct gt_contest {
     struct gt_candidate candidate[1 + GT_RECHECK_RUNNERS];
     struct gt_trial trial[1 + GT_RECHECK_RUNNERS];
     size_t count, wanted;
-    size_t best; /* of the others, the one that did best; 0: none could be timed */
+    size_t best; /* the fastest of the others; 0: none could be timed */
     double stored_us;
-    /* What that one takes longer than the winner, as a share: the median of the paired ratios and
-     * its 95 % interval, in the last contest; only if held or lost. */
+    /* How much longer that one takes than the winner, as a share of the winner's time: the median
+     * of the paired ratios and its 95 % interval, in the last contest.  Only set if the verdict is
+     * held or lost. */
     double margin, margin_lo, margin_hi;
-    int contests; /* held: a winner that lost the first gets a second */
+    int contests; /* how many there were: a winner that loses the first gets a second one */
     enum gt_verdict verdict;
 };
 
-/* Where the rows go, and what they add up to. */
+/* Where the rows go, and how many there are of each verdict. */
 struct gt_recheck_report {
     const struct gt_cli *cli;
     const struct gt_device *device;
@@ -40,18 +43,18 @@ struct gt_recheck_report {
     struct gt_csv *csv;        /* NULL: none */
     struct cJSON *json, *rows; /* the document and its list; NULL: a table is printed */
     size_t tally[GT_VERDICT_COUNT];
-    double worst; /* margin */
+    double worst; /* the least margin */
 };
 
-/* csv_path NULL: no CSV. */
+/* csv_path: NULL for no CSV. */
 int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_cli *cli,
                            const struct gt_device *device, bool warm, const char *csv_path,
                            struct gt_err *err);
 int gt_recheck_report_row(struct gt_recheck_report *report, const struct gt_contest *contest,
                           struct gt_err *err);
 
-/* Finishes table or document, unless the run failed (rc), and frees everything; returns rc, or what
- * went wrong now.  An unopened report (zeros) is accepted. */
+/* Ends the table or the document, unless the run failed (rc), and frees everything.  Returns rc or,
+ * if that is GT_OK, the error of ending.  A zeroed report is accepted. */
 int gt_recheck_report_close(struct gt_recheck_report *report, int rc, struct gt_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* cmd_try.h - what the parts of `tune try` share: the attempt, its stations and its verdict. */
+/* cmd_try.h - what the files of `tune try` share: the attempt, its steps and its verdict. */
 #ifndef GT_CMD_TRY_H
 #define GT_CMD_TRY_H
 
@@ -22,19 +22,19 @@ struct gt_try {
     struct gt_candidate candidate;
     char problem_text[GT_PROBLEM_TEXT_MAX];
     bool on_cpu;
-    char *keep; /* folder where things are left; NULL: nowhere */
+    char *keep; /* the folder of --keep; NULL: nothing is kept */
 
     /* The verdict: status and detail, on a GPU also times. */
     struct gt_trial trial;
     struct gt_baseline baseline; /* us is 0 where there is none */
-    /* Of the emulator. */
-    char run_as[GT_PROBLEM_TEXT_MAX]; /* the problem, made smaller */
+    /* From the emulator: the problem, made smaller, and how many runs and problems there were. */
+    char run_as[GT_PROBLEM_TEXT_MAX];
     int runs, wrong, problems;
 };
 
-/* Runs the candidate in the emulator: gemmtune-emulate, a program of its own that stands beside
- * this one.  `folder`: where source, object and log go.  Fills the verdict; an error return means
- * that the candidate could not be run. */
+/* Runs the candidate in the emulator, the program gemmtune-emulate that is installed with this one.
+ * `folder`: where it writes source, object and log.  Fills the verdict; an error means that the
+ * candidate could not be run. */
 int gt_try_emulate(struct gt_try *attempt, const char *folder, struct gt_err *err);
 
 /* Reads the emulator's log into the verdict.  wait_status: how its process ended. */
@@ -43,8 +43,8 @@ int gt_try_read_log(struct gt_try *attempt, const char *log, int wait_status, st
 /* Proves and times the candidate in a GPU worker; attempt->device is then that GPU. */
 int gt_try_measure(struct gt_try *attempt, struct gt_err *err);
 
-/* Leaves source, PTX, cubin, SASS and the compiler's log in attempt->keep.  What cannot be made
- * here costs a remark on cli->log, no more. */
+/* Writes source, PTX, cubin, SASS and the compiler's log into attempt->keep.  For a file that
+ * cannot be made here there is a remark on cli->log, and no error. */
 int gt_try_keep(struct gt_try *attempt, struct gt_err *err);
 
 #endif

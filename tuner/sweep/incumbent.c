@@ -1,5 +1,5 @@
 /* incumbent.c - what look-up hands out for a problem before the sweep: the incumbent.  Whichever
- * kernel it is, it is the first candidate of a visit, and it takes part in the finals, so that a
+ * kernel it is, it is the first candidate of a turn, and it takes part in the finals, so that a
  * sweep replaces an answer only by one that was timed in turns with it.  Behind it come the nearest
  * winners, before the strategies choose. */
 #include "base/array.h"
@@ -147,7 +147,7 @@ int gt_sweep_open_incumbent(struct gt_race *race, struct gt_err *err)
         return GT_OK;
     race->incumbent_arm = arm_of_incumbent(race);
     if (!race->incumbent_arm) {
-        if (!race->measures) /* the model needs no opponent: look-up asks it again */
+        if (!race->measures) /* a look-up would ask the same model again */
             return GT_OK;
         rc = open_guest(race, err);
         race->incumbent_arm = &race->arm[race->arms - 1];

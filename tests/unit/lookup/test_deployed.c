@@ -405,6 +405,51 @@ static void test_nomem(void **state)
     gt_failmalloc_every("a deployed file", open_and_plan, 12);
 }
 
+/* What is to be written, for the running test. */
+static struct {
+    struct gt_resolved resolved;
+    struct gt_binary binary;
+    FILE *to;
+} making;
+
+static int make_file(struct gt_err *err)
+{
+    struct gt_deploy_file file;
+    size_t bytes;
+    int rc;
+
+    gt_deploy_file_init(&file);
+    rc = gt_deploy_file_add(&file, &making.resolved, &making.binary, 13000, err);
+    if (!rc)
+        rc = gt_deploy_file_write(&file, making.to, &bytes, err);
+    gt_deploy_file_release(&file);
+    return rc;
+}
+
+static void test_nomem_of_the_writer(void **state)
+{
+    const struct world *w = *state;
+    const struct gt_options options = {GT_OPTIONS_INIT, .user_db = "", .data_dir = ".",
+                                       .allow_nvrtc = 1};
+    struct gt_problem problem;
+    struct gt *gt = NULL;
+    struct gt_err err;
+
+    setenv("GEMMTUNE_DATA", ".", 1);
+    stub_environment();
+    problem_of(&problem, 0);
+    making.to = fopen("/dev/null", "we");
+    if (!making.to || gt_open(&gt, &options, &err) ||
+        gt_lookup_device(gt, &w->device, &problem, &making.resolved, &err) ||
+        gt_plan_binary(gt_lookup_options(gt), &making.resolved, &making.binary, NULL, &err))
+        fail_msg("%s", err.msg);
+    gt_failmalloc_every("a deployed file in the making", make_file, 8);
+    gt_binary_release(&making.binary);
+    gt_resolved_release(&making.resolved);
+    gt_close(gt);
+    assert_int_equal(fclose(making.to), 0);
+}
+
 static void *plan_often(void *context)
 {
     struct gt *gt = context;
@@ -459,9 +504,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        TEST(test_plan_and_run), TEST(test_lookup),  TEST(test_other_devices), TEST(test_sibling),
-        TEST(test_flips),        TEST(test_cut_off), TEST(test_cut_off_later), TEST(test_not_ours),
-        TEST(test_nomem),        TEST(test_threads), TEST(test_reset),
+        TEST(test_plan_and_run),  TEST(test_lookup),
+        TEST(test_other_devices), TEST(test_sibling),
+        TEST(test_flips),         TEST(test_cut_off),
+        TEST(test_cut_off_later), TEST(test_not_ours),
+        TEST(test_nomem),         TEST(test_nomem_of_the_writer),
+        TEST(test_threads),       TEST(test_reset),
 #undef TEST
     };
 

@@ -1,0 +1,151 @@
+# _library.py - the shared library through ctypes: its structures as src/gemmtune.h has them, and the
+# sentence of a failed call as an exception.
+"""The C interface of libgemmtune (``gemmtune.h``), for the other modules of this package."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_float, c_int, c_int64
+from ctypes import c_size_t, c_ubyte, c_uint, c_void_p
+from pathlib import Path
+from typing import Optional
+
+PACKAGE = Path(__file__).resolve().parent
+DTYPES = ("f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "s8", "s32")
+PROBLEM_TEXT_MAX = 320
+
+
+class Error(RuntimeError):
+    """A call of the library failed; the text is its sentence, ``code`` one of ``gt_error``."""
+
+    def __init__(self, code: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+NOT_FOUND = -12  # GT_ENOTFOUND: no kernel serves the problem, or its code is not stored
+
+
+class CErr(ctypes.Structure):
+    _fields_ = [("code", c_int), ("msg", c_char * 1020)]
+
+
+class CProblem(ctypes.Structure):
+    _fields_ = (
+        [("version", c_uint)]
+        + [(name, c_int64) for name in ("m", "n", "k", "lda", "ldb", "ldc", "batch")]
+        + [(name, c_int64) for name in ("stride_a", "stride_b", "stride_c")]
+        + [(name, c_int) for name in ("type", "out", "acc")]
+        + [(name, c_ubyte) for name in ("trans_a", "trans_b", "epilogue", "align")]
+        + [("accuracy", c_int), ("alpha", c_double), ("beta", c_double), ("reserved", c_int64 * 4)]
+    )
+
+
+class COptions(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("user_db", c_char_p),
+        ("system_db", c_char_p),
+        ("data_dir", c_char_p),
+        ("cubin_dir", c_char_p),
+        ("log_path", c_char_p),
+        ("allow_nvrtc", c_int),
+        ("kernels_dirs", POINTER(c_char_p)),
+        ("include_dirs", c_char_p),
+        ("allow_cublaslt", c_int),
+    ]
+
+
+class CAnswer(ctypes.Structure):
+    _fields_ = [
+        ("tier", c_int),
+        ("kernel", c_char_p),
+        ("point", c_char_p),
+        ("device", c_char_p),
+        ("tuned_for", c_char_p),
+        ("predicted", c_int),
+        ("us", c_double),
+        ("expected_loss", c_double),
+        ("grid", c_uint * 3),
+        ("block", c_uint * 3),
+        ("shared_bytes", c_uint),
+        ("workspace_bytes", c_size_t),
+        ("tuned_us", c_double),
+        ("expected_us", c_double),
+        ("passed_over", c_char_p),
+        ("baseline_us", c_double),
+        ("varies", c_int),
+        ("contested", c_int),
+        ("trials", c_int64),
+        ("cublaslt", c_char_p),
+    ]
+
+
+class COperands(ctypes.Structure):
+    _fields_ = [("size", c_size_t)] + [
+        (name, c_void_p) for name in ("a", "b", "c", "d", "bias", "workspace")
+    ] + [("alpha", c_float), ("beta", c_float)]
+
+
+def _load() -> ctypes.CDLL:
+    """$GEMMTUNE_LIBRARY, else the one of this package, else the loader's."""
+    named = os.environ.get("GEMMTUNE_LIBRARY")
+    inside = PACKAGE / "lib" / "libgemmtune.so.0"
+    path = named or (str(inside) if inside.exists() else "libgemmtune.so.0")
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"the library of gemmtune cannot be loaded: {error}") from None
+    handle, err, problem = c_void_p, POINTER(CErr), POINTER(CProblem)
+    for name, result, arguments in (
+        ("gt_version", c_uint, ()),
+        ("gt_problem_parse", c_int, (problem, c_char_p, err)),
+        ("gt_problem_format", None, (problem, c_char_p)),
+        ("gt_open", c_int, (POINTER(handle), POINTER(COptions), err)),
+        ("gt_close", None, (handle,)),
+        ("gt_lookup", c_int, (handle, c_int, c_char_p, problem, POINTER(POINTER(CAnswer)), err)),
+        ("gt_plan", c_int, (POINTER(handle), handle, c_int, problem, err)),
+        ("gt_plan_free", None, (handle,)),
+        ("gt_plan_answer", POINTER(CAnswer), (handle,)),
+        ("gt_run", c_int, (handle, c_void_p, POINTER(COperands), err)),
+    ):
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    return library
+
+
+library = _load()
+
+
+def check(code: int, err: CErr) -> None:
+    """Raises the library's sentence."""
+    if code:
+        raise Error(code, err.msg.decode(errors="replace"))
+
+
+def text(value: Optional[bytes]) -> Optional[str]:
+    return None if value is None else value.decode(errors="replace")
+
+
+def path_bytes(path: "Optional[str | os.PathLike[str]]") -> Optional[bytes]:
+    return None if path is None else os.fsencode(path)
+
+
+def parse(words: str) -> CProblem:
+    problem, err = CProblem(), CErr()
+    check(library.gt_problem_parse(byref(problem), words.encode(), byref(err)), err)
+    return problem
+
+
+def format_problem(problem: CProblem) -> str:
+    buffer = ctypes.create_string_buffer(PROBLEM_TEXT_MAX)
+    library.gt_problem_format(byref(problem), buffer)
+    return buffer.value.decode()
+
+
+def data_dir() -> Optional[Path]:
+    """Templates, descriptions and the shipped table of this package; None: the library's own."""
+    inside = PACKAGE / "share" / "gemmtune"
+    return inside if inside.is_dir() and "GEMMTUNE_DATA" not in os.environ else None

@@ -1,0 +1,187 @@
+# _matmul.py - products of arrays: from shapes and strides to a problem, a plan and a launch.
+"""``matmul`` for arrays of any library."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Dict, NamedTuple, Optional, Tuple
+
+from ._arrays import View, can_make, current_stream, make, view
+from ._library import NOT_FOUND, Error
+from ._tables import Plan, Tables
+
+_lock = threading.Lock()
+_default: Optional[Tables] = None
+_plans: Dict[Tuple[int, str, int], Plan] = {}
+_known: Dict[Tuple[Any, ...], Plan] = {}  # by shapes, strides and types: no text need be made
+
+
+def default_tables() -> Tables:
+    """The tables that are used where none are given: opened once, with all defaults."""
+    global _default
+    with _lock:
+        if _default is None:
+            _default = Tables()
+        return _default
+
+
+class Layout(NamedTuple):
+    """A matrix as the library sees it."""
+
+    transposed: bool
+    leading: int
+    batch_stride: int
+
+
+def _layout(array: View, name: str) -> Layout:
+    """Rows or columns must be contiguous; strides of dimensions of size 1 mean nothing."""
+    rows, columns = array.shape[-2:]
+    row, column = array.strides[-2:]
+    batch = array.strides[0] if len(array.shape) == 3 else 0
+    if column == 1 or columns <= 1:
+        leading = row if rows > 1 else columns
+        if leading >= columns:
+            return Layout(False, max(leading, 1), batch)
+    if row == 1 or rows <= 1:
+        leading = column if columns > 1 else rows
+        if leading >= rows:
+            return Layout(True, max(leading, 1), batch)
+    raise ValueError(f"{name}: neither its rows nor its columns are contiguous; copy it first")
+
+
+def _alignment(*arrays: Optional[View]) -> int:
+    bits = 16
+    for array in arrays:
+        if array is not None:
+            bits |= array.address
+    return bits & -bits
+
+
+def _sizes(a: View, b: View) -> Tuple[int, int, int, int]:
+    """m, n, k and the batch."""
+    if len(a.shape) not in (2, 3) or len(a.shape) != len(b.shape):
+        raise ValueError("both operands must be matrices, or both batches of matrices")
+    batch = a.shape[0] if len(a.shape) == 3 else 1
+    if len(a.shape) == 3 and b.shape[0] != batch:
+        raise ValueError(f"batches of {batch} and {b.shape[0]} matrices")
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(f"inner sizes differ: {a.shape[-1]} and {b.shape[-2]}")
+    return a.shape[-2], b.shape[-1], a.shape[-1], batch
+
+
+def problem_of(
+    a: View, b: View, d: View, *, c: Optional[View] = None, bias: Optional[View] = None,
+    activation: Optional[str] = None, accuracy: Optional[str] = None, beta: float = 0.0,
+) -> str:
+    """The problem's text (tuner/README.md, "Problems")."""
+    m, n, k, batch = _sizes(a, b)
+    la, lb, ld = _layout(a, "a"), _layout(b, "b"), _layout(d, "out")
+    if a.type != b.type:
+        raise TypeError(f"operands of two types: {a.type} and {b.type}")
+    if ld.transposed and m > 1 and n > 1:
+        raise ValueError("out: its rows must be contiguous")
+    if d.shape != (a.shape[:-2] + (m, n)):
+        raise ValueError(f"out is {d.shape}, expected {a.shape[:-2] + (m, n)}")
+    if c is not None and (c.type != d.type or c.shape != d.shape or c.strides != d.strides):
+        raise ValueError("c must have out's type, shape and strides")
+    kind = "tf32" if a.type == "f32" and accuracy == "tf32" else a.type
+    parts = [f"{m}x{n}x{k}", kind, ("t" if la.transposed else "n") + ("t" if lb.transposed else "n")]
+    parts += [f"out={d.type}", f"lda={la.leading}", f"ldb={lb.leading}", f"ldc={max(ld.leading, n)}"]
+    if batch != 1:
+        parts.append(f"batch={batch}")
+        parts += [f"sa={la.batch_stride}", f"sb={lb.batch_stride}", f"sc={ld.batch_stride}"]
+    epilogue = "+".join(word for word in ("bias" if bias is not None else None, activation) if word)
+    if epilogue:
+        parts.append(f"epi={epilogue}")
+    if accuracy and kind == "f32":
+        parts.append(f"accuracy={accuracy}")
+    if beta:
+        parts.append("beta=1")
+    align = _alignment(a, b, d, c, bias)
+    if align < 16:
+        parts.append(f"align={align}")
+    return ":".join(parts)
+
+
+def plan_for(
+    problem: str, device: int, tables: Optional[Tables] = None, may_plan: bool = True
+) -> Plan:
+    """The plan, made when it is first asked for and kept: graphs that were captured need its code.
+
+    may_plan False: one that was not asked for before is an Error (NOT_FOUND).
+    """
+    tables = tables or default_tables()
+    key = (id(tables), problem, device)
+    plan = _plans.get(key)
+    if plan is None and not may_plan:
+        raise Error(NOT_FOUND, f"{problem} was not planned before the capture of a CUDA graph")
+    if plan is None:
+        plan = _plans[key] = Plan(tables, problem, device)
+    return plan
+
+
+def matmul(
+    a: Any, b: Any, out: Any = None, *, c: Any = None, bias: Any = None,
+    activation: Optional[str] = None, accuracy: Optional[str] = None, alpha: float = 1.0,
+    beta: float = 0.0, workspace: Any = None, stream: Optional[int] = None,
+    tables: Optional[Tables] = None, may_plan: bool = True,
+) -> Any:
+    """out = activation(alpha * a @ b + beta * c + bias), by the best kernel that is known.
+
+    a, b: matrices, or batches of them, in device memory: tensors of PyTorch, or anything with
+    ``__cuda_array_interface__`` or ``__dlpack__``.  A transposed view is no copy.  out: where the
+    result goes; None: a new array (PyTorch, CuPy).  bias: one element for each column.
+    activation: None, "relu" or "gelu".  accuracy: for FP32 "strict" (FP32 arithmetic, the
+    default), "f32" (tensor cores, with FP32's error) or "tf32".  stream: None is the one that the
+    arrays' library works on.
+
+    The first product of a problem looks it up, and loads or compiles its kernel; later ones only
+    launch.  Run a product once before it is captured in a CUDA graph; with may_plan=False a
+    product that was not run before raises Error.
+    """
+    if stream is None:
+        stream = current_stream(a)
+    va, vb = view(a, stream), view(b, stream)
+    m, n, _, _ = _sizes(va, vb)
+    if out is None:
+        if not can_make(a):
+            raise TypeError(f"gemmtune cannot make a {type(a).__name__}: give out=")
+        out = make(a, va.shape[:-2] + (m, n), "s32" if va.type == "s8" else None)
+    vd = view(out, stream)
+    vc = view(c, stream) if c is not None else None
+    vbias = view(bias, stream) if bias is not None else None
+    if vbias is not None and (vbias.shape != (n,) or vbias.type != vd.type):
+        raise ValueError(f"bias must be {n} elements of out's type, one for each column")
+    if beta and vc is None:
+        raise ValueError("beta is not 0, and there is no c")
+    tables = tables or default_tables()
+    key = (
+        id(tables), va[1:5], vb[1:4], vd[1:4], None if vc is None else vc[1:4], vbias is not None,
+        activation, accuracy, beta != 0, _alignment(va, vb, vd, vc, vbias),
+    )
+    plan = _known.get(key)
+    if plan is None:
+        problem = problem_of(
+            va, vb, vd, c=vc, bias=vbias, activation=activation, accuracy=accuracy, beta=beta
+        )
+        plan = _known[key] = plan_for(problem, va.device, tables, may_plan)
+    needed = plan.answer.workspace_bytes
+    if needed and workspace is None:
+        if not can_make(a):
+            raise ValueError(f"this product needs {needed} bytes: give workspace=")
+        workspace = make(a, (needed,), "bytes")
+    address = 0 if not needed else workspace if isinstance(workspace, int) else view_bytes(workspace, stream)
+    plan.run(
+        va.address, vb.address, vd.address, c_=vc.address if vc else 0,
+        bias=vbias.address if vbias else 0, workspace=address, alpha=alpha, beta=beta, stream=stream,
+    )
+    return out
+
+
+def view_bytes(array: Any, stream: int) -> int:
+    """The address of an array of any type."""
+    if hasattr(array, "data_ptr"):
+        return array.data_ptr()
+    if hasattr(array, "__cuda_array_interface__"):
+        return array.__cuda_array_interface__["data"][0]
+    return view(array, stream).address

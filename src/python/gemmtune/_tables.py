@@ -1,0 +1,232 @@
+# _tables.py - look-ups and plans: struct gt, struct gt_plan and struct gt_answer as Python objects.
+"""Tables of winners, the answers they give, and plans that run."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import glob
+import os
+import sys
+import weakref
+from ctypes import POINTER, byref, c_char_p, c_void_p
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional, Tuple, Union
+
+from . import _library as c
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Tier(enum.IntEnum):
+    """How good an answer is, best first."""
+
+    EXACT = 0  #: this problem was tuned on this device
+    NEAR = 1  #: the nearest tuned problem's winner, adapted
+    FAMILY = 2  #: a default point, or the winner of a less similar problem
+    NONE = 3  #: nothing serves it
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a look-up says of a problem; the members of ``struct gt_answer`` (``gemmtune.h``)."""
+
+    tier: Tier
+    kernel: Optional[str]
+    point: Optional[str]
+    device: Optional[str]
+    tuned_for: Optional[str]
+    predicted: bool
+    us: float
+    expected_loss: float
+    grid: Tuple[int, ...]
+    block: Tuple[int, ...]
+    shared_bytes: int
+    workspace_bytes: int
+    tuned_us: float
+    expected_us: float
+    passed_over: Optional[str]
+    baseline_us: float
+    varies: bool
+    contested: bool
+    trials: int
+    cublaslt: Optional[str]
+
+    @property
+    def ratio(self) -> float:
+        """cuBLASLt's time over the kernel's, timed in turns on this very problem; 0: not known."""
+        return self.baseline_us / self.us if self.us > 0 else 0.0
+
+
+def _answer(raw: c.CAnswer) -> Answer:
+    values = {}
+    for name, kind in c.CAnswer._fields_:
+        value = getattr(raw, name)
+        if kind is c_char_p:
+            value = c.text(value)
+        elif name in ("grid", "block"):
+            value = tuple(value)
+        elif name in ("predicted", "varies", "contested"):
+            value = bool(value)
+        values[name] = value
+    values["tier"] = Tier(values["tier"])
+    return Answer(**values)
+
+
+def _arch(arch: Union[int, str]) -> int:
+    """86, "86", "sm_86" or "sm_90a"."""
+    digits = str(arch).lower().replace("sm_", "").rstrip("a")
+    if not digits.isdigit():
+        raise ValueError(f'no arch: "{arch}"; it is written sm_90 or 90')
+    return int(digits)
+
+
+def _find_nvrtc() -> None:
+    """Names the compiler that the wheels of CUDA bring, if the user has named none."""
+    if "GEMMTUNE_LIBNVRTC" in os.environ:
+        return
+    for place in sys.path:
+        found = sorted(glob.glob(os.path.join(place, "nvidia", "*", "lib", "libnvrtc.so.1[23]")))
+        if found:
+            os.environ["GEMMTUNE_LIBNVRTC"] = found[-1]
+            return
+
+
+def _cache_dir() -> Path:
+    own, xdg = os.environ.get("GEMMTUNE_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    if own:
+        return Path(own)
+    return (Path(xdg) if xdg else Path.home() / ".cache") / "gemmtune"
+
+
+class Tables:
+    """An open set of tables.  It may be used by any number of threads, and as a context manager.
+
+    db: your database, or a file of ``tune export --format deploy``; None: ``$GEMMTUNE_DB``, else
+    where ``tune`` writes; "": none.  system_db: the shipped table; None: that of this package.
+    compile: plans may compile what ``cubin_dir`` (None: the cache of ``tune``) does not have.
+    cublaslt: plans may run cuBLASLt's algorithm where that was faster than every kernel.
+    """
+
+    def __init__(
+        self,
+        db: Optional[PathLike] = None,
+        *,
+        system_db: Optional[PathLike] = None,
+        cubin_dir: Optional[PathLike] = None,
+        compile: bool = True,
+        cublaslt: bool = False,
+        log: Optional[PathLike] = None,
+    ) -> None:
+        self._handle = c_void_p()
+        self._plans: "weakref.WeakSet[Plan]" = weakref.WeakSet()
+        err = c.CErr()
+        if compile:
+            _find_nvrtc()
+        options = c.COptions(
+            size=ctypes.sizeof(c.COptions),
+            user_db=c.path_bytes(db),
+            system_db=c.path_bytes(system_db),
+            data_dir=c.path_bytes(c.data_dir()),
+            cubin_dir=c.path_bytes(cubin_dir if cubin_dir is not None else _cache_dir()),
+            log_path=c.path_bytes(log),
+            allow_nvrtc=int(compile),
+            allow_cublaslt=int(cublaslt),
+        )
+        c.check(c.library.gt_open(byref(self._handle), byref(options), byref(err)), err)
+
+    def close(self) -> None:
+        """Closes the tables and frees their plans, none of which may be in use."""
+        if self._handle:
+            for plan in list(self._plans):
+                plan._free()
+            c.library.gt_close(self._handle)
+            self._handle = c_void_p()
+
+    def __enter__(self) -> "Tables":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) and c is not None:
+            self.close()
+
+    def _open(self) -> c_void_p:
+        if not self._handle:
+            raise ValueError("the tables are closed")
+        return self._handle
+
+    def lookup(
+        self, problem: str, arch: Union[int, str], device: Optional[str] = None
+    ) -> Answer:
+        """The best known kernel for a problem such as ``"4096x4096x4096:bf16:nt"``; no GPU is needed.
+
+        Nothing that serves it is an answer (``Tier.NONE``), not an error.
+        """
+        parsed, err, answer = c.parse(problem), c.CErr(), POINTER(c.CAnswer)()
+        name = None if device is None else device.encode()
+        code = c.library.gt_lookup(
+            self._open(), _arch(arch), name, byref(parsed), byref(answer), byref(err)
+        )
+        c.check(code, err)
+        return _answer(answer.contents)
+
+    def plan(self, problem: str, device: int = 0) -> "Plan":
+        """Makes the answer for the problem ready on the CUDA device of that number."""
+        return Plan(self, problem, device)
+
+
+class Plan:
+    """A kernel that is ready to run.  Several threads may run it at once."""
+
+    def __init__(self, tables: Tables, problem: str, device: int = 0) -> None:
+        self._handle = c_void_p()
+        self._tables = tables  # must stay open as long as the plan
+        parsed, err = c.parse(problem), c.CErr()
+        code = c.library.gt_plan(
+            byref(self._handle), tables._open(), device, byref(parsed), byref(err)
+        )
+        c.check(code, err)
+        self.problem: str = c.format_problem(parsed)
+        self.device: int = device
+        self.answer: Answer = _answer(c.library.gt_plan_answer(self._handle).contents)
+        tables._plans.add(self)
+
+    def _free(self) -> None:
+        if self._handle:
+            c.library.gt_plan_free(self._handle)
+            self._handle = c_void_p()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) and c is not None:
+            self._free()
+
+    def run(
+        self,
+        a: int,
+        b: int,
+        d: int,
+        *,
+        c_: int = 0,
+        bias: int = 0,
+        workspace: int = 0,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        stream: int = 0,
+    ) -> None:
+        """Enqueues the product on a stream: addresses in device memory, 0 for none.
+
+        It neither blocks nor allocates, and may be captured in a CUDA graph.  ``workspace`` has
+        ``answer.workspace_bytes`` bytes.  stream: 0 is the default stream.
+        """
+        operands = c.COperands(
+            ctypes.sizeof(c.COperands), a, b, c_ or None, d, bias or None, workspace or None,
+            alpha, beta,
+        )
+        err = c.CErr()
+        if not self._handle:
+            raise ValueError("the tables of this plan are closed")
+        c.check(c.library.gt_run(self._handle, stream or None, byref(operands), byref(err)), err)

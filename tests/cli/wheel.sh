@@ -1,0 +1,34 @@
+# make wheel: what is in it, and its tests on the stub driver, without this tree: unpacked, and with
+# neither GEMMTUNE_DATA nor a library of the loader's.
+case $BUILD in */build) ;; *) skip "a sanitizer build's library needs the sanitizers in the program" ;; esac
+command -v python3 >/dev/null || skip "Python is not installed"
+stub=$BUILD/stub
+[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+wheel=$("$ROOT/tools/wheel" "$BUILD" 9.9) || exit
+name=${wheel##*/}
+echo "${name/$(uname -m)/MACHINE}"
+(($(stat -c %s "$wheel") < 20000000)) && echo "less than 20 MB"
+cp "$wheel" again.whl
+"$ROOT/tools/wheel" "$BUILD" 9.9 >/dev/null
+cmp "$wheel" again.whl && echo "the same bytes again"
+if python3 -m pip --version >/dev/null 2>&1; then
+    PIP_ROOT_USER_ACTION=ignore python3 -m pip install --quiet --disable-pip-version-check --no-index --no-deps \
+        --no-compile --target site "$wheel"
+else
+    python3 -m zipfile -e "$wheel" site
+fi
+rm "$wheel"
+find site -name '*.so.*' -newermt 1970-01-01 | sed 's/\.so.*//; s|.*/||' | sort
+(cd site && ls -d gemmtune/*.py gemmtune/py.typed gemmtune/share/gemmtune/*)
+export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
+export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
+t export --format deploy --db "$ROOT/db/shipped" --problem 64x64x64 -o one.gt -q --arch sm_90
+export GEMMTUNE_HEADER=$ROOT/src GEMMTUNE_DB=
+unset GEMMTUNE_DATA
+export PYTHONPATH=$PWD/site:$ROOT/tests/python PYTHONDONTWRITEBYTECODE=1
+STUB_SMS=132 GEMMTUNE_DEPLOYED=$PWD/one.gt python3 "$ROOT/tests/python/test_package.py" >said 2>&1 || cat said
+grep -cE '\.\.\. ok$' said
+python3 "$ROOT/tests/python/test_torch.py" 2>&1 | grep -oE "skipped .*" | sort -u | grep -c PyTorch
+echo "-- as a program finds it"
+python3 -c 'import gemmtune; print(gemmtune.lookup("4096x4096x4096:bf16:nt", "sm_90", "NVIDIA H200").tier.name)'
+GEMMTUNE_LIBRARY=/nonexistent python3 -c 'import gemmtune' 2>&1 | tail -n 1

@@ -1,0 +1,124 @@
+/* cmd_page.c - tune report: what a database holds, as one HTML file for people. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "console/cmd_session.h"
+#include "console/cmd_write.h"
+#include "console/commands.h"
+#include "console/options.h"
+#include "db/store.h"
+#include "problem/device.h"
+#include "report/page.h"
+
+#define WATCH_S \
+    5 /* seconds between two versions of the file, and between two reloads of the page */
+
+struct options {
+    const char *html, *db, *arch;
+    struct gt_problem_options problem;
+    bool watch;
+};
+
+static const struct gt_option option_table[] = {
+    {"html", 'o', GT_OPTION_TEXT, offsetof(struct options, html), "FILE",
+     "the page to write (default: report.html)", NULL, 0, 0},
+    {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
+     "database to read (default: as of a sweep)", NULL, 0, 0},
+    {"problem", 'p', GT_OPTION_TEXTS, offsetof(struct options, problem.shape), "TEXT",
+     "only this problem; may be repeated", NULL, 0, 0},
+    {"shapes", 0, GT_OPTION_TEXT, offsetof(struct options, problem.shapes), "FILE",
+     "only the problems of a file, with its weights: JSON as in configs/problems, or one a line",
+     NULL, 0, 0},
+    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "ARCH", "only this arch", NULL, 0,
+     0},
+    {"watch", 0, GT_OPTION_FLAG, offsetof(struct options, watch), NULL,
+     "write the page again every 5 s, for a sweep that is running, until Ctrl-C; the page reloads "
+     "itself",
+     NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+/* A page on its way into a file. */
+struct writing {
+    const struct gt_report_request *request;
+    struct gt_store *store;
+    size_t compared;
+};
+
+static int write_page(void *context, FILE *file, struct gt_err *err)
+{
+    struct writing *writing = context;
+
+    return gt_report_write(file, writing->request, writing->store, &writing->compared, err);
+}
+
+/* Reads the database as it is now and replaces the file. */
+static int write_once(const char *database, const char *path,
+                      const struct gt_report_request *request, size_t *compared, struct gt_err *err)
+{
+    struct writing writing = {.request = request};
+    const struct gt_cmd_writing file = {write_page, NULL, &writing, 0666};
+    int rc = gt_session_store(&writing.store, database, GT_STORE_READ, err);
+
+    GT_STEP(rc, gt_cmd_write_file(path, &file, err));
+    gt_store_close(writing.store);
+    *compared = writing.compared;
+    return rc;
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+    const char *path = options->html ? options->html : "report.html", *database = NULL;
+    const bool some = options->problem.shape.count || options->problem.shapes;
+    struct gt_row_filter filter = {0};
+    struct gt_report_request request = {.filter = &filter,
+                                        .reload_s = options->watch ? WATCH_S : 0};
+    struct gt_problem *problem = NULL;
+    double *weight = NULL;
+    size_t compared = 0;
+    int rc = GT_OK;
+
+    (void)argc;
+    (void)argv;
+    if (options->arch)
+        rc = gt_arch_parse(options->arch, &filter.cc, err);
+    if (!rc && some)
+        rc = gt_session_problems(cli, NULL, &problem, &weight, &request.problems, &options->problem,
+                                 err);
+    request.problem = problem;
+    request.weight = weight;
+    GT_STEP(rc, gt_session_database(&database, cli, options->db, false, err));
+    GT_STEP(rc, write_once(database, path, &request, &compared, err));
+    if (!rc && !cli->quiet)
+        fprintf(cli->log, "%s: %zu problem%s with a time\n", path, compared,
+                compared == 1 ? "" : "s");
+    while (!rc && options->watch && !*cli->signals) {
+        for (int second = 0; second < WATCH_S && !*cli->signals; second++)
+            sleep(1);
+        rc = write_once(database, path, &request, &compared, err);
+    }
+    free(problem);
+    free(weight);
+    return rc;
+}
+
+const struct gt_command gt_command_report = {
+    .name = "report",
+    .doc = "a page with pictures of what a database holds",
+    .usage = "report [--html FILE] [--db FILE] [--shapes FILE] [--watch]",
+    .about =
+        "Writes one HTML file that needs no network: ratios to cuBLASLt, a roofline, speed over\n"
+        "rows, the course of each search, what each parameter is worth, failures, margins over\n"
+        "time. Every point tells its values, and every picture has its table.\n"
+        "\n"
+        "  tune report --html report.html\n"
+        "  tune report --shapes captured.txt --html report.html    with the file's weights\n"
+        "  tune report --watch --html report.html                  beside a sweep\n",
+    .group = {{option_table, 0}},
+    .size = sizeof(struct options),
+    .finishes = true,
+    .needs_no_data = true,
+    .run = run,
+};

@@ -1,0 +1,28 @@
+/* page.h - one HTML file that shows what a database holds: ratios to cuBLASLt, a roofline, the
+ * course of each search, parameters, failures.  It needs no network, no server and no other file.
+ */
+#ifndef GT_PAGE_H
+#define GT_PAGE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct gt_err;
+struct gt_problem;
+struct gt_row_filter;
+struct gt_store;
+
+struct gt_report_request {
+    const struct gt_row_filter *filter; /* of it problem, kernel and cc count */
+    const struct gt_problem *problem;   /* only these; problems 0: all */
+    const double *weight;               /* of each of them, or NULL: all are equal */
+    size_t problems;
+    int reload_s; /* the page loads itself anew after so many seconds; 0: never */
+};
+
+/* Writes the page.  *compared gets the number of problems with a time.  GT_EIO, GT_ENOMEM, or what
+ * the store fails with. */
+int gt_report_write(FILE *file, const struct gt_report_request *request, struct gt_store *store,
+                    size_t *compared, struct gt_err *err);
+
+#endif

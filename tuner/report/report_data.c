@@ -1,0 +1,244 @@
+/* report_data.c - gathers what a page shows; see report_data.h.  Times are microseconds, as the
+ * database has them; a time of 0 is one that was not measured. */
+#include "report/report_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "db/store.h"
+#include "gemmtune.h"
+#include "problem/measured.h"
+#include "problem/problem.h"
+#include "problem/trial.h"
+
+struct gathering {
+    const struct gt_report_request *request;
+    cJSON *list;
+    size_t rows;
+    cJSON *space; /* the list's last space, of whose kernel and problem the next trial may be */
+    bool failed;  /* an item could not be made */
+};
+
+/* The place of a problem in the request; SIZE_MAX: it is not asked for. */
+static size_t place_of(const struct gt_report_request *request, const char *text)
+{
+    char own[GT_PROBLEM_TEXT_MAX];
+
+    for (size_t i = 0; i < request->problems; i++) {
+        gt_problem_format(&request->problem[i], own);
+        if (strcmp(own, text) == 0)
+            return i;
+    }
+    return request->problems ? SIZE_MAX : 0;
+}
+
+static void add_text(struct gathering *g, cJSON *item, const char *key, const char *text)
+{
+    g->failed |= !cJSON_AddStringToObject(item, key, text ? text : "");
+}
+
+static void add_number(struct gathering *g, cJSON *item, const char *key, double value)
+{
+    g->failed |= !cJSON_AddNumberToObject(item, key, value);
+}
+
+/* A new member of the list; after a failure one that is not in it, or NULL. */
+static cJSON *new_item(struct gathering *g)
+{
+    cJSON *item = cJSON_CreateObject();
+
+    if (!item || !cJSON_AddItemToArray(g->list, item))
+        g->failed = true;
+    return item;
+}
+
+/* Work and traffic of a problem: 2 m n k, and A, B, C (if read) and D each moved once. */
+static void add_work(struct gathering *g, cJSON *item, const char *text)
+{
+    struct gt_problem problem;
+    struct gt_err ignored;
+    double bytes;
+
+    if (gt_problem_parse(&problem, text, &ignored))
+        return;
+    bytes = (double)gt_problem_bytes(&problem, GT_OPERAND_A) +
+            (double)gt_problem_bytes(&problem, GT_OPERAND_B) +
+            (double)gt_problem_bytes(&problem, GT_OPERAND_C) * (problem.beta != 0 ? 2 : 1);
+    add_number(g, item, "flops", gt_problem_flops(&problem));
+    add_number(g, item, "bytes", bytes);
+}
+
+static int take_compared(void *context, const struct gt_row *row, const struct gt_comparison *with,
+                         struct gt_err *err)
+{
+    struct gathering *g = context;
+    const struct gt_report_request *request = g->request;
+    size_t place = place_of(request, row->problem);
+    cJSON *item;
+
+    if (place == SIZE_MAX || !(row->us > 0))
+        return GT_OK;
+    item = new_item(g);
+    g->rows++;
+    add_text(g, item, "problem", row->problem);
+    add_text(g, item, "dtype", row->dtype);
+    add_text(g, item, "accuracy", row->accuracy);
+    add_text(g, item, "layout", row->layout);
+    add_text(g, item, "device", row->device);
+    add_text(g, item, "kernel", row->kernel);
+    add_text(g, item, "point", row->point);
+    add_text(g, item, "date", row->date);
+    add_text(g, item, "provenance", gt_provenance_name(row->provenance));
+    add_number(g, item, "m", (double)row->m);
+    add_number(g, item, "n", (double)row->n);
+    add_number(g, item, "k", (double)row->k);
+    add_number(g, item, "batch", (double)row->batch);
+    add_number(g, item, "us", row->us);
+    add_number(g, item, "lo", row->lo_us);
+    add_number(g, item, "hi", row->hi_us);
+    add_number(g, item, "err", row->err_u);
+    add_number(g, item, "base", row->baseline_us);
+    add_number(g, item, "base_err", with->baseline_err_u);
+    add_number(g, item, "untuned", with->untuned_us);
+    add_number(g, item, "weight", request->weight ? request->weight[place] : 1);
+    add_work(g, item, row->problem);
+    return g->failed ? gt_err_nomem(err) : GT_OK;
+}
+
+static int take_turn(void *context, const struct gt_turn *turn, struct gt_err *err)
+{
+    struct gathering *g = context;
+    cJSON *item, *steps;
+
+    if (place_of(g->request, turn->problem) == SIZE_MAX)
+        return GT_OK;
+    item = new_item(g);
+    add_text(g, item, "problem", turn->problem);
+    add_text(g, item, "device", turn->device);
+    add_text(g, item, "kernels", turn->kernels);
+    add_text(g, item, "strategy", turn->strategy);
+    add_text(g, item, "date", turn->date);
+    add_number(g, item, "known", (double)turn->known);
+    add_number(g, item, "trials", (double)turn->trials);
+    add_number(g, item, "seconds", turn->seconds);
+    add_number(g, item, "race", turn->race_s);
+    add_number(g, item, "busy", turn->busy_s);
+    add_number(g, item, "us", turn->us);
+    add_number(g, item, "base", turn->baseline_us);
+    steps = cJSON_AddArrayToObject(item, "steps");
+    for (size_t i = 0; i < turn->improvements; i++) {
+        const struct gt_improvement *step = &turn->improvement[i];
+        const double value[] = {step->seconds, step->us, (double)step->trials};
+        cJSON *triple = cJSON_CreateDoubleArray(value, 3);
+
+        g->failed |= !triple || !cJSON_AddItemToArray(steps, triple);
+    }
+    return g->failed ? gt_err_nomem(err) : GT_OK;
+}
+
+/* "BM=128,BN=64" as lists: the names once for a space, the values with each trial. */
+static void add_point(struct gathering *g, cJSON *names, cJSON *values, const char *point)
+{
+    char name[128];
+
+    while (*point) {
+        size_t length = strcspn(point, "=");
+        cJSON *value = cJSON_CreateNumber(point[length] ? strtod(point + length + 1, NULL) : 0);
+
+        snprintf(name, sizeof(name), "%.*s", (int)length, point);
+        g->failed |= !value || !cJSON_AddItemToArray(values, value);
+        if (names)
+            g->failed |= !cJSON_AddItemToArray(names, cJSON_CreateString(name));
+        point += strcspn(point, ",");
+        point += *point == ',';
+    }
+}
+
+static bool same_text(const cJSON *item, const char *key, const char *text)
+{
+    return strcmp(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, key)), text) == 0;
+}
+
+/* Trials of one space come together. */
+static int take_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
+{
+    struct gathering *g = context;
+    cJSON *names = NULL, *values, *trials;
+
+    if (place_of(g->request, named->problem) == SIZE_MAX)
+        return GT_OK;
+    if (!g->space || !same_text(g->space, "problem", named->problem) ||
+        !same_text(g->space, "kernel", named->kernel) ||
+        !same_text(g->space, "device", named->device)) {
+        g->space = new_item(g);
+        add_text(g, g->space, "problem", named->problem);
+        add_text(g, g->space, "kernel", named->kernel);
+        add_text(g, g->space, "device", named->device);
+        names = cJSON_AddArrayToObject(g->space, "names");
+        g->failed |= !cJSON_AddArrayToObject(g->space, "trials");
+    }
+    values = cJSON_CreateArray();
+    if (!values || g->failed) {
+        cJSON_Delete(values);
+        return gt_err_nomem(err);
+    }
+    trials = cJSON_GetObjectItemCaseSensitive(g->space, "trials");
+    g->failed |= !cJSON_AddItemToArray(trials, values) ||
+                 !cJSON_AddItemToArray(values, cJSON_CreateNumber(named->trial.status)) ||
+                 !cJSON_AddItemToArray(values, cJSON_CreateNumber(named->trial.us));
+    add_point(g, names, values, named->point);
+    return g->failed ? gt_err_nomem(err) : GT_OK;
+}
+
+static int take_device(void *context, const struct gt_calibrated *calibrated, struct gt_err *err)
+{
+    struct gathering *g = context;
+    cJSON *item = new_item(g);
+
+    add_text(g, item, "name", calibrated->device);
+    add_text(g, item, "date", calibrated->date);
+    for (int i = 0; i < GT_CALIBRATION_COUNT; i++)
+        if (calibrated->calibration.value[i] > 0)
+            add_number(g, item, gt_calibration_rows[i].name, calibrated->calibration.value[i]);
+    return g->failed ? gt_err_nomem(err) : GT_OK;
+}
+
+/* A list of the document, to be filled. */
+static void begin_list(struct gathering *g, cJSON *data, const char *key)
+{
+    g->list = cJSON_AddArrayToObject(data, key);
+    g->failed |= !g->list;
+}
+
+int gt_report_data(cJSON **data, const struct gt_report_request *request, struct gt_store *store,
+                   size_t *compared, struct gt_err *err)
+{
+    struct gathering g = {.request = request};
+    struct gt_row_filter all = {.problem = request->filter->problem, .cc = request->filter->cc};
+    int rc;
+
+    *data = cJSON_CreateObject();
+    add_number(&g, *data, "made", (double)gt_clock_date_ms());
+    add_number(&g, *data, "version", gt_version());
+    begin_list(&g, *data, "statuses");
+    for (int i = 0; i < GT_STATUS_COUNT && !g.failed; i++)
+        g.failed |= !cJSON_AddItemToArray(
+            g.list, cJSON_CreateString(i ? gt_status_name((enum gt_status)i) : "none"));
+    begin_list(&g, *data, "compared");
+    if (g.failed)
+        return gt_err_nomem(err);
+    rc = gt_store_compared(store, request->filter, take_compared, &g, err);
+    *compared = g.rows;
+    begin_list(&g, *data, "turns");
+    if (!rc)
+        rc = gt_store_turns(store, &all, take_turn, &g, err);
+    begin_list(&g, *data, "spaces");
+    if (!rc)
+        rc = gt_store_trials(store, request->filter, take_trial, &g, err);
+    begin_list(&g, *data, "devices");
+    if (!rc)
+        rc = gt_store_calibrated(store, request->filter->cc, take_device, &g, err);
+    return rc ? rc : g.failed ? gt_err_nomem(err) : GT_OK;
+}
