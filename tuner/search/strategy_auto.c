@@ -7,9 +7,9 @@
  * 3. Candidates.  A pool is drawn around the elites and elsewhere (elites.h).
  * 4. Acquisition.  The point of the pool with the greatest expected improvement is given out, by a
  *    fixed blend of both predictions.
- * 5. Now and then a point near the best one is given out instead.  In a large space, of whose far
- *    ends the models know nothing, the pool stays around the elites, and every other point comes
- *    from hill climbing (multi_start.h).
+ * 5. Now and then a point near the best one is given out instead, and every other time while
+ * nothing is gained.  In a large space, of whose far ends the models know nothing, the pool stays
+ * around the elites, and every other point comes from hill climbing (multi_start.h).
  *
  * The search is done once the expected improvement has been negligible for many points in a row.
  * What each part is worth: db/measured/search-removals.csv. */
@@ -26,7 +26,7 @@
 #include <stdlib.h>
 
 #define DESIGN_LEAST 6 /* points of the first design */
-#define DESIGN_MOST  10
+#define DESIGN_MOST  8
 #define LEAST_TOLD   3             /* times before the models are asked */
 #define GP_WEIGHT    (2.0f / 3.0f) /* of the process in the blend; the forest has the rest */
 #define TREES_DOUBT  1e-3f /* deviation added to the forest's, which is 0 where trees agree */
@@ -38,6 +38,7 @@
 #define GAP_LARGE   0.1
 #define STALLED     50 /* points in a row of which nothing was expected: the model may be wrong */
 #define KICK        4  /* parameters changed at most to leave the best point */
+#define DRY         15 /* points without a gain after which every other one is a neighbour */
 #define CLIMBS      6  /* as in `local`, the same two */
 #define RANDOM_EACH 4
 
@@ -45,7 +46,7 @@ enum { START, SEEDED, GAIN, STALL, LOCAL, KAPPA, FLOOR, CLIMB };
 
 static const struct gt_strategy_option options[] = {
     [START] = {"start", 0, 0, 1000,
-               "first points, if no seeds (0: as many as parameters vary, 6 to 10)"},
+               "first points, if no seeds (0: as many as parameters vary, 6 to 8)"},
     [SEEDED] = {"seeded", 16, 0, 1e6, "seeds given out first; the others compete with all points"},
     [GAIN] = {"gain", 0.0002, 0, 1,
               "done when no improvement above this share is expected (0: never) ..."},
@@ -71,6 +72,7 @@ struct state {
     size_t starts, design, given;             /* how many there are, and will be; seeds given out */
     double stalled;                           /* points in a row of which nothing was expected */
     size_t asked;                             /* points after the first ones */
+    size_t gained;                            /* how many they were at the last gain */
     struct gt_multi_start climbs;
     size_t turn; /* points asked for where climbs take part */
 };
@@ -243,6 +245,17 @@ static size_t candidate(struct gt_strategy *strategy)
 
 /* ---- the interface ---- */
 
+/* Every so many points is a neighbour of the best; every other one in a space of which a search can
+ * see a good part, while nothing is gained. */
+static size_t period(const struct gt_strategy *strategy)
+{
+    const struct state *state = strategy->state;
+    double every = strategy->option[LOCAL];
+
+    return !is_large(strategy) && state->asked - state->gained > DRY && every > 2 ? 2
+                                                                                  : (size_t)every;
+}
+
 /* Now and then a neighbour of the best point, whatever the models expect of it.  Once they expect
  * nothing any more, every other point is one farther from the best. */
 static size_t beside_best(struct gt_strategy *strategy)
@@ -252,7 +265,7 @@ static size_t beside_best(struct gt_strategy *strategy)
     state->asked++;
     if (state->stalled >= STALLED && state->asked % 2)
         return gt_strategy_kick(strategy, strategy->best, KICK);
-    if (!(strategy->option[LOCAL] > 0) || state->asked % (size_t)strategy->option[LOCAL])
+    if (!(strategy->option[LOCAL] > 0) || state->asked % period(strategy))
         return SIZE_MAX;
     return gt_strategy_kick(strategy, strategy->best, 1);
 }
@@ -311,6 +324,8 @@ static void tell(struct gt_strategy *strategy, size_t point)
     struct state *state = strategy->state;
 
     gt_elites_tell(strategy, &state->elites, point);
+    if (point == strategy->best)
+        state->gained = state->asked;
     gt_multi_start_tell(strategy, &state->climbs, point);
     gt_gp_model_tell(&state->gp, point);
 }

@@ -291,6 +291,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
     const char *name = race->options->strategy ? race->options->strategy : GT_STRATEGY_DEFAULT;
     struct picks picks = {.arm = arm, .max = count};
     struct gt_transfers transfers = {.count = 0};
+    struct gt_transfer chosen[GT_TRANSFERS_USED];
     int rc;
 
     picks.point = calloc(count + 1, sizeof(*picks.point));
@@ -305,8 +306,8 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
         const struct gt_seeds seeds = {
             .point = picks.point,
             .count = picks.count,
-            .transfer = transfers.transfer,
-            .transfers = transfers.count,
+            .transfer = chosen,
+            .transfers = gt_sweep_transfer_choose(&transfers, chosen),
             .expect = arm->listed ? gt_sweep_expect : NULL,
             .context = arm,
         };

@@ -289,8 +289,10 @@ double gt_sweep_distance(const struct gt_problem *problem, const struct gt_row *
 
 /* transfer.c */
 
-#define GT_TRANSFERS_MAX 6 /* with the predictor, GT_GP_PRIORS at most */
+#define GT_TRANSFERS_MAX  12
+#define GT_TRANSFERS_USED 6 /* by a strategy; with the predictor, GT_GP_PRIORS at most */
 
+/* Nearest problem first.  Small sets are good for reuse only. */
 struct gt_transfers {
     struct gt_transfer transfer[GT_TRANSFERS_MAX];
     size_t count;
@@ -299,6 +301,9 @@ struct gt_transfers {
 /* Reads the transfer data of an arm; *transfers is to be released also after a failure. */
 int gt_sweep_transfer(const struct gt_race *race, const struct gt_arm *arm,
                       struct gt_transfers *transfers, struct gt_err *err);
+/* Copies those that are large enough for a strategy to list[GT_TRANSFERS_USED]; returns how many.
+ */
+size_t gt_sweep_transfer_choose(const struct gt_transfers *transfers, struct gt_transfer *list);
 void gt_sweep_transfer_release(struct gt_transfers *transfers);
 
 /* ranking.c */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST       24   /* trials that make a set of transfer data */
+#define LEAST       24   /* trials that a strategy can learn from */
 #define OTHER_ARCH  4.0  /* distance of another architecture, in units of gt_sweep_distance */
 #define OTHER_TYPES 2.0  /* the same for other types */
 #define FARTHEST    40.0 /* problems beyond are not used: their sizes differ by factors of dozens */
@@ -67,13 +67,13 @@ struct reading {
     size_t count;
 };
 
-/* Ends one device's trials.  They become a set of transfer data if there are enough of them and if
- * fewer than GT_TRANSFERS_MAX sets were read. */
+/* Ends one device's trials.  They become a set of transfer data if there are any and if fewer than
+ * GT_TRANSFERS_MAX sets were read. */
 static void end(struct reading *reading)
 {
     struct gt_transfers *transfers = reading->transfers;
 
-    if (reading->count >= LEAST && transfers->count < GT_TRANSFERS_MAX) {
+    if (reading->count && transfers->count < GT_TRANSFERS_MAX) {
         transfers->transfer[transfers->count++] =
             (struct gt_transfer){reading->point, reading->us, reading->count};
     } else {
@@ -153,6 +153,16 @@ int gt_sweep_transfer(const struct gt_race *race, const struct gt_arm *arm,
         end(&reading);
     }
     return rc;
+}
+
+size_t gt_sweep_transfer_choose(const struct gt_transfers *transfers, struct gt_transfer *list)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < transfers->count && count < GT_TRANSFERS_USED; i++)
+        if (transfers->transfer[i].count >= LEAST)
+            list[count++] = transfers->transfer[i];
+    return count;
 }
 
 void gt_sweep_transfer_release(struct gt_transfers *transfers)

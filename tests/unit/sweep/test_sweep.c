@@ -229,17 +229,19 @@ static void test_a_starved_device_does_not_prolong_the_race(void **state)
 }
 
 static bool kept; /* the cubins of every fourth P are in the cache */
+static int found; /* how often one was */
 
 static bool fourth_ones_are_at_hand(struct gt_evaluator *evaluator,
                                     const struct gt_candidate *candidate)
 {
     (void)evaluator;
+    found += kept && candidate->point.value[0] % 4 == 0;
     return kept && candidate->point.value[0] % 4 == 0;
 }
 
-/* How many points of every fourth P a second problem tries, after a first one has tried most points
+/* How many points of every fourth P a second problem tries, after a first one has tried some
  * and left their cubins or not.  name: the kernel's. */
-static int tried_again(struct search *s, const char *name, bool left)
+static int tried_again(struct search *s, const char *name, int64_t trials, bool left)
 {
     struct fake first = new_fake(s, true), second = new_fake(s, true);
     struct bench bench = open_bench(s);
@@ -250,9 +252,10 @@ static int tried_again(struct search *s, const char *name, bool left)
     bench.kernel[0] = grid_kernel(s, name);
     wide.m = 96;
     bench.options.strategy = "random";
-    bench.options.budget.trials = 200;
+    bench.options.budget.trials = trials;
     OK(&s->err, run(&bench, &first));
     kept = left;
+    found = 0;
     second.ops.at_hand = fourth_ones_are_at_hand;
     second.ops.room = small_room;
     second.ops.starved = starved;
@@ -271,9 +274,11 @@ static int tried_again(struct search *s, const char *name, bool left)
 static void test_a_starved_device_tries_cubins_of_other_problems(void **state)
 {
     struct search *s = *state;
-    int some = tried_again(s, "left", true), none = tried_again(s, "trimmed", false);
+    int some = tried_again(s, "left", 200, true), none = tried_again(s, "trimmed", 200, false);
 
     assert_true(some >= none + 20);
+    tried_again(s, "few", 20, true); /* too few for a strategy to learn from */
+    assert_true(found > 0);
 }
 
 static size_t slow_ones;
