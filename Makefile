@@ -406,6 +406,7 @@ GPU_TESTS := \
 	tests/gpu/test_gpu_faults.c \
 	tests/gpu/test_gpu_bench.c \
 	tests/gpu/test_gpu_plan.c \
+	tests/gpu/test_gpu_deployed.c \
 	tests/gpu/test_gpu_types.c \
 	tests/gpu/test_gpu_maps.c \
 

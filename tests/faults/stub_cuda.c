@@ -21,9 +21,12 @@
  * share of that), STUB_RANKING (any number: with another one, other kernels are fast),
  * STUB_RANKING_ONCE (a file that does not exist: STUB_RANKING applies only in the process that
  * creates it), STUB_START_MS (what cuInit takes), STUB_DEVICES (how many, default 1; a process uses
- * one), STUB_WAIT_US (what a product really takes, beside its virtual time), STUB_DIES and
- * STUB_HANGS (products after which the device fails every call, or never answers; they count for
- * each process). NAME_0, NAME_1... set a variable for one device. */
+ * one), STUB_WAIT_US (what a product really takes, beside its virtual time), STUB_RESET (how often
+ * the device was reset), STUB_NO_WORK (launches do nothing), STUB_DIES and STUB_HANGS (products
+ * after which the device fails every call, or never answers; they count for each process). NAME_0,
+ * NAME_1... set a variable for one device. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "stub_device.h"
@@ -183,10 +186,32 @@ int stub_PrimaryCtxRetain(void **context, int cu)
     return stub_device.sticky;
 }
 
+/* Modules that are loaded; a reset of the device frees them. */
+static struct module *modules;
+static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void free_modules(void)
+{
+    pthread_mutex_lock(&modules_lock);
+    while (modules) {
+        struct module *next = modules->next;
+
+        free(modules->source);
+        free(modules);
+        modules = next;
+    }
+    pthread_mutex_unlock(&modules_lock);
+}
+
 /* STUB_RESET: how often the device was reset. */
 int stub_CtxGetId(void *context, uint64_t *id)
 {
-    *id = 7 + (uint64_t)stub_setting("STUB_RESET", 0);
+    static _Atomic uint64_t resets;
+    const uint64_t now = (uint64_t)stub_setting("STUB_RESET", 0);
+
+    if (now > atomic_exchange(&resets, now))
+        free_modules();
+    *id = 7 + now;
     return context == &stub_device ? 0 : 201;
 }
 
@@ -422,6 +447,10 @@ int stub_ModuleLoadDataEx(void **module, const void *image, unsigned options, in
     loaded->source = strdup((const char *)image + strlen(STUB_MAGIC));
     stub_faults_read(loaded->source, &loaded->faults);
     loaded->hash = stub_hash(loaded->source, strlen(loaded->source), 0xcbf29ce484222325u);
+    pthread_mutex_lock(&modules_lock);
+    loaded->next = modules;
+    modules = loaded;
+    pthread_mutex_unlock(&modules_lock);
     *module = loaded;
     return 0;
 }
@@ -430,6 +459,13 @@ int stub_ModuleUnload(void *module)
 {
     struct module *loaded = module;
 
+    pthread_mutex_lock(&modules_lock);
+    for (struct module **at = &modules; *at; at = &(*at)->next)
+        if (*at == loaded) {
+            *at = loaded->next;
+            break;
+        }
+    pthread_mutex_unlock(&modules_lock);
     free(loaded->source);
     free(loaded);
     return stub_device.sticky;

@@ -23,6 +23,7 @@ struct function {
 #define MAX_ENTRIES 16
 
 struct module {
+    struct module *next; /* of all that are loaded */
     char *source;
     struct stub_faults faults;
     uint64_t hash;

@@ -2,6 +2,7 @@
 #include "commands/deploy.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "commands/deploy_file.h"
 #include "console/cmd_write.h"
@@ -13,8 +14,11 @@
 #include "problem/device.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SAY_SECONDS 10 /* between two lines on how far it is */
 
 /* Something to be answered. */
 struct target {
@@ -212,12 +216,19 @@ static int check_file(void *context, const char *path, struct gt_err *err)
 
 static int fill(struct deploying *deploying, struct gt_err *err)
 {
+    double said = gt_clock_s();
     int rc = open_sources(deploying, err);
 
     if (!rc)
         rc = list_targets(deploying, err);
-    for (size_t i = 0; i < deploying->targets && !rc; i++)
+    for (size_t i = 0; i < deploying->targets && !rc; i++) {
         rc = add_answer(deploying, &deploying->target[i], err);
+        if (!rc && !deploying->cli->quiet && gt_clock_s() - said > SAY_SECONDS) {
+            said = gt_clock_s();
+            fprintf(deploying->cli->log, "%zu of %zu problems; what the cache lacks is compiled\n",
+                    i + 1, deploying->targets);
+        }
+    }
     if (!rc && !deploying->file.item_count && deploying->counts->left_out)
         rc = gt_err_set(err, GT_ENOTFOUND, "%s has nothing to deploy: %s", deploying->request->db,
                         deploying->counts->why);
