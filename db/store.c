@@ -67,8 +67,7 @@ int gt_store_begin(struct gt_store *store, struct gt_err *err)
 
 int gt_store_finish(struct gt_store *store, int code, struct gt_err *err)
 {
-    if (!code)
-        code = run_cached(store, GT_STORE_COMMIT, "write to it", err);
+    GT_STEP(code, run_cached(store, GT_STORE_COMMIT, "write to it", err));
     if (!code)
         return gt_store_check_moved(store, err);
     if (!sqlite3_get_autocommit(store->db))
@@ -131,8 +130,7 @@ int gt_store_attempt_later(struct gt_store *store, const struct gt_trial_key *ke
     sqlite3_stmt *s;
     int code = cached(store, GT_STORE_ATTEMPT, &s, err);
 
-    if (!code)
-        code = gt_store_begin(store, err);
+    GT_STEP(code, gt_store_begin(store, err));
     if (code)
         return code;
     bind_key(s, key);
@@ -214,12 +212,9 @@ int gt_store_trial_later(struct gt_store *store, const struct gt_trial_key *key,
     sqlite3_stmt *s, *closing;
     int code = check_trial(key, trial, err);
 
-    if (!code)
-        code = cached(store, GT_STORE_TRIAL, &s, err);
-    if (!code)
-        code = cached(store, GT_STORE_CLOSE_ATTEMPT, &closing, err);
-    if (!code)
-        code = gt_store_begin(store, err);
+    GT_STEP(code, cached(store, GT_STORE_TRIAL, &s, err));
+    GT_STEP(code, cached(store, GT_STORE_CLOSE_ATTEMPT, &closing, err));
+    GT_STEP(code, gt_store_begin(store, err));
     if (code)
         return code;
     bind_key(s, key);

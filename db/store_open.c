@@ -113,11 +113,9 @@ static int check_identity(struct gt_store *store, int64_t *version, bool *fresh,
     int64_t application, objects;
     int code = gt_store_integer(store->db, store->path, "PRAGMA application_id", &application, err);
 
-    if (!code)
-        code = gt_store_integer(store->db, store->path, "PRAGMA user_version", version, err);
-    if (!code)
-        code = gt_store_integer(store->db, store->path, "SELECT count(*) FROM sqlite_schema",
-                                &objects, err);
+    GT_STEP(code, gt_store_integer(store->db, store->path, "PRAGMA user_version", version, err));
+    GT_STEP(code, gt_store_integer(store->db, store->path, "SELECT count(*) FROM sqlite_schema",
+                                   &objects, err));
     if (code)
         return code;
     *fresh = application == 0 && *version == 0 && objects == 0;
@@ -286,13 +284,11 @@ static int read_forwarded(struct gt_store *store, struct gt_err *err)
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK)
         code = gt_err_nomem(err);
-    if (!code)
-        code = gt_store_fill(store->db, "main", file, store->path, err);
+    GT_STEP(code, gt_store_fill(store->db, "main", file, store->path, err));
     sqlite3_close_v2(file);
-    if (!code)
-        code = gt_store_set_up(store, false, err);
-    if (!code)
-        code = gt_store_migrate(store->db, store->path, gt_store_migrations, GT_STORE_VERSION, err);
+    GT_STEP(code, gt_store_set_up(store, false, err));
+    GT_STEP(code,
+            gt_store_migrate(store->db, store->path, gt_store_migrations, GT_STORE_VERSION, err));
     store->forwarded = !code;
     return code;
 }
@@ -347,14 +343,12 @@ int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err 
     if (code)
         return code;
     code = gt_store_open_file(opened, false, err);
-    if (!code)
-        code = gt_store_check(opened, &fresh, &version, err);
+    GT_STEP(code, gt_store_check(opened, &fresh, &version, err));
     if (!code && fresh)
         code = gt_err_set(err, GT_ESTALE, "%s is empty: nothing was tuned into it yet", path);
     if (!code && version < GT_STORE_VERSION)
         code = read_forwarded(opened, err);
-    if (!code)
-        code = gt_store_check_schema(opened->db, path, err);
+    GT_STEP(code, gt_store_check_schema(opened->db, path, err));
     if (code)
         gt_store_close(opened);
     else

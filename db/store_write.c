@@ -41,8 +41,7 @@ static int cap_clock(struct gt_store *store, struct gt_err *err)
         return code;
     code = gt_store_prepare(store, &statement,
                             "UPDATE kernel SET seen = max(?1 - 1, 0) WHERE seen >= ?1", err);
-    if (!code)
-        code = gt_store_begin(store, err);
+    GT_STEP(code, gt_store_begin(store, err));
     if (!code) {
         sqlite3_bind_int64(statement, 1, gt_clock_date_ms());
         code =
@@ -84,8 +83,7 @@ static int name_lock(struct gt_store *store, struct gt_err *err)
         store->lock_path = NULL;
         code = gt_err_nomem(err);
     }
-    if (!code)
-        code = gt_store_check_place(target ? target : store->path, err);
+    GT_STEP(code, gt_store_check_place(target ? target : store->path, err));
     free(target);
     return code;
 }
@@ -96,22 +94,15 @@ static int open_write(struct gt_store *store, struct gt_err *err)
     bool fresh = false;
     int code = name_lock(store, err);
 
-    if (!code)
-        code = gt_store_lock(store, err);
-    if (!code)
-        code = gt_store_open_file(store, true, err);
-    if (!code)
-        code = gt_store_check(store, &fresh, &version, err);
-    if (!code)
-        code = gt_store_set_up(store, true, err);
-    if (!code)
-        code = gt_store_migrate(store->db, store->path, gt_store_migrations, GT_STORE_VERSION, err);
-    if (!code)
-        code = gt_store_check_schema(store->db, store->path, err);
-    if (!code)
-        code = cap_clock(store, err);
-    if (!code)
-        code = drop_digest(store, err);
+    GT_STEP(code, gt_store_lock(store, err));
+    GT_STEP(code, gt_store_open_file(store, true, err));
+    GT_STEP(code, gt_store_check(store, &fresh, &version, err));
+    GT_STEP(code, gt_store_set_up(store, true, err));
+    GT_STEP(code,
+            gt_store_migrate(store->db, store->path, gt_store_migrations, GT_STORE_VERSION, err));
+    GT_STEP(code, gt_store_check_schema(store->db, store->path, err));
+    GT_STEP(code, cap_clock(store, err));
+    GT_STEP(code, drop_digest(store, err));
     if (!code) {
         note_log(store);
         store->seal = seal;
@@ -124,8 +115,7 @@ static int open_shared(struct gt_store *store, struct gt_err *err)
 {
     int code = gt_store_open_file(store, true, err);
 
-    if (!code)
-        code = gt_store_set_up(store, true, err);
+    GT_STEP(code, gt_store_set_up(store, true, err));
     if (code)
         return code;
     sqlite3_busy_timeout(store->db, SHARED_WAIT_MS);

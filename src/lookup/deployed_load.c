@@ -74,8 +74,7 @@ static int load(struct gt_deployed *deployed, struct gt_gpu *gpu,
     size_t size;
     int rc = check_driver(deployed, gpu, item, err);
 
-    if (!rc)
-        rc = gt_deployed_image(deployed, item, &image, &size, err);
+    GT_STEP(rc, gt_deployed_image(deployed, item, &image, &size, err));
     if (rc)
         return rc;
     gt_deployed_geometry(deployed, item, &geometry);

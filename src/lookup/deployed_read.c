@@ -90,8 +90,7 @@ static int list_problems(struct gt_deployed *deployed, struct gt_err *err)
         int rc = gt_problem_parse(&problem, deployed->text + deployed->item[i].problem, &why);
         uint64_t at;
 
-        if (!rc)
-            rc = gt_problem_check(&problem, &why);
+        GT_STEP(rc, gt_problem_check(&problem, &why));
         if (rc == GT_ENOMEM)
             return gt_err_nomem(err);
         if (rc)
@@ -214,10 +213,8 @@ static int read_index(struct gt_deployed *deployed, struct gt_err *err)
     struct stat status;
     int rc = open_file(deployed, &status, err);
 
-    if (!rc)
-        rc = read_at(deployed, &deployed->head, sizeof(deployed->head), 0, err);
-    if (!rc)
-        rc = check_head(deployed, (uint64_t)status.st_size, err);
+    GT_STEP(rc, read_at(deployed, &deployed->head, sizeof(deployed->head), 0, err));
+    GT_STEP(rc, check_head(deployed, (uint64_t)status.st_size, err));
     if (rc)
         return rc;
     deployed->bytes = malloc(gt_deployed_index_bytes(&deployed->head));

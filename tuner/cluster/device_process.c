@@ -62,9 +62,8 @@ static int open_self(struct self *self, int ordinal, struct gt_err *err)
         return gt_err_nomem(err);
     setvbuf(options.lines, NULL, _IOLBF, 4096);
     rc = gt_session_open(&self->session, &self->cli, &options, err);
-    if (!rc)
-        rc = gt_session_kernels(&self->kernel, &self->kernels, &self->session.kernels,
-                                options.kernels, err);
+    GT_STEP(rc, gt_session_kernels(&self->kernel, &self->kernels, &self->session.kernels,
+                                   options.kernels, err));
     self->session.fallbacks = !options.kernels;
     return rc;
 }

@@ -389,10 +389,8 @@ static int run_all(struct gt_devices *devices, struct gt_err *err)
         &devices->tokens,
         devices->options.session.jobs ? (int)devices->options.session.jobs : gt_processors(), err);
 
-    if (!rc)
-        rc = start_gpus(devices, err);
-    if (!rc)
-        rc = gt_devices_plan(devices, err);
+    GT_STEP(rc, start_gpus(devices, err));
+    GT_STEP(rc, gt_devices_plan(devices, err));
     if (!rc) {
         devices->began = gt_clock_ms();
         run_tasks(devices);
@@ -417,10 +415,8 @@ int gt_devices_run(struct gt_cli *cli, const struct gt_devices_options *options,
     devices->options = *options;
     rc = gt_session_database(&path, cli, options->session.db, true, err);
     devices->options.session.db = path;
-    if (!rc)
-        rc = gt_session_store(&store, path, GT_STORE_WRITE, err);
-    if (!rc)
-        rc = gt_devices_find_homes(devices, store, err);
+    GT_STEP(rc, gt_session_store(&store, path, GT_STORE_WRITE, err));
+    GT_STEP(rc, gt_devices_find_homes(devices, store, err));
     if (!rc) {
         gt_store_hand_over(store);
         rc = run_all(devices, err);

@@ -190,8 +190,7 @@ int gt_deploy_file_write(struct gt_deploy_file *file, FILE *to, size_t *bytes, s
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
         gt_strbuf_add_bytes(&index, parts[i]->text, parts[i]->length);
     rc = gt_strbuf_check(&index, err);
-    if (!rc)
-        rc = gt_deployed_index_digest(index.text, index.length, head.digest, err);
+    GT_STEP(rc, gt_deployed_index_digest(index.text, index.length, head.digest, err));
     errno = 0;
     if (!rc &&
         (fwrite(&head, 1, sizeof(head), to) != sizeof(head) ||

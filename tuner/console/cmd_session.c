@@ -201,8 +201,7 @@ static int narrow(struct gt_session *session, const struct gt_session_options *o
         return gt_err_set(err, GT_ESYNTAX,
                           "--values does not go with a recording; --space describes a part of it");
     rc = gt_session_kernels(&list, &count, &session->kernels, options->kernels, err);
-    if (!rc)
-        rc = gt_narrow((struct gt_kernel *const *)list, count, options->values, err);
+    GT_STEP(rc, gt_narrow((struct gt_kernel *const *)list, count, options->values, err));
     free(list);
     return rc;
 }
@@ -242,9 +241,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                         options->space);
     if (!rc && options->arch)
         rc = gt_arch_parse(options->arch, &cc, err);
-    if (!rc)
-        rc = gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir,
-                             options->include_dirs, err);
+    GT_STEP(rc, gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir,
+                                options->include_dirs, err));
     if (!rc && (options->values || options->no_bets))
         rc = gt_kernels_load(&session->whole, cli->data_dir, options->kernels_dir,
                              options->include_dirs, err);
@@ -252,14 +250,10 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         gt_kernel_drop_bets(session->kernels.kernel[i]);
     if (!rc && options->values)
         rc = narrow(session, options, err);
-    if (!rc)
-        rc = check_names(session, options, err);
-    if (!rc)
-        rc = load_shipped(session, err);
-    if (!rc)
-        rc = gt_cache_dir(&session->cache_dir, err);
-    if (!rc)
-        rc = gt_cache_limit(&limit, err);
+    GT_STEP(rc, check_names(session, options, err));
+    GT_STEP(rc, load_shipped(session, err));
+    GT_STEP(rc, gt_cache_dir(&session->cache_dir, err));
+    GT_STEP(rc, gt_cache_limit(&limit, err));
     if (!rc && options->lines)
         rc = gt_progress_new(&session->progress, options->lines, false, false, err);
     else if (!rc && !cli->quiet)
@@ -273,11 +267,9 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     }
     if (!rc && session->replays)
         rc = take_recorded_kernel(session, err);
-    if (!rc)
-        rc = gt_session_database(&database, cli, options->db, true, err);
-    if (!rc)
-        rc = gt_session_store(&session->store, database,
-                              options->shared ? GT_STORE_SHARED : GT_STORE_WRITE, err);
+    GT_STEP(rc, gt_session_database(&database, cli, options->db, true, err));
+    GT_STEP(rc, gt_session_store(&session->store, database,
+                                 options->shared ? GT_STORE_SHARED : GT_STORE_WRITE, err));
     if (!rc && !session->replays)
         rc = gt_store_apply_calibration(session->store, &session->evaluator->device, err);
     if (rc) {

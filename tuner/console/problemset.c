@@ -255,9 +255,8 @@ static int not_found(const char *name, const char *data_dir, struct gt_err *err)
         return gt_err_nomem(err);
     list_sets(&names, folder);
     rc = gt_strbuf_check(&names, err);
-    if (!rc)
-        rc = gt_err_set(err, GT_EIO, "%s: no such file; the sets of %s are%s", name, folder,
-                        names.length ? names.text : " missing, too");
+    GT_STEP(rc, gt_err_set(err, GT_EIO, "%s: no such file; the sets of %s are%s", name, folder,
+                           names.length ? names.text : " missing, too"));
     gt_strbuf_release(&names);
     free(folder);
     return rc;

@@ -278,8 +278,7 @@ static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt
     if (!cuda)
         return gt_err_nomem(err);
     rc = gt_gpu_client_open(&cuda->gpu, &gpu, err);
-    if (!rc)
-        rc = gt_compile_pool_open(&cuda->pool, &pool, err);
+    GT_STEP(rc, gt_compile_pool_open(&cuda->pool, &pool, err));
     evaluator->state = cuda;
     if (rc) {
         cuda_close(evaluator);

@@ -69,8 +69,7 @@ static int open_predictor(struct gt_evaluator *evaluator, const char *spec, stru
                           "--device predict: expected the arch to predict for, as in "
                           "predict:sm_86");
     rc = gt_arch_parse(spec, &cc, err);
-    if (!rc)
-        rc = gt_device_profile(&evaluator->device, options->data_dir, cc, err);
+    GT_STEP(rc, gt_device_profile(&evaluator->device, options->data_dir, cc, err));
     if (rc)
         return rc;
     predictor = calloc(1, sizeof(*predictor));

@@ -232,13 +232,10 @@ int gt_report_data(cJSON **data, const struct gt_report_request *request, struct
     rc = gt_store_compared(store, request->filter, take_compared, &g, err);
     *compared = g.rows;
     begin_list(&g, *data, "turns");
-    if (!rc)
-        rc = gt_store_turns(store, &all, take_turn, &g, err);
+    GT_STEP(rc, gt_store_turns(store, &all, take_turn, &g, err));
     begin_list(&g, *data, "spaces");
-    if (!rc)
-        rc = gt_store_trials(store, request->filter, take_trial, &g, err);
+    GT_STEP(rc, gt_store_trials(store, request->filter, take_trial, &g, err));
     begin_list(&g, *data, "devices");
-    if (!rc)
-        rc = gt_store_calibrated(store, request->filter->cc, take_device, &g, err);
+    GT_STEP(rc, gt_store_calibrated(store, request->filter->cc, take_device, &g, err));
     return rc ? rc : g.failed ? gt_err_nomem(err) : GT_OK;
 }

@@ -117,8 +117,7 @@ int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err)
         *nothing = (struct gt_err){0};
     for (size_t i = 0; i < race->arms && !rc; i++) {
         rc = gt_sweep_seed(race, &race->arm[i], seeds_wanted(race), err);
-        if (!rc)
-            rc = gt_sweep_resume(race, &race->arm[i], err);
+        GT_STEP(rc, gt_sweep_resume(race, &race->arm[i], err));
     }
     return rc ? rc : gt_sweep_open_incumbent(race, err);
 }

@@ -144,16 +144,12 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     if (!rc)
         gt_sweep_tell_best(race);
     race->resumed_us = race->best_us;
-    if (!rc)
-        rc = gt_sweep_scout_next(race->run, err);
-    if (!rc)
-        rc = gt_sweep_race(race, err);
+    GT_STEP(rc, gt_sweep_scout_next(race->run, err));
+    GT_STEP(rc, gt_sweep_race(race, err));
     race->end_s = gt_evaluator_now(evaluator);
     race->busy_s = evaluator->stats.busy_s;
-    if (!rc)
-        rc = gt_store_settle(race->options->store, err);
-    if (!rc)
-        rc = gt_sweep_prepare_next(race->run, err);
+    GT_STEP(rc, gt_store_settle(race->options->store, err));
+    GT_STEP(rc, gt_sweep_prepare_next(race->run, err));
     if (!rc && race->measures && !race->options->search_only)
         rc = gt_sweep_finals(race, err);
     show_end(race);
@@ -242,12 +238,9 @@ static int run_turns(struct gt_run *run, struct gt_sweep_result *result, struct 
     size_t i;
     int rc = gt_time_slices_init(&run->slices, options, err);
 
-    if (!rc)
-        rc = take_snapshot(run, err);
-    if (!rc)
-        rc = gt_store_device(options->store, &evaluator->device, &run->device, err);
-    if (!rc)
-        rc = gt_store_toolchain(options->store, evaluator->nvrtc_version, &run->toolchain, err);
+    GT_STEP(rc, take_snapshot(run, err));
+    GT_STEP(rc, gt_store_device(options->store, &evaluator->device, &run->device, err));
+    GT_STEP(rc, gt_store_toolchain(options->store, evaluator->nvrtc_version, &run->toolchain, err));
     evaluator->options.signals = options->signals;
     while (!rc && gt_time_slices_next(&run->slices, &i, &search_s, &deadline_s)) {
         struct gt_race *race;

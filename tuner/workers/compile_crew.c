@@ -145,11 +145,9 @@ int gt_crew_pump(struct gt_compile_pool *pool, struct gt_err *err)
 
         do {
             rc = gt_slot_pump(&worker->slot, &pool->options, &report, err);
-            if (!rc)
-                rc = take_report(pool, worker, &report, err);
+            GT_STEP(rc, take_report(pool, worker, &report, err));
         } while (!rc && report.event != GT_SLOT_NOTHING);
-        if (!rc)
-            rc = feed(pool, worker, err);
+        GT_STEP(rc, feed(pool, worker, err));
     }
     return rc;
 }

@@ -65,11 +65,9 @@ static int hello(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
     if (!self->data_dir || !self->cache_dir)
         return gt_err_nomem(err);
     rc = gt_gpu_open(&self->gpu, ordinal, false, err);
-    if (!rc)
-        rc = gt_nvrtc_open(&self->nvrtc, err);
-    if (!rc)
-        rc = gt_kernels_load(&self->kernels, data_dir, *kernels_dir ? kernels_dir : NULL,
-                             include_dirs, err);
+    GT_STEP(rc, gt_nvrtc_open(&self->nvrtc, err));
+    GT_STEP(rc, gt_kernels_load(&self->kernels, data_dir, *kernels_dir ? kernels_dir : NULL,
+                                include_dirs, err));
     return rc;
 }
 
@@ -127,8 +125,7 @@ static int one_candidate(struct worker *self, struct gt_wire_in *in, struct gt_e
     struct gt_trial trial = {0};
     int rc = read_request(self, in, &request, err);
 
-    if (!rc)
-        rc = gt_wire_finish(in, err);
+    GT_STEP(rc, gt_wire_finish(in, err));
     if (!rc && sample)
         rc = gt_bench_sample(self->bench, &request.candidate, request.binary.image,
                              request.binary.size, max_samples, &trial, err);
@@ -162,8 +159,7 @@ static int run_final(struct worker *self, struct gt_wire_in *in, struct final *f
                           (long long)count, MAX_FINAL);
     for (; !rc && final->count < (size_t)count; final->count++)
         rc = read_request(self, in, &final->request[final->count], err);
-    if (!rc)
-        rc = gt_wire_finish(in, err);
+    GT_STEP(rc, gt_wire_finish(in, err));
     for (i = 0; i < final->count; i++) {
         final->entry[i] = (struct gt_final_entry){
             .candidate = &final->request[i].candidate,
@@ -171,9 +167,8 @@ static int run_final(struct worker *self, struct gt_wire_in *in, struct final *f
             .size = final->request[i].binary.size,
         };
     }
-    if (!rc)
-        rc = gt_bench_final(self->bench, final->entry, final->count, rounds, final->trial,
-                            &final->baseline, err);
+    GT_STEP(rc, gt_bench_final(self->bench, final->entry, final->count, rounds, final->trial,
+                               &final->baseline, err));
     return rc;
 }
 
@@ -211,8 +206,7 @@ static int baseline(struct worker *self, struct gt_wire_in *in, struct gt_err *e
     struct gt_baseline found = {0};
     int rc = finish_request(self, in, err);
 
-    if (!rc)
-        rc = gt_bench_baseline(self->bench, &found, err);
+    GT_STEP(rc, gt_bench_baseline(self->bench, &found, err));
     begin_reply(self, GT_MSG_DONE, rc, err);
     if (!rc)
         gt_wire_put_bytes(&self->reply, &found, sizeof(found));
@@ -224,8 +218,8 @@ static int move(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
     struct gt_move found = {0};
     int rc = finish_request(self, in, err);
 
-    if (!rc)
-        rc = gt_bench_move(self->bench, self->nvrtc, self->data_dir, self->cache_dir, &found, err);
+    GT_STEP(rc,
+            gt_bench_move(self->bench, self->nvrtc, self->data_dir, self->cache_dir, &found, err));
     begin_reply(self, GT_MSG_DONE, rc, err);
     if (!rc)
         gt_wire_put_bytes(&self->reply, &found, sizeof(found));
@@ -237,8 +231,7 @@ static int reference(struct worker *self, struct gt_wire_in *in, struct gt_err *
     double us = 0;
     int rc = finish_request(self, in, err);
 
-    if (!rc)
-        rc = gt_bench_canary(self->bench, &us, err);
+    GT_STEP(rc, gt_bench_canary(self->bench, &us, err));
     begin_reply(self, GT_MSG_DONE, rc, err);
     if (!rc)
         gt_wire_put_real(&self->reply, us);
@@ -254,9 +247,8 @@ static int calibrate(struct worker *self, struct gt_wire_in *in, struct gt_err *
 
     gt_bench_close(self->bench);
     self->bench = NULL;
-    if (!rc)
-        rc = gt_calibrate(&found, only_copy, self->gpu, self->nvrtc, self->data_dir,
-                          self->cache_dir, err);
+    GT_STEP(rc, gt_calibrate(&found, only_copy, self->gpu, self->nvrtc, self->data_dir,
+                             self->cache_dir, err));
     begin_reply(self, GT_MSG_DONE, rc, err);
     if (!rc)
         gt_wire_put_bytes(&self->reply, &found, sizeof(found));
