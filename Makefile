@@ -247,6 +247,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_merge.c \
 	tuner/commands/cmd_page.c \
 	tuner/commands/cmd_predictor.c \
+	tuner/commands/cmd_queue.c \
 	tuner/commands/cmd_preload.c \
 	tuner/measure/cmd_recheck.c \
 	tuner/measure/cmd_recheck_report.c \
@@ -746,12 +747,34 @@ check-emu: $(EMU_TEST)
 ## build-tests: build every test and every tool, and run none
 .PHONY: build-tests
 build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
-	$(BUILD)/tools/bench-host $(BUILD)/tools/bench-serve $(BUILD)/tools/compile-cost
+	$(BUILD)/tools/bench-host $(BUILD)/tools/bench-serve $(BUILD)/tools/compile-cost \
+	$(BUILD)/tests/cluster/growth
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
 check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
+
+## check-queue: 8 workers over 500 problems of a real PostgreSQL, which the test starts, with kills and cuts
+.PHONY: check-queue
+check-queue: all
+	$(Q)tools/setup --servers postgresql
+	$(Q)tests/cluster/queue $(if $(CSV),--csv $(CSV))
+
+$(BUILD)/tests/cluster/growth: tests/cluster/growth.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
+
+## growth: the queue at 100,000 problems and 256 workers, on a PostgreSQL that the script starts
+.PHONY: growth
+growth: $(BUILD)/tests/cluster/growth
+	$(Q)tests/cluster/growth
+
+## check-slurm: the job scripts of tools/slurm under a Slurm of one node, which the test starts
+.PHONY: check-slurm
+check-slurm: all
+	$(Q)tools/setup --servers slurm
+	$(Q)tests/cluster/slurm
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
 .PHONY: check-gpu

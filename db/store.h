@@ -283,4 +283,9 @@ int gt_store_winners(const char *path, gt_row_visit *visit, void *context, struc
  * newer one.  *rows: how many trials were added or replaced. */
 int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err);
 
+/* The same for the rows of one problem, from a database that this program has open or has just
+ * closed: it is not checked.  New kernels come without their texts. */
+int gt_store_merge_problem(struct gt_store *store, const char *path, const char *problem,
+                           int64_t *rows, struct gt_err *err);
+
 #endif

@@ -100,12 +100,33 @@ static const char visits_sql[] =
     " (" OURS_DEVICE ", " OURS_PROBLEM ", t.warm_l2, t.at)), i.place, i.trials, i.seconds, i.us"
     " FROM other.improvement AS i JOIN other.visit AS t ON t.id = i.visit;";
 
-/* Attaches a database under the name `other`. */
-static int attach_uri(struct gt_store *store, const char *uri, struct gt_err *err)
+/* What is known of one problem, in the form of a whole database.  The texts of kernels stay behind,
+ * which are most of a database. */
+#define OF_PROBLEM " WHERE problem = (SELECT id FROM whole.problem WHERE text = %Q);"
+static const char problem_sql[] =
+    "CREATE TABLE other.trial AS SELECT * FROM whole.trial" OF_PROBLEM
+    "CREATE TABLE other.attempt AS SELECT * FROM whole.attempt" OF_PROBLEM
+    "CREATE TABLE other.baseline AS SELECT * FROM whole.baseline" OF_PROBLEM
+    "CREATE TABLE other.tie AS SELECT * FROM whole.tie" OF_PROBLEM
+    "CREATE TABLE other.comparison AS SELECT * FROM whole.comparison" OF_PROBLEM
+    "CREATE TABLE other.visit AS SELECT * FROM whole.visit" OF_PROBLEM
+    "CREATE TABLE other.improvement AS SELECT * FROM whole.improvement"
+    " WHERE visit IN (SELECT id FROM other.visit);"
+    "CREATE TABLE other.problem AS SELECT * FROM whole.problem WHERE text = %Q;"
+    "CREATE TABLE other.device AS SELECT * FROM whole.device;"
+    "CREATE TABLE other.toolchain AS SELECT * FROM whole.toolchain;"
+    "CREATE TABLE other.calibration AS SELECT * FROM whole.calibration;"
+    "CREATE TABLE other.kernel AS SELECT id, name, signature, '' AS description, '' AS template,"
+    " seen FROM whole.kernel WHERE id IN (SELECT kernel FROM other.trial UNION"
+    " SELECT kernel FROM other.attempt UNION SELECT kernel FROM other.comparison);";
+
+/* Attaches a database under a name. */
+static int attach_as(struct gt_store *store, const char *uri, const char *name, struct gt_err *err)
 {
-    struct gt_query q = gt_query(store, "read the other database", "ATTACH ?1 AS other", err);
+    struct gt_query q = gt_query(store, "read the other database", "ATTACH ?1 AS ?2", err);
 
     gt_store_bind(q.s, 1, uri);
+    gt_store_bind(q.s, 2, name);
     gt_query_run(&q);
     return gt_query_end(&q);
 }
@@ -117,11 +138,11 @@ static int attach_store(struct gt_store *store, const struct gt_store *other, st
     int code;
 
     if (other->forwarded) {
-        code = attach_uri(store, ":memory:", err);
+        code = attach_as(store, ":memory:", "other", err);
         return code ? code : gt_store_fill(store->db, "other", other->db, other->path, err);
     }
     uri = gt_store_uri(other->path, other->immutable ? "immutable=1" : "mode=ro");
-    code = uri ? attach_uri(store, uri, err) : gt_err_nomem(err);
+    code = uri ? attach_as(store, uri, "other", err) : gt_err_nomem(err);
     free(uri);
     return code;
 }
@@ -176,5 +197,29 @@ int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, stru
     GT_STEP(code, gt_store_finish(store, copy(store, path, rows, err), err));
     sqlite3_exec(store->db, "DETACH other", NULL, NULL, NULL);
     gt_store_close(other);
+    return code;
+}
+
+int gt_store_merge_problem(struct gt_store *store, const char *path, const char *problem,
+                           int64_t *rows, struct gt_err *err)
+{
+    char *uri = gt_store_uri(path, "mode=ro");
+    char *sql =
+        sqlite3_mprintf(problem_sql, problem, problem, problem, problem, problem, problem, problem);
+    int code = uri && sql ? GT_OK : gt_err_nomem(err);
+
+    *rows = 0;
+    GT_STEP(code, attach_as(store, uri, "whole", err));
+    GT_STEP(code, attach_as(store, ":memory:", "other", err));
+    GT_STEP(code, gt_store_begin(store, err));
+    if (!code) {
+        GT_STEP(code, gt_store_exec(store, sql, err));
+        GT_STEP(code, copy(store, path, rows, err));
+        code = gt_store_finish(store, code, err);
+    }
+    sqlite3_exec(store->db, "DETACH other", NULL, NULL, NULL);
+    sqlite3_exec(store->db, "DETACH whole", NULL, NULL, NULL);
+    sqlite3_free(sql);
+    free(uri);
     return code;
 }

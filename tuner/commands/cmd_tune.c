@@ -5,6 +5,7 @@
 #include "problem/problem.h"
 #include "base/strbuf.h"
 #include "cluster/devices.h"
+#include "cluster/queue.h"
 #include "console/cmd_report.h"
 #include "console/cmd_session.h"
 #include "console/commands.h"
@@ -18,6 +19,7 @@ struct options {
     const char *devices;
     int64_t silence;
     bool missing;
+    struct gt_queue_options queue;
 };
 
 static const struct gt_option option_table[] = {
@@ -55,6 +57,14 @@ static const struct gt_option option_table[] = {
     {"silence", 0, GT_OPTION_INTEGER, offsetof(struct options, silence), "SECONDS",
      "with --devices: a GPU's process that says nothing for that long is replaced (default: 300)",
      NULL, 1, 86400},
+    {"queue", 0, GT_OPTION_TEXT, offsetof(struct options, queue.address), "ADDRESS",
+     "work off the problems of `tune queue submit`, with their budgets: postgresql://HOST/DATABASE",
+     NULL, 0, 0},
+    {"lease", 0, GT_OPTION_INTEGER, offsetof(struct options, queue.lease_s), "SECONDS",
+     "with --queue: a job is free for others when its worker was silent for so long (default: 120)",
+     NULL, 1, 86400},
+    {"stay", 0, GT_OPTION_FLAG, offsetof(struct options, queue.stay), NULL,
+     "with --queue: wait for more jobs when all have ended", NULL, 0, 0},
     {"missing", 0, GT_OPTION_FLAG, offsetof(struct options, missing), NULL,
      "leave out the problems that have a winner in the database: a second pass after `tune merge`",
      NULL, 0, 0},
@@ -165,6 +175,34 @@ static int run_devices(struct gt_cli *cli, const struct options *options,
     return rc;
 }
 
+/* Problems and budgets come from the queue. */
+static int run_queue(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+{
+    const struct gt_kernel **kernel = NULL;
+    struct gt_session_options chosen = options->session;
+    struct gt_session session = {0};
+    size_t kernels = 0;
+    int rc;
+
+    if (options->problem.shapes || options->problem.shape.count || options->problem.random ||
+        options->devices || options->session.budget)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--queue brings problems and budgets: it excludes --shape, --shapes, "
+                          "--random, --budget and --devices");
+    rc = gt_session_database(&chosen.db, cli, options->session.db, true, err);
+    if (!rc)
+        rc = gt_session_open(&session, cli, &chosen, err);
+    if (!rc)
+        rc = gt_session_kernels(&kernel, &kernels, &session.kernels, chosen.kernels, err);
+    if (!rc) {
+        session.fallbacks = !chosen.kernels;
+        rc = gt_queue_work(&session, kernel, kernels, chosen.db, &options->queue, err);
+    }
+    gt_session_close(&session);
+    free(kernel);
+    return rc;
+}
+
 static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
 {
     const struct options *options = fields;
@@ -184,6 +222,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     for (int i = 0; i < argc; i++) /* tune 64x64x64 is tune --shape 64x64x64 */
         asked.shape.text[asked.shape.count++] = argv[i];
     asked.seed = options->session.seed;
+    if (options->queue.address)
+        return run_queue(cli, options, err);
     if (options->devices)
         return run_devices(cli, options, &asked, err);
     rc = problems_given(options, &asked)

@@ -20,6 +20,7 @@ struct gt_err;
     X(export)          \
     X(report)          \
     X(merge)           \
+    X(queue)           \
     X(recheck)         \
     X(list)            \
     X(cache)           \

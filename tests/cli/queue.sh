@@ -1,0 +1,9 @@
+# The queue without a server: words that mean nothing, a password that others could read, nobody there.
+[[ -e $(ldconfig -p | sed -n 's/.*libpq\.so\.5 .*=> //p' | head -n 1) ]] || skip "libpq is not installed"
+t queue
+t queue frobnicate postgresql:///nothing
+t queue submit postgresql://me:secret@nowhere.invalid/tuning --shape 64x64x64
+t queue status 'host=/nowhere dbname=tuning password=secret'
+t queue status "postgresql:///tuning?host=$PWD"
+t --queue postgresql:///tuning --shape 64x64x64
+t --queue postgresql:///tuning --budget 10s

@@ -1,0 +1,214 @@
+/* pq.c - a connection to PostgreSQL; see pq.h. */
+#include "cluster/pq.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+
+#include <dlfcn.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SILENCE_MS 30000 /* of the server, after which a connection counts as cut */
+
+enum { CONNECTION_OK = 0, COMMAND_OK = 1, TUPLES_OK = 2 }; /* of libpq-fe.h, part of its ABI */
+
+/* X(field, symbol, result, parameters) */
+#define PQ_MAP(X)                                                                                  \
+    X(connect, PQconnectdbParams, void *, (const char *const *, const char *const *, int))         \
+    X(status, PQstatus, int, (const void *))                                                       \
+    X(message, PQerrorMessage, char *, (const void *))                                             \
+    X(finish, PQfinish, void, (void *))                                                            \
+    X(send, PQsendQueryParams, int,                                                                \
+      (void *, const char *, int, const unsigned *, const char *const *, const int *, const int *, \
+       int))                                                                                       \
+    X(consume, PQconsumeInput, int, (void *))                                                      \
+    X(busy, PQisBusy, int, (void *))                                                               \
+    X(descriptor, PQsocket, int, (const void *))                                                   \
+    X(result, PQgetResult, void *, (void *))                                                       \
+    X(result_status, PQresultStatus, int, (const void *))                                          \
+    X(result_message, PQresultErrorMessage, char *, (const void *))                                \
+    X(clear, PQclear, void, (void *))                                                              \
+    X(rows, PQntuples, int, (const void *))                                                        \
+    X(changed, PQcmdTuples, char *, (void *))                                                      \
+    X(value, PQgetvalue, char *, (const void *, int, int))                                         \
+    X(length, PQgetlength, int, (const void *, int, int))
+
+#define PQ_FIELD(field, symbol, result, parameters) result(*field) parameters;
+
+struct gt_pq {
+    struct {
+        PQ_MAP(PQ_FIELD)
+    } api;
+    void *library, *connection, *answer;
+};
+
+static int load(struct gt_pq *pq, struct gt_err *err)
+{
+    void *found;
+
+    pq->library = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
+    if (!pq->library)
+        return gt_err_set(err, GT_ENOLIB,
+                          "libpq.so.5, PostgreSQL's client library, is not installed (Debian: "
+                          "libpq5): %s",
+                          dlerror());
+#define PQ_LOAD(field, symbol, result, parameters)                                   \
+    found = dlsym(pq->library, #symbol);                                             \
+    if (!found)                                                                      \
+        return gt_err_set(err, GT_ENOLIB, "libpq.so.5 has no function %s", #symbol); \
+    memcpy(&pq->api.field, &found, sizeof(found));
+    PQ_MAP(PQ_LOAD)
+    return GT_OK;
+}
+
+/* Whether a password stands in "postgresql://user:password@host" or "... password=...". */
+static bool has_password(const char *address)
+{
+    const char *user = strstr(address, "://");
+    const char *at = user ? strchr(user + 3, '@') : NULL;
+    const char *colon = user ? strchr(user + 3, ':') : NULL;
+
+    return (at && colon && colon < at) || strstr(address, "password=");
+}
+
+/* The server's sentences end with line feeds. */
+static int fail(struct gt_pq *pq, int code, const char *said, struct gt_err *err)
+{
+    const size_t length = strcspn(said, "\n");
+
+    (void)pq;
+    return gt_err_set(err, code, "PostgreSQL: %.*s", (int)length,
+                      length ? said : "the connection is gone");
+}
+
+int gt_pq_open(struct gt_pq **out, const char *address, struct gt_err *err)
+{
+    static const char *const keyword[] = {"dbname", "connect_timeout", "tcp_user_timeout",
+                                          "application_name", NULL};
+    const char *const value[] = {address, "10", "20000", "gemmtune", NULL};
+    struct gt_pq *pq;
+    int rc;
+
+    *out = NULL;
+    if (has_password(address))
+        return gt_err_set(err, GT_ESYNTAX,
+                          "the address of the queue has a password in it, which others could read; "
+                          "put it into ~/.pgpass (see PostgreSQL's manual, The Password File)");
+    pq = calloc(1, sizeof(*pq));
+    if (!pq)
+        return gt_err_nomem(err);
+    rc = load(pq, err);
+    if (!rc) {
+        pq->connection = pq->api.connect(keyword, value, 1);
+        if (!pq->connection)
+            rc = gt_err_nomem(err);
+        else if (pq->api.status(pq->connection) != CONNECTION_OK)
+            rc = fail(pq, GT_EIO, pq->api.message(pq->connection), err);
+    }
+    if (rc)
+        gt_pq_close(pq);
+    else
+        *out = pq;
+    return rc;
+}
+
+static void drop_answer(struct gt_pq *pq)
+{
+    if (pq->answer)
+        pq->api.clear(pq->answer);
+    pq->answer = NULL;
+}
+
+static void drop_connection(struct gt_pq *pq)
+{
+    if (pq->connection)
+        pq->api.finish(pq->connection);
+    pq->connection = NULL;
+}
+
+void gt_pq_close(struct gt_pq *pq)
+{
+    if (!pq)
+        return;
+    drop_answer(pq);
+    drop_connection(pq);
+    free(pq); /* the library stays: it may have registered what unloading would break */
+}
+
+/* Waits for the whole answer. */
+static int wait_for_answer(struct gt_pq *pq, struct gt_err *err)
+{
+    const int64_t deadline = gt_clock_ms() + SILENCE_MS;
+
+    while (pq->api.busy(pq->connection)) {
+        struct pollfd fd = {.fd = pq->api.descriptor(pq->connection), .events = POLLIN};
+        const int64_t left = deadline - gt_clock_ms();
+
+        if (left <= 0)
+            return gt_err_set(err, GT_EIO, "PostgreSQL: no answer for %d s", SILENCE_MS / 1000);
+        if (poll(&fd, 1, (int)left) > 0 && !pq->api.consume(pq->connection))
+            return fail(pq, GT_EIO, pq->api.message(pq->connection), err);
+    }
+    return GT_OK;
+}
+
+/* Takes the answer and what follows it, which ends the statement. */
+static int take_answer(struct gt_pq *pq, struct gt_err *err)
+{
+    int rc = wait_for_answer(pq, err), status;
+    void *more;
+
+    if (rc)
+        return rc;
+    pq->answer = pq->api.result(pq->connection);
+    if (!pq->answer)
+        return fail(pq, GT_EIO, pq->api.message(pq->connection), err);
+    while (!(rc = wait_for_answer(pq, err)) && (more = pq->api.result(pq->connection)))
+        pq->api.clear(more);
+    status = pq->api.result_status(pq->answer);
+    if (rc || status == COMMAND_OK || status == TUPLES_OK)
+        return rc;
+    return fail(pq, pq->api.status(pq->connection) == CONNECTION_OK ? GT_EDB : GT_EIO,
+                pq->api.result_message(pq->answer), err);
+}
+
+int gt_pq_run(struct gt_pq *pq, const char *sql, const struct gt_pq_value *value, int values,
+              bool binary, struct gt_err *err)
+{
+    const char *data[16];
+    int length[16], format[16], rc = GT_OK;
+
+    drop_answer(pq);
+    if (!pq->connection)
+        return gt_err_set(err, GT_EIO, "PostgreSQL: the connection is gone");
+    for (int i = 0; i < values; i++) {
+        data[i] = value[i].data;
+        length[i] = (int)value[i].bytes;
+        format[i] = value[i].bytes > 0;
+    }
+    if (!pq->api.send(pq->connection, sql, values, NULL, data, length, format, binary))
+        rc = fail(pq, GT_EIO, pq->api.message(pq->connection), err);
+    if (!rc)
+        rc = take_answer(pq, err);
+    if (rc == GT_EIO)
+        drop_connection(pq);
+    return rc;
+}
+
+int gt_pq_rows(const struct gt_pq *pq)
+{
+    return pq->answer ? pq->api.rows(pq->answer) : 0;
+}
+
+int64_t gt_pq_changed(const struct gt_pq *pq)
+{
+    return pq->answer ? strtoll(pq->api.changed(pq->answer), NULL, 10) : 0;
+}
+
+const char *gt_pq_get(const struct gt_pq *pq, int row, int column, size_t *bytes)
+{
+    if (bytes)
+        *bytes = (size_t)pq->api.length(pq->answer, row, column);
+    return pq->api.value(pq->answer, row, column);
+}

@@ -1,0 +1,41 @@
+/* pq.h - a connection to PostgreSQL through libpq, which is opened at run time: without it only
+ * --queue and `tune queue` do not work.
+ *
+ * Users, passwords and TLS are libpq's: ~/.pgpass, PGPASSFILE, PGSSLMODE and so on.  An address
+ * with a password in it is refused, because command lines and databases would show it.  One thread
+ * uses a connection. */
+#ifndef GT_PQ_H
+#define GT_PQ_H
+
+#include "gemmtune.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gt_pq;
+
+/* A value of a statement; texts end with NUL, bytes do not. */
+struct gt_pq_value {
+    const void *data; /* NULL: NULL */
+    size_t bytes;     /* 0: a text; else that many bytes, sent as they are */
+};
+
+/* GT_ENOLIB: there is no libpq; GT_EIO: the server does not answer or refuses; GT_ESYNTAX: the
+ * address has a password. */
+int gt_pq_open(struct gt_pq **pq, const char *address, struct gt_err *err);
+void gt_pq_close(struct gt_pq *pq); /* NULL accepted */
+
+/* Runs one statement with parameters $1... and keeps its rows until the next.  binary: columns come
+ * as the server stores them, for bytes.  GT_EIO: the connection is gone, or the server was silent
+ * for half a minute; it is closed then.  GT_EDB: the statement failed; the sentence is the
+ * server's. */
+int gt_pq_run(struct gt_pq *pq, const char *sql, const struct gt_pq_value *value, int values,
+              bool binary, struct gt_err *err);
+
+int gt_pq_rows(const struct gt_pq *pq);
+int64_t gt_pq_changed(const struct gt_pq *pq); /* rows that the statement wrote */
+/* Valid until the next statement; "" for NULL.  *bytes may be NULL. */
+const char *gt_pq_get(const struct gt_pq *pq, int row, int column, size_t *bytes);
+
+#endif

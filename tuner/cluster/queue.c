@@ -1,0 +1,167 @@
+/* queue.c - the jobs in PostgreSQL: the only file that speaks its SQL; see queue.h. */
+#include "cluster/queue.h"
+
+#include "base/err.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT(text) ((struct gt_pq_value){.data = (text)})
+
+static int run(struct gt_pq *pq, const char *sql, const struct gt_pq_value *value, int values,
+               struct gt_err *err)
+{
+    return gt_pq_run(pq, sql, value, values, false, err);
+}
+
+int gt_queue_create(struct gt_pq *pq, struct gt_err *err)
+{
+    static const char *const sql[] = {
+        "SET client_min_messages = warning", /* IF NOT EXISTS need not be told */
+        "BEGIN",
+        "SELECT pg_advisory_xact_lock(1195724109)", /* two of IF NOT EXISTS at once would collide */
+        "CREATE SCHEMA IF NOT EXISTS gemmtune",
+        "CREATE TABLE IF NOT EXISTS gemmtune.job ("
+        " id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, problem text NOT NULL,"
+        " class text NOT NULL, weight double precision NOT NULL, budget text NOT NULL,"
+        " state text NOT NULL DEFAULT 'ready'"
+        "  CHECK (state IN ('ready', 'leased', 'done', 'failed')),"
+        " attempts integer NOT NULL DEFAULT 0, worker text NOT NULL DEFAULT '',"
+        " lease_until timestamptz, submitted timestamptz NOT NULL DEFAULT now(),"
+        " finished timestamptz, UNIQUE (problem, class, budget))",
+        "CREATE INDEX IF NOT EXISTS job_ready ON gemmtune.job (weight DESC, id)"
+        " WHERE state = 'ready'",
+        "CREATE INDEX IF NOT EXISTS job_leased ON gemmtune.job (lease_until)"
+        " WHERE state = 'leased'",
+        "CREATE TABLE IF NOT EXISTS gemmtune.result ("
+        " job bigint NOT NULL REFERENCES gemmtune.job (id), worker text NOT NULL,"
+        " at timestamptz NOT NULL DEFAULT now(), trials bigint NOT NULL,"
+        " database bytea NOT NULL, PRIMARY KEY (job, worker))",
+        "COMMIT",
+    };
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < sizeof(sql) / sizeof(*sql) && !rc; i++)
+        rc = run(pq, sql[i], NULL, 0, err);
+    if (rc)
+        run(pq, "ROLLBACK", NULL, 0, NULL);
+    return rc;
+}
+
+int gt_queue_submit(struct gt_pq *pq, const char *problem, const char *class_of, double weight,
+                    const char *budget, bool *added, struct gt_err *err)
+{
+    char number[40];
+    int rc;
+
+    snprintf(number, sizeof(number), "%.17g", weight);
+    rc = run(pq,
+             "INSERT INTO gemmtune.job (problem, class, weight, budget) VALUES ($1, $2, $3, $4)"
+             " ON CONFLICT DO NOTHING",
+             (struct gt_pq_value[]){TEXT(problem), TEXT(class_of), TEXT(number), TEXT(budget)}, 4,
+             err);
+    *added = !rc && gt_pq_changed(pq) > 0;
+    return rc;
+}
+
+/* Jobs whose lease ran out are ready again, or have failed. */
+static int free_expired(struct gt_pq *pq, struct gt_err *err)
+{
+    char most[16];
+
+    snprintf(most, sizeof(most), "%d", GT_QUEUE_ATTEMPTS);
+    return run(pq,
+               "UPDATE gemmtune.job SET state = CASE WHEN attempts >= $1::integer THEN 'failed'"
+               " ELSE 'ready' END WHERE id IN (SELECT id FROM gemmtune.job WHERE state = 'leased'"
+               " AND lease_until < now() FOR UPDATE SKIP LOCKED)",
+               (struct gt_pq_value[]){TEXT(most)}, 1, err);
+}
+
+static int count_left(struct gt_pq *pq, int64_t *left, struct gt_err *err)
+{
+    int rc = run(pq, "SELECT count(*) FROM gemmtune.job WHERE state = 'leased'", NULL, 0, err);
+
+    *left = rc ? 0 : strtoll(gt_pq_get(pq, 0, 0, NULL), NULL, 10);
+    return rc;
+}
+
+int gt_queue_take(struct gt_pq *pq, struct gt_queue_job *job, const char *worker,
+                  const char *class_of, int64_t lease_s, bool *taken, int64_t *left,
+                  struct gt_err *err)
+{
+    char lease[24];
+    int rc = free_expired(pq, err);
+
+    *taken = false;
+    *left = 0;
+    snprintf(lease, sizeof(lease), "%lld", (long long)lease_s);
+    if (!rc)
+        rc = run(pq,
+                 "WITH next AS (SELECT id FROM gemmtune.job WHERE state = 'ready'"
+                 " AND starts_with($2, class) ORDER BY weight DESC, id LIMIT 1"
+                 " FOR UPDATE SKIP LOCKED)"
+                 " UPDATE gemmtune.job AS j SET state = 'leased', worker = $1,"
+                 " attempts = attempts + 1, lease_until = now() + $3::integer * interval '1 s'"
+                 " FROM next WHERE j.id = next.id RETURNING j.id, j.problem, j.budget",
+                 (struct gt_pq_value[]){TEXT(worker), TEXT(class_of), TEXT(lease)}, 3, err);
+    if (rc)
+        return rc;
+    if (!gt_pq_rows(pq))
+        return count_left(pq, left, err);
+    *taken = true;
+    snprintf(job->id, sizeof(job->id), "%s", gt_pq_get(pq, 0, 0, NULL));
+    snprintf(job->problem, sizeof(job->problem), "%s", gt_pq_get(pq, 0, 1, NULL));
+    snprintf(job->budget, sizeof(job->budget), "%s", gt_pq_get(pq, 0, 2, NULL));
+    return GT_OK;
+}
+
+int gt_queue_renew(struct gt_pq *pq, const char *job, const char *worker, int64_t lease_s,
+                   bool *held, struct gt_err *err)
+{
+    char lease[24];
+    int rc;
+
+    snprintf(lease, sizeof(lease), "%lld", (long long)lease_s);
+    rc = run(pq,
+             "UPDATE gemmtune.job SET lease_until = now() + $3::integer * interval '1 s'"
+             " WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
+             (struct gt_pq_value[]){TEXT(job), TEXT(worker), TEXT(lease)}, 3, err);
+    *held = !rc && gt_pq_changed(pq) > 0;
+    return rc;
+}
+
+int gt_queue_put(struct gt_pq *pq, const char *job, const char *worker, int64_t trials,
+                 const void *database, size_t bytes, bool ends, struct gt_err *err)
+{
+    char count[24];
+
+    snprintf(count, sizeof(count), "%lld", (long long)trials);
+    /* One statement is one transaction. */
+    return run(
+        pq,
+        "WITH stored AS (INSERT INTO gemmtune.result (job, worker, trials, database)"
+        " VALUES ($1::bigint, $2, $3::bigint, $4) ON CONFLICT DO NOTHING)"
+        " UPDATE gemmtune.job SET state = 'done', finished = now(), worker = $2"
+        " WHERE id = $1::bigint AND state <> 'done' AND $5::boolean",
+        (struct gt_pq_value[]){
+            TEXT(job), TEXT(worker), TEXT(count), {database, bytes}, TEXT(ends ? "true" : "false")},
+        5, err);
+}
+
+int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker, struct gt_err *err)
+{
+    return run(pq,
+               "UPDATE gemmtune.job SET state = 'ready', attempts = attempts - 1"
+               " WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
+               (struct gt_pq_value[]){TEXT(job), TEXT(worker)}, 2, err);
+}
+
+int gt_queue_retry(struct gt_pq *pq, int64_t *jobs, struct gt_err *err)
+{
+    int rc = run(pq, "UPDATE gemmtune.job SET state = 'ready', attempts = 0 WHERE state = 'failed'",
+                 NULL, 0, err);
+
+    *jobs = rc ? 0 : gt_pq_changed(pq);
+    return rc;
+}

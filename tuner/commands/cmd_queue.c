@@ -1,0 +1,196 @@
+/* cmd_queue.c - tune queue submit|status|retry|export: the list of problems in PostgreSQL that
+ * `tune --queue` works off. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "base/err.h"
+#include "cluster/queue.h"
+#include "console/cmd_json.h"
+#include "console/cmd_session.h"
+#include "console/commands.h"
+#include "problem/problem.h"
+
+struct options {
+    struct gt_problem_options problem;
+    const char *budget, *class_of, *db;
+    int64_t seed;
+};
+
+static const struct gt_option option_table[] = {
+    {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, budget), "BUDGET",
+     "submit: of each problem, as of a sweep (default: 10s)", NULL, 0, 0},
+    {"class", 0, GT_OPTION_TEXT, offsetof(struct options, class_of), "CLASS",
+     "submit: only for GPUs whose class begins so, such as \"NVIDIA H200\" (default: for any)",
+     NULL, 0, 0},
+    {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
+     "export: database to merge into, created if missing (default: as of a sweep)", NULL, 0, 0},
+    {"seed", 0, GT_OPTION_INTEGER, offsetof(struct options, seed), "N",
+     "submit: seed of what --random draws (default: 1)", NULL, 1, INT64_MAX},
+    GT_OPTIONS_END,
+};
+
+static int submit(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
+                  struct gt_err *err)
+{
+    const char *budget = options->budget ? options->budget : "10s";
+    struct gt_problem_options asked = options->problem;
+    struct gt_problem *problem = NULL;
+    struct gt_budget parsed;
+    double *weight = NULL;
+    size_t count = 0, fresh = 0;
+    char text[GT_PROBLEM_TEXT_MAX];
+    int rc = gt_budget_parse(&parsed, budget, err);
+
+    asked.seed = options->seed;
+    if (!rc)
+        rc = gt_session_problems(cli, NULL, &problem, &weight, &count, &asked, err);
+    if (!rc)
+        rc = gt_queue_create(pq, err);
+    for (size_t i = 0; i < count && !rc; i++) {
+        bool added = false;
+
+        gt_problem_format(&problem[i], text);
+        rc = gt_queue_submit(pq, text, options->class_of ? options->class_of : "", weight[i],
+                             budget, &added, err);
+        fresh += added;
+    }
+    if (!rc && !cli->quiet)
+        fprintf(cli->log, "%zu of %zu problems submitted; the others were there already\n", fresh,
+                count);
+    free(problem);
+    free(weight);
+    return rc;
+}
+
+static int status(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
+                  struct gt_err *err)
+{
+    static const char sql[] =
+        "SELECT s.state, count(j.id), coalesce(sum(r.trials), 0), coalesce(sum(r.results), 0)"
+        " FROM (VALUES ('ready'), ('leased'), ('done'), ('failed')) AS s (state)"
+        " LEFT JOIN gemmtune.job AS j ON j.state = s.state"
+        " LEFT JOIN (SELECT job, sum(trials) AS trials, count(*) AS results FROM gemmtune.result"
+        " GROUP BY job) AS r ON r.job = j.id GROUP BY s.state ORDER BY s.state DESC";
+    cJSON *json = NULL;
+    int rc = gt_pq_run(pq, sql, NULL, 0, false, err);
+
+    (void)options;
+    if (!rc && cli->json && !(json = cJSON_CreateObject()))
+        rc = gt_err_nomem(err);
+    if (!rc && !json)
+        fprintf(cli->out, "state   jobs  results  trials\n");
+    for (int i = 0; i < gt_pq_rows(pq) && !rc; i++) {
+        const char *state = gt_pq_get(pq, i, 0, NULL), *jobs = gt_pq_get(pq, i, 1, NULL);
+        const char *trials = gt_pq_get(pq, i, 2, NULL), *results = gt_pq_get(pq, i, 3, NULL);
+
+        if (!json) {
+            fprintf(cli->out, "%-6s %5s %8s %7s\n", state, jobs, results, trials);
+        } else {
+            cJSON *of = cJSON_AddObjectToObject(json, state);
+
+            cJSON_AddNumberToObject(of, "jobs", strtod(jobs, NULL));
+            cJSON_AddNumberToObject(of, "results", strtod(results, NULL));
+            cJSON_AddNumberToObject(of, "trials", strtod(trials, NULL));
+        }
+    }
+    return rc || !json ? rc : gt_cmd_print_json(cli, json, err);
+}
+
+static int retry(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
+                 struct gt_err *err)
+{
+    int64_t jobs = 0;
+    int rc = gt_queue_retry(pq, &jobs, err);
+
+    (void)options;
+    if (!rc && !cli->quiet)
+        fprintf(cli->log, "%lld failed job%s ready again\n", (long long)jobs,
+                jobs == 1 ? " is" : "s are");
+    return rc;
+}
+
+/* The kernels' texts of today come first: results are uploaded without. */
+static int put_kernels(struct gt_cli *cli, struct gt_store *store, struct gt_err *err)
+{
+    struct gt_kernels kernels = {0};
+    int64_t id;
+    int rc = gt_kernels_load(&kernels, cli->data_dir, NULL, NULL, err);
+
+    for (size_t i = 0; i < kernels.count && !rc; i++)
+        rc = gt_store_kernel(store, kernels.kernel[i], &id, err);
+    gt_kernels_release(&kernels);
+    return rc;
+}
+
+static int export_all(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
+                      struct gt_err *err)
+{
+    struct gt_store *store = NULL;
+    const char *path = NULL;
+    int64_t results = 0;
+    int rc = gt_session_database(&path, cli, options->db, true, err);
+
+    if (!rc)
+        rc = gt_session_store(&store, path, GT_STORE_WRITE, err);
+    if (!rc)
+        rc = put_kernels(cli, store, err);
+    if (!rc)
+        rc = gt_queue_export(pq, store, &results, err);
+    gt_store_close(store);
+    if (!rc && !cli->quiet)
+        fprintf(cli->log, "%lld result%s merged into %s\n", (long long)results,
+                results == 1 ? "" : "s", path);
+    return rc;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
+               struct gt_err *err);
+} action[] = {{"submit", submit}, {"status", status}, {"retry", retry}, {"export", export_all}};
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    struct gt_pq *pq = NULL;
+    int rc = GT_ESYNTAX;
+
+    (void)argc;
+    for (size_t i = 0; i < sizeof(action) / sizeof(*action); i++) {
+        if (strcmp(argv[0], action[i].name) != 0)
+            continue;
+        rc = gt_pq_open(&pq, argv[1], err);
+        if (!rc)
+            rc = action[i].run(cli, fields, pq, err);
+        gt_pq_close(pq);
+        return rc;
+    }
+    return gt_err_set(err, rc,
+                      "\"%s\" is nothing that can be done with a queue: submit, status, "
+                      "retry or export",
+                      argv[0]);
+}
+
+const struct gt_command gt_command_queue = {
+    .name = "queue",
+    .doc = "problems in PostgreSQL for tuners on many machines",
+    .usage = "queue submit|status|retry|export postgresql://HOST/DATABASE [OPTION]...",
+    .about =
+        "A list of problems in a PostgreSQL database, which `tune --queue` works off on any "
+        "number\n"
+        "of machines.  submit adds problems; status counts them; retry makes failed ones ready\n"
+        "again; export merges all results into a database of this machine.\n"
+        "\n"
+        "  tune queue submit postgresql://db/tuning --shapes bench --budget 20s\n"
+        "  tune --queue postgresql://db/tuning\n"
+        "  tune queue export postgresql://db/tuning --db all.db\n",
+    .argument = "submit|status|retry|export",
+    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
+              {gt_draw_option_table, offsetof(struct options, problem)},
+              {option_table, 0}},
+    .size = sizeof(struct options),
+    .min_args = 2,
+    .max_args = 2,
+    .run = run,
+};
