@@ -122,10 +122,13 @@ static struct gt_arm *next_arm(struct gt_race *race)
 
     for (size_t i = 0; i < race->arms; i++) {
         struct gt_arm *arm = &race->arm[i];
-        const struct gt_reuse *last = arm->reuse + arm->reuses - 1;
+        float expected;
 
-        if (arm->reuses && last->expected <= (float)CUTOFF &&
-            (!best || last->expected < best->reuse[best->reuses - 1].expected))
+        if (!arm->reuses)
+            continue;
+        expected = arm->reuse[arm->reuses - 1].expected;
+        if (expected <= (float)CUTOFF &&
+            (!best || expected < best->reuse[best->reuses - 1].expected))
             best = arm;
     }
     return best;
