@@ -200,6 +200,8 @@ TUNE_SRC := \
 	tuner/evaluate/evaluator_cuda_pump.c \
 	tuner/evaluate/evaluator_predict.c \
 	tuner/evaluate/evaluator_replay.c \
+	tuner/report/compare.c \
+	tuner/report/compare_page.c \
 	tuner/report/page.c \
 	tuner/report/report_data.c \
 	tuner/sweep/budget.c \
@@ -234,6 +236,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_capture.c \
 	tuner/console/cmd_compile.c \
 	tuner/console/cmd_csv.c \
+	tuner/commands/cmd_compare.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/commands/cmd_export.c \
 	tuner/commands/deploy.c \
@@ -448,6 +451,7 @@ $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
 $(BUILD)/tuner/report/page.o: $(addprefix $(BUILD)/report/,charts_js_page.h page_js_page.h page_css_page.h)
+$(BUILD)/tuner/report/compare_page.o: $(BUILD)/report/compare_js_page.h
 $(BUILD)/report/%_js_page.h: tuner/report/%.js tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_js >$@.new && mv $@.new $@

@@ -26,7 +26,9 @@ const struct gt_exit gt_exits[] = {
      "GPU, driver or a library of the CUDA toolkit missing or wrong",
      {GT_ECUDA, GT_ENOGPU, GT_ENOLIB, GT_ETOOBIG, GT_EBUSY}},
     {7, "the GPU stopped answering", {GT_ELOST}},
-    {GT_EXIT_LOST, "recheck: a stored winner is not the fastest any more", {GT_OK}},
+    {GT_EXIT_LOST,
+     "a stored winner is not the fastest any more (recheck), or something is slower (compare)",
+     {GT_OK}},
     {130, "interrupted; the same command resumes", {GT_EINTERRUPTED}},
 };
 const size_t gt_exit_count = sizeof(gt_exits) / sizeof(gt_exits[0]);

@@ -19,6 +19,7 @@ struct gt_err;
     X(serve)           \
     X(export)          \
     X(report)          \
+    X(compare)         \
     X(merge)           \
     X(queue)           \
     X(recheck)         \

@@ -23,43 +23,47 @@ static void put_data(FILE *file, const char *json)
     }
 }
 
-static void put_page(FILE *file, const struct gt_report_request *request, const char *json)
+static void put_page(FILE *file, const struct gt_page *page, const char *json)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<link rel=\"icon\" href=\"data:,\">\n",
           file);
-    if (request->reload_s > 0)
-        fprintf(file, "<meta http-equiv=\"refresh\" content=\"%d\">\n", request->reload_s);
-    fprintf(file, "<title>gemmtune report</title>\n<style>\n%s</style>\n</head>\n<body>\n",
-            gt_page_css);
-    fputs(
-        "<h1>gemmtune report</h1>\n<main id=\"page\"><noscript>The pictures are drawn by a script, "
-        "which this browser does not run.</noscript></main>\n"
-        "<div id=\"tip\" role=\"status\" hidden></div>\n"
-        "<script type=\"application/json\" id=\"data\">",
-        file);
+    if (page->reload_s > 0)
+        fprintf(file, "<meta http-equiv=\"refresh\" content=\"%d\">\n", page->reload_s);
+    fprintf(file, "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>%s</h1>\n",
+            page->title, gt_page_css, page->title);
+    fputs("<main id=\"page\"><noscript>The pictures are drawn by a script, "
+          "which this browser does not run.</noscript></main>\n"
+          "<div id=\"tip\" role=\"status\" hidden></div>\n"
+          "<script type=\"application/json\" id=\"data\">",
+          file);
     put_data(file, json);
     fprintf(file, "</script>\n<script>\n%s%s</script>\n</body>\n</html>\n", gt_charts_js,
-            gt_page_js);
+            page->script);
+}
+
+int gt_page_write(FILE *file, const struct gt_page *page, const cJSON *data, struct gt_err *err)
+{
+    char *json = cJSON_PrintUnformatted(data);
+    int rc = json ? GT_OK : gt_err_nomem(err);
+
+    if (json)
+        put_page(file, page, json);
+    if (!rc && ferror(file))
+        rc = gt_err_set(err, GT_EIO, "cannot write the page: %s", strerror(errno));
+    cJSON_free(json);
+    return rc;
 }
 
 int gt_report_write(FILE *file, const struct gt_report_request *request, struct gt_store *store,
                     size_t *compared, struct gt_err *err)
 {
+    const struct gt_page page = {"gemmtune report", gt_page_js, request->reload_s};
     cJSON *data = NULL;
-    char *json = NULL;
     int rc = gt_report_data(&data, request, store, compared, err);
 
-    if (!rc) {
-        json = cJSON_PrintUnformatted(data);
-        rc = json ? GT_OK : gt_err_nomem(err);
-    }
-    if (!rc)
-        put_page(file, request, json);
-    if (!rc && ferror(file))
-        rc = gt_err_set(err, GT_EIO, "cannot write the report: %s", strerror(errno));
-    cJSON_free(json);
+    GT_STEP(rc, gt_page_write(file, &page, data, err));
     cJSON_Delete(data);
     return rc;
 }

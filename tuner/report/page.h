@@ -4,6 +4,7 @@
 #ifndef GT_PAGE_H
 #define GT_PAGE_H
 
+#include <cjson/cJSON.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -24,5 +25,13 @@ struct gt_report_request {
  * the store fails with. */
 int gt_report_write(FILE *file, const struct gt_report_request *request, struct gt_store *store,
                     size_t *compared, struct gt_err *err);
+
+/* A page of any kind: a title, data, and the script that draws them with the shapes of charts.js.
+ */
+struct gt_page {
+    const char *title, *script;
+    int reload_s; /* as above */
+};
+int gt_page_write(FILE *file, const struct gt_page *page, const cJSON *data, struct gt_err *err);
 
 #endif

@@ -1,0 +1,174 @@
+/* cmd_compare.c - tune compare A.db B.db: the winners of two databases beside each other. */
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "console/cmd_csv.h"
+#include "console/cmd_json.h"
+#include "console/cmd_session.h"
+#include "console/cmd_write.h"
+#include "console/commands.h"
+#include "console/options.h"
+#include "db/store.h"
+#include "report/compare.h"
+
+#define NOISE                                                                           \
+    1.02 /* what two sweeps of one machine differ by (db/measured/README.md, Stability) \
+          */
+
+struct options {
+    const char *csv, *html;
+    double noise;
+    bool any_device;
+};
+
+static const struct gt_option option_table[] = {
+    {"noise", 0, GT_OPTION_REAL, offsetof(struct options, noise), "RATIO",
+     "times that differ by less are the same (default: 1.02)", NULL, 1, 100},
+    {"any-device", 0, GT_OPTION_FLAG, offsetof(struct options, any_device), NULL,
+     "compare problem by problem, whatever the devices are called", NULL, 0, 0},
+    {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE",
+     "write every pair with all its columns there", NULL, 0, 0},
+    {"html", 'o', GT_OPTION_TEXT, offsetof(struct options, html), "FILE",
+     "write a page with pictures there", NULL, 0, 0},
+    GT_OPTIONS_END,
+};
+
+static void csv_side(struct gt_csv *csv, const struct gt_side *side)
+{
+    bool known = side->us > 0;
+
+    gt_csv_real(csv, side->us, 3, known);
+    gt_csv_real(csv, side->lo_us, 3, known);
+    gt_csv_real(csv, side->hi_us, 3, known);
+    gt_csv_text(csv, known ? side->kernel : "");
+    gt_csv_text(csv, known ? side->signature : "");
+    gt_csv_text(csv, known ? side->point : "");
+    gt_csv_real(csv, side->driver, 0, known);
+    gt_csv_real(csv, side->nvrtc, 0, known);
+    gt_csv_text(csv, known ? side->date : "");
+}
+
+static int write_csv(const char *path, const struct gt_pairs *pairs, struct gt_err *err)
+{
+    struct gt_csv *csv;
+    int rc = gt_csv_new(&csv, path,
+                        "problem,device,warm_l2,verdict,ratio,lo,hi,a_us,a_lo_us,a_hi_us,a_kernel,"
+                        "a_signature,a_point,a_driver,a_nvrtc,a_date,b_us,b_lo_us,b_hi_us,b_kernel,"
+                        "b_signature,b_point,b_driver,b_nvrtc,b_date",
+                        err);
+
+    for (size_t i = 0; i < pairs->count && !rc; i++) {
+        const struct gt_pair *pair = &pairs->pair[i];
+
+        gt_csv_text(csv, pair->problem);
+        gt_csv_text(csv, pair->device);
+        gt_csv_text(csv, pair->warm_l2 ? "1" : "0");
+        gt_csv_text(csv, gt_verdict_name(pair->verdict));
+        gt_csv_real(csv, pair->ratio, 4, pair->ratio > 0);
+        gt_csv_real(csv, pair->lo, 4, pair->ratio > 0);
+        gt_csv_real(csv, pair->hi, 4, pair->ratio > 0);
+        csv_side(csv, &pair->side[0]);
+        csv_side(csv, &pair->side[1]);
+        gt_csv_end(csv);
+    }
+    return rc ? rc : gt_csv_close(csv, err);
+}
+
+/* A page on its way into a file. */
+struct writing {
+    const struct gt_pairs *pairs;
+    const char *const *names;
+};
+
+static int write_page(void *context, FILE *file, struct gt_err *err)
+{
+    const struct writing *writing = context;
+
+    return gt_compare_write(file, writing->pairs, writing->names, err);
+}
+
+static void print(const struct gt_cli *cli, const struct gt_pairs *pairs)
+{
+    const char *separator = "";
+
+    for (size_t i = 0; i < pairs->count; i++) {
+        const struct gt_pair *pair = &pairs->pair[i];
+
+        fprintf(cli->out, "%-9s", gt_verdict_name(pair->verdict));
+        if (pair->ratio > 0)
+            fprintf(cli->out, " %6.3f [%.3f, %.3f] %10.2f us %10.2f us", pair->ratio, pair->lo,
+                    pair->hi, pair->side[0].us, pair->side[1].us);
+        else
+            fprintf(cli->out, " %6s", "-");
+        fprintf(cli->out, "  %s%s%s%s\n", pair->problem, pair->warm_l2 ? " (warm L2)" : "",
+                *pair->device ? " on " : "", pair->device);
+    }
+    for (int i = 0; i < GT_VERDICTS; i++) {
+        if (!pairs->of[i])
+            continue;
+        fprintf(cli->out, "%s%zu %s", separator, pairs->of[i], gt_verdict_name((enum gt_verdict)i));
+        separator = ", ";
+    }
+    if (pairs->geometric_mean > 0)
+        fprintf(cli->out, "; geometric mean of the ratios %.3f (above 1: B is faster)",
+                pairs->geometric_mean);
+    fprintf(cli->out, "%s\n", pairs->count ? "" : "neither database has a measured winner");
+}
+
+static int open_both(struct gt_store *store[2], char **argv, struct gt_err *err)
+{
+    int rc = gt_session_store(&store[0], argv[0], GT_STORE_READ, err);
+
+    GT_STEP(rc, gt_session_store(&store[1], argv[1], GT_STORE_READ, err));
+    return rc;
+}
+
+static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+{
+    const struct options *options = fields;
+    const char *const names[] = {argv[0], argv[1]};
+    struct gt_store *store[2] = {NULL, NULL};
+    struct gt_pairs pairs = {0};
+    struct writing writing = {&pairs, names};
+    const struct gt_cmd_writing page = {write_page, NULL, &writing, 0666};
+    int rc = open_both(store, argv, err);
+
+    (void)argc;
+    GT_STEP(rc, gt_compare(&pairs, store[0], store[1], options->noise > 0 ? options->noise : NOISE,
+                           options->any_device, err));
+    if (options->csv)
+        GT_STEP(rc, write_csv(options->csv, &pairs, err));
+    if (options->html)
+        GT_STEP(rc, gt_cmd_write_file(options->html, &page, err));
+    if (!rc && cli->json)
+        rc = gt_cmd_print_json(cli, gt_compare_json(&pairs, names), err);
+    else if (!rc)
+        print(cli, &pairs);
+    if (!rc && pairs.of[GT_VERDICT_SLOWER])
+        rc = GT_EXIT_LOST;
+    gt_pairs_release(&pairs);
+    gt_store_close(store[0]);
+    gt_store_close(store[1]);
+    return rc;
+}
+
+const struct gt_command gt_command_compare = {
+    .name = "compare",
+    .doc = "the winners of two databases: same, faster, slower",
+    .usage = "compare A.db B.db [--noise RATIO] [--any-device] [--csv FILE] [--html FILE]",
+    .about =
+        "Compares the measured winners of two databases problem by problem: of two machines,\n"
+        "drivers, versions, days. A pair is faster or slower only if all of both intervals say\n"
+        "so by more than the noise, the same if all of them lie within it, else ambiguous. The\n"
+        "exit code is 8 if something is slower.\n"
+        "\n"
+        "  tune compare before.db after.db\n"
+        "  tune compare h100.db h200.db --any-device --html compared.html\n",
+    .argument = "FILE",
+    .group = {{option_table, 0}},
+    .size = sizeof(struct options),
+    .min_args = 2,
+    .max_args = 2,
+    .needs_no_data = true,
+    .run = run,
+};
