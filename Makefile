@@ -330,6 +330,7 @@ TESTS := \
 	tests/unit/db/test_store_lost.c \
 	tests/unit/db/test_store_flips.c \
 	tests/unit/db/test_store_merge.c \
+	tests/unit/db/test_store_shared.c \
 	tests/unit/db/test_calibration.c \
 	tests/unit/db/test_store_faults.c \
 	tests/unit/db/test_store_nomem.c \
@@ -459,13 +460,12 @@ $(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_css >$@.new && mv $@.new $@
 
-# Of the library, what only opens something or explains an answer: a fifth smaller, and no look-up
-# that is remembered and no run of a plan goes through it.
-SMALL := $(addprefix $(BUILD)/src/,base/digest base/json problem/device problem/problem_text \
-             cuda/assemble cuda/cache cuda/cache_folder cuda/compile cuda/cublaslt cuda/gpu \
-             cuda/libraries kernel/data_dir kernel/expr_parse kernel/kernel_json kernel/kernel_maps \
-             kernel/kernel_reader kernel/kernel_template lookup/lookup_explain lookup/lookup_open \
-             lookup/table) \
+# Of the library, what only opens something is compiled for size: a fifth smaller, and no look-up and
+# no run of a plan goes through it.
+SMALL := $(addprefix $(BUILD)/src/,base/digest base/json problem/device cuda/assemble cuda/cache \
+             cuda/cache_folder cuda/compile cuda/cublaslt cuda/gpu cuda/libraries kernel/data_dir \
+             kernel/expr_parse kernel/kernel_json kernel/kernel_reader kernel/kernel_template \
+             lookup/lookup_open lookup/table) \
          $(addprefix $(BUILD)/db/,store_migrate store_open store_rows store_schema store_winners)
 $(SMALL:%=%.o): GT_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
 

@@ -1,0 +1,106 @@
+/* test_store_shared.c - several processes of one tuner write a database whose lock their parent
+ * holds; the rows of one problem are taken out of a database. */
+#include "store_fixture.h"
+
+#include <sys/wait.h>
+
+#define WRITERS 4
+#define EACH    40 /* trials of each writer */
+
+/* What a process of a tuner does: its own points, with attempts that stay pending elsewhere. */
+static int write_trials(const struct fixture *parent, int who)
+{
+    struct fixture own = {.key = parent->key};
+    const struct gt_trial trial = fixture_trial(10 + who, 1);
+    char point[32];
+    int rc = gt_store_open(&own.store, parent->path, GT_STORE_SHARED, &own.err);
+
+    for (int i = 0; i < EACH && !rc; i++) {
+        snprintf(point, sizeof(point), "BM=%d,BN=%d", who, i);
+        own.key.point = point;
+        rc = gt_store_attempt(own.store, &own.key, &own.err);
+        if (!rc)
+            rc = gt_store_trial_later(own.store, &own.key, &trial, &own.err);
+    }
+    gt_store_close(own.store);
+    return rc ? 1 : 0;
+}
+
+static int count_row(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    (void)row, (void)err;
+    ++*(int *)context;
+    return GT_OK;
+}
+
+static int count_rows(struct fixture *f, const char *problem)
+{
+    const struct gt_row_filter filter = {.problem = problem};
+    int count = 0;
+
+    OK(f, gt_store_rows(f->store, &filter, count_row, &count, &f->err));
+    return count;
+}
+
+static void test_several_writers_lose_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_store *second = NULL;
+    pid_t pid[WRITERS];
+    int status;
+
+    gt_store_hand_over(f->store);
+    for (int i = 0; i < WRITERS; i++) {
+        pid[i] = fork();
+        if (pid[i] == 0)
+            _exit(write_trials(f, i));
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    /* The lock is still held: another tuner is refused. */
+    assert_int_equal(gt_store_open(&second, f->path, GT_STORE_WRITE, &f->err), GT_EBUSY);
+    gt_store_close(f->store);
+    OK(f, gt_store_open(&f->store, f->path, GT_STORE_WRITE, &f->err));
+    assert_int_equal(count_rows(f, NULL), WRITERS * EACH);
+}
+
+static void test_one_problem_is_taken_out(void **state)
+{
+    struct fixture *f = *state, taken = {0};
+    const struct gt_trial trial = fixture_trial(20, 3);
+    struct gt_problem problem;
+    int64_t rows = 0;
+
+    fixture_put(f, "BM=1", &trial);
+    fixture_put(f, "BM=2", &trial);
+    gt_problem_init(&problem, 512, 512, 512);
+    OK(f, gt_store_problem(f->store, &problem, &f->key.problem, &f->err));
+    fixture_put(f, "BM=3", &trial);
+    snprintf(taken.path, sizeof(taken.path), "%s/taken.db", f->folder);
+    OK(&taken, gt_store_open(&taken.store, taken.path, GT_STORE_WRITE, &taken.err));
+    OK(&taken,
+       gt_store_merge_problem(taken.store, f->path, "256x128x64:f32:nn", &rows, &taken.err));
+    assert_int_equal(rows, 2);
+    assert_int_equal(count_rows(&taken, NULL), 2);
+    assert_int_equal(count_rows(&taken, "512x512x512:f32:nn"), 0);
+    /* Again, and of a problem that is not there: nothing changes. */
+    OK(&taken,
+       gt_store_merge_problem(taken.store, f->path, "256x128x64:f32:nn", &rows, &taken.err));
+    OK(&taken, gt_store_merge_problem(taken.store, f->path, "it's none", &rows, &taken.err));
+    assert_int_equal(count_rows(&taken, NULL), 2);
+    gt_store_close(taken.store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_several_writers_lose_nothing, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_one_problem_is_taken_out, fixture_setup,
+                                        fixture_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
