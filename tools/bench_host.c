@@ -1,16 +1,18 @@
 /* bench_host.c - figures of the host side: enumeration, expressions, predictions, commits,
  * look-ups, rendering and compiling, plans from a deployed file.  `make bench-host` prints them,
- * and `make bench-host BENCH=plans` only the last ones; they depend on the machine and on what else
- * it does, so no test is made of them. */
+ * and `make bench-host BENCH=plans` or `BENCH=lookups` only these; they depend on the machine and
+ * on what else it does, so no test is made of them. */
 #include "commands/deploy_file.h"
 #include "db/store.h"
 #include "cuda/compile.h"
 #include "base/err.h"
+#include "console/random_problems.h"
 #include "lookup/predict.h"
 #include "problem/problem.h"
 #include "kernel/render.h"
 #include "search/space.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,7 @@
 #define PREDICTED 200000
 #define COMMITS   200
 #define LOOKUPS   1000000
+#define ASKED     600 /* problems that nobody tuned */
 #define RENDERS   2000
 #define COMPILES  12
 #define PLANS     2000
@@ -278,6 +281,44 @@ static int bench_store(struct bench *bench)
     return rc;
 }
 
+/* Bytes that are allocated now. */
+static double allocated(void)
+{
+    const struct mallinfo2 info = mallinfo2();
+
+    return (double)(info.uordblks + info.hblkhd);
+}
+
+/* First look-ups of problems as programs have them, of which the table has hardly any: the time of
+ * the thread that asks, and the memory that an answer keeps. */
+static int bench_first_lookups(struct bench *bench, struct gt *gt)
+{
+    struct gt_problemset set = {0};
+    const struct gt_answer *answer;
+    double sum = 0, most = 0;
+    int rc = gt_random_problems(&set, bench->data_dir, ASKED, 1, &bench->err);
+    const double drawn = allocated();
+
+    for (size_t i = 0; i < set.count && !rc; i++) {
+        const double begin = cpu();
+        double us;
+
+        rc = gt_lookup(gt, ARCH, NULL, &set.entry[i].problem, &answer, &bench->err);
+        us = (cpu() - begin) * 1e6;
+        sum += us;
+        most = us > most ? us : most;
+    }
+    if (!rc) {
+        figure("look-up, first, not in it, mean", sum / ASKED, "us",
+               "mean of 600 drawn problems, CPU");
+        figure("look-up, first, not in it, most", most, "us", "the slowest of them");
+        figure("memory of such an answer", (allocated() - drawn) / ASKED / 1024, "KiB",
+               "kept for further calls");
+    }
+    gt_problemset_release(&set);
+    return rc;
+}
+
 static int bench_lookup(struct bench *bench)
 {
     struct gt_options options = {GT_OPTIONS_INIT, .user_db = "", .data_dir = bench->data_dir};
@@ -293,12 +334,14 @@ static int bench_lookup(struct bench *bench)
     gt_problem_init(&problem, 4096, 4096, 4096);
     begin = now();
     rc = gt_lookup(gt, ARCH, NULL, &problem, &answer, &bench->err);
-    figure("look-up, first of a problem", (now() - begin) * 1e6, "us", "");
+    figure("look-up, first, in the table", (now() - begin) * 1e6, "us", "");
     begin = now();
     for (int i = 0; i < LOOKUPS && !rc; i++)
         rc = gt_lookup(gt, ARCH, NULL, &problem, &answer, &bench->err);
     if (!rc)
         figure("look-up, again", (now() - begin) / LOOKUPS * 1e9, "ns", "");
+    if (!rc)
+        rc = bench_first_lookups(bench, gt);
     gt_close(gt);
     return rc;
 }
@@ -423,18 +466,20 @@ static int run(struct bench *bench)
     return rc ? rc : bench_deployed(bench);
 }
 
-static int run_plans(struct bench *bench)
+static int run_one(struct bench *bench, int (*part)(struct bench *))
 {
     int rc = gt_data_dir(&bench->data_dir, &bench->err);
 
-    return rc ? rc : bench_deployed(bench);
+    return rc ? rc : part(bench);
 }
 
 int main(int argc, char **argv)
 {
-    const bool plans = argc > 1 && strcmp(argv[1], "plans") == 0;
+    const char *part = argc > 1 ? argv[1] : "";
     struct bench bench = {0};
-    int rc = plans ? run_plans(&bench) : run(&bench);
+    int rc = strcmp(part, "plans") == 0     ? run_one(&bench, bench_deployed)
+             : strcmp(part, "lookups") == 0 ? run_one(&bench, bench_lookup)
+                                            : run(&bench);
 
     if (rc)
         fprintf(stderr, "bench-host: %s\n", bench.err.msg);

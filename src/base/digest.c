@@ -5,9 +5,10 @@
 
 #include "base/digest.h"
 
-#include "gemmtune.h"
+#include "base/err.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int gt_digest_init(struct gt_digest *digest)
@@ -58,6 +59,25 @@ void gt_digest_bytes(const void *bytes, size_t count, char hex[GT_DIGEST_HEX])
     XXH3_128bits_reset(&state);
     add(&state, bytes, count);
     print(&state, hex);
+}
+
+int gt_digest_body(char **body, const struct gt_digested *kind, const char *path, const char *text,
+                   size_t length, struct gt_err *err)
+{
+    const size_t magic = strlen(kind->magic), first = magic + GT_DIGEST_HEX;
+    char digest[GT_DIGEST_HEX];
+
+    if (length < magic || memcmp(text, kind->magic, magic) != 0)
+        return gt_err_set(err, GT_ESTALE, "%s %s", path, kind->stale);
+    if (length < first || text[first - 1] != '\n')
+        return gt_err_set(err, GT_EDB, "%s:1: the digest is cut off; %s", path, kind->remedy);
+    gt_digest_bytes(text + first, length - first, digest);
+    if (memcmp(text + magic, digest, GT_DIGEST_HEX - 1) != 0)
+        return gt_err_set(err, GT_EDB,
+                          "%s does not match its digest: it was damaged, or changed by hand; %s",
+                          path, kind->remedy);
+    *body = strndup(text + first, length - first);
+    return *body ? GT_OK : gt_err_nomem(err);
 }
 
 uint64_t gt_digest_number(const void *bytes, size_t count, uint64_t seed)

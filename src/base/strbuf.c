@@ -4,10 +4,12 @@
 #include "base/err.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define GT_FILE_LIMIT (64u << 20) /* no text this project reads comes near it */
 
@@ -118,10 +120,15 @@ char *gt_strbuf_detach(struct gt_strbuf *buf)
 
 int gt_strbuf_add_file(struct gt_strbuf *buf, const char *path, struct gt_err *err)
 {
-    FILE *file = fopen(path, "rb");
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
     struct stat st;
     int rc = GT_OK;
 
+    if (fd >= 0 && !file) {
+        close(fd);
+        return gt_err_nomem(err);
+    }
     if (!file)
         return gt_err_set(err, GT_EIO, "%s: cannot open: %s", path, strerror(errno));
     if (fstat(fileno(file), &st) || !S_ISREG(st.st_mode)) {

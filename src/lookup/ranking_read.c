@@ -243,25 +243,8 @@ static int read_line(struct reading *reading, char *line, struct gt_err *err)
     return fail(reading, "a line begins with arch, loss, kernel, point, columns or tree", err);
 }
 
-static int check_digest(const char *path, const char *text, size_t length, const char **body,
-                        struct gt_err *err)
-{
-    const size_t magic = strlen(GT_RANKING_MAGIC), first = magic + GT_DIGEST_HEX;
-    char digest[GT_DIGEST_HEX];
-
-    if (length < magic || memcmp(text, GT_RANKING_MAGIC, magic) != 0)
-        return gt_err_set(err, GT_ESTALE, "%s is no gemmtune ranking of this version", path);
-    if (length < first || text[first - 1] != '\n')
-        return gt_err_set(err, GT_EDB, "%s:1: the digest is cut off", path);
-    *body = text + first;
-    gt_digest_bytes(*body, length - first, digest);
-    if (memcmp(text + magic, digest, GT_DIGEST_HEX - 1) != 0)
-        return gt_err_set(err, GT_EDB,
-                          "%s does not match its digest: it was damaged, or changed by hand; make "
-                          "it again with `tune doctor --predictor --learn`",
-                          path);
-    return GT_OK;
-}
+static const struct gt_digested kind = {GT_RANKING_MAGIC, "is no gemmtune ranking of this version",
+                                        "make it again with `tune doctor --predictor --learn`"};
 
 /* body: NUL-terminated and ours to cut up. */
 static int parse_body(struct reading *reading, char *body, struct gt_err *err)
@@ -290,17 +273,13 @@ int gt_ranking_parse(struct gt_ranking *ranking, const struct gt_kernels *kernel
                      const char *text, size_t length, struct gt_err *err)
 {
     struct reading reading = {.ranking = ranking, .kernels = kernels, .path = path};
-    const char *body = NULL;
-    char *copy;
-    int code = check_digest(path, text, length, &body, err);
+    char *body = NULL;
+    int code = gt_digest_body(&body, &kind, path, text, length, err);
 
     if (code)
         return code;
-    copy = strndup(body, length - (size_t)(body - text));
-    if (!copy)
-        return gt_err_nomem(err);
-    code = parse_body(&reading, copy, err);
-    free(copy);
+    code = parse_body(&reading, body, err);
+    free(body);
     if (code)
         gt_ranking_release(ranking);
     return code;

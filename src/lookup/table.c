@@ -275,29 +275,9 @@ static int add_record(struct loading *loading, char *const *field, bool more, st
     return add(loading, &raw, err);
 }
 
-/* Checks the first line; *body: what follows it. */
-static int check_digest(const char *path, const char *text, size_t length, const char **body,
-                        struct gt_err *err)
-{
-    const size_t magic = strlen(GT_TABLE_MAGIC), first = magic + GT_DIGEST_HEX;
-    char digest[GT_DIGEST_HEX];
-
-    if (length < magic || memcmp(text, GT_TABLE_MAGIC, magic) != 0)
-        return gt_err_set(err, GT_ESTALE,
-                          "%s is neither a gemmtune database nor a text table of this version",
-                          path);
-    if (length < first || text[first - 1] != '\n')
-        return gt_err_set(err, GT_EDB, "%s:1: the digest is cut off; export the table again", path);
-    *body = text + first;
-    gt_digest_bytes(*body, length - first, digest);
-    if (memcmp(text + magic, digest, GT_DIGEST_HEX - 1) != 0)
-        return gt_err_set(
-            err, GT_EDB,
-            "%s does not match its digest: it was damaged, or changed by hand; export "
-            "it again with `tune export --format shipped`",
-            path);
-    return GT_OK;
-}
+static const struct gt_digested kind = {
+    GT_TABLE_MAGIC, "is neither a gemmtune database nor a text table of this version",
+    "export it again with `tune export --format shipped`"};
 
 bool gt_table_has_contest(const char *body)
 {
@@ -335,17 +315,13 @@ int gt_table_parse(struct gt_table *table, const char *path, const char *text, s
     struct loading loading = {table, path, 0};
     const struct gt_table_chunk *chunk = table->chunk;
     const size_t rows = table->rows;
-    const char *body = NULL;
-    char *copy;
-    int code = check_digest(path, text, length, &body, err);
+    char *body = NULL;
+    int code = gt_digest_body(&body, &kind, path, text, length, err);
 
     if (code)
         return code;
-    copy = strndup(body, length - (size_t)(body - text));
-    if (!copy)
-        return gt_err_nomem(err);
-    code = parse_body(&loading, copy, err);
-    free(copy);
+    code = parse_body(&loading, body, err);
+    free(body);
     if (code)
         roll_back(table, rows, chunk);
     return code;

@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/plain_locale.h"
 #include "base/strbuf.h"
 #include "problem/problem.h"
@@ -138,6 +141,9 @@ static void program_name(char name[64])
         close(file);
     name[length > 0 ? length : 0] = '\0';
     name[strcspn(name, "\n")] = '\0';
+    for (size_t i = 0; name[i]; i++)
+        if (gt_is_control(name, i))
+            name[i] = '?';
 }
 
 void gt_report_text(struct gt_strbuf *text, struct gt_session *session)
@@ -193,11 +199,14 @@ void gt_capture_text(struct gt_strbuf *text, struct gt_session *session)
     gt_locale_leave(before);
 }
 
-/* The path with the process's number for %p. */
+/* The path with the process's number for the last %p: tune puts one behind the name of a folder,
+ * which may have one, too. */
 static void expand(char to[GT_POLICY_TEXT + 64], const char *path)
 {
-    const char *mark = strstr(path, "%p");
+    const char *mark = NULL;
 
+    for (const char *at = path; (at = strstr(at, "%p")); at++)
+        mark = at;
     if (mark)
         snprintf(to, GT_POLICY_TEXT + 64, "%.*s%ld%s", (int)(mark - path), path, (long)getpid(),
                  mark + 2);
@@ -205,9 +214,9 @@ static void expand(char to[GT_POLICY_TEXT + 64], const char *path)
         snprintf(to, GT_POLICY_TEXT + 64, "%s", path);
 }
 
-static bool write_all(const char *path, const char *text, size_t length)
+/* Writes into a file that is open, and closes it; file < 0: opening it failed. */
+static bool write_all(int file, const char *text, size_t length)
 {
-    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     bool good = file >= 0;
     int saved;
 
@@ -229,9 +238,44 @@ static bool write_all(const char *path, const char *text, size_t length)
     return good;
 }
 
+/* A new file that nobody can have planted: what a killed process of this number left is removed. */
+static int open_new(const char *path)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int file = open(path, flags, 0644);
+
+    if (file < 0 && errno == EEXIST && unlink(path) == 0)
+        file = open(path, flags, 0644);
+    return file;
+}
+
+/* Writes to what is no file.  A pipe that nobody reads any more must not end the program. */
+static bool write_special(const char *path, const struct gt_strbuf *text)
+{
+    const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    const struct timespec now = {0, 0};
+    sigset_t pipes, before;
+    bool good;
+    int saved;
+
+    sigemptyset(&pipes);
+    sigaddset(&pipes, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipes, &before);
+    good = write_all(file, text->text, text->length);
+    saved = errno;
+    if (!good && saved == EPIPE)
+        sigtimedwait(&pipes, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+    return good;
+}
+
+/* Writes to a new file beside the path and renames it; what is no file (/dev/stderr, a pipe that
+ * somebody reads) is written to, because it must not be replaced. */
 static void replace(const char *what, const char *pattern, const struct gt_strbuf *text)
 {
     char path[GT_POLICY_TEXT + 64], beside[GT_POLICY_TEXT + 128];
+    struct stat status;
     struct gt_err err;
 
     if (gt_strbuf_check(text, &err)) {
@@ -240,8 +284,13 @@ static void replace(const char *what, const char *pattern, const struct gt_strbu
     }
     expand(path, pattern);
     snprintf(beside, sizeof(beside), "%s.%ld.new", path, (long)getpid());
-    if (write_all(beside, text->text, text->length) && rename(beside, path) == 0)
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        *beside = '\0';
+        if (write_special(path, text))
+            return;
+    } else if (write_all(open_new(beside), text->text, text->length) && rename(beside, path) == 0) {
         return;
+    }
     gt_say_once(GT_SAID_WRITE, "%.900s: the %s is not written: %s", path, what, strerror(errno));
     unlink(beside);
 }

@@ -1,14 +1,13 @@
 /* cmd_capture.c - tune capture: runs a program and writes down what it multiplies, as a set of
  * problems for --shapes. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "commands/cmd_preload.h"
+#include "console/cmd_write.h"
 #include "console/commands.h"
 #include "console/options.h"
 
@@ -94,29 +93,28 @@ static int heavier(const void *x, const void *y)
     return strcmp(a->text, b->text);
 }
 
-static int write_set(const struct sum *sum, const char *path, struct gt_err *err)
+static int print_set(void *context, FILE *file, struct gt_err *err)
 {
-    FILE *file = fopen(path, "we");
-    bool failed = !file;
+    const struct sum *sum = context;
+
+    (void)err;
+    for (size_t i = 0; i < sum->count; i++)
+        fprintf(file, "%s count=%.0f weight=%.6g\n", sum->entry[i].text, sum->entry[i].count,
+                sum->entry[i].weight);
+    return GT_OK;
+}
+
+static int write_set(struct sum *sum, const char *path, struct gt_err *err)
+{
+    const struct gt_cmd_writing writing = {.write = print_set, .context = sum, .mode = 0666};
 
     if (sum->count)
         qsort(sum->entry, sum->count, sizeof(*sum->entry), heavier);
-    for (size_t i = 0; file && i < sum->count; i++)
-        failed |= fprintf(file, "%s count=%.0f weight=%.6g\n", sum->entry[i].text,
-                          sum->entry[i].count, sum->entry[i].weight) < 0;
-    failed |= file && fflush(file);
-    if (failed)
-        gt_err_set(err, GT_EIO, "%s: cannot write the problems: %s", path, strerror(errno));
-    if (file && fclose(file) && !failed) {
-        gt_err_set(err, GT_EIO, "%s: cannot write the problems: %s", path, strerror(errno));
-        failed = true;
-    }
-    return failed ? GT_EIO : GT_OK;
+    return gt_cmd_write_file(path, &writing, err);
 }
 
 /* Writes the set and says what is in it. */
-static int finish(const struct gt_cli *cli, const struct sum *sum, const char *path,
-                  struct gt_err *err)
+static int finish(const struct gt_cli *cli, struct sum *sum, const char *path, struct gt_err *err)
 {
     double calls = 0;
     int rc;
@@ -141,20 +139,14 @@ static int finish(const struct gt_cli *cli, const struct sum *sum, const char *p
 static int capture(struct sum *sum, const struct options *options, char **argv, int *status,
                    struct gt_err *err)
 {
-    char *folder = NULL, *pattern = NULL;
+    char *folder = NULL;
     int rc = gt_preload(options->library, err);
 
-    GT_STEP(rc, gt_preload_folder(&folder, err));
-    if (!rc && asprintf(&pattern, "%s/%%p.txt", folder) < 0) {
-        pattern = NULL;
-        rc = gt_err_nomem(err);
-    }
-    GT_STEP(rc, gt_preload_set("GEMMTUNE_CAPTURE", pattern, err));
+    GT_STEP(rc, gt_preload_folder(&folder, "GEMMTUNE_CAPTURE", err));
     GT_STEP(rc, gt_preload_set("GEMMTUNE_ACCURACY", options->accuracy, err));
     GT_STEP(rc, gt_preload_run(argv, status, err));
     GT_STEP(rc, gt_preload_files(folder, add_captured, sum, err));
     gt_preload_remove(folder);
-    free(pattern);
     return rc;
 }
 
@@ -169,6 +161,8 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         for (int i = 0; !rc && i < argc; i++)
             rc = add_file(&sum, argv[i], err);
     else
+        rc = gt_cmd_may_write(output, err);
+    if (!rc && !options->merge)
         rc = capture(&sum, options, argv, &status, err);
     GT_STEP(rc, finish(cli, &sum, output, err));
     for (size_t i = 0; i < sum.count; i++)

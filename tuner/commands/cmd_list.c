@@ -7,9 +7,11 @@
 
 #include "base/err.h"
 #include "kernel/kernel.h"
+#include "problem/problem.h"
 #include "console/cmd_json.h"
 #include "console/commands.h"
 #include "console/options.h"
+#include "console/terminal.h"
 #include "search/strategy.h"
 
 struct options {
@@ -24,37 +26,86 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-static double cross_product(const struct gt_kernel *kernel)
-{
-    double points = 1;
+/* Room for the names of all types, and for "sm_75 to sm_120". */
+#define TYPES_MAX 64
+#define ARCH_MAX  24
+#define NEWEST    120 /* what runs there has no upper bound */
 
-    for (size_t i = 0; i < kernel->params; i++)
-        points *= (double)kernel->param[i].count;
-    return points;
+/* The names of the types, "all", or "all but" the one that is missing. */
+static void name_types(char text[TYPES_MAX], unsigned types)
+{
+    const unsigned operands = ((1u << GT_DTYPE_COUNT) - 1) & ~(1u << GT_S32);
+    const unsigned rest = operands & ~types;
+    const bool few = rest && !(rest & (rest - 1));
+    size_t length = (size_t)snprintf(text, TYPES_MAX, "%s", !rest ? "all" : few ? "all but" : "");
+
+    for (int type = 0; type < GT_DTYPE_COUNT && rest; type++)
+        if ((few ? rest : types) >> type & 1)
+            length += (size_t)snprintf(text + length, TYPES_MAX - length, "%s%s", length ? " " : "",
+                                       gt_dtype_name((enum gt_dtype)type));
+}
+
+/* What a kernel serves, in words: its types, and the archs that it runs on. */
+static void describe(const struct gt_kernel *kernel, char types[TYPES_MAX], char arch[ARCH_MAX])
+{
+    unsigned all = 0;
+    int least = kernel->entry[0].min_cc, most = 0;
+
+    for (size_t i = 0; i < kernel->entries; i++) {
+        all |= kernel->entry[i].types;
+        least = kernel->entry[i].min_cc < least ? kernel->entry[i].min_cc : least;
+        most = kernel->entry[i].max_cc > most ? kernel->entry[i].max_cc : most;
+    }
+    name_types(types, all);
+    snprintf(arch, ARCH_MAX,
+             most == least   ? "sm_%d"
+             : most < NEWEST ? "sm_%d-%d"
+                             : "sm_%d+",
+             least, most);
 }
 
 static cJSON *kernel_json(const struct gt_kernel *kernel)
 {
     cJSON *json = cJSON_CreateObject();
     cJSON *params = cJSON_CreateArray();
+    char types[TYPES_MAX], arch[ARCH_MAX];
 
+    describe(kernel, types, arch);
     cJSON_AddStringToObject(json, "kernel", kernel->name);
     cJSON_AddStringToObject(json, "role", kernel->production ? "production" : "ladder");
     cJSON_AddNumberToObject(json, "rung", kernel->rung);
+    cJSON_AddStringToObject(json, "types", types);
+    cJSON_AddStringToObject(json, "arch", arch);
     cJSON_AddStringToObject(json, "doc", kernel->doc);
     cJSON_AddStringToObject(json, "template", kernel->template_path);
     cJSON_AddStringToObject(json, "signature", kernel->signature);
-    cJSON_AddNumberToObject(json, "points", cross_product(kernel));
+    cJSON_AddNumberToObject(json, "points", gt_kernel_cross_product(kernel));
     for (size_t i = 0; i < kernel->params; i++)
         cJSON_AddItemToArray(params, cJSON_CreateString(kernel->param[i].name));
     cJSON_AddItemToObject(json, "params", params);
     return json;
 }
 
+#define DOC_COLUMN 68
+#define DOC_ROOM   40 /* below that the text has lines of its own */
+
+static void print_kernel(const struct gt_cli *cli, const struct gt_kernel *kernel, int width)
+{
+    const bool beside = !width || width - DOC_COLUMN >= DOC_ROOM;
+    char types[TYPES_MAX], arch[ARCH_MAX], role[32];
+
+    describe(kernel, types, arch);
+    snprintf(role, sizeof(role), kernel->rung ? "rung %d" : "production", kernel->rung);
+    fprintf(cli->out, "%-18s %-10s %-14s %-10s %10.4g%s", kernel->name, role, types, arch,
+            gt_kernel_cross_product(kernel), beside ? "  " : "\n    ");
+    gt_terminal_wrap(cli->out, kernel->doc, beside ? DOC_COLUMN : 4, width);
+}
+
 static int list_kernels(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
     struct gt_kernels kernels = {0};
     cJSON *json = NULL;
+    const int width = gt_terminal_width();
     int rc =
         gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir, options->include_dirs, err);
 
@@ -63,18 +114,15 @@ static int list_kernels(struct gt_cli *cli, const struct options *options, struc
     if (cli->json)
         json = cJSON_CreateArray();
     else
-        fprintf(cli->out, "%-18s %-10s %10s  %s\n", "kernel", "role", "points", "what it is");
+        fprintf(cli->out, "%-18s %-10s %-14s %-10s %10s  %s\n", "kernel", "role", "types", "arch",
+                "points", "what it is");
     for (size_t i = 0; i < kernels.count; i++) {
         const struct gt_kernel *kernel = kernels.kernel[i];
-        char role[32];
 
-        if (json) {
+        if (json)
             cJSON_AddItemToArray(json, kernel_json(kernel));
-            continue;
-        }
-        snprintf(role, sizeof(role), kernel->rung ? "rung %d" : "production", kernel->rung);
-        fprintf(cli->out, "%-18s %-10s %10.4g  %s\n", kernel->name, role, cross_product(kernel),
-                kernel->doc);
+        else
+            print_kernel(cli, kernel, width);
     }
     if (json)
         rc = gt_cmd_print_json(cli, json, err);

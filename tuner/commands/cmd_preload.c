@@ -149,20 +149,41 @@ int gt_preload_end(int status)
     return 128 + WTERMSIG(status); /* of a signal that does not end this process */
 }
 
-int gt_preload_folder(char **folder, struct gt_err *err)
+/* The folder's parent is named from the root: the command's processes may work elsewhere. */
+static int make_folder(char **folder, struct gt_err *err)
 {
-    const char *parent = getenv("TMPDIR");
+    const char *wanted = getenv("TMPDIR");
+    char *parent = realpath(wanted && *wanted ? wanted : "/tmp", NULL);
+    int rc = GT_OK;
 
-    if (asprintf(folder, "%s/gemmtune-XXXXXX", parent && *parent ? parent : "/tmp") < 0) {
-        *folder = NULL;
-        return gt_err_nomem(err);
-    }
-    if (mkdtemp(*folder))
-        return GT_OK;
-    gt_err_set(err, GT_EIO, "%s: cannot make a folder: %s", *folder, strerror(errno));
-    free(*folder);
     *folder = NULL;
-    return GT_EIO;
+    if (!parent)
+        return gt_err_set(err, GT_EIO, "$TMPDIR is \"%s\": %s", wanted ? wanted : "/tmp",
+                          strerror(errno));
+    if (asprintf(folder, "%s/gemmtune-XXXXXX", parent) < 0) {
+        *folder = NULL;
+        rc = gt_err_nomem(err);
+    } else if (!mkdtemp(*folder)) {
+        rc = gt_err_set(err, GT_EIO, "%s: cannot make a folder: %s", *folder, strerror(errno));
+        free(*folder);
+        *folder = NULL;
+    }
+    free(parent);
+    return rc;
+}
+
+int gt_preload_folder(char **folder, const char *variable, struct gt_err *err)
+{
+    char *pattern = NULL;
+    int rc = make_folder(folder, err);
+
+    if (rc)
+        return rc;
+    if (asprintf(&pattern, "%s/%%p.txt", *folder) < 0)
+        return gt_err_nomem(err);
+    rc = gt_preload_set(variable, pattern, err);
+    free(pattern);
+    return rc;
 }
 
 static int is_file(const struct dirent *entry)

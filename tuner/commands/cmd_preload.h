@@ -22,8 +22,9 @@ int gt_preload_run(char **command, int *status, struct gt_err *err);
 /* Makes this process end as the command ended: with its exit code, or by its signal. */
 int gt_preload_end(int status);
 
-/* A new folder for files of the command's processes; free it with gt_preload_remove. */
-int gt_preload_folder(char **folder, struct gt_err *err);
+/* A new folder for files of the command's processes, which `variable` tells them to write, one
+ * each; free it with gt_preload_remove. */
+int gt_preload_folder(char **folder, const char *variable, struct gt_err *err);
 void gt_preload_remove(char *folder); /* NULL accepted; with all that is in it */
 
 /* Calls visit with each file of the folder, in the order of their names. */

@@ -45,7 +45,8 @@ static int set_policy(const struct options *options, struct gt_err *err)
     char check[24];
     const struct {
         const char *variable, *value;
-    } settings[] = {{"GEMMTUNE_DB", options->db},
+    } settings[] = {{"GEMMTUNE_SERVE", getenv("GEMMTUNE_SERVE") ? NULL : "1"},
+                    {"GEMMTUNE_DB", options->db},
                     {"GEMMTUNE_ACCURACY", options->accuracy},
                     {"GEMMTUNE_MARGIN", options->margin},
                     {"GEMMTUNE_CHECK", options->check ? check : NULL},
@@ -90,16 +91,11 @@ static int count_report(void *context, const char *path, struct gt_err *err)
 
 int gt_cmd_doctor_program(struct gt_cli *cli, const char *db, char **command, struct gt_err *err)
 {
-    char *folder = NULL, *pattern = NULL;
+    char *folder = NULL;
     int status = 0, reports = 0;
     int rc = gt_preload(NULL, err);
 
-    GT_STEP(rc, gt_preload_folder(&folder, err));
-    if (!rc && asprintf(&pattern, "%s/%%p.txt", folder) < 0) {
-        pattern = NULL;
-        rc = gt_err_nomem(err);
-    }
-    GT_STEP(rc, gt_preload_set("GEMMTUNE_REPORT", pattern, err));
+    GT_STEP(rc, gt_preload_folder(&folder, "GEMMTUNE_REPORT", err));
     GT_STEP(rc, gt_preload_set("GEMMTUNE_SERVE", "0", err));
     GT_STEP(rc, gt_preload_set("GEMMTUNE_WAIT", "1", err));
     GT_STEP(rc, gt_preload_set("GEMMTUNE_DB", db, err));
@@ -110,7 +106,6 @@ int gt_cmd_doctor_program(struct gt_cli *cli, const char *db, char **command, st
     else if (!rc)
         fputs("no process asked cuBLAS for a product through a symbol that is taken\n", cli->out);
     gt_preload_remove(folder);
-    free(pattern);
     return rc ? rc : gt_preload_end(status);
 }
 

@@ -83,3 +83,23 @@ int gt_cmd_write_file(const char *path, const struct gt_cmd_writing *writing, st
         sync_folder(path);
     return rc;
 }
+
+int gt_cmd_may_write(const char *path, struct gt_err *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+    struct stat status;
+    int rc = GT_OK;
+
+    if (!folder)
+        return gt_err_nomem(err);
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        errno = S_ISDIR(status.st_mode) ? EISDIR : 0;
+        if (errno || access(path, W_OK))
+            rc = fail(path, err);
+    } else if (access(folder, W_OK | X_OK)) {
+        rc = fail(path, err);
+    }
+    free(folder);
+    return rc;
+}

@@ -21,4 +21,7 @@ struct gt_cmd_writing {
  * checked. */
 int gt_cmd_write_file(const char *path, const struct gt_cmd_writing *writing, struct gt_err *err);
 
+/* Whether gt_cmd_write_file is likely to succeed later: told before work of hours begins. */
+int gt_cmd_may_write(const char *path, struct gt_err *err);
+
 #endif

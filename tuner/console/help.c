@@ -5,25 +5,10 @@
 
 #include "console/commands.h"
 #include "console/options.h"
+#include "console/terminal.h"
 
 #define DOC_COLUMN   28
 #define HELP_COLUMNS 100
-
-/* Prints text from the column on, wrapped at spaces. */
-static void print_wrapped(FILE *out, const char *text, int column)
-{
-    int width = HELP_COLUMNS - column;
-
-    while ((int)strlen(text) > width) {
-        int cut = width;
-
-        while (cut > 1 && text[cut] != ' ')
-            cut--;
-        fprintf(out, "%.*s\n%*s", cut, text, column, "");
-        text += cut + (text[cut] == ' ');
-    }
-    fprintf(out, "%s\n", text);
-}
 
 static void print_options(FILE *out, const struct gt_option *table)
 {
@@ -38,7 +23,7 @@ static void print_options(FILE *out, const struct gt_option *table)
         fprintf(out, "%-*s", DOC_COLUMN, left);
         if (strlen(left) >= DOC_COLUMN)
             fprintf(out, "\n%*s", DOC_COLUMN, "");
-        print_wrapped(out, option->doc, DOC_COLUMN);
+        gt_terminal_wrap(out, option->doc, DOC_COLUMN, HELP_COLUMNS);
     }
 }
 

@@ -5,7 +5,11 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/types.h>
+#include <unistd.h>
+
+#define LEAST 20 /* columns of a broken text, however narrow the terminal is */
 
 /* ESC [ digits m at text: its length; 0: something else. */
 static size_t colour_length(const char *text, size_t size)
@@ -43,4 +47,26 @@ FILE *gt_terminal_open(FILE *to)
     if (stream)
         setvbuf(stream, NULL, _IOLBF, 4096);
     return stream;
+}
+
+int gt_terminal_width(void)
+{
+    struct winsize window;
+
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) ? 0 : window.ws_col;
+}
+
+void gt_terminal_wrap(FILE *out, const char *text, int column, int width)
+{
+    const int room = width - column > LEAST ? width - column : LEAST;
+
+    while (width > 0 && (int)strlen(text) > room) {
+        int cut = room;
+
+        while (cut > 1 && text[cut] != ' ')
+            cut--;
+        fprintf(out, "%.*s\n%*s", cut, text, column, "");
+        text += cut + (text[cut] == ' ');
+    }
+    fprintf(out, "%s\n", text);
 }

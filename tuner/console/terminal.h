@@ -1,4 +1,4 @@
-/* terminal.h - output to a terminal, without the escape sequences of foreign texts. */
+/* terminal.h - output to a terminal: its width, and no escape sequences of foreign texts. */
 #ifndef GT_TERMINAL_H
 #define GT_TERMINAL_H
 
@@ -9,5 +9,12 @@
  * database that somebody else made reaches the terminal as text.  Close it with fclose, which
  * leaves `to` open; NULL without memory. */
 FILE *gt_terminal_open(FILE *to);
+
+/* Columns of the terminal that standard output is; 0: it is none, and nothing needs to fit. */
+int gt_terminal_width(void);
+
+/* Prints text and ends the line.  It begins at `column` and is broken at spaces, so that no line is
+ * longer than width; the lines that follow begin at `column`, too.  width 0: it stays whole. */
+void gt_terminal_wrap(FILE *out, const char *text, int column, int width);
 
 #endif

@@ -31,7 +31,7 @@ struct gt_proof {
     int64_t blocks; /* as many as fill the device a few times */
 };
 
-static const struct gt_sources sources = {
+static const struct gt_program_sources sources = {
     .name = "templates/proof",
     .file = {"common/args.h", "common/platform.cuh", "common/types.cuh", "proof/args.h",
              "proof/device.cuh", "proof/fill.cu", "proof/reference.cu", "proof/check.cu",

@@ -7,7 +7,7 @@
 #include "cuda/compile.h"
 
 static int read_source(struct gt_strbuf *source, const char *data_dir,
-                       const struct gt_sources *sources, struct gt_err *err)
+                       const struct gt_program_sources *sources, struct gt_err *err)
 {
     struct gt_strbuf path = GT_STRBUF_INIT;
     int rc = GT_OK;
@@ -41,7 +41,7 @@ static int get_binary(struct gt_binary *binary, struct gt_nvrtc *nvrtc, const ch
 
 int gt_sources_compile(struct gt_binary *binary, int cc, struct gt_nvrtc *nvrtc,
                        const char *data_dir, const char *cache_dir,
-                       const struct gt_sources *sources, struct gt_err *err)
+                       const struct gt_program_sources *sources, struct gt_err *err)
 {
     struct gt_strbuf source = GT_STRBUF_INIT, include = GT_STRBUF_INIT;
     struct gt_compile_request request = {.name = sources->name, .arch = cc, .device_cc = cc};
@@ -58,8 +58,9 @@ int gt_sources_compile(struct gt_binary *binary, int cc, struct gt_nvrtc *nvrtc,
 }
 
 int gt_program_build(struct gt_program **program, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
-                     const char *data_dir, const char *cache_dir, const struct gt_sources *sources,
-                     const char *const *entry, size_t entries, struct gt_err *err)
+                     const char *data_dir, const char *cache_dir,
+                     const struct gt_program_sources *sources, const char *const *entry,
+                     size_t entries, struct gt_err *err)
 {
     struct gt_binary binary = {0};
     int rc = gt_sources_compile(&binary, gt_gpu_device(gpu)->cc, nvrtc, data_dir, cache_dir,

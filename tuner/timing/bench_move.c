@@ -24,7 +24,7 @@ enum entry { LOADS_4, LOADS_8, BULK, ENTRIES };
 
 static const char *const entries[ENTRIES] = {"move_loads_4", "move_loads_8", "move_bulk"};
 
-static const struct gt_sources sources = {
+static const struct gt_program_sources sources = {
     .name = "templates/calibrate/move.cu",
     .file = {"common/args.h", "common/platform.cuh", "calibrate/move_args.h", "calibrate/move.cu"},
 };

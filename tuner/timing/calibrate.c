@@ -45,13 +45,13 @@ static const char *const entries[ENTRIES] = {
     "calibrate_wgmma_bf16", "calibrate_wgmma_f8", "calibrate_wgmma_s8",
 };
 
-const struct gt_sources gt_calibrate_sources = {
+const struct gt_program_sources gt_calibrate_sources = {
     .name = "templates/calibrate/calibrate.cu",
     .file = {"common/args.h", "common/platform.cuh", "common/mma.cuh", "calibrate/args.h",
              "calibrate/device.cuh", "calibrate/calibrate.cu"},
 };
 
-const struct gt_sources gt_calibrate_wgmma_sources = {
+const struct gt_program_sources gt_calibrate_wgmma_sources = {
     .name = "templates/calibrate/wgmma.cu",
     .file = {"common/args.h", "common/platform.cuh", "common/vector.cuh", "common/types.cuh",
              "common/copy.cuh", "common/maps.h", "common/maps.cuh", "common/cluster.cuh",

@@ -11,7 +11,7 @@
 struct gt_nvrtc;
 
 /* The kernels: those of every arch, and those of sm_90 alone. */
-extern const struct gt_sources gt_calibrate_sources, gt_calibrate_wgmma_sources;
+extern const struct gt_program_sources gt_calibrate_sources, gt_calibrate_wgmma_sources;
 
 /* Measures everything, or only the copy, in less than a second of the GPU's time.  It uses up to
  * 1 GiB of device memory.  If a quarter of the free memory is less, it uses that and leaves out the

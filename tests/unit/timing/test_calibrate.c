@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 static void compile(struct gt_nvrtc *nvrtc, const char *data_dir, int cc,
-                    const struct gt_sources *sources)
+                    const struct gt_program_sources *sources)
 {
     struct gt_binary binary = {0};
     struct gt_err err = {0};

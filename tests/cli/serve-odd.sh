@@ -1,0 +1,46 @@
+# Capturing and serving in odd places: planted links, pipes, folders that are not there, programs
+# with odd names.
+stub=$BUILD/stub client="$BUILD/tests/serve/calls --client"
+[[ -e $BUILD/libgemmtune_cublas.so && -e $BUILD/tests/serve/calls ]] || skip "the stub of cuBLAS is not built"
+case $BUILD in */build) ;; *) skip "a sanitizer's library cannot be preloaded into a program that has none" ;; esac
+export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
+export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
+export LD_LIBRARY_PATH=$stub/blas:$stub GEMMTUNE_LOCKS=$PWD
+library=$BUILD/libgemmtune_cublas.so
+unset GEMMTUNE_DB
+echo "-- a link that somebody planted beside a report is not followed"
+echo precious > precious
+bash -c "ln -s \$PWD/precious report.txt.\$\$.new; exec env LD_PRELOAD=$library GEMMTUNE_REPORT=report.txt GEMMTUNE_SERVE=0 $client"
+cat precious
+[[ -L report.txt ]] && echo "the report is the link"
+grep -c '^process' report.txt
+echo "-- a pipe is written to, not replaced"
+mkfifo pipe
+timeout 20 cat pipe > piped & reader=$!
+LD_PRELOAD=$library GEMMTUNE_REPORT=pipe GEMMTUNE_SERVE=0 timeout 20 $client
+[[ -p pipe ]] && echo "the pipe is there" && wait $reader
+grep -c '^process' piped
+echo "-- a policy that never ends is not waited for"
+rm -f pipe && mkfifo pipe
+LD_PRELOAD=$library GEMMTUNE_POLICY=pipe timeout 20 $client
+timeout 20 "$TUNE" capture --merge pipe -o none.txt 2>&1
+echo "-- what cannot be written is said before the program runs"
+t capture -o nowhere/shapes.txt -- $client
+mkdir folder
+t capture -o folder -- $client
+echo 'an older set' > shapes.txt
+echo "-- temporary folders of any name"
+mkdir 'a%pb c'
+TMPDIR=$PWD/'a%pb c' t capture -- $client
+TMPDIR=folder t capture -- bash -c "cd /; $client"
+TMPDIR=nowhere t capture -- $client
+ls -A folder 'a%pb c'
+echo "-- an environment that captures does not keep tune serve from serving"
+t --shapes shapes.txt --kernels simt_thread1d --budget 20 --db mine.db -q > /dev/null
+GEMMTUNE_CAPTURE=captured.txt t serve --db mine.db --wait --margin 0.001 -- $client
+echo "-- programs of odd names"
+cp "$BUILD/tests/serve/calls" $'odd \e[31mname'
+t serve --report odd.txt -- ./$'odd \e[31mname' --client
+sed 's/process [0-9]*/process N/' odd.txt | head -n 1 | cat -v
+t capture -- ''
+t serve -- folder
