@@ -102,7 +102,10 @@ LIB_SRC := \
 	src/lookup/lookup_open.c \
 	src/lookup/lookup_repair.c \
 	src/lookup/lookup_tiers.c \
+	src/lookup/lookup_vary.c \
 	src/lookup/plan.c \
+	src/lookup/plan_measure.c \
+	src/lookup/plan_time.c \
 	src/lookup/predict.c \
 	src/lookup/ranking_ask.c \
 	src/lookup/ranking_read.c \
@@ -345,10 +348,12 @@ TESTS := \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
 	tests/unit/lookup/test_lookup_locale.c \
+	tests/unit/lookup/test_lookup_few_rows.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \
 	tests/unit/lookup/test_deployed.c \
 	tests/unit/lookup/test_plan_cublaslt.c \
+	tests/unit/lookup/test_plan_measure.c \
 	tests/unit/cuda/test_compile.c \
 	tests/unit/cuda/test_cache.c \
 	tests/unit/cuda/test_gpu.c \

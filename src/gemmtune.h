@@ -148,6 +148,13 @@ enum gt_tier {
 struct gt;      /* an open set of tables; see gt_open */
 struct gt_plan; /* a kernel ready to run on one device */
 
+/* What gt_plan does for a problem that nobody tuned on the device. */
+enum gt_plan_mode {
+    GT_PLAN_ANSWER = 0,  /* takes what gt_lookup answers */
+    GT_PLAN_MEASURE = 1, /* times the first eight candidates once and takes the fastest; remembers
+                            that until gt_close, and writes it nowhere.  See gt_plan */
+};
+
 struct gt_options {
     size_t size;           /* GT_OPTIONS_INIT; 0: the members of version 0.1 */
     const char *user_db;   /* tuned by this user: searched first.  NULL: $GEMMTUNE_DB, else
@@ -167,6 +174,7 @@ struct gt_options {
                                  `tune --include-dir` takes them; NULL: none */
     int allow_cublaslt; /* 1: gt_plan may run an algorithm of cuBLASLt that was faster than every
                            kernel (gt_answer.cublaslt), through the library opened at run time */
+    int plan_mode;      /* of enum gt_plan_mode; 0: GT_PLAN_ANSWER */
 };
 #define GT_OPTIONS_INIT .size = sizeof(struct gt_options)
 
@@ -212,6 +220,8 @@ struct gt_answer {
                              the library is there; else it runs the kernel, and the cublaslt of
                              gt_plan_answer is NULL.  workspace_bytes of gt_plan_answer is of what
                              the plan runs, of other answers the kernel's */
+    int measured; /* of gt_plan_answer with GT_PLAN_MEASURE: candidates that were timed, of which
+                     this is the fastest, in expected_us microseconds; 0: none */
 };
 
 /* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  A measured
@@ -226,7 +236,16 @@ int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_probl
  * a digest check or, if allowed, compiles.  Uses the device's primary context.  The plan refers to
  * gt, which must stay open until gt_plan_free; its answer is a copy that lives as long as the plan.
  * Code out of a deployed file stays loaded until gt_close, so that the next plan of the problem
- * takes microseconds. */
+ * takes microseconds.
+ *
+ * With GT_PLAN_MEASURE, and a problem of tier NEAR for which a ranking chose, the first plan of the
+ * problem takes longer: up to eight candidates are compiled (about half a second each; after ten
+ * seconds no further one is begun) and timed for about 0.1 s, in a thread, on a stream and with
+ * memory of their own: at most a quarter of what is free, given back afterwards.  No data and no
+ * stream of the program are touched.  Other work on the GPU meanwhile makes the times less certain,
+ * and no stream may be capturing.  Threads that plan at the same time wait for each other.  Where
+ * anything of that fails, and out of a deployed file, the plan is the one of GT_PLAN_ANSWER;
+ * gt_answer.measured tells. */
 int gt_plan(struct gt_plan **plan, struct gt *gt, int ordinal, const struct gt_problem *problem,
             struct gt_err *err);
 void gt_plan_free(struct gt_plan *plan); /* NULL accepted */

@@ -29,6 +29,7 @@ struct gt_param {
 struct gt_constraint {
     struct gt_expr *expr; /* the point is valid where this is not 0 */
     bool bet;             /* kind "bet": rules out what is thought slow, not what is wrong */
+    uint64_t depends;     /* parameters it asks about, see gt_kernel_depends */
     char *why;
 };
 
@@ -248,6 +249,14 @@ int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct
 
 /* The same without the bets: the point may be thought slow. */
 int gt_candidate_possible(const struct gt_candidate *candidate, int *failed, struct gt_err *err);
+
+/* Whether a candidate that was valid still is, after the parameters `changed` (bit i for param[i])
+ * got other values.  before: its slots as they were (gt_candidate_slots).  Only what depends on
+ * those parameters is computed, a tenth of the work of gt_candidate_valid.  *broken: the parameters
+ * behind the first constraint that does not hold; those changed, where a value cannot be computed;
+ * 0: the candidate is valid. */
+bool gt_candidate_still_valid(const struct gt_candidate *candidate, uint64_t changed,
+                              const int64_t before[GT_MAX_SLOTS], uint64_t *broken);
 
 struct gt_launch_geometry {
     const char *entry;

@@ -16,18 +16,22 @@ int gt_geometry_eval(struct gt_evaluation *e, const struct gt_expr *expr, struct
                      int64_t least, int64_t most, int64_t *value)
 {
     const char *kernel = e->candidate->kernel->name;
-    char where[32] = "";
+    char where[32] = "", key[32];
     int rc = gt_expr_eval(expr, e->slots, value, e->err);
 
     if (!rc && *value >= least && *value <= most)
         return GT_OK;
     if (place.list)
         snprintf(where, sizeof(where), "%s[%d].", place.list, place.index);
+    if (place.element < 0)
+        snprintf(key, sizeof(key), "%s", place.key);
+    else
+        snprintf(key, sizeof(key), "%s[%d]", place.key, place.element);
     if (rc)
-        return gt_err_prefix(e->err, rc, "kernel %s: %s%s", kernel, where, place.key);
+        return gt_err_prefix(e->err, rc, "kernel %s: %s%s", kernel, where, key);
     return gt_err_set(e->err, GT_ERANGE,
                       "kernel %s: %s%s = \"%s\" is %lld; it must lie between %lld and %lld", kernel,
-                      where, place.key, gt_expr_text(expr), (long long)*value, (long long)least,
+                      where, key, gt_expr_text(expr), (long long)*value, (long long)least,
                       (long long)most);
 }
 
@@ -35,7 +39,7 @@ int gt_geometry_eval(struct gt_evaluation *e, const struct gt_expr *expr, struct
 static int eval(struct gt_evaluation *e, const struct gt_expr *expr, int index, const char *key,
                 int64_t least, int64_t most, int64_t *value)
 {
-    const struct gt_place place = {index < 0 ? NULL : "launches", index, key};
+    const struct gt_place place = {index < 0 ? NULL : "launches", index, key, -1};
 
     return gt_geometry_eval(e, expr, place, least, most, value);
 }
@@ -46,11 +50,10 @@ static int eval_triple(struct gt_evaluation *e, struct gt_expr *const expr[3], i
     int rc = GT_OK;
 
     for (int i = 0; !rc && i < 3; i++) {
-        char name[32];
+        const struct gt_place place = {"launches", index, key, i};
         int64_t value = 0;
 
-        snprintf(name, sizeof(name), "%s[%d]", key, i);
-        rc = eval(e, expr[i], index, name, least, most[i], &value);
+        rc = gt_geometry_eval(e, expr[i], place, least, most[i], &value);
         to[i] = (unsigned)value;
     }
     return rc;

@@ -73,12 +73,13 @@ extern const char *const gt_map_operand_names[GT_MAP_WORKSPACE + 1];
 int gt_kernel_read_description(struct gt_kernel *kernel, const char *data_dir, const char *text,
                                size_t length, struct gt_err *err);
 
-/* An expression's place in a description, for sentences: "launches[2].grid", or only the key where
- * list is NULL. */
+/* An expression's place in a description, for sentences: "launches[2].grid[1]"; only the key where
+ * list is NULL, and no element where that is negative. */
 struct gt_place {
     const char *list;
     int index;
     const char *key;
+    int element;
 };
 
 /* A candidate on its way to a geometry. */

@@ -125,6 +125,8 @@ static void read_constraint(struct gt_reader *r, const cJSON *object, size_t ind
     gt_reader_string(r, &constraint->why, object, "why", GT_REQUIRED);
     constraint->bet = gt_reader_choice(r, object, "kind", kinds, 2, 0);
     gt_reader_needed_expr(r, &constraint->expr, object, "if");
+    if (!r->rc)
+        constraint->depends = gt_kernel_depends(r->kernel, constraint->expr);
 }
 
 static void read_launch(struct gt_reader *r, const cJSON *object, size_t index)

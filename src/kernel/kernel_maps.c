@@ -119,13 +119,8 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct map_evaluation *m
 static int eval(struct map_evaluation *m, const struct gt_expr *expr, const char *key, int index,
                 int64_t least, int64_t most, int64_t *value)
 {
-    char name[16];
-    struct gt_place place = {"tensor_maps", m->index, key};
+    const struct gt_place place = {"tensor_maps", m->index, key, index};
 
-    if (index >= 0) {
-        snprintf(name, sizeof(name), "%s[%d]", key, index);
-        place.key = name;
-    }
     return gt_geometry_eval(m->e, expr, place, least, most, value);
 }
 

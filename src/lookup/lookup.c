@@ -180,23 +180,30 @@ static int complete(struct gt_resolved *resolved, struct gt_err *err)
     return code ? code : gt_candidate_geometry(&candidate, &resolved->geometry, err);
 }
 
-int gt_lookup_device(struct gt *gt, const struct gt_device *device,
-                     const struct gt_problem *problem, struct gt_resolved *resolved,
-                     struct gt_err *err)
+void gt_lookup_device_key(struct gt_lookup_key *key, const struct gt_device *device,
+                          const struct gt_problem *problem)
 {
     const int64_t facts[] = {device->sms,      device->smem_block,     device->smem_sm,
                              device->regs_sm,  device->max_threads_sm, device->max_blocks_sm,
                              device->l2_bytes, device->smem_reserved};
+
+    gt_problem_key(&key->problem, problem);
+    key->arch = device->cc;
+    key->device = gt_digest_number(device->name, strlen(device->name),
+                                   gt_digest_number(facts, sizeof(facts), 0));
+}
+
+int gt_lookup_device(struct gt *gt, const struct gt_device *device,
+                     const struct gt_problem *problem, struct gt_resolved *resolved,
+                     struct gt_err *err)
+{
     struct gt_lookup_entry *entry;
     struct gt_lookup_key key;
     struct gt_err inner;
     bool found = false;
     int code = GT_OK;
 
-    gt_problem_key(&key.problem, problem);
-    key.arch = device->cc;
-    key.device = gt_digest_number(device->name, strlen(device->name),
-                                  gt_digest_number(facts, sizeof(facts), 0));
+    gt_lookup_device_key(&key, device, problem);
     *resolved = (struct gt_resolved){.problem = *problem, .device = *device};
     while (!code && !found) { /* more than once only beside thousands of other first look-ups */
         code = look_up(gt, &key, device, device->name, problem, &entry, &inner);

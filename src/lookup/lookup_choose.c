@@ -1,54 +1,91 @@
 /* lookup_choose.c - chooses by a ranking (ranking.h) among its prototypes for the kind of problem
  * and the winners of near problems.  Part of the look-up: see lookup_impl.h.
  *
- * Each is checked against the problem, a few that are not valid for it are repaired, and the
- * shortest expected time wins; then the best one's neighbours are tried.  The work is bounded:
- * every check costs one unit of effort, an estimate GT_EFFORT_ESTIMATE. */
-#include "lookup/lookup_impl.h"
+ * Each is checked against the problem, a few that are not valid for it are repaired, and those of
+ * the shortest expected times are kept; then what lies around them is looked at (lookup_vary.c).
+ * The work is bounded: every check costs one unit of effort, an estimate GT_EFFORT_ESTIMATE. */
+#include "lookup/lookup_choosing.h"
 
 #include <math.h>
 #include <string.h>
 
-#define REFINING     400  /* of the effort, kept for neighbours of the best */
+#define VARYING      1100 /* of the effort, kept for what lies around the best */
 #define ENOUGH       10   /* valid candidates; with fewer, others are repaired */
+#define ENOUGH_EACH  2    /* of each kernel */
 #define REPAIR_STEPS 8    /* changes of one parameter before a repair is given up */
 #define REPAIR_MOST  6    /* broken constraints of a candidate that is repaired */
-#define WORTH        0.94 /* a neighbour must be expected to take at most this share of the time */
-#define REFINED      2    /* changes of one parameter that are made for time */
+#define ABANDONED    1.1  /* half of the trees say this many times the last one that is kept */
+#define CHANGED      1.06 /* of two that are expected to take as long, the one measured is taken */
 
-struct choosing {
-    const struct gt_ranking *ranking;
-    struct gt_choice *best;
-    struct gt_candidate candidate;
-    int effort;
-    int valid;
-};
-
-/* Takes the candidate if it is the best so far. */
-static void judge(struct choosing *choosing, const struct gt_table_row *row, bool adapted)
+/* Whether two candidates of a kernel divide the problem in the same way.  What else there is to
+ * choose, the order of tiles for example, the ranking hardly tells apart; one of a kind is kept. */
+static bool same_way(const struct gt_choice *x, const struct gt_choice *y)
 {
-    struct gt_choice *best = choosing->best;
+    const struct gt_prediction *a = &x->shape, *b = &y->shape;
+
+    return x->kernel == y->kernel && a->tile_m == b->tile_m && a->tile_n == b->tile_n &&
+           a->tile_k == b->tile_k && a->splits == b->splits && a->cluster == b->cluster &&
+           a->blocks_sm == b->blocks_sm;
+}
+
+/* Keeps the choice if it is better than what divides the problem in the same way, and than the last
+ * of those that are kept. */
+static void keep(struct gt_choices *choices, const struct gt_choice *choice)
+{
+    struct gt_choice *kept = choices->choice;
+    size_t at = 0;
+
+    while (at < choices->count && !same_way(&kept[at], choice))
+        at++;
+    if (at == choices->count && at < GT_CHOICES)
+        choices->count++;
+    else if (at == choices->count)
+        at--;
+    if (kept[at].kernel && choice->score >= kept[at].score)
+        return;
+    for (; at > 0 && choice->score < kept[at - 1].score; at--)
+        kept[at] = kept[at - 1];
+    kept[at] = *choice;
+}
+
+/* How many candidates of the candidate's kernel are valid; kernels beyond the room share one count.
+ */
+static int *valid_of(struct gt_choosing *choosing)
+{
+    const struct gt_kernels *kernels = choosing->kernels;
+    size_t i = 0;
+
+    while (i < kernels->count && i < GT_CHOOSING_KERNELS - 1 &&
+           kernels->kernel[i] != choosing->candidate.kernel)
+        i++;
+    return &choosing->valid_each[i < GT_CHOOSING_KERNELS ? i : GT_CHOOSING_KERNELS - 1];
+}
+
+void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *row, bool adapted)
+{
+    struct gt_choice choice = {.kernel = choosing->candidate.kernel,
+                               .point = choosing->candidate.point,
+                               .row = row,
+                               .adapted = adapted};
+    const struct gt_choices *kept = choosing->choices;
+    const double most =
+        kept->count < GT_CHOICES ? HUGE_VAL : ABANDONED * kept->choice[GT_CHOICES - 1].score;
     struct gt_geometry geometry;
-    double us;
 
     choosing->effort -= GT_EFFORT_ESTIMATE;
     if (gt_candidate_geometry(&choosing->candidate, &geometry, NULL))
         return;
-    us = gt_ranking_us(choosing->ranking, &choosing->candidate, &geometry);
-    if (!(us > 0) || !isfinite(us))
+    choice.us =
+        gt_ranking_us(choosing->ranking, &choosing->candidate, &geometry, most, &choice.shape);
+    if (!(choice.us > 0) || !isfinite(choice.us))
         return;
     choosing->valid++;
-    if (best->kernel && us >= best->us)
-        return;
-    *best = (struct gt_choice){.kernel = choosing->candidate.kernel,
-                               .point = choosing->candidate.point,
-                               .geometry = geometry,
-                               .row = row,
-                               .us = us,
-                               .adapted = adapted};
+    (*valid_of(choosing))++;
+    choice.score = adapted ? CHANGED * choice.us : choice.us;
+    keep(choosing->choices, &choice);
 }
 
-static bool is_valid(struct choosing *choosing)
+static bool is_valid(struct gt_choosing *choosing)
 {
     int failed;
 
@@ -57,7 +94,7 @@ static bool is_valid(struct choosing *choosing)
 }
 
 /* The change of one parameter of a broken constraint after which the fewest are broken. */
-static bool repair_one(struct choosing *choosing, int *broken)
+static bool repair_one(struct gt_choosing *choosing, int *broken)
 {
     struct gt_candidate *candidate = &choosing->candidate;
     const struct gt_point start = candidate->point;
@@ -87,7 +124,7 @@ static bool repair_one(struct choosing *choosing, int *broken)
     return *broken < before;
 }
 
-static bool repair(struct choosing *choosing)
+static bool repair(struct gt_choosing *choosing)
 {
     int broken = gt_lookup_broken(&choosing->candidate, GT_MAX_BROKEN);
 
@@ -113,7 +150,7 @@ static bool is_of_kind(const struct gt_prototype *prototype, const struct gt_pro
 
 /* The i-th candidate to be looked at: near winners first, then prototypes; false: there is no such
  * one, or its kernel does not serve the problem. */
-static bool take(struct choosing *choosing, const struct gt_near_rows *near,
+static bool take(struct gt_choosing *choosing, const struct gt_near_rows *near,
                  const struct gt_kernels *kernels, size_t i, const struct gt_table_row **row)
 {
     struct gt_candidate *candidate = &choosing->candidate;
@@ -135,69 +172,47 @@ static bool take(struct choosing *choosing, const struct gt_near_rows *near,
            gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL);
 }
 
-/* Tries every change of one parameter of the best. */
-static bool refine(struct choosing *choosing)
-{
-    const struct gt_choice start = *choosing->best;
-    struct gt_choice *best = choosing->best;
-    const double most = WORTH * start.us;
-
-    best->us = most;
-    choosing->candidate.kernel = start.kernel;
-    for (size_t i = 0; i < start.kernel->params; i++) {
-        const struct gt_param *param = &start.kernel->param[i];
-
-        choosing->candidate.point = start.point;
-        for (size_t v = 0; v < param->count && choosing->effort > 0; v++) {
-            choosing->candidate.point.value[i] = param->value[v];
-            if (param->value[v] != start.point.value[i] && is_valid(choosing))
-                judge(choosing, start.row, true);
-        }
-    }
-    if (best->us < most)
-        return true;
-    *best = start;
-    return false;
-}
-
-/* Repairs candidates until enough are valid, those that break the fewest constraints first. */
-static void repair_some(struct choosing *choosing, const struct gt_near_rows *near,
-                        const struct gt_kernels *kernels, const unsigned char *broken, size_t count)
+/* Repairs candidates until enough are valid, of every kernel and in all, those that break the
+ * fewest constraints first.  A kernel must not be the answer because no point of a better one
+ * happens to be valid as it is: few rows stored along m, for example, break what most points ask of
+ * vectors. */
+static void repair_some(struct gt_choosing *choosing, const struct gt_near_rows *near,
+                        const unsigned char *broken, size_t count)
 {
     const struct gt_table_row *row;
 
     for (int most = 1; most <= REPAIR_MOST; most++)
-        for (size_t i = 0; i < count && choosing->effort > 0 && choosing->valid < ENOUGH; i++)
-            if (broken[i] == most && take(choosing, near, kernels, i, &row) && repair(choosing))
-                judge(choosing, row, true);
+        for (size_t i = 0; i < count && choosing->effort > 0; i++)
+            if (broken[i] == most && take(choosing, near, choosing->kernels, i, &row) &&
+                (choosing->valid < ENOUGH || *valid_of(choosing) < ENOUGH_EACH) && repair(choosing))
+                gt_choosing_judge(choosing, row, true);
 }
 
 bool gt_lookup_choose(const struct gt_sources *sources, const struct gt_problem *problem,
                       const struct gt_device *device, const struct gt_near_rows *near,
-                      struct gt_choice *choice)
+                      struct gt_choices *choices)
 {
-    struct choosing choosing = {.ranking = &sources->ranking,
-                                .best = choice,
-                                .candidate = {.problem = problem, .device = device},
-                                .effort = GT_EFFORT_MOST - REFINING};
+    struct gt_choosing choosing = {.ranking = &sources->ranking,
+                                   .kernels = &sources->kernels,
+                                   .choices = choices,
+                                   .candidate = {.problem = problem, .device = device},
+                                   .effort = GT_EFFORT_MOST - VARYING};
     unsigned char broken[GT_NEAR_MOST + GT_RANKING_PROTOTYPES] = {0};
     const size_t count = near->count + sources->ranking.prototypes;
     const struct gt_table_row *row;
-    int refined = 0;
 
-    *choice = (struct gt_choice){.us = 0};
+    *choices = (struct gt_choices){.count = 0};
     for (size_t i = 0; i < count && choosing.effort > 0; i++) {
         if (!take(&choosing, near, &sources->kernels, i, &row))
             continue;
         choosing.effort--;
         broken[i] = (unsigned char)gt_lookup_broken(&choosing.candidate, REPAIR_MOST + 1);
         if (!broken[i])
-            judge(&choosing, row, false);
+            gt_choosing_judge(&choosing, row, false);
     }
-    repair_some(&choosing, near, &sources->kernels, broken, count);
-    choosing.effort += REFINING;
-    while (choice->kernel && refined < REFINED && choosing.effort > 0 && refine(&choosing))
-        refined++;
-    choice->effort = GT_EFFORT_MOST - choosing.effort;
-    return choice->kernel;
+    repair_some(&choosing, near, broken, count);
+    choosing.effort += VARYING;
+    gt_choosing_vary(&choosing);
+    choices->effort = GT_EFFORT_MOST - choosing.effort;
+    return choices->count;
 }

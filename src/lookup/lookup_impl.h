@@ -48,6 +48,10 @@ void gt_lookup_free_entry(struct gt_lookup_entry *entry); /* NULL accepted */
 
 uint64_t gt_lookup_hash(const struct gt_lookup_key *key);
 
+/* The key of a problem on a GPU that is there. */
+void gt_lookup_device_key(struct gt_lookup_key *key, const struct gt_device *device,
+                          const struct gt_problem *problem);
+
 #define GT_ANSWERS_KEPT    8192 /* of a generation; a power of two.  gemmtune.h names it */
 #define GT_READER_COUNTERS 16   /* a power of two */
 
@@ -82,6 +86,14 @@ int gt_answers_copy(struct gt_answers *answers, const struct gt_lookup_key *key,
 /* In a child of fork(), which has none of the threads that were counted. */
 void gt_answers_forget_readers(struct gt_answers *answers);
 
+/* What was found by timing (plan_measure.c): the last GT_TIMED_KEPT problems. */
+#define GT_TIMED_KEPT 1024
+struct gt_timed {
+    pthread_mutex_t lock; /* held while candidates of a problem are timed */
+    struct gt_timed_problem *item;
+    size_t count, capacity, next; /* next: that is overwritten once there are GT_TIMED_KEPT */
+};
+
 struct gt_deployed;
 
 struct gt {
@@ -91,6 +103,7 @@ struct gt {
     char *data_dir, *cubin_dir;
     int log; /* descriptor, or -1 */
     struct gt_answers answers;
+    struct gt_timed timed;
     struct gt *next; /* of all that are open (lookup_fork.c) */
 };
 
@@ -129,26 +142,46 @@ struct gt_near_rows {
     size_t count;
 };
 
-/* What a ranking chose. */
+/* A candidate that a ranking thought of. */
 struct gt_choice {
-    const struct gt_kernel *kernel; /* NULL: nothing */
+    const struct gt_kernel *kernel;
     struct gt_point point;
-    struct gt_geometry geometry;
     const struct gt_table_row *row; /* whose winner it is, or was made from; NULL: a prototype */
     double us;                      /* expected */
+    double score;                   /* what is compared: us, and more for a point never measured */
+    struct gt_prediction shape;     /* the model's, which says how the problem is divided */
     bool adapted;                   /* it was changed for this problem */
-    int effort;                     /* units spent */
+    bool varied;                    /* its neighbours were thought of, too */
 };
 
-/* The work of a choice, in checks of constraints (about 1 us each); an estimate counts for several.
- * The last step of each part may go over it by GT_EFFORT_ESTIMATE. */
-#define GT_EFFORT_MOST     1500
+#define GT_CHOICES 12 /* kept */
+
+/* What a ranking chose: candidates that divide the problem in different ways, the best of each way,
+ * and of those the best first. */
+struct gt_choices {
+    struct gt_choice choice[GT_CHOICES];
+    size_t count;
+    int effort; /* units spent */
+};
+
+/* The work of a choice, in checks of constraints; an estimate counts for several.  The last step of
+ * each part may go over it by GT_EFFORT_ESTIMATE. */
+#define GT_EFFORT_MOST     3000
 #define GT_EFFORT_ESTIMATE 6
 
 /* Chooses by the sources' ranking, whose arch is the device's; false: nothing is valid. */
 bool gt_lookup_choose(const struct gt_sources *sources, const struct gt_problem *problem,
                       const struct gt_device *device, const struct gt_near_rows *near,
-                      struct gt_choice *choice);
+                      struct gt_choices *choices);
+
+/* The candidates that the ranking thinks of for a problem on a GPU that is there; none without a
+ * ranking for it. */
+int gt_lookup_alternatives(const struct gt_sources *sources, const struct gt_resolved *resolved,
+                           struct gt_choices *choices, struct gt_err *err);
+
+/* Makes the choice the answer; on failure the answer is as it was. */
+int gt_lookup_take_choice(const struct gt_choice *choice, struct gt_resolved *resolved,
+                          struct gt_err *err);
 
 /* How many constraints the point breaks, counted up to `most`; what cannot be computed counts as
  * broken. */

@@ -195,20 +195,19 @@ static void take_choice(struct gt_search *search, const struct gt_choice *choice
     search->row = choice->row;
     resolved->kernel = choice->kernel;
     resolved->point = choice->point;
-    resolved->geometry = choice->geometry;
     resolved->answer.expected_loss = loss->problems ? loss->mean : GT_LOSS_FAMILY;
 }
 
-/* Lets prototypes and the nearest winners compete, where there is a ranking for the arch. */
-static int find_ranked(struct gt_search *search, struct gt_err *err)
+int gt_lookup_choices(const struct gt_search *search, struct gt_choices *choices,
+                      struct gt_err *err)
 {
     const struct gt_resolved *resolved = search->resolved;
     struct gt_near_rows near = {.count = 0};
-    struct gt_choice choice;
     struct neighbour *list;
     size_t count;
     int code;
 
+    choices->count = 0;
     if (search->sources->ranking.cc != resolved->device.cc)
         return GT_OK;
     code = list_neighbours(search, (struct among){.predicted = false}, &list, &count, err);
@@ -217,9 +216,23 @@ static int find_ranked(struct gt_search *search, struct gt_err *err)
     for (size_t i = 0; i < count && near.count < GT_NEAR_MOST; i++)
         near.row[near.count++] = list[i].row;
     free(list);
-    if (gt_lookup_choose(search->sources, &resolved->problem, &resolved->device, &near, &choice))
-        take_choice(search, &choice);
+    gt_lookup_choose(search->sources, &resolved->problem, &resolved->device, &near, choices);
     return GT_OK;
+}
+
+/* Lets prototypes and the nearest winners compete, where there is a ranking for the arch. */
+static int find_ranked(struct gt_search *search, struct gt_err *err)
+{
+    struct gt_resolved *resolved = search->resolved;
+    struct gt_choices choices;
+    int code = gt_lookup_choices(search, &choices, err);
+
+    if (code || !choices.count)
+        return code;
+    take_choice(search, &choices.choice[0]);
+    return gt_candidate_geometry(&(struct gt_candidate){resolved->kernel, &resolved->problem,
+                                                        &resolved->device, resolved->point},
+                                 &resolved->geometry, err);
 }
 
 int gt_lookup_find_close(struct gt_search *search, bool predicted, struct gt_err *err)

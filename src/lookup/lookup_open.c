@@ -97,6 +97,11 @@ static int copy_options(struct gt *gt, const struct gt_options *options, struct 
                               "library knows is set",
                               size, ours);
     memcpy(&gt->options, options, size < ours ? size : ours);
+    if (gt->options.plan_mode != GT_PLAN_ANSWER && gt->options.plan_mode != GT_PLAN_MEASURE)
+        return gt_err_set(err, GT_ERANGE,
+                          "gt_options.plan_mode is %d; it must be GT_PLAN_ANSWER (0) or "
+                          "GT_PLAN_MEASURE (1)",
+                          gt->options.plan_mode);
     return GT_OK;
 }
 
@@ -189,6 +194,7 @@ int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err
     if (!opened)
         return gt_err_nomem(err);
     opened->log = -1;
+    pthread_mutex_init(&opened->timed.lock, NULL); /* never fails: no attributes */
     code = gt_answers_begin(&opened->answers) ? take_options(opened, options, &inner)
                                               : gt_err_nomem(&inner);
     if (!code && !opened->deployed)
@@ -212,6 +218,8 @@ void gt_close(struct gt *gt)
         return;
     gt_lookup_unguard_fork(gt);
     gt_answers_end(&gt->answers);
+    pthread_mutex_destroy(&gt->timed.lock);
+    free(gt->timed.item);
     if (gt->log >= 0)
         close(gt->log);
     gt_table_release(&gt->sources.table);

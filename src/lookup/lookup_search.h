@@ -39,6 +39,11 @@ bool gt_lookup_take_row(const struct gt_search *search, const struct gt_table_ro
 /* Whether the row was tuned on the device that is asked for. */
 bool gt_lookup_same_device(const struct gt_search *search, const struct gt_table_row *row);
 
+/* The candidates that the arch's ranking thinks of, the best first; count 0: there is no ranking,
+ * or nothing is valid. */
+int gt_lookup_choices(const struct gt_search *search, struct gt_choices *choices,
+                      struct gt_err *err);
+
 /* What near winners lead to: by a ranking, where there is one and something is valid; else by the
  * model alone.  predicted: from predicted rows only; else from measured ones only. */
 int gt_lookup_find_close(struct gt_search *search, bool predicted, struct gt_err *err);

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "problem/problem.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define GT_MAX_SMS 4096 /* as in a profile (src/problem/device.c) */
@@ -245,6 +246,40 @@ static int find_tier(struct gt_search *search, enum gt_tier *tier, struct gt_err
     }
     *tier = GT_TIER_FAMILY;
     return gt_lookup_find_family(search, err);
+}
+
+int gt_lookup_alternatives(const struct gt_sources *sources, const struct gt_resolved *resolved,
+                           struct gt_choices *choices, struct gt_err *err)
+{
+    struct gt_resolved copy = *resolved;
+    const struct gt_search search = {
+        .sources = sources, .device_name = resolved->device.name, .resolved = &copy};
+
+    return gt_lookup_choices(&search, choices, err);
+}
+
+int gt_lookup_take_choice(const struct gt_choice *choice, struct gt_resolved *resolved,
+                          struct gt_err *err)
+{
+    const struct gt_candidate candidate = {choice->kernel, &resolved->problem, &resolved->device,
+                                           choice->point};
+    const struct gt_answer *before = &resolved->answer;
+    struct gt_resolved taken = *resolved;
+    const struct gt_search search = {
+        .row = choice->row, .expected_us = choice->us, .resolved = &taken};
+    int code = gt_candidate_geometry(&candidate, &taken.geometry, err);
+
+    taken.kernel = choice->kernel;
+    taken.point = choice->point;
+    taken.answer = (struct gt_answer){.expected_loss = before->expected_loss,
+                                      .passed_over = before->passed_over};
+    if (!code)
+        code = describe(&search, GT_TIER_NEAR, err);
+    if (code)
+        return code;
+    free((char *)before->point);
+    *resolved = taken;
+    return GT_OK;
 }
 
 int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,

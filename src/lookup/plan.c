@@ -14,6 +14,7 @@
 #include "cuda/gpu.h"
 #include "lookup/deployed.h"
 #include "lookup/lookup.h"
+#include "lookup/plan_impl.h"
 #include "problem/problem.h"
 #include "kernel/render.h"
 #include "base/strbuf.h"
@@ -136,20 +137,19 @@ static void fill_args(struct gt_plan *plan)
     plan->misaligned_out = alignment_of(p, p->out) - 1;
 }
 
-static int load(struct gt_plan *plan, struct gt *gt, struct gt_err *err)
+/* binary: empty unless it is there already. */
+static int load(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary, struct gt_err *err)
 {
-    struct gt_binary binary = {0};
-    int rc;
+    int rc = GT_OK;
 
     if (plan->shared)
         return gt_deployed_module(gt_lookup_deployed(gt), plan->gpu, plan->resolved.item,
                                   &plan->module, err);
-    rc = gt_plan_binary(gt_lookup_options(gt), &plan->resolved, &binary, NULL, err);
-    if (!rc)
-        rc = gt_module_load(&plan->module, plan->gpu, binary.image, binary.size,
-                            &plan->resolved.geometry, err);
-    gt_binary_release(&binary);
-    return rc;
+    if (!binary->size)
+        rc = gt_plan_binary(gt_lookup_options(gt), &plan->resolved, binary, NULL, err);
+    return rc ? rc
+              : gt_module_load(&plan->module, plan->gpu, binary->image, binary->size,
+                               &plan->resolved.geometry, err);
 }
 
 /* Prepares cuBLASLt's algorithm where the answer has one and it may be run.  It may not if the
@@ -176,7 +176,9 @@ static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct g
                 struct gt_err *err)
 {
     struct gt_deployed *deployed = gt_lookup_deployed(gt);
+    const struct gt_options *options = gt_lookup_options(gt);
     const struct gt_answer *answer = &made->resolved.answer;
+    struct gt_binary binary = {0};
     char text[GT_PROBLEM_TEXT_MAX];
     int rc = deployed ? gt_deployed_gpu(deployed, ordinal, &made->gpu, err)
                       : gt_gpu_open(&made->gpu, ordinal, true, err);
@@ -191,11 +193,14 @@ static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct g
                         answer->passed_over ? answer->passed_over : "");
     }
     if (!rc)
-        prefer_vendor(made, gt_lookup_options(gt));
+        prefer_vendor(made, options);
+    if (!rc && !made->vendor && !deployed && options->plan_mode == GT_PLAN_MEASURE)
+        gt_plan_measure(gt, ordinal, &made->resolved, &binary);
     if (!rc && !made->vendor)
-        rc = load(made, gt, err);
+        rc = load(made, gt, &binary, err);
     if (!rc)
         fill_args(made);
+    gt_binary_release(&binary);
     return rc;
 }
 

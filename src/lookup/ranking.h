@@ -48,9 +48,12 @@ enum gt_ranking_term {
 /* Trees lie behind one another, a node before its left subtree, that before the right one. */
 struct gt_ranking_node {
     short column;         /* < 0: a leaf */
-    unsigned short right; /* where the right subtree begins, from this node on */
+    unsigned short right; /* nodes from here to the right subtree; of a leaf: to the next tree */
     float value;          /* of a leaf; of an inner node: what is below goes left */
 };
+
+/* Sets `right` of the leaves of a tree that has so many nodes. */
+void gt_ranking_end_tree(struct gt_ranking_node *tree, size_t nodes);
 
 /* The values of all trees for one row of columns, together. */
 double gt_ranking_sum(const struct gt_ranking_node *node, size_t nodes, const float *column);
@@ -61,7 +64,7 @@ const char *gt_ranking_column_name(const struct gt_kernel *kernel, size_t column
 
 /* Fills column[GT_RANKING_COLUMNS]: the terms, then the kernel's slots.  False: no estimate. */
 bool gt_ranking_columns(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
-                        float *column, double *us);
+                        float *column, struct gt_prediction *prediction);
 
 /* What a look-up distinguishes when it chooses among prototypes: type and accuracy. */
 #define GT_RANKING_KINDS (GT_DTYPE_COUNT * 4)
@@ -99,8 +102,17 @@ int gt_ranking_load(struct gt_ranking *ranking, const struct gt_kernels *kernels
                     struct gt_err *err);
 void gt_ranking_release(struct gt_ranking *ranking); /* a zeroed one is accepted */
 
-/* Microseconds to expect: the model's, corrected; 0: it has no answer. */
+/* Copies the trees of a kernel, with columns as gt_ranking_columns has them, and returns the number
+ * of their nodes.  What asks for a column that is gone is replaced by where 0 leads to.  node: room
+ * for them; NULL: they are only counted. */
+size_t gt_ranking_trees(const struct gt_ranking *ranking, const struct gt_kernel *kernel,
+                        struct gt_ranking_node *node);
+
+/* Microseconds to expect: the model's, corrected; 0: it has no answer.  Where half of the trees
+ * come to more than `most` (HUGE_VAL: no limit), the others are not asked.  *prediction: the
+ * model's. */
 double gt_ranking_us(const struct gt_ranking *ranking, const struct gt_candidate *candidate,
-                     const struct gt_geometry *geometry);
+                     const struct gt_geometry *geometry, double most,
+                     struct gt_prediction *prediction);
 
 #endif

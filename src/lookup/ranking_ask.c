@@ -8,23 +8,69 @@
 #include <math.h>
 #include <stdio.h>
 
+void gt_ranking_end_tree(struct gt_ranking_node *tree, size_t nodes)
+{
+    for (size_t i = 0; i < nodes; i++)
+        if (tree[i].column < 0)
+            tree[i].right = (unsigned short)(nodes - i);
+}
+
 double gt_ranking_sum(const struct gt_ranking_node *node, size_t nodes, const float *column)
 {
+    const struct gt_ranking_node *here = node, *end = node + nodes;
     double sum = 0;
-    size_t at = 0;
 
-    while (at < nodes) {
-        const struct gt_ranking_node *tree = node + at, *here = tree;
-
-        /* The size of a tree is where its last right subtree ends. */
+    while (here < end) {
         while (here->column >= 0)
             here += column[here->column] < here->value ? 1 : here->right;
         sum += (double)here->value;
-        for (here = tree; here->column >= 0; here += here->right)
-            ;
-        at = (size_t)(here - node) + 1;
+        here += here->right;
     }
     return sum;
+}
+
+/* Copies the tree that begins at `from`; to: NULL, or where its nodes go.  Returns their number. */
+static size_t copy_tree(const struct gt_ranking_model *model, const struct gt_ranking_node *from,
+                        struct gt_ranking_node *to)
+{
+    const short column = from->column < 0 ? from->column : model->source[from->column];
+    size_t left, right;
+
+    if (from->column >= 0 && column < 0)
+        return copy_tree(model, from + (0 < from->value ? 1 : from->right), to);
+    if (to)
+        *to = *from;
+    if (column < 0)
+        return 1;
+    left = copy_tree(model, from + 1, to ? to + 1 : NULL);
+    right = copy_tree(model, from + from->right, to ? to + 1 + left : NULL);
+    if (to) {
+        to->column = column;
+        to->right = (unsigned short)(1 + left);
+    }
+    return 1 + left + right;
+}
+
+size_t gt_ranking_trees(const struct gt_ranking *ranking, const struct gt_kernel *kernel,
+                        struct gt_ranking_node *node)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < ranking->models; i++) {
+        const struct gt_ranking_model *model = &ranking->model[i];
+
+        for (size_t at = 0; model->kernel == kernel && at < model->nodes;) {
+            const size_t nodes = copy_tree(model, model->node + at, node ? node + count : NULL);
+
+            if (node)
+                gt_ranking_end_tree(node + count, nodes);
+            count += nodes;
+            while (model->node[at].column >= 0)
+                at++;
+            at += model->node[at].right;
+        }
+    }
+    return count;
 }
 
 const char *gt_ranking_column_name(const struct gt_kernel *kernel, size_t column)
@@ -42,7 +88,7 @@ const char *gt_ranking_column_name(const struct gt_kernel *kernel, size_t column
 }
 
 bool gt_ranking_columns(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
-                        float *column, double *us)
+                        float *column, struct gt_prediction *prediction)
 {
     const struct gt_problem *p = candidate->problem;
     const struct gt_launch_geometry *last;
@@ -79,7 +125,7 @@ bool gt_ranking_columns(const struct gt_candidate *candidate, const struct gt_ge
     column[GT_TERM_shared_bytes] = (float)last->shared_bytes;
     for (size_t i = 0; i < candidate->kernel->names.count; i++)
         column[GT_TERM_COUNT + i] = (float)slots[i];
-    *us = was.us;
+    *prediction = was;
     return true;
 }
 
@@ -95,23 +141,27 @@ void gt_ranking_kind_name(size_t kind, char name[32])
 }
 
 double gt_ranking_us(const struct gt_ranking *ranking, const struct gt_candidate *candidate,
-                     const struct gt_geometry *geometry)
+                     const struct gt_geometry *geometry, double most,
+                     struct gt_prediction *prediction)
 {
     float column[GT_RANKING_COLUMNS], asked[GT_RANKING_COLUMNS];
-    double us;
 
-    if (!gt_ranking_columns(candidate, geometry, column, &us))
+    if (!gt_ranking_columns(candidate, geometry, column, prediction))
         return 0;
     if (ranking->cc != candidate->device->cc)
-        return us;
+        return prediction->us;
     for (size_t i = 0; i < ranking->models; i++) {
         const struct gt_ranking_model *model = &ranking->model[i];
+        double sum;
 
         if (model->kernel != candidate->kernel)
             continue;
         for (size_t c = 0; c < model->columns; c++)
             asked[c] = model->source[c] < 0 ? 0 : column[model->source[c]];
-        return us * exp(gt_ranking_sum(model->node, model->nodes, asked));
+        sum = gt_ranking_sum(model->node, model->half, asked);
+        if (prediction->us * exp(sum) < most)
+            sum += gt_ranking_sum(model->node + model->half, model->nodes - model->half, asked);
+        return prediction->us * exp(sum);
     }
-    return us;
+    return prediction->us;
 }

@@ -12,6 +12,7 @@ struct gt_ranking_model {
     size_t columns;
     struct gt_ranking_node *node;
     size_t nodes, capacity;
+    size_t half; /* nodes of the first half of the trees */
 };
 
 #endif

@@ -193,6 +193,7 @@ static int read_tree(struct reading *reading, char *rest, struct gt_err *err)
 {
     struct gt_ranking *ranking = reading->ranking;
     struct gt_ranking_model *model = ranking->models ? &ranking->model[ranking->models - 1] : NULL;
+    const size_t first = model ? model->nodes : 0;
     size_t open[MAX_DEPTH], depth = 0;
     const char *word;
     bool done = false;
@@ -219,7 +220,10 @@ static int read_tree(struct reading *reading, char *rest, struct gt_err *err)
             done = true;
         }
     }
-    return done ? GT_OK : fail(reading, "the tree is cut off", err);
+    if (!done)
+        return fail(reading, "the tree is cut off", err);
+    gt_ranking_end_tree(model->node + first, model->nodes - first);
+    return GT_OK;
 }
 
 static int read_line(struct reading *reading, char *line, struct gt_err *err)
@@ -246,6 +250,18 @@ static int read_line(struct reading *reading, char *line, struct gt_err *err)
 static const struct gt_digested kind = {GT_RANKING_MAGIC, "is no gemmtune ranking of this version",
                                         "make it again with `tune doctor --predictor --learn`"};
 
+/* Finds where the first half of a kernel's trees ends, by their nodes. */
+static void halve(struct gt_ranking_model *model)
+{
+    while (model->half < model->nodes / 2) {
+        size_t leaf = model->half;
+
+        while (model->node[leaf].column >= 0)
+            leaf++;
+        model->half = leaf + model->node[leaf].right;
+    }
+}
+
 /* body: NUL-terminated and ours to cut up. */
 static int parse_body(struct reading *reading, char *body, struct gt_err *err)
 {
@@ -264,6 +280,8 @@ static int parse_body(struct reading *reading, char *body, struct gt_err *err)
         body = end + 1;
     }
     gt_locale_leave(before);
+    for (size_t i = 0; i < reading->ranking->models && !code; i++)
+        halve(&reading->ranking->model[i]);
     if (!code && !reading->ranking->cc)
         code = fail(reading, "no arch is named", err);
     return code;

@@ -40,7 +40,7 @@ struct finding {
 };
 
 struct options {
-    const char *db, *device, *csv, *learn;
+    const char *db, *device, *csv, *learn, *onto;
     struct gt_texts recording, from;
     bool calibrate, predictor, leave_out, program;
 };
@@ -63,6 +63,8 @@ static const struct gt_option option_table[] = {
     {"learn", 0, GT_OPTION_TEXT, offsetof(struct options, learn), "FILE",
      "with --predictor: the same, and write what was learned of all trials: a ranking for look-ups",
      NULL, 0, 0},
+    {"onto", 0, GT_OPTION_TEXT, offsetof(struct options, onto), "FILE",
+     "with --leave-out or --learn: improve this ranking, whose own trials may be gone", NULL, 0, 0},
     {"from", 0, GT_OPTION_TEXTS, offsetof(struct options, from), "FILE",
      "with --leave-out or --learn: a database, or a table (.csv), beside or instead of --db; may "
      "be "
@@ -328,6 +330,7 @@ static int report_predictor(struct gt_cli *cli, const struct options *options, s
     const struct gt_learn_options learn = {
         .db = options->db || !options->from.count ? database_of(cli, options) : NULL,
         .from = &options->from,
+        .onto = options->onto,
         .output = options->learn,
     };
 

@@ -24,7 +24,8 @@ struct learning {
     struct gt_cli *cli;
     struct gt_kernels kernels;
     struct gt_learning rows;
-    size_t other, gone; /* trials of another arch; of points that no kernel here has */
+    struct gt_ranking base; /* arch 0: there is none */
+    size_t other, gone;     /* trials of another arch; of points that no kernel here has */
 };
 
 static bool has_param(const struct gt_kernel *kernel, const char *name, size_t length)
@@ -87,11 +88,16 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
 {
     struct gt_problem problem;
 
-    if (named->warm_l2 || named->trial.status != GT_STATUS_OK ||
+    const enum gt_status status = named->trial.status;
+    const bool spills = status == GT_STATUS_SPILLS;
+
+    if (named->warm_l2 ||
+        !(status == GT_STATUS_OK || spills ||
+          (status == GT_STATUS_SLOW && named->trial.us > 0)) || /* the time of its first run */
         gt_problem_parse(&problem, named->problem, NULL))
         return GT_OK;
-    return take(context, named->cc, &problem, named->kernel, named->point, named->trial.us,
-                named->trial.clock_mhz, err);
+    return take(context, named->cc, &problem, named->kernel, named->point,
+                spills ? 0 : named->trial.us, named->trial.clock_mhz, err);
 }
 
 static int read_database(struct learning *learning, const char *path, struct gt_err *err)
@@ -204,12 +210,24 @@ static int write_ranking(const struct learning *learning, const char *path, stru
     return rc;
 }
 
+static int read_base(struct learning *learning, const char *path, struct gt_err *err)
+{
+    int rc = gt_ranking_load(&learning->base, &learning->kernels, path, err);
+
+    if (!rc)
+        rc = gt_device_profile(&learning->rows.device, learning->cli->data_dir, learning->base.cc,
+                               err);
+    return rc ? rc : gt_learn_onto(&learning->rows, &learning->base, err);
+}
+
 int gt_cmd_learn(struct gt_cli *cli, const struct gt_learn_options *options, struct gt_err *err)
 {
     struct learning learning = {.cli = cli, .rows = {.kernels = &learning.kernels}};
     cJSON *rows = cli->json ? cJSON_CreateArray() : NULL;
     int rc = gt_kernels_load(&learning.kernels, cli->data_dir, NULL, NULL, err);
 
+    if (!rc && options->onto)
+        rc = read_base(&learning, options->onto, err);
     if (!rc && options->db)
         rc = read_database(&learning, options->db, err);
     for (size_t i = 0; i < options->from->count && !rc; i++)
@@ -230,6 +248,7 @@ int gt_cmd_learn(struct gt_cli *cli, const struct gt_learn_options *options, str
     else
         cJSON_Delete(rows);
     gt_learn_release(&learning.rows);
+    gt_ranking_release(&learning.base);
     gt_kernels_release(&learning.kernels);
     return rc;
 }

@@ -8,6 +8,7 @@
 struct gt_learn_options {
     const char *db;              /* its measured trials; NULL: of none */
     const struct gt_texts *from; /* further databases, and text tables of winners */
+    const char *onto;            /* a ranking that is improved; NULL: none */
     const char *output;          /* the ranking; NULL: only the losses are printed */
 };
 

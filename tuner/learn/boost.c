@@ -205,6 +205,7 @@ static int append(struct gt_boosted *to, const struct grown *tree, size_t n, str
 static int grow_all(struct growing *g, struct gt_boosted *boosted, struct gt_err *err)
 {
     const size_t nodes = ((size_t)2 << g->options->depth) - 1;
+    size_t first;
     struct grown *tree = malloc(nodes * sizeof(*tree));
     struct sums(*histogram)[BINS] = malloc(nodes * sizeof(*histogram));
     int rc = tree && histogram ? GT_OK : gt_err_nomem(err);
@@ -212,7 +213,10 @@ static int grow_all(struct growing *g, struct gt_boosted *boosted, struct gt_err
     for (int t = 0; t < g->options->trees && !rc; t++) {
         g->tree = t;
         grow(g, tree, histogram);
+        first = boosted->nodes;
         rc = append(boosted, tree, 0, err);
+        if (!rc)
+            gt_ranking_end_tree(boosted->node + first, boosted->nodes - first);
     }
     free(tree);
     free(histogram);

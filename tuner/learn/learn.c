@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AVOIDED 1.5 /* times what is expected, where registers spill; measured: 1.2 to 3 */
+
 size_t gt_learn_columns(const struct gt_kernel *kernel)
 {
     return GT_TERM_COUNT + kernel->names.count;
@@ -56,8 +58,35 @@ static int find_point(struct gt_learning *learning, size_t kernel, const struct 
     *index = learning->points;
     if (GT_ARRAY_RESERVE(&learning->point, *index + 1, &learning->point_capacity, err))
         return GT_ENOMEM;
-    learning->point[learning->points++] = (struct gt_learn_point){kernel, *point};
+    learning->point[learning->points++] =
+        (struct gt_learn_point){.kernel = kernel, .point = *point};
     return GT_OK;
+}
+
+static size_t index_of(const struct gt_learning *learning, const struct gt_kernel *kernel)
+{
+    size_t i = 0;
+
+    while (learning->kernels->kernel[i] != kernel)
+        i++;
+    return i;
+}
+
+int gt_learn_onto(struct gt_learning *learning, const struct gt_ranking *base, struct gt_err *err)
+{
+    size_t point;
+    int rc = GT_OK;
+
+    learning->base = base;
+    for (size_t i = 0; i < base->prototypes && !rc; i++) {
+        const struct gt_prototype *prototype = &base->prototype[i];
+
+        rc = find_point(learning, index_of(learning, prototype->kernel), &prototype->point, &point,
+                        err);
+        if (!rc)
+            learning->point[point].kinds |= prototype->kinds;
+    }
+    return rc;
 }
 
 int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candidate, double us,
@@ -67,16 +96,20 @@ int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candid
     float column[GT_RANKING_COLUMNS];
     struct gt_geometry geometry;
     struct gt_learn_row row = {.at = learning->columns};
+    struct gt_prediction prediction;
     double share;
     int rc;
 
     if (gt_candidate_geometry(candidate, &geometry, NULL) ||
-        !gt_ranking_columns(candidate, &geometry, column, &row.model_us))
+        !gt_ranking_columns(candidate, &geometry, column, &prediction))
         return GT_OK;
+    row.model_us = row.base_us = prediction.us;
+    if (learning->base)
+        row.base_us = gt_ranking_us(learning->base, candidate, &geometry, HUGE_VAL, &prediction);
     share = fmin((double)column[GT_TERM_compute_share], 1);
-    row.us = us *= 1 - share * share * (1 - clock);
-    while (learning->kernels->kernel[row.kernel] != candidate->kernel)
-        row.kernel++;
+    row.avoided = us <= 0;
+    row.us = us = row.avoided ? AVOIDED * row.base_us : us * (1 - share * share * (1 - clock));
+    row.kernel = index_of(learning, candidate->kernel);
     rc = find_problem(learning, candidate->problem, &row.problem, err);
     if (!rc)
         rc = find_point(learning, row.kernel, &candidate->point, &row.point, err);
@@ -90,8 +123,8 @@ int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candid
     learning->columns += columns;
     learning->row[learning->rows++] = row;
     learning->problem[row.problem].rows++;
-    if (!(learning->problem[row.problem].best_us > 0) ||
-        us < learning->problem[row.problem].best_us)
+    if (!row.avoided && (!(learning->problem[row.problem].best_us > 0) ||
+                         us < learning->problem[row.problem].best_us))
         learning->problem[row.problem].best_us = us;
     return GT_OK;
 }
@@ -105,8 +138,8 @@ static int leave_out(struct gt_learning *learning, size_t kernel, int fold, stru
         struct gt_learn_row *row = &learning->row[i];
 
         if (row->kernel == kernel && learning->problem[row->problem].fold == fold)
-            row->expected_us = row->model_us * exp(gt_ranking_sum(boosted.node, boosted.nodes,
-                                                                  learning->column + row->at));
+            row->expected_us = row->base_us * exp(gt_ranking_sum(boosted.node, boosted.nodes,
+                                                                 learning->column + row->at));
     }
     gt_boosted_release(&boosted);
     return rc;

@@ -13,6 +13,8 @@ struct gt_learn_row {
     size_t problem, kernel, point; /* indices into the lists below */
     size_t at;
     double model_us, us;
+    bool avoided;       /* us is a guess: the candidate spills, and was not timed */
+    double base_us;     /* what is corrected: the model's, or what the base makes of it */
     double expected_us; /* with its fold left out */
 };
 
@@ -28,6 +30,7 @@ struct gt_learn_problem {
 struct gt_learn_point {
     size_t kernel;
     struct gt_point point;
+    unsigned kinds; /* bit i: it is a prototype of kind i of the base */
 };
 
 /* How much slower than the best measured one a choice is, over problems of a kind. */
@@ -38,7 +41,8 @@ struct gt_learn_loss {
 
 struct gt_learning {
     const struct gt_kernels *kernels;
-    struct gt_device device; /* the profile of the arch that is learned for */
+    const struct gt_ranking *base; /* see gt_learn_onto */
+    struct gt_device device;       /* the profile of the arch that is learned for */
     struct gt_learn_problem *problem;
     size_t problems, problem_capacity;
     struct gt_learn_point *point;
@@ -49,10 +53,16 @@ struct gt_learning {
     size_t columns, column_capacity;
 };
 
+/* Learns what an earlier ranking of the arch, whose trials may be gone, leaves over: its trees stay
+ * in front of those that are learned, and its prototypes stay.  Before the first trial; the ranking
+ * must outlive the learning. */
+int gt_learn_onto(struct gt_learning *learning, const struct gt_ranking *base, struct gt_err *err);
+
 /* Takes a trial of the candidate, whose device is the learning's; one that the model has no answer
  * for is left out.  clock: the share of its clock that the device had, 1 if that is not known.
  * Trials of a race run on a cool GPU, finals at what a power cap leaves, a quarter slower: what is
- * learned is the time at the full clock. */
+ * learned is the time at the full clock.  us 0: the candidate was compiled and not timed, since its
+ * registers spill; it counts as clearly slower than it seems, and never as a problem's best. */
 int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candidate, double us,
                  double clock, struct gt_err *err);
 

@@ -34,7 +34,8 @@ static void save(const struct gt_learning *learning, size_t kind, int fold, cons
         const struct gt_learn_problem *problem = &learning->problem[row->problem];
         const double now = log(row->us / problem->best_us);
 
-        if (related(problem->kind, kind) && problem->fold != fold && now < lost[row->problem])
+        if (!row->avoided && related(problem->kind, kind) && problem->fold != fold &&
+            now < lost[row->problem])
             saved[row->point] += (lost[row->problem] - now) * (problem->kind == kind ? 1 : 0.5);
     }
 }
@@ -63,7 +64,7 @@ int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fol
             const struct gt_learn_row *row = &learning->row[i];
             const double now = log(row->us / learning->problem[row->problem].best_us);
 
-            if (row->point == best && now < lost[row->problem])
+            if (!row->avoided && row->point == best && now < lost[row->problem])
                 lost[row->problem] = now;
         }
     }

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLIP 1.5 /* of a logarithm: more is no correction but another kernel */
+#define CLIP 2.5 /* of a logarithm: more is no correction but another kernel */
 
 static const struct gt_boost_options boost = {
-    .trees = 100, .depth = 4, .rate = 0.12, .rows = 0.7, .columns = 0.5, .least = 4, .shrink = 2};
+    .trees = 150, .depth = 3, .rate = 0.1, .rows = 0.5, .columns = 0.5, .least = 4, .shrink = 2};
 
 static bool is_in(const struct gt_learning *learning, const struct gt_learn_row *row, size_t kernel,
                   int fold)
@@ -52,7 +52,7 @@ int gt_learn_trees(const struct gt_learning *learning, size_t kernel, int fold,
         if (!is_in(learning, row, kernel, fold))
             continue;
         memcpy(x + at * columns, learning->column + row->at, columns * sizeof(*x));
-        y[at] = fmax(fmin(log(row->us / row->model_us), CLIP), -CLIP);
+        y[at] = fmax(fmin(log(row->us / row->base_us), CLIP), -CLIP);
         w[at++] = weight_of(learning, row);
     }
     if (!rc)

@@ -1,6 +1,7 @@
 /* learn_write.c - stage: writes a ranking; src/lookup/README.md has the format.  See learn.h. */
 #include "learn/learn_impl.h"
 
+#include "base/array.h"
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/plain_locale.h"
@@ -43,6 +44,8 @@ static int choose_kinds(const struct gt_learning *learning, unsigned *kinds, str
         for (size_t i = 0; i < learning->points && any && !rc; i++)
             kinds[i] |= taken[i] ? 1u << kind : 0;
     }
+    for (size_t i = 0; i < learning->points; i++)
+        kinds[i] |= learning->point[i].kinds;
     free(taken);
     return rc;
 }
@@ -71,6 +74,24 @@ static void write_points(const struct gt_learning *learning, size_t kernel, cons
     }
 }
 
+/* The base's trees of a kernel, and behind them those that are learned. */
+static int all_trees(const struct gt_learning *learning, size_t kernel, struct gt_boosted *boosted,
+                     struct gt_err *err)
+{
+    const struct gt_kernel *described = learning->kernels->kernel[kernel];
+    const size_t before = learning->base ? gt_ranking_trees(learning->base, described, NULL) : 0;
+    int rc = gt_learn_trees(learning, kernel, -1, boosted, err);
+
+    if (rc || !before)
+        return rc;
+    rc = GT_ARRAY_RESERVE(&boosted->node, before + boosted->nodes, &boosted->capacity, err);
+    if (rc)
+        return rc;
+    memmove(boosted->node + before, boosted->node, boosted->nodes * sizeof(*boosted->node));
+    boosted->nodes += gt_ranking_trees(learning->base, described, boosted->node);
+    return GT_OK;
+}
+
 /* Only columns that a tree asks for are named. */
 static int write_trees(const struct gt_learning *learning, size_t kernel, struct gt_strbuf *text,
                        struct gt_err *err)
@@ -80,7 +101,7 @@ static int write_trees(const struct gt_learning *learning, size_t kernel, struct
     struct gt_boosted boosted;
     size_t open = 0;
     short places = 0;
-    int rc = gt_learn_trees(learning, kernel, -1, &boosted, err);
+    int rc = all_trees(learning, kernel, &boosted, err);
 
     if (rc || !boosted.nodes) {
         gt_boosted_release(&boosted);

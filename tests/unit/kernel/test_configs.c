@@ -184,12 +184,67 @@ static void test_no_depth(void **state)
     }
 }
 
+/* Changes the parameters i and j to every pair of their values: what only looks at what depends on
+ * them says the same as the whole check.  Returns how many of the points are valid. */
+static size_t check_pair(const struct gt_candidate *start, const int64_t *before, size_t i,
+                         size_t j)
+{
+    const struct gt_kernel *kernel = start->kernel;
+    const struct gt_param *first = &kernel->param[i], *second = &kernel->param[j];
+    const uint64_t changed = (uint64_t)1 << i | (uint64_t)1 << j;
+    struct gt_candidate other = *start;
+    size_t valid = 0;
+
+    for (size_t v = 0; v < first->count; v++)
+        for (size_t w = 0; w < second->count; w++) {
+            uint64_t broken;
+            bool whole, part;
+            int failed;
+
+            other.point.value[i] = first->value[v];
+            other.point.value[j] = second->value[w];
+            part = gt_candidate_still_valid(&other, changed, before, &broken);
+            whole = gt_candidate_valid(&other, &failed, NULL) == GT_OK && failed < 0;
+            if (part != whole || part == (broken != 0))
+                fail_msg("%s: %s=%lld %s=%lld", kernel->name, first->name,
+                         (long long)first->value[v], second->name, (long long)second->value[w]);
+            valid += whole;
+        }
+    return valid;
+}
+
+static void test_what_a_change_breaks(void **state)
+{
+    const struct gt_kernels *kernels = *state;
+    size_t valid = 0;
+
+    for (size_t k = 0; k < kernels->count; k++) {
+        struct gt_problem problem;
+        struct gt_device device;
+        struct gt_candidate start = {kernels->kernel[k], &problem, &device, {{0}}};
+        int64_t before[GT_MAX_SLOTS];
+        int failed;
+
+        assert_int_equal(gt_device_profile(&device, ".", 90, NULL), GT_OK);
+        gt_point_default(&start.point, start.kernel);
+        some_problem(&start, &problem);
+        if (gt_candidate_valid(&start, &failed, NULL) || failed >= 0 ||
+            gt_candidate_slots(&start, before, NULL))
+            continue;
+        for (size_t i = 0; i < start.kernel->params; i++)
+            for (size_t j = i + 1; j < start.kernel->params; j++)
+                valid += check_pair(&start, before, i, j);
+    }
+    assert_true(valid > 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameter_blocks),
         cmocka_unit_test(test_default_points),
         cmocka_unit_test(test_no_depth),
+        cmocka_unit_test(test_what_a_change_breaks),
     };
 
     return cmocka_run_group_tests_name("configs", tests, set_up, tear_down);

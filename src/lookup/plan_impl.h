@@ -1,0 +1,31 @@
+/* plan_impl.h - what the files src/lookup/plan*.c share: making plans (plan.c), choosing among
+ * candidates by their times (plan_measure.c) and taking those times (plan_time.c). */
+#ifndef GT_PLAN_IMPL_H
+#define GT_PLAN_IMPL_H
+
+#include "cuda/compile.h"
+#include "cuda/gpu.h"
+#include "lookup/lookup.h"
+
+/* GT_PLAN_MEASURE: replaces an answer that nobody timed on this problem by the fastest of the first
+ * candidates, all of them timed now or at an earlier call.  *binary: the winner's, to be released;
+ * empty where the answer stays or was remembered.  What fails leaves the answer as it is. */
+void gt_plan_measure(struct gt *gt, int ordinal, struct gt_resolved *resolved,
+                     struct gt_binary *binary);
+
+#define GT_PLAN_TIMED 8 /* candidates at most */
+
+/* One that is timed: what it is made from, and what came out. */
+struct gt_contestant {
+    const struct gt_geometry *geometry;
+    const struct gt_binary *binary;
+    double us; /* median; 0: it was not timed */
+};
+
+/* Times the contestants in turns on a stream of its own, with operands of its own that are not in
+ * L2; GT_EXXX if there is no memory for that or the device fails.  One that the driver refuses has
+ * no time.  The context of the device is made current on this thread. */
+int gt_plan_time(int ordinal, const struct gt_problem *problem, struct gt_contestant *contestant,
+                 size_t count, struct gt_err *err);
+
+#endif
