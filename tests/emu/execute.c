@@ -153,7 +153,8 @@ static int run_once(const struct build *build, const struct gt_candidate *candid
 #define LARGE 4e6
 
 /* Makes the case a problem that the candidate's point is valid for, as small as possible; *found:
- * whether there is one. Bets are about speed: where they leave no problem, they do not count. */
+ * whether there is one. Bets are about speed: where they leave no problem, they do not count,
+ * unless the job brings a scale that suits them. */
 static int fit_case(const struct build *build, const struct gt_emu_case *cases,
                     struct gt_problem *problem, const struct gt_candidate *candidate, bool *found,
                     struct gt_err *err)
@@ -161,7 +162,7 @@ static int fit_case(const struct build *build, const struct gt_emu_case *cases,
     const struct gt_emu_scale *own = &build->job->scale;
     size_t scales = gt_emu_scale_count + (own->m != 0);
     *found = false;
-    for (size_t i = 0; i < 2 * scales && !*found; i++) {
+    for (size_t i = 0; i < (own->m ? 1 : 2) * scales && !*found; i++) {
         size_t scale = i % scales;
         int failed;
         gt_emu_case_problem(problem, cases,
