@@ -63,59 +63,85 @@ static void check(const struct gt_problem *p, const struct memory *a, const stru
         }
 }
 
-static void test_plan_and_run(void **state)
+/* Runs the plan with and without C, and checks the product. */
+static void run(struct gpu_fixture *f, const struct gt_plan *plan, const struct gt_problem *p)
+{
+    struct memory a = new_memory(f->gpu, (size_t)(p->m * p->k), 1);
+    struct memory b = new_memory(f->gpu, (size_t)(p->k * p->n), 2);
+    struct memory c = new_memory(f->gpu, (size_t)(p->m * p->n), 3);
+    struct memory d = new_memory(f->gpu, (size_t)(p->m * p->n), 4);
+    struct memory space = new_memory(f->gpu, gt_plan_answer(plan)->workspace_bytes / 4 + 4, 5);
+    struct gt_operands operands = {.a = address(&a),
+                                   .b = address(&b),
+                                   .c = address(&c),
+                                   .d = address(&d),
+                                   .workspace = address(&space),
+                                   .alpha = 2,
+                                   .beta = -1};
+    struct gt_err err;
+
+    if (gt_run(plan, gt_gpu_stream(f->gpu), &operands, &err))
+        fail_msg("%s", err.msg);
+    check(p, &a, &b, &c, &d, 2, -1);
+    operands.alpha = 1;
+    operands.beta = 0;
+    operands.c = NULL;
+    if (gt_run(plan, gt_gpu_stream(f->gpu), &operands, &err))
+        fail_msg("%s", err.msg);
+    check(p, &a, &b, &c, &d, 1, 0);
+    free_memory(&space);
+    free_memory(&d);
+    free_memory(&c);
+    free_memory(&b);
+    free_memory(&a);
+}
+
+static void plan_and_run(const struct gt_options *options)
 {
     static const int64_t sizes[][3] = {{256, 256, 256}, {100, 77, 55}, {1, 512, 300}};
-    const struct gt_options options = {.data_dir = ".", .allow_nvrtc = 1};
     struct gpu_fixture f;
     struct gt_err err;
     struct gt *gt;
 
-    (void)state;
     gpu_open(&f);
-    if (gt_open(&gt, &options, &err))
+    if (gt_open(&gt, options, &err))
         fail_msg("%s", err.msg);
     for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
+        struct gt_plan *plan, *again;
+        const struct gt_answer *answer;
         struct gt_problem p;
-        struct gt_plan *plan;
 
         gt_problem_init(&p, sizes[s][0], sizes[s][1], sizes[s][2]);
         p.beta = 1;
-        if (gt_plan(&plan, gt, 0, &p, &err))
+        if (gt_plan(&plan, gt, 0, &p, &err) || gt_plan(&again, gt, 0, &p, &err))
             fail_msg("%s", err.msg);
-        struct memory a = new_memory(f.gpu, (size_t)(p.m * p.k), 1);
-        struct memory b = new_memory(f.gpu, (size_t)(p.k * p.n), 2);
-        struct memory c = new_memory(f.gpu, (size_t)(p.m * p.n), 3);
-        struct memory d = new_memory(f.gpu, (size_t)(p.m * p.n), 4);
-        struct memory space = new_memory(f.gpu, gt_plan_answer(plan)->workspace_bytes / 4 + 4, 5);
-        struct gt_operands operands = {.a = address(&a),
-                                       .b = address(&b),
-                                       .c = address(&c),
-                                       .d = address(&d),
-                                       .workspace = address(&space),
-                                       .alpha = 2,
-                                       .beta = -1};
-
-        print_message("%lldx%lldx%lld: %s %s\n", (long long)p.m, (long long)p.n, (long long)p.k,
-                      gt_plan_answer(plan)->kernel, gt_plan_answer(plan)->point);
-        if (gt_run(plan, gt_gpu_stream(f.gpu), &operands, &err))
-            fail_msg("%s", err.msg);
-        check(&p, &a, &b, &c, &d, 2, -1);
-        operands.alpha = 1;
-        operands.beta = 0;
-        operands.c = NULL;
-        if (gt_run(plan, gt_gpu_stream(f.gpu), &operands, &err))
-            fail_msg("%s", err.msg);
-        check(&p, &a, &b, &c, &d, 1, 0);
-        free_memory(&space);
-        free_memory(&d);
-        free_memory(&c);
-        free_memory(&b);
-        free_memory(&a);
+        answer = gt_plan_answer(plan);
+        print_message("%lldx%lldx%lld: %s %s, %d timed\n", (long long)p.m, (long long)p.n,
+                      (long long)p.k, answer->kernel, answer->point, answer->measured);
+        assert_true(options->plan_mode == GT_PLAN_MEASURE || answer->measured == 0);
+        assert_true(answer->measured == 0 || answer->expected_us > 0);
+        assert_int_equal(answer->measured, gt_plan_answer(again)->measured);
+        assert_string_equal(answer->point, gt_plan_answer(again)->point); /* it is remembered */
+        run(&f, plan, &p);
+        gt_plan_free(again);
         gt_plan_free(plan);
     }
     gt_close(gt);
     gpu_close(&f);
+}
+
+static void test_plan_and_run(void **state)
+{
+    (void)state;
+    plan_and_run(&(struct gt_options){.data_dir = ".", .allow_nvrtc = 1});
+}
+
+/* The same with candidates that are timed beside this thread's own context. */
+static void test_plan_by_time(void **state)
+{
+    (void)state;
+    plan_and_run(&(struct gt_options){GT_OPTIONS_INIT, .data_dir = ".", .allow_nvrtc = 1,
+                                      .plan_mode = GT_PLAN_MEASURE});
 }
 
 /* Microseconds of host time for a call, the device kept idle enough for its queue never to fill. */
@@ -199,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan_and_run),
+        cmocka_unit_test(test_plan_by_time),
         cmocka_unit_test(test_cost_of_a_run),
     };
 

@@ -17,10 +17,10 @@
 #include "problem/problem.h"
 
 #define FEW       64
-#define JUMP_MOST 2.5 /* odd columns after even ones are not aligned: twice the time is true */
-#define JUMP      1.3 /* what few neighbours do */
-#define JUMPS     0.15
-#define SLOW      9.0 /* times of the memory, with 2.7 us to launch: small k-heavy products */
+#define JUMP_MOST 3.0  /* odd columns after even ones are not aligned: twice the time is true */
+#define JUMP      1.3  /* what few neighbours do */
+#define JUMPS     0.20 /* every second one changes what can be loaded at a time; 0.34 was wrong */
+#define SLOW      10.0 /* times of the memory, with 2.7 us to launch: small k-heavy products */
 
 struct grid {
     struct gt *gt;
