@@ -54,6 +54,7 @@ class COptions(ctypes.Structure):
         ("kernels_dirs", POINTER(c_char_p)),
         ("include_dirs", c_char_p),
         ("allow_cublaslt", c_int),
+        ("plan_mode", c_int),
     ]
 
 
@@ -79,6 +80,7 @@ class CAnswer(ctypes.Structure):
         ("contested", c_int),
         ("trials", c_int64),
         ("cublaslt", c_char_p),
+        ("measured", c_int),
     ]
 
 

@@ -52,6 +52,7 @@ class Answer:
     contested: bool
     trials: int
     cublaslt: Optional[str]
+    measured: int
 
     @property
     def ratio(self) -> float:
@@ -107,6 +108,7 @@ class Tables:
     where ``tune`` writes; "": none.  system_db: the shipped table; None: that of this package.
     compile: plans may compile what ``cubin_dir`` (None: the cache of ``tune``) does not have.
     cublaslt: plans may run cuBLASLt's algorithm where that was faster than every kernel.
+    measure: a plan of an untuned problem times its first candidates once and takes the fastest.
     """
 
     def __init__(
@@ -117,6 +119,7 @@ class Tables:
         cubin_dir: Optional[PathLike] = None,
         compile: bool = True,
         cublaslt: bool = False,
+        measure: bool = False,
         log: Optional[PathLike] = None,
     ) -> None:
         self._handle = c_void_p()
@@ -133,6 +136,7 @@ class Tables:
             log_path=c.path_bytes(log),
             allow_nvrtc=int(compile),
             allow_cublaslt=int(cublaslt),
+            plan_mode=int(measure),
         )
         c.check(c.library.gt_open(byref(self._handle), byref(options), byref(err)), err)
 
