@@ -119,7 +119,7 @@ function bars(box, title, rows, mark, unit) {
     put(svg, "text", { x: name - 6, y: y + 12, "text-anchor": "end" }, label);
     tells(put(svg, "rect", { class: row.kind, x: name, y, width: Math.max(1, px(row.value) - name), height: step - 6 }), row.text);
     if (row.hi) put(svg, "line", { stroke: "var(--text)", x1: px(row.lo), x2: px(row.hi), y1: y + 7, y2: y + 7 });
-    put(svg, "text", { x: px(row.hi || row.value) + 4, y: y + 12 }, short(row.value) + (unit || ""));
+    put(svg, "text", { x: px(row.hi || row.value) + 4, y: y + 12 }, (Number.isInteger(row.value) ? row.value : short(row.value)) + (unit || ""));
   });
   if (mark) put(svg, "line", { class: "base dash", x1: px(mark), x2: px(mark), y1: 0, y2: height - 20 });
   return svg;

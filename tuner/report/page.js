@@ -75,7 +75,7 @@ function roofline() {
     }
     dot(view, x, tflops(r, r.us), "ours", `${r.problem}: ${short(tflops(r, r.us))} TFLOP/s` + (r.base ? `, cuBLASLt ${short(tflops(r, r.base))}` : "") + `, ${short(x)} flops a byte`);
   }
-  key(box, [["ours", "gemmtune"], ["base", "cuBLASLt"], ["third", "ceilings"]]);
+  key(box, [["ours", "gemmtune"], ["base", "cuBLASLt"]].concat(device.copy || used.length ? [["third", "ceilings"]] : []));
   table(box, "The same as a table", ["problem", "flops a byte", "TFLOP/s", "cuBLASLt"], rows.map(r => [r.problem, r.flops / r.bytes, tflops(r, r.us), r.base ? tflops(r, r.base) : "-"]));
 }
 

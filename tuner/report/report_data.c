@@ -2,6 +2,7 @@
  * database has them; a time of 0 is one that was not measured. */
 #include "report/report_data.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,9 +40,16 @@ static void add_text(struct gathering *g, cJSON *item, const char *key, const ch
     g->failed |= !cJSON_AddStringToObject(item, key, text ? text : "");
 }
 
+/* Three decimals: a nanosecond, a millisecond; digits of a float that mean nothing stay out of the
+ * page. */
+static double rounded(double value)
+{
+    return round(value * 1e3) / 1e3;
+}
+
 static void add_number(struct gathering *g, cJSON *item, const char *key, double value)
 {
-    g->failed |= !cJSON_AddNumberToObject(item, key, value);
+    g->failed |= !cJSON_AddNumberToObject(item, key, rounded(value));
 }
 
 /* A new member of the list; after a failure one that is not in it, or NULL. */
@@ -130,7 +138,7 @@ static int take_turn(void *context, const struct gt_turn *turn, struct gt_err *e
     steps = cJSON_AddArrayToObject(item, "steps");
     for (size_t i = 0; i < turn->improvements; i++) {
         const struct gt_improvement *step = &turn->improvement[i];
-        const double value[] = {step->seconds, step->us, (double)step->trials};
+        const double value[] = {rounded(step->seconds), rounded(step->us), (double)step->trials};
         cJSON *triple = cJSON_CreateDoubleArray(value, 3);
 
         g->failed |= !triple || !cJSON_AddItemToArray(steps, triple);
@@ -187,7 +195,7 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
     trials = cJSON_GetObjectItemCaseSensitive(g->space, "trials");
     g->failed |= !cJSON_AddItemToArray(trials, values) ||
                  !cJSON_AddItemToArray(values, cJSON_CreateNumber(named->trial.status)) ||
-                 !cJSON_AddItemToArray(values, cJSON_CreateNumber(named->trial.us));
+                 !cJSON_AddItemToArray(values, cJSON_CreateNumber(rounded(named->trial.us)));
     add_point(g, names, values, named->point);
     return g->failed ? gt_err_nomem(err) : GT_OK;
 }
