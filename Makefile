@@ -465,22 +465,18 @@ $(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_css >$@.new && mv $@.new $@
 
-# Of the library, what only opens something is compiled for size: a fifth smaller, and no look-up and
+# Of the library, what only opens or parses something, and what plans, is compiled for size: a fifth smaller, and no repeated look-up and
 # no run of a plan goes through it.
-SMALL := $(addprefix $(BUILD)/src/,base/digest base/json problem/device cuda/assemble cuda/cache \
-             cuda/cache_folder cuda/compile cuda/cublaslt cuda/gpu cuda/libraries kernel/data_dir \
-             kernel/expr_parse kernel/kernel_json kernel/kernel_reader kernel/kernel_template \
-             lookup/lookup_open lookup/table) \
-         $(addprefix $(BUILD)/db/,store_migrate store_open store_rows store_schema store_winners)
+SMALL := $(addprefix $(BUILD)/src/,base/digest base/err base/json base/near base/strbuf base/trust base/array problem/device problem/measured \
+             problem/problem cuda/assemble cuda/gpu cuda/libraries cuda/module kernel/data_dir kernel/expr_parse \
+             kernel/kernel lookup/lookup_open lookup/plan_measure lookup/plan_time lookup/ranking_read \
+             lookup/snapshot lookup/lookup_fork lookup/table) \
+         $(basename $(filter $(BUILD)/db/% $(BUILD)/src/lookup/deployed_% $(BUILD)/src/kernel/kernel_% $(BUILD)/src/cuda/c%, \
+             $(filter-out %/kernel_point.o %/kernel_geometry.o %/kernel_serves.o %/kernel_maps.o,$(LIB_OBJ))))
 $(SMALL:%=%.o): GT_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
 
 # What stays in the build tree may look into it (src/base/place.h); what leaves it may not.
 $(BUILD)/src/base/place.o: GT_CFLAGS += -DGT_BUILD_TREE='"$(CURDIR)"'
-
-# What runs once for each opening is compiled to be small: every program carries it.
-$(filter $(BUILD)/db/% $(BUILD)/src/lookup/deployed_% $(BUILD)/src/kernel/kernel_% \
-	$(BUILD)/src/cuda/c%,$(filter-out %/kernel_point.o %/kernel_geometry.o %/kernel_serves.o,$(LIB_OBJ))): \
-	GT_CFLAGS += -Os
 
 LINK_LIB  = $(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/gemmtune.map -Wl,--as-needed \
             -Wl,--gc-sections $(LDFLAGS) $(RUNPATH) $(filter %.o,$^) -o $@ $(LDLIBS) && \

@@ -23,8 +23,8 @@ struct gt_contestant {
 };
 
 /* Times the contestants in turns on a stream of its own, with operands of its own that are not in
- * L2; GT_EXXX if there is no memory for that or the device fails.  One that the driver refuses has
- * no time.  The context of the device is made current on this thread. */
+ * L2; GT_ENOMEM, or GT_ECUDA, if there is no memory for that or the device fails.  One that the
+ * driver refuses has no time.  The context of the device is made current on this thread. */
 int gt_plan_time(int ordinal, const struct gt_problem *problem, struct gt_contestant *contestant,
                  size_t count, struct gt_err *err);
 
