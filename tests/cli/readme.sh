@@ -17,7 +17,7 @@ done
 # A path is a word in backquotes that begins with a folder of the tree, or with one beside the page; *, NAME and NN stand for a name.
 for page in "${pages[@]}"; do
     awk '/^```/ { inside = !inside; next } !inside' "$page" | grep -oE '`[a-z]+/[A-Za-z0-9_./*-]+`' | tr -d '`' | sed 's/NAME\|NN/*/' | sort -u | while read -r path; do
-        [[ -d ${path%%/*} ]] || continue
+        [[ -d ${path%%/*} && $path != build/* ]] || continue # what is built may be elsewhere
         compgen -G "$path" >/dev/null || compgen -G "$(dirname "$page")/$path" >/dev/null ||
             echo "$page: $path: there is no such file"
     done
