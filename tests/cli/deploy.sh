@@ -2,6 +2,7 @@
 # there is no data folder, no compiler and no cache; and what is wrong costs a sentence.
 stub=$BUILD/stub client="$BUILD/tests/serve/calls --client"
 [[ -e $stub/libcuda.so.1 && -e $BUILD/tests/serve/calls ]] || skip "the stub driver is not built"
+[[ $BUILD != *[[:blank:]]* ]] || skip "LD_PRELOAD takes no path with a blank, as that of the library here"
 case $BUILD in */build) ;; *) skip "a sanitizer build's library needs the sanitizers in the program" ;; esac
 export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
 export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1

@@ -2,6 +2,7 @@
 # program's products to its tuned kernels; and what is wrong costs a sentence, never the program.
 stub=$BUILD/stub client="$BUILD/tests/serve/calls --client"
 [[ -e $BUILD/libgemmtune_cublas.so && -e $BUILD/tests/serve/calls ]] || skip "the stub of cuBLAS is not built"
+[[ $BUILD != *[[:blank:]]* ]] || skip "LD_PRELOAD takes no path with a blank, as that of the library here"
 case $BUILD in */build) ;; *) skip "a sanitizer's library cannot be preloaded into a program that has none" ;; esac
 export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
 export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
