@@ -133,10 +133,12 @@ SERVE_SRC := \
 # The program: the writing side of db/ and tuner/.
 TUNE_SRC := \
 	tuner/main.c \
+	src/cuda/graph.c \
 	db/store.c \
 	db/store_calibration.c \
 	db/store_compared.c \
 	db/store_deploy.c \
+	db/store_energy.c \
 	db/store_lock.c \
 	db/store_merge.c \
 	db/store_moved.c \
@@ -158,6 +160,8 @@ TUNE_SRC := \
 	tuner/timing/bench_time.c \
 	tuner/timing/bench_workspace.c \
 	tuner/timing/calibrate.c \
+	tuner/timing/chain.c \
+	tuner/timing/energy.c \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
 	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
@@ -217,12 +221,14 @@ TUNE_SRC := \
 	tuner/sweep/progress.c \
 	tuner/sweep/progress_line.c \
 	tuner/sweep/race.c \
+	tuner/sweep/ready.c \
 	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
 	tuner/sweep/reuse.c \
 	tuner/sweep/scout.c \
 	tuner/sweep/seeds.c \
 	tuner/sweep/time_slices.c \
+	tuner/sweep/ahead.c \
 	tuner/sweep/backfill.c \
 	tuner/sweep/sweep.c \
 	tuner/sweep/transfer.c \
@@ -246,6 +252,7 @@ TUNE_SRC := \
 	tuner/commands/deploy_file.c \
 	tuner/commands/cmd_help.c \
 	tuner/console/cmd_json.c \
+	tuner/measure/cmd_energy.c \
 	tuner/measure/cmd_ladder.c \
 	tuner/commands/cmd_learn.c \
 	tuner/commands/cmd_list.c \
@@ -262,7 +269,9 @@ TUNE_SRC := \
 	tuner/commands/cmd_serve.c \
 	tuner/console/cmd_session.c \
 	tuner/console/cmd_session_problems.c \
+	tuner/console/cmd_session_sweep.c \
 	tuner/console/cmd_write.c \
+	tuner/console/scratch.c \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
 	tuner/commands/cmd_tune.c \
@@ -277,6 +286,7 @@ TUNE_SRC := \
 	tuner/console/options.c \
 	tuner/console/problemset.c \
 	tuner/console/random_problems.c \
+	tuner/console/ranges.c \
 	tuner/commands/quality.c \
 	tuner/console/session_options.c \
 	tuner/console/terminal.c \
@@ -290,6 +300,7 @@ TESTS := \
 	tests/unit/sweep/test_sweep_faults.c \
 	tests/unit/sweep/test_sweep_ahead.c \
 	tests/unit/sweep/test_sweep_finals.c \
+	tests/unit/sweep/test_sweep_machine.c \
 	tests/unit/sweep/test_sweep_incumbent.c \
 	tests/unit/sweep/test_sweep_never_worse.c \
 	tests/unit/sweep/test_sweep_problems.c \
@@ -316,6 +327,7 @@ TESTS := \
 	tests/unit/exchange/test_export_tables.c \
 	tests/unit/console/test_options.c \
 	tests/unit/measure/test_cmd_bench_summary.c \
+	tests/unit/cluster/test_queue_device.c \
 	tests/unit/console/test_cmd_csv.c \
 	tests/unit/console/test_cmd_json.c \
 	tests/unit/measure/test_cmd_try.c \
@@ -327,6 +339,7 @@ TESTS := \
 	tests/unit/timing/test_calibrate.c \
 	tests/unit/timing/test_williams.c \
 	tests/unit/timing/test_bench.c \
+	tests/unit/timing/test_energy.c \
 	tests/unit/timing/test_bench_move.c \
 	tests/unit/db/test_store.c \
 	tests/unit/db/test_store_open.c \
@@ -386,6 +399,7 @@ TESTS := \
 FUZZ := \
 	tests/fuzz/fuzz_expr.c \
 	tests/fuzz/fuzz_problem.c \
+	tests/fuzz/fuzz_ranges.c \
 	tests/fuzz/fuzz_algo.c \
 	tests/fuzz/fuzz_point.c \
 	tests/fuzz/fuzz_kernel.c \
@@ -452,7 +466,8 @@ $(BUILD)/%.o: %.c | $(SETUP)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h \
-	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h $(BUILD)/db/migrate_5_sql.h
+	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h $(BUILD)/db/migrate_5_sql.h \
+	$(BUILD)/db/migrate_6_sql.h $(BUILD)/db/migrate_7_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
@@ -469,7 +484,7 @@ $(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
 # no run of a plan goes through it.
 SMALL := $(addprefix $(BUILD)/src/,base/digest base/err base/json base/near base/strbuf base/trust base/array problem/device problem/measured \
              problem/problem cuda/assemble cuda/gpu cuda/libraries cuda/module kernel/data_dir kernel/expr_parse \
-             kernel/kernel lookup/lookup_open lookup/plan_measure lookup/plan_time lookup/ranking_read \
+             kernel/kernel lookup/lookup_open lookup/lookup_explain lookup/plan_measure lookup/plan_time lookup/ranking_read \
              lookup/snapshot lookup/lookup_fork lookup/table) \
          $(basename $(filter $(BUILD)/db/% $(BUILD)/src/lookup/deployed_% $(BUILD)/src/kernel/kernel_% $(BUILD)/src/cuda/c%, \
              $(filter-out %/kernel_point.o %/kernel_geometry.o %/kernel_serves.o %/kernel_maps.o,$(LIB_OBJ))))
@@ -558,7 +573,7 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c tests/gpu/gpu_fixture.h $(BUILD)/libtuner.a
 # A CUDA driver, compiler, cuBLASLt and NVML for tests without a GPU (tests/faults/stub_*.c).
 STUBS := $(addprefix $(BUILD)/stub/,libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
 STUB_CFLAGS = $(filter-out -MMD -MP,$(GT_CFLAGS)) -O3 -shared
-$(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_launch.c \
+$(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_graph.c tests/faults/stub_launch.c \
 		tests/faults/stub_gemm.c $(BUILD)/stub/stub_proof.o
 $(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
 $(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c
@@ -762,8 +777,10 @@ check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $
 
 ## check-queue: 8 workers over 500 problems of a real PostgreSQL, which the test starts, with kills and cuts
 .PHONY: check-queue
-check-queue: all
+check-queue: all $(STUBS)
 	$(Q)tools/setup --servers postgresql
+	$(Q)tests/cluster/reads
+	$(Q)tests/cluster/ahead
 	$(Q)tests/cluster/queue $(if $(CSV),--csv $(CSV))
 
 $(BUILD)/tests/cluster/growth: tests/cluster/growth.c $(BUILD)/libtuner.a

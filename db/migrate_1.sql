@@ -63,39 +63,3 @@ INSERT INTO trial SELECT id, device, toolchain, kernel, problem, point, warm_l2,
     compile_ms, prove_ms, time_ms, varies, detail, samples, at FROM trial_1;
 DROP TABLE trial_1;
 CREATE INDEX trial_of_problem ON trial (problem);
-CREATE VIEW line AS
-SELECT d.name AS device, d.uuid AS uuid, d.cc AS cc, d.driver AS driver, c.nvrtc AS nvrtc,
-    p.text AS problem, p.dtype AS dtype, p.accuracy AS accuracy, p.layout AS layout,
-    p.m AS m, p.n AS n, p.k AS k, p.batch AS batch,
-    k.name AS kernel, k.signature AS signature, t.point AS point,
-    t.status AS status, t.provenance AS provenance, t.warm_l2 AS warm_l2, t.stage AS stage,
-    t.us AS us, t.lo_us AS lo_us, t.hi_us AS hi_us, t.err_u AS err_u, t.clock_mhz AS clock_mhz,
-    t.registers AS registers, t.shared_bytes AS shared_bytes,
-    t.workspace_bytes AS workspace_bytes, t.varies AS varies, t.detail AS detail,
-    CASE t.provenance WHEN 'measured' THEN coalesce(b.us, 0) ELSE 0 END AS baseline_us,
-    CASE t.provenance WHEN 'measured' THEN coalesce(b.name, '') ELSE '' END AS baseline,
-    strftime('%Y-%m-%dT%H:%M:%SZ', t.at / 1000, 'unixepoch') AS date,
-    t.status = 'ok' AS ok,
-    NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name
-        AND (later.seen, later.id) > (k.seen, k.id)) AS current,
-    t.provenance <> 'predicted' AND coalesce(i.chosen, 0) AS chosen,
-    CASE WHEN t.provenance <> 'predicted' AND i.point IS NOT NULL THEN
-        (SELECT count(*) - 1 FROM tie AS peer WHERE peer.device = t.device
-            AND peer.problem = t.problem AND peer.warm_l2 = t.warm_l2) ELSE 0 END AS ties
-FROM trial AS t
-    JOIN device AS d ON d.id = t.device
-    JOIN toolchain AS c ON c.id = t.toolchain
-    JOIN kernel AS k ON k.id = t.kernel
-    JOIN problem AS p ON p.id = t.problem
-    LEFT JOIN baseline AS b
-        ON b.device = t.device AND b.problem = t.problem AND b.warm_l2 = t.warm_l2
-    LEFT JOIN tie AS i ON i.device = t.device AND i.problem = t.problem
-        AND i.warm_l2 = t.warm_l2 AND i.kernel = k.name AND i.point = t.point;
-CREATE VIEW winner AS
-SELECT * FROM (
-    SELECT *, row_number() OVER (
-        PARTITION BY device, cc, problem, warm_l2, provenance = 'replayed'
-        ORDER BY provenance, stage DESC, us * (1 - 0.01 * chosen), kernel, point, driver DESC,
-            nvrtc DESC, uuid, signature) AS place
-    FROM line WHERE ok AND current)
-WHERE place = 1;

@@ -1,7 +1,8 @@
--- schema.sql - the tuning database, schema version 6; embedded into the program by tools/embed.
+-- schema.sql - the tuning database, schema version 8; embedded into the program by tools/embed.
 --
 -- A trial is keyed by everything it depends on: device (with its driver), toolchain, kernel (by
--- signature), problem, point and L2 mode.  Measured, predicted and replayed rows have different
+-- signature), problem, point and timing (0 cold, 1 warm, 2 graph: enum gt_timing in
+-- src/problem/trial.h).  Measured, predicted and replayed rows have different
 -- keys, so none can take another's place.  Times are microseconds; `at` and `seen` are milliseconds
 -- since 1970-01-01 UTC.  application_id and user_version are set by db/store_open.c.
 
@@ -74,12 +75,12 @@ CREATE TABLE attempt (
     kernel INTEGER NOT NULL REFERENCES kernel (id),
     problem INTEGER NOT NULL REFERENCES problem (id),
     point TEXT NOT NULL,
-    warm_l2 INTEGER NOT NULL CHECK (warm_l2 IN (0, 1)),
+    timing INTEGER NOT NULL CHECK (timing IN (0, 1, 2)),
     sweep INTEGER NOT NULL REFERENCES sweep (id),     -- the latest one
     count INTEGER NOT NULL CHECK (count >= 1),        -- launches so far
     open INTEGER NOT NULL CHECK (open IN (0, 1)),     -- 1: the last one has no trial yet
     at INTEGER NOT NULL,                              -- of the last one
-    PRIMARY KEY (device, toolchain, kernel, problem, warm_l2, point)
+    PRIMARY KEY (device, toolchain, kernel, problem, timing, point)
 ) STRICT, WITHOUT ROWID;
 
 -- What became of a candidate.
@@ -90,7 +91,7 @@ CREATE TABLE trial (
     kernel INTEGER NOT NULL REFERENCES kernel (id),
     problem INTEGER NOT NULL REFERENCES problem (id),
     point TEXT NOT NULL,                              -- "BM=128,BN=64,..."
-    warm_l2 INTEGER NOT NULL CHECK (warm_l2 IN (0, 1)), -- 1: operands left in L2
+    timing INTEGER NOT NULL CHECK (timing IN (0, 1, 2)), -- 0 cold, 1 warm, 2 graph
     provenance TEXT NOT NULL CHECK (provenance IN ('measured', 'predicted', 'replayed')),
     sweep INTEGER NOT NULL REFERENCES sweep (id),     -- the run that wrote this row
     status TEXT NOT NULL CHECK (status <> ''),        -- a name of GT_STATUS_MAP (src/trial.h)
@@ -112,7 +113,7 @@ CREATE TABLE trial (
     detail TEXT NOT NULL,                             -- why, for people
     samples BLOB NOT NULL CHECK (length(samples) % 4 = 0), -- little-endian float32 microseconds
     at INTEGER NOT NULL,
-    UNIQUE (device, toolchain, kernel, problem, warm_l2, provenance, point),
+    UNIQUE (device, toolchain, kernel, problem, timing, provenance, point),
     CHECK (status <> 'ok' OR (us > 0 AND lo_us <= us AND (hi_us >= us OR hi_us = 0)))
 ) STRICT;
 
@@ -122,7 +123,7 @@ CREATE INDEX trial_of_problem ON trial (problem);
 CREATE TABLE baseline (
     device INTEGER NOT NULL REFERENCES device (id),
     problem INTEGER NOT NULL REFERENCES problem (id),
-    warm_l2 INTEGER NOT NULL CHECK (warm_l2 IN (0, 1)),
+    timing INTEGER NOT NULL CHECK (timing IN (0, 1, 2)),
     sweep INTEGER NOT NULL REFERENCES sweep (id),
     name TEXT NOT NULL,                               -- "cublasLt 13.1.0, answer 3 of 8"
     algo TEXT NOT NULL,                               -- its configuration (db/README.md); '': no candidate
@@ -135,18 +136,18 @@ CREATE TABLE baseline (
     err_u REAL NOT NULL CHECK (err_u >= 0),
     samples BLOB NOT NULL CHECK (length(samples) % 4 = 0),
     at INTEGER NOT NULL,
-    PRIMARY KEY (device, problem, warm_l2)
+    PRIMARY KEY (device, problem, timing)
 ) STRICT, WITHOUT ROWID;
 
 -- Finalists that could not be told from the winner, and the winner that a stable rule chose.
 CREATE TABLE tie (
     device INTEGER NOT NULL REFERENCES device (id),
     problem INTEGER NOT NULL REFERENCES problem (id),
-    warm_l2 INTEGER NOT NULL CHECK (warm_l2 IN (0, 1)),
+    timing INTEGER NOT NULL CHECK (timing IN (0, 1, 2)),
     kernel TEXT NOT NULL,                             -- its name
     point TEXT NOT NULL,
     chosen INTEGER NOT NULL CHECK (chosen IN (0, 1)), -- 1: the winner
-    PRIMARY KEY (device, problem, warm_l2, kernel, point)
+    PRIMARY KEY (device, problem, timing, kernel, point)
 ) STRICT, WITHOUT ROWID;
 
 -- What a device reaches, measured by `tune doctor --calibrate`: the latest of each figure.
@@ -165,7 +166,7 @@ CREATE TABLE comparison (
     kernel INTEGER NOT NULL REFERENCES kernel (id),
     problem INTEGER NOT NULL REFERENCES problem (id),
     point TEXT NOT NULL,
-    warm_l2 INTEGER NOT NULL CHECK (warm_l2 IN (0, 1)),
+    timing INTEGER NOT NULL CHECK (timing IN (0, 1, 2)),
     us REAL NOT NULL CHECK (us > 0 AND us < 1e12),
     lo_us REAL NOT NULL CHECK (lo_us >= 0 AND lo_us <= us),
     hi_us REAL NOT NULL CHECK (hi_us >= us),
@@ -179,7 +180,7 @@ CREATE TABLE comparison (
     untuned_us REAL NOT NULL CHECK (untuned_us >= 0), -- of the same rounds; 0: not timed
     worse INTEGER NOT NULL CHECK (worse IN (0, 1)),   -- 1: the winner is slower than that, by more than the noise
     at INTEGER NOT NULL,
-    PRIMARY KEY (device, toolchain, kernel, problem, warm_l2, point)
+    PRIMARY KEY (device, toolchain, kernel, problem, timing, point)
 ) STRICT, WITHOUT ROWID;
 
 -- A problem's turn in a sweep that measured.
@@ -187,7 +188,7 @@ CREATE TABLE visit (
     id INTEGER PRIMARY KEY,
     device INTEGER NOT NULL REFERENCES device (id),
     problem INTEGER NOT NULL REFERENCES problem (id),
-    warm_l2 INTEGER NOT NULL CHECK (warm_l2 IN (0, 1)),
+    timing INTEGER NOT NULL CHECK (timing IN (0, 1, 2)),
     sweep INTEGER NOT NULL REFERENCES sweep (id),
     kernels TEXT NOT NULL,                            -- that took part: "hopper,mma"
     strategy TEXT NOT NULL,                           -- as named: "auto", "local:walkers=1"
@@ -200,7 +201,7 @@ CREATE TABLE visit (
     us REAL NOT NULL CHECK (us >= 0),                 -- of the winner in the final; 0: there was none
     baseline_us REAL NOT NULL CHECK (baseline_us >= 0), -- in the same final; 0: there is none
     at INTEGER NOT NULL,                              -- when it ended
-    UNIQUE (device, problem, warm_l2, at)
+    UNIQUE (device, problem, timing, at)
 ) STRICT;
 
 -- Each time the best of a visit got better.
@@ -211,6 +212,24 @@ CREATE TABLE improvement (
     seconds REAL NOT NULL CHECK (seconds >= 0),       -- since its beginning
     us REAL NOT NULL CHECK (us > 0),                  -- as the race timed it: the finals may differ
     PRIMARY KEY (visit, place)
+) STRICT, WITHOUT ROWID;
+
+-- What a product costs, measured by `tune energy`: the latest of each candidate.
+CREATE TABLE energy (
+    device INTEGER NOT NULL REFERENCES device (id),
+    problem INTEGER NOT NULL REFERENCES problem (id),
+    kernel TEXT NOT NULL,                             -- its name; 'cublaslt': the vendor's best answer
+    signature TEXT NOT NULL,                          -- of the kernel; '' of the vendor's
+    point TEXT NOT NULL,
+    us REAL NOT NULL CHECK (us > 0),                  -- a product's time in the same run, launches without a gap
+    joules REAL NOT NULL CHECK (joules > 0),          -- of a product, the whole GPU
+    error REAL NOT NULL CHECK (error >= 0),           -- bound of its relative error
+    watts REAL NOT NULL CHECK (watts > 0),
+    clock_mhz REAL NOT NULL CHECK (clock_mhz >= 0),   -- SM clock at the end; 0: not seen
+    launches INTEGER NOT NULL CHECK (launches > 0),
+    counted INTEGER NOT NULL CHECK (counted IN (0, 1)), -- 1: by the energy counter; 0: from the power
+    at INTEGER NOT NULL,
+    PRIMARY KEY (device, problem, kernel, signature, point)
 ) STRICT, WITHOUT ROWID;
 
 -- Facts about an exported copy: 'digest' (of its winners), 'exported'.  Empty in a live database.
@@ -225,7 +244,7 @@ SELECT d.name AS device, d.uuid AS uuid, d.cc AS cc, d.driver AS driver, c.nvrtc
     p.text AS problem, p.dtype AS dtype, p.accuracy AS accuracy, p.layout AS layout,
     p.m AS m, p.n AS n, p.k AS k, p.batch AS batch,
     k.name AS kernel, k.signature AS signature, t.point AS point,
-    t.status AS status, t.provenance AS provenance, t.warm_l2 AS warm_l2, t.stage AS stage,
+    t.status AS status, t.provenance AS provenance, t.timing AS timing, t.stage AS stage,
     t.us AS us, t.lo_us AS lo_us, t.hi_us AS hi_us, t.err_u AS err_u, t.clock_mhz AS clock_mhz,
     t.registers AS registers, t.shared_bytes AS shared_bytes,
     t.workspace_bytes AS workspace_bytes, t.varies AS varies, t.detail AS detail,
@@ -239,16 +258,16 @@ SELECT d.name AS device, d.uuid AS uuid, d.cc AS cc, d.driver AS driver, c.nvrtc
     t.provenance <> 'predicted' AND coalesce(i.chosen, 0) AS chosen,
     CASE WHEN t.provenance <> 'predicted' AND i.point IS NOT NULL THEN
         (SELECT count(*) - 1 FROM tie AS peer WHERE peer.device = t.device
-            AND peer.problem = t.problem AND peer.warm_l2 = t.warm_l2) ELSE 0 END AS ties
+            AND peer.problem = t.problem AND peer.timing = t.timing) ELSE 0 END AS ties
 FROM trial AS t
     JOIN device AS d ON d.id = t.device
     JOIN toolchain AS c ON c.id = t.toolchain
     JOIN kernel AS k ON k.id = t.kernel
     JOIN problem AS p ON p.id = t.problem
     LEFT JOIN baseline AS b
-        ON b.device = t.device AND b.problem = t.problem AND b.warm_l2 = t.warm_l2
+        ON b.device = t.device AND b.problem = t.problem AND b.timing = t.timing
     LEFT JOIN tie AS i ON i.device = t.device AND i.problem = t.problem
-        AND i.warm_l2 = t.warm_l2 AND i.kernel = k.name AND i.point = t.point;
+        AND i.timing = t.timing AND i.kernel = k.name AND i.point = t.point;
 
 -- The best row of each (device, problem, L2 mode), and the best replayed one: measured before
 -- predicted (so their names sort), deeper timing stages before shallower ones, then the shorter time; the choice among finalists that tie wins unless a
@@ -256,8 +275,19 @@ FROM trial AS t
 CREATE VIEW winner AS
 SELECT * FROM (
     SELECT *, row_number() OVER (
-        PARTITION BY device, cc, problem, warm_l2, provenance = 'replayed'
+        PARTITION BY device, cc, problem, timing, provenance = 'replayed'
         ORDER BY provenance, stage DESC, us * (1 - 0.01 * chosen), kernel, point, driver DESC,
             nvrtc DESC, uuid, signature) AS place
     FROM line WHERE ok AND current)
 WHERE place = 1;
+
+-- Measured energies with the winners of each objective (1: it is one): least time, energy, their product.
+CREATE VIEW objective AS
+SELECT d.name AS device, p.text AS problem, e.kernel AS kernel, e.point AS point, e.us AS us,
+    e.joules AS joules, e.us * e.joules AS edp, e.error AS error, e.watts AS watts,
+    e.clock_mhz AS clock_mhz, e.counted AS counted,
+    e.us = min(e.us) OVER same AS by_time, e.joules = min(e.joules) OVER same AS by_energy,
+    e.us * e.joules = min(e.us * e.joules) OVER same AS by_edp,
+    strftime('%Y-%m-%dT%H:%M:%SZ', e.at / 1000, 'unixepoch') AS date
+FROM energy AS e JOIN device AS d ON d.id = e.device JOIN problem AS p ON p.id = e.problem
+WINDOW same AS (PARTITION BY e.device, e.problem);

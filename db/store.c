@@ -21,18 +21,18 @@ static const char *const text[GT_STORE_STATEMENTS] = {
     [GT_STORE_COMMIT] = "COMMIT",
     [GT_STORE_ROLLBACK] = "ROLLBACK",
     [GT_STORE_ATTEMPT] =
-        "INSERT INTO attempt (device, toolchain, kernel, problem, point, warm_l2, sweep, at,"
+        "INSERT INTO attempt (device, toolchain, kernel, problem, point, timing, sweep, at,"
         " count, open) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1, 1)"
         " ON CONFLICT DO UPDATE SET count = count + 1, open = 1, sweep = excluded.sweep,"
         " at = excluded.at",
-    [GT_STORE_TRIAL] = "INSERT INTO trial (device, toolchain, kernel, problem, point, warm_l2, "
+    [GT_STORE_TRIAL] = "INSERT INTO trial (device, toolchain, kernel, problem, point, timing, "
                        "sweep, at," GT_STORE_TRIAL_COLUMNS
                        ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
                        " ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, "
                        "?27)" GT_STORE_TRIAL_UPDATE " WHERE " GT_STORE_REPLACES,
     [GT_STORE_CLOSE_ATTEMPT] = "UPDATE attempt SET open = 0, count = CASE WHEN ?9 THEN 1 ELSE "
                                "count END WHERE device = ?1 AND toolchain = ?2 AND kernel = ?3"
-                               " AND problem = ?4 AND point = ?5 AND warm_l2 = ?6",
+                               " AND problem = ?4 AND point = ?5 AND timing = ?6",
 };
 
 /* The cached statement, prepared at its first use. */
@@ -101,7 +101,7 @@ void gt_store_bind_place(sqlite3_stmt *statement, const struct gt_trial_key *key
 {
     sqlite3_bind_int64(statement, 1, key->device);
     sqlite3_bind_int64(statement, 2, key->problem);
-    sqlite3_bind_int(statement, 3, key->warm_l2);
+    sqlite3_bind_int(statement, 3, key->timing);
 }
 
 void gt_store_bind_candidate(sqlite3_stmt *statement, const struct gt_trial_key *key)
@@ -111,7 +111,7 @@ void gt_store_bind_candidate(sqlite3_stmt *statement, const struct gt_trial_key 
     sqlite3_bind_int64(statement, 3, key->kernel);
     sqlite3_bind_int64(statement, 4, key->problem);
     gt_store_bind(statement, 5, key->point);
-    sqlite3_bind_int(statement, 6, key->warm_l2);
+    sqlite3_bind_int(statement, 6, key->timing);
 }
 
 /* Parameters 1 to 8, the same in every statement that writes about a candidate. */
@@ -150,7 +150,7 @@ int gt_store_forgive(struct gt_store *store, const struct gt_trial_key *key, boo
     struct gt_query q = gt_query(store, "forgive an attempt",
                                  "UPDATE attempt SET count = 1 + ?7, open = ?7 WHERE device = ?1"
                                  " AND toolchain = ?2 AND kernel = ?3 AND problem = ?4"
-                                 " AND point = ?5 AND warm_l2 = ?6",
+                                 " AND point = ?5 AND timing = ?6",
                                  err);
 
     gt_store_bind_candidate(q.s, key);
@@ -253,7 +253,7 @@ int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
 {
     struct gt_query q = gt_query(
         store, "write the baseline",
-        "INSERT OR REPLACE INTO baseline (device, problem, warm_l2, sweep, name, answers, best, us,"
+        "INSERT OR REPLACE INTO baseline (device, problem, timing, sweep, name, answers, best, us,"
         " lo_us, hi_us, first_us, err_u, samples, at, algo) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
         " ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING device",
         err);
@@ -286,9 +286,32 @@ static int clear_ties(struct gt_store *store, const struct gt_trial_key *key, st
 {
     struct gt_query q =
         gt_query(store, "clear the ties",
-                 "DELETE FROM tie WHERE device = ?1 AND problem = ?2 AND warm_l2 = ?3", err);
+                 "DELETE FROM tie WHERE device = ?1 AND problem = ?2 AND timing = ?3", err);
 
     gt_store_bind_place(q.s, key);
+    gt_query_run(&q);
+    return gt_query_end(&q);
+}
+
+/* Takes the rank of a final from trials that would be read as the winner in place of the choice, by
+ * times of an earlier final or by the luck of a tie.  None becomes the later one by that. */
+static int rank_behind(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err)
+{
+    struct gt_query q = gt_query(
+        store, "rank the finalists",
+        "UPDATE trial SET stage = 2, at = min(trial.at, best.at) FROM trial AS best"
+        " WHERE best.device = ?1 AND best.problem = ?2 AND best.timing = ?3 AND best.kernel = ?4"
+        " AND best.point = ?5 AND best.toolchain = ?6 AND best.status = 'ok' AND best.stage = 3"
+        " AND (trial.device, trial.problem, trial.timing) = (?1, ?2, ?3) AND trial.status = 'ok'"
+        " AND trial.stage = 3 AND trial.provenance = best.provenance"
+        " AND (trial.kernel <> ?4 OR trial.point <> ?5)"
+        " AND trial.us <= best.us * (1 - 0.01)", /* as in the view `winner` */
+        err);
+
+    gt_store_bind_place(q.s, key);
+    sqlite3_bind_int64(q.s, 4, key->kernel);
+    gt_store_bind(q.s, 5, key->point);
+    sqlite3_bind_int64(q.s, 6, key->toolchain);
     gt_query_run(&q);
     return gt_query_end(&q);
 }
@@ -298,7 +321,7 @@ int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const c
 {
     struct gt_query q =
         gt_query(store, "write a tie",
-                 "INSERT OR IGNORE INTO tie (device, problem, warm_l2, kernel, point, chosen)"
+                 "INSERT OR IGNORE INTO tie (device, problem, timing, kernel, point, chosen)"
                  " VALUES (?1, ?2, ?3, coalesce(?4, (SELECT name FROM kernel WHERE id = ?5)), ?6,"
                  " ?7)",
                  err);
@@ -309,6 +332,7 @@ int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const c
         add_tie(&q, key, NULL, key->point); /* first: its own name among the others is ignored */
         for (size_t i = 0; i < count; i++)
             add_tie(&q, key, kernel[i], point[i]);
+        GT_STEP(q.code, rank_behind(store, key, err));
         q.code = gt_store_finish(store, q.code, err);
     }
     return gt_query_end(&q);

@@ -3,13 +3,15 @@
  *
  * It is an SQLite database in WAL mode with synchronous=FULL and one writer, whose transactions all
  * begin with BEGIN IMMEDIATE.  A trial is stored under everything that it depends on: kernel
- * signature, device (name, uuid, driver), toolchain, problem, point and L2 mode.  A handle is not
- * thread-safe: it belongs to one thread.
+ * signature, device (name, uuid, driver), toolchain, problem, point and way of timing.  A handle is
+ * not thread-safe: it belongs to one thread.
  *
  * Every function that writes fails with GT_EDB if the file was moved, removed or replaced since it
  * was opened; the sentence says where its contents were saved. */
 #ifndef GT_STORE_H
 #define GT_STORE_H
+
+#include <string.h>
 
 #include "problem/device.h"
 #include "kernel/kernel.h"
@@ -55,7 +57,7 @@ int gt_store_problem(struct gt_store *store, const struct gt_problem *problem, i
 struct gt_trial_key {
     int64_t sweep, device, toolchain, kernel, problem;
     const char *point; /* canonical text */
-    bool warm_l2;
+    int timing;        /* enum gt_timing */
 };
 
 /* What a sweep cost; all zero where nothing was measured. */
@@ -102,27 +104,28 @@ int gt_store_trial_later(struct gt_store *store, const struct gt_trial_key *key,
                          const struct gt_trial *trial, struct gt_err *err);
 int gt_store_settle(struct gt_store *store, struct gt_err *err);
 
-/* Calls visit for each trial of the key's device, toolchain, kernel, problem and L2 mode. attempts:
- * of a trial that is ok, how often the point was launched since then and did not finish; of any
- * other, how often it was launched.  A point that was launched and has no trial is visited with
- * status NONE. */
+/* Calls visit for each trial of the key's device, toolchain, kernel, problem and way of timing.
+ * attempts: of a trial that is ok, how often the point was launched since then and did not finish;
+ * of any other, how often it was launched.  A point that was launched and has no trial is visited
+ * with status NONE. */
 typedef int gt_store_visit(void *context, const char *point, const struct gt_trial *trial,
                            int attempts, struct gt_err *err);
 int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key,
                     enum gt_provenance provenance, gt_store_visit *visit, void *context,
                     struct gt_err *err);
 
-/* Stores the baseline of the key's problem, device and L2 mode in place of an earlier one. */
+/* Stores the baseline of the key's problem, device and way of timing in place of an earlier one. */
 int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
                       const struct gt_baseline *baseline, struct gt_err *err);
 
 /* Stores the candidates of a final whose times do not differ from the winner's (the key's
- * candidate) in place of earlier ties of the problem. */
+ * candidate) in place of earlier ties of the problem.  From now on the winner is read before them,
+ * and before what won an earlier final: a time that would contradict that counts as sampled. */
 int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const char *const *kernel,
                  const char *const *point, size_t count, struct gt_err *err);
 
-/* *last: whether the latest measured trial that is ok, of the key's problem, device and L2 mode,
- * was measured in a final. */
+/* *last: whether the latest measured trial that is ok, of the key's problem, device and way of
+ * timing, was measured in a final. */
 int gt_store_final_is_last(struct gt_store *store, const struct gt_trial_key *key, bool *last,
                            struct gt_err *err);
 
@@ -168,12 +171,12 @@ struct gt_turn {
     size_t improvements;
     /* filled by gt_store_turns */
     const char *device, *problem, *date; /* ISO 8601 UTC, of its end */
-    bool warm_l2;
-    double best_us; /* the least that any turn of the same problem, device name and L2 mode saw in
-                       its race; 0: none */
+    int timing;                          /* enum gt_timing */
+    double best_us; /* the least that any turn of the same problem, device name and way of timing
+                       saw in its race; 0: none */
 };
 
-/* Stores a turn.  Of the key it uses sweep, device, problem and L2 mode. */
+/* Stores a turn.  Of the key it uses sweep, device, problem and way of timing. */
 int gt_store_put_turn(struct gt_store *store, const struct gt_trial_key *key,
                       const struct gt_turn *turn, struct gt_err *err);
 
@@ -191,7 +194,8 @@ struct gt_row {
     int64_t m, n, k, batch;
     enum gt_status status;
     enum gt_provenance provenance;
-    bool warm_l2, deterministic;
+    int timing; /* enum gt_timing */
+    bool deterministic;
     double us, lo_us, hi_us, baseline_us, err_u, clock_mhz;
     int registers, stage, ties; /* ties: how many others are as fast */
     int64_t shared_bytes, workspace_bytes;
@@ -200,13 +204,20 @@ struct gt_row {
     /* only filled by gt_store_rows */
     int sms; /* of the device, as l2_bytes */
     int64_t l2_bytes;
-    int64_t trials; /* that are ok, of its device, problem, L2 mode and provenance */
+    int64_t trials; /* that are ok, of its device, problem, way of timing and provenance */
 };
+
+/* Whether a row says what is fast on its device: no recording, and timed with the usual operands
+ * (--dist, which marks the device's name and uuid with "[zeros]"). */
+static inline bool gt_row_serves(const struct gt_row *row)
+{
+    return row->provenance != GT_REPLAYED && !strchr(row->uuid, '[');
+}
 
 /* Which rows to visit. */
 struct gt_row_filter {
-    /* Only the best row that is ok of each device, problem, accuracy and L2 mode: a measured one if
-     * there is one, else a predicted one; and beside it the best replayed one. */
+    /* Only the best row that is ok of each device, problem, accuracy and way of timing: a measured
+     * one if there is one, else a predicted one; and beside it the best replayed one. */
     bool winners_only;
     unsigned provenance;          /* bits 1u << enum gt_provenance; 0: all */
     const char *problem, *kernel; /* NULL: all */
@@ -239,11 +250,11 @@ struct gt_comparison {
 int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *key,
                             const struct gt_comparison *comparison, struct gt_err *err);
 
-/* Visits for each problem, device and L2 mode what was measured last beside the vendor library: a
- * comparison, or the winner of a later final.  `with` has what the row does not have.  Its
- * copy_gbps and move_us are those of the comparison or, for a final, of the latest comparison on
- * that device and of that problem; everything else is 0 or "" for a final.  Of the filter it uses
- * problem, kernel, cc and kernels. */
+/* Visits for each problem, device and way of timing what was measured last beside the vendor
+ * library: a comparison, or the winner of a later final.  `with` has what the row does not have.
+ * Its copy_gbps and move_us are those of the comparison or, for a final, of the latest comparison
+ * on that device and of that problem; everything else is 0 or "" for a final.  Of the filter it
+ * uses problem, kernel, cc and kernels. */
 typedef int gt_compared_visit(void *context, const struct gt_row *row,
                               const struct gt_comparison *with, struct gt_err *err);
 int gt_store_compared(struct gt_store *store, const struct gt_row_filter *filter,
@@ -253,7 +264,7 @@ int gt_store_compared(struct gt_store *store, const struct gt_row_filter *filter
 struct gt_named_trial {
     const char *device, *uuid, *problem, *kernel, *signature, *point, *date; /* ISO 8601 UTC */
     int cc, driver, nvrtc;
-    bool warm_l2;
+    int timing; /* enum gt_timing */
     struct gt_trial trial;
 };
 typedef int gt_named_trial_visit(void *context, const struct gt_named_trial *named,
@@ -287,5 +298,25 @@ int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, stru
  * closed: it is not checked.  New kernels come without their texts. */
 int gt_store_merge_problem(struct gt_store *store, const char *path, const char *problem,
                            int64_t *rows, struct gt_err *err);
+
+/* What a candidate can be the best by. */
+enum gt_objective { GT_BY_TIME, GT_BY_ENERGY, GT_BY_EDP, GT_OBJECTIVES };
+
+/* The energy of a candidate's product. */
+struct gt_energy_row {
+    const char *kernel, *signature, *point; /* "cublaslt", "", "": the vendor's best answer */
+    struct gt_energy energy;
+    bool best[GT_OBJECTIVES]; /* of its device and problem; only filled by gt_store_energies */
+};
+
+/* Stores it in place of an earlier one of the same device, problem and candidate; of the key,
+ * device and problem are used. */
+int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
+                        const struct gt_trial_key *key, struct gt_err *err);
+
+/* Visits what was measured of a problem on a device, the fastest first. */
+typedef int gt_energy_visit(void *context, const struct gt_energy_row *row, struct gt_err *err);
+int gt_store_energies(struct gt_store *store, const char *device, const char *problem,
+                      gt_energy_visit *visit, void *context, struct gt_err *err);
 
 #endif

@@ -21,7 +21,7 @@ int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *k
 {
     struct gt_query q = gt_query(
         store, "write a comparison",
-        "INSERT OR REPLACE INTO comparison (device, toolchain, kernel, problem, point, warm_l2, us,"
+        "INSERT OR REPLACE INTO comparison (device, toolchain, kernel, problem, point, timing, us,"
         " lo_us, hi_us, err_u, baseline_us, " WITH ", at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
         " ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) RETURNING device",
         err);
@@ -43,7 +43,7 @@ static const char compared_sql[] =
     " p.accuracy AS accuracy, p.layout AS layout, p.text AS problem, k.name AS kernel,"
     " k.signature AS signature, x.point AS point, d.cc AS cc, d.driver AS driver,"
     " c.nvrtc AS nvrtc, p.m AS m, p.n AS n, p.k AS k, p.batch AS batch, 'ok' AS status,"
-    " 'measured' AS provenance, x.warm_l2 AS warm_l2, 0 AS varies, x.us AS us, x.lo_us AS lo_us,"
+    " 'measured' AS provenance, x.timing AS timing, 0 AS varies, x.us AS us, x.lo_us AS lo_us,"
     " x.hi_us AS hi_us, x.baseline_us AS baseline_us, x.err_u AS err_u, 0 AS clock_mhz,"
     " 0 AS registers, 3 AS stage, 0 AS ties, 0 AS shared_bytes, 0 AS workspace_bytes,"
     " '' AS baseline, strftime('%Y-%m-%dT%H:%M:%SZ', x.at / 1000, 'unixepoch') AS date,"
@@ -57,7 +57,7 @@ static const char compared_sql[] =
 
 /* The winner of each problem's finals, as in the view `winner`. */
 static const char finals_sql[] =
-    ", final AS (SELECT *, row_number() OVER (PARTITION BY device, cc, problem, warm_l2"
+    ", final AS (SELECT *, row_number() OVER (PARTITION BY device, cc, problem, timing"
     " ORDER BY us * (1 - 0.01 * chosen), kernel, point, driver DESC, nvrtc DESC, uuid, signature)"
     " AS place FROM line WHERE ok AND provenance = 'measured' AND stage = 3";
 
@@ -66,7 +66,7 @@ static const char both_sql[] =
     " WHERE bench.device = final.device ORDER BY " LATEST(
         "bench.date") " LIMIT 1), 0) AS copy_gbps,"
                       " coalesce((SELECT move_us FROM bench WHERE bench.device = final.device"
-                      " AND bench.problem = final.problem AND bench.warm_l2 = final.warm_l2"
+                      " AND bench.problem = final.problem AND bench.timing = final.timing"
                       " ORDER BY " LATEST("bench.date") " LIMIT 1), 0) AS move_us, 0 AS "
                                                         "baseline_err_u, 0 AS best_us,"
                                                         " '' AS untuned, 0 AS untuned_us, 0 AS "
@@ -76,10 +76,10 @@ static const char both_sql[] =
 
 static const char latest_sql[] =
     ") SELECT " GT_STORE_ROW_COLUMNS ", " WITH " FROM (SELECT *, row_number() OVER ("
-    "PARTITION BY device, cc, problem, warm_l2 ORDER BY " LATEST(
+    "PARTITION BY device, cc, problem, timing ORDER BY " LATEST(
         "date") ", final, uuid, driver DESC,"
                 " nvrtc DESC, kernel, point, signature) AS place FROM both) WHERE place = 1"
-                " ORDER BY device, cc, dtype, accuracy, layout, m, n, k, batch, problem, warm_l2";
+                " ORDER BY device, cc, dtype, accuracy, layout, m, n, k, batch, problem, timing";
 
 static struct gt_query query(struct gt_store *store, const struct gt_row_filter *filter,
                              struct gt_err *err)

@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
-#define GT_STORE_VERSION     6          /* of schema.sql, at offset 60 of the file */
+#define GT_STORE_VERSION     8          /* of schema.sql, at offset 60 of the file */
 
 #define GT_STORE_MAX_US 1e12 /* a time, as the schema has it */
 
@@ -63,9 +63,9 @@ void gt_store_read_fields(sqlite3_stmt *s, int first, const struct gt_field *fie
 /* clang-format on */
 #define GT_STORE_TRIAL_COLUMNS \
     " provenance, status" GT_STORE_TRIAL_FIELDS(GT_COLUMN) ", detail, samples"
-#define GT_STORE_TRIAL_UPDATE                                                                     \
-    " ON CONFLICT (device, toolchain, kernel, problem, warm_l2, provenance, point) DO UPDATE SET" \
-    " sweep = excluded.sweep, at = excluded.at, status = excluded.status" GT_STORE_TRIAL_FIELDS(  \
+#define GT_STORE_TRIAL_UPDATE                                                                    \
+    " ON CONFLICT (device, toolchain, kernel, problem, timing, provenance, point) DO UPDATE SET" \
+    " sweep = excluded.sweep, at = excluded.at, status = excluded.status" GT_STORE_TRIAL_FIELDS( \
         GT_REPLACED) ", detail = excluded.detail, samples = excluded.samples"
 #define GT_STORE_TRIAL_FIELD_COUNT 15
 extern const struct gt_field gt_store_trial_fields[GT_STORE_TRIAL_FIELD_COUNT];
@@ -80,7 +80,7 @@ extern const struct gt_field gt_store_trial_fields[GT_STORE_TRIAL_FIELD_COUNT];
 #define GT_STORE_ROW_FIELDS(X) \
     X(TEXT, uuid) X(TEXT, dtype) X(TEXT, accuracy) X(TEXT, layout) X(TEXT, problem) \
     X(TEXT, kernel) X(TEXT, signature) X(TEXT, point) X(INT, cc) X(INT, driver) X(INT, nvrtc) \
-    X(INT64, m) X(INT64, n) X(INT64, k) X(INT64, batch) X(BOOL, warm_l2) X(REAL, us) \
+    X(INT64, m) X(INT64, n) X(INT64, k) X(INT64, batch) X(INT, timing) X(REAL, us) \
     X(REAL, lo_us) X(REAL, hi_us) X(REAL, baseline_us) X(REAL, err_u) X(REAL, clock_mhz) \
     X(INT, registers) X(INT, stage) X(INT, ties) X(INT64, shared_bytes) \
     X(INT64, workspace_bytes) X(TEXT, baseline) X(TEXT, date) X(TEXT, detail) X(TEXT, algo)
@@ -149,10 +149,10 @@ int gt_store_whole(struct gt_store *store, struct gt_err *err);
 /* Binds a text, which must stay until the statement was run; NULL is bound as "". */
 void gt_store_bind(sqlite3_stmt *statement, int i, const char *value);
 
-/* Binds what is computed where: ?1 device, ?2 problem, ?3 warm_l2. */
+/* Binds what is computed where: ?1 device, ?2 problem, ?3 timing. */
 void gt_store_bind_place(sqlite3_stmt *statement, const struct gt_trial_key *key);
 
-/* Binds a candidate: ?1 device, ?2 toolchain, ?3 kernel, ?4 problem, ?5 point, ?6 warm_l2. */
+/* Binds a candidate: ?1 device, ?2 toolchain, ?3 kernel, ?4 problem, ?5 point, ?6 timing. */
 void gt_store_bind_candidate(sqlite3_stmt *statement, const struct gt_trial_key *key);
 
 /* Runs statements without results. */

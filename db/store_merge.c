@@ -42,33 +42,33 @@ static const char names_sql[] =
     " ON CONFLICT (name, signature) DO UPDATE SET seen = max(seen, excluded.seen);";
 
 static const char trials_sql[] =
-    "INSERT INTO main.trial (device, toolchain, kernel, problem, point, warm_l2, sweep, "
-    "at," GT_STORE_TRIAL_COLUMNS ") SELECT " OURS ", point, warm_l2, " THE_MERGE
+    "INSERT INTO main.trial (device, toolchain, kernel, problem, point, timing, sweep, "
+    "at," GT_STORE_TRIAL_COLUMNS ") SELECT " OURS ", point, timing, " THE_MERGE
     ", at," GT_STORE_TRIAL_COLUMNS " FROM other.trial AS t WHERE true" GT_STORE_TRIAL_UPDATE
     " WHERE " RANK("excluded") " > " RANK("trial");
 
 /* Ties are taken over only for problems that have none here: two choices would contradict. */
 static const char rest_sql[] =
-    "INSERT OR IGNORE INTO main.attempt (device, toolchain, kernel, problem, point, warm_l2, sweep,"
-    " count, open, at) SELECT " OURS ", point, warm_l2, " THE_MERGE ", count, open, at"
+    "INSERT OR IGNORE INTO main.attempt (device, toolchain, kernel, problem, point, timing, sweep,"
+    " count, open, at) SELECT " OURS ", point, timing, " THE_MERGE ", count, open, at"
     " FROM other.attempt AS t;"
-    "INSERT INTO main.baseline (device, problem, warm_l2, sweep, name, algo, answers, best, us, "
+    "INSERT INTO main.baseline (device, problem, timing, sweep, name, algo, answers, best, us, "
     "lo_us,"
     " hi_us, first_us, err_u, samples, at) SELECT " OURS_DEVICE ", " OURS_PROBLEM
-    ", warm_l2, " THE_MERGE ", name, algo, answers, best, us, lo_us, hi_us, first_us, err_u,"
+    ", timing, " THE_MERGE ", name, algo, answers, best, us, lo_us, hi_us, first_us, err_u,"
     " samples, at"
     " FROM other.baseline AS t WHERE true"
-    " ON CONFLICT (device, problem, warm_l2) DO UPDATE SET sweep = excluded.sweep,"
+    " ON CONFLICT (device, problem, timing) DO UPDATE SET sweep = excluded.sweep,"
     " name = excluded.name, algo = excluded.algo, answers = excluded.answers, best = "
     "excluded.best, us = excluded.us,"
     " lo_us = excluded.lo_us, hi_us = excluded.hi_us, first_us = excluded.first_us,"
     " err_u = excluded.err_u, samples = excluded.samples, at = excluded.at"
     " WHERE excluded.at > baseline.at;"
-    "INSERT INTO main.tie (device, problem, warm_l2, kernel, point, chosen)"
-    " SELECT " OURS_DEVICE ", " OURS_PROBLEM ", warm_l2, kernel, point, chosen"
+    "INSERT INTO main.tie (device, problem, timing, kernel, point, chosen)"
+    " SELECT " OURS_DEVICE ", " OURS_PROBLEM ", timing, kernel, point, chosen"
     " FROM other.tie AS t WHERE NOT EXISTS (SELECT 1 FROM main.tie AS mine"
     " WHERE mine.device = " OURS_DEVICE " AND mine.problem = " OURS_PROBLEM
-    " AND mine.warm_l2 = t.warm_l2);";
+    " AND mine.timing = t.timing);";
 
 static const char calibration_sql[] =
     "INSERT INTO main.calibration (device, figure, value, at) SELECT " OURS_DEVICE
@@ -77,27 +77,37 @@ static const char calibration_sql[] =
     " WHERE excluded.at > calibration.at;";
 
 static const char comparisons_sql[] =
-    "INSERT INTO main.comparison (device, toolchain, kernel, problem, point, warm_l2, us, lo_us,"
+    "INSERT INTO main.comparison (device, toolchain, kernel, problem, point, timing, us, lo_us,"
     " hi_us, err_u, baseline_us, copy_gbps, move_us, baseline_err_u, best_us, untuned, untuned_us,"
-    " worse, at) SELECT " OURS ", point, warm_l2, us, lo_us, hi_us, err_u, baseline_us, copy_gbps,"
+    " worse, at) SELECT " OURS ", point, timing, us, lo_us, hi_us, err_u, baseline_us, copy_gbps,"
     " move_us, baseline_err_u, best_us, untuned, untuned_us, worse, at FROM other.comparison AS t "
     "WHERE true"
-    " ON CONFLICT (device, toolchain, kernel, problem, warm_l2, point) DO UPDATE SET"
+    " ON CONFLICT (device, toolchain, kernel, problem, timing, point) DO UPDATE SET"
     " us = excluded.us, lo_us = excluded.lo_us, hi_us = excluded.hi_us, err_u = excluded.err_u,"
     " baseline_us = excluded.baseline_us, copy_gbps = excluded.copy_gbps,"
     " move_us = excluded.move_us, baseline_err_u = excluded.baseline_err_u,"
     " best_us = excluded.best_us, untuned = excluded.untuned, untuned_us = excluded.untuned_us,"
     " worse = excluded.worse, at = excluded.at WHERE excluded.at > comparison.at;";
 
+static const char energies_sql[] =
+    "INSERT INTO main.energy (device, problem, kernel, signature, point, us, joules, error, watts,"
+    " clock_mhz, launches, counted, at) SELECT " OURS_DEVICE ", " OURS_PROBLEM ", kernel,"
+    " signature, point, us, joules, error, watts, clock_mhz, launches, counted, at"
+    " FROM other.energy AS t WHERE true"
+    " ON CONFLICT (device, problem, kernel, signature, point) DO UPDATE SET us = excluded.us,"
+    " joules = excluded.joules, error = excluded.error, watts = excluded.watts,"
+    " clock_mhz = excluded.clock_mhz, launches = excluded.launches, counted = excluded.counted,"
+    " at = excluded.at WHERE excluded.at > energy.at;";
+
 /* A turn is known by its problem and its end, so that none comes twice. */
 static const char visits_sql[] =
-    "INSERT OR IGNORE INTO main.visit (device, problem, warm_l2, sweep, kernels, strategy, seed,"
+    "INSERT OR IGNORE INTO main.visit (device, problem, timing, sweep, kernels, strategy, seed,"
     " known, trials, seconds, race_s, busy_s, us, baseline_us, at) SELECT " OURS_DEVICE
-    ", " OURS_PROBLEM ", warm_l2, " THE_MERGE ", kernels, strategy, seed, known, trials, seconds,"
+    ", " OURS_PROBLEM ", timing, " THE_MERGE ", kernels, strategy, seed, known, trials, seconds,"
     " race_s, busy_s, us, baseline_us, at FROM other.visit AS t;"
     "INSERT OR IGNORE INTO main.improvement (visit, place, trials, seconds, us) SELECT"
-    " (SELECT v.id FROM main.visit AS v WHERE (v.device, v.problem, v.warm_l2, v.at) ="
-    " (" OURS_DEVICE ", " OURS_PROBLEM ", t.warm_l2, t.at)), i.place, i.trials, i.seconds, i.us"
+    " (SELECT v.id FROM main.visit AS v WHERE (v.device, v.problem, v.timing, v.at) ="
+    " (" OURS_DEVICE ", " OURS_PROBLEM ", t.timing, t.at)), i.place, i.trials, i.seconds, i.us"
     " FROM other.improvement AS i JOIN other.visit AS t ON t.id = i.visit;";
 
 /* What is known of one problem, in the form of a whole database.  The texts of kernels stay behind,
@@ -109,6 +119,7 @@ static const char problem_sql[] =
     "CREATE TABLE other.baseline AS SELECT * FROM whole.baseline" OF_PROBLEM
     "CREATE TABLE other.tie AS SELECT * FROM whole.tie" OF_PROBLEM
     "CREATE TABLE other.comparison AS SELECT * FROM whole.comparison" OF_PROBLEM
+    "CREATE TABLE other.energy AS SELECT * FROM whole.energy" OF_PROBLEM
     "CREATE TABLE other.visit AS SELECT * FROM whole.visit" OF_PROBLEM
     "CREATE TABLE other.improvement AS SELECT * FROM whole.improvement"
     " WHERE visit IN (SELECT id FROM other.visit);"
@@ -158,9 +169,8 @@ static int attach(struct gt_store *store, const char *path, struct gt_store **op
 
     if (code)
         return code;
-    code = gt_store_check_digest(*opened, err);
-    if (!code && stat(store->path, &ours) == 0 && stat(path, &theirs) == 0 &&
-        ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino)
+    if (stat(store->path, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+        ours.st_ino == theirs.st_ino)
         code = gt_err_set(err, GT_ERANGE, "%s: cannot be merged with itself", path);
     return code ? code : attach_store(store, other, err);
 }
@@ -183,6 +193,7 @@ static int copy(struct gt_store *store, const char *path, int64_t *rows, struct 
     GT_STEP(code, gt_store_exec(store, rest_sql, err));
     GT_STEP(code, gt_store_exec(store, calibration_sql, err));
     GT_STEP(code, gt_store_exec(store, comparisons_sql, err));
+    GT_STEP(code, gt_store_exec(store, energies_sql, err));
     GT_STEP(code, gt_store_exec(store, visits_sql, err));
     return code;
 }
@@ -204,8 +215,8 @@ int gt_store_merge_problem(struct gt_store *store, const char *path, const char 
                            int64_t *rows, struct gt_err *err)
 {
     char *uri = gt_store_uri(path, "mode=ro");
-    char *sql =
-        sqlite3_mprintf(problem_sql, problem, problem, problem, problem, problem, problem, problem);
+    char *sql = sqlite3_mprintf(problem_sql, problem, problem, problem, problem, problem, problem,
+                                problem, problem);
     int code = uri && sql ? GT_OK : gt_err_nomem(err);
 
     *rows = 0;

@@ -43,16 +43,16 @@ static const char resume_sql[] =
     " WHEN coalesce(a.open, 0) THEN a.count - 1 ELSE 0 END, " GT_STORE_RESUME_COLUMNS
     " FROM trial AS t"
     " LEFT JOIN attempt AS a ON a.device = t.device AND a.toolchain = t.toolchain"
-    " AND a.kernel = t.kernel AND a.problem = t.problem AND a.warm_l2 = t.warm_l2"
+    " AND a.kernel = t.kernel AND a.problem = t.problem AND a.timing = t.timing"
     " AND a.point = t.point"
     " WHERE t.device = ?1 AND t.toolchain = ?2 AND t.kernel = ?3 AND t.problem = ?4"
-    " AND t.warm_l2 = ?5 AND t.provenance = ?6"
+    " AND t.timing = ?5 AND t.provenance = ?6"
     " UNION ALL SELECT a.point, a.count, " GT_STORE_RESUME_COLUMNS " FROM attempt AS a"
     " LEFT JOIN trial AS t ON t.device = a.device AND t.toolchain = a.toolchain"
-    " AND t.kernel = a.kernel AND t.problem = a.problem AND t.warm_l2 = a.warm_l2"
+    " AND t.kernel = a.kernel AND t.problem = a.problem AND t.timing = a.timing"
     " AND t.point = a.point AND t.provenance = ?6"
     " WHERE a.device = ?1 AND a.toolchain = ?2 AND a.kernel = ?3 AND a.problem = ?4"
-    " AND a.warm_l2 = ?5 AND a.open AND t.id IS NULL ORDER BY 1";
+    " AND a.timing = ?5 AND a.open AND t.id IS NULL ORDER BY 1";
 
 int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial *trial,
                         struct gt_err *err)
@@ -86,7 +86,7 @@ int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key,
     sqlite3_bind_int64(q.s, 2, key->toolchain);
     sqlite3_bind_int64(q.s, 3, key->kernel);
     sqlite3_bind_int64(q.s, 4, key->problem);
-    sqlite3_bind_int(q.s, 5, key->warm_l2);
+    sqlite3_bind_int(q.s, 5, key->timing);
     gt_store_bind(q.s, 6, gt_provenance_name(provenance));
     while (gt_query_row(&q)) {
         q.code = gt_store_read_trial(store, q.s, &trial, err);
@@ -160,8 +160,8 @@ static struct gt_query query_rows(struct gt_store *store, const struct gt_row_fi
         &sql,
         "SELECT " GT_STORE_ROW_COLUMNS ", " DEVICE_FACT("sms") ", " DEVICE_FACT(
             "l2_bytes") ", trials FROM (SELECT *, sum(ok) OVER (PARTITION BY device, cc, problem,"
-                        " warm_l2, provenance) AS trials, row_number() OVER ("
-                        "PARTITION BY device, cc, problem, warm_l2, provenance = 'replayed'"
+                        " timing, provenance) AS trials, row_number() OVER ("
+                        "PARTITION BY device, cc, problem, timing, provenance = 'replayed'"
                         " ORDER BY %s ok DESC, provenance, stage DESC,"
                         " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, "
                         "point,"
@@ -177,7 +177,7 @@ static struct gt_query query_rows(struct gt_store *store, const struct gt_row_fi
         gt_store_add_current(&sql, filter);
     gt_strbuf_add(
         &sql, ") AS ranked WHERE place <= ?4 ORDER BY device, cc, dtype, accuracy, layout, m, n, k,"
-              " batch, problem, warm_l2, place");
+              " batch, problem, timing, place");
     q = gt_query_built(store, "read rows", &sql, err);
     gt_store_bind_filter(q.s, filter);
     sqlite3_bind_int(q.s, 4,

@@ -11,7 +11,7 @@
  * `line`. */
 static const char trials_sql[] =
     "SELECT t.point, 0, " GT_STORE_RESUME_COLUMNS ", d.name, d.uuid, p.text, k.name, k.signature,"
-    " d.cc, d.driver, c.nvrtc, t.warm_l2, strftime('%Y-%m-%dT%H:%M:%SZ', t.at / 1000, 'unixepoch')"
+    " d.cc, d.driver, c.nvrtc, t.timing, strftime('%Y-%m-%dT%H:%M:%SZ', t.at / 1000, 'unixepoch')"
     " FROM trial AS t JOIN device AS d ON d.id = t.device JOIN toolchain AS c ON c.id = t.toolchain"
     " JOIN kernel AS k ON k.id = t.kernel JOIN problem AS p ON p.id = t.problem"
     " WHERE NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name"
@@ -19,7 +19,7 @@ static const char trials_sql[] =
     " AND (?1 = '' OR p.text = ?1) AND (?2 = '' OR k.name = ?2) AND (?3 = 0 OR d.cc = ?3)"
     " AND (?4 = 0 OR (?4 & CASE t.provenance WHEN 'measured' THEN 1 WHEN 'predicted' THEN 2"
     " ELSE 4 END))"
-    " ORDER BY d.name, d.uuid, d.driver, c.nvrtc, p.text, k.name, k.signature, t.warm_l2,"
+    " ORDER BY d.name, d.uuid, d.driver, c.nvrtc, p.text, k.name, k.signature, t.timing,"
     " t.provenance, t.id";
 
 _Static_assert(1u << GT_MEASURED == 1 && 1u << GT_PREDICTED == 2 && 1u << GT_REPLAYED == 4,
@@ -36,7 +36,7 @@ static void read_names(sqlite3_stmt *s, int first, struct gt_named_trial *named)
     named->cc = sqlite3_column_int(s, first + 5);
     named->driver = sqlite3_column_int(s, first + 6);
     named->nvrtc = sqlite3_column_int(s, first + 7);
-    named->warm_l2 = sqlite3_column_int(s, first + 8);
+    named->timing = sqlite3_column_int(s, first + 8);
     named->date = gt_store_text(s, first + 9);
 }
 
@@ -64,7 +64,7 @@ int gt_store_final_is_last(struct gt_store *store, const struct gt_trial_key *ke
 {
     struct gt_query q = gt_query(store, "read trials",
                                  "SELECT stage = 3 FROM trial WHERE device = ?1 AND problem = ?2"
-                                 " AND warm_l2 = ?3 AND provenance = 'measured' AND status = 'ok'"
+                                 " AND timing = ?3 AND provenance = 'measured' AND status = 'ok'"
                                  /* a second: the clock of a date that is not ahead */
                                  " ORDER BY at > (julianday('now') - 2440587.5) * 86400000 + 1000,"
                                  " at DESC, stage DESC LIMIT 1",

@@ -16,7 +16,7 @@ static const struct gt_field fields[] = {
     GT_FIELD(gt_turn, REAL, baseline_us),
     /* only read */
     GT_FIELD(gt_turn, TEXT, device), GT_FIELD(gt_turn, TEXT, problem),
-    GT_FIELD(gt_turn, TEXT, date), GT_FIELD(gt_turn, BOOL, warm_l2),
+    GT_FIELD(gt_turn, TEXT, date), GT_FIELD(gt_turn, INT, timing),
     GT_FIELD(gt_turn, REAL, best_us)};
 enum { WRITTEN = 10, READ = sizeof(fields) / sizeof(fields[0]) };
 
@@ -48,10 +48,10 @@ static int put(struct gt_store *store, const struct gt_trial_key *key, const str
 {
     struct gt_query q = gt_query(
         store, "write a turn",
-        "INSERT INTO visit (device, problem, warm_l2, sweep, kernels, strategy, seed, known,"
+        "INSERT INTO visit (device, problem, timing, sweep, kernels, strategy, seed, known,"
         " trials, seconds, race_s, busy_s, us, baseline_us, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
         " ?8, ?9, ?10, ?11, ?12, ?13, ?14, max(?15, coalesce((SELECT max(at) + 1 FROM visit"
-        " WHERE device = ?1 AND problem = ?2 AND warm_l2 = ?3), 0)))",
+        " WHERE device = ?1 AND problem = ?2 AND timing = ?3), 0)))",
         err);
 
     gt_store_bind_place(q.s, key);
@@ -79,15 +79,15 @@ static const char improvements_sql[] =
 static const char turns_sql[] =
     "SELECT v.id, v.kernels, v.strategy, v.seed, v.known, v.trials, v.seconds, v.race_s, v.busy_s,"
     " v.us, v.baseline_us, d.name, p.text,"
-    " strftime('%Y-%m-%dT%H:%M:%SZ', v.at / 1000, 'unixepoch'), v.warm_l2,"
+    " strftime('%Y-%m-%dT%H:%M:%SZ', v.at / 1000, 'unixepoch'), v.timing,"
     " coalesce((SELECT min(i.us) FROM improvement AS i JOIN visit AS w ON w.id = i.visit"
     " JOIN device AS e ON e.id = w.device WHERE e.name = d.name AND w.problem = v.problem"
-    " AND w.warm_l2 = v.warm_l2), 0),"
+    " AND w.timing = v.timing), 0),"
     " (SELECT count(*) FROM improvement AS i WHERE i.visit = v.id)"
     " FROM visit AS v JOIN device AS d ON d.id = v.device JOIN problem AS p ON p.id = v.problem"
     " WHERE (?1 = '' OR p.text = ?1) AND (?2 = 0 OR d.cc = ?2)"
     " ORDER BY d.name, d.cc, p.dtype, p.accuracy, p.layout, p.m, p.n, p.k, p.batch, p.text,"
-    " v.warm_l2, v.kernels, v.at, v.id";
+    " v.timing, v.kernels, v.at, v.id";
 
 /* The improvements of the turn of this id; *list is malloc'ed. */
 static int read_improvements(struct gt_store *store, int64_t id, size_t count,

@@ -48,7 +48,7 @@ static int digest_row(void *context, const struct gt_row *row, struct gt_err *er
              "%d %d %d %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
              " %d %d %d %d %a %a %a %a %a %a %d %d %d %" PRId64 " %" PRId64,
              row->cc, row->driver, row->nvrtc, row->m, row->n, row->k, row->batch, row->status,
-             row->provenance, row->warm_l2, row->deterministic, row->us, row->lo_us, row->hi_us,
+             row->provenance, row->timing, row->deterministic, row->us, row->lo_us, row->hi_us,
              row->baseline_us, row->err_u, row->clock_mhz, row->registers, row->stage, row->ties,
              row->shared_bytes, row->workspace_bytes);
     gt_digest_add(&reading->digest, numbers, strlen(numbers));
@@ -115,7 +115,8 @@ static int read_checked(struct gt_store *store, gt_row_visit *visit, void *conte
     if (!code && kind && strcmp(expected, found) != 0)
         code = gt_err_set(err, GT_EDB,
                           "%s is damaged, or another program changed it: its winners do not match "
-                          "its digest; export or tune it again",
+                          "its digest; tune them again into another file, or take them as they are "
+                          "with `sqlite3 FILE 'DELETE FROM meta'`",
                           store->path);
     sqlite3_exec(store->db, "RELEASE reading", NULL, NULL, NULL);
     return code;

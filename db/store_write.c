@@ -101,6 +101,7 @@ static int open_write(struct gt_store *store, struct gt_err *err)
     GT_STEP(code,
             gt_store_migrate(store->db, store->path, gt_store_migrations, GT_STORE_VERSION, err));
     GT_STEP(code, gt_store_check_schema(store->db, store->path, err));
+    GT_STEP(code, gt_store_check_digest(store, err)); /* of what a writer before this one closed */
     GT_STEP(code, cap_clock(store, err));
     GT_STEP(code, drop_digest(store, err));
     if (!code) {
@@ -129,13 +130,14 @@ int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode 
     struct gt_store *opened;
     int code;
 
-    if (mode == GT_STORE_READ)
-        return gt_store_open_read(store, path, err);
     *store = NULL;
-    code = gt_store_new(&opened, path, err);
+    code = mode == GT_STORE_READ ? gt_store_open_read(&opened, path, err)
+                                 : gt_store_new(&opened, path, err);
     if (code)
         return code;
-    code = mode == GT_STORE_SHARED ? open_shared(opened, err) : open_write(opened, err);
+    code = mode == GT_STORE_READ     ? gt_store_check_digest(opened, err)
+           : mode == GT_STORE_SHARED ? open_shared(opened, err)
+                                     : open_write(opened, err);
     if (code)
         gt_store_close(opened);
     else

@@ -205,7 +205,8 @@ struct gt_answer {
     double expected_us;      /* time to expect of this problem: us in tier EXACT, else the model's
                                 estimate; 0: the model has none */
     const char *passed_over; /* one phrase on another row that was tuned for this problem and was
-                                not taken, with the reason; NULL: there is none */
+                                not taken, or on a ranking that is damaged, with the reason; NULL:
+                                there is none */
     double baseline_us;      /* cuBLASLt's best median time of `tuned_for`, timed beside the row's;
                                 0: there is none */
     int varies;              /* 1: the last bits may differ between launches (atomic sums) */
@@ -215,11 +216,11 @@ struct gt_answer {
                                 slower */
     int64_t trials;       /* tier EXACT: that the row is the best of; 0: the table does not say */
     const char *cublaslt; /* cuBLASLt's algorithm that was faster (baseline_us) than the kernel on
-                             this very problem, "VERSION WORKSPACE WORDS"; NULL: none is known.  A
-                             plan runs it if gt_options.allow_cublaslt is set and that version of
-                             the library is there; else it runs the kernel, and the cublaslt of
-                             gt_plan_answer is NULL.  workspace_bytes of gt_plan_answer is of what
-                             the plan runs, of other answers the kernel's */
+                             this very problem, "VERSION WORKSPACE WORDS [GAIN]"; NULL: none is
+                             known.  A plan runs it if gt_options.allow_cublaslt is set and that
+                             version of the library is there; else it runs the kernel, and the
+                             cublaslt of gt_plan_answer is NULL.  workspace_bytes of gt_plan_answer
+                             is of what the plan runs, of other answers the kernel's */
     int measured; /* of gt_plan_answer with GT_PLAN_MEASURE: candidates that were timed, of which
                      this is the fastest, in expected_us microseconds; 0: none */
 };

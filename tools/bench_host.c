@@ -95,8 +95,7 @@ static int bench_spaces(struct bench *bench, const char *text, int cc)
     double seconds = 0;
     int rc = gt_problem_parse(&problem, text, &bench->err);
 
-    if (!rc)
-        rc = gt_device_profile(&device, bench->data_dir, cc, &bench->err);
+    GT_STEP(rc, gt_device_profile(&device, bench->data_dir, cc, &bench->err));
     for (size_t i = 0; i < bench->kernels.count && !rc; i++) {
         const struct gt_kernel *kernel = bench->kernels.kernel[i];
 
@@ -212,8 +211,7 @@ static int bench_compile(struct bench *bench)
     }
     gt_problem_init(&problem, 4096, 4096, 4096);
     candidate.problem = &problem;
-    if (!rc)
-        rc = gt_space_init(&space, kernel, &problem, &bench->device, 1000000, &bench->err);
+    GT_STEP(rc, gt_space_init(&space, kernel, &problem, &bench->device, 1000000, &bench->err));
     begin = now();
     for (size_t i = 0; i < COMPILES && !rc; i++) {
         struct gt_compile_request request = {.name = kernel->name,
@@ -226,8 +224,7 @@ static int bench_compile(struct bench *bench)
         gt_strbuf_reset(&source);
         rc = gt_render(&source, &candidate, &bench->err);
         request.source = source.text;
-        if (!rc)
-            rc = gt_compile(nvrtc, &request, &binary, &bench->err);
+        GT_STEP(rc, gt_compile(nvrtc, &request, &binary, &bench->err));
         gt_binary_release(&binary);
     }
     if (!rc)
@@ -255,23 +252,17 @@ static int bench_store(struct bench *bench)
     snprintf(path, sizeof(path), "%s/bench.db", folder);
     gt_problem_init(&problem, 4096, 4096, 4096);
     rc = gt_store_open(&store, path, GT_STORE_WRITE, &bench->err);
-    if (!rc)
-        rc = gt_store_sweep_begin(store, "bench-host", &key.sweep, &bench->err);
-    if (!rc)
-        rc = gt_store_device(store, &bench->device, &key.device, &bench->err);
-    if (!rc)
-        rc = gt_store_toolchain(store, 13000, &key.toolchain, &bench->err);
-    if (!rc)
-        rc = gt_store_kernel(store, kernel, &key.kernel, &bench->err);
-    if (!rc)
-        rc = gt_store_problem(store, &problem, &key.problem, &bench->err);
+    GT_STEP(rc, gt_store_sweep_begin(store, "bench-host", &key.sweep, &bench->err));
+    GT_STEP(rc, gt_store_device(store, &bench->device, &key.device, &bench->err));
+    GT_STEP(rc, gt_store_toolchain(store, 13000, &key.toolchain, &bench->err));
+    GT_STEP(rc, gt_store_kernel(store, kernel, &key.kernel, &bench->err));
+    GT_STEP(rc, gt_store_problem(store, &problem, &key.problem, &bench->err));
     begin = now();
     for (int i = 0; i < COMMITS && !rc; i++) {
         snprintf(point, sizeof(point), "P=%d", i);
         key.point = point;
         rc = gt_store_attempt(store, &key, &bench->err);
-        if (!rc)
-            rc = gt_store_trial(store, &key, &trial, &bench->err);
+        GT_STEP(rc, gt_store_trial(store, &key, &trial, &bench->err));
     }
     if (!rc)
         figure("commit", COMMITS * 2 / (now() - begin), "/s", "attempts and trials, durable");
@@ -340,8 +331,7 @@ static int bench_lookup(struct bench *bench)
         rc = gt_lookup(gt, ARCH, NULL, &problem, &answer, &bench->err);
     if (!rc)
         figure("look-up, again", (now() - begin) / LOOKUPS * 1e9, "ns", "");
-    if (!rc)
-        rc = bench_first_lookups(bench, gt);
+    GT_STEP(rc, bench_first_lookups(bench, gt));
     gt_close(gt);
     return rc;
 }
@@ -363,14 +353,10 @@ static int write_deployed(struct bench *bench, const struct gt_device *device,
     gt_deploy_file_init(&file);
     rc = to ? gt_open(&gt, &options, &bench->err)
             : gt_err_set(&bench->err, GT_EIO, "%s: cannot be created", path);
-    if (!rc)
-        rc = gt_lookup_device(gt, device, problem, &resolved, &bench->err);
-    if (!rc)
-        rc = gt_plan_binary(gt_lookup_options(gt), &resolved, &binary, &nvrtc, &bench->err);
-    if (!rc)
-        rc = gt_deploy_file_add(&file, &resolved, &binary, nvrtc, &bench->err);
-    if (!rc)
-        rc = gt_deploy_file_write(&file, to, &bytes, &bench->err);
+    GT_STEP(rc, gt_lookup_device(gt, device, problem, &resolved, &bench->err));
+    GT_STEP(rc, gt_plan_binary(gt_lookup_options(gt), &resolved, &binary, &nvrtc, &bench->err));
+    GT_STEP(rc, gt_deploy_file_add(&file, &resolved, &binary, nvrtc, &bench->err));
+    GT_STEP(rc, gt_deploy_file_write(&file, to, &bytes, &bench->err));
     if (to)
         fclose(to);
     chmod(path, 0600);
@@ -434,8 +420,7 @@ static int bench_deployed(struct bench *bench)
     snprintf(path, sizeof(path), "%s/bench.gt", folder);
     gt_problem_init(&problem, 4096, 4096, 4096);
     rc = write_deployed(bench, gt_gpu_device(gpu), &problem, path);
-    if (!rc)
-        rc = time_deployed(bench, &problem, path);
+    GT_STEP(rc, time_deployed(bench, &problem, path));
     unlink(path);
     rmdir(folder);
     gt_gpu_close(gpu);
@@ -447,22 +432,15 @@ static int run(struct bench *bench)
     struct rusage usage;
     int rc = gt_data_dir(&bench->data_dir, &bench->err);
 
-    if (!rc)
-        rc = gt_kernels_load(&bench->kernels, bench->data_dir, NULL, NULL, &bench->err);
-    if (!rc)
-        rc = gt_device_profile(&bench->device, bench->data_dir, ARCH, &bench->err);
-    if (!rc)
-        rc = bench_all_spaces(bench);
-    if (!rc)
-        rc = bench_points(bench);
+    GT_STEP(rc, gt_kernels_load(&bench->kernels, bench->data_dir, NULL, NULL, &bench->err));
+    GT_STEP(rc, gt_device_profile(&bench->device, bench->data_dir, ARCH, &bench->err));
+    GT_STEP(rc, bench_all_spaces(bench));
+    GT_STEP(rc, bench_points(bench));
     getrusage(RUSAGE_SELF, &usage);
     figure("memory, at most so far", (double)usage.ru_maxrss / 1024, "MiB", "");
-    if (!rc)
-        rc = bench_compile(bench);
-    if (!rc)
-        rc = bench_store(bench);
-    if (!rc)
-        rc = bench_lookup(bench);
+    GT_STEP(rc, bench_compile(bench));
+    GT_STEP(rc, bench_store(bench));
+    GT_STEP(rc, bench_lookup(bench));
     return rc ? rc : bench_deployed(bench);
 }
 

@@ -180,8 +180,7 @@ int main(int argc, char **argv)
         return 2;
     }
     rc = open_spaces(&command, argv + optind, (size_t)(argc - optind), &err);
-    if (!rc)
-        rc = run(&command, &err);
+    GT_STEP(rc, run(&command, &err));
     if (rc)
         fprintf(stderr, "score-search: %s\n", err.msg);
     for (size_t i = 0; i < command.spaces; i++)

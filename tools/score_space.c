@@ -94,8 +94,7 @@ int gt_score_open(struct gt_score_space *space, const char *path, struct gt_err 
     int rc = gt_recording_load(&space->recording, path, err);
 
     space->name = slash ? slash + 1 : path;
-    if (!rc)
-        rc = gt_recording_space(&space->space, &space->recording, NULL, NULL, err);
+    GT_STEP(rc, gt_recording_space(&space->space, &space->recording, NULL, NULL, err));
     return rc ? rc : measure(space, err);
 }
 

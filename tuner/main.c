@@ -105,6 +105,7 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
         goto out;
     }
     cli->colored = wants_color(cli);
+    cli->raw = cli->json || command->raw;
     if (!command->needs_no_data)
         rc = gt_data_dir(&cli->data_dir, err);
     if (rc)
@@ -112,7 +113,9 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
     if (command->finishes)
         catch_signals();
     argv[argc] = NULL; /* what the options left is fewer than there were */
-    rc = command->run(cli, options, argc, argv, err);
+    cli->argument = argv;
+    cli->arguments = argc;
+    rc = command->run(cli, options, err);
 out:
     free(options);
     return rc;
@@ -148,14 +151,14 @@ int main(int argc, char **argv)
     struct gt_err err = {0};
     char *joined;
     int rc, words = 0, code;
-    bool quiet = false;
+    bool quiet = false, whole = false;
 
     if (run_worker(argc, argv, &code))
         return code;
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is a write error, not an end mid-sweep */
-    if (isatty(STDOUT_FILENO) && (terminal = gt_terminal_open(stdout)))
+    if (isatty(STDOUT_FILENO) && (terminal = gt_terminal_open(stdout, &cli.raw)))
         cli.out = terminal;
-    if (isatty(STDERR_FILENO) && (log = gt_terminal_open(stderr)))
+    if (isatty(STDERR_FILENO) && (log = gt_terminal_open(stderr, &whole)))
         cli.log = log;
     gt_cmd_json_watch();
     joined = join_words(argc, argv);

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-#define FIRST 8 /* elements of an array that holds any */
+#define FIRST 8 /* elements that an array gets room for at first */
 
 int gt_array_reserve(void *array, size_t needed, size_t *capacity, size_t size, struct gt_err *err)
 {

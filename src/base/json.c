@@ -19,8 +19,8 @@ int gt_json_parse(cJSON **root, const char *path, const char *text, size_t lengt
     *root = NULL;
     if (memchr(text, '\0', length))
         return gt_err_set(err, GT_ECONFIG, "%s: contains a NUL byte; it is no JSON text", path);
-    errno = 0;                  /* cJSON does not say why it failed; its allocator does */
-    before = gt_locale_enter(); /* cJSON takes the first byte of a longer decimal point */
+    errno = 0;                  /* cJSON does not say why it failed, but its allocator sets errno */
+    before = gt_locale_enter(); /* cJSON would take only the first byte of a longer decimal point */
     *root = cJSON_ParseWithLengthOpts(text, length + 1, &end, 1);
     gt_locale_leave(before);
     if (!*root && errno == ENOMEM)

@@ -43,7 +43,7 @@ const char *gt_near(const char *word, size_t length, const char *const *known, s
     for (size_t i = 0; i < count; i++) {
         size_t distance = gt_near_distance(word, length, known[i]);
 
-        /* Replacing every character is no likeness: "K" is not near "M". */
+        /* A word with every character replaced is not similar: "K" is not near "M". */
         if (distance < best_distance && distance < strlen(known[i])) {
             best = known[i];
             best_distance = distance;

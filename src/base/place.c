@@ -20,8 +20,8 @@
 
 const char gt_installed_data[] = GT_DATADIR;
 
-/* The loader names a library by the path that it was opened by, and the program by nothing:
- * argv[0], which dladdr reports instead, may be a relative path or anything else. */
+/* The loader knows a library by the path that it was opened by, but does not know the program's:
+ * dladdr then reports argv[0], which may be a relative path or anything else. */
 bool gt_code_folder(char folder[PATH_MAX], uid_t *owner)
 {
     static const char here;

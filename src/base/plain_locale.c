@@ -1,4 +1,5 @@
-/* plain_locale.c - vocabulary: the "C" locale for one thread and a while.  See plain_locale.h. */
+/* plain_locale.c - vocabulary: switches one thread to the "C" locale for a while.  See
+ * plain_locale.h. */
 #include "base/plain_locale.h"
 
 locale_t gt_locale_enter(void)

@@ -108,7 +108,7 @@ char *gt_strbuf_detach(struct gt_strbuf *buf)
     char *text;
 
     if (!buf->capacity)
-        gt_strbuf_add_bytes(buf, "", 0); /* an empty text must be freeable too */
+        gt_strbuf_add_bytes(buf, "", 0); /* so that an empty text can be freed, too */
     if (buf->failed) {
         gt_strbuf_release(buf);
         return NULL;

@@ -25,7 +25,7 @@ static bool others_may_write(const struct stat *status, bool last)
     return (status->st_mode & S_IWOTH) || ((status->st_mode & S_IWGRP) && !private_group);
 }
 
-/* One file or folder without links. */
+/* Checks one file or folder; the path has no links. */
 static int check(const char *path, bool last, uid_t also, struct gt_err *err)
 {
     struct stat status;

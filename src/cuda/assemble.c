@@ -35,7 +35,7 @@ void gt_assembler_close(struct gt_assembler *assembler)
     free(assembler);
 }
 
-/* One of the link's two logs, malloc'ed; NULL: no memory. */
+/* Fetches one of the link's two logs, malloc'ed; NULL if memory ran out. */
 static char *fetch_log(int (*get_size)(void *, size_t *), int (*get)(void *, char *), void *link)
 {
     size_t size = 0;

@@ -1,9 +1,10 @@
-/* cache.c - stage: compiled kernels on disk, one file per key, shared by every process of the user.
- * Between compile.c, which fills it, and the GPU worker, which is handed a file of it.
+/* cache.c - stage: compiled kernels on disk, one file per key, shared by all processes of the user.
+ * compile.c fills it, and the GPU worker is given a file of it.
  *
- * A file is a fixed header (what ptxas said, sizes, the digest of what follows), the image and the
- * log.  The digest finds damage; what keeps out images that somebody else made is the owner of the
- * folder and of the file (cache_folder.c), because whoever can write there can also compute it. */
+ * A file is a fixed header (what ptxas reported, sizes, the digest of what follows), the image and
+ * the log.  The digest finds damage.  It cannot keep out images that somebody else made, because
+ * whoever may write to the folder can also compute the digest: the owners of folder and file do
+ * that (cache_folder.c). */
 #include "cuda/cache.h"
 
 #include <errno.h>
@@ -67,7 +68,7 @@ int gt_cache_key(char key[GT_DIGEST_HEX], const struct gt_kernel *kernel,
     gt_digest_add(&digest, kernel ? kernel->signature : "", kernel ? strlen(kernel->signature) : 0);
     gt_digest_add(&digest, options, strlen(options));
     gt_digest_add(&digest, &nvrtc_version, sizeof(nvrtc_version));
-    if (request->ptx) /* of which a cubin for that device is made */
+    if (request->ptx) /* from which a cubin for that device is made */
         gt_digest_add(&digest, &request->device_cc, sizeof(request->device_cc));
     gt_digest_final(&digest, key);
     return GT_OK;
@@ -90,7 +91,7 @@ static int payload_digest(char hex[GT_DIGEST_HEX], const struct header *header, 
 
     if (rc)
         return rc;
-    memcpy(&plain, header, sizeof(plain)); /* with its padding, which an assignment may drop */
+    memcpy(&plain, header, sizeof(plain)); /* with the padding, which = may drop */
     memset(plain.digest, 0, sizeof(plain.digest));
     gt_digest_add(&digest, &plain, sizeof(plain));
     gt_digest_add(&digest, image, header->image_bytes);
@@ -134,7 +135,7 @@ static int write_all(int fd, const void *from, size_t bytes)
     return 0;
 }
 
-/* Fills binary from an open file; GT_ENOTFOUND if it is not whole. */
+/* Fills binary from an open file; GT_ENOTFOUND if the file is not complete. */
 static int read_file(int fd, struct gt_binary *binary)
 {
     char digest[GT_DIGEST_HEX];
@@ -163,8 +164,8 @@ static int read_file(int fd, struct gt_binary *binary)
     return GT_OK;
 }
 
-/* Opens the entry for reading: a plain file that nobody else can have written.  A FIFO of this name
- * does not block, a link is not followed. */
+/* Opens the entry for reading.  It must be a regular file that nobody else can have written;
+ * opening does not block on a FIFO of that name and does not follow a link. */
 static int open_entry(int folder, const char *name)
 {
     const int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -198,7 +199,7 @@ int gt_cache_load(const char *dir, const char *key, struct gt_binary *binary, st
         return rc;
     rc = read_file(fd, binary);
     if (!rc)
-        futimens(fd, NULL); /* used now: gt_cache_trim removes it later than others */
+        futimens(fd, NULL); /* marks it as used now, so that gt_cache_trim removes others first */
     close(fd);
     if (rc)
         gt_binary_release(binary);
@@ -209,7 +210,7 @@ int gt_cache_load(const char *dir, const char *key, struct gt_binary *binary, st
     return GT_OK;
 }
 
-/* Writes header, image and log to the open file and makes them durable. */
+/* Writes header, image and log to the open file and syncs it. */
 static int write_file(int fd, const struct gt_binary *binary)
 {
     const char *log = binary->log ? binary->log : "";
@@ -233,7 +234,7 @@ static int write_file(int fd, const struct gt_binary *binary)
     return fsync(fd);
 }
 
-/* A file that nobody has opened before; its name goes to `name`.  -1 and errno. */
+/* Creates a new file and puts its name into `name`; -1 and errno if that fails. */
 static int create_temporary(int folder, char name[NAME_MAX_BYTES], const char *key)
 {
     for (int attempt = 0; attempt < 100; attempt++) {

@@ -1,4 +1,4 @@
-/* cache_folder.c - stage: the folder of the cubin cache: whose it is, how large it may become, and
+/* cache_folder.c - stage: the folder of the cubin cache: who owns it, how large it may become, and
  * where kernels go that it does not take.  Below cache.c. */
 #include "cuda/cache_folder.h"
 
@@ -124,7 +124,7 @@ static bool begins_with_key(const char *text)
     return strspn(text, "0123456789abcdef") == GT_DIGEST_HEX - 1;
 }
 
-/* Whether gt_cache_save gives such a name to what it has not finished: .KEY.XXXXXX. */
+/* Whether gt_cache_save gives such names to unfinished files: .KEY.XXXXXX. */
 static bool is_temporary(const char *name)
 {
     return name[0] == '.' && begins_with_key(name + 1) && name[GT_DIGEST_HEX] == '.' &&
@@ -224,7 +224,7 @@ int gt_cache_trim(const char *dir, int64_t limit, struct gt_cache_usage *left, s
 
 #define SPILL_PLACES 3
 
-/* False: there is no such place. */
+/* Names the folder for spilled kernels; false if there is none. */
 static bool spill_folder(char path[PATH_MAX], int place, pid_t run)
 {
     const char *const folder[SPILL_PLACES] = {secure_getenv("TMPDIR"), "/dev/shm", "/tmp"};

@@ -23,7 +23,7 @@ struct gt_nvrtc {
 };
 
 #define MAX_OPTIONS   (8 + GT_MAX_INCLUDE_DIRS)
-#define HAS_CACHE     13000 /* first version that is known to keep results in the driver's cache */
+#define HAS_CACHE     13000 /* first version known to keep results in the driver's cache */
 #define OPTION_LENGTH (PATH_MAX + 32)
 
 struct options {
@@ -74,15 +74,16 @@ __attribute__((format(printf, 2, 3))) static void add_option(struct options *opt
     va_end(args);
 }
 
-/* The suffix opens what only this arch has (wgmma and setmaxnreg on sm_90) and ties the code to it.
- */
+/* Whether the arch is given with its suffix, which allows features of this arch alone (wgmma and
+ * setmaxnreg on sm_90) and binds the code to it. */
 static bool has_suffix(const struct gt_compile_request *request)
 {
     return (request->arch == 90 || request->features) &&
            (!request->ptx || request->device_cc == request->arch);
 }
 
-/* The options that decide what is generated; where the includes lie is not one of them. */
+/* Adds the options that decide what code is generated; where the includes lie is not one of them.
+ */
 static void code_options(const struct gt_compile_request *request, struct options *options)
 {
     add_option(options, "--gpu-architecture=%s_%d%s", request->ptx ? "compute" : "sm",
@@ -107,7 +108,7 @@ void gt_compile_options(const struct gt_compile_request *request, char *text, si
         length += (size_t)snprintf(text + length, size - length, "%s\n", options.text[i]);
 }
 
-/* One option for each folder. */
+/* Adds an option for each folder. */
 static void add_include_dirs(struct options *options, const char *dirs)
 {
     while (*dirs) {
@@ -118,7 +119,7 @@ static void add_include_dirs(struct options *options, const char *dirs)
     }
 }
 
-/* The number that stands just before `word` on the line, or -1. */
+/* The number directly before `word` on the line, or -1. */
 static int number_before(const char *line, const char *end, const char *word)
 {
     size_t length = strlen(word);
@@ -199,7 +200,7 @@ static int fetch_image(const struct gt_nvrtc_api *api, void *program, bool ptx,
     return GT_OK;
 }
 
-/* The first error of the log, for the sentence; the whole log goes beside it. */
+/* Sets a sentence with the log's first error; the whole log is returned beside it. */
 static int compile_failed(const struct gt_compile_request *request, const struct gt_binary *binary,
                           int result, struct gt_err *err)
 {
@@ -216,8 +217,8 @@ static int compile_failed(const struct gt_compile_request *request, const struct
     return gt_err_set(err, GT_ENVRTC, "%.*s", (int)(length < 900 ? length : 900), line);
 }
 
-/* Makes a cubin of the PTX in binary, if that can be done here: else it stays what it is, and the
- * driver may know better. */
+/* Makes a cubin of the PTX in binary if that is possible here; else the PTX stays, which the driver
+ * may be able to compile. */
 static int assemble(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
                     struct gt_binary *binary, struct gt_err *err)
 {
@@ -256,8 +257,8 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
     code_options(request, &options);
     if (request->include_dirs)
         add_include_dirs(&options, request->include_dirs);
-    /* cache.c does that.  For the driver's cache NVRTC would start the driver in each compiler, and
-     * all compilers of a machine would wait for one lock. */
+    /* cache.c keeps results already.  To use the driver's cache NVRTC would start the driver in
+     * each compiler, and all compilers of a machine would wait for one lock. */
     if (nvrtc->version >= HAS_CACHE)
         add_option(&options, "--no-cache");
     for (int i = 0; i < options.count; i++)
@@ -297,7 +298,7 @@ bool gt_log_serialized(const char *log, char reason[GT_SERIALIZED_MAX])
     return true;
 }
 
-/* ptxas names an entry before it says what it used. */
+/* ptxas names an entry first and then reports what it used. */
 void gt_log_static_shared(const char *log, char text[GT_STATIC_SHARED_MAX])
 {
     static const char words[] = "Function properties for ";

@@ -36,7 +36,7 @@ void gt_cublaslt_close(struct gt_cublaslt *lt)
     if (!lt)
         return;
     if (lt->handle && gt_gpu_enter(lt->gpu, &pushed, NULL))
-        return; /* the context is gone, and what the library had there with it */
+        return; /* the context is gone, with everything that the library had in it */
     if (lt->c)
         lt->api.MatrixLayoutDestroy(lt->c);
     if (lt->a)
@@ -133,7 +133,7 @@ static int make_desc(struct gt_cublaslt *lt, const struct gt_problem *p, const v
     return failed(result, "cublasLtMatmulDescCreate", err);
 }
 
-/* In the gpu's context. */
+/* Fills the descriptors, in the GPU's context. */
 static int fill(struct gt_cublaslt *lt, const struct gt_problem *p, const void *bias,
                 struct gt_err *err)
 {
@@ -231,16 +231,35 @@ int gt_cublaslt_run(const struct gt_cublaslt *lt, const struct gt_lt_algo *algo,
 #define WORDS (sizeof(struct gt_lt_algo) / sizeof(uint64_t))
 
 void gt_cublaslt_format(char text[GT_CUBLASLT_ALGO_MAX], const char *version,
-                        const struct gt_lt_answer *answer)
+                        const struct gt_lt_answer *answer, double gain)
 {
     int at = snprintf(text, GT_CUBLASLT_ALGO_MAX, "%s %zu ", version, answer->workspace);
 
     for (size_t i = 0; i < WORDS; i++)
         at += snprintf(text + at, (size_t)(GT_CUBLASLT_ALGO_MAX - at), "%s%" PRIx64, i ? "." : "",
                        answer->algo.data[i]);
+    if (gain > 0 && gain < 1e6)
+        snprintf(text + at, (size_t)(GT_CUBLASLT_ALGO_MAX - at), " %.4f", gain);
 }
 
-/* Reads a number in `base` and the character behind it. */
+/* Whether the text ends at `at`, or a gain is all that follows. */
+static bool ends_well(const char *at)
+{
+    return !*at || (*at == ' ' && at[1] && !at[1 + strspn(at + 1, "0123456789.")]);
+}
+
+double gt_cublaslt_gain(const char *text)
+{
+    const char *at = text;
+
+    for (int word = 0; word < 3 && at; word++) {
+        at = strchr(at, ' ');
+        at += at != NULL;
+    }
+    return at ? strtod(at, NULL) : 0;
+}
+
+/* Reads a number in `base`, and the character `behind` after it. */
 static bool read_number(const char **at, int base, char behind, uint64_t *value)
 {
     const char *digits = base == 16 ? "0123456789abcdef" : "0123456789";
@@ -269,8 +288,9 @@ int gt_cublaslt_parse(struct gt_lt_answer *answer, const char *version, const ch
     at = text + length + 1;
     read = read_number(&at, 10, ' ', &workspace);
     for (size_t i = 0; i < WORDS && read; i++)
-        read = read_number(&at, 16, i + 1 < WORDS ? '.' : '\0', &answer->algo.data[i]);
-    if (!read)
+        read =
+            read_number(&at, 16, i + 1 < WORDS ? '.' : at[strcspn(at, " ")], &answer->algo.data[i]);
+    if (!read || !ends_well(at[-1] == ' ' ? at - 1 : at))
         return gt_err_set(err, GT_ENOTFOUND,
                           "the algorithm \"%.160s\" is not VERSION WORKSPACE and %zu words", text,
                           WORDS);

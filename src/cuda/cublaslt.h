@@ -50,12 +50,15 @@ struct gt_cublaslt_operands {
 int gt_cublaslt_run(const struct gt_cublaslt *lt, const struct gt_lt_algo *algo,
                     const struct gt_cublaslt_operands *operands, void *stream, struct gt_err *err);
 
-/* An algorithm as text, "VERSION WORKSPACE WORDS": the library's version, the bytes of workspace
- * that it needs, and the words of cublasLtMatmulAlgo_t in hexadecimal digits, joined by dots.  The
- * words mean the same in every process that has that version of the library. */
+/* An algorithm as text, "VERSION WORKSPACE WORDS [GAIN]": the library's version, the bytes of
+ * workspace that it needs, and the words of cublasLtMatmulAlgo_t in hexadecimal digits, joined by
+ * dots.  The words mean the same in every process that has that version of the library.  gain: the
+ * time of the heuristic's first answer, which cuBLAS itself takes, over this one's; 0: not known.
+ */
 #define GT_CUBLASLT_ALGO_MAX 192
 void gt_cublaslt_format(char text[GT_CUBLASLT_ALGO_MAX], const char *version,
-                        const struct gt_lt_answer *answer);
+                        const struct gt_lt_answer *answer, double gain);
+double gt_cublaslt_gain(const char *text); /* 0: the text does not say */
 /* GT_ENOTFOUND: the text is of another version, or malformed. */
 int gt_cublaslt_parse(struct gt_lt_answer *answer, const char *version, const char *text,
                       struct gt_err *err);

@@ -12,10 +12,10 @@
 #include "base/err.h"
 #include "cuda/libraries.h"
 
-/* One entry of a table to be filled. */
+/* A function that load() looks up. */
 struct symbol {
     const char *name;
-    size_t offset; /* of its field */
+    size_t offset; /* of its field in the table */
     bool optional;
 };
 
@@ -58,8 +58,9 @@ int gt_driver_api_load(struct gt_driver_api *api, struct gt_err *err)
     return load(api, &api->library, &library, symbols, COUNT(symbols), err);
 }
 
-/* NVRTC opens its second library by name alone.  Where the loader does not know its folder, as in a
- * bundle, that succeeds only if the file beside it is open already; it stays open as NVRTC does. */
+/* Opens NVRTC's second library, which NVRTC itself opens by name only.  Where the loader does not
+ * know its folder, as in a bundle, that succeeds only if the file is already open.  It stays open,
+ * as NVRTC does. */
 static void open_builtins(const struct gt_nvrtc_api *api)
 {
     const char *file = gt_library_file(api->library), *slash = file ? strrchr(file, '/') : NULL;

@@ -92,6 +92,15 @@ struct gt_cu_config { /* CUlaunchConfig */
        const uint32_t *, int, int, int, int))                                                      \
     X(CtxGetId, "cuCtxGetId", (void *, uint64_t *))
 
+/* Of graphs, which the tuner alone makes (graph.c): since CUDA 11.4. */
+#define GT_GRAPH_MAP(X)                                                                       \
+    X(StreamBeginCapture, "cuStreamBeginCapture_v2", (void *, int))                           \
+    X(StreamEndCapture, "cuStreamEndCapture", (void *, void **))                              \
+    X(GraphInstantiate, "cuGraphInstantiateWithFlags", (void **, void *, unsigned long long)) \
+    X(GraphLaunch, "cuGraphLaunch", (void *, void *))                                         \
+    X(GraphExecDestroy, "cuGraphExecDestroy", (void *))                                       \
+    X(GraphDestroy, "cuGraphDestroy", (void *))
+
 #define GT_NVRTC_MAP(X)                                                                     \
     X(Version, "nvrtcVersion", (int *, int *))                                              \
     X(CreateProgram, "nvrtcCreateProgram",                                                  \
@@ -152,13 +161,15 @@ struct gt_lt_answer { /* cublasLtMatmulHeuristicResult_t */
       (void *, void *, const void *, const void *, void *, const void *, void *, const void *,     \
        const void *, void *, void *, void *, const struct gt_lt_algo *, void *, size_t, void *))
 
-#define GT_NVML_MAP(X)                                                             \
-    X(Init, "nvmlInit_v2", (void))                                                 \
-    X(Shutdown, "nvmlShutdown", (void))                                            \
-    X(DeviceGetHandleByUUID, "nvmlDeviceGetHandleByUUID", (const char *, void **)) \
-    X(DeviceGetThrottle, "nvmlDeviceGetCurrentClocksThrottleReasons",              \
-      (void *, unsigned long long *))                                              \
-    X(DeviceGetPowerLimit, "nvmlDeviceGetPowerManagementLimit", (void *, unsigned *))
+#define GT_NVML_MAP(X)                                                                        \
+    X(Init, "nvmlInit_v2", (void))                                                            \
+    X(Shutdown, "nvmlShutdown", (void))                                                       \
+    X(DeviceGetHandleByUUID, "nvmlDeviceGetHandleByUUID", (const char *, void **))            \
+    X(DeviceGetThrottle, "nvmlDeviceGetCurrentClocksThrottleReasons",                         \
+      (void *, unsigned long long *))                                                         \
+    X(DeviceGetPowerLimit, "nvmlDeviceGetPowerManagementLimit", (void *, unsigned *))         \
+    X(DeviceGetEnergy, "nvmlDeviceGetTotalEnergyConsumption", (void *, unsigned long long *)) \
+    X(DeviceGetPower, "nvmlDeviceGetPowerUsage", (void *, unsigned *))
 
 /* The tables.  Every function returns an int, 0 for success. */
 #define GT_API_FIELD(name, symbol, parameters) int(*name) parameters;

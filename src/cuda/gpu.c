@@ -27,7 +27,8 @@ enum {
     ATTRIBUTE_SHARED_RESERVED = 111,
 };
 
-/* Results after which every call of the process fails: only a new process helps. */
+/* Whether every later call of the process fails after this result, so that only a new process
+ * helps. */
 static bool is_sticky(int result)
 {
     return result == 700 || result == 702 ||
@@ -35,8 +36,8 @@ static bool is_sticky(int result)
            result == 721 || result == 709;
 }
 
-/* Results that speak of the device, not of what was run on it: unavailable, ECC, NVLink, the
- * driver gone. */
+/* Whether the result is about the device and not about what was run on it: unavailable, ECC,
+ * NVLink, the driver gone. */
 static bool is_lost(int result)
 {
     return result == 46 || result == 214 || result == 220 || result == 4 || result == 999;
@@ -85,7 +86,7 @@ void gt_gpu_leave(struct gt_gpu *gpu, bool pushed)
         gpu->cu.CtxPopCurrent(&popped);
 }
 
-/* Opens the driver; GT_ENOGPU where it cannot work. */
+/* Starts the driver; GT_ENOGPU if it cannot work. */
 static int start_driver(struct gt_gpu *gpu, int *count, struct gt_err *err)
 {
     const char *text = NULL;
@@ -124,9 +125,9 @@ static int attribute(const struct gt_gpu *gpu, int id, int cu_device)
     return gpu->cu.DeviceGetAttribute(&value, id, cu_device) ? 0 : value;
 }
 
-/* What no attribute tells, by arch: FP32 FMA lanes of an SM, the rates of its tensor cores (as in
- * configs/devices), bytes per clock and SM that L2 delivers to reading kernels, and GB/s of memory
- * where its clock is not given. */
+/* Facts that no attribute reports, by arch: FP32 FMA lanes of an SM, the rates of its tensor cores
+ * (as in configs/devices), bytes per clock and SM that L2 delivers to reading kernels, and GB/s of
+ * memory where its clock is not reported. */
 static const struct throughput {
     int cc, fma_lanes, tensor_tf32, tensor_f16, tensor_f8, tensor_s8;
     double l2_bytes, memory_gbps;
@@ -323,7 +324,7 @@ int gt_gpu_upload(struct gt_gpu *gpu, gt_devptr to, const void *from, size_t byt
 
     if (result)
         return gt_gpu_fail(gpu, result, "cuMemcpyHtoDAsync", err);
-    return gt_gpu_sync(gpu, err); /* from may change after the return */
+    return gt_gpu_sync(gpu, err); /* the caller may change `from` after the return */
 }
 
 int gt_gpu_download(struct gt_gpu *gpu, void *to, gt_devptr from, size_t bytes, struct gt_err *err)

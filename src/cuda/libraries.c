@@ -18,7 +18,7 @@
 #include "base/strbuf.h"
 #include "base/trust.h"
 
-/* Where distributions keep libraries of this processor. */
+/* The folder in which distributions keep libraries of this processor. */
 #if defined(__x86_64__)
 #define SYSTEM_FOLDER "/usr/lib/x86_64-linux-gnu"
 #elif defined(__aarch64__)
@@ -31,7 +31,7 @@
 struct search {
     const char *name;
     void *handle;            /* NULL until it is open */
-    struct gt_strbuf *tried; /* what could not be opened, for the sentence */
+    struct gt_strbuf *tried; /* what could not be opened, for the error sentence */
 };
 
 static bool is_folder(const char *path)
@@ -60,7 +60,7 @@ static void try_open(struct search *search, const char *path)
         remember(search, "%s", path);
 }
 
-/* A file of a folder that the user or the system named. */
+/* Tries a file in a folder that the user or the system named. */
 static void try_folder(struct search *search, const char *folder, const char *below)
 {
     char path[PATH_MAX];
@@ -70,7 +70,7 @@ static void try_folder(struct search *search, const char *folder, const char *be
         try_open(search, path);
 }
 
-/* A file that was found by looking around: only where nobody else may write. */
+/* Tries a file that was found by searching, and only where nobody else may write. */
 static void try_trusted(struct search *search, const char *path, uid_t owner)
 {
     char real[PATH_MAX];
@@ -83,7 +83,7 @@ static void try_trusted(struct search *search, const char *path, uid_t owner)
         remember(search, "%s (not used: %.400s)", path, why.msg);
 }
 
-/* Adds a path to a pattern of glob, which takes it literally. */
+/* Adds a path to a glob pattern, escaped so that glob takes it literally. */
 static void add_literal(struct gt_strbuf *pattern, const char *path)
 {
     for (; *path; path++) {
@@ -93,7 +93,7 @@ static void add_literal(struct gt_strbuf *pattern, const char *path)
     }
 }
 
-/* Every file that matches, below a folder. */
+/* Tries every file that matches below a folder. */
 static void try_matches(struct search *search, const char *folder, const char *below, uid_t owner)
 {
     struct gt_strbuf pattern = GT_STRBUF_INIT;
@@ -110,8 +110,8 @@ static void try_matches(struct search *search, const char *folder, const char *b
     gt_strbuf_release(&pattern);
 }
 
-/* The pip wheels keep libraries in nvidia/<package>/lib of a folder for packages, of which an
- * environment or an installation of Python has one. */
+/* Tries folders of Python packages: pip wheels keep their libraries in nvidia/<package>/lib, in an
+ * environment or in an installation of Python. */
 static void try_python(struct search *search, const char *prefix)
 {
     static const char *const below[] = {"/lib/python3*/site-packages/nvidia/*/lib",
@@ -123,8 +123,9 @@ static void try_python(struct search *search, const char *prefix)
         try_matches(search, prefix, below[i], geteuid());
 }
 
-/* The installation of the python3 that a shell would start, without starting it: PREFIX/bin of the
- * link on the path (a virtual environment), then of the file it leads to. */
+/* Tries the installation of the python3 that a shell would start, without starting it: the folder
+ * PREFIX of PREFIX/bin/python3, first for the link on the path (a virtual environment), then for
+ * the file that it leads to. */
 static void try_python_on_path(struct search *search)
 {
     const char *at = secure_getenv("PATH"), *end;
@@ -138,7 +139,7 @@ static void try_python_on_path(struct search *search)
             continue;
         if (access(path, X_OK) || !realpath(path, real))
             continue;
-        for (int i = 0; i < 2; i++) { /* drop /bin/python3 */
+        for (int i = 0; i < 2; i++) { /* removes /bin/python3 */
             char *prefix = i ? real : path;
 
             for (int up = 0; up < 2 && strchr(prefix, '/'); up++)
@@ -149,7 +150,7 @@ static void try_python_on_path(struct search *search)
     }
 }
 
-/* What `make install NVRTC=1` and `make bundle NVRTC=1` put beside the program. */
+/* Tries what `make install NVRTC=1` and `make bundle NVRTC=1` put beside the program. */
 static void try_beside(struct search *search)
 {
     static const char *const below[] = {"/../lib/gemmtune", "/../gemmtune", "/gemmtune"};
@@ -161,7 +162,7 @@ static void try_beside(struct search *search)
             try_matches(search, folder, below[i], owner);
 }
 
-/* The folder .deps of the build tree, where tools/setup puts NVRTC. */
+/* Tries the folder .deps of the build tree, where tools/setup puts NVRTC. */
 static void try_deps(struct search *search)
 {
     char tree[PATH_MAX];

@@ -20,12 +20,12 @@ enum {
 
 #define ENTRY_LENGTH 64
 
-/* An entry of the image, and what was set on it. */
+/* An entry of the image and its settings. */
 struct function {
     char entry[ENTRY_LENGTH];
     void *handle;
     int max_threads, static_shared, local_bytes, registers;
-    int dynamic_shared; /* the limit set so far */
+    int dynamic_shared; /* the limit that is set */
 };
 
 struct gt_module {
@@ -42,7 +42,7 @@ struct gt_module {
     struct gt_module_maps maps;
 };
 
-/* Whether a load or launch was refused for what was asked, with the context unharmed: invalid
+/* Whether a load or launch was refused because of its arguments, with the context unharmed: invalid
  * value, image, PTX or kernel, no entry, too many resources, cluster too large. */
 static bool is_refusal(int result)
 {
@@ -65,7 +65,7 @@ int gt_gpu_refuse(struct gt_gpu *gpu, int result, const char *call, struct gt_er
     return GT_ERANGE;
 }
 
-/* Loads an image, keeping what the driver's linker says in the sentence. */
+/* Loads an image; the sentence of an error quotes the driver's linker. */
 static int load_image(struct gt_gpu *gpu, void **handle, const void *image, struct gt_err *err)
 {
     enum { ERROR_LOG = 5, ERROR_LOG_SIZE = 6 }; /* CUjit_option */
@@ -89,7 +89,7 @@ static int function_attribute(const struct gt_gpu *gpu, int id, void *function)
     return gpu->cu.FuncGetAttribute(&value, id, function) ? 0 : value;
 }
 
-/* The module's function of this name, looked up once. */
+/* Finds the module's function of this name, which is looked up once. */
 static int find_function(struct gt_module *module, const char *entry, size_t *index,
                          struct gt_err *err)
 {
@@ -119,7 +119,7 @@ static int find_function(struct gt_module *module, const char *entry, size_t *in
     return GT_OK;
 }
 
-/* The limits a launch must keep; the sentence names the one it breaks. */
+/* Checks a launch against the limits; the sentence names the one that it exceeds. */
 static int check_launch(const struct gt_gpu *gpu, const struct function *function,
                         const struct gt_launch_geometry *want, struct gt_err *err)
 {
@@ -287,7 +287,7 @@ void gt_module_args(struct gt_args *args, const struct gt_problem *problem)
                              .beta = (float)problem->beta};
 }
 
-/* Attributes of a launch; 0: it needs none. */
+/* Sets the attributes of a launch and returns their number; 0 if it needs none. */
 static unsigned set_attributes(const struct launch *launch, struct gt_cu_attribute attribute[2])
 {
     unsigned count = 0;
@@ -333,7 +333,7 @@ int gt_module_run(const struct gt_module *module, void *stream, const struct gt_
 {
     struct gt_args copy = *args;
     struct gt_maps maps;
-    void *parameters[] = {&copy, &maps}; /* an entry without maps takes the first alone */
+    void *parameters[] = {&copy, &maps}; /* an entry without maps takes only the first */
     bool pushed;
     int rc = gt_gpu_enter(module->gpu, &pushed, err);
 

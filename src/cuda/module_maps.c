@@ -1,5 +1,5 @@
-/* module_maps.c - stage: tensor maps for the launches of a module (module.c), encoded for the
- * operands of each launch. */
+/* module_maps.c - stage: encodes the tensor maps of a module's launches (module.c) for the operands
+ * of each launch. */
 #include "cuda/gpu_internal.h"
 
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "problem/problem.h"
 
-/* CUtensorMapDataType. TFLOAT32 rounds floats to TF32 as they are loaded; wgmma would cut the lower
- * bits off. The others leave the bits as they are. */
+/* The CUtensorMapDataType.  TFLOAT32 rounds floats to TF32 as they are loaded, while wgmma would
+ * cut off the lower bits.  The other types leave the bits as they are. */
 static int data_type(enum gt_dtype element)
 {
     enum { UINT8 = 0, INT32 = 3, FLOAT16 = 6, FLOAT32 = 7, BFLOAT16 = 9, TFLOAT32 = 11 };
@@ -52,7 +52,7 @@ static int fail(struct gt_gpu *gpu, int result, size_t index, struct gt_err *err
 int gt_module_maps_set(struct gt_module_maps *maps, struct gt_gpu *gpu,
                        const struct gt_geometry *geometry, struct gt_err *err)
 {
-    const uintptr_t anywhere = 4096; /* only the address of a launch's map matters */
+    const uintptr_t anywhere = 4096; /* only the address of a launch's own map matters */
 
     maps->count = 0;
     for (size_t i = 0; i < geometry->maps; i++) {

@@ -28,8 +28,8 @@ static bool is_data_dir(const char *dir)
     return is_folder(dir, "templates") && is_folder(dir, "configs/kernels");
 }
 
-/* A data folder whose two parts can have been written by nobody else than root, this user and the
- * owner of the code that looks for it.  `dir` loses its links. */
+/* Checks that both parts of a data folder can have been written only by root, this user and the
+ * owner of the code that looks for it.  Links in `dir` are resolved. */
 static int check_data_dir(struct gt_strbuf *dir, uid_t owner, struct gt_err *err)
 {
     static const char *const part[] = {"", "/templates", "/configs/kernels"};
@@ -52,8 +52,8 @@ static int check_data_dir(struct gt_strbuf *dir, uid_t owner, struct gt_err *err
     return rc;
 }
 
-/* The layouts of `make install` and `make bundle`: PREFIX/bin and PREFIX/lib, or, with
- * LIBDIR=lib/x86_64-linux-gnu, one folder deeper. */
+/* Looks beside the code in the layouts of `make install` and `make bundle`: PREFIX/bin and
+ * PREFIX/lib or, with LIBDIR=lib/x86_64-linux-gnu, one folder deeper. */
 static int find_beside(struct gt_strbuf *dir, struct gt_err *err)
 {
     static const char *const up[] = {"..", "../.."};
@@ -72,8 +72,8 @@ static int find_beside(struct gt_strbuf *dir, struct gt_err *err)
     return rc;
 }
 
-/* GT_EIO: there is none; the sentence names a folder that was passed over because of its owner or
- * mode. */
+/* Finds the data folder; GT_EIO if there is none, with a sentence that names any folder that was
+ * rejected because of its owner or mode. */
 static int find(struct gt_strbuf *dir, struct gt_err *err)
 {
     struct gt_err refused = {0};

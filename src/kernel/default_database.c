@@ -1,5 +1,5 @@
-/* default_database.c - names the database that a sweep writes and a look-up reads where nobody
- * names another (gt_default_database of kernel.h). */
+/* default_database.c - names the database that a sweep writes and a look-up reads if the user names
+ * none (gt_default_database of kernel.h). */
 #include "kernel/kernel.h"
 
 #include "base/err.h"
@@ -18,8 +18,8 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* The environment decides; a relative folder in XDG_DATA_HOME does not count (XDG Base Directory
- * Specification 0.8, "Environment variables"). */
+/* Takes the name from the environment.  A relative folder in XDG_DATA_HOME is ignored (XDG Base
+ * Directory Specification 0.8, "Environment variables"). */
 static int name_database(struct gt_strbuf *path, struct gt_err *err)
 {
     const char *own = variable("GEMMTUNE_DB"), *data = variable("XDG_DATA_HOME");
@@ -38,7 +38,7 @@ static int name_database(struct gt_strbuf *path, struct gt_err *err)
     return gt_strbuf_check(path, err);
 }
 
-/* Creates the folders above the file that are missing, for this user alone. */
+/* Creates the missing folders above the file, for this user alone. */
 static int make_folders(char *path, struct gt_err *err)
 {
     int code = GT_OK;
@@ -53,13 +53,14 @@ static int make_folders(char *path, struct gt_err *err)
     return code;
 }
 
-/* Nobody but this user and root may have written what is used without being named. */
+/* Refuses a database that others than this user and root may have written, because the user did not
+ * name it. */
 static int check_owner(const char *path, struct gt_err *err)
 {
     struct stat status;
 
     if (stat(path, &status) != 0)
-        return GT_OK; /* it is not there yet, or opening it says why not */
+        return GT_OK; /* it does not exist yet, or opening it will report why */
     if (status.st_uid != geteuid() && status.st_uid != 0)
         return gt_err_set(err, GT_EDB,
                           "the default database %s belongs to another user (id %ld); set "

@@ -100,7 +100,7 @@ void gt_kernel_drop_bets(struct gt_kernel *kernel)
     kernel->constraints = kept;
 }
 
-/* include_dirs: of the user, as in gt_kernels_load. */
+/* Loads one kernel; include_dirs: the user's, as in gt_kernels_load. */
 static int load_kernel(struct gt_kernel **out, const char *data_dir, const char *path,
                        const char *include_dirs, struct gt_err *err)
 {

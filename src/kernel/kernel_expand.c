@@ -18,7 +18,7 @@
 struct expansion {
     const char *data_dir;
     char where[GT_READER_WHERE_MAX]; /* "path: tensor_maps[6]", as written */
-    cJSON *to;                       /* the list in the making */
+    cJSON *to;                       /* the expanded list */
     struct gt_err *err;
 };
 
@@ -85,7 +85,7 @@ static int append(struct expansion *e, cJSON *item)
 
 /* ---- repeat ---- */
 
-/* The name and the range of "repeat". */
+/* Reads the name and the range of "repeat". */
 static int read_range(const struct expansion *e, const cJSON *repeat, int64_t *first, int64_t *last)
 {
     const cJSON *range = cJSON_IsObject(repeat) ? repeat->child : NULL;
@@ -125,7 +125,8 @@ static int add_repeated(struct expansion *e, cJSON *item)
 
 /* ---- use ---- */
 
-/* The formulas' file and its lists: the names to be given and the items. */
+/* Loads the formulas' file and finds its two lists: the names that a use must give, and the items.
+ */
 static int load_formulas(const struct expansion *e, const cJSON *use, cJSON **root, cJSON **names,
                          cJSON **items)
 {
@@ -155,7 +156,7 @@ static int load_formulas(const struct expansion *e, const cJSON *use, cJSON **ro
     return GT_ECONFIG;
 }
 
-/* Whether the item gives each of the names as a string, and nothing else but "use". */
+/* Checks that the item gives each of the names as a string, and nothing else but "use". */
 static int check_names(const struct expansion *e, const cJSON *item, const cJSON *names)
 {
     const cJSON *name;
@@ -202,7 +203,7 @@ static int expand_list(struct expansion *e, cJSON *root, const char *path, const
     int rc = GT_OK;
 
     if (!cJSON_IsArray(list))
-        return GT_OK; /* the reader has a sentence for it */
+        return GT_OK; /* the reader reports it */
     e->to = cJSON_CreateArray();
     if (!e->to)
         return gt_err_nomem(e->err);
@@ -215,7 +216,7 @@ static int expand_list(struct expansion *e, cJSON *root, const char *path, const
         else
             rc = append(e, item);
     }
-    if (!rc) { /* by hand: cJSON's replacing loses the key without a word when memory is short */
+    if (!rc) { /* by hand, because cJSON's replacing silently loses the key if memory runs out */
         list->child = e->to->child;
         e->to->child = NULL;
     }

@@ -1,5 +1,5 @@
-/* kernel_geometry.c - vocabulary: what a candidate's launches and its compile look like, in numbers
- * that CUDA accepts. */
+/* kernel_geometry.c - vocabulary: evaluates a candidate's launches and its compile options to
+ * numbers that CUDA accepts. */
 #include "kernel/kernel.h"
 
 #include "base/err.h"
@@ -87,7 +87,7 @@ static int check_block(struct gt_evaluation *e, int index, const struct gt_launc
     return GT_OK;
 }
 
-/* An empty grid is right only where there is nothing to compute. */
+/* Checks that a grid is empty only where there is nothing to compute. */
 static int check_empty(struct gt_evaluation *e, int index, bool *empty,
                        const struct gt_launch_geometry *launch)
 {
@@ -101,7 +101,7 @@ static int check_empty(struct gt_evaluation *e, int index, bool *empty,
     return GT_OK;
 }
 
-/* Fills one launch; *skip: its `when` is 0 or its grid empty. */
+/* Fills one launch; *skip is set if its `when` is 0 or its grid is empty. */
 static int eval_launch(struct gt_evaluation *e, int index, struct gt_launch_geometry *to,
                        bool *skip)
 {
@@ -117,21 +117,16 @@ static int eval_launch(struct gt_evaluation *e, int index, struct gt_launch_geom
         return rc;
     to->entry = launch->entry;
     rc = eval_triple(e, launch->grid, index, "grid", 0, most_grid, to->grid);
-    if (!rc)
-        rc = check_empty(e, index, skip, to);
+    GT_STEP(rc, check_empty(e, index, skip, to));
     if (rc || *skip)
         return rc;
     rc = eval_triple(e, launch->block, index, "block", 1, most_block, to->block);
-    if (!rc)
-        rc = eval_triple(e, launch->cluster, index, "cluster", 1, most_cluster, to->cluster);
-    if (!rc)
-        rc = check_block(e, index, to);
-    if (!rc)
-        rc = eval(e, launch->shared, index, "shared", 0, e->candidate->device->smem_block, &shared);
-    if (!rc)
-        rc = eval(e, launch->carveout, index, "carveout", -1, 100, &carveout);
-    if (!rc)
-        rc = eval(e, launch->pdl, index, "pdl", 0, e->candidate->device->cc >= 90, &pdl);
+    GT_STEP(rc, eval_triple(e, launch->cluster, index, "cluster", 1, most_cluster, to->cluster));
+    GT_STEP(rc, check_block(e, index, to));
+    GT_STEP(rc,
+            eval(e, launch->shared, index, "shared", 0, e->candidate->device->smem_block, &shared));
+    GT_STEP(rc, eval(e, launch->carveout, index, "carveout", -1, 100, &carveout));
+    GT_STEP(rc, eval(e, launch->pdl, index, "pdl", 0, e->candidate->device->cc >= 90, &pdl));
     to->shared_bytes = (unsigned)shared;
     to->carveout = (int)carveout;
     to->pdl = pdl;
@@ -146,12 +141,10 @@ static int eval_compile(struct gt_evaluation *e, struct gt_geometry *geometry)
     int cc = e->candidate->device->cc;
     int rc = eval(e, kernel->max_registers, -1, "compile.max_registers", 0, 255, &registers);
 
-    if (!rc)
-        rc = eval(e, kernel->code_arch, -1, "compile.code_arch", 75, cc, &arch);
-    if (!rc)
-        rc = eval(e, kernel->arch_features, -1, "compile.arch_features", 0, cc >= 90, &features);
-    if (!rc)
-        rc = eval(e, kernel->code_ptx, -1, "compile.code_ptx", 0, 1, &ptx);
+    GT_STEP(rc, eval(e, kernel->code_arch, -1, "compile.code_arch", 75, cc, &arch));
+    GT_STEP(rc,
+            eval(e, kernel->arch_features, -1, "compile.arch_features", 0, cc >= 90, &features));
+    GT_STEP(rc, eval(e, kernel->code_ptx, -1, "compile.code_ptx", 0, 1, &ptx));
     if (!rc && !gt_arch_known((int)arch))
         rc = gt_err_set(e->err, GT_ERANGE,
                         "kernel %s: compile.code_arch = \"%s\" is %lld; there is no such arch",
@@ -189,15 +182,11 @@ int gt_candidate_geometry(const struct gt_candidate *candidate, struct gt_geomet
         rc = eval_launch(&e, (int)i, &geometry->launch[geometry->launches], &skip);
         geometry->launches += !skip;
     }
-    if (!rc)
-        rc = eval(&e, kernel->workspace, -1, "workspace", 0, (int64_t)1 << 48, &workspace);
-    if (!rc)
-        rc = gt_geometry_maps(&e, workspace, geometry);
-    if (!rc)
-        rc = eval(&e, kernel->deterministic, -1, "deterministic", INT64_MIN, INT64_MAX,
-                  &deterministic);
-    if (!rc)
-        rc = eval_compile(&e, geometry);
+    GT_STEP(rc, eval(&e, kernel->workspace, -1, "workspace", 0, (int64_t)1 << 48, &workspace));
+    GT_STEP(rc, gt_geometry_maps(&e, workspace, geometry));
+    GT_STEP(rc, eval(&e, kernel->deterministic, -1, "deterministic", INT64_MIN, INT64_MAX,
+                     &deterministic));
+    GT_STEP(rc, eval_compile(&e, geometry));
     geometry->workspace_bytes = (size_t)workspace;
     geometry->deterministic = deterministic;
     for (size_t i = 0; i < kernel->params; i++)

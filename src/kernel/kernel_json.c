@@ -17,7 +17,7 @@
 #define MAX_REPORTED    64
 #define MAX_SEEDS       64
 
-/* Adds a name that expressions may use from now on. */
+/* Adds a name that later expressions may use. */
 static void add_name(struct gt_reader *r, const char *name)
 {
     static const char *const reserved[] = {"cdiv", "min", "max", "pow2", "xdiv", "args"};
@@ -106,7 +106,7 @@ static void read_derived(struct gt_reader *r, const cJSON *object, size_t index)
         return;
     gt_reader_string(r, &derived->name, object, "name", GT_REQUIRED);
     gt_reader_string(r, &derived->doc, object, "doc", GT_OPTIONAL);
-    /* Before the name is known: a value cannot use itself. */
+    /* Read before the name is added, because a value cannot use itself. */
     gt_reader_needed_expr(r, &derived->expr, object, "value");
     if (!r->rc)
         derived->depends = gt_kernel_depends(r->kernel, derived->expr);
@@ -220,7 +220,7 @@ static void read_role(struct gt_reader *r)
         gt_reader_fail(r, "\"rung\" is for kernels of the ladder only");
 }
 
-/* Name, document, template: strings of the top object. */
+/* Reads the strings of the top object: name, document, template. */
 static void read_identity(struct gt_reader *r)
 {
     struct gt_kernel *kernel = r->kernel;
@@ -249,7 +249,8 @@ static void read_identity(struct gt_reader *r)
                        kernel->template_path);
 }
 
-/* Parameters and derived values, in order: later expressions see earlier names. */
+/* Reads parameters and derived values in their order, because later expressions use earlier names.
+ */
 static void read_names(struct gt_reader *r)
 {
     struct gt_kernel *kernel = r->kernel;
@@ -267,7 +268,8 @@ static void read_names(struct gt_reader *r)
     gt_reader_list(r, "derive", GT_MAX_DERIVED, GT_OPTIONAL, read_derived);
 }
 
-/* Room for the items of a list of the top object; an absent or foreign one needs none. */
+/* Allocates the items of a list of the top object; a list that is absent or has another type needs
+ * none. */
 static void *allocate_list(struct gt_reader *r, const char *key, size_t item_bytes)
 {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(r->root, key);

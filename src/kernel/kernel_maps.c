@@ -22,7 +22,7 @@ const char *const gt_map_operand_names[] = {"a", "b", "c", "d", "workspace"};
 
 /* ---- reading ---- */
 
-/* "in", "out" or a type. */
+/* Reads the element: "in", "out" or a type. */
 static void read_element(struct gt_reader *r, struct gt_tensor_map *map, const cJSON *object)
 {
     const cJSON *member = gt_reader_get(r, object, "element", cJSON_String, GT_OPTIONAL);
@@ -39,7 +39,7 @@ static void read_element(struct gt_reader *r, struct gt_tensor_map *map, const c
         gt_reader_fail(r, "\"element\" is \"%.32s\"; it must be in, out or a type", text);
 }
 
-/* Dimensions, strides and box: the first list says how many there are. */
+/* Reads dimensions, strides and box; the first list determines the rank. */
 static void read_lists(struct gt_reader *r, struct gt_tensor_map *map, const cJSON *object)
 {
     int strides, boxes;
@@ -98,11 +98,11 @@ struct map_evaluation {
     const struct gt_tensor_map *map;
     int index;
     int64_t operand_bytes;
-    bool empty; /* spans nothing */
+    bool empty; /* spans no element */
     struct gt_map_geometry *to;
 };
 
-/* "kernel mma: tensor_maps[1] (b)", in front of a sentence. */
+/* Sets an error whose sentence begins with "kernel mma: tensor_maps[1] (b)". */
 __attribute__((format(printf, 2, 3))) static int refuse(struct map_evaluation *m,
                                                         const char *format, ...)
 {
@@ -124,7 +124,7 @@ static int eval(struct map_evaluation *m, const struct gt_expr *expr, const char
     return gt_geometry_eval(m->e, expr, place, least, most, value);
 }
 
-/* A number of bytes that is 0, the least one, or its double up to 4 times. */
+/* Evaluates a number of bytes, which must be 0, `least`, or a doubling of it up to 4 times. */
 static int eval_bytes(struct map_evaluation *m, const struct gt_expr *expr, const char *key,
                       int64_t least, int *to)
 {
@@ -146,8 +146,7 @@ static int eval_dims(struct map_evaluation *m)
         int64_t size = 0, box = 0;
 
         rc = eval(m, m->map->dims[i], "dims", i, 0, MAX_DIM, &size);
-        if (!rc)
-            rc = eval(m, m->map->box[i], "box", i, 1, MAX_BOX, &box);
+        GT_STEP(rc, eval(m, m->map->box[i], "box", i, 1, MAX_BOX, &box));
         m->to->dims[i] = (uint64_t)size;
         m->to->box[i] = (uint32_t)box;
         m->empty |= !size;
@@ -155,8 +154,8 @@ static int eval_dims(struct map_evaluation *m)
     return rc;
 }
 
-/* Whoever has no neighbour needs no stride: a single row or matrix may have any, the driver gets
- * one that it accepts. */
+/* Evaluates the strides.  A dimension of one element needs no stride: it may have any, and the
+ * driver gets one that it accepts. */
 static int eval_strides(struct map_evaluation *m)
 {
     struct gt_map_geometry *to = m->to;
@@ -175,7 +174,7 @@ static int eval_strides(struct map_evaluation *m)
     return rc;
 }
 
-/* A box in shared memory, row by row. */
+/* Checks the box, which lies in shared memory row by row. */
 static int check_box(struct map_evaluation *m)
 {
     uint64_t row = m->to->box[0] * m->to->strides[0], all = row;
@@ -195,8 +194,8 @@ static int check_box(struct map_evaluation *m)
     return GT_OK;
 }
 
-/* Where the map begins, and that it ends within its operand.  A map that spans nothing is made to
- * span one element, as the driver wants: nothing is to be loaded through it. */
+/* Checks where the map begins, and that it ends within its operand.  A map that spans nothing is
+ * made to span one element, which the driver requires; nothing is loaded through it. */
 static int check_reach(struct map_evaluation *m)
 {
     struct gt_map_geometry *to = m->to;
@@ -221,7 +220,7 @@ static int check_reach(struct map_evaluation *m)
     return GT_OK;
 }
 
-/* Bytes of the operand, and whether its base is aligned well enough. */
+/* Finds the operand's bytes and whether its base is aligned well enough. */
 static int find_operand(struct map_evaluation *m, int64_t workspace)
 {
     const struct gt_problem *problem = m->e->candidate->problem;
@@ -258,16 +257,11 @@ static int eval_map(struct map_evaluation *m, int64_t workspace)
     to->rank = m->map->rank;
     to->strides[0] = (uint64_t)gt_dtype_size(to->element);
     rc = find_operand(m, workspace);
-    if (!rc)
-        rc = eval_dims(m);
-    if (!rc)
-        rc = eval_strides(m);
-    if (!rc)
-        rc = eval_bytes(m, m->map->swizzle, "swizzle", 32, &to->swizzle);
-    if (!rc)
-        rc = eval_bytes(m, m->map->promotion, "promotion", 64, &to->promotion);
-    if (!rc)
-        rc = check_box(m);
+    GT_STEP(rc, eval_dims(m));
+    GT_STEP(rc, eval_strides(m));
+    GT_STEP(rc, eval_bytes(m, m->map->swizzle, "swizzle", 32, &to->swizzle));
+    GT_STEP(rc, eval_bytes(m, m->map->promotion, "promotion", 64, &to->promotion));
+    GT_STEP(rc, check_box(m));
     return rc ? rc : check_reach(m);
 }
 

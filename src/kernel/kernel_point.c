@@ -31,7 +31,7 @@ void gt_facts_fill(const struct gt_problem *problem, const struct gt_device *dev
 
 void gt_point_default(struct gt_point *point, const struct gt_kernel *kernel)
 {
-    memset(point, 0, sizeof(*point)); /* unused places too: equal points are equal bytes */
+    memset(point, 0, sizeof(*point)); /* unused places, too: equal points have equal bytes */
     for (size_t i = 0; i < kernel->params; i++)
         point->value[i] = kernel->param[i].value[kernel->param[i].standard];
 }
@@ -78,7 +78,7 @@ static int unknown_value(const struct gt_kernel *kernel, const struct gt_param *
     return rc;
 }
 
-/* One "NAME=value" of text[0..length). */
+/* Parses one "NAME=value", which is text[0..length). */
 static int parse_assignment(struct gt_point *point, const struct gt_kernel *kernel,
                             const char *text, size_t length, uint64_t *given, struct gt_err *err)
 {
@@ -139,8 +139,8 @@ int gt_point_parse(struct gt_point *point, const struct gt_kernel *kernel, const
     return rc;
 }
 
-/* Fills slots; a derived value that cannot be computed (a division by zero, say) is `undefined`:
- * bit i for derived[i], and *rc and err tell of the first. */
+/* Fills the slots.  Derived values that cannot be computed (a division by zero, say) are returned
+ * as undefined: bit i for derived[i]; *rc and err describe the first one. */
 static uint64_t fill_slots(const struct gt_candidate *candidate, int64_t slots[GT_MAX_SLOTS],
                            int *rc, struct gt_err *err)
 {

@@ -18,7 +18,7 @@ void gt_reader_at(struct gt_reader *r, const char *format, ...)
 
     if (r->rc)
         return;
-    if (length > GT_READER_WHERE_MAX - 112) /* the end of a path says more than its beginning */
+    if (length > GT_READER_WHERE_MAX - 112) /* the end of a path tells more than its beginning */
         path += length - (GT_READER_WHERE_MAX - 112);
     used = snprintf(r->where, sizeof(r->where), "%s: ", path);
     va_start(args, format);
@@ -77,7 +77,7 @@ void gt_reader_string(struct gt_reader *r, char **to, const cJSON *object, const
         gt_reader_fail(r, "\"%s\" is empty", key);
     if (member && !copy)
         r->rc = gt_err_nomem(r->err);
-    if (copy) /* after a failure too: the kernel owns it */
+    if (copy) /* also after a failure, because the kernel owns it */
         *to = copy;
 }
 
@@ -127,7 +127,7 @@ int gt_reader_choice(struct gt_reader *r, const cJSON *object, const char *key,
             return i;
     for (int i = 0; member && i < count; i++)
         gt_strbuf_addf(&list, "%s%s", !i ? "" : i + 1 < count ? ", " : " or ", names[i]);
-    /* A list that was cut short for want of memory is still one. */
+    /* A list that is incomplete because memory ran out is still passed on. */
     if (member)
         gt_reader_fail(r, "\"%s\" is \"%.32s\"; it must be %s", key, member->valuestring,
                        list.text);
@@ -151,7 +151,7 @@ static void parse_text(struct gt_reader *r, struct gt_expr **expr, const char *t
         r->err->code = r->rc;
 }
 
-/* A string or a number. */
+/* Parses an expression that is a string or a number. */
 static void parse_expr(struct gt_reader *r, struct gt_expr **expr, const cJSON *item,
                        const char *key)
 {

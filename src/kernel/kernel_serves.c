@@ -9,8 +9,8 @@
 
 /* ---- reading ---- */
 
-/* A list of names under `key`, each turned into a bit by `parse`; `known` is for the sentence.
- * *bits keeps what it holds if the member is absent. */
+/* Reads a list of names under `key`; `parse` turns each into a bit, and `known` is for the error
+ * sentence.  *bits is unchanged if the member is absent. */
 static void read_bits(struct gt_reader *r, unsigned *bits, const cJSON *object, const char *key,
                       enum gt_presence presence, const char *known,
                       bool (*parse)(unsigned *bit, const char *text, size_t length))
@@ -58,7 +58,7 @@ static enum gt_accuracy read_accuracy(struct gt_reader *r, const cJSON *object,
     return before;
 }
 
-/* An entry holds what the one before it says, where it says nothing itself. */
+/* Reads an entry; what it does not specify is taken from the entry before it. */
 static void read_entry(struct gt_reader *r, const cJSON *object, size_t index)
 {
     static const char *const allowed[] = {"types",    "out",       "layouts", "min_cc", "max_cc",
@@ -93,7 +93,7 @@ void gt_reader_serves(struct gt_reader *r)
 {
     const cJSON *serves = cJSON_GetObjectItemCaseSensitive(r->root, "serves");
 
-    if (cJSON_IsObject(serves)) { /* a list of one */
+    if (cJSON_IsObject(serves)) { /* means a list with this one entry */
         gt_reader_at(r, "serves");
         read_entry(r, serves, 0);
         snprintf(r->where, sizeof(r->where), "%s", r->kernel->path);
@@ -106,8 +106,8 @@ void gt_reader_serves(struct gt_reader *r)
 
 /* ---- asking ---- */
 
-/* What keeps the problem from being served: the number of checks that hold, of all that there are,
- * and the sentence of the first that does not. */
+/* Counts the checks that hold, of all that there are, and sets the sentence of the first that
+ * fails. */
 static size_t count_checks(const struct gt_serves *entry, const struct gt_problem *problem,
                            const struct gt_device *device, const char **why)
 {

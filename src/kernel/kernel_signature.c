@@ -1,9 +1,9 @@
-/* kernel_signature.c - vocabulary: the signature of a kernel, which stored rows hang on.
+/* kernel_signature.c - vocabulary: the signature of a kernel, to which stored rows belong.
  *
- * It covers what decides code, launch or validity of a candidate: the tokens of the template with
- * its includes, and the parts of the description that are listed here.  It leaves out what does
- * not: names of kernel and files, remarks, values, defaults, seeds, bets, the performance model and
- * derived values that only these use. */
+ * It covers everything that decides the code, the launches or the validity of a candidate: the
+ * tokens of the template with its includes, and the parts of the description that are listed here.
+ * It leaves out everything else: names of kernels and files, remarks, values, defaults, seeds,
+ * bets, the performance model, and derived values that only these use. */
 #include "kernel/kernel_impl.h"
 
 #include "base/digest.h"
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* A canonical text in the making, and the derived values that it has used so far (bit i for
+/* The canonical text that is being built, and the derived values that it has used so far (bit i for
  * derived[i]). */
 struct signing {
     const struct gt_kernel *kernel;
@@ -41,7 +41,7 @@ static void add_list(struct signing *s, const char *key, struct gt_expr *const *
         add_expr(s, "", expr[i]);
 }
 
-/* The names of the bits that are set. */
+/* Adds the names of the bits that are set. */
 static void add_bits(struct signing *s, const char *key, unsigned bits,
                      const char *(*name)(unsigned bit))
 {

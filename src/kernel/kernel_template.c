@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether a canonical text, which has a blank in front of each token, holds the token. */
+/* Whether the canonical text holds the token; each token in it follows a blank. */
 static bool has_token(const char *code, const char *token)
 {
     size_t length = strlen(token);
@@ -19,7 +19,7 @@ static bool has_token(const char *code, const char *token)
     return false;
 }
 
-/* Beside the description (a user's own kernel), else in the data folder. */
+/* Finds the template: beside the description (a user's own kernel), else in the data folder. */
 static int find_template(const struct gt_kernel *kernel, const char *data_dir,
                          struct gt_strbuf *path, struct gt_err *err)
 {
@@ -50,7 +50,7 @@ static uint64_t list_depends(const struct gt_kernel *kernel, struct gt_expr *con
     return used;
 }
 
-/* The parameters that tensor maps, launches and workspace change with. */
+/* The parameters on which tensor maps, launches and workspace depend. */
 static uint64_t launches_depend(const struct gt_kernel *kernel)
 {
     uint64_t used = gt_kernel_depends(kernel, kernel->workspace);
@@ -87,7 +87,7 @@ static uint64_t compile_depends(const struct gt_kernel *kernel)
     return used;
 }
 
-/* A parameter that changes nothing, or an entry that does not exist, is a slip. */
+/* Refuses a parameter that has no effect and an entry that does not exist: both are mistakes. */
 static int check_words(const struct gt_kernel *kernel, const char *code, struct gt_err *err)
 {
     const uint64_t compiled = compile_depends(kernel);

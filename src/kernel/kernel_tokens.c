@@ -1,9 +1,9 @@
-/* kernel_tokens.c - vocabulary: a template with its includes as the preprocessing tokens that a GPU
- * compiles: what a signature is taken over.
+/* kernel_tokens.c - vocabulary: reduces a template with its includes to the preprocessing tokens
+ * that a GPU compiles, over which a signature is taken.
  *
- * The canonical text holds each token with one blank in front of it, and each directive on a line
- * of its own.  It leaves out what changes no code: comments, blanks, line breaks between tokens,
- * names of included files, include guards and what belongs to the CPU emulator (GT_EMULATE). */
+ * The canonical text holds each token with one blank in front of it, and each directive on its own
+ * line.  It leaves out what changes no code: comments, blanks, line breaks between tokens, names of
+ * included files, include guards, and what belongs to the CPU emulator (GT_EMULATE). */
 #include "kernel/kernel_impl.h"
 
 #include "base/err.h"
@@ -71,7 +71,8 @@ static size_t quoted_length(const char *text)
     return length + (text[length] != '\0');
 }
 
-/* Bytes of the preprocessing token that text begins with (C++17, [lex.pptoken]). */
+/* The length in bytes of the preprocessing token at the beginning of text (C++17, [lex.pptoken]).
+ */
 static size_t token_length(const char *text)
 {
     static const char *const punctuators[] = {
@@ -111,7 +112,7 @@ void gt_tokens_add(struct gt_strbuf *to, const char *text)
 
 /* ---- directives ---- */
 
-/* What follows `#name` if the line is that directive; else NULL. */
+/* Returns what follows `#name` if the line is that directive; else NULL. */
 static const char *directive(const char *line, const char *name)
 {
     size_t length = strlen(name);
@@ -126,7 +127,7 @@ static const char *directive(const char *line, const char *name)
     return line + strspn(line, " \t");
 }
 
-/* The name in `#include "name"` or `#include <name>` if the line is one; *quoted tells which. */
+/* Takes the name of `#include "name"` or `#include <name>`; *quoted tells which one it is. */
 static bool include_name(const char *line, char name[256], bool *quoted)
 {
     char end;
@@ -145,13 +146,13 @@ static bool include_name(const char *line, char name[256], bool *quoted)
     return true;
 }
 
-/* Which branch of its #if a line is in.  A condition on GT_EMULATE has a GPU's side and the
- * emulator's; its own directives do not count. */
+/* The branches of #if that a line is in.  A condition on GT_EMULATE has a GPU's side and the
+ * emulator's side, and its own directives do not count. */
 struct conditions {
     int depth;
     bool emulated[MAX_CONDITIONS]; /* by depth: this branch is the emulator's */
     bool about[MAX_CONDITIONS];    /* the condition is GT_EMULATE */
-    bool met[MAX_CONDITIONS];      /* the GPU's branch has begun: other branches are not its own */
+    bool met[MAX_CONDITIONS];      /* the GPU's branch has begun: others are not the GPU's */
 };
 
 static bool about_emulation(const char *rest)
@@ -159,8 +160,8 @@ static bool about_emulation(const char *rest)
     return !strncmp(rest, "GT_EMULATE", 10) && !word_character(rest[10]);
 }
 
-/* Follows a line; returns what a GPU sees of it: the line, "" or a directive that stands for it.
- * scratch: room for that. */
+/* Processes a line and returns what a GPU sees of it: the line, "", or a directive that replaces it
+ * (made in scratch). */
 static const char *follow(struct conditions *c, const char *line, struct gt_strbuf *scratch)
 {
     const char *ifdef = directive(line, "ifdef"), *ifndef = directive(line, "ifndef");
@@ -177,7 +178,7 @@ static const char *follow(struct conditions *c, const char *line, struct gt_strb
     } else if ((elif || directive(line, "else")) && c->about[depth]) {
         c->emulated[depth] = c->emulated[depth - 1] || c->met[depth];
         c->met[depth] = hidden = true;
-        if (elif && !c->emulated[depth]) { /* on a GPU the conditions begin here */
+        if (elif && !c->emulated[depth]) { /* for a GPU, the conditions begin here */
             c->about[depth] = hidden = false;
             gt_strbuf_reset(scratch);
             gt_strbuf_addf(scratch, "#if %s", elif);
@@ -190,8 +191,8 @@ static const char *follow(struct conditions *c, const char *line, struct gt_strb
     return hidden || c->emulated[depth] ? "" : line;
 }
 
-/* Appends what a GPU sees of a line.  The blank that tells `#define F (x)` from `#define F(x)`
- * stays. */
+/* Appends what a GPU sees of a line.  The blank that distinguishes `#define F (x)` from `#define
+ * F(x)` is kept. */
 static void add_line(struct gt_strbuf *to, const char *line)
 {
     const char *define = directive(line, "define"), *pragma = directive(line, "pragma");
@@ -217,7 +218,8 @@ static void add_line(struct gt_strbuf *to, const char *line)
     gt_strbuf_add_char(to, '\n');
 }
 
-/* Whether the lines between are whole: no branch of a condition that begins in front of them. */
+/* Whether the lines in between are balanced: no branch belongs to a condition that begins before
+ * them. */
 static bool balanced(const char *line, const char *end)
 {
     int depth = 0;
@@ -252,7 +254,7 @@ static void strip_guard(struct gt_strbuf *text)
     while (line > body && (line == end || line[-1] != '\n'))
         line--;
     if (line < end && strncmp(line, " #", 2))
-        end--; /* the line break was the #endif's */
+        end--; /* drops the line break of the #endif */
     length = (size_t)(end - body);
     memmove(text->text, body, length);
     text->length = length;
@@ -262,7 +264,7 @@ static void strip_guard(struct gt_strbuf *text)
 /* ---- files ---- */
 
 struct scan {
-    const char *include_dirs; /* a folder a line: that of the templates, then the user's */
+    const char *include_dirs; /* one folder a line: the templates' first, then the user's */
     struct gt_strbuf seen;    /* paths of included files, each "\n<path>\n" */
     size_t files;
     struct gt_err *err;
@@ -293,7 +295,7 @@ out:
     return rc;
 }
 
-/* Sets `path` to the name in the next folder of the list, and *dirs behind that. */
+/* Sets `path` to the name in the next folder of the list, and moves *dirs behind that folder. */
 static int next_path(struct scan *scan, struct gt_strbuf *path, const char **dirs, const char *name)
 {
     const size_t length = strcspn(*dirs, "\n");
@@ -305,14 +307,14 @@ static int next_path(struct scan *scan, struct gt_strbuf *path, const char **dir
     return gt_strbuf_check(path, scan->err);
 }
 
-/* Finds an include as NVRTC is told to: a quoted one in the folder of the templates, in the user's
- * and beside the file that includes it; one in <> in the user's folders, or it is the toolkit's.
- * *found: false if it is nowhere. */
+/* Finds an include as NVRTC does with our options: a quoted one in the folder of the templates, in
+ * the user's folders and beside the file that includes it; one in <> in the user's folders, else it
+ * belongs to the toolkit.  *found is false if it is nowhere. */
 static int find_include(struct scan *scan, struct gt_strbuf *path, const char *from,
                         const char *name, bool quoted, bool *found)
 {
     const char *dirs = scan->include_dirs, *slash = strrchr(from, '/');
-    bool own = false; /* the user's: all but the first */
+    bool own = false; /* a folder of the user: every one but the first */
     int rc = GT_OK;
 
     for (*found = false; !rc && !*found && *dirs; own = true) {
@@ -329,7 +331,7 @@ static int find_include(struct scan *scan, struct gt_strbuf *path, const char *f
     return rc;
 }
 
-/* Appends an include, or the line itself where the compiler finds it alone. */
+/* Appends an include, or the line itself if only the compiler can find the file. */
 static int add_include(struct scan *scan, struct gt_strbuf *to, const char *from, int number,
                        const char *line)
 {
@@ -350,7 +352,8 @@ static int add_include(struct scan *scan, struct gt_strbuf *to, const char *from
     return rc;
 }
 
-/* Takes a line off *text, with those that a backslash continues; returns how many these are. */
+/* Takes a line off *text, together with the lines that backslashes continue it with; returns their
+ * number. */
 static int take_line(struct gt_strbuf *line, const char **text)
 {
     int lines = 0;

@@ -64,8 +64,8 @@ void gt_deployed_geometry(const struct gt_deployed *deployed, const struct gt_de
     }
 }
 
-/* The item of this problem and arch: of the named device, else one whose launches suit a GPU with
- * so many multiprocessors (0: any); NULL: there is none. */
+/* The item for this problem and arch: of the named device, else one whose launches suit a GPU with
+ * that many multiprocessors (0: any number); NULL if there is none. */
 static const struct gt_deployed_item *find(const struct gt_deployed *deployed,
                                            const struct gt_lookup_key *key, const char *name,
                                            int sms, bool *named)
@@ -127,7 +127,7 @@ static void fill_answer(const struct gt_deployed *deployed, const struct gt_depl
     }
 }
 
-/* A phrase on what the file holds instead, malloc'ed. */
+/* Makes a phrase on what the file holds instead, malloc'ed. */
 static int explain(const struct gt_deployed *deployed, const struct gt_device *device,
                    char **phrase, struct gt_err *err)
 {

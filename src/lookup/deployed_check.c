@@ -1,8 +1,8 @@
-/* deployed_check.c - checks what a deployed file says before anything is made of it; see
+/* deployed_check.c - checks the contents of a deployed file before anything is made of it; see
  * deployed.h.
  *
- * Digests find damage.  These checks find what somebody else's program wrote wrongly: nothing in
- * the file may lead outside of it, or to a call that the driver does not check itself. */
+ * Digests find damage.  These checks find what another program wrote wrongly: nothing in the file
+ * may point outside of it, or lead to a call that the driver does not check itself. */
 #include "lookup/deployed_impl.h"
 
 #include "base/err.h"
@@ -77,7 +77,7 @@ static bool map_is_sound(const struct gt_deployed_map *map)
            is_doubling(map->swizzle, 32) && is_doubling(map->promotion, 64) && !map->unused;
 }
 
-/* The images' bytes follow one another to the end of the file, each of them once. */
+/* Whether the images' bytes follow one another up to the end of the file, each of them once. */
 static bool images_are_sound(const struct gt_deployed *deployed)
 {
     const struct gt_deployed_head *head = &deployed->head;

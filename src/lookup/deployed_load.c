@@ -39,7 +39,7 @@ int gt_deployed_gpu(struct gt_deployed *deployed, int ordinal, struct gt_gpu **g
     for (made->next = first; !atomic_compare_exchange_weak(&deployed->gpus, &made->next, made);) {
         struct gt_gpu *other = find_gpu(made->next, ordinal);
 
-        if (other) { /* another thread was faster */
+        if (other) { /* another thread has made it first */
             gt_gpu_close(made->gpu);
             free(made);
             *gpu = other;
@@ -49,8 +49,8 @@ int gt_deployed_gpu(struct gt_deployed *deployed, int ordinal, struct gt_gpu **g
     return GT_OK;
 }
 
-/* Code of a compiler is refused by drivers of an earlier major version, with a number that says
- * little. */
+/* Refuses code that is newer than the driver.  Drivers refuse code of a compiler of a later major
+ * version themselves, but with a number that explains little. */
 static int check_driver(const struct gt_deployed *deployed, const struct gt_gpu *gpu,
                         const struct gt_deployed_item *item, struct gt_err *err)
 {

@@ -37,7 +37,7 @@ int gt_deployed_index_digest(const void *bytes, size_t size, char hex[GT_DEPLOYE
     return GT_OK;
 }
 
-/* What the head says for itself; size: of the file. */
+/* Checks the head by itself; size: of the file. */
 static int check_head(const struct gt_deployed *deployed, uint64_t size, struct gt_err *err)
 {
     const struct gt_deployed_head *head = &deployed->head;
@@ -71,7 +71,7 @@ static void place(struct gt_deployed *deployed)
     deployed->text = (const void *)(deployed->image + head->images);
 }
 
-/* The hash table of problems; texts are checked already. */
+/* Makes the hash table of problems, whose texts are already checked. */
 static int list_problems(struct gt_deployed *deployed, struct gt_err *err)
 {
     const uint32_t items = deployed->head.items;
@@ -104,7 +104,7 @@ static int list_problems(struct gt_deployed *deployed, struct gt_err *err)
     return GT_OK;
 }
 
-/* bytes: what stands before the images, read already. */
+/* Takes everything in front of the images, which has been read into `bytes`. */
 static int take(struct gt_deployed *deployed, struct gt_err *err)
 {
     const size_t size = gt_deployed_index_bytes(&deployed->head);
@@ -170,7 +170,7 @@ int gt_deployed_parse(struct gt_deployed **deployed, const char *path, const voi
     return rc;
 }
 
-/* Reads exactly so many bytes from there. */
+/* Reads exactly `bytes` bytes from that offset. */
 static int read_at(const struct gt_deployed *deployed, void *to, size_t bytes, uint64_t offset,
                    struct gt_err *err)
 {
@@ -192,7 +192,7 @@ static int read_at(const struct gt_deployed *deployed, void *to, size_t bytes, u
     return GT_OK;
 }
 
-/* Opens the file, which must be a plain one that nobody else may write. */
+/* Opens the file, which must be a regular file that nobody else may write. */
 static int open_file(struct gt_deployed *deployed, struct stat *status, struct gt_err *err)
 {
     deployed->fd = open(deployed->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -1,5 +1,5 @@
-/* lookup.c - gt_lookup: asks what is remembered (lookup_answers.c), else finds the answer
- * (lookup_tiers.c).  What is opened is in lookup_open.c; gt_plan takes the answer from here. */
+/* lookup.c - gt_lookup: returns a remembered answer (lookup_answers.c), else finds one
+ * (lookup_tiers.c).  lookup_open.c opens the tables; gt_plan takes the answer from here. */
 #include "lookup/deployed.h"
 #include "lookup/lookup_impl.h"
 
@@ -35,8 +35,8 @@ void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *p)
     memcpy(key->kind, kind, sizeof(kind));
 }
 
-/* One write, so that lines of several programs do not mix.  A log that cannot be written costs no
- * answer. */
+/* Logs the problem with a single write, so that lines of several programs do not mix.  A log that
+ * cannot be written does not cost the answer. */
 static void log_untuned(const struct gt *gt, const struct gt_problem *problem)
 {
     char line[GT_PROBLEM_TEXT_MAX + 1];
@@ -53,7 +53,7 @@ static void log_untuned(const struct gt *gt, const struct gt_problem *problem)
     while (written < 0 && errno == EINTR);
 }
 
-/* In the deployed file or, if there is none, in the tables. */
+/* Looks in the deployed file or, if there is none, in the tables. */
 static int resolve(struct gt *gt, int arch, const struct gt_device *device, const char *device_name,
                    struct gt_resolved *resolved, struct gt_err *err)
 {
@@ -71,8 +71,8 @@ static int resolve(struct gt *gt, int arch, const struct gt_device *device, cons
                         : gt_lookup_resolve(&gt->sources, device_name, resolved, err);
 }
 
-/* Finds the answer for a key that is not known yet.  No lock is held: threads that ask for the same
- * problem at the same moment each find it, and the first one's is kept. */
+/* Finds the answer for a new key.  No lock is held: threads that ask for the same problem at the
+ * same moment each find the answer, and the first one's is kept. */
 static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
                       const struct gt_device *device, const char *device_name,
                       const struct gt_problem *problem, struct gt_lookup_entry **answered,
@@ -100,9 +100,9 @@ static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
     return code;
 }
 
-/* Whether what the key of an answer leaves out is in order, so that a problem that cannot be
- * computed is refused even if one of the same sizes was answered before.  What is left out: alpha,
- * the size of beta, strides without a batch, and fields of later versions. */
+/* Whether the members that an answer's key leaves out are valid: alpha, the size of beta, strides
+ * without a batch, and members of later versions.  So a problem that cannot be computed is refused
+ * even if one of the same sizes was answered before. */
 static bool rest_valid(const struct gt_problem *p)
 {
     return isfinite(p->alpha) && isfinite(p->beta) &&
@@ -166,7 +166,7 @@ void gt_resolved_release(struct gt_resolved *resolved)
     *resolved = (struct gt_resolved){0};
 }
 
-/* Computes again what is not remembered. */
+/* Computes the parts of an answer that are not remembered. */
 static int complete(struct gt_resolved *resolved, struct gt_err *err)
 {
     struct gt_candidate candidate = {
@@ -205,10 +205,10 @@ int gt_lookup_device(struct gt *gt, const struct gt_device *device,
 
     gt_lookup_device_key(&key, device, problem);
     *resolved = (struct gt_resolved){.problem = *problem, .device = *device};
-    while (!code && !found) { /* more than once only beside thousands of other first look-ups */
+    while (!code && !found) { /* repeats only beside thousands of other first look-ups */
         code = look_up(gt, &key, device, device->name, problem, &entry, &inner);
         if (gt->deployed)
-            break; /* its item is found again as fast as an answer is copied */
+            break; /* its item is found as fast as an answer is copied */
         if (!code)
             code = gt_answers_copy(&gt->answers, &key, resolved, &found, &inner);
     }

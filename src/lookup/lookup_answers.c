@@ -21,7 +21,7 @@
 
 #define PLACES (2 * GT_ANSWERS_KEPT) /* a power of two: one in two stays free */
 
-/* Open addressing; a slot goes from NULL to an entry once. */
+/* A hash table with open addressing; each slot changes once, from NULL to an entry. */
 struct gt_lookup_map {
     uint64_t generation;
     size_t used;
@@ -64,7 +64,7 @@ void gt_lookup_free_entry(struct gt_lookup_entry *entry)
     free(entry);
 }
 
-/* Frees the map and the entries that no later one has. */
+/* Frees the map and those entries that no later map has. */
 static void free_map(struct gt_lookup_map *map)
 {
     for (size_t i = 0; map && i < PLACES; i++) {
@@ -78,8 +78,8 @@ static void free_map(struct gt_lookup_map *map)
 
 /* ---- readers ---- */
 
-/* The counter of this thread: the address of a variable that each has of its own is as good as
- * random, so that few threads share one. */
+/* Counts this thread in.  Its counter is chosen by the address of a thread-local variable, which is
+ * as good as random, so that few threads share a counter. */
 static atomic_uint *count_in(struct gt_answers *answers)
 {
     static _Thread_local char own;
@@ -91,8 +91,8 @@ static atomic_uint *count_in(struct gt_answers *answers)
     return counter;
 }
 
-/* Waits until every reader that came before has gone.  New ones count in the other phase, so that
- * each of the two comes to zero. */
+/* Waits until every earlier reader has gone.  New readers count in the other phase, so that the
+ * counters of each phase come down to zero. */
 static void wait_for_readers(struct gt_answers *answers)
 {
     for (int flip = 0; flip < 2; flip++) {
@@ -114,7 +114,7 @@ void gt_answers_forget_readers(struct gt_answers *answers)
 
 /* ---- writers, who hold the lock ---- */
 
-/* Begins a generation and frees the oldest. */
+/* Begins a new generation and frees the oldest. */
 static int begin_generation(struct gt_answers *answers, struct gt_lookup_map *present,
                             struct gt_err *err)
 {
@@ -138,7 +138,7 @@ static int insert(struct gt_answers *answers, struct gt_lookup_entry *entry, str
     const uint64_t before = entry->generation;
     size_t i = gt_lookup_hash(&entry->key) & (PLACES - 1);
 
-    entry->generation = map->generation + full; /* else it would be freed with the oldest */
+    entry->generation = map->generation + full; /* so that it is not freed with the oldest */
     if (full && begin_generation(answers, map, err)) {
         entry->generation = before;
         return GT_ENOMEM;
@@ -151,7 +151,7 @@ static int insert(struct gt_answers *answers, struct gt_lookup_entry *entry, str
     return GT_OK;
 }
 
-/* The entry, moved to the present generation; NULL: there is none. */
+/* Finds the entry and moves it to the present generation; NULL if there is none. */
 static int find_and_keep(struct gt_answers *answers, const struct gt_lookup_key *key,
                          struct gt_lookup_entry **entry, struct gt_err *err)
 {

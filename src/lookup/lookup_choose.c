@@ -9,16 +9,17 @@
 #include <math.h>
 #include <string.h>
 
-#define VARYING      1100 /* of the effort, kept for what lies around the best */
+#define VARYING      900  /* of the effort, reserved for the surroundings of the best */
 #define ENOUGH       10   /* valid candidates; with fewer, others are repaired */
 #define ENOUGH_EACH  2    /* of each kernel */
 #define REPAIR_STEPS 8    /* changes of one parameter before a repair is given up */
 #define REPAIR_MOST  6    /* broken constraints of a candidate that is repaired */
-#define ABANDONED    1.1  /* half of the trees say this many times the last one that is kept */
-#define CHANGED      1.06 /* of two that are expected to take as long, the one measured is taken */
+#define ABANDONED    1.1  /* dropped: half of the trees say this many times the last kept one */
+#define CHANGED      1.06 /* the measured one of two that are expected to take as long is taken */
+#define SAME         0.85 /* a point that won this problem on another device of the arch is taken first */
 
-/* Whether two candidates of a kernel divide the problem in the same way.  What else there is to
- * choose, the order of tiles for example, the ranking hardly tells apart; one of a kind is kept. */
+/* Whether two candidates of a kernel divide the problem in the same way.  The ranking can hardly
+ * tell apart what else they differ in, such as the order of tiles, so one of each kind is kept. */
 static bool same_way(const struct gt_choice *x, const struct gt_choice *y)
 {
     const struct gt_prediction *a = &x->shape, *b = &y->shape;
@@ -28,8 +29,8 @@ static bool same_way(const struct gt_choice *x, const struct gt_choice *y)
            a->blocks_sm == b->blocks_sm;
 }
 
-/* Keeps the choice if it is better than what divides the problem in the same way, and than the last
- * of those that are kept. */
+/* Keeps the choice if it is better than the kept one that divides the problem in the same way, and
+ * than the last kept one. */
 static void keep(struct gt_choices *choices, const struct gt_choice *choice)
 {
     struct gt_choice *kept = choices->choice;
@@ -48,8 +49,8 @@ static void keep(struct gt_choices *choices, const struct gt_choice *choice)
     kept[at] = *choice;
 }
 
-/* How many candidates of the candidate's kernel are valid; kernels beyond the room share one count.
- */
+/* The count of valid candidates for the candidate's kernel; kernels beyond the array's size share
+ * one count. */
 static int *valid_of(struct gt_choosing *choosing)
 {
     const struct gt_kernels *kernels = choosing->kernels;
@@ -81,7 +82,11 @@ void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *
         return;
     choosing->valid++;
     (*valid_of(choosing))++;
-    choice.score = adapted ? CHANGED * choice.us : choice.us;
+    choice.score = choice.us;
+    if (adapted)
+        choice.score *= CHANGED;
+    else if (row && gt_lookup_same_problem(choosing->candidate.problem, row))
+        choice.score *= SAME;
     keep(choosing->choices, &choice);
 }
 
@@ -93,7 +98,8 @@ static bool is_valid(struct gt_choosing *choosing)
     return gt_candidate_valid(&choosing->candidate, &failed, NULL) == GT_OK && failed < 0;
 }
 
-/* The change of one parameter of a broken constraint after which the fewest are broken. */
+/* Changes one parameter of a broken constraint, so that as few constraints as possible remain
+ * broken. */
 static bool repair_one(struct gt_choosing *choosing, int *broken)
 {
     struct gt_candidate *candidate = &choosing->candidate;
@@ -134,8 +140,8 @@ static bool repair(struct gt_choosing *choosing)
     return !broken && is_valid(choosing);
 }
 
-/* Whether the prototype is one for the problem's type, at its accuracy or a better one: few rows of
- * FP32 at accuracy f32 are computed fastest by kernels that are strict. */
+/* Whether the prototype is for the problem's type and for its accuracy or a better one: at accuracy
+ * f32, FP32 problems of few rows are computed fastest by strict kernels. */
 static bool is_of_kind(const struct gt_prototype *prototype, const struct gt_problem *problem)
 {
     struct gt_problem kind = *problem;
@@ -148,8 +154,8 @@ static bool is_of_kind(const struct gt_prototype *prototype, const struct gt_pro
     return false;
 }
 
-/* The i-th candidate to be looked at: near winners first, then prototypes; false: there is no such
- * one, or its kernel does not serve the problem. */
+/* Takes the i-th candidate, near winners before prototypes; false if there are no more or its
+ * kernel does not serve the problem. */
 static bool take(struct gt_choosing *choosing, const struct gt_near_rows *near,
                  const struct gt_kernels *kernels, size_t i, const struct gt_table_row **row)
 {
@@ -172,10 +178,10 @@ static bool take(struct gt_choosing *choosing, const struct gt_near_rows *near,
            gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL);
 }
 
-/* Repairs candidates until enough are valid, of every kernel and in all, those that break the
- * fewest constraints first.  A kernel must not be the answer because no point of a better one
- * happens to be valid as it is: few rows stored along m, for example, break what most points ask of
- * vectors. */
+/* Repairs candidates until enough are valid, of every kernel and in all, beginning with those that
+ * break the fewest constraints.  A kernel must not become the answer only because no point of a
+ * better kernel happens to be valid as it is: few rows that are stored along m, for example, break
+ * what most points require of vectors. */
 static void repair_some(struct gt_choosing *choosing, const struct gt_near_rows *near,
                         const unsigned char *broken, size_t count)
 {

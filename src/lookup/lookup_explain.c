@@ -1,5 +1,5 @@
-/* lookup_explain.c - names the row of the problem asked for that was not taken, and why: whoever
- * tuned it would look for it in vain.  Part of the look-up: see lookup_impl.h. */
+/* lookup_explain.c - names a row of the very problem that was not taken, and the reason, because
+ * whoever tuned the problem expects that row.  Part of the look-up: see lookup_impl.h. */
 #include "lookup/lookup_impl.h"
 
 #include "base/err.h"
@@ -8,29 +8,29 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Whether the row says more than the one found so far: measured before predicted, cold before warm,
- * then the faster. */
+/* Whether the row is a better one to name than `best`: measured before predicted, cold before warm,
+ * then the faster one. */
 static bool says_more(const struct gt_table_row *row, const struct gt_table_row *best)
 {
     if (!best)
         return true;
     if (row->predicted != best->predicted)
         return best->predicted;
-    if (row->warm_l2 != best->warm_l2)
-        return best->warm_l2;
+    if (row->timing != best->timing)
+        return row->timing < best->timing;
     return row->us < best->us;
 }
 
-/* The same winner may stand in two tables. */
+/* Whether the row is the one that was taken; the same winner may be in two tables. */
 static bool is_taken(const struct gt_table_row *row, const struct gt_table_row *taken)
 {
-    return taken && row->predicted == taken->predicted && row->warm_l2 == taken->warm_l2 &&
+    return taken && row->predicted == taken->predicted && row->timing == taken->timing &&
            row->us == taken->us && strcmp(row->device, taken->device) == 0 &&
            strcmp(row->text, taken->text) == 0 && strcmp(row->kernel, taken->kernel) == 0 &&
            strcmp(row->point, taken->point) == 0;
 }
 
-/* Whether the row was weighed against the answer without it and not taken (weigh() in
+/* Whether the row was compared with the answer without it and not taken (weigh() in
  * lookup_tiers.c). */
 static bool was_outweighed(const struct gt_table_row *row, const struct gt_table_row *taken,
                            const struct gt_resolved *resolved)
@@ -39,7 +39,7 @@ static bool was_outweighed(const struct gt_table_row *row, const struct gt_table
            (resolved->answer.tier != GT_TIER_EXACT || (taken && taken->contested));
 }
 
-/* Adds why such a row is not the answer. */
+/* Adds the reason why such a row is not the answer. */
 static void add_doubt(struct gt_strbuf *text, const struct gt_table_row *row,
                       const struct gt_resolved *resolved)
 {
@@ -57,7 +57,7 @@ static void add_doubt(struct gt_strbuf *text, const struct gt_table_row *row,
                        answer->tuned_for ? answer->tuned_for : "");
 }
 
-/* Why the row is not the answer; NULL: it was outweighed. */
+/* The reason why the row is not the answer; NULL if it was outweighed. */
 static const char *reason(const struct gt_sources *sources, const char *device_name,
                           const struct gt_table_row *row, const struct gt_table_row *taken,
                           const struct gt_resolved *resolved)
@@ -76,9 +76,23 @@ static const char *reason(const struct gt_sources *sources, const char *device_n
         return NULL;
     if (resolved->answer.tier != GT_TIER_EXACT)
         return "its point is not valid on this device";
-    if (row->warm_l2)
-        return "it was timed with operands left in L2 (warm)";
-    return row->predicted ? "another prediction comes first" : "the row taken is faster";
+    if (row->timing)
+        return "it was timed with operands left in L2 (warm), or in chains";
+    if (row->predicted)
+        return "another prediction comes first";
+    return taken && row->us < taken->us ? "own times come first" : "the row taken is faster";
+}
+
+/* Mentions a ranking that could not be read, in answers that it might have improved. */
+static int explain_damage(const struct gt_sources *sources, struct gt_resolved *resolved,
+                          struct gt_err *err)
+{
+    const char *damage = sources->ranking.damage;
+
+    if (!damage || resolved->answer.tier == GT_TIER_EXACT)
+        return GT_OK;
+    resolved->answer.passed_over = strdup(damage);
+    return resolved->answer.passed_over ? GT_OK : gt_err_nomem(err);
 }
 
 int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
@@ -95,7 +109,7 @@ int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
             gt_lookup_same_problem(&resolved->problem, row) && !is_taken(row, taken))
             best = row;
     if (!best)
-        return GT_OK;
+        return explain_damage(sources, resolved, err);
     why = reason(sources, device_name, best, taken, resolved);
     gt_strbuf_addf(&text, "kernel %s, %.2f us %s on %s (%s): %s", best->kernel, best->us,
                    best->predicted ? "predicted" : "measured", best->device,

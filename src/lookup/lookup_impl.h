@@ -19,7 +19,7 @@ struct gt_sources {
     struct gt_ranking ranking; /* arch 0: there is none */
 };
 
-/* Loads the ranking that lies beside a table, if there is one. */
+/* Loads the ranking that lies beside a table, if there is one that is sound. */
 int gt_lookup_load_ranking(struct gt_sources *sources, struct gt_err *err);
 
 /* What a winner is an exact answer for: everything of a problem but alpha, and of beta only whether
@@ -128,7 +128,8 @@ bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_tabl
 const struct gt_kernel *gt_lookup_kernel(const struct gt_kernels *kernels, const char *name);
 
 /* Sets answer.passed_over: the best row of the arch that was tuned for the problem and is not
- * `taken` (NULL: a default point), with the reason. */
+ * `taken` (NULL: a default point), with the reason; else, where nothing is exact, the damage of the
+ * ranking. */
 int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
                       const struct gt_table_row *taken, struct gt_resolved *resolved,
                       struct gt_err *err);
@@ -148,10 +149,10 @@ struct gt_choice {
     struct gt_point point;
     const struct gt_table_row *row; /* whose winner it is, or was made from; NULL: a prototype */
     double us;                      /* expected */
-    double score;                   /* what is compared: us, and more for a point never measured */
-    struct gt_prediction shape;     /* the model's, which says how the problem is divided */
-    bool adapted;                   /* it was changed for this problem */
-    bool varied;                    /* its neighbours were thought of, too */
+    double score; /* what is compared: us; more for a point never measured, less for one that won */
+    struct gt_prediction shape; /* the model's, which says how the problem is divided */
+    bool adapted;               /* it was changed for this problem */
+    bool varied;                /* its neighbours were thought of, too */
 };
 
 #define GT_CHOICES 12 /* kept */
@@ -166,7 +167,7 @@ struct gt_choices {
 
 /* The work of a choice, in checks of constraints; an estimate counts for several.  The last step of
  * each part may go over it by GT_EFFORT_ESTIMATE. */
-#define GT_EFFORT_MOST     3000
+#define GT_EFFORT_MOST     2600
 #define GT_EFFORT_ESTIMATE 6
 
 /* Chooses by the sources' ranking, whose arch is the device's; false: nothing is valid. */

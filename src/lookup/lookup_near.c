@@ -14,9 +14,9 @@
 #include <string.h>
 
 #define GT_NEAR_TAKEN 8  /* winners handed to the model */
-#define GT_NEAR_TRIES 16 /* winners of kernels that serve the problem, looked at for them */
+#define GT_NEAR_TRIES 16 /* nearest winners of serving kernels, from which they are taken */
 
-/* A row that may serve, and how far its problem is. */
+/* A row that may serve, and the distance of its problem. */
 struct neighbour {
     const struct gt_table_row *row;
     double distance, loss;
@@ -27,8 +27,9 @@ static double octaves(int64_t x, int64_t y)
     return fabs(log2((double)(x > 0 ? x : 1)) - log2((double)(y > 0 ? y : 1)));
 }
 
-/* In doublings.  Sizes count singly; so does the number of tiles of D, which decides how well the
- * GPU is filled; the depth counts half: beyond the pipeline's filling it changes little. */
+/* The distance in doublings.  Sizes count once; so does the number of tiles of D, which decides how
+ * well the GPU is filled.  The depth counts half, because it changes little once the pipeline is
+ * full. */
 static double distance(const struct gt_problem *x, const struct gt_problem *y)
 {
     const double m = octaves(x->m, y->m), n = octaves(x->n, y->n), k = octaves(x->k, y->k);
@@ -40,8 +41,9 @@ static double distance(const struct gt_problem *x, const struct gt_problem *y)
     return sqrt(m * m + n * n + 0.25 * k * k + 0.5 * tiles * tiles);
 }
 
-/* Whether a winner for the one problem may compute the other: same types, and at least the accuracy
- * asked for; same layout and epilogue unless it is a distant relative that is looked for. */
+/* Whether a winner for the tuned problem may compute the one that is asked: same types and at least
+ * the accuracy asked for; the same layout and epilogue, too, unless distant relatives are wanted.
+ */
 static bool same_kind(const struct gt_problem *asked, const struct gt_problem *tuned, bool distant)
 {
     return asked->type == tuned->type && asked->out == tuned->out && asked->acc == tuned->acc &&
@@ -50,9 +52,9 @@ static bool same_kind(const struct gt_problem *asked, const struct gt_problem *t
                         asked->epilogue == tuned->epilogue));
 }
 
-/* The time to expect here.  The model's estimate, and for a row that was timed cold, scaled by how
- * far off the model is where it can be checked: for the row's own point on its own problem, the
- * less the farther that is.  0: cannot be told. */
+/* The time to expect here, or 0 if that cannot be told.  It is the model's estimate; for a row that
+ * was timed cold, it is scaled by the model's error where that can be checked, which is the row's
+ * own point on its own problem.  The farther that problem is, the less the error counts. */
 static double expect_us(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
                         const struct gt_table_row *row)
 {
@@ -60,7 +62,7 @@ static double expect_us(const struct gt_candidate *candidate, const struct gt_ge
     struct gt_geometry unused;
     double us = gt_lookup_predict(candidate, geometry), us_there = 0;
 
-    if (!row || row->predicted || row->warm_l2 || row->cc != candidate->device->cc || us == 0)
+    if (!row || row->predicted || row->timing || row->cc != candidate->device->cc || us == 0)
         return us;
     there.problem = &row->problem;
     if (gt_point_parse(&there.point, there.kernel, row->point, NULL) == GT_OK &&
@@ -79,7 +81,7 @@ static void consider(struct gt_search *search, const struct gt_candidate *candid
     struct gt_resolved *resolved = search->resolved;
     double us = expect_us(candidate, geometry, row), score = us * (1 + loss);
 
-    /* Where the model cannot tell, the first one, which is the nearest, stays. */
+    /* Without an estimate the first candidate stays, which is the nearest. */
     if (search->found && (score == 0 || (search->score > 0 && score >= search->score)))
         return;
     search->found = true;
@@ -101,9 +103,9 @@ static int nearer(const void *x, const void *y)
     return (a->row > b->row) - (a->row < b->row);
 }
 
-/* Which rows are looked at. */
+/* Which rows take part. */
 struct among {
-    bool distant;   /* of any arch, layout and epilogue; else of those asked for */
+    bool distant;   /* rows of any arch, layout and epilogue; else only of those asked for */
     bool predicted; /* predicted rows only; else measured ones only */
 };
 
@@ -113,7 +115,7 @@ static bool is_doubted(const struct gt_search *search, const struct gt_table_row
            gt_lookup_same_problem(&search->resolved->problem, row);
 }
 
-/* Rows of the same kind of problem, nearest first. */
+/* Lists the rows of the same kind of problem, nearest first. */
 static int list_neighbours(const struct gt_search *search, struct among among,
                            struct neighbour **list, size_t *count, struct gt_err *err)
 {
@@ -182,8 +184,8 @@ static int find_near(struct gt_search *search, struct among among, struct gt_err
     return code;
 }
 
-/* What the ranking expects of the choice here.  The loss is what choices of its kind lost on
- * problems that it had not learned from. */
+/* Takes the ranking's choice.  The loss is what such choices lost on problems from which the
+ * ranking had not learned. */
 static void take_choice(struct gt_search *search, const struct gt_choice *choice)
 {
     struct gt_resolved *resolved = search->resolved;
@@ -243,8 +245,8 @@ int gt_lookup_find_close(struct gt_search *search, bool predicted, struct gt_err
                                  : find_near(search, (struct among){.predicted = predicted}, err);
 }
 
-/* Default points of the kernels that serve the problem: those meant for use, or, where none of them
- * works, the rungs of the ladder, the highest first. */
+/* Lets default points compete: of the kernels in production or, if none of these works, of the
+ * ladder's kernels, the highest rung first. */
 static void find_default(struct gt_search *search, bool production)
 {
     const struct gt_kernels *kernels = &search->sources->kernels;

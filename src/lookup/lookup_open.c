@@ -1,5 +1,5 @@
-/* lookup_open.c - gt_open and gt_close: reads the options, the kernels and the tables, or a
- * deployed file alone.  Part of the look-up: see lookup_impl.h. */
+/* lookup_open.c - gt_open and gt_close: reads the options and opens the kernels and tables, or only
+ * a deployed file.  Part of the look-up: see lookup_impl.h. */
 #include "lookup/deployed.h"
 #include "lookup/lookup_impl.h"
 
@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A table that somebody named; a folder without any is a slip. */
+/* Loads a table that the caller named; a folder without tables is an error, because the name must
+ * be wrong. */
 static int load_named(struct gt *gt, const char *path, struct gt_err *err)
 {
     size_t before = gt->sources.table.rows;
@@ -27,8 +28,8 @@ static int load_named(struct gt *gt, const char *path, struct gt_err *err)
     return code;
 }
 
-/* The table that nobody named: where the user has none, or one that is still empty, there is
- * nothing to read.  One that another user could have written is an error. */
+/* Loads the default table.  A user without one, or with an empty one, has nothing to read; one that
+ * another user could have written is an error. */
 static int load_default(struct gt *gt, struct gt_err *err)
 {
     char *path = NULL;
@@ -41,7 +42,7 @@ static int load_default(struct gt *gt, struct gt_err *err)
     return code == GT_ENOTFOUND ? GT_OK : code;
 }
 
-/* The user's table, then the system's. */
+/* Loads the user's table, then the system's. */
 static int load_tables(struct gt *gt, struct gt_err *err)
 {
     const struct gt_options *options = &gt->options;
@@ -69,7 +70,7 @@ int gt_lookup_load_ranking(struct gt_sources *sources, struct gt_err *err)
 {
     const char *path = sources->table.ranking;
 
-    return path ? gt_ranking_load(&sources->ranking, &sources->kernels, path, err) : GT_OK;
+    return path ? gt_ranking_try(&sources->ranking, &sources->kernels, path, err) : GT_OK;
 }
 
 /* The kernels of the data folder and of the program's own folders. */

@@ -19,6 +19,10 @@
 
 #define GT_MAX_SMS 4096 /* as in a profile (src/problem/device.c) */
 
+/* Where a row of the system's table comes before the user's own, its time is at most this times the
+ * other: GPUs of one name, and days, differ by a few percent of themselves. */
+#define GT_FAR_FASTER 0.95
+
 /* A row that won no final is trusted where the model expects at least so many times its time of the
  * answer without it: of winners of near problems, whose times correct the model, and of others,
  * where nothing was ever measured. */
@@ -77,15 +81,19 @@ static void find_device(struct gt_search *search)
 }
 
 /* Which of two rows of the same problem and device to take, both measured or both predicted: the
- * winner of a final; timed with cold L2 before warm; of measured ones the faster; else the first,
- * which is the user's. */
-static bool is_better(const struct gt_table_row *row, const struct gt_table_row *best)
+ * winner of a final; timed with cold L2 before warm, and that before chains; of measured ones the
+ * faster; else the first, which is the user's. */
+static bool is_better(const struct gt_search *search, const struct gt_table_row *row,
+                      const struct gt_table_row *best)
 {
+    const struct gt_table_row *users = search->sources->table.row + search->sources->user_rows;
+
     if (row->contested != best->contested)
         return row->contested;
-    if (row->warm_l2 != best->warm_l2)
-        return best->warm_l2;
-    return !row->predicted && row->us < best->us;
+    if (row->timing != best->timing)
+        return row->timing < best->timing;
+    return !row->predicted &&
+           row->us < best->us * (best < users && row >= users ? GT_FAR_FASTER : 1);
 }
 
 bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_table_row *row)
@@ -121,7 +129,8 @@ static void find_exact(struct gt_search *search, bool predicted)
         struct gt_geometry geometry;
 
         if (row->cc != device.cc || row->predicted != predicted ||
-            !(predicted || gt_lookup_same_device(search, row)) || (best && !is_better(row, best)) ||
+            !(predicted || gt_lookup_same_device(search, row)) ||
+            (best && !is_better(search, row, best)) ||
             !gt_lookup_same_problem(&resolved->problem, row))
             continue;
         take_device(&device, row);

@@ -1,16 +1,17 @@
-/* lookup_vary.c - looks for candidates around those that were measured: best-first search, in which
- * the best choice so far is the next one whose neighbours are judged.  See lookup_choosing.h.
+/* lookup_vary.c - looks for candidates around those that were measured by best-first search: the
+ * best choice that was not yet varied is the next one whose neighbours are judged.  See
+ * lookup_choosing.h.
  *
- * A tile that just fills the last wave often differs from what is known in two parameters or more:
- * one is wider and another one narrower, or another number of warps fits the tile.  What breaks a
- * constraint is repaired by one more parameter of that constraint; what is valid after the first
- * change, but only as good, is kept and varied in its turn. */
+ * A tile that exactly fills the last wave often differs from a known one in two or more parameters:
+ * one size is larger and another one smaller, or the number of warps changes with the tile.  So a
+ * neighbour that breaks a constraint is repaired by one more parameter of that constraint, and a
+ * neighbour that is valid but only as good is kept and varied, too. */
 #include "lookup/lookup_choosing.h"
 
-#define REACH 1.25 /* times the best that a choice may be expected to take, to be varied */
+#define REACH 1.25 /* times the best that a choice may be expected to take if it is varied */
 
-/* Tries to repair the candidate, in which the parameters `changed` have other values than in start,
- * by one of the parameters that its broken constraint asks about. */
+/* Tries to repair the candidate, whose parameters `changed` differ from start, by one of the
+ * parameters in its broken constraint. */
 static void repair_by_another(struct gt_choosing *choosing, const struct gt_choice *start,
                               uint64_t changed, uint64_t broken, const int64_t before[GT_MAX_SLOTS])
 {

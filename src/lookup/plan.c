@@ -1,5 +1,5 @@
-/* plan.c - stage: gt_plan and gt_run, the deployed half of the library: an answer of lookup.c
- * becomes a loaded module on the device's primary context, beside whatever the program does there.
+/* plan.c - stage: gt_plan and gt_run, the part of the library that programs run: makes a loaded
+ * module of an answer of lookup.c, on the device's primary context, beside the program's own work.
  */
 #include "gemmtune.h"
 
@@ -19,7 +19,7 @@
 #include "kernel/render.h"
 #include "base/strbuf.h"
 
-/* NVRTC versions whose cubins are looked for where NVRTC itself is absent: 13.9 down to 12.0. */
+/* NVRTC versions, 13.9 down to 12.0, whose cubins are looked for if NVRTC is absent. */
 #define NEWEST_NVRTC 13090
 #define OLDEST_NVRTC 12000
 
@@ -30,7 +30,7 @@ struct gt_plan {
     struct gt_cublaslt *vendor; /* NULL: the kernel runs */
     struct gt_lt_answer algo;
     struct gt_resolved resolved;
-    struct gt_args args;      /* without pointers; factors are those of each run */
+    struct gt_args args;      /* without pointers; each run sets its own factors */
     uintptr_t misaligned_in;  /* bits that must be 0 in a and b */
     uintptr_t misaligned_out; /* in c, d and bias */
 };
@@ -45,7 +45,7 @@ static int find_cubin(const char *dir, const struct gt_resolved *resolved,
     return rc ? rc : gt_cache_load(dir, key, binary, err);
 }
 
-/* A cubin is as good from one version of the compiler as from another: any will do. */
+/* Finds a cubin of any version of the compiler, as they are equally good. */
 static int find_any_cubin(const char *dir, const struct gt_resolved *resolved,
                           const struct gt_compile_request *request, struct gt_binary *binary,
                           int *nvrtc, struct gt_err *err)
@@ -72,7 +72,7 @@ static int compile(const char *dir, const struct gt_resolved *resolved,
         return rc;
     *version = gt_nvrtc_version(nvrtc);
     rc = gt_compile(nvrtc, request, binary, err);
-    /* What cannot be kept is compiled again next time. */
+    /* A binary that the cache does not take is compiled again next time. */
     if (!rc && dir && gt_cache_limit(&limit, NULL) == GT_OK &&
         gt_cache_key(key, resolved->kernel, request, gt_nvrtc_version(nvrtc), NULL) == GT_OK &&
         gt_cache_save(dir, key, binary, NULL) == GT_OK)
@@ -119,7 +119,7 @@ int gt_plan_binary(const struct gt_options *options, const struct gt_resolved *r
     return rc;
 }
 
-/* What the plan was made for, and at least the size of an element. */
+/* The alignment that the plan was made for, which is at least the size of an element. */
 static uintptr_t alignment_of(const struct gt_problem *p, enum gt_dtype type)
 {
     uintptr_t size = (uintptr_t)gt_dtype_size(type);
@@ -137,7 +137,7 @@ static void fill_args(struct gt_plan *plan)
     plan->misaligned_out = alignment_of(p, p->out) - 1;
 }
 
-/* binary: empty unless it is there already. */
+/* Loads the module; binary is empty unless the code is already at hand. */
 static int load(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary, struct gt_err *err)
 {
     int rc = GT_OK;
@@ -152,9 +152,9 @@ static int load(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary, s
                                &plan->resolved.geometry, err);
 }
 
-/* Prepares cuBLASLt's algorithm where the answer has one and it may be run.  It may not if the
- * library would need to be told the bias of each run, which threads could not do at once, or if it
- * takes factors as f16.  Without it, whatever the reason, the kernel is the answer. */
+/* Prepares cuBLASLt's algorithm if the answer has one that may be run.  It may not if the library
+ * takes factors as f16, or if it must be told the bias before each run, which threads could not do
+ * at the same time.  Without the algorithm, for whatever reason, the kernel runs. */
 static void prefer_vendor(struct gt_plan *plan, const struct gt_options *options)
 {
     const struct gt_problem *p = &plan->resolved.problem;
@@ -171,7 +171,7 @@ static void prefer_vendor(struct gt_plan *plan, const struct gt_options *options
     answer->cublaslt = NULL;
 }
 
-/* A plan that is calloc'ed; gt_plan frees it where this fails. */
+/* Fills a plan that gt_plan has calloc'ed and frees after a failure. */
 static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct gt_problem *problem,
                 struct gt_err *err)
 {
@@ -184,8 +184,7 @@ static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct g
                       : gt_gpu_open(&made->gpu, ordinal, true, err);
 
     made->shared = deployed;
-    if (!rc)
-        rc = gt_lookup_device(gt, gt_gpu_device(made->gpu), problem, &made->resolved, err);
+    GT_STEP(rc, gt_lookup_device(gt, gt_gpu_device(made->gpu), problem, &made->resolved, err));
     if (!rc && answer->tier == GT_TIER_NONE) {
         gt_problem_format(problem, text);
         rc = gt_err_set(err, GT_ENOTFOUND, "no kernel serves %s on %s%s%.400s", text,
@@ -245,7 +244,7 @@ static int whole(const struct gt_operands *o)
     return o->alpha == truncf(o->alpha) && o->beta == truncf(o->beta);
 }
 
-/* Whether members of a later version are set, which this one would ignore. */
+/* Whether members of later versions are set, which this version would ignore. */
 static int beyond(const struct gt_operands *o)
 {
     for (size_t i = sizeof(*o); i < o->size; i++)
@@ -254,7 +253,7 @@ static int beyond(const struct gt_operands *o)
     return 0;
 }
 
-/* The sentence for operands that the plan was not made for. */
+/* Sets the sentence for operands that do not fit the plan. */
 static int refuse(const struct gt_plan *plan, const struct gt_operands *o, struct gt_err *err)
 {
     const struct gt_problem *p = &plan->resolved.problem;
@@ -310,15 +309,14 @@ static int run_vendor(const struct gt_plan *plan, void *stream, const struct gt_
                                             .workspace_bytes = plan->algo.workspace};
     int rc = gt_cublaslt_factor(plan->vendor, &operands.alpha, (double)o->alpha, err);
 
-    if (!rc)
-        rc = gt_cublaslt_factor(plan->vendor, &operands.beta, (double)o->beta, err);
+    GT_STEP(rc, gt_cublaslt_factor(plan->vendor, &operands.beta, (double)o->beta, err));
     return rc ? rc : gt_cublaslt_run(plan->vendor, &plan->algo.algo, &operands, stream, err);
 }
 
 int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
            struct gt_err *err)
 {
-    /* The handle of the legacy default stream, which a NULL stream means to CUDA. */
+    /* The legacy default stream, for which CUDA also takes NULL. */
     void *const default_stream = (void *)(uintptr_t)1;
     struct gt_args args = plan->args;
 

@@ -1,8 +1,8 @@
-/* plan_measure.c - GT_PLAN_MEASURE: chooses for an untuned problem by timing the first candidates,
+/* plan_measure.c - GT_PLAN_MEASURE: chooses for an untuned problem by timing the first candidates
  * once.  See plan_impl.h.
  *
- * The model of a look-up ranks candidates within some per cent of each other wrongly; times do not.
- * All of it happens in a thread of its own, so that the caller's thread keeps its context and its
+ * The model of a look-up cannot rank candidates within some per cent of each other; times can.  All
+ * of it happens in a thread of its own, so that the caller's thread keeps its context and its
  * stream capture.  Winners are remembered as long as the struct gt is open. */
 #include "lookup/plan_impl.h"
 
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPILE_S 10.0 /* after them, no further candidate is compiled */
-#define WORTH     0.99 /* another one must take at most this share of the answer's time */
+#define COMPILE_S 10.0 /* seconds after which no further candidate is compiled */
+#define WORTH     0.99 /* another candidate must take at most this share of the answer's time */
 
-/* A problem of which candidates were timed. */
+/* A problem whose candidates were timed. */
 struct gt_timed_problem {
     struct gt_lookup_key key;
     struct gt_choice winner; /* us: as timed */
@@ -43,7 +43,7 @@ static bool same_point(const struct gt_choice *choice, const struct gt_resolved 
                   resolved->kernel->params * sizeof(resolved->point.value[0])) == 0;
 }
 
-/* The answer first, then the others that the ranking thinks of. */
+/* Lists the answer, then the other candidates of the ranking. */
 static int list(struct measuring *m)
 {
     const struct gt_resolved *resolved = m->resolved;
@@ -60,7 +60,7 @@ static int list(struct measuring *m)
     return GT_OK;
 }
 
-/* Compiles what there is time for; a candidate that does not compile is left out of the race. */
+/* Compiles while there is time; a candidate that does not compile leaves the race. */
 static int compile_all(struct measuring *m)
 {
     const double begin_s = gt_clock_s();
@@ -94,7 +94,8 @@ static void *measure(void *context)
     return NULL;
 }
 
-/* The fastest; the answer, contestant 0, unless another one is clearly faster. */
+/* The fastest contestant, or the answer, which is contestant 0, unless another is clearly faster.
+ */
 static size_t winner_of(const struct measuring *m, int *timed)
 {
     const struct gt_contestant *contestant = m->contestant;
@@ -119,7 +120,7 @@ static const struct gt_timed_problem *find(const struct gt_timed *timed,
     return NULL;
 }
 
-/* Without memory it is forgotten, and timed again next time. */
+/* Remembers the winner; without memory it is not kept, and the problem is timed again next time. */
 static void remember(struct gt_timed *timed, const struct gt_timed_problem *problem)
 {
     if (timed->count == GT_TIMED_KEPT) {
@@ -130,7 +131,8 @@ static void remember(struct gt_timed *timed, const struct gt_timed_problem *prob
         timed->item[timed->count++] = *problem;
 }
 
-/* False: there is no memory, and the answer is as it was. */
+/* Puts the winner in the answer's place; false if memory ran out, which leaves the answer
+ * unchanged. */
 static bool take(const struct gt_timed_problem *problem, struct gt_resolved *resolved)
 {
     if (!same_point(&problem->winner, resolved) &&

@@ -1,9 +1,9 @@
 /* plan_time.c - stage: times a few candidates of one problem beside a running program.  Part of
  * gt_plan with GT_PLAN_MEASURE: see plan_impl.h.
  *
- * Operands are sets of A, B and D in one piece of memory that is larger than L2; each launch takes
- * the next set, so that it finds nothing of its own in L2.  Candidates take turns, and who is far
- * behind leaves after a few rounds. */
+ * The memory holds sets of A, B and D and is larger than L2; each launch takes the next set, so
+ * that L2 holds nothing of it.  Candidates take turns, and those that are far behind leave after a
+ * few rounds. */
 #include "lookup/plan_impl.h"
 
 #include "base/err.h"
@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define L2_TIMES     3         /* of L2, the memory that launches rotate through */
-#define MEMORY_PART  4         /* at most one part in so many of what is free is taken */
+#define L2_TIMES     3         /* times L2: size of the memory that launches rotate through */
+#define MEMORY_PART  4         /* at most one part in this many of the free memory is taken */
 #define SET_ALIGN    256       /* bytes */
-#define PATTERN      (1 << 18) /* words that operands are filled with, again and again */
-#define ROUNDS_LEAST 7         /* after them, those who are far behind leave */
+#define PATTERN      (1 << 18) /* words of the pattern that fills the operands, repeated */
+#define ROUNDS_LEAST 7         /* after so many, candidates that are far behind leave */
 #define ROUNDS_MOST  61        /* medians of short launches are then certain to 1 % */
 #define TIME_US      100000.0  /* of all rounds, unless the least take longer */
-#define BEHIND       1.25      /* times the best median: far behind */
+#define BEHIND       1.25      /* times the best median: a candidate above is far behind */
 
 struct timing {
     struct gt_gpu *gpu;
@@ -29,7 +29,7 @@ struct timing {
     struct gt_module *module[GT_PLAN_TIMED]; /* NULL: not loaded, or out of the race */
     size_t count;
     gt_devptr memory, workspace;
-    size_t bytes, set, sets, next; /* of memory, of a set; how many; the one that is next */
+    size_t bytes, set, sets, next; /* of the memory; of a set; number of sets; the next one */
     size_t at[4];                  /* of A, B, D and bias in a set */
     struct gt_event *event[GT_PLAN_TIMED + 1];
     float sample[GT_PLAN_TIMED][ROUNDS_MOST]; /* microseconds */
@@ -41,8 +41,8 @@ static size_t aligned(int64_t bytes)
     return ((size_t)bytes + SET_ALIGN - 1) / SET_ALIGN * SET_ALIGN;
 }
 
-/* Bits that make any word an ordinary pair or group of numbers of the type: from 0.5 to 2, of both
- * signs.  Times depend on them: a GPU that multiplies zeros draws less power. */
+/* Changes a word's bits so that it holds ordinary numbers of the type: from 0.5 to 2, of both
+ * signs.  The numbers matter for times: a GPU that multiplies zeros draws less power. */
 static uint32_t ordinary(uint32_t word, enum gt_dtype type)
 {
     switch (type) {
@@ -100,8 +100,7 @@ static int allocate(struct timing *timing, struct gt_err *err)
             err, GT_ETOOBIG,
             "timing candidates takes %zu bytes; a quarter of the free %zu may be used",
             timing->bytes + workspace, free_bytes);
-    if (!rc)
-        rc = gt_gpu_alloc(timing->gpu, &timing->memory, timing->bytes, err);
+    GT_STEP(rc, gt_gpu_alloc(timing->gpu, &timing->memory, timing->bytes, err));
     if (!rc && workspace)
         rc = gt_gpu_alloc(timing->gpu, &timing->workspace, workspace, err);
     for (size_t i = 0; i <= timing->count && !rc; i++)
@@ -133,7 +132,8 @@ static void leave(struct timing *timing, size_t i)
     timing->module[i] = NULL;
 }
 
-/* Every contestant once, from the round's number on, so that none always follows the same one. */
+/* Runs every contestant once; each round begins with another one, so that none always follows the
+ * same one. */
 static int play(struct timing *timing, size_t round, bool counts, struct gt_err *err)
 {
     size_t played[GT_PLAN_TIMED], plays = 0;
@@ -145,13 +145,12 @@ static int play(struct timing *timing, size_t round, bool counts, struct gt_err 
         if (!timing->module[i])
             continue;
         rc = launch(timing, i, err);
-        if (rc == GT_ERANGE) { /* this launch was refused; the device is well */
+        if (rc == GT_ERANGE) { /* the launch was refused, but the device still works */
             leave(timing, i);
             rc = GT_OK;
             continue;
         }
-        if (!rc)
-            rc = gt_event_record(timing->event[plays + 1], err);
+        GT_STEP(rc, gt_event_record(timing->event[plays + 1], err));
         played[plays++] = i;
     }
     for (size_t k = 0; k < plays && !rc; k++) {
@@ -164,7 +163,7 @@ static int play(struct timing *timing, size_t round, bool counts, struct gt_err 
     return rc;
 }
 
-/* The medians so far; returns their sum and sets *best to the least. */
+/* Computes the medians so far; returns their sum and sets *best to the least. */
 static double medians(struct timing *timing, double *best)
 {
     double sum = 0;
@@ -186,7 +185,7 @@ static double medians(struct timing *timing, double *best)
 static int race(struct timing *timing, struct gt_err *err)
 {
     double best, round_us = 0, spent_us = 0;
-    int rc = play(timing, 0, false, err); /* loads code, and is not counted */
+    int rc = play(timing, 0, false, err); /* an uncounted round that loads the code */
 
     for (int round = 0; round < ROUNDS_MOST && !rc; round++) {
         if (round >= ROUNDS_LEAST && spent_us + round_us > TIME_US)
@@ -220,10 +219,8 @@ int gt_plan_time(int ordinal, const struct gt_problem *problem, struct gt_contes
             gt_module_load(&timing->module[i], timing->gpu, contestant[i].binary->image,
                            contestant[i].binary->size, contestant[i].geometry, NULL))
             timing->module[i] = NULL;
-    if (!rc)
-        rc = allocate(timing, err);
-    if (!rc)
-        rc = race(timing, err);
+    GT_STEP(rc, allocate(timing, err));
+    GT_STEP(rc, race(timing, err));
     for (size_t i = 0; timing->gpu && i < GT_PLAN_TIMED; i++)
         leave(timing, i);
     for (size_t i = 0; i <= GT_PLAN_TIMED; i++)

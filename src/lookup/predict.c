@@ -23,17 +23,19 @@
 #define BARRIER           30.0   /* a barrier, as one warp sees it */
 #define MEMORY_LATENCY    1000.0 /* of cold operands: an L2 miss under load */
 #define BLOCK_START       900.0  /* from a block's launch to its first load */
-#define L2_MERGED         0.5    /* share of tile reads left: SMs that want one tile share it */
-#define CLUSTER_WAIT      1.2    /* blocks of a cluster wait for each other at every tile */
-#define L2_PORT           64.0   /* bytes that an SM gets from L2 each cycle */
-#define EVEN_US           4.0    /* to pass sums through memory and counters to another block */
-#define LAUNCH_US         2.7    /* an empty kernel, where the device was not calibrated */
-#define NEXT_LAUNCH_US    1.8    /* each further launch of the same candidate, likewise */
-#define ATOMIC_SHARE      0.25   /* share of the L2 bandwidth that atomic additions reach */
-#define L2_RESIDENT       0.6    /* operands below this share of L2 are read from memory once */
-#define DEFAULT_REGISTERS 64.0   /* of a thread, where a description has no estimate */
-#define REGISTERS_MOST    255.0  /* of a thread */
-#define REGISTER_STEP     8.0    /* registers are allocated in such steps */
+#define L2_MERGED         0.85   /* share of tile reads left: SMs that want one tile share it */
+#define L2_TRANSFER       (1 / 32.0) /* cycles for a byte of a tile from L2 when all SMs load */
+#define CLUSTER_WAIT      1.05       /* blocks of a cluster wait for each other at every tile */
+#define CLUSTER_SUM_US    3.0        /* to pass sums through the shared memory of a cluster */
+#define L2_PORT           64.0       /* bytes that an SM gets from L2 each cycle */
+#define EVEN_US           4.0        /* to pass sums through memory and counters to another block */
+#define LAUNCH_US         2.7        /* an empty kernel, where the device was not calibrated */
+#define NEXT_LAUNCH_US    1.8        /* each further launch of the same candidate, likewise */
+#define ATOMIC_SHARE      0.25       /* share of the L2 bandwidth that atomic additions reach */
+#define L2_RESIDENT       0.6        /* operands below this share of L2 are read from memory once */
+#define DEFAULT_REGISTERS 64.0       /* of a thread, where a description has no estimate */
+#define REGISTERS_MOST    255.0      /* of a thread */
+#define REGISTER_STEP     8.0        /* registers are allocated in such steps */
 
 /* A candidate in the model's terms. */
 struct shape {
@@ -41,8 +43,10 @@ struct shape {
         cluster_n, issue, shared, group, even, prepare_read, prepare_write;
     double blocks, threads, warps, shared_bytes;
     double tiles_m, tiles_n;
-    double slices; /* groups of warps of a block that divide the k steps of a tile between them */
-    int resident;  /* blocks of an SM */
+    double padded;  /* tiles of whole clusters, times the parts of the depth and the batch */
+    double cluster; /* blocks of the launch's clusters */
+    double slices;  /* groups of warps of a block that divide the k steps of a tile between them */
+    int resident;   /* blocks of an SM */
 };
 
 /* Joins costs that overlap imperfectly: the fourth or sixth root of the sum of their powers lies
@@ -66,8 +70,9 @@ static double at_least(double value, double least)
     return value > least ? value : least;
 }
 
-/* The launch that does the product: the one whose grid covers the most k work; preparing and
- * reducing launches have no shared memory, and a kernel without any has only one launch. */
+/* The launch that computes the product: the one whose grid covers the most k work.  Launches that
+ * prepare or reduce have no shared memory, and a kernel without shared memory has only one launch.
+ */
 static const struct gt_launch_geometry *main_launch(const struct gt_geometry *geometry)
 {
     const struct gt_launch_geometry *best = &geometry->launch[0];
@@ -83,7 +88,7 @@ static double product(const unsigned dim[3])
     return (double)dim[0] * dim[1] * dim[2];
 }
 
-/* What the description's model leaves out: square tiles, no overlap, both factors of each FMA
+/* Fills what the description's model leaves out: square tiles, no overlap, both factors of each FMA
  * loaded anew. */
 static void fill_defaults(struct shape *shape, const struct gt_model *model)
 {
@@ -155,6 +160,7 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
     shape->threads = at_least(product(launch->block), 1);
     shape->warps = ceil(shape->threads / WARP);
     shape->shared_bytes = launch->shared_bytes;
+    shape->cluster = at_least(product(launch->cluster), 1);
     shape->tile_m = shape->tile_n = at_least(sqrt(outputs / shape->blocks), 1);
     for (size_t i = 0; i < sizeof(entry) / sizeof(entry[0]); i++) {
         int64_t value;
@@ -170,11 +176,26 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
     fill_defaults(shape, model);
     shape->tiles_m = ceil(at_least((double)problem->m, 1) / shape->tile_m);
     shape->tiles_n = ceil(at_least((double)problem->n, 1) / shape->tile_n);
-    /* Blocks that stay and take one tile after the other cost what as many blocks as tiles do. */
+    shape->padded = ceil(shape->tiles_m / shape->cluster_m) * shape->cluster_m *
+                    ceil(shape->tiles_n / shape->cluster_n) * shape->cluster_n * shape->splits *
+                    (double)problem->batch;
+    /* Persistent blocks, which take one tile after the other, cost as much as one block for each
+     * tile. */
     if (model->block_m && model->block_n)
-        shape->blocks = at_least(shape->blocks, shape->tiles_m * shape->tiles_n * shape->splits *
-                                                    (double)problem->batch);
+        shape->blocks = at_least(shape->blocks, shape->padded);
     return GT_OK;
+}
+
+/* The SMs that whole clusters of this size fill: those of a cluster lie within a GPC, and of an
+ * H200's 132 SMs 120 are in clusters of four or eight. */
+static double cluster_sms(const struct shape *shape, const struct gt_device *device)
+{
+    double sms = device->sms;
+
+    if (shape->cluster > 2)
+        sms -= floor(sms / 11);
+    return at_least(floor(sms * shape->resident / shape->cluster), 1) * shape->cluster /
+           shape->resident;
 }
 
 /* Cycles of the tensor pipe for one k step of a block's tile. */
@@ -210,7 +231,8 @@ static double tile_cycles(const struct shape *shape, const struct gt_problem *pr
 
     if (shape->cluster_m * shape->cluster_n > 1)
         tile *= CLUSTER_WAIT;
-    return tile + at_least(MEMORY_LATENCY - ahead, 0) / (shape->stages > 1 ? 1 : resident);
+    return tile + at_least(MEMORY_LATENCY + shape->tile_k * bytes * L2_TRANSFER - ahead, 0) /
+                      (shape->stages > 1 ? 1 : resident);
 }
 
 /* Cycles of `resident` blocks from start to end. */
@@ -228,7 +250,7 @@ static double block_cycles(const struct shape *shape, const struct gt_problem *p
 static double compute_us(const struct shape *shape, const struct gt_problem *problem,
                          const struct gt_device *device)
 {
-    double share = shape->blocks / device->sms;
+    double share = shape->blocks / cluster_sms(shape, device);
     double blocks = shape->even > 0 ? share : ceil(share); /* of the busiest SM */
     double full = floor(blocks / shape->resident);
     double rest = blocks - full * shape->resident;
@@ -292,6 +314,8 @@ static double reduction_us(const struct shape *shape, const struct gt_problem *p
         return 0;
     if (workspace > 0) /* written and read once */
         return 2 * workspace / (bandwidth * 1e3);
+    if (shape->cluster >= shape->splits)
+        return CLUSTER_SUM_US + 4 * shape->splits * outputs / (device->l2_gbps * 1e3);
     return shape->splits * outputs * (double)gt_dtype_size(problem->out) /
            (ATOMIC_SHARE * device->l2_gbps * 1e3);
 }
@@ -356,9 +380,7 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
     prediction->tile_k = shape.tile_k;
     prediction->splits = shape.splits;
     prediction->cluster = shape.cluster_m * shape.cluster_n;
-    prediction->rounds = ceil(shape.tiles_m / shape.cluster_m) * shape.cluster_m *
-                         ceil(shape.tiles_n / shape.cluster_n) * shape.cluster_n * shape.splits *
-                         (double)problem->batch / ((double)shape.resident * device->sms);
+    prediction->rounds = shape.padded / ((double)shape.resident * device->sms);
     prediction->blocks_sm = shape.resident;
     prediction->waves = shape.blocks / ((double)shape.resident * device->sms);
     prediction->compute_us = compute_us(&shape, problem, device);

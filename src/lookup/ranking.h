@@ -92,6 +92,7 @@ struct gt_ranking {
     struct gt_ranking_model *model; /* of each kernel that has trees */
     size_t models, model_capacity;
     struct gt_ranking_loss loss[GT_RANKING_KINDS];
+    char *damage; /* why a file is not used; then there is none.  NULL: none was refused */
 };
 
 /* Reads a ranking into a zeroed one.  Points and kernels that there are not any more are left out,
@@ -100,6 +101,11 @@ int gt_ranking_parse(struct gt_ranking *ranking, const struct gt_kernels *kernel
                      const char *text, size_t length, struct gt_err *err);
 int gt_ranking_load(struct gt_ranking *ranking, const struct gt_kernels *kernels, const char *path,
                     struct gt_err *err);
+
+/* The same for look-ups, which answer without a ranking, too: a file that cannot be read or is
+ * damaged is GT_OK, and ranking->damage is the sentence.  Fails for want of memory only. */
+int gt_ranking_try(struct gt_ranking *ranking, const struct gt_kernels *kernels, const char *path,
+                   struct gt_err *err);
 void gt_ranking_release(struct gt_ranking *ranking); /* a zeroed one is accepted */
 
 /* Copies the trees of a kernel, with columns as gt_ranking_columns has them, and returns the number

@@ -16,16 +16,16 @@
 #include <string.h>
 
 #define MAX_DEPTH 16    /* of a tree */
-#define MAX_NODES 60000 /* of all trees of a kernel; a distance between nodes has 16 bits */
+#define MAX_NODES 60000 /* of all trees of a kernel: a distance between nodes has 16 bits */
 
-/* The file as far as it is read. */
+/* The state of reading the file. */
 struct reading {
     struct gt_ranking *ranking;
     const struct gt_kernels *kernels;
     const char *path;
     int line;
-    const struct gt_kernel *kernel; /* of the lines that follow; NULL: it is gone */
-    bool named;                     /* a kernel was */
+    const struct gt_kernel *kernel; /* of the lines that follow; NULL: it no longer exists */
+    bool named;                     /* a line has named a kernel */
 };
 
 static int fail(const struct reading *reading, const char *what, struct gt_err *err)
@@ -33,7 +33,7 @@ static int fail(const struct reading *reading, const char *what, struct gt_err *
     return gt_err_set(err, GT_EDB, "%s:%d: %s", reading->path, reading->line, what);
 }
 
-/* Cuts the next word off; NULL: there is none. */
+/* Cuts off the next word; NULL if there is none. */
 static char *next_word(char **at)
 {
     char *word = *at + strspn(*at, " ");
@@ -138,7 +138,7 @@ static int read_point(struct reading *reading, char *rest, struct gt_err *err)
     return GT_OK;
 }
 
-/* The column of that name; -1: there is none today. */
+/* The column of that name; -1 if there is none any more. */
 static short find_column(const struct gt_kernel *kernel, const char *name)
 {
     for (size_t i = 0; kernel && i < GT_TERM_COUNT + kernel->names.count; i++)
@@ -166,7 +166,7 @@ static int read_columns(struct reading *reading, char *rest, struct gt_err *err)
     return GT_OK;
 }
 
-/* One node: "=VALUE" is a leaf, "COLUMN<VALUE" is not. */
+/* Parses a node: "=VALUE" is a leaf, "COLUMN<VALUE" is an inner node. */
 static bool parse_node(const char *word, size_t columns, struct gt_ranking_node *node)
 {
     double value;
@@ -187,8 +187,8 @@ static bool parse_node(const char *word, size_t columns, struct gt_ranking_node 
     return true;
 }
 
-/* A tree in the order of its nodes.  open[]: the inner nodes above whose right subtree is still to
- * come. */
+/* Reads a tree, whose nodes come in preorder.  open[]: the inner nodes above that still lack their
+ * right subtree. */
 static int read_tree(struct reading *reading, char *rest, struct gt_err *err)
 {
     struct gt_ranking *ranking = reading->ranking;
@@ -250,7 +250,7 @@ static int read_line(struct reading *reading, char *line, struct gt_err *err)
 static const struct gt_digested kind = {GT_RANKING_MAGIC, "is no gemmtune ranking of this version",
                                         "make it again with `tune doctor --predictor --learn`"};
 
-/* Finds where the first half of a kernel's trees ends, by their nodes. */
+/* Finds where the first half of a kernel's trees ends, counted in nodes. */
 static void halve(struct gt_ranking_model *model)
 {
     while (model->half < model->nodes / 2) {
@@ -262,7 +262,7 @@ static void halve(struct gt_ranking_model *model)
     }
 }
 
-/* body: NUL-terminated and ours to cut up. */
+/* Parses the body, which is NUL-terminated and is cut into words in place. */
 static int parse_body(struct reading *reading, char *body, struct gt_err *err)
 {
     const locale_t before = gt_locale_enter();
@@ -315,8 +315,20 @@ int gt_ranking_load(struct gt_ranking *ranking, const struct gt_kernels *kernels
     return code;
 }
 
+int gt_ranking_try(struct gt_ranking *ranking, const struct gt_kernels *kernels, const char *path,
+                   struct gt_err *err)
+{
+    int code = gt_ranking_load(ranking, kernels, path, err);
+
+    if (!code || code == GT_ENOMEM)
+        return code;
+    ranking->damage = strdup(err->msg);
+    return ranking->damage ? GT_OK : gt_err_nomem(err);
+}
+
 void gt_ranking_release(struct gt_ranking *ranking)
 {
+    free(ranking->damage);
     for (size_t i = 0; i < ranking->models; i++)
         free(ranking->model[i].node);
     free(ranking->model);

@@ -1,5 +1,5 @@
-/* snapshot.c - what a look-up would hand out from tables as they are at one moment; see snapshot.h.
- */
+/* snapshot.c - keeps what look-ups would answer from the tables as they are at one moment; see
+ * snapshot.h. */
 #include "lookup/snapshot.h"
 
 #include "base/array.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The texts stay those of the other table. */
+/* Copies the rows; their texts still belong to the other table. */
 static int add_rows(struct gt_table *table, const struct gt_table *from, struct gt_err *err)
 {
     int code = GT_ARRAY_RESERVE(&table->row, table->rows + from->rows, &table->capacity, err);
@@ -30,7 +30,7 @@ int gt_snapshot_take(struct gt_snapshot *snapshot, const struct gt_kernels *kern
     if (!code && shipped)
         code = add_rows(&snapshot->table, shipped, err);
     if (!code && shipped && shipped->ranking)
-        code = gt_ranking_load(&snapshot->ranking, kernels, shipped->ranking, err);
+        code = gt_ranking_try(&snapshot->ranking, kernels, shipped->ranking, err);
     return code;
 }
 

@@ -27,12 +27,13 @@ struct gt_table_chunk {
     char bytes[];
 };
 
-/* A row as the file has it. */
+/* A row as the file holds it. */
 struct raw {
     const char *device, *problem, *kernel, *signature, *point;
     const char *algo; /* of the baseline; NULL: a text table does not have it */
     int cc;
-    bool predicted, warm_l2;
+    bool predicted;
+    int timing;
     double us, baseline_us;
     int sms;
     int64_t l2_bytes;
@@ -42,7 +43,7 @@ struct raw {
 
 #define TEXTS 6 /* of a row */
 
-/* Where rows go, and what sentences say of their place. */
+/* The table being loaded, and the place that error sentences name. */
 struct loading {
     struct gt_table *table;
     const char *path;
@@ -63,7 +64,7 @@ static int reserve(struct gt_table *table, struct gt_err *err)
     return GT_ARRAY_RESERVE(&table->row, table->rows + 1, &table->capacity, err);
 }
 
-/* Copies the texts behind one another; to[i] is where text[i] went. */
+/* Copies the texts one behind another; to[i] points to the copy of text[i]. */
 static int keep_texts(struct gt_table *table, const char *const text[TEXTS],
                       const char **const to[TEXTS], struct gt_err *err)
 {
@@ -98,7 +99,7 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
     struct gt_err why = {0};
     int code;
 
-    row.warm_l2 = raw->warm_l2;
+    row.timing = raw->timing;
     row.baseline_us = raw->baseline_us;
     row.sms = raw->sms;
     row.l2_bytes = raw->l2_bytes;
@@ -127,7 +128,7 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
     return code;
 }
 
-/* Forgets what was added since the table had `rows` rows and this chunk. */
+/* Removes everything that was added since the table had `rows` rows and this chunk. */
 static void roll_back(struct gt_table *table, size_t rows, const struct gt_table_chunk *chunk)
 {
     while (table->chunk != chunk) {
@@ -156,7 +157,7 @@ static int add_store_row(void *context, const struct gt_row *row, struct gt_err 
                             .point = row->point,
                             .cc = row->cc,
                             .predicted = row->provenance == GT_PREDICTED,
-                            .warm_l2 = row->warm_l2,
+                            .timing = row->timing,
                             .us = row->us,
                             .baseline_us = row->baseline_us,
                             .algo = row->algo,
@@ -165,8 +166,8 @@ static int add_store_row(void *context, const struct gt_row *row, struct gt_err 
                             .stage = row->stage,
                             .trials = row->trials};
 
-    if (row->provenance == GT_REPLAYED)
-        return GT_OK; /* it says nothing of a device that is here */
+    if (!gt_row_serves(row))
+        return GT_OK; /* a recording, or timed with unusual operands (--dist) */
     return add(context, &raw, err);
 }
 
@@ -183,8 +184,8 @@ int gt_table_add_stored(struct gt_table *table, struct gt_store *store, struct g
     return code;
 }
 
-/* Cuts one record off *at and its fields out of it, in place: quotes are undone.  Returns how many
- * there are, 0 if it is malformed. */
+/* Cuts off one record at *at and splits it into fields in place, without quotes.  Returns the
+ * number of fields, or 0 if the record is malformed. */
 static int cut_record(char **at, char *field[GT_TABLE_FIELDS + GT_TABLE_MORE])
 {
     char *in = *at;
@@ -215,7 +216,7 @@ static int cut_record(char **at, char *field[GT_TABLE_FIELDS + GT_TABLE_MORE])
     }
 }
 
-/* A finite number. */
+/* Reads a finite number. */
 static bool read_real(const char *text, double *value)
 {
     const locale_t before = gt_locale_enter();
@@ -226,14 +227,7 @@ static bool read_real(const char *text, double *value)
     return end != text && *end == '\0' && isfinite(*value);
 }
 
-/* "yes" is true, "no" is false, anything else is an error. */
-static bool read_choice(const char *text, const char *no, const char *yes, bool *value)
-{
-    *value = strcmp(text, yes) == 0;
-    return *value || strcmp(text, no) == 0;
-}
-
-/* A whole number from 0 to 999,999,999; an empty field leaves *value. */
+/* Reads a whole number from 0 to 999,999,999; an empty field leaves *value unchanged. */
 static bool read_count(const char *text, int64_t *value)
 {
     const size_t digits = strspn(text, "0123456789");
@@ -245,7 +239,8 @@ static bool read_count(const char *text, int64_t *value)
     return true;
 }
 
-/* The fields in the order of GT_TABLE_COLUMNS and, if there are more, of GT_TABLE_CONTEST. */
+/* Adds a record, whose fields are those of GT_TABLE_COLUMNS and, if there are more, of
+ * GT_TABLE_CONTEST. */
 static int add_record(struct loading *loading, char *const *field, bool more, struct gt_err *err)
 {
     int64_t stage = GT_STAGE_FINAL;
@@ -259,10 +254,11 @@ static int add_record(struct loading *loading, char *const *field, bool more, st
     if (!read_real(field[0], &number) || !(fabs(number) < 1e6) || number != (int)number)
         return fail(loading, "no arch:", field[0], err);
     raw.cc = (int)number;
-    if (!read_choice(field[1], "measured", "predicted", &raw.predicted))
+    raw.predicted = strcmp(field[1], "predicted") == 0;
+    if (!raw.predicted && strcmp(field[1], "measured") != 0)
         return fail(loading, "neither measured nor predicted:", field[1], err);
-    if (!read_choice(field[7], "cold", "warm", &raw.warm_l2))
-        return fail(loading, "neither cold nor warm:", field[7], err);
+    if (!gt_timing_parse(&raw.timing, field[7]))
+        return fail(loading, "no way of timing:", field[7], err);
     for (int i = 8; i < 15; i++)
         if (!read_real(field[i], &number))
             return fail(loading, "no number:", field[i], err);
@@ -286,7 +282,7 @@ bool gt_table_has_contest(const char *body)
     return strncmp(body, columns, strlen(columns)) == 0;
 }
 
-/* body: NUL-terminated and ours to cut up. */
+/* Parses the body, which is NUL-terminated and is cut up in place. */
 static int parse_body(struct loading *loading, char *body, struct gt_err *err)
 {
     const size_t columns = strlen(GT_TABLE_COLUMNS);
@@ -338,7 +334,7 @@ static int load_file(struct gt_table *table, const char *path, struct gt_err *er
     FILE *file;
     int code;
 
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) /* nobody may write into a pipe */
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) /* a pipe might never be written to */
         return gt_err_set(err, GT_EDB, "%s: neither a file nor a folder of tables", path);
     file = fopen(path, "re");
     if (!file)
@@ -375,8 +371,7 @@ static int is_of_use(const struct dirent *entry)
            (ends_with(name, ".csv") || ends_with(name, ".db") || ends_with(name, RANKING));
 }
 
-/* Loads a table of a folder; of rankings only the first one's path is kept, which becomes the
- * table's. */
+/* Loads one file of a folder.  Only the first ranking's path is kept, which becomes the table's. */
 static int load_entry(struct gt_table *table, char **path, struct gt_err *err)
 {
     if (!ends_with(*path, RANKING))

@@ -31,7 +31,8 @@ struct gt_table_row {
     const char *text; /* of the problem */
     const char *device, *kernel, *signature, *point;
     int cc;
-    bool predicted, warm_l2;
+    bool predicted;
+    int timing; /* enum gt_timing */
     double us;
     double baseline_us; /* of cuBLASLt, timed beside it; 0: there is none */
     const char *algo;   /* its algorithm (cuda/cublaslt.h); "": it is no candidate */

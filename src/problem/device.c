@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 /* The archs NVRTC 13 compiles for. */
@@ -25,12 +26,12 @@ bool gt_arch_known(int cc)
 
 int gt_arch_parse(const char *text, int *cc, struct gt_err *err)
 {
-    const char *at = strncmp(text, "sm_", 3) ? text : text + 3;
+    const char *at = strncasecmp(text, "sm", 2) ? text : text + 2 + (text[2] == '_');
     int value = 0, digits = 0;
 
     for (; isdigit((unsigned char)*at) && digits < 4; at++, digits++)
         value = value * 10 + *at - '0';
-    if (value >= 90 && (*at == 'a' || *at == 'f')) /* sm_90a: the same device */
+    if (value >= 90 && strchr("afAF", *at) && *at) /* sm_90a: the same device */
         at++;
     if (digits && !*at && gt_arch_known(value)) {
         *cc = value;
@@ -122,7 +123,7 @@ static int read_profile(struct gt_device *device, const cJSON *root, const char 
     return read_limits(device, root, path, err);
 }
 
-/* There is no profile of this arch: says which there are. */
+/* Sets the error for an arch without a profile; it lists the profiles that exist. */
 static int no_profile(const char *data_dir, int cc, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
@@ -189,7 +190,7 @@ int gt_device_tensor_rate(const struct gt_device *device, enum gt_dtype type)
 #define SUB_PARTITIONS    4   /* of an SM; a warp's registers lie in one of them */
 #define MAX_BLOCK_THREADS 1024
 
-/* Warps of an SM whose registers fit, all sub-partitions together. */
+/* The warps of an SM whose registers fit, in all sub-partitions together. */
 static int64_t warps_by_registers(const struct gt_device *device, int registers)
 {
     int64_t granules = (registers * WARP + REGISTER_GRANULE - 1) / REGISTER_GRANULE;

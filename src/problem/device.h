@@ -10,7 +10,7 @@
 
 struct gt_device {
     char name[96]; /* "NVIDIA H200", or the profile's name */
-    char uuid[48]; /* "" for a profile */
+    char uuid[64]; /* "" for a profile */
     bool profile;  /* true: nothing can be measured on it */
     int cc;        /* 90 for sm_90 */
     int ordinal;   /* CUDA ordinal, -1 for a profile */
@@ -34,7 +34,8 @@ struct gt_device {
     double power_w; /* its power limit as NVML has it; 0: not known */
 };
 
-/* "sm_86", "86" or "sm_90a" -> 86, 90; an unknown arch is an error that lists the known ones. */
+/* "sm_86", "86", "SM86" or "sm_90a" -> 86, 90; an unknown arch is an error that lists the known
+ * ones. */
 int gt_arch_parse(const char *text, int *cc, struct gt_err *err);
 
 /* Whether code can be compiled for the arch. */

@@ -9,7 +9,7 @@ const struct gt_calibration_row gt_calibration_rows[GT_CALIBRATION_COUNT] = {
 #undef CALIBRATION_ROW
 };
 
-/* The tensor rate of a device that a figure is about; NULL: another one. */
+/* The tensor rate of a device to which a figure belongs; NULL if it belongs to none. */
 static const int *tensor_rate(const struct gt_device *device, enum gt_calibration_figure figure)
 {
     switch (figure) {

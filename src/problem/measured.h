@@ -20,6 +20,17 @@ struct gt_baseline {
     double err_u; /* its measured error, as for trials */
 };
 
+/* What a product costs (tuner/timing/energy.h). */
+struct gt_energy {
+    double us;        /* its time in the same run */
+    double joules;    /* of the whole GPU */
+    double error;     /* bound of the relative error of joules */
+    double watts;     /* mean while it ran */
+    double clock_mhz; /* SM clock at the end; 0: not seen */
+    int64_t launches;
+    bool counted; /* by the device's energy counter; false: from its power */
+};
+
 /* What memory alone takes for a problem's operands, by the best of several plain kernels. */
 struct gt_move {
     double us, lo_us, hi_us; /* median of the best one and its 95 % interval */

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct {
     const char *name;
@@ -23,7 +24,7 @@ static const char *const accuracies[] = {
     [GT_ACCURACY_LOW] = "low",
 };
 
-/* By flags; NULL where two activations would follow each other. */
+/* Indexed by flags; NULL where two activations would follow each other. */
 static const char *const epilogues[8] = {
     [GT_EPILOGUE_NONE] = "none",
     [GT_EPILOGUE_BIAS] = "bias",
@@ -35,11 +36,17 @@ static const char *const epilogues[8] = {
 
 static const char *const layouts[4] = {"nn", "nt", "tn", "tt"};
 
+/* Whether text[0..length) is that name, in capitals or not. */
+static bool is_name(const char *name, const char *text, size_t length)
+{
+    return name && strlen(name) == length && !strncasecmp(name, text, length);
+}
+
 /* Index of text[0..length) in a table of names, or -1. */
 static int find(const char *const *name, int count, const char *text, size_t length)
 {
     for (int i = 0; i < count; i++)
-        if (name[i] && strlen(name[i]) == length && !memcmp(name[i], text, length))
+        if (is_name(name[i], text, length))
             return i;
     return -1;
 }
@@ -56,11 +63,26 @@ int64_t gt_dtype_size(enum gt_dtype type)
 
 bool gt_dtype_parse(enum gt_dtype *type, const char *text, size_t length)
 {
-    for (int i = 0; i < GT_DTYPE_COUNT; i++)
-        if (strlen(dtypes[i].name) == length && !memcmp(dtypes[i].name, text, length)) {
-            *type = (enum gt_dtype)i;
+    /* What other programs call them.  FP8 is not here: there are two. */
+    static const struct {
+        char name[14];
+        unsigned char type;
+    } other[] = {{"fp32", GT_F32},         {"float", GT_F32},
+                 {"float32", GT_F32},      {"single", GT_F32},
+                 {"fp16", GT_F16},         {"half", GT_F16},
+                 {"float16", GT_F16},      {"bfloat16", GT_BF16},
+                 {"int8", GT_S8},          {"i8", GT_S8},
+                 {"int32", GT_S32},        {"i32", GT_S32},
+                 {"float8_e5m2", GT_E5M2}, {"float8_e4m3fn", GT_E4M3}};
+
+    for (size_t i = 0; i < GT_DTYPE_COUNT + sizeof(other) / sizeof(other[0]); i++) {
+        const size_t at = i - GT_DTYPE_COUNT;
+
+        if (is_name(i < GT_DTYPE_COUNT ? dtypes[i].name : other[at].name, text, length)) {
+            *type = i < GT_DTYPE_COUNT ? (enum gt_dtype)i : (enum gt_dtype)other[at].type;
             return true;
         }
+    }
     return false;
 }
 
@@ -258,7 +280,7 @@ void gt_problem_retype(struct gt_problem *problem, enum gt_dtype type)
 
 void gt_problem_init(struct gt_problem *problem, int64_t m, int64_t n, int64_t k)
 {
-    memset(problem, 0, sizeof(*problem)); /* padding too: equal problems are equal bytes */
+    memset(problem, 0, sizeof(*problem)); /* padding, too: equal problems have equal bytes */
     problem->version = GT_PROBLEM_VERSION;
     problem->m = m;
     problem->n = n;
@@ -269,7 +291,7 @@ void gt_problem_init(struct gt_problem *problem, int64_t m, int64_t n, int64_t k
     problem->accuracy = GT_ACCURACY_STRICT;
     problem->alpha = 1;
     if (m >= 0 && m <= GT_MAX_EXTENT && n >= 0 && n <= GT_MAX_EXTENT && k >= 0 &&
-        k <= GT_MAX_EXTENT) /* what gt_problem_check will refuse is not multiplied here */
+        k <= GT_MAX_EXTENT) /* sizes that gt_problem_check refuses are not multiplied here */
         gt_problem_pack(problem);
 }
 

@@ -26,6 +26,8 @@ void gt_problem_retype(struct gt_problem *problem, enum gt_dtype type);
 
 const char *gt_dtype_name(enum gt_dtype type); /* "f32" */
 int64_t gt_dtype_size(enum gt_dtype type);     /* bytes of an element */
+/* Takes the names of other programs, too ("half", "bfloat16", "int8"), as all parsers of names here
+ * take capitals. */
 bool gt_dtype_parse(enum gt_dtype *type, const char *text, size_t length);
 
 /* What out, acc and accuracy are when the text does not say. */

@@ -16,7 +16,7 @@
 
 #define QUOTED 100 /* characters of the text repeated in a sentence */
 
-/* What a text has said so far; the rest gets its default afterwards. */
+/* What the text has specified so far; the rest gets defaults afterwards. */
 struct said {
     const char *text;
     struct gt_err *err;
@@ -168,23 +168,16 @@ static int parse_key(struct gt_problem *problem, struct said *said, const char *
                   "accuracy align");
 }
 
-/* The sentence for a part that is none, with the name here of what other programs call so. */
+/* Sets the sentence for an unknown part; it names our word for what other programs call so. */
 static int unknown_part(const struct said *said, const char *part, size_t length)
 {
-    static const char *const other[][2] = {
-        {"fp32", "f32"}, {"float", "f32"}, {"float32", "f32"}, {"single", "f32"},
-        {"fp16", "f16"}, {"half", "f16"},  {"float16", "f16"}, {"bfloat16", "bf16"},
-        {"fp8", "e4m3"}, {"int8", "s8"},   {"i8", "s8"}};
     static const char *const own[] = {"f32", "tf32", "f16", "bf16", "e4m3", "e5m2",
                                       "s8",  "nn",   "nt",  "tn",   "tt"};
-    const char *near = NULL;
+    const bool fp8 = gt_near_distance(part, length, "fp8") == 0;
+    const char *near =
+        fp8 ? "e4m3 or e5m2" : gt_near(part, length, own, sizeof(own) / sizeof(own[0]));
     char what[160];
 
-    for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
-        if (gt_near_distance(part, length, other[i][0]) == 0)
-            near = other[i][1];
-    if (!near)
-        near = gt_near(part, length, own, sizeof(own) / sizeof(own[0]));
     snprintf(what, sizeof(what),
              "is neither a type (f32 tf32 f16 bf16 e4m3 e5m2 s8) nor a layout (nn nt tn tt) nor "
              "key=value%s%s%s",
@@ -192,7 +185,7 @@ static int unknown_part(const struct said *said, const char *part, size_t length
     return refuse(said, GT_ENOTFOUND, part, length, what);
 }
 
-/* One part between colons: "lda=64", a type or a layout. */
+/* Parses one part between colons: "lda=64", a type or a layout. */
 static int parse_part(struct gt_problem *problem, struct said *said, const char *part,
                       size_t length)
 {
@@ -219,7 +212,7 @@ static int parse_part(struct gt_problem *problem, struct said *said, const char 
 }
 
 /* "MxNxK"; range is checked here so that the sentence names the text. */
-/* "512X512X64", "512*512*64", "512×512×64": sizes with another sign between them. */
+/* Whether the sizes are separated by another sign: "512X512X64", "512*512*64", "512×512×64". */
 static bool other_sign(const char *part, size_t length)
 {
     const char *end = part + length;
@@ -265,7 +258,7 @@ static int parse_sizes(struct gt_problem *problem, const struct said *said, cons
     return GT_OK;
 }
 
-/* rows * ld of an operand; what gt_problem_check refuses anyway must not overflow here. */
+/* rows * ld of an operand; sizes that gt_problem_check refuses must not overflow here. */
 static int64_t packed_stride(const struct gt_problem *problem, enum gt_operand operand)
 {
     int64_t stride;
@@ -276,8 +269,7 @@ static int64_t packed_stride(const struct gt_problem *problem, enum gt_operand o
     return stride;
 }
 
-/* The value an integer key has when the text does not say; strides follow the leading dimensions
- * that `problem` has. */
+/* The default of an integer key; defaults of strides follow the leading dimensions of `problem`. */
 static int64_t default_integer(const struct gt_problem *problem, size_t key)
 {
     struct gt_problem packed = *problem;
@@ -302,8 +294,8 @@ static bool is_stride(size_t key)
     return keys[key].name[0] == 's';
 }
 
-/* Gives what the text did not say its default.  Strides of a single matrix mean nothing: they get
- * their default too, so that equal problems stay equal. */
+/* Gives everything that the text did not specify its default.  Strides of a single matrix have no
+ * meaning and get their default, too, so that equal problems stay equal. */
 static void fill_defaults(struct gt_problem *problem, const struct said *said)
 {
     for (size_t i = 0; i < KEYS; i++) {
@@ -346,7 +338,7 @@ int gt_problem_parse(struct gt_problem *problem, const char *text, struct gt_err
 
 /* ---- writing ---- */
 
-/* The shortest decimal text that reads back as the same value. */
+/* Writes the shortest decimal text that reads back as the same value. */
 static void format_real(double value, char text[40])
 {
     const locale_t before = gt_locale_enter();

@@ -30,6 +30,22 @@ enum gt_status gt_status_parse(const char *text)
     return GT_STATUS_NONE;
 }
 
+static const char *const timings[GT_TIMING_COUNT] = {
+    [GT_TIMING_COLD] = "cold", [GT_TIMING_WARM] = "warm", [GT_TIMING_GRAPH] = "graph"};
+
+const char *gt_timing_name(int timing)
+{
+    return (unsigned)timing < GT_TIMING_COUNT ? timings[timing] : "unknown";
+}
+
+bool gt_timing_parse(int *timing, const char *text)
+{
+    for (*timing = 0; *timing < GT_TIMING_COUNT; ++*timing)
+        if (strcmp(timings[*timing], text) == 0)
+            return true;
+    return false;
+}
+
 static const char *const provenances[GT_PROVENANCE_COUNT] = {
     [GT_MEASURED] = "measured", [GT_PREDICTED] = "predicted", [GT_REPLAYED] = "replayed"};
 

@@ -44,6 +44,15 @@ const char *gt_provenance_name(enum gt_provenance provenance); /* "measured" */
 /* Whether text is such a name. */
 bool gt_provenance_parse(enum gt_provenance *provenance, const char *text);
 
+/* How a time was taken; part of what a trial is stored under, so the three are never mixed.  Cold
+ * and warm: launches timed one by one.  Graph: chains of launches in a CUDA graph, each of which
+ * waits for the one before (tuner/timing/chain.h), with operands as cold. */
+enum gt_timing { GT_TIMING_COLD, GT_TIMING_WARM, GT_TIMING_GRAPH, GT_TIMING_COUNT };
+
+const char *gt_timing_name(int timing); /* "cold" */
+/* Whether text is such a name. */
+bool gt_timing_parse(int *timing, const char *text);
+
 const char *gt_status_name(enum gt_status status);
 bool gt_status_final(enum gt_status status);
 enum gt_status gt_status_parse(const char *text); /* GT_STATUS_NONE if unknown */

@@ -20,7 +20,7 @@ bool gt_book_begin(struct gt_book *book)
     return false;
 }
 
-/* An entry that nobody sees yet; NULL: all are taken. */
+/* Begins an entry that no other thread sees yet; NULL if all entries are taken. */
 static struct gt_entry *begin_entry(struct gt_book *book, const struct gt_call_key *key)
 {
     uint32_t number = atomic_load_explicit(&book->used, memory_order_relaxed);

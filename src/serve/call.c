@@ -15,7 +15,7 @@ const char *gt_reason_text(enum gt_reason reason)
     return texts[reason];
 }
 
-/* The scalars, which have the type of the sums; false: they are no floats. */
+/* Reads the scalars, which have the type of the sums; false if that type is not a float. */
 static bool read_scalars(float *alpha, float *beta, const struct gt_gemm *gemm)
 {
     int32_t whole[2];
@@ -52,7 +52,8 @@ static bool computes(int compute)
            (compute >= GT_COMPUTE_32F_FAST_16F && compute <= GT_COMPUTE_32F_EMULATED_16BFX9);
 }
 
-/* In one store, so that comparing the key need not wait for four. */
+/* Writes four values with one store, so that a comparison of the key need not wait for four stores.
+ */
 static void put_four(int16_t to[4], int first, int second, int third, int fourth)
 {
     const uint64_t word = (uint64_t)(uint16_t)first | (uint64_t)(uint16_t)second << 16 |
@@ -94,7 +95,8 @@ enum gt_reason gt_call_key(struct gt_call_key *key, float *alpha, float *beta,
     return GT_SERVED;
 }
 
-/* Type and accuracy of a product of FP32 numbers; false: its arithmetic is cuBLAS's own. */
+/* Sets type and accuracy of a product of FP32 numbers; false if its arithmetic exists only in
+ * cuBLAS. */
 static bool take_float(struct gt_problem *problem, int compute, int math, enum gt_accuracy accuracy)
 {
     if (compute == GT_COMPUTE_32F_FAST_TF32)
@@ -131,7 +133,7 @@ static bool take_out(struct gt_problem *problem, int type)
     return false;
 }
 
-/* Types and accuracy. */
+/* Sets types and accuracy. */
 static bool take_types(struct gt_problem *problem, const struct gt_call_key *key,
                        enum gt_accuracy accuracy)
 {
@@ -172,7 +174,7 @@ enum gt_reason gt_call_problem(struct gt_problem *problem, const struct gt_call_
     problem->ldb = key->size[3];
     problem->ldc = key->size[5];
     problem->batch = key->batched[0];
-    if (problem->batch > 1) { /* else strides mean nothing */
+    if (problem->batch > 1) { /* without a batch, strides have no meaning */
         problem->stride_a = key->batched[2];
         problem->stride_b = key->batched[1];
         problem->stride_c = key->batched[3];

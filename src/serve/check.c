@@ -1,10 +1,12 @@
 /* check.c - compares served products with cuBLAS's; see check.h.
  *
- * Both results are compared element by element.  For those that differ most, the exact value is
- * summed up here in float64, and the winner is found wrong if it is off by more than its accuracy
- * allows while cuBLAS is not.  The bound is twice as wide as that of the proof
- * (tuner/proof/verify_bound.c), which the kernel has passed already: this looks for what a proof
- * cannot know, such as a driver that computes something else. */
+ * Both results are compared element by element.  For the elements that differ most, the exact value
+ * is computed here in float64.  The winner is wrong if it is off by more than its accuracy allows
+ * while cuBLAS is not.
+ *
+ * The bound is twice as wide as that of the proof (tuner/proof/verify_bound.c), which the kernel
+ * has already passed.  So this check looks for what a proof cannot find, such as a driver that
+ * computes something else. */
 #include "serve/check.h"
 
 #include <math.h>
@@ -13,9 +15,9 @@
 
 #include "problem/problem.h"
 
-#define WORST 16 /* elements looked at more closely */
+#define WORST 16 /* elements that are checked against the exact value */
 
-/* What is on the host; all malloc'ed. */
+/* The copies on the host; all malloc'ed. */
 struct host {
     void *a, *b, *before, *ours, *theirs;
 };
@@ -74,7 +76,7 @@ static double number(const void *from, int64_t at, enum gt_dtype type)
 
 /* ---- the bound ---- */
 
-/* Allowed error relative to |A||B|, and to the result. */
+/* The allowed error, relative to |A||B| and to the result. */
 static void bound(const struct gt_problem *p, double *sums, double *result)
 {
     const double root = sqrt(p->k > 1 ? (double)p->k : 1);
@@ -87,7 +89,7 @@ static void bound(const struct gt_problem *p, double *sums, double *result)
     *result = p->out == GT_F16 ? 0x1p-10 : p->out == GT_BF16 ? 0x1p-7 : 0x1p-22;
 }
 
-/* The exact element and the sum of |a||b|. */
+/* Computes the exact element and the sum of |a||b|. */
 static double exact(const struct gt_checking *c, const struct host *host, const struct worst *at,
                     double *sums)
 {
@@ -150,8 +152,8 @@ static void find_worst(const struct gt_problem *p, const struct host *host,
             }
 }
 
-/* Whether ours is wrong and cuBLAS's is not.  With an epilogue only the two are compared, as the
- * value before it is not known. */
+/* Whether our result is wrong and cuBLAS's is right.  With an epilogue only the two results are
+ * compared, because the value before it is not known. */
 static bool wrong(const struct gt_checking *c, const struct host *host, const struct worst *at)
 {
     const struct gt_problem *p = &c->entry->problem;
@@ -191,14 +193,14 @@ static bool download(const struct gt_checking *c, void **to, const void *from, i
                                                       c->stream);
 }
 
-/* Both products; theirs in scratch, which holds a copy of D. */
+/* Runs both products; cuBLAS's result goes to scratch, which holds a copy of D. */
 static enum gt_reason run_both(const struct gt_checking *c, void *scratch, bool *comparable)
 {
     const void *old = c->gemm->c == c->gemm->d ? scratch : c->gemm->c;
     struct gt_err err;
 
     *comparable = c->reference->run(c->reference, old, scratch) == GT_BLAS_OK;
-    if (gt_run(c->entry->plan, c->stream, c->operands, &err))
+    if (gt_serve_run(c->entry, c->stream, c->operands, &err))
         return GT_PASS_REFUSED;
     return GT_SERVED;
 }
@@ -216,7 +218,7 @@ static enum gt_reason compare(const struct gt_checking *c, void *scratch, struct
 
     if (driver->MemcpyDtoDAsync(copy, d, (size_t)bytes, c->stream) ||
         !download(c, &host->before, c->gemm->c ? c->gemm->c : c->gemm->d, bytes))
-        return gt_run(c->entry->plan, c->stream, c->operands, NULL) ? GT_PASS_REFUSED : GT_SERVED;
+        return gt_serve_run(c->entry, c->stream, c->operands, NULL) ? GT_PASS_REFUSED : GT_SERVED;
     reason = run_both(c, scratch, &comparable);
     if (reason || !comparable || !download(c, &host->ours, c->operands->d, bytes) ||
         !download(c, &host->theirs, scratch, bytes) ||
@@ -252,9 +254,9 @@ enum gt_reason gt_check(const struct gt_checking *c)
     uint64_t scratch;
 
     if (driver->MemAlloc(&scratch, bytes))
-        return gt_run(c->entry->plan, c->stream, c->operands, NULL) ? GT_PASS_REFUSED : GT_SERVED;
+        return gt_serve_run(c->entry, c->stream, c->operands, NULL) ? GT_PASS_REFUSED : GT_SERVED;
     reason = compare(c, (void *)(uintptr_t)scratch, &host);
-    driver->StreamSynchronize(c->stream); /* before the memory goes */
+    driver->StreamSynchronize(c->stream); /* before the memory is freed */
     driver->MemFree(scratch);
     free(host.a);
     free(host.b);

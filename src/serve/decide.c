@@ -1,30 +1,35 @@
 /* decide.c - decides for each problem whether a winner takes cuBLAS's place; see decide.h.
  *
- * Winner: a row of this very problem that was measured on a device of this name, with cuBLASLt
- * beside it, which took at least `margin` times as long.  So whoever is served is not slower. */
+ * A winner is a row of this very problem that was measured on a device of this name, beside
+ * cuBLASLt, which took at least `margin` times as long.  So a served product is not slower.  If the
+ * user allows it, the winner may be an algorithm of cuBLASLt that was `margin` times as fast as the
+ * one that cuBLAS chooses. */
 #include "serve/decide.h"
 
+#include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "cuda/cache.h"
 #include "cuda/compile.h"
+#include "cuda/cublaslt.h"
 #include "serve/report.h"
 #include "serve/session.h"
 
 #define DEVICES       16
 #define CAPTURE_MODE  2 /* CU_STREAM_CAPTURE_MODE_RELAXED */
-#define FLUSH_SECONDS 2 /* between two states of a captured file */
+#define FLUSH_SECONDS 2 /* between two writes of the captured problems */
 
-/* A context that was asked for. */
+/* A context that calls came from. */
 struct device {
     void *context;
     int ordinal, arch; /* ordinal -1: not the primary context of any device */
     char name[256];
 };
 
-/* What the thread keeps. */
+/* The state of the deciding thread. */
 struct decider {
     struct gt_session *session;
     struct gt *gt, *compiling; /* without and with the compiler; NULL: not opened yet */
@@ -36,7 +41,7 @@ struct decider {
 
 /* ---- devices ---- */
 
-/* Fills what the driver says of a context. */
+/* Asks the driver about a context. */
 static void ask_device(const struct gt_serve_driver *driver, struct device *device)
 {
     int ordinal = -1, major = 0, minor = 0;
@@ -80,11 +85,12 @@ static const struct device *find_device(struct decider *decider, const void *con
 static int open_tables(const struct gt_policy *policy, struct gt **gt, bool compile,
                        struct gt_err *err)
 {
-    struct gt_options options = {GT_OPTIONS_INIT, .allow_nvrtc = compile};
+    struct gt_options options = {GT_OPTIONS_INIT, .allow_nvrtc = compile,
+                                 .allow_cublaslt = policy->cublaslt};
     char *cubins = NULL;
     int rc;
 
-    gt_cache_dir(&cubins, NULL); /* a deployed file needs none */
+    gt_cache_dir(&cubins, NULL); /* a deployed file needs no cache */
     options.user_db = *policy->db ? policy->db : NULL;
     options.cubin_dir = cubins;
     rc = gt_open(gt, &options, err);
@@ -126,7 +132,37 @@ static int make_plan(struct decider *decider, struct gt_entry *entry, int ordina
 
 /* ---- decisions ---- */
 
-/* Whether the answer is better than cuBLAS for certain. */
+static bool was_measured(const struct gt_answer *answer, const struct device *device)
+{
+    return answer->tier == GT_TIER_EXACT && !answer->predicted && answer->device &&
+           strcmp(answer->device, device->name) == 0 && answer->us > 0;
+}
+
+/* Whether the program has loaded cuBLASLt of the major version that the text begins with. */
+static bool has_cublaslt(const char *algorithm)
+{
+    char file[40];
+    void *loaded;
+
+    snprintf(file, sizeof(file), "libcublasLt.so.%.*s", (int)strspn(algorithm, "0123456789"),
+             algorithm);
+    loaded = strlen(file) < sizeof(file) - 1 ? dlopen(file, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (loaded)
+        dlclose(loaded);
+    return loaded != NULL;
+}
+
+/* How many times as long as the answer's algorithm of cuBLASLt the one takes that cuBLAS would
+ * choose; 0: there is none that may be served. */
+static double vendor_gain(const struct gt_policy *policy, const struct gt_answer *answer,
+                          const struct device *device)
+{
+    return policy->cublaslt && answer->cublaslt && was_measured(answer, device)
+               ? gt_cublaslt_gain(answer->cublaslt)
+               : 0;
+}
+
+/* Whether the answer is certainly faster than cuBLAS. */
 static enum gt_reason judge(const struct gt_policy *policy, const struct gt_answer *answer,
                             const struct device *device, const struct gt_entry *entry)
 {
@@ -134,12 +170,13 @@ static enum gt_reason judge(const struct gt_policy *policy, const struct gt_answ
 
     if (answer->tier == GT_TIER_NONE)
         return GT_PASS_UNTUNED;
+    if (vendor_gain(policy, answer, device) >= policy->margin)
+        return GT_SERVED;
     if (answer->varies && varies_forbidden)
         return GT_PASS_VARIES;
     if (policy->serve == GT_SERVE_ANY)
         return GT_SERVED;
-    if (answer->tier != GT_TIER_EXACT || answer->predicted || !answer->device ||
-        strcmp(answer->device, device->name) != 0 || answer->us <= 0)
+    if (!was_measured(answer, device))
         return GT_PASS_UNTUNED;
     if (!(answer->baseline_us >= policy->margin * answer->us))
         return answer->baseline_us > 0 ? GT_PASS_MARGIN : GT_PASS_UNTUNED;
@@ -189,6 +226,11 @@ static enum gt_reason look_up(struct decider *decider, struct gt_entry *entry,
     if (answer->us > 0)
         entry->ratio = answer->baseline_us / answer->us;
     reason = judge(policy, answer, device, entry);
+    if (!reason && vendor_gain(policy, answer, device) >= policy->margin) {
+        entry->ratio = vendor_gain(policy, answer, device);
+        if (!has_cublaslt(answer->cublaslt))
+            reason = GT_PASS_MARGIN;
+    }
     if (!reason && policy->serve == GT_SERVE_OFF)
         reason = GT_PASS_OFF;
     return reason ? reason : load(decider, entry, device);
@@ -212,13 +254,14 @@ static enum gt_reason decide(struct decider *decider, struct gt_entry *entry)
     return look_up(decider, entry, device);
 }
 
-/* Decides on what came since; returns the number of entries that are decided, from the first. */
+/* Decides on the entries that are new; returns the number of decided entries, counted from the
+ * first. */
 static uint32_t decide_all(struct decider *decider, uint32_t decided)
 {
     struct gt_session *session = decider->session;
     const uint32_t entries = gt_book_entries(&session->book);
 
-    const bool quick = session->policy.serve == GT_SERVE_RECORD; /* done even at the end */
+    const bool quick = session->policy.serve == GT_SERVE_RECORD; /* finished even at the end */
 
     for (uint32_t i = decided; i < entries && (quick || !atomic_load(&session->stop)); i++) {
         struct gt_entry *entry = &session->book.entry[i];
@@ -237,7 +280,7 @@ static uint32_t decide_all(struct decider *decider, uint32_t decided)
     return decided;
 }
 
-/* Waits for work; with a file to capture to, not for long. */
+/* Waits for work, and only for a short time if captured problems are to be written. */
 static void wait_for_work(struct gt_session *session)
 {
     struct timespec until;

@@ -1,9 +1,11 @@
-/* handle.c - see handle.h.  A handle is used by one thread at a time, as cuBLAS wants it, so its
- * slot needs no order among its fields. */
+/* handle.c - see handle.h.
+ *
+ * cuBLAS allows only one thread at a time to use a handle, so the fields of its slot need no memory
+ * order among them. */
 #include "serve/handle.h"
 
-#define FIRST_CALLS 64   /* that ask the getters */
-#define ONE_OF      1024 /* later ones that do */
+#define FIRST_CALLS 64   /* first calls of a handle, which ask the getters */
+#define ONE_OF      1024 /* of the later calls, one in this many asks them again */
 #define PROBES      64
 
 #define GET(field)        atomic_load_explicit(&slot->field, memory_order_relaxed)

@@ -1,10 +1,10 @@
-/* hooks.c - the symbols that stand before cuBLAS's: each asks serve.c, and calls cuBLAS's own
+/* hooks.c - the symbols that take the place of cuBLAS's: each asks serve.c, and calls cuBLAS's own
  * function if the product is not served.
  *
- * There is one definition for each version of cuBLAS (serve.map, .symver): the loader binds a
- * caller to the one whose version it was linked with, so that a process with two versions of cuBLAS
- * keeps them apart.  Who asks dlsym for a function (JAX, TensorFlow) is given a hook by the dlsym
- * below.  dlopen stays alone: the caller's RUNPATH would be lost. */
+ * There is one definition for each version of cuBLAS (serve.map, .symver).  The loader binds a
+ * caller to the version that it was linked with, so that a process with two versions of cuBLAS
+ * keeps them apart.  Programs that ask dlsym for a function (JAX, TensorFlow) get a hook from the
+ * dlsym below.  dlopen is not replaced, because the caller's RUNPATH would be lost. */
 #include <dlfcn.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@
 #define NAME_HOOK(v, symbol, version) \
     __asm__(".symver gt_hook_" #v "_" #symbol "," #symbol version);
 
-/* Everything else of this library is hidden. */
+/* Exports a symbol; all others of this library are hidden. */
 #define GT_VISIBLE __attribute__((visibility("default")))
 
 #define CALLER __builtin_return_address(0)
@@ -51,7 +51,7 @@
         .alpha = alpha, .beta = beta, .a = a, .b = b, .c = c, .d = c                              \
     }
 
-/* The products of one version. */
+/* Defines the products of one version. */
 #define DEFINE_GEMM(v, symbol, kind, I, type, sums)                \
     GT_VISIBLE int gt_hook_##v##_##symbol GT_PARAMETERS_##kind(I); \
     NAME_HOOK(v, symbol, SYMVER_##v)                               \
@@ -92,7 +92,7 @@
         return rc;                                                                    \
     }
 
-/* Calls that only tell something. */
+/* Defines calls that are only observed. */
 #define DEFINE_OBSERVED(v, symbol, parameters, names, observe)     \
     GT_VISIBLE int gt_hook_##v##_##symbol parameters;              \
     NAME_HOOK(v, symbol, SYMVER_##v)                               \
@@ -139,7 +139,7 @@ GT_BLAS_VERSIONS(DEFINE_VERSION)
 
 /* ---- dlsym ---- */
 
-/* Any function; what it is called with is known to who asked for it. */
+/* Any function; only the program that asks for it knows its parameters. */
 typedef void function(void);
 
 struct hook {
@@ -172,8 +172,8 @@ static void *address_of(const struct hook *hook, int version)
     return address;
 }
 
-/* The hook that stands before what the C library has found; what is from no library known here
- * stays as it is. */
+/* The hook in place of the function that the C library has found; a function of a library that is
+ * not known here is returned unchanged. */
 static void *stand_before(const struct hook *hook, void *found)
 {
     bool ours = false;
@@ -183,10 +183,11 @@ static void *stand_before(const struct hook *hook, void *found)
     for (int v = 0; found && v < GT_BLAS_VERSION_COUNT; v++)
         if (gt_real_is((enum gt_blas_version)v, hook->name, ours ? NULL : found))
             return address_of(hook, v);
-    return ours ? NULL : found; /* without this library nothing would have been found */
+    return ours ? NULL : found; /* without this library dlsym would have found nothing */
 }
 
-/* The C library's own is a tail call, so that it sees the caller: RTLD_NEXT depends on that. */
+/* Calls the C library's dlsym as a tail call, so that it sees the original caller, on which
+ * RTLD_NEXT depends. */
 GT_VISIBLE void *dlsym(void *restrict library, const char *restrict name)
 {
     const struct hook *hook =

@@ -29,7 +29,7 @@ static const struct {
 #undef KEY_ROW
 };
 
-/* One of the words; -1: none of them. */
+/* The index of the value among the words, or -1. */
 static int choice(const char *value, const char *const *words)
 {
     for (int i = 0; words[i]; i++)
@@ -103,6 +103,8 @@ static bool take(struct gt_policy *policy, enum key key, const char *value)
         return true;
     case KEY_margin:
         return take_real(&policy->margin, value, 100);
+    case KEY_cublaslt:
+        return take_flag(&policy->cublaslt, value);
     case KEY_compile:
         return take_flag(&policy->compile, value);
     case KEY_wait:
@@ -139,7 +141,7 @@ int gt_policy_set(struct gt_policy *policy, const char *key, const char *value, 
                       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-/* Cuts blanks off both ends, in place. */
+/* Removes blanks from both ends, in place. */
 static char *trim(char *text)
 {
     char *end = text + strlen(text);
@@ -151,7 +153,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* "key = value"; *line is ours. */
+/* Takes a line "key = value", which is changed. */
 static int take_line(struct gt_policy *policy, char *line, struct gt_err *err)
 {
     char *value;
@@ -213,7 +215,7 @@ int gt_policy_read(struct gt_policy *policy, struct gt_err *err)
             continue;
         rc = gt_err_set(&inner, why.code, "%s: %.900s", keys[i].variable, why.msg);
     }
-    /* Who captures wants to see the program as it is, unless serving was asked for. */
+    /* A capture is to show the program as it is, so nothing is served unless that was asked for. */
     if (policy->serve == GT_SERVE_RECORD && !*policy->capture)
         policy->serve = GT_SERVE_TUNED;
     return gt_err_pass(err, &inner, rc);

@@ -19,6 +19,7 @@
     X(db, "GEMMTUNE_DB", "a path")                          \
     X(accuracy, "GEMMTUNE_ACCURACY", "strict, f32 or tf32") \
     X(margin, "GEMMTUNE_MARGIN", "a number from 0 to 100")  \
+    X(cublaslt, "GEMMTUNE_CUBLASLT", "0 or 1")              \
     X(compile, "GEMMTUNE_COMPILE", "0 or 1")                \
     X(wait, "GEMMTUNE_WAIT", "0 or 1")                      \
     X(check, "GEMMTUNE_CHECK", "a whole number from 0")     \
@@ -40,6 +41,7 @@ struct gt_policy {
     char db[GT_POLICY_TEXT];      /* "": the user's database and the shipped table */
     enum gt_accuracy accuracy;    /* of products that the program asked for in strict FP32 */
     double margin;                /* cuBLASLt's time over the winner's, at least */
+    bool cublaslt;                /* serve cuBLASLt's own faster algorithms, too */
     bool compile;                 /* kernels that the cache lacks */
     bool wait;                    /* a first call waits for the decision */
     int64_t check;                /* every n-th served call is compared; 0: none */

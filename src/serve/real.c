@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A library of one version, and its functions once they were looked for. */
+/* A library of one version, and its functions once they have been looked for. */
 struct library {
     const char *file;
     _Atomic(void *) table; /* NULL: not found yet */
@@ -24,7 +24,8 @@ static pthread_mutex_t finding = PTHREAD_MUTEX_INITIALIZER;
 
 gt_dlsym *gt_real_dlsym(void)
 {
-    /* Names of versions of the C library that dlsym has had on x86-64, on others, and today. */
+    /* Version names that dlsym has had in the C library: on x86-64, on other processors, and today.
+     */
     static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
     static _Atomic(gt_dlsym *) known;
     gt_dlsym *found = atomic_load_explicit(&known, memory_order_acquire);
@@ -39,7 +40,7 @@ gt_dlsym *gt_real_dlsym(void)
     return found;
 }
 
-/* The address, unless it is one of this library's own hooks. */
+/* Returns the address, or NULL if it is one of this library's own hooks. */
 static void *foreign(void *address)
 {
     Dl_info there, here;
@@ -50,7 +51,7 @@ static void *foreign(void *address)
     return address;
 }
 
-/* The library, if it is loaded: by its usual name, or else as what the caller depends on. */
+/* Finds the library if it is loaded: by its usual name, else as a dependency of the caller. */
 static void *open_loaded(const char *file, const char *symbol, const void *caller)
 {
     void *handle = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
@@ -89,7 +90,7 @@ static void fill_cublaslt(struct gt_real_lt *real, void *handle)
     GT_LT_GETTER_MAP(FILL_GETTER)
 }
 
-/* Looks for both libraries of the version. */
+/* Looks for both libraries of a version. */
 static void find(enum gt_blas_version version, const void *caller)
 {
     void *handle;

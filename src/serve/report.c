@@ -17,16 +17,16 @@
 #include "problem/problem.h"
 #include "serve/session.h"
 
-/* A problem of the report. */
+/* A problem in the report. */
 struct line {
     const struct gt_entry *entry;
     uint64_t calls, served;
-    double us; /* all calls together, estimated */
+    double us; /* estimated time of all its calls */
 };
 
-/* What a call may take, for weights and shares: the larger of arithmetic at about four fifths of an
- * H100's rate and traffic at 3 TB/s, and two microseconds.  It is an estimate: nothing is timed in
- * the program. */
+/* Estimates the time of a call, for weights and shares: the larger of arithmetic at about four
+ * fifths of an H100's rate and traffic at 3 TB/s, plus two microseconds.  Nothing is timed in the
+ * program. */
 static double estimate_us(const struct gt_problem *problem)
 {
     double rate = 600e6; /* flop a microsecond */
@@ -52,8 +52,8 @@ static int by_time(const void *x, const void *y)
     return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-/* The entries that are decided, those with the most estimated time first; the caller frees the
- * list. NULL: there are none, or there is no memory. */
+/* Lists the decided entries, those with the most estimated time first; the caller frees the list.
+ * NULL: there are none, or memory ran out. */
 static struct line *list(struct gt_session *session, size_t *count, double *us)
 {
     const uint32_t entries = gt_book_entries(&session->book);
@@ -98,7 +98,7 @@ static enum gt_reason main_reason(const struct gt_entry *entry)
     return (enum gt_reason)most;
 }
 
-/* A problem that gemmtune has no text for. */
+/* Adds a problem that gemmtune has no text for. */
 static void add_foreign(struct gt_strbuf *text, const struct gt_call_key *key)
 {
     gt_strbuf_addf(text,
@@ -131,7 +131,7 @@ static void add_line(struct gt_strbuf *text, const struct line *line, double us)
     gt_strbuf_add_char(text, '\n');
 }
 
-/* The name of the running program. */
+/* Sets the name of the running program. */
 static void program_name(char name[64])
 {
     int file = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
@@ -199,8 +199,8 @@ void gt_capture_text(struct gt_strbuf *text, struct gt_session *session)
     gt_locale_leave(before);
 }
 
-/* The path with the process's number for the last %p: tune puts one behind the name of a folder,
- * which may have one, too. */
+/* Replaces the last %p in the path by the process's number.  Only the last: tune appends one to the
+ * name of a folder, which may contain %p itself. */
 static void expand(char to[GT_POLICY_TEXT + 64], const char *path)
 {
     const char *mark = NULL;
@@ -214,7 +214,7 @@ static void expand(char to[GT_POLICY_TEXT + 64], const char *path)
         snprintf(to, GT_POLICY_TEXT + 64, "%s", path);
 }
 
-/* Writes into a file that is open, and closes it; file < 0: opening it failed. */
+/* Writes to an open file and closes it; file < 0: opening it failed. */
 static bool write_all(int file, const char *text, size_t length)
 {
     bool good = file >= 0;
@@ -238,7 +238,8 @@ static bool write_all(int file, const char *text, size_t length)
     return good;
 }
 
-/* A new file that nobody can have planted: what a killed process of this number left is removed. */
+/* Creates a new file that nobody can have planted; removes one that a killed process of the same
+ * number has left. */
 static int open_new(const char *path)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -249,7 +250,7 @@ static int open_new(const char *path)
     return file;
 }
 
-/* Writes to what is no file.  A pipe that nobody reads any more must not end the program. */
+/* Writes to a device or a pipe.  A pipe without a reader must not end the program. */
 static bool write_special(const char *path, const struct gt_strbuf *text)
 {
     const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -270,8 +271,8 @@ static bool write_special(const char *path, const struct gt_strbuf *text)
     return good;
 }
 
-/* Writes to a new file beside the path and renames it; what is no file (/dev/stderr, a pipe that
- * somebody reads) is written to, because it must not be replaced. */
+/* Writes to a new file beside the path and renames it.  A device or a pipe with a reader
+ * (/dev/stderr) is written to directly, because it must not be replaced. */
 static void replace(const char *what, const char *pattern, const struct gt_strbuf *text)
 {
     char path[GT_POLICY_TEXT + 64], beside[GT_POLICY_TEXT + 128];

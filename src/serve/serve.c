@@ -1,7 +1,8 @@
-/* serve.c - the way of a call: key, entry, plan, launch; see serve.h.
+/* serve.c - handles a call: key, entry, plan, launch; see serve.h.
  *
- * A call that is served costs the getters of cuBLAS, one hash, one probe and gt_run; one that is
- * not, the same without gt_run.  There is no lock, no allocation and no look at the environment. */
+ * A call that is served costs cuBLAS's getters, one hash, one probe and gt_run; one that is not
+ * costs the same without gt_run.  There is no lock, no allocation and no access to the environment.
+ */
 #include "serve/serve.h"
 
 #include <time.h>
@@ -11,7 +12,7 @@
 
 GT_FAST_TLS int gt_inside;
 
-#define WAIT_SECONDS 120 /* GEMMTUNE_WAIT: a kernel may have to be compiled */
+#define WAIT_SECONDS 120 /* for GEMMTUNE_WAIT: the kernel may have to be compiled */
 
 static void count_entry(struct gt_entry *entry, enum gt_reason reason)
 {
@@ -25,7 +26,7 @@ bool gt_serve_pass(struct gt_session *session, enum gt_reason reason)
     return false;
 }
 
-/* GEMMTUNE_WAIT: returns when the entry is decided. */
+/* Waits until the entry is decided (GEMMTUNE_WAIT). */
 static int await(struct gt_session *session, struct gt_entry *entry)
 {
     const struct timespec pause = {0, 50000};
@@ -40,7 +41,7 @@ static int await(struct gt_session *session, struct gt_entry *entry)
     return state;
 }
 
-/* A workspace for the plan: the program's if it is large enough, else our own. */
+/* Finds a workspace for the plan: the program's if it is large enough, else this library's. */
 static enum gt_reason find_workspace(struct gt_session *session, const struct gt_entry *entry,
                                      const struct gt_scene *scene, void **workspace)
 {
@@ -68,7 +69,18 @@ static enum gt_reason find_workspace(struct gt_session *session, const struct gt
     return *workspace ? GT_SERVED : GT_PASS_WORKSPACE;
 }
 
-/* cuBLAS takes the problem from here on. */
+int gt_serve_run(const struct gt_entry *entry, void *stream, const struct gt_operands *operands,
+                 struct gt_err *err)
+{
+    int rc;
+
+    gt_inside++; /* the plan may call cublasLtMatmul, which is one of the hooks */
+    rc = gt_run(entry->plan, stream, operands, err);
+    gt_inside--;
+    return rc;
+}
+
+/* Leaves the problem to cuBLAS from now on. */
 static void give_up(struct gt_entry *entry, enum gt_reason reason)
 {
     atomic_store(&entry->reason, (int)reason);
@@ -79,7 +91,7 @@ static enum gt_reason launch(struct gt_session *session, struct gt_entry *entry,
                              const struct gt_gemm *gemm, const struct gt_scene *scene,
                              const float scalar[2], const struct gt_reference *reference)
 {
-    /* Column-major C is row-major C^T, so A and B change places. */
+    /* A column-major C is a row-major C^T, so A and B change places. */
     struct gt_operands operands = {GT_OPERANDS_INIT,   .a = gemm->b,     .b = gemm->a,
                                    .c = gemm->c,       .d = gemm->d,     .bias = gemm->bias,
                                    .alpha = scalar[0], .beta = scalar[1]};
@@ -97,14 +109,14 @@ static enum gt_reason launch(struct gt_session *session, struct gt_entry *entry,
 
         return gt_check(&checking);
     }
-    if (gt_run(entry->plan, scene->stream, &operands, &err) == GT_OK)
+    if (gt_serve_run(entry, scene->stream, &operands, &err) == GT_OK)
         return GT_SERVED;
     gt_say_once(GT_SAID_REFUSED, "%.1000s; that product is left to cuBLAS", err.msg);
     give_up(entry, GT_PASS_REFUSED);
     return GT_PASS_REFUSED;
 }
 
-/* The entry of this thread's last call, and the table it is in; loops ask for the same again. */
+/* The entry of this thread's last call, and its table; loops ask for the same entry again. */
 static GT_FAST_TLS struct gt_entry *last;
 static GT_FAST_TLS const struct gt_book *last_book;
 
@@ -123,7 +135,7 @@ static struct gt_entry *find_entry(struct gt_session *session, const struct gt_c
     return entry;
 }
 
-/* What becomes of the call; *entry: its entry, if it has one. */
+/* Serves the call or says why not; *entry: its entry, if it has one. */
 static enum gt_reason attempt(struct gt_session *session, struct gt_entry **entry,
                               const struct gt_gemm *gemm, const struct gt_scene *scene,
                               const struct gt_reference *reference)
@@ -167,14 +179,14 @@ bool gt_serve(struct gt_session *session, const struct gt_gemm *gemm, const stru
 
 /* ---- cuBLAS ---- */
 
-/* The general product, which every other one is a case of. */
+/* Calls cuBLAS's general product, of which every other product is a special case. */
 static int run_reference(const struct gt_reference *reference, const void *c, void *d)
 {
     const struct gt_real *real = reference->real;
     const struct gt_gemm *g = reference->call;
     int rc = GT_BLAS_NOT_INITIALIZED;
 
-    (void)c; /* d holds what C held */
+    (void)c; /* d already holds C */
     gt_inside++;
     if (real->cublasGemmStridedBatchedEx)
         rc = real->cublasGemmStridedBatchedEx(

@@ -1,9 +1,9 @@
 /* serve_matmul.c - cublasLtMatmul: reads descriptors and layouts, which are plain data behind
- * getters, and serves what they describe.
+ * getters, and serves the product that they describe.
  *
  * Asking a dozen getters takes longer than a call may.  So where the layout of the data is known
- * (cuBLAS 13: 256 bytes of a descriptor, 64 of a layout) what was read is remembered by a digest of
- * those bytes, in each thread. */
+ * (cuBLAS 13: 256 bytes of a descriptor, 64 of a layout), each thread remembers what it has read by
+ * a digest of those bytes. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -57,7 +57,7 @@ struct layout {
     int type, batch;
 };
 
-/* An attribute of up to 8 bytes; `absent` where this version of cuBLAS does not know it. */
+/* Reads an attribute of up to 8 bytes; `absent` if this version of cuBLAS does not know it. */
 static uint64_t desc_value(const struct gt_real_lt *real, void *desc, int attribute, size_t bytes,
                            uint64_t absent)
 {
@@ -76,7 +76,7 @@ static uint64_t layout_value(const struct gt_real_lt *real, void *layout, int at
     return real->LayoutGet(layout, attribute, &value, bytes, &written) ? absent : value;
 }
 
-/* false: not a plain column-major matrix. */
+/* Reads a layout; false if it is not a plain column-major matrix. */
 static bool read_layout(struct layout *to, const struct gt_real_lt *real, void *from)
 {
     if (!from)
@@ -92,7 +92,7 @@ static bool read_layout(struct layout *to, const struct gt_real_lt *real, void *
            layout_value(real, from, LAYOUT_BATCH_MODE, 4, 0) == 0;
 }
 
-/* Sizes and types. */
+/* Reads sizes and types. */
 static enum gt_reason read_layouts(struct gt_gemm *gemm, const struct gt_real_lt *real,
                                    const struct gt_matmul *call)
 {
@@ -143,7 +143,7 @@ static enum gt_reason read_epilogue(struct gt_gemm *gemm, const struct gt_real_l
     return GT_SERVED;
 }
 
-/* Whether anything is set that is not ours: scales, maxima, emulation. */
+/* Whether something is set that gemmtune does not support: scales, maxima, emulation. */
 static bool has_extras(const struct gt_real_lt *real, void *desc)
 {
     for (int attribute = DESC_A_SCALE_POINTER; attribute <= DESC_AMAX_D_POINTER; attribute++)
@@ -182,7 +182,7 @@ static enum gt_reason read_call(struct gt_gemm *gemm, const struct gt_real_lt *r
     return reason ? reason : read_epilogue(gemm, real, desc);
 }
 
-/* ---- what was read before ---- */
+/* ---- remembered reads ---- */
 
 #define DESC_BYTES   256
 #define LAYOUT_BYTES 64
@@ -195,7 +195,7 @@ struct remembered {
     bool used;
 };
 
-static GT_FAST_TLS struct remembered *remembered; /* of this thread, while it lives */
+static GT_FAST_TLS struct remembered *remembered; /* this thread's, freed when the thread ends */
 static pthread_key_t remembered_key;
 static pthread_once_t remembered_once = PTHREAD_ONCE_INIT;
 

@@ -13,7 +13,7 @@
 #include "serve/real.h"
 #include "serve/report.h"
 
-#define END_SECONDS 10 /* that the end of the program waits for a kernel being compiled */
+#define END_SECONDS 10 /* for which the program's end waits for a kernel that is being compiled */
 
 static _Atomic(struct gt_session *) current;
 static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER;
@@ -35,7 +35,7 @@ void gt_say_once(enum gt_said kind, const char *format, ...)
     length = strlen(line);
     line[length++] = '\n';
     written = write(STDERR_FILENO, line, length);
-    (void)written; /* there is nobody left to tell */
+    (void)written; /* nobody is left who could be told */
 }
 
 struct gt_session *gt_session_begun(void)
@@ -48,8 +48,8 @@ void gt_session_wake(struct gt_session *session)
     sem_post(&session->work);
 }
 
-/* A child has none of the threads, and its GPU is not the parent's any more.  What the parent's
- * session holds stays behind unused. */
+/* Forgets the session in a forked child, which has none of its threads and cannot use the parent's
+ * GPU context.  What the session holds stays behind unused. */
 static void after_fork(void)
 {
     pthread_mutex_init(&beginning, NULL);
@@ -70,7 +70,7 @@ static void on_signal(int number)
     sem_post(&session->work);
 }
 
-/* Only for who asked for a report, and only where the program has no use for the signal. */
+/* Takes the signal if a report was asked for and the program does not use the signal itself. */
 static void take_signal(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
@@ -93,7 +93,7 @@ void gt_session_stop(void)
         nanosleep(&pause, NULL);
 }
 
-/* Runs before the destructors of what was loaded earlier. */
+/* Runs before the destructors of libraries that were loaded earlier. */
 static void at_exit(void)
 {
     struct gt_session *session = gt_session_begun();
@@ -109,7 +109,7 @@ static void register_handlers(void)
     atexit(at_exit);
 }
 
-/* Signals are for the program's own threads. */
+/* Starts the thread with signals blocked, because they are for the program's own threads. */
 static void start_thread(struct gt_session *session)
 {
     sigset_t all, before;

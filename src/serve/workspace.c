@@ -1,8 +1,8 @@
 /* workspace.c - see workspace.h. */
 #include "serve/workspace.h"
 
-#define PER_THREAD_STREAM ((void *)(uintptr_t)2) /* another stream in each thread */
-#define LEAST             ((size_t)1 << 20)      /* bytes of a buffer of our own */
+#define PER_THREAD_STREAM ((void *)(uintptr_t)2) /* a different stream in each thread */
+#define LEAST             ((size_t)1 << 20)      /* bytes of a buffer that this library allocates */
 
 static size_t place(const void *pointer)
 {
@@ -47,7 +47,7 @@ void *gt_workspace_own(struct gt_workspaces *all, void *context, void *stream, s
     return NULL;
 }
 
-/* The buffer before it stays: kernels that were enqueued may still use it. */
+/* Makes a larger buffer.  The old one is kept, because enqueued kernels may still use it. */
 static void make_one(struct gt_own *slot, const struct gt_serve_driver *driver, size_t wanted)
 {
     size_t bytes = LEAST;

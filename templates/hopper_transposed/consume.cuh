@@ -53,23 +53,24 @@ struct Fragment {
     }
 };
 
-/* Whether the thread announces, to the block of the cluster whose rank is its lane number, that its
- * warp has read a stage. These are the blocks that fill stages of this one. */
-GT_DEVICE bool is_releaser()
+/* The rank of the block to which the thread announces that its warp has read a stage, one of those
+ * that fill stages of this block; -1 if the thread announces nothing. */
+GT_DEVICE int released_rank()
 {
     const int lane = (int)threadIdx.x % 32;
-    return CLUSTER == 1 ? lane == 0
-                        : lane < CLUSTER && (lane % CLUSTER_M == cluster_row() ||
-                                             lane / CLUSTER_M == cluster_column());
+    const bool fills = CLUSTER == 1 ? lane == 0
+                                    : lane < CLUSTER && (lane % CLUSTER_M == cluster_row() ||
+                                                         lane / CLUSTER_M == cluster_column());
+    return fills ? cluster_first() + lane : -1;
 }
 
-GT_DEVICE void release_stage(const Ring &ring, int stage, bool releases)
+GT_DEVICE void release_stage(const Ring &ring, int stage, int rank)
 {
-    if (releases) {
+    if (rank >= 0) {
         if (CLUSTER == 1)
             gt_mbarrier_arrive(ring.empty + stage);
         else
-            gt_mbarrier_arrive_at(ring.empty + stage, threadIdx.x % 32);
+            gt_mbarrier_arrive_at(ring.empty + stage, (unsigned)rank);
     }
 }
 
@@ -113,7 +114,7 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, cons
 {
     const unsigned long long other = gt_smem_descriptor(ring.stages + OTHER_AT, 16, 1024, 128);
     const int place = thread_place(consumer);
-    const bool releases = is_releaser();
+    const int rank = released_rank();
     Fragment fragment[2];
     int before = 0;
 
@@ -129,7 +130,7 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, cons
             issue_mma(sum, fragment[k / STEP % 2], other, at / 16, k, i | k);
             gt_wgmma_wait<1>();
             if (k == 0 && i > 0)
-                release_stage(ring, before, releases);
+                release_stage(ring, before, rank);
             if (next < 4 * DEPTH)
                 fragment[next / STEP % 2].load(ring.stages + at + next / 4 * SLAB_BYTES,
                                                place + next % 4 * 1024);
@@ -138,7 +139,7 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, cons
         position.advance();
     }
     gt_wgmma_wait<0>();
-    release_stage(ring, before, releases);
+    release_stage(ring, before, rank);
 }
 
 #endif

@@ -17,8 +17,9 @@
  * CLUSTER_M x CLUSTER_N blocks computes as many neighbouring tiles and shares their loads.
  *
  * SPLIT 1 (split-K): the depth is divided over SPLITS blocks, which leave their sums in the
- * workspace; the entry `reduce` adds them in the order of k. SPLIT 2: these blocks are a cluster,
- * which has one tile and adds the sums through shared memory.
+ * workspace; the entry `reduce` adds them in the order of k. SPLIT 2: these blocks are in one
+ * cluster, which has CLUSTER_M x CLUSTER_N blocks for each part of the depth and adds the sums
+ * through shared memory.
  *
  * Where both operands lie along m and n, one of them is copied into the workspace first, and so are
  * operands whose rows TMA cannot read (PACK_A, PACK_B). An A along k can do without a copy, by row

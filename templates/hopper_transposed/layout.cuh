@@ -26,7 +26,8 @@ static_assert(A_ALONG_MN + B_ALONG_MN == 1,
 constexpr int ACROSS = 64 * BLOCKS * CONSUMERS;
 constexpr int BM = A_ALONG_MN ? ACROSS : WIDTH, BN = A_ALONG_MN ? WIDTH : ACROSS;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
-constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
+constexpr int CLUSTER = CLUSTER_M * CLUSTER_N; /* blocks that share operands; with SPLIT 2 a
+                                                * cluster has SPLITS times as many */
 /* Indices in the description's list of tensor maps. */
 constexpr int MAP_A = PACK_A ? 2 : 0, MAP_B = PACK_B ? 3 : 1;
 constexpr int MAP_ROW_PHASES = 4; /* of A's row phases from the second on */

@@ -22,14 +22,15 @@ struct gt_span {
 };
 
 /* GT_FILL_BESIDE: the same integers, but in FP32 and TF32 each is replaced by the float before or
- * after it. Rounding to TF32 brings the integers back; cutting the lower bits off does not. */
-enum gt_fill { GT_FILL_NORMAL, GT_FILL_INTEGERS, GT_FILL_BESIDE };
+ * after it. Rounding to TF32 brings the integers back; cutting the lower bits off does not.
+ * GT_FILL_UNIFORM: reals of [-range, range); in integer types the same as GT_FILL_INTEGERS. */
+enum gt_fill { GT_FILL_NORMAL, GT_FILL_INTEGERS, GT_FILL_BESIDE, GT_FILL_UNIFORM };
 
 struct gt_fill_args {
     struct gt_span to;
     unsigned long long seed;
     int kind;  /* enum gt_fill */
-    int range; /* integers are drawn from -range .. range */
+    int range; /* numbers are drawn from -range .. range */
 };
 
 /* ref = epilogue(alpha * op(A) op(B) + beta * C) in float64 for rows [row, row + gridDim.y * 64) of

@@ -1,4 +1,4 @@
-/* fill.cu - operands: normal reals rounded to their type, or small integers. Each is a function of
+/* fill.cu - operands: reals rounded to their type, or small integers. Each is a function of
  * seed and place alone, so that copies of an operand agree and a damaged one can be restored. */
 #include "proof/device.cuh"
 
@@ -32,6 +32,11 @@ GT_PROOF_DEVICE float gt_proof_integer(gt_u64 bits, int range)
     return (float)((int)((unsigned)(bits >> 33) % span) - range);
 }
 
+GT_PROOF_DEVICE float gt_proof_uniform(gt_u64 bits, int range)
+{
+    return ((float)(unsigned)(bits >> 40) * (2.0f / 16777216.0f) - 1.0f) * (float)range;
+}
+
 /* The float before or after that integer; 0 stays. */
 GT_PROOF_DEVICE float gt_proof_beside(gt_u64 bits, int range)
 {
@@ -46,6 +51,8 @@ GT_PROOF_DEVICE float gt_proof_drawn(gt_u64 bits, const gt_fill_args &args)
 
     if (args.kind == GT_FILL_NORMAL)
         return gt_proof_real(bits, args.to.type);
+    if (args.kind == GT_FILL_UNIFORM && args.to.type != GT_S8 && args.to.type != GT_S32)
+        return gt_proof_uniform(bits, args.range);
     return args.kind == GT_FILL_BESIDE && !whole ? gt_proof_beside(bits, args.range)
                                                  : gt_proof_integer(bits, args.range);
 }

@@ -13,3 +13,10 @@ t show simt_warptile TM
 t show simt_warptile TM=4,TM=8
 t export --format xml
 t --arch sm_86 --shape 64x64x64 --device cuda:
+t --arch sm_86 --shape 64x64x64 --kernels 'simd*'
+t --arch sm_86 --shape 64x64x64 --dtype fp8
+t --arch sm_86 --shape 64x64x64 --layout NQ
+echo 64x64x64 >set.txt
+t --arch sm_86 --shapes set.txt --dtype fp17
+# What people type is taken: names of other programs, capitals, patterns, lists and ranges.
+t --arch SM_86 --shape 16,32:48:16x64x64:FP32 --layout NT --kernels 'simt_n*,simt_naive' --budget 1 -q -n 1 | grep PREDICTED

@@ -14,3 +14,9 @@ t --arch sm_86 --shape 64x64x64:colour=red
 t --arch sm_86 --shape 64x64x64 --batch 0
 t --arch sm_86 --shape 64x64x64 --beta much
 t show simt_naive --problem 64:64:64
+# Lists and ranges that are none, or stand for too much; one problem where several are named.
+t --arch sm_86 --shape 1:1000000:1x64x64
+t --arch sm_86 --shape 1:101:1x1:100:1x64
+t --arch sm_86 --shape 64:512x64x64
+t --arch sm_86 --shape 64,x64x64
+t lookup 1,2x64x64 --arch sm_90

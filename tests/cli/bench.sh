@@ -7,13 +7,15 @@ t bench --shape 64x64x64:f16 --shape 128x128x128 --arch sm_86 --budget 2 --kerne
 t bench --shape 96x96x96 --arch sm_86 -q
 t bench set.txt --dtype bf16 --arch sm_86 -q
 t bench set.txt --accuracy f32 --arch sm_86 -q
-t bench set.txt --dtype half --arch sm_86 -q
+t bench set.txt --dtype halve --arch sm_86 -q
 # Drawn problems: a list that --shapes takes; two shards are the whole, in the same order.
 t bench --random 4 --seed 2 --list
 "$TUNE" bench --random 60 --seed 2 --list > all.txt
 for i in 1 2; do "$TUNE" bench --shapes all.txt --shard $i/2 --list > part$i.txt; done
 cat part1.txt part2.txt | sort | diff <(sort all.txt) - && wc -l < all.txt
 grep -Fxf part1.txt all.txt | diff part1.txt - && [[ -s part1.txt && -s part2.txt ]] && echo "two parts"
+# The grid is what its maker makes.
+(cd "$ROOT" && TUNE=$TUNE tools/grid) | diff - "$ROOT/configs/problems/grid.json" && "$TUNE" bench grid --list | wc -l
 t bench --random 3 --shard 3/2 --list
 t bench --shape 8x8x8 --shard 1/2 --list
 t bench --shape 8x8x8 --shard 2/2 --list

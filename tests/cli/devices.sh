@@ -34,8 +34,8 @@ t --devices all "${sweep[@]}" --db all.db -q > table; grep -c '^rank' table
 held all.db
 echo "== the same again has nothing left to do"
 "$TUNE" --devices 0-2 "${sweep[@]}" --db all.db 2>&1 > /dev/null | grep -c ', 0 new trials'
-echo "== one breaks"
-STUB_DIES_1=5 "$TUNE" --devices all "${sweep[@]}" --db dies.db --deadline 2 > table 2> log; echo "[exit $?]"
+echo "== one breaks, another hangs, the third gets hot"
+STUB_DIES_1=5 STUB_HANGS_2=5 STUB_HEAT_0=200 timeout 60 "$TUNE" --devices all "${sweep[@]}" --db dies.db --deadline 1 > table 2> log; echo "[exit $?]"
 grep -c '^rank' table
 held dies.db | sed 's/ on .*//'
 echo "== a process is killed, another stopped"
@@ -50,8 +50,9 @@ held kill.db | sed 's/ on .*//'
 echo "== GPUs of two kinds"
 STUB_NAME_2="Other device" "$TUNE" --devices all --shape 33x64x32 --shape 34x64x32 "${sweep[@]:2}" --db kinds.db -q | grep -c ' on Other device'
 held kinds.db
-echo "== one problem"
-t --devices all --shape 33x64x32 --kernels simt_thread1d --baseline none --budget 12 --db one.db -q > table; grep -c '^rank' table
+echo "== one problem, and the GPU that should hold its final cannot"
+STUB_DIES_0=60 "$TUNE" --devices all --shape 33x64x32 --kernels simt_thread1d --baseline none --budget 12 --db one.db > table 2> log; grep -c '^rank' table
+grep -o 'no final could be held on it.*' log
 held one.db
 echo "== as JSON"
 "$TUNE" --devices 0-1 --shape 33x64x32 --shape 34x64x32 "${sweep[@]:2}" --db all.db -q --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["format"], len(d["sweeps"]))'

@@ -7,3 +7,13 @@ t doctor --db /proc/gemmtune.db | grep database
 t doctor --db none/gemmtune.db | grep database
 echo 'shopping list: milk' > text.db
 t doctor --db text.db | grep database
+# A damaged ranking costs its advice and nothing else: look-ups answer by the tables alone.
+mkdir -p data/db/shipped
+ln -s "$ROOT/templates" "$ROOT/configs" data
+cp "$ROOT"/db/shipped/*.csv data/db/shipped
+head -c 10000 "$ROOT"/db/shipped/h200.ranking > data/db/shipped/h200.ranking
+GEMMTUNE_DATA=$PWD/data t doctor | grep ranking
+GEMMTUNE_DATA=$PWD/data t lookup 777x888x999:bf16:nn --arch sm_90 | grep -E 'tier|not taken'
+GEMMTUNE_DATA=$PWD/data t lookup 4096x4096x4096:bf16:nt --arch sm_90 | grep -E 'tier|not taken'
+echo '# no table' >> data/db/shipped/h200.csv
+GEMMTUNE_DATA=$PWD/data t doctor | grep shipped

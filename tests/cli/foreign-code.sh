@@ -39,3 +39,30 @@ else
     echo "EVIL: $(GEMMTUNE_LIBCUDA=$PWD/evil.so setpriv --reuid=1 --regid=1 --clear-groups \
         "$PWD/shared/x/setuid" doctor 2>&1 | grep -c EVIL)"
 fi
+
+echo "one that multiplies through cuBLAS with the library that serves, linked or preloaded"
+stub=$BUILD/stub
+cc -std=c11 -D_GNU_SOURCE -w -I"$ROOT" -I"$ROOT/src" -I"$ROOT/tests/serve" "$ROOT"/tests/serve/{calls,calls_program,product}.c \
+    -o shared/x/linked -Wl,--no-as-needed "$BUILD/libgemmtune_cublas.so" -L"$stub/blas" -L"$stub" -l:libcublas.so.13 \
+    -l:libcublasLt.so.13 -l:libcuda.so.1 -Wl,--disable-new-dtags "-Wl,-rpath,$BUILD:$stub/blas:$stub" -lpthread -lm
+cp shared/x/linked shared/x/setuid-linked
+# products PROGRAM: what it says and writes for a user who names files, a compiler and a driver.
+products() {
+    local as=()
+    if [[ $(id -u) == 0 ]]; then as=(setpriv --reuid=1 --regid=1 --clear-groups); fi
+    mkdir out && chmod 777 out
+    "${as[@]}" env GEMMTUNE_REPORT="$PWD/out/report" GEMMTUNE_CAPTURE="$PWD/out/captured" GEMMTUNE_CACHE="$PWD/out/cache" \
+        GEMMTUNE_SERVE=any GEMMTUNE_WAIT=1 GEMMTUNE_COMPILE=1 GEMMTUNE_DATA="$ROOT" GEMMTUNE_LIBCUDA="$PWD/evil.so" \
+        LD_PRELOAD="$PWD/evil.so" "$PWD/$1" --client 2>&1 | head -n 3
+    ls out && rm -rf out
+}
+echo "with its user's rights:"
+sed -i 's/__builtin_exit(0);//' evil.c && cc -shared -fPIC -w evil.c -o evil.so
+products shared/x/linked
+echo "with more:"
+if [[ $(id -u) == 0 ]]; then
+    chown 65534 shared/x/setuid-linked && chmod 4755 shared/x/setuid-linked
+    products shared/x/setuid-linked
+else
+    echo "0 of 7 products served"
+fi

@@ -15,6 +15,7 @@ cat >db/measured/drawn-random.csv <<'CSV'
 m,n,k,batch,layout,dtype,accuracy,point,us,ratio,best_ratio,untuned_us,worse_by_tuning,untuned
 64,64,64,1,nn,bf16,low,"A=1,B=2",10,2.0,2.0,15,0,"simt A=1,B=2"
 64,64,65,1,nn,bf16,low,"A=1,B=2",10,0.5,1.0,10,1,"simt A=1,B=2"
+64,64,68,1,nn,bf16,low,"A=1,B=2",10,1,1.0,10,0,"simt A=1,B=2"
 64,64,66,1,nn,f32,f32,"A=1,B=2",12,3,,10,0,"simt A=1,B=2"
 64,64,67,1,nn,f32,strict,"A=1,B=2",12,,,,,
 CSV

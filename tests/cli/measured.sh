@@ -9,9 +9,9 @@ t "${sweep[@]}" --rows 2
 t "${sweep[@]}" --rows 1 --arch sm_90 -q
 t "${sweep[@]}" --arch sm_86 --device cuda
 t "${sweep[@]}" --device cuda:7
-t bench --shape 96x80x64 --csv bench.csv
+t bench --shape 96x80x64 --rounds 5 --csv bench.csv
 cat bench.csv
-t bench --shape 64x80x96 --budget 2 --kernels simt_thread1d -q
+t bench --shape 64x80x96 --budget 2 --rounds 5 --kernels simt_thread1d -q
 t ladder --shape 96x80x64 --trials 1 --csv ladder.csv -q | grep -E '^rung|^ .* (simt|blocked)' | grep -v reported
 sed -n 2p ladder.csv
 t export -q
@@ -23,5 +23,5 @@ fast() { STUB_CUBLASLT_US=0.5 t "$@"; }
 fast --shape 40x24x32 --kernels simt_thread1d,cublaslt --budget 4 -q > /dev/null
 fast --shape 48x24x32 --kernels simt_thread1d --budget 4 -q > /dev/null
 t lookup 40x24x32 48x24x32 --arch sm_90 | grep -E '^[0-9]|kernel|cuBLASLt'
-fast bench --shape 40x24x32 --shape 48x24x32 -q | grep -E '^[0-9]|best of'
+fast bench --rounds 5 --shape 40x24x32 --shape 48x24x32 -q | grep -E '^[0-9]|best of'
 t --shape 40x24x32 --kernels cublaslt -q

@@ -7,3 +7,7 @@ t queue status 'host=/nowhere dbname=tuning password=secret'
 t queue status "postgresql:///tuning?host=$PWD"
 t --queue postgresql:///tuning --shape 64x64x64
 t --queue postgresql:///tuning --budget 10s
+t queue status "postgresql:///tuning?host=$PWD&pass%77ord=secret"
+t --compile-only
+t --queue postgresql:///tuning --compile-only --db some.db
+t --arch sm_86 --shape 64x64x64 --db postgresql:///tuning

@@ -31,3 +31,18 @@ STUB_RANKING=$ranking t recheck -q
 # The ranking of one process only: the claim that a winner has lost is not confirmed by the next.
 STUB_RANKING=$ranking STUB_RANKING_ONCE=$PWD/once t recheck -q --csv once.csv
 cut -d, -f2,3 once.csv && sed 's/.*,//' once.csv | sort
+# Chains in a graph have winners of their own, which no table of single launches has.
+t --shape 32x32x32 --timing graph --kernels simt_thread1d --strategy exhaustive --values "BM=64,$values" -q | sed -E 's/[0-9.]+ us.*//' | head -n 1
+t recheck --timing graph -q | sed -E 's/[0-9]\.[0-9]+/N/g'
+t recheck --shape 32x32x32 -q
+t bench --shape 32x32x32 --timing graph -q --json | grep -E '"(l2|problem|move_us)"'
+t export --format csv --shape 32x32x32 | grep -oE '(,(cold|graph),)'
+t bench --shape 32x32x32 --timing graph --l2 warm
+t bench --shape 32x32x32 --timing graph --device predict:sm_90
+STUB_GRAPH_FAILS=instantiate t --shape 16x16x16 --timing graph --kernels simt_thread1d --budget 2 -q
+# The energy of the winners, by a meter that counts 500 W.
+"$BUILD/tune" --shape 8x8x8 --kernels simt_thread1d --strategy exhaustive --values "BM=64,$values" -q > table
+STUB_RENEWED_US=5000 t energy --shape 8x8x8 --entries 2 --within 1000 --seconds 0.02 --objective energy --csv energy.csv -q | grep -c mJ
+cut -d, -f1-3 energy.csv
+STUB_METER=none t energy --shape 8x8x8 -q
+t energy --shape 8x8x8 --device predict:sm_90 -q

@@ -24,7 +24,7 @@ for width in 40 80 200; do
         /dev/null < /dev/null > said
     echo "# $width columns"
     widest $width
-    screen | grep -vE '^ *$' | sort | uniq -c | sort -k2 | sed -E 's/^ +//'
+    screen | grep -E 'tried|^N of N:' | sort | uniq -c | sort -k2 | sed -E 's/^ +//'
 done
 echo "# a bar, the part of the work, the time left for all, while it runs"
 tr '\r' '\n' < said | grep -c '\[#*\.*\] *[0-9]* %' | sed 's/[1-9][0-9]*/some/'
@@ -39,3 +39,15 @@ seq 40 | sed 's/.*/64x&x32/' > forty.txt
     grep -E 'a problem:|had no turn' | sed -E 's/[0-9]+ of 40.*/N of 40 problems had no turn/'
 echo "# the rung of a ladder"
 timeout -s INT 6 "$TUNE" ladder --shape 64x96x32 --trials 1 --db l.db 2>&1 > table | grep -E '^rung [12],' | head -n 2
+echo "# what is printed for people fits; what is for programs stays whole"
+for width in 40 80; do
+    for command in "--shape 96x80x64 --kernels simt_naive --budget 1 --db t.db -q" "list kernels" "list strategies" "--help" \
+        "doctor" "lookup 512x512x512 --arch sm_90" "show simt --problem 512x512x512 --no-compile" \
+        "export --db t.db"; do
+        script -qec "stty cols $width; '$TUNE' $command" /dev/null < /dev/null > said
+        tr -d '\r' < said | sed -E 's/\x1b\[[0-9;]*[mK]//g' > screen
+        awk -v width=$width -v command="${command%% *}" 'length > width { wide++ }
+            END { print width, command, NR ? "" : "nothing printed", wide ? "too wide" : "" }' screen
+        [[ $command != --shape* ]] || sed -E 's/[0-9]+\.[0-9]+/N/g; s/ +N/ N/g' screen | head -n 3
+    done
+done | sed 's/ *$//'

@@ -45,3 +45,18 @@ t serve --report odd.txt -- ./$'odd \e[31mname' --client
 sed 's/process [0-9]*/process N/' odd.txt | head -n 1 | cat -v
 t capture -- ''
 t serve -- folder
+echo "-- what killed runs left an hour ago goes, what is in use, new or planted stays"
+mkdir tmp keep
+touch keep/precious
+export TMPDIR=$PWD/tmp
+bash -c "$TUNE capture -- bash -c 'kill -9 \$PPID'; :" > /dev/null 2>&1
+for folder in tmp/*; do touch "$folder/4711.txt" && touch -d '2 hours ago' "$folder"; done
+mkdir tmp/gemmtune-run-newone
+ln -s ../keep tmp/gemmtune-run-linked
+touch -h -d '2 hours ago' tmp/gemmtune-run-linked
+t capture -- bash -c "touch -d '2 hours ago' \$(dirname \$GEMMTUNE_CAPTURE); $TUNE capture -q -- true; ls tmp | wc -l"
+ls tmp keep
+unset TMPDIR
+echo "-- no room for the set, once the program has ended: the set is printed, the exit code is the program's"
+mkdir full && t capture -q -o full/shapes.txt -- bash -c "$client; code=\$?; rmdir full; exit \$code"
+mkdir full && t capture -q -o full/shapes.txt -- bash -c "$client; rmdir full"

@@ -22,6 +22,15 @@ t serve --db mine.db --wait --margin 0.001 --report report.txt -- $client
 sed 's/process [0-9]*/process N/; s/ [0-9]*\.[0-9]*  / R  /' report.txt
 t serve --db mine.db --wait --margin 90 -- $client
 t serve --db mine.db --wait --margin 0.001 --check 1 -- $client
+echo "-- algorithms of cuBLASLt: of half the time of the first, which cuBLAS takes; the kernel is slower than both"
+STUB_CUBLASLT_US=1 STUB_CUBLASLT_FIRST_US=2 t --shapes shapes.txt --kernels simt_thread1d,cublaslt --budget 6 --db vendor.db -q >/dev/null
+# The client counts what the stub of cuBLASLt computes as left to it; the report says who asked it.
+vendor() { GEMMTUNE_LIBCUBLASLT=$stub/blas/libcublasLt.so.13 t serve --db vendor.db --wait --report report.txt "$@" -- $client; sed 1,2d report.txt; }
+vendor
+vendor --cublaslt
+vendor --cublaslt --margin 2.1
+vendor --cublaslt --check 1
+GEMMTUNE_LIBCUBLASLT=/nowhere t serve --db vendor.db --wait --cublaslt -- $client
 echo "-- by hand, with a file"
 printf 'db = mine.db # tuned here\nmargin=0.001\n\nwait = 1\n' >policy.txt
 LD_PRELOAD=$BUILD/libgemmtune_cublas.so GEMMTUNE_POLICY=policy.txt $client

@@ -6,3 +6,4 @@ t show simt_naive --source | head -n 12
 t show simt_naive --problem 64x64x64:f16
 cp -r "$ROOT/tests/unit/data/mapped" mapped
 t show mapped L2=64 --kernels-dir mapped --problem 100x96x200:bf16:nn:lda=208:accuracy=strict --arch sm_90 --no-compile | sed -n '/^launches/,$p'
+t show hopper_transposed SPLIT=2,SPLITS=4,CONSUMERS=1,BLOCKS=1,WIDTH=64,STAGES=8,VEC_C=4,SPREAD=0 --problem 4096x4096x4096:tf32:nn --arch sm_90 --no-compile | grep -E "NOT|not valid|exit"

@@ -34,9 +34,10 @@ mkdir -p tree/tools tree/db/measured tree/db/shipped
 cp "$ROOT/tools/tables" tree/tools/
 cp -r data/templates data/configs tree/
 echo '{"set": "own", "problems": [{"name": "a", "problem": "64x64x64", "weight": 1}]}' > tree/configs/problems/bench.json
+cp tree/configs/problems/{bench,grid}.json
 printf 'device,problem\n1\n2\n3\n' > tree/db/measured/stub-search.csv
 GEMMTUNE_DATA=$PWD/tree tree/tools/tables stub one.db --search two.db
-(cd tree/db && wc -l measured/stub-f32.csv measured/stub-search.csv* shipped/stub.csv)
+(cd tree/db && wc -l measured/stub-f32.csv measured/stub-search.csv* shipped/stub.csv && cut -d, -f1-4 measured/stub-grid.csv)
 GEMMTUNE_DATA=$PWD/tree tree/tools/tables stub || echo "exit $?"
 cp -r data/templates data/configs .
 echo 'static __device__ int another_text;' >> templates/simt/thread1d.cu

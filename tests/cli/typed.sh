@@ -8,6 +8,13 @@ kernels=(--kernels-dir "$ROOT/tests/gpu/typed" --kernels typed)
 t --shape 96x80x64:bf16 "${kernels[@]}" --budget 3 --rows 1
 printf '96x80x64\n40x24x32:f32:nt:lda=64\n' > set.txt
 for type in bf16 f16 tf32 s8 e4m3; do
-    t bench set.txt --dtype $type "${kernels[@]}" --budget 1 --csv $type.csv -q
+    t bench set.txt --dtype $type "${kernels[@]}" --budget 1 --rounds 5 --csv $type.csv -q
 done
 cut -d, -f2-8 -- *.csv | grep ',n[nt],'
+# Other operands while timing: kept as times of another device, and found only there.
+t --shape 96x80x64:bf16 "${kernels[@]}" --budget 3 --rows 1 --dist zeros -q | head -n 1
+t export --format md | cut -d'|' -f2-3 # which kernel wins is the stub's clock's choice
+t export --format shipped | grep -c bf16
+t lookup 96x80x64:bf16 --arch sm_90 --kernels-dir "$ROOT/tests/gpu/typed" | grep 'tuned for'
+t --arch sm_86 --shape 64x64x64 --kernels simt_naive --device predict:sm_86 --budget 1 -n 1 --dist zeros 2>&1 | grep dist
+t --shape 96x80x64 --dist gaussian

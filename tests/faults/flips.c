@@ -3,6 +3,7 @@
  *   flips [--flips N] [--seed N] table FILE      a shipped table, an exported or a user's database
  *   flips [--flips N] [--seed N] cubin FOLDER    the entries of a cubin cache
  *   flips [--flips N] [--seed N] deploy FILE     a deployed file
+ *   flips [--flips N] [--seed N] ranking FILE    what was learned for look-ups
  *
  * Each flip must give the same rows or image as before, or an error; anything else is an undetected
  * wrong answer.  --flips 0 takes every bit.  The last line of the output is for programs. */
@@ -10,6 +11,7 @@
 #include "base/strbuf.h"
 #include "cuda/cache.h"
 #include "lookup/deployed.h"
+#include "lookup/ranking.h"
 #include "lookup/table.h"
 
 #include <dirent.h>
@@ -54,7 +56,7 @@ static bool read_table(struct gt_strbuf *text, const char *path)
         const struct gt_table_row *row = &table.row[i];
 
         gt_strbuf_addf(text, "%d|%s|%s|%s|%s|%s|%d|%d|%a\n", row->cc, row->device, row->text,
-                       row->kernel, row->signature, row->point, row->predicted, row->warm_l2,
+                       row->kernel, row->signature, row->point, row->predicted, row->timing,
                        row->us);
     }
     gt_table_release(&table);
@@ -113,6 +115,35 @@ static bool read_deployed(struct gt_strbuf *text, const char *path)
     }
     gt_deployed_close(deployed);
     return rc == GT_OK;
+}
+
+/* Losses, points and trees.  Look-ups do without a ranking that cannot be read. */
+static bool read_ranking(struct gt_strbuf *text, const char *path)
+{
+    static struct gt_kernels kernels;
+    struct gt_ranking ranking = {0};
+    char *data = NULL;
+    bool read = (kernels.count || (gt_data_dir(&data, NULL) == GT_OK &&
+                                   gt_kernels_load(&kernels, data, NULL, NULL, NULL) == GT_OK)) &&
+                gt_ranking_load(&ranking, &kernels, path, NULL) == GT_OK;
+
+    free(data);
+    if (read)
+        add_bytes(text, ranking.loss, sizeof(ranking.loss));
+    for (size_t i = 0; i < ranking.prototypes; i++)
+        add_bytes(text, &ranking.prototype[i], sizeof(ranking.prototype[i]));
+    for (size_t i = 0; i < kernels.count && read; i++) {
+        const size_t nodes = gt_ranking_trees(&ranking, kernels.kernel[i], NULL);
+        struct gt_ranking_node *node = calloc(nodes + 1, sizeof(*node));
+
+        if (!node)
+            die("calloc");
+        gt_ranking_trees(&ranking, kernels.kernel[i], node);
+        add_bytes(text, node, nodes * sizeof(*node));
+        free(node);
+    }
+    gt_ranking_release(&ranking);
+    return read;
 }
 
 static void flip(struct flips *flips, char *bytes, size_t size, unsigned long long bit,
@@ -194,7 +225,7 @@ int main(int argc, char **argv)
              access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
     if (argc - optind != 2 || !mkdtemp(flips.folder)) {
         fprintf(stderr, "usage: flips [--flips N] [--seed N] table FILE | cubin FOLDER | "
-                        "deploy FILE\n");
+                        "deploy FILE | ranking FILE\n");
         return 2;
     }
     if (!strcmp(argv[optind], "cubin")) {
@@ -204,7 +235,9 @@ int main(int argc, char **argv)
 
         snprintf(path, sizeof(path), "%s/flipped%s", flips.folder, dot ? dot : "");
         flip_file(&flips, argv[optind + 1], path,
-                  strcmp(argv[optind], "deploy") ? read_table : read_deployed);
+                  !strcmp(argv[optind], "deploy")    ? read_deployed
+                  : !strcmp(argv[optind], "ranking") ? read_ranking
+                                                     : read_table);
     }
     printf("flips: %s %s flips=%llu errors=%llu same=%llu wrong=%llu\n", argv[optind],
            strrchr(argv[optind + 1], '/') ? strrchr(argv[optind + 1], '/') + 1 : argv[optind + 1],

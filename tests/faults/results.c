@@ -95,7 +95,7 @@ bool results_read(struct results *results, const char *path)
         query(db, results,
               "SELECT t.point, t.status, t.detail, t.stage, t.us, coalesce(a.count, 0) FROM "
               "trial AS t LEFT JOIN attempt AS a USING (device, toolchain, kernel, problem, "
-              "warm_l2, point) WHERE t.provenance = 'measured' ORDER BY t.point",
+              "timing, point) WHERE t.provenance = 'measured' ORDER BY t.point",
               take_trial) &&
         query(db, results,
               "SELECT coalesce(sum(open AND count < 3), 0), coalesce(sum(count), 0) FROM attempt",

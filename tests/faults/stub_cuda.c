@@ -1,5 +1,6 @@
 /* stub_cuda.c - builds libcuda.so.1 for tests: a driver whose device is this CPU.  Here are device,
- * memory, events and modules; launches are in stub_launch.c.
+ * memory, events and modules; launches are in stub_launch.c,
+ * graphs in stub_graph.c.
  *
  * Device memory is host memory.  Kernels run at once when launched: the project's own by their
  * names, everything called "gemm" as a plain product in the layout that the source's #defines name,
@@ -224,45 +225,6 @@ int stub_PrimaryCtxRelease(int cu)
 int stub_CtxGetCurrent(void **context)
 {
     *context = stub_current;
-    return 0;
-}
-
-/* For src/serve, which asks the driver more than the tuner does. */
-int cuCtxGetDevice(int *ordinal);
-int cuStreamIsCapturing(void *stream, int *status);
-int cuThreadExchangeStreamCaptureMode(int *mode);
-int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream);
-
-int stub_capturing; /* a test sets it: a graph is being captured on every stream */
-
-int cuCtxGetDevice(int *ordinal)
-{
-    *ordinal = 0;
-    return stub_current ? 0 : 201;
-}
-
-int cuStreamIsCapturing(void *stream, int *status)
-{
-    (void)stream;
-    *status = stub_capturing;
-    return 0;
-}
-
-/* STUB_LATE: the thread that asks, the first thing it does, gets on only after 0.2 s. */
-int cuThreadExchangeStreamCaptureMode(int *mode)
-{
-    if (getenv("STUB_LATE"))
-        usleep(200000);
-    *mode = 0;
-    return 0;
-}
-
-int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
-{
-    (void)stream;
-    if (stub_device.sticky || !stub_inside(to, bytes) || !stub_inside(from, bytes))
-        return stub_device.sticky ? stub_device.sticky : 1;
-    memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "cuda/cuda_api.h"
 #include "stub_gemm.h"
+#include "templates/common/maps.h"
 
 #define CLOCK_KHZ 1000000
 
@@ -12,6 +13,7 @@
 #define cuPrototype(field, symbol, parameters) int stub_##field parameters __asm__(symbol);
 GT_DRIVER_MAP(cuPrototype)
 GT_DRIVER_OPTIONAL_MAP(cuPrototype)
+GT_GRAPH_MAP(cuPrototype)
 
 struct module;
 
@@ -43,9 +45,14 @@ extern struct stub_device {
     long heated;   /* products run so far */
     long products; /* likewise */
     int ordinal;
+    struct stub_graph *capture; /* what the stream's launches go to; NULL: they run */
 } stub_device;
 
 extern _Thread_local void *stub_current; /* context of the thread */
+
+/* While a stream is captured: keeps a copy of `bytes` of `work`, for which `run` is called whenever
+ * the graph is launched, and returns true.  Also called by the stub of cuBLASLt. */
+bool stub_capture(int (*run)(const void *work), const void *work, size_t bytes);
 
 /* Whether the bytes lie within one allocation. */
 bool stub_inside(uint64_t address, size_t bytes);

@@ -254,6 +254,41 @@ __attribute__((constructor)) static void read_setting(void)
     stub_idle = stub_setting("STUB_NO_WORK", 0) != 0;
 }
 
+/* A launch that a graph keeps; the arguments of a kernel that takes maps are two. */
+struct kept {
+    const struct function *function;
+    unsigned grid[3], threads;
+    struct gt_args args;
+    struct gt_maps maps;
+};
+
+static int run_kept(const void *work)
+{
+    struct kept kept;
+    void *parameters[] = {&kept.args, &kept.maps};
+
+    memcpy(&kept, work, sizeof(kept)); /* what the graph keeps is not aligned as maps are */
+    return run_function(kept.function, kept.grid, kept.threads, parameters);
+}
+
+/* Whether it was kept for a graph instead of run.  Only products are. */
+static bool keep(const struct function *function, const unsigned grid[3], unsigned threads,
+                 void **parameters)
+{
+    struct kept kept;
+
+    if (!stub_device.capture || strcmp(function->entry, "gemm") != 0)
+        return false;
+    memset(&kept, 0, sizeof(kept));
+    kept.function = function;
+    memcpy(kept.grid, grid, sizeof(kept.grid));
+    kept.threads = threads;
+    memcpy(&kept.args, parameters[0], sizeof(kept.args));
+    if (strstr(function->module->source, "GT_KERNEL_MAPS_BOUNDS"))
+        memcpy(&kept.maps, parameters[1], sizeof(kept.maps));
+    return stub_capture(run_kept, &kept, sizeof(kept));
+}
+
 int stub_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                       void *stream, void **parameters, void **extra)
@@ -269,7 +304,7 @@ int stub_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned
     if (!grid_x || !grid_y || !grid_z || block_x * block_y * block_z > 1024 || shared > 232448)
         return 1;
     pthread_mutex_lock(&launching);
-    if (!stub_device.hung)
+    if (!stub_device.hung && !keep(function, grid, block_x, parameters))
         result = run_function(function, grid, block_x, parameters);
     pthread_mutex_unlock(&launching);
     return result;

@@ -224,7 +224,7 @@ int main(int argc, char **argv)
         return 0;
     if (!corpus_count)
         corpus[corpus_count++] = (struct input){nothing, 0};
-    count = run_mutations(seconds ? strtod(seconds, NULL) : 3, seed ? strtoull(seed, NULL, 10) : 1);
+    count = run_mutations(seconds ? strtod(seconds, NULL) : 2, seed ? strtoull(seed, NULL, 10) : 1);
     printf("1..1\nok 1 - %s: %zu inputs of the corpus, %ld mutations\n", name, corpus_count, count);
     return 0;
 }

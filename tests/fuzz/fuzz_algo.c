@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(text, data, size);
     text[size] = '\0';
     if (!gt_cublaslt_parse(&answer, VERSION, text, &err)) {
-        gt_cublaslt_format(written, VERSION, &answer);
+        gt_cublaslt_format(written, VERSION, &answer, gt_cublaslt_gain(text));
         if (gt_cublaslt_parse(&again, VERSION, written, NULL) ||
             memcmp(&answer, &again, sizeof(again)) != 0)
             abort();

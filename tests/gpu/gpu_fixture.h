@@ -49,7 +49,8 @@ static inline struct gt_kernel *gpu_kernel(const char *path)
 static inline struct gt_bench *gpu_bench(const struct gpu_fixture *f, const char *text, bool warm,
                                          struct gt_problem *problem)
 {
-    const struct gt_bench_options options = {.seed = 11, .warm_l2 = warm};
+    const struct gt_bench_options options = {.seed = 11,
+                                             .timing = warm ? GT_TIMING_WARM : GT_TIMING_COLD};
     struct gt_bench *bench = NULL;
     struct gt_err err;
 

@@ -104,7 +104,7 @@ static double product(const struct gt_problem *p, const float *a, const float *b
 
 static void check_reference(const struct gpu_fixture *f, const char *text)
 {
-    const struct gt_resident_request request = {.seed = 3, .workspace = 1 << 16};
+    const struct gt_resident_request request = {.seed = 3, .workspace = 1 << 16, .most_sets = 16};
     struct gt_resident_request asked = request;
     struct gt_resident r;
     struct gt_proof *proof;

@@ -36,6 +36,15 @@ int cublasSetMathMode(void *handle, int mode);
 int cublasSetAtomicsMode(void *handle, int mode);
 int cublasSetSmCountTarget(void *handle, int count);
 int cublasLtCreate(void **handle);
+int cublasLtGetProperty(int which, int *value);
+int cublasLtDestroy(void *handle);
+int cublasLtMatmulDescDestroy(void *desc);
+int cublasLtMatrixLayoutDestroy(void *layout);
+int cublasLtMatmulPreferenceCreate(void **preference);
+int cublasLtMatmulPreferenceDestroy(void *preference);
+int cublasLtMatmulPreferenceSetAttribute(void *preference, int attribute, const void *value,
+                                         size_t bytes);
+int cublasLtMatmulAlgoGetHeuristic(void);
 int cublasLtMatmulDescCreate(void **desc, int compute, int scale);
 int cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void *value, size_t bytes);
 int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t cols, int64_t ld);

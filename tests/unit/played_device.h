@@ -19,6 +19,7 @@
 
 #include "timing/bench.h"
 #include "timing/calibrate.h"
+#include "timing/energy.h"
 #include "cuda/compile.h"
 #include "base/err.h"
 
@@ -229,6 +230,18 @@ int gt_bench_move(struct gt_bench *bench, struct gt_nvrtc *nvrtc, const char *da
     if (told("move_dies"))
         abort();
     *move = (struct gt_move){.us = 55, .lo_us = 54, .hi_us = 56, .form = "played"};
+    return GT_OK;
+}
+
+int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry, double seconds,
+                    struct gt_energy *energy, struct gt_err *err)
+{
+    (void)bench;
+    if (told("energy_fails"))
+        return gt_err_set(err, GT_ENOTFOUND, "planted: no meter");
+    if (told("energy_dies"))
+        abort();
+    *energy = (struct gt_energy){.us = entry ? 50 : 99, .joules = seconds, .launches = 1};
     return GT_OK;
 }
 

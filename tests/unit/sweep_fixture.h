@@ -94,7 +94,8 @@ static inline void make_trial(const struct fake *fake, const struct gt_candidate
     trial->us = trial->lo_us = trial->hi_us = us;
     trial->shared_bytes = 1000 + candidate->point.value[1];
     for (int i = 0; i < samples; i++) {
-        struct gt_random random = {(uint64_t)i * SIDE * SIDE + number_of(candidate)};
+        struct gt_random random = {((uint64_t)i + 1000 * fake->contests) * SIDE * SIDE +
+                                   number_of(candidate)};
 
         trial->sample[i] = (float)(us * (1 + (fake->spread ? fake->spread : 0.01) *
                                                  (gt_random_unit(&random) - 0.5)));

@@ -111,6 +111,7 @@ static void put_end(struct self *self, int rc, const struct gt_err *why, const c
     gt_wire_put_text(frame, text);
     gt_wire_put_int(frame, result->rows > 0);
     gt_wire_put_int(frame, result->nothing.code != 0);
+    gt_wire_put_int(frame, result->rows > 0 && result->row[0].trial.stage == 3);
     gt_wire_put_int(frame, result->fresh);
     gt_wire_put_int(frame, result->timed);
     gt_wire_put_real(frame, result->rows ? result->row[0].trial.us : 0);

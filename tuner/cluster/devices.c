@@ -2,8 +2,9 @@
  * out, takes results, and replaces processes that end or fall silent.
  *
  * A process that is lost costs the GPU its turn: the problem goes to the next GPU that is free.  So
- * does a problem of which no candidate was valid: a broken GPU would otherwise be the fastest to
- * take all of them.  A GPU that fails FAILURES times in a row is given up. */
+ * does a problem of which no candidate was valid, or no final could be held: a broken GPU would
+ * otherwise be the fastest to take all of them.  A GPU that fails FAILURES times in a row is given
+ * up. */
 #include "cluster/devices_parts.h"
 
 #include "base/clock.h"
@@ -136,6 +137,7 @@ static void take_end(struct gt_devices *devices, struct gt_device_process *gpu,
     end.text = gt_wire_get_text(in);
     end.valid = gt_wire_get_int(in) != 0;
     end.nothing = gt_wire_get_int(in) != 0;
+    end.decided = gt_wire_get_int(in) != 0;
     end.fresh = gt_wire_get_int(in);
     end.timed = gt_wire_get_int(in);
     end.us = gt_wire_get_real(in);
@@ -150,7 +152,8 @@ static void take_end(struct gt_devices *devices, struct gt_device_process *gpu,
     devices->timed += end.timed;
     if (gt_devices_doubted(devices, gpu, &end)) {
         task->not_on = gpu;
-        lose(devices, gpu, "no candidate was valid on it");
+        lose(devices, gpu,
+             end.valid ? "no final could be held on it" : "no candidate was valid on it");
     } else if (!end.code || end.code == GT_EINTERRUPTED) {
         gt_devices_print(devices, gpu, &end);
         gpu->done += task->kind != GT_TASK_SEARCH && !end.code;
@@ -407,6 +410,7 @@ int gt_devices_run(struct gt_cli *cli, const struct gt_devices_options *options,
     struct gt_devices *devices = calloc(1, sizeof(*devices));
     struct gt_store *store = NULL;
     const char *path = NULL;
+    bool handed_over;
     int rc;
 
     if (!devices)
@@ -417,12 +421,13 @@ int gt_devices_run(struct gt_cli *cli, const struct gt_devices_options *options,
     devices->options.session.db = path;
     GT_STEP(rc, gt_session_store(&store, path, GT_STORE_WRITE, err));
     GT_STEP(rc, gt_devices_find_homes(devices, store, err));
-    if (!rc) {
+    handed_over = !rc;
+    if (handed_over) {
         gt_store_hand_over(store);
         rc = run_all(devices, err);
     }
     gt_store_close(store);
-    if (!rc || rc > 0) { /* opened and closed by its one writer, it gets its digest again */
+    if (handed_over) { /* opened and closed by its one writer, it gets its digest again */
         const int sealed = gt_session_store(&store, path, GT_STORE_WRITE, rc ? NULL : err);
 
         if (!sealed)

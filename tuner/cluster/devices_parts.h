@@ -52,6 +52,7 @@ struct gt_task_end {
     int code;
     const char *sentence, *text; /* why it failed; what to print */
     bool valid, nothing;         /* a candidate is valid; no kernel serves the problem */
+    bool decided;                /* a final was held */
     int64_t fresh, timed;
     double us, baseline_us, busy_s, wall_s;
 };
@@ -99,8 +100,8 @@ struct gt_task *gt_devices_next(struct gt_devices *devices, const struct gt_devi
                                 struct gt_budget *budget);
 /* Ends a task: DONE, or after a lost GPU READY again (FAILED after several). */
 void gt_devices_end(struct gt_devices *devices, struct gt_task *task, bool lost);
-/* Whether a result is rather the GPU's fault than the problem's: every candidate failed, and there
- * is another GPU, which was not asked yet. */
+/* Whether a result is rather the GPU's fault than the problem's: every candidate failed, or no
+ * final could be held, and there is another GPU, which was not asked yet. */
 bool gt_devices_doubted(const struct gt_devices *devices, const struct gt_device_process *gpu,
                         const struct gt_task_end *end);
 /* Whether a task is left that some GPU may still take. */

@@ -263,7 +263,7 @@ bool gt_devices_doubted(const struct gt_devices *devices, const struct gt_device
 {
     const struct gt_task *task = gpu->task;
 
-    return !end->code && !end->valid && !end->nothing && !task->not_on &&
+    return !end->code && !end->decided && !end->nothing && !task->not_on &&
            task->kind != GT_TASK_SEARCH && gpus_of(devices, task->class_of) > 1;
 }
 

@@ -13,8 +13,17 @@
 
 enum { CONNECTION_OK = 0, COMMAND_OK = 1, TUPLES_OK = 2 }; /* of libpq-fe.h, part of its ABI */
 
+/* PQconninfoOption of libpq-fe.h, likewise. */
+struct pq_option {
+    char *keyword, *environment, *compiled, *value, *label, *display;
+    int size;
+};
+
 /* X(field, symbol, result, parameters) */
 #define PQ_MAP(X)                                                                                  \
+    X(parse, PQconninfoParse, struct pq_option *, (const char *, char **))                         \
+    X(free_options, PQconninfoFree, void, (struct pq_option *))                                    \
+    X(free_text, PQfreemem, void, (void *))                                                        \
     X(connect, PQconnectdbParams, void *, (const char *const *, const char *const *, int))         \
     X(status, PQstatus, int, (const void *))                                                       \
     X(message, PQerrorMessage, char *, (const void *))                                             \
@@ -62,14 +71,24 @@ static int load(struct gt_pq *pq, struct gt_err *err)
     return GT_OK;
 }
 
-/* Whether a password stands in "postgresql://user:password@host" or "... password=...". */
-static bool has_password(const char *address)
+/* Whether a password stands in "postgresql://user:password@host", in "... password = ..." or in any
+ * other spelling that libpq takes; one that it does not take is judged by the look of it. */
+static bool has_password(const struct gt_pq *pq, const char *address)
 {
+    char *why = NULL;
+    struct pq_option *option = pq->api.parse(address, &why);
     const char *user = strstr(address, "://");
     const char *at = user ? strchr(user + 3, '@') : NULL;
     const char *colon = user ? strchr(user + 3, ':') : NULL;
+    bool found = !option && ((at && colon && colon < at) || strstr(address, "password"));
 
-    return (at && colon && colon < at) || strstr(address, "password=");
+    for (const struct pq_option *each = option; each && each->keyword; each++)
+        found |= each->value && *each->value && strstr(each->keyword, "password");
+    if (why)
+        pq->api.free_text(why);
+    if (option)
+        pq->api.free_options(option);
+    return found;
 }
 
 /* The server's sentences end with line feeds. */
@@ -91,14 +110,14 @@ int gt_pq_open(struct gt_pq **out, const char *address, struct gt_err *err)
     int rc;
 
     *out = NULL;
-    if (has_password(address))
-        return gt_err_set(err, GT_ESYNTAX,
-                          "the address of the queue has a password in it, which others could read; "
-                          "put it into ~/.pgpass (see PostgreSQL's manual, The Password File)");
     pq = calloc(1, sizeof(*pq));
     if (!pq)
         return gt_err_nomem(err);
     rc = load(pq, err);
+    if (!rc && has_password(pq, address))
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "the address of the queue has a password in it, which others could read; "
+                        "put it into ~/.pgpass (see PostgreSQL's manual, The Password File)");
     if (!rc) {
         pq->connection = pq->api.connect(keyword, value, 1);
         if (!pq->connection)
@@ -189,11 +208,15 @@ int gt_pq_run(struct gt_pq *pq, const char *sql, const struct gt_pq_value *value
     }
     if (!pq->api.send(pq->connection, sql, values, NULL, data, length, format, binary))
         rc = fail(pq, GT_EIO, pq->api.message(pq->connection), err);
-    if (!rc)
-        rc = take_answer(pq, err);
+    GT_STEP(rc, take_answer(pq, err));
     if (rc == GT_EIO)
         drop_connection(pq);
     return rc;
+}
+
+bool gt_pq_is_open(const struct gt_pq *pq)
+{
+    return pq && pq->connection;
 }
 
 int gt_pq_rows(const struct gt_pq *pq)

@@ -33,6 +33,7 @@ void gt_pq_close(struct gt_pq *pq); /* NULL accepted */
 int gt_pq_run(struct gt_pq *pq, const char *sql, const struct gt_pq_value *value, int values,
               bool binary, struct gt_err *err);
 
+bool gt_pq_is_open(const struct gt_pq *pq); /* false: the connection is gone; NULL accepted */
 int gt_pq_rows(const struct gt_pq *pq);
 int64_t gt_pq_changed(const struct gt_pq *pq); /* rows that the statement wrote */
 /* Valid until the next statement; "" for NULL.  *bytes may be NULL. */

@@ -1,4 +1,5 @@
-/* queue.c - the jobs in PostgreSQL: the only file that speaks its SQL; see queue.h. */
+/* queue.c - the jobs in PostgreSQL: with queue_ahead.c the only file that speaks its SQL; see
+ * queue.h. */
 #include "cluster/queue.h"
 
 #include "base/err.h"
@@ -13,6 +14,26 @@ static int run(struct gt_pq *pq, const char *sql, const struct gt_pq_value *valu
                struct gt_err *err)
 {
     return gt_pq_run(pq, sql, value, values, false, err);
+}
+
+static int has_table(struct gt_pq *pq, const char *table, bool *has, struct gt_err *err)
+{
+    int rc =
+        run(pq, "SELECT to_regclass($1) IS NOT NULL", (struct gt_pq_value[]){TEXT(table)}, 1, err);
+
+    *has = !rc && strcmp(gt_pq_get(pq, 0, 0, NULL), "t") == 0;
+    return rc;
+}
+
+int gt_queue_check(struct gt_pq *pq, struct gt_err *err)
+{
+    bool has;
+    int rc = has_table(pq, "gemmtune.result", &has, err);
+
+    if (rc || has)
+        return rc;
+    return gt_err_set(err, GT_EDB,
+                      "this database of PostgreSQL has no queue; `tune queue submit` makes it");
 }
 
 int gt_queue_create(struct gt_pq *pq, struct gt_err *err)
@@ -38,10 +59,22 @@ int gt_queue_create(struct gt_pq *pq, struct gt_err *err)
         " job bigint NOT NULL REFERENCES gemmtune.job (id), worker text NOT NULL,"
         " at timestamptz NOT NULL DEFAULT now(), trials bigint NOT NULL,"
         " database bytea NOT NULL, PRIMARY KEY (job, worker))",
+        "CREATE TABLE IF NOT EXISTS gemmtune.device ("
+        " class text NOT NULL, nvrtc integer NOT NULL, facts text NOT NULL,"
+        " profile boolean NOT NULL, seen timestamptz NOT NULL DEFAULT now(),"
+        " PRIMARY KEY (class, nvrtc))",
+        "CREATE TABLE IF NOT EXISTS gemmtune.ahead ("
+        " job bigint NOT NULL, class text NOT NULL, nvrtc integer NOT NULL, worker text NOT NULL,"
+        " lease_until timestamptz NOT NULL, finished timestamptz,"
+        " candidates bigint NOT NULL DEFAULT 0, compiled bigint NOT NULL DEFAULT 0,"
+        " PRIMARY KEY (job, class, nvrtc))",
         "COMMIT",
     };
-    int rc = GT_OK;
+    bool has;
+    int rc = has_table(pq, "gemmtune.ahead", &has, err); /* the last one */
 
+    if (rc || has) /* IF NOT EXISTS asks for the right to create all the same */
+        return rc;
     for (size_t i = 0; i < sizeof(sql) / sizeof(*sql) && !rc; i++)
         rc = run(pq, sql[i], NULL, 0, err);
     if (rc)
@@ -110,7 +143,8 @@ int gt_queue_take(struct gt_pq *pq, struct gt_queue_job *job, const char *worker
     if (!gt_pq_rows(pq))
         return count_left(pq, left, err);
     *taken = true;
-    snprintf(job->id, sizeof(job->id), "%s", gt_pq_get(pq, 0, 0, NULL));
+    /* A number, because it becomes part of a file's name. */
+    snprintf(job->id, sizeof(job->id), "%lld", strtoll(gt_pq_get(pq, 0, 0, NULL), NULL, 10));
     snprintf(job->problem, sizeof(job->problem), "%s", gt_pq_get(pq, 0, 1, NULL));
     snprintf(job->budget, sizeof(job->budget), "%s", gt_pq_get(pq, 0, 2, NULL));
     return GT_OK;
@@ -153,6 +187,14 @@ int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker, st
 {
     return run(pq,
                "UPDATE gemmtune.job SET state = 'ready', attempts = attempts - 1"
+               " WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
+               (struct gt_pq_value[]){TEXT(job), TEXT(worker)}, 2, err);
+}
+
+int gt_queue_fail(struct gt_pq *pq, const char *job, const char *worker, struct gt_err *err)
+{
+    return run(pq,
+               "UPDATE gemmtune.job SET state = 'failed'"
                " WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
                (struct gt_pq_value[]){TEXT(job), TEXT(worker)}, 2, err);
 }

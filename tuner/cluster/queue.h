@@ -12,6 +12,9 @@
 
 #include "cluster/pq.h"
 #include "console/cmd_session.h"
+#include "console/scratch.h"
+
+#include <limits.h>
 
 #define GT_QUEUE_ATTEMPTS 4 /* leases that may run out before a job has failed */
 
@@ -22,13 +25,16 @@ struct gt_queue_job {
 /* Creates what is missing of the tables (schema gemmtune). */
 int gt_queue_create(struct gt_pq *pq, struct gt_err *err);
 
+/* GT_EDB: the database has no queue. */
+int gt_queue_check(struct gt_pq *pq, struct gt_err *err);
+
 /* Adds a job; false in *added: the same is there already.  class_of: it is for devices whose class
  * begins so; "": for all. */
 int gt_queue_submit(struct gt_pq *pq, const char *problem, const char *class_of, double weight,
                     const char *budget, bool *added, struct gt_err *err);
 
 /* Takes the heaviest job that is ready, for lease_s seconds.  *taken false: there is none; *left:
- * jobs that others have. */
+ * jobs that others have.  What others wrote into the table is cut to the members' sizes. */
 int gt_queue_take(struct gt_pq *pq, struct gt_queue_job *job, const char *worker,
                   const char *class_of, int64_t lease_s, bool *taken, int64_t *left,
                   struct gt_err *err);
@@ -44,8 +50,40 @@ int gt_queue_put(struct gt_pq *pq, const char *job, const char *worker, int64_t 
 /* Gives a job back, as if it had not been taken. */
 int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker, struct gt_err *err);
 
+/* Ends a job that no worker can do. */
+int gt_queue_fail(struct gt_pq *pq, const char *job, const char *worker, struct gt_err *err);
+
 /* Makes failed jobs ready again. */
 int gt_queue_retry(struct gt_pq *pq, int64_t *jobs, struct gt_err *err);
+
+/* ---- queue_ahead.c: compiling ahead ---- */
+
+/* A problem that a worker without a GPU compiles for a device. */
+struct gt_queue_ahead {
+    bool taken;
+    int64_t devices, left; /* devices to compile for; jobs that are ready */
+    struct gt_queue_job job;
+    char class_of[192];
+    struct gt_device device;
+    struct gt_err why; /* code != 0: what was announced of the device cannot be read */
+};
+
+/* Says that workers with this device, and this version of NVRTC, are at work; profile: that they
+ * are to be expected. */
+int gt_queue_announce(struct gt_pq *pq, const char *class_of, const struct gt_device *device,
+                      int nvrtc, bool profile, struct gt_err *err);
+/* Reads what was announced.  GT_EDB: a value is missing or out of bounds. */
+int gt_queue_read_device(struct gt_device *device, const char *class_of, const char *facts,
+                         struct gt_err *err);
+/* Takes the heaviest of the next jobs that nobody has compiled for one of the devices (cc: of that
+ * arch; 0: of any), for lease_s seconds.  Jobs are not touched: a worker that tunes never waits for
+ * one that compiles. */
+int gt_queue_take_ahead(struct gt_pq *pq, struct gt_queue_ahead *ahead, const char *worker,
+                        int nvrtc, int cc, int64_t lease_s, struct gt_err *err);
+int gt_queue_end_ahead(struct gt_pq *pq, const struct gt_queue_ahead *ahead, int nvrtc,
+                       int64_t candidates, int64_t compiled, struct gt_err *err);
+/* How many problems were compiled ahead, each for one device, and how many cubins that made. */
+int gt_queue_count_ahead(struct gt_pq *pq, int64_t *problems, int64_t *cubins, struct gt_err *err);
 
 /* ---- queue_worker.c ---- */
 
@@ -53,13 +91,52 @@ struct gt_queue_options {
     const char *address;
     int64_t lease_s; /* 0: 120 */
     bool stay;       /* wait for more jobs when all have ended */
+    bool compile;    /* only compile, ahead of the others */
+    int64_t ahead;   /* then: candidates of a problem; 0: 64 */
 };
 
 /* Takes and tunes until no job is left, or a signal comes.  The session is open. */
 int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *kernel, size_t kernels,
                   const char *database, const struct gt_queue_options *options, struct gt_err *err);
 
-/* Merges all results into a database. */
-int gt_queue_export(struct gt_pq *pq, struct gt_store *store, int64_t *results, struct gt_err *err);
+/* ---- queue_compile.c ---- */
+
+/* Compiles what the workers with GPUs will try first, until no job is ready, or a signal comes.
+ * session->arch: devices of that arch only, and its profile until a worker with one comes. */
+int gt_queue_compile(struct gt_cli *cli, const struct gt_session_options *session,
+                     const struct gt_queue_options *options, struct gt_err *err);
+
+/* ---- queue_export.c ---- */
+
+/* What became of the results that the server has. */
+struct gt_queue_merged {
+    int64_t merged, refused; /* refused: somebody wrote what is no sound database */
+    struct gt_err why;       /* of the first that was refused */
+};
+
+/* Merges all results that can be into a database.  The kernels' texts of today come first, because
+ * results are uploaded without. */
+int gt_queue_export(struct gt_cli *cli, struct gt_pq *pq, struct gt_store *store,
+                    struct gt_queue_merged *merged, struct gt_err *err);
+
+/* GT_OK if none was refused, else the sentence that says how many and why. */
+int gt_queue_refused(const struct gt_queue_merged *merged, struct gt_err *err);
+
+/* A database that a command reads: a file, or a copy of what a queue holds, made in $TMPDIR and
+ * removed when it is closed. */
+struct gt_queue_copy {
+    const char *path;    /* to be read */
+    const char *address; /* of the queue; NULL: path is the file that was named */
+    struct gt_scratch folder;
+    char file[PATH_MAX];
+};
+
+/* named: a file, postgresql://HOST/DATABASE, or NULL for the default database. */
+int gt_queue_copy_open(struct gt_queue_copy *copy, struct gt_cli *cli, const char *named,
+                       struct gt_err *err);
+/* err (may be NULL): of the command; where its sentence names the copy it names the address then.
+ */
+void gt_queue_copy_close(struct gt_queue_copy *copy,
+                         struct gt_err *err); /* a zeroed one: nothing */
 
 #endif

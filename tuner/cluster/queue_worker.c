@@ -1,12 +1,13 @@
-/* queue_worker.c - a tuner that works off the queue, and the export of what all of them found.
+/* queue_worker.c - a tuner that works off the queue.
  *
  * A result waits in the outbox, a folder beside the worker's database, until the server has it: a
  * server that is away, or a worker that is killed, loses none.  What lies there when a worker
  * starts is uploaded first, under the name of the worker that made it.  A worker that is killed
  * while it tunes leaves a file that names the job: the next one on its database uploads the trials
  * that it had, without ending the job. */
-#include "cluster/queue.h"
+#include "cluster/queue_link.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "problem/problem.h"
@@ -20,14 +21,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEASE_S      120
-#define RENEWALS     3  /* in the time of a lease */
-#define AWAY_FIRST_S 1  /* between two attempts to reach the server ... */
-#define AWAY_MOST_S  30 /* ... which grow to this */
-#define RESULT       ".result.db"
-#define PARTIAL      ".partial.db" /* of a worker that was killed: does not end the job */
-#define TAKEN        ".taken"      /* holds the problem of a job that is being tuned */
-#define PATH_SIZE    4096
+#define LEASE_S    120
+#define RENEWALS   3   /* in the time of a lease */
+#define ANNOUNCE_S 600 /* between two words on which device this is */
+#define RESULT     ".result.db"
+#define PARTIAL    ".partial.db" /* of a worker that was killed: does not end the job */
+#define TAKEN      ".taken"      /* holds the problem of a job that is being tuned */
+#define PATH_SIZE  4096
 
 struct worker {
     struct gt_session *session;
@@ -35,31 +35,12 @@ struct worker {
     const struct gt_kernel *const *kernel;
     size_t kernels;
     const char *database;
-    char outbox[PATH_SIZE], name[96], class_of[192];
+    char outbox[PATH_SIZE], name[GT_QUEUE_NAME], class_of[GT_QUEUE_CLASS];
     int64_t lease_s;
-    struct gt_pq *pq; /* NULL: the server is away */
-    int64_t done;
+    struct gt_queue_link link;
+    double announced_s; /* by gt_clock_s; 0: not yet */
+    int64_t done, found, compiled;
 };
-
-static bool interrupted(const struct worker *worker)
-{
-    return *worker->session->cli->signals > 0;
-}
-
-static void note(const struct worker *worker, const char *sentence)
-{
-    if (!worker->session->cli->quiet)
-        fprintf(worker->session->cli->log, "%s\n", sentence);
-}
-
-/* Waits, but not after a signal. */
-static void wait_seconds(const struct worker *worker, double seconds)
-{
-    struct timespec step = {.tv_nsec = 100 * 1000 * 1000};
-
-    for (double passed = 0; passed < seconds && !interrupted(worker); passed += 0.1)
-        nanosleep(&step, NULL);
-}
 
 /* ---- the lease ---- */
 
@@ -186,8 +167,7 @@ static int upload(struct worker *worker, const char *file, struct gt_err *err)
         return GT_OK;
     snprintf(path, sizeof(path), "%s/%s", worker->outbox, file);
     rc = read_file(path, &bytes, &size, err);
-    if (!rc)
-        rc = gt_queue_put(worker->pq, job, name, trials, bytes, size, ends, err);
+    GT_STEP(rc, gt_queue_put(worker->link.pq, job, name, trials, bytes, size, ends, err));
     free(bytes);
     if (!rc)
         unlink(path);
@@ -223,8 +203,7 @@ static int put_result(struct worker *worker, const char *job, const char *proble
     snprintf(made, sizeof(made), "%s/making", worker->outbox);
     unlink(made);
     rc = gt_store_open(&store, made, GT_STORE_WRITE, err);
-    if (!rc)
-        rc = gt_store_merge_problem(store, worker->database, problem, &rows, err);
+    GT_STEP(rc, gt_store_merge_problem(store, worker->database, problem, &rows, err));
     gt_store_close(store);
     snprintf(named, sizeof(named), "%s/%s,%lld,%s%s", worker->outbox, job, (long long)rows, name,
              tail);
@@ -284,78 +263,78 @@ static int save_taken(struct worker *worker, const char *file, struct gt_err *er
 
 /* ---- the work ---- */
 
-/* Opens the connection if there is none, and brings the outbox home; waits for a server that is
- * away.  GT_EINTERRUPTED: a signal came meanwhile. */
-static int reach_server(struct worker *worker, struct gt_err *err)
+/* Brings the outbox home, and says for which device to compile ahead. */
+static int bring_home(void *context, struct gt_err *err)
 {
-    double pause = AWAY_FIRST_S;
-    bool said = false;
+    struct worker *worker = context;
+    const struct gt_evaluator *evaluator = worker->session->evaluator;
+    int rc = each_file(worker, upload, err);
 
-    for (;;) {
-        struct gt_err why = {0};
-        int rc = worker->pq ? GT_OK : gt_pq_open(&worker->pq, worker->options->address, &why);
-
-        if (!rc)
-            rc = each_file(worker, upload, &why);
-        if (rc != GT_EIO) {
-            if (rc && err)
-                *err = why;
-            return rc;
-        }
-        gt_pq_close(worker->pq);
-        worker->pq = NULL;
-        if (!said)
-            note(worker, why.msg);
-        said = true;
-        if (interrupted(worker))
-            return gt_err_set(err, GT_EINTERRUPTED, "the server is away; results wait in %s",
-                              worker->outbox);
-        wait_seconds(worker, pause);
-        pause = pause * 2 > AWAY_MOST_S ? AWAY_MOST_S : pause * 2;
-    }
+    if (rc || (worker->announced_s > 0 && gt_clock_s() - worker->announced_s < ANNOUNCE_S))
+        return rc;
+    rc = gt_queue_announce(worker->link.pq, worker->class_of, &evaluator->device,
+                           evaluator->nvrtc_version, false, err);
+    worker->announced_s = gt_clock_s();
+    return rc;
 }
 
 /* Tunes a job's problem into the worker's database. */
-static int tune(struct worker *worker, const struct gt_queue_job *job, struct gt_err *err)
+static int tune(struct worker *worker, const struct gt_queue_job *job,
+                const struct gt_problem *problem, const struct gt_budget *budget,
+                struct gt_err *err)
 {
     struct heart heart = {.worker = worker, .job = job};
     struct gt_sweep_result result = {0};
-    struct gt_problem problem;
-    struct gt_budget budget;
-    int rc = gt_problem_parse(&problem, job->problem, err);
+    int rc;
 
-    if (!rc)
-        rc = gt_budget_parse(&budget, job->budget, err);
-    if (rc)
-        return rc;
     start_heart(&heart);
-    rc = gt_session_sweep(worker->session, &problem, 1, worker->kernel, worker->kernels, &budget,
+    rc = gt_session_sweep(worker->session, problem, 1, worker->kernel, worker->kernels, budget,
                           &result, err);
     stop_heart(&heart);
     if (rc && rc != GT_ECONFIG && result.nothing.code == rc)
         rc = GT_OK; /* no kernel serves it: a result */
     if (!rc && !worker->session->cli->quiet)
-        fprintf(worker->session->cli->log, "%s: %s%.2f us, %lld new trials\n", job->problem,
+        fprintf(worker->session->cli->log,
+                "%s: %s%.2f us, %lld new trials; %lld cubins compiled, %lld found\n", job->problem,
                 result.rows ? "" : "no valid candidate, ", result.rows ? result.row[0].trial.us : 0,
-                (long long)result.fresh);
+                (long long)result.fresh, (long long)result.compiled, (long long)result.cache_hits);
+    worker->compiled += result.compiled;
+    worker->found += result.cache_hits;
     gt_sweep_result_release(&result);
     return rc;
+}
+
+/* A job that somebody wrote into the table without `tune queue submit`: whoever takes it fails, so
+ * that it must not stay for the next one. */
+static int refuse(struct worker *worker, const struct gt_queue_job *job, const struct gt_err *why,
+                  struct gt_err *err)
+{
+    char text[sizeof(why->msg) + 64];
+
+    snprintf(text, sizeof(text), "job %s has failed: %s", job->id, why->msg);
+    gt_copy_clean(text, sizeof(text), text);
+    gt_queue_note(&worker->link, text);
+    return gt_queue_fail(worker->link.pq, job->id, worker->name, err);
 }
 
 /* One job; *taken false: there was none. */
 static int work_once(struct worker *worker, bool *taken, int64_t *left, struct gt_err *err)
 {
     struct gt_queue_job job;
-    int rc = gt_queue_take(worker->pq, &job, worker->name, worker->class_of, worker->lease_s, taken,
-                           left, err);
+    struct gt_problem problem;
+    struct gt_budget budget;
+    struct gt_err why;
+    int rc = gt_queue_take(worker->link.pq, &job, worker->name, worker->class_of, worker->lease_s,
+                           taken, left, err);
 
     if (rc || !*taken)
         return rc;
+    if (gt_problem_parse(&problem, job.problem, &why) || gt_budget_parse(&budget, job.budget, &why))
+        return refuse(worker, &job, &why, err);
     rc = note_taken(worker, &job, err);
-    if (!rc)
-        rc = tune(worker, &job, err);
+    GT_STEP(rc, tune(worker, &job, &problem, &budget, err));
     if (rc) { /* this worker's trouble, not the job's */
-        gt_queue_give_back(worker->pq, job.id, worker->name, NULL);
+        gt_queue_give_back(worker->link.pq, job.id, worker->name, NULL);
         return rc;
     }
     rc = put_result(worker, job.id, job.problem, worker->name, RESULT, err);
@@ -367,19 +346,8 @@ static int work_once(struct worker *worker, bool *taken, int64_t *left, struct g
 
 static int name_worker(struct worker *worker, struct gt_err *err)
 {
-    const struct gt_device *device = &worker->session->evaluator->device;
-    char host[48] = "host";
-    struct timespec now;
-
-    gethostname(host, sizeof(host) - 1);
-    clock_gettime(CLOCK_REALTIME, &now);
-    for (char *at = host; *at; at++)
-        if (*at == '/' || *at == ',')
-            *at = '-';
-    snprintf(worker->name, sizeof(worker->name), "%s-%ld-%lld", host, (long)getpid(),
-             (long long)now.tv_sec);
-    snprintf(worker->class_of, sizeof(worker->class_of), "%s/%d SMs/%.0f W/driver %d", device->name,
-             device->sms, device->power_w, device->driver);
+    gt_queue_name(worker->name);
+    gt_queue_class(worker->class_of, &worker->session->evaluator->device);
     snprintf(worker->outbox, sizeof(worker->outbox), "%s.outbox", worker->database);
     if (mkdir(worker->outbox, 0755) != 0 && errno != EEXIST)
         return gt_err_set(err, GT_EIO, "%s: cannot be made: %s", worker->outbox, strerror(errno));
@@ -391,15 +359,15 @@ static int work(struct worker *worker, struct gt_err *err)
     for (;;) {
         int64_t left = 0;
         bool taken = false;
-        int rc = reach_server(worker, err);
+        int rc = gt_queue_reach(&worker->link, bring_home, worker, err);
 
-        if (!rc && interrupted(worker))
+        if (rc == GT_EINTERRUPTED)
+            return gt_err_prefix(err, rc, "results wait in %s", worker->outbox);
+        if (!rc && gt_queue_interrupted(&worker->link))
             rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; other workers go on");
-        if (!rc)
-            rc = work_once(worker, &taken, &left, err);
-        if (rc == GT_EIO && worker->pq) { /* it is reached again above */
-            gt_pq_close(worker->pq);
-            worker->pq = NULL;
+        GT_STEP(rc, work_once(worker, &taken, &left, err));
+        if (rc == GT_EIO && !gt_pq_is_open(worker->link.pq)) { /* it is reached again above */
+            gt_queue_leave(&worker->link);
             continue;
         }
         if (rc)
@@ -407,7 +375,7 @@ static int work(struct worker *worker, struct gt_err *err)
         if (!taken && !left && !worker->options->stay)
             return GT_OK;
         if (!taken)
-            wait_seconds(worker, 1);
+            gt_queue_wait(&worker->link, 1);
     }
 }
 
@@ -424,70 +392,17 @@ int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *ker
                               .kernel = kernel,
                               .kernels = kernels,
                               .database = database,
+                              .link = {session->cli, options->address, NULL},
                               .lease_s = options->lease_s ? options->lease_s : LEASE_S};
     rc = name_worker(worker, err);
-    if (!rc)
-        rc = each_file(worker, save_taken, err);
-    if (!rc)
-        rc = work(worker, err);
+    GT_STEP(rc, each_file(worker, save_taken, err));
+    GT_STEP(rc, work(worker, err));
     if (!session->cli->quiet)
-        fprintf(session->cli->log, "%lld jobs done by %s\n", (long long)worker->done, worker->name);
-    gt_pq_close(worker->pq);
+        fprintf(session->cli->log, "%lld jobs done by %s; of %lld cubins %lld were found\n",
+                (long long)worker->done, worker->name,
+                (long long)(worker->compiled + worker->found), (long long)worker->found);
+    gt_queue_leave(&worker->link);
     rmdir(worker->outbox); /* if it is empty */
     free(worker);
-    return rc;
-}
-
-/* ---- the export ---- */
-
-/* Merges one result, by way of a file. */
-static int merge_bytes(struct gt_store *store, const char *path, const void *bytes, size_t size,
-                       struct gt_err *err)
-{
-    FILE *file = fopen(path, "wbe");
-    int64_t rows;
-    int rc = GT_OK;
-
-    if (!file || fwrite(bytes, 1, size, file) != size)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot be written: %s", path, strerror(errno));
-    if (file && fclose(file) && !rc)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot be written: %s", path, strerror(errno));
-    if (!rc)
-        rc = gt_store_merge(store, path, &rows, err);
-    unlink(path);
-    return rc;
-}
-
-int gt_queue_export(struct gt_pq *pq, struct gt_store *store, int64_t *results, struct gt_err *err)
-{
-    static const char next[] =
-        "SELECT job::text AS id, worker, database FROM gemmtune.result"
-        " WHERE (job, worker) > ($1::bigint, $2) ORDER BY job, worker LIMIT 1";
-    char path[64], job[24] = "-1", worker[96] = "";
-    int rc;
-
-    *results = 0;
-    snprintf(path, sizeof(path), "/tmp/gemmtune-export-XXXXXX");
-    rc = mkstemp(path);
-    if (rc < 0)
-        return gt_err_set(err, GT_EIO, "cannot make a file in /tmp: %s", strerror(errno));
-    close(rc);
-    for (;;) {
-        const struct gt_pq_value value[] = {{.data = job}, {.data = worker}};
-        const char *bytes;
-        size_t size;
-
-        rc = gt_pq_run(pq, next, value, 2, true, err);
-        if (rc || !gt_pq_rows(pq))
-            break;
-        snprintf(job, sizeof(job), "%s", gt_pq_get(pq, 0, 0, NULL));
-        snprintf(worker, sizeof(worker), "%s", gt_pq_get(pq, 0, 1, NULL));
-        bytes = gt_pq_get(pq, 0, 2, &size);
-        rc = merge_bytes(store, path, bytes, size, err);
-        if (rc)
-            break;
-        ++*results;
-    }
-    unlink(path);
     return rc;
 }

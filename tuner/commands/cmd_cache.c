@@ -14,11 +14,10 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"limit", 0, GT_OPTION_TEXT, offsetof(struct options, limit), "SIZE",
-     "remove what was not used for the longest time until at most this is left, as 500M or 2G",
-     NULL, 0, 0},
-    {"clear", 0, GT_OPTION_FLAG, offsetof(struct options, clear), NULL,
-     "remove every compiled kernel", NULL, 0, 0},
+    GT_TEXT(
+        options, limit, "limit", 0, "SIZE",
+        "remove what was not used for the longest time until at most this is left, as 500M or 2G"),
+    GT_FLAG(options, clear, "clear", 0, "remove every compiled kernel"),
     GT_OPTIONS_END,
 };
 
@@ -27,17 +26,14 @@ static int print_json(const struct gt_cli *cli, const char *dir, const struct gt
 {
     cJSON *json = cJSON_CreateObject();
 
-    if (!cJSON_AddStringToObject(json, "folder", dir) ||
-        !cJSON_AddNumberToObject(json, "entries", (double)usage->entries) ||
-        !cJSON_AddNumberToObject(json, "bytes", (double)usage->bytes) ||
-        !cJSON_AddNumberToObject(json, "limit", (double)limit)) {
-        cJSON_Delete(json);
-        return gt_err_nomem(err);
-    }
+    cJSON_AddStringToObject(json, "folder", dir);
+    cJSON_AddNumberToObject(json, "entries", (double)usage->entries);
+    cJSON_AddNumberToObject(json, "bytes", (double)usage->bytes);
+    cJSON_AddNumberToObject(json, "limit", (double)limit);
     return gt_cmd_print_json(cli, json, err);
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     struct gt_cache_usage usage;
@@ -45,8 +41,6 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     char *dir = NULL;
     int rc;
 
-    (void)argc;
-    (void)argv;
     rc = gt_cache_limit(&limit, err);
     wanted = limit;
     if (!rc && options->limit)
@@ -75,7 +69,6 @@ const struct gt_command gt_command_cache = {
         "  tune cache --limit 500M\n",
     .group = {{option_table, 0}},
     .size = sizeof(struct options),
-    .max_args = 0,
     .needs_no_data = true,
     .run = run,
 };

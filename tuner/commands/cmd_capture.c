@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -11,25 +12,25 @@
 #include "console/commands.h"
 #include "console/options.h"
 
+#define EXIT_NOT_WRITTEN 1 /* of a program that ended well */
+
 struct options {
     const char *output, *accuracy, *library;
     bool merge;
 };
 
 static const struct gt_option option_table[] = {
-    {"output", 'o', GT_OPTION_TEXT, offsetof(struct options, output), "FILE",
-     "the set of problems to write (default: shapes.txt)", NULL, 0, 0},
-    {"accuracy", 0, GT_OPTION_TEXT, offsetof(struct options, accuracy), NULL,
-     "what FP32 products are to be tuned and served with (default: strict)", "strict|f32|tf32", 0,
-     0},
-    {"merge", 0, GT_OPTION_FLAG, offsetof(struct options, merge), NULL,
-     "run nothing: add up sets that were captured before", NULL, 0, 0},
-    {"library", 0, GT_OPTION_TEXT, offsetof(struct options, library), "FILE",
-     "libgemmtune_cublas.so, if it is not beside this program", NULL, 0, 0},
+    GT_TEXT(options, output, "output", 'o', "FILE",
+            "the set of problems to write (default: shapes.txt)"),
+    GT_CHOICE(options, accuracy, "accuracy", 0, NULL, "strict|f32|tf32",
+              "what FP32 products are to be tuned and served with (default: strict)"),
+    GT_FLAG(options, merge, "merge", 0, "run nothing: add up sets that were captured before"),
+    GT_TEXT(options, library, "library", 0, "FILE",
+            "libgemmtune_cublas.so, if it is not beside this program"),
     GT_OPTIONS_END,
 };
 
-/* What was captured, each problem once. */
+/* The problems that were captured, each once, with its sums. */
 struct sum {
     struct gt_problem_entry *entry;
     size_t count;
@@ -60,7 +61,7 @@ static int add_entry(struct sum *sum, const struct gt_problem_entry *from, struc
     return GT_OK;
 }
 
-/* Adds a file; one without any problem, which a process without products leaves, is none. */
+/* Adds a file of problems; a process without products leaves an empty one, which adds nothing. */
 static int add_file(void *context, const char *path, struct gt_err *err)
 {
     struct gt_problemset set;
@@ -113,7 +114,14 @@ static int write_set(struct sum *sum, const char *path, struct gt_err *err)
     return gt_cmd_write_file(path, &writing, err);
 }
 
-/* Writes the set and says what is in it. */
+/* What a long run has captured is not lost for want of room: it is printed. */
+static void print_instead(const struct gt_cli *cli, struct sum *sum, const struct gt_err *why)
+{
+    fprintf(cli->log, "tune: %s; this is what was captured:\n", why->msg);
+    print_set(sum, cli->log, NULL);
+}
+
+/* Writes the set and reports how many problems and calls it holds. */
 static int finish(const struct gt_cli *cli, struct sum *sum, const char *path, struct gt_err *err)
 {
     double calls = 0;
@@ -135,22 +143,22 @@ static int finish(const struct gt_cli *cli, struct sum *sum, const char *path, s
     return rc;
 }
 
-/* Runs the command with a file for each of its processes. */
+/* Runs the command; each of its processes writes a file of its own. */
 static int capture(struct sum *sum, const struct options *options, char **argv, int *status,
                    struct gt_err *err)
 {
-    char *folder = NULL;
+    struct gt_scratch folder = {0};
     int rc = gt_preload(options->library, err);
 
     GT_STEP(rc, gt_preload_folder(&folder, "GEMMTUNE_CAPTURE", err));
     GT_STEP(rc, gt_preload_set("GEMMTUNE_ACCURACY", options->accuracy, err));
     GT_STEP(rc, gt_preload_run(argv, status, err));
-    GT_STEP(rc, gt_preload_files(folder, add_captured, sum, err));
-    gt_preload_remove(folder);
+    GT_STEP(rc, gt_preload_files(folder.path, add_captured, sum, err));
+    gt_scratch_remove(&folder);
     return rc;
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     const char *output = options->output ? options->output : "shapes.txt";
@@ -158,13 +166,18 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     int rc = GT_OK, status = 0;
 
     if (options->merge)
-        for (int i = 0; !rc && i < argc; i++)
-            rc = add_file(&sum, argv[i], err);
+        for (int i = 0; !rc && i < cli->arguments; i++)
+            rc = add_file(&sum, cli->argument[i], err);
     else
         rc = gt_cmd_may_write(output, err);
     if (!rc && !options->merge)
-        rc = capture(&sum, options, argv, &status, err);
+        rc = capture(&sum, options, cli->argument, &status, err);
     GT_STEP(rc, finish(cli, &sum, output, err));
+    if (rc && sum.count && !options->merge) {
+        print_instead(cli, &sum, err);
+        rc = GT_OK;
+        status = status ? status : W_EXITCODE(EXIT_NOT_WRITTEN, 0);
+    }
     for (size_t i = 0; i < sum.count; i++)
         free(sum.entry[i].text);
     free(sum.entry);

@@ -11,9 +11,8 @@
 #include "db/store.h"
 #include "report/compare.h"
 
-#define NOISE                                                                           \
-    1.02 /* what two sweeps of one machine differ by (db/measured/README.md, Stability) \
-          */
+/* Two sweeps of one machine differ by so much (db/measured/README.md, Stability). */
+#define NOISE 1.02
 
 struct options {
     const char *csv, *html;
@@ -22,14 +21,12 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"noise", 0, GT_OPTION_REAL, offsetof(struct options, noise), "RATIO",
-     "times that differ by less are the same (default: 1.02)", NULL, 1, 100},
-    {"any-device", 0, GT_OPTION_FLAG, offsetof(struct options, any_device), NULL,
-     "compare problem by problem, whatever the devices are called", NULL, 0, 0},
-    {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE",
-     "write every pair with all its columns there", NULL, 0, 0},
-    {"html", 'o', GT_OPTION_TEXT, offsetof(struct options, html), "FILE",
-     "write a page with pictures there", NULL, 0, 0},
+    GT_REAL(options, noise, "noise", 0, "RATIO", 1, 100,
+            "times that differ by less are the same (default: 1.02)"),
+    GT_FLAG(options, any_device, "any-device", 0,
+            "compare problem by problem, whatever the devices are called"),
+    GT_TEXT(options, csv, "csv", 0, "FILE", "write every pair with all its columns there"),
+    GT_TEXT(options, html, "html", 'o', "FILE", "write a page with pictures there"),
     GT_OPTIONS_END,
 };
 
@@ -52,7 +49,7 @@ static int write_csv(const char *path, const struct gt_pairs *pairs, struct gt_e
 {
     struct gt_csv *csv;
     int rc = gt_csv_new(&csv, path,
-                        "problem,device,warm_l2,verdict,ratio,lo,hi,a_us,a_lo_us,a_hi_us,a_kernel,"
+                        "problem,device,l2,verdict,ratio,lo,hi,a_us,a_lo_us,a_hi_us,a_kernel,"
                         "a_signature,a_point,a_driver,a_nvrtc,a_date,b_us,b_lo_us,b_hi_us,b_kernel,"
                         "b_signature,b_point,b_driver,b_nvrtc,b_date",
                         err);
@@ -62,7 +59,7 @@ static int write_csv(const char *path, const struct gt_pairs *pairs, struct gt_e
 
         gt_csv_text(csv, pair->problem);
         gt_csv_text(csv, pair->device);
-        gt_csv_text(csv, pair->warm_l2 ? "1" : "0");
+        gt_csv_text(csv, gt_timing_name(pair->timing));
         gt_csv_text(csv, gt_verdict_name(pair->verdict));
         gt_csv_real(csv, pair->ratio, 4, pair->ratio > 0);
         gt_csv_real(csv, pair->lo, 4, pair->ratio > 0);
@@ -74,7 +71,7 @@ static int write_csv(const char *path, const struct gt_pairs *pairs, struct gt_e
     return rc ? rc : gt_csv_close(csv, err);
 }
 
-/* A page on its way into a file. */
+/* What write_page needs. */
 struct writing {
     const struct gt_pairs *pairs;
     const char *const *names;
@@ -100,7 +97,10 @@ static void print(const struct gt_cli *cli, const struct gt_pairs *pairs)
                     pair->hi, pair->side[0].us, pair->side[1].us);
         else
             fprintf(cli->out, " %6s", "-");
-        fprintf(cli->out, "  %s%s%s%s\n", pair->problem, pair->warm_l2 ? " (warm L2)" : "",
+        fprintf(cli->out, "  %s%s%s%s\n", pair->problem,
+                pair->timing == GT_TIMING_WARM ? " (warm L2)"
+                : pair->timing                 ? " (in chains)"
+                                               : "",
                 *pair->device ? " on " : "", pair->device);
     }
     for (int i = 0; i < GT_VERDICTS; i++) {
@@ -115,25 +115,24 @@ static void print(const struct gt_cli *cli, const struct gt_pairs *pairs)
     fprintf(cli->out, "%s\n", pairs->count ? "" : "neither database has a measured winner");
 }
 
-static int open_both(struct gt_store *store[2], char **argv, struct gt_err *err)
+static int open_both(struct gt_store *store[2], const char *const *path, struct gt_err *err)
 {
-    int rc = gt_session_store(&store[0], argv[0], GT_STORE_READ, err);
+    int rc = gt_session_store(&store[0], path[0], GT_STORE_READ, err);
 
-    GT_STEP(rc, gt_session_store(&store[1], argv[1], GT_STORE_READ, err));
+    GT_STEP(rc, gt_session_store(&store[1], path[1], GT_STORE_READ, err));
     return rc;
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
-    const char *const names[] = {argv[0], argv[1]};
+    const char *const names[] = {cli->argument[0], cli->argument[1]};
     struct gt_store *store[2] = {NULL, NULL};
     struct gt_pairs pairs = {0};
     struct writing writing = {&pairs, names};
     const struct gt_cmd_writing page = {write_page, NULL, &writing, 0666};
-    int rc = open_both(store, argv, err);
+    int rc = open_both(store, names, err);
 
-    (void)argc;
     GT_STEP(rc, gt_compare(&pairs, store[0], store[1], options->noise > 0 ? options->noise : NOISE,
                            options->any_device, err));
     if (options->csv)

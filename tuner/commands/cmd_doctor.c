@@ -1,8 +1,9 @@
-/* cmd_doctor.c - tune doctor: one line for each thing that tuning needs, whether it is there and
- * what to do if not. */
+/* cmd_doctor.c - tune doctor: reports, a line each, what tuning needs, whether it is there, and
+ * what to do if it is not. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,9 +18,12 @@
 #include "cuda/compile.h"
 #include "cuda/cuda_api.h"
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "cuda/gpu.h"
 #include "cuda/libraries.h"
 #include "kernel/kernel.h"
+#include "lookup/ranking.h"
+#include "lookup/table.h"
 #include "measure/cmd_calibrate.h"
 #include "console/cmd_json.h"
 #include "commands/cmd_learn.h"
@@ -29,8 +33,8 @@
 #include "console/commands.h"
 #include "console/options.h"
 
-#define PROBE_SECONDS 20  /* a sick driver may never answer */
-#define ROOM_MB       500 /* of disk a sweep may want for cubins and its database */
+#define PROBE_SECONDS 20  /* a driver in a bad state may never answer */
+#define ROOM_MB       500 /* of disk that a sweep may need for cubins and its database */
 
 enum verdict { OK, OPTIONAL, MISSING, BROKEN };
 
@@ -46,160 +50,157 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
-     "database that is looked at, with its place (default: as of a sweep)", NULL, 0, 0},
-    {"calibrate", 0, GT_OPTION_FLAG, offsetof(struct options, calibrate), NULL,
-     "measure what the GPU reaches and keep it in the database, for the predictor", NULL, 0, 0},
-    {"device", 0, GT_OPTION_TEXT, offsetof(struct options, device), "DEVICE",
-     "the GPU to calibrate (default: cuda, the first one)", NULL, 0, 0},
-    {"predictor", 0, GT_OPTION_FLAG, offsetof(struct options, predictor), NULL,
-     "how well the model predicts what the database holds", NULL, 0, 0},
-    {"recording", 0, GT_OPTION_TEXTS, offsetof(struct options, recording), "FILE",
-     "with --predictor: a recorded space instead of the database; may be repeated", NULL, 0, 0},
-    {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE",
-     "with --predictor: write the table there too", NULL, 0, 0},
-    {"leave-out", 0, GT_OPTION_FLAG, offsetof(struct options, leave_out), NULL,
-     "with --predictor: what choosing loses on problems left out", NULL, 0, 0},
-    {"learn", 0, GT_OPTION_TEXT, offsetof(struct options, learn), "FILE",
-     "with --predictor: the same, and write what was learned of all trials: a ranking for look-ups",
-     NULL, 0, 0},
-    {"onto", 0, GT_OPTION_TEXT, offsetof(struct options, onto), "FILE",
-     "with --leave-out or --learn: improve this ranking, whose own trials may be gone", NULL, 0, 0},
-    {"from", 0, GT_OPTION_TEXTS, offsetof(struct options, from), "FILE",
-     "with --leave-out or --learn: a database, or a table (.csv), beside or instead of --db; may "
-     "be "
-     "repeated",
-     NULL, 0, 0},
-    {"program", 0, GT_OPTION_FLAG, offsetof(struct options, program), NULL,
-     "run a program and say which of its products tune serve would serve", NULL, 0, 0},
+    GT_TEXT(options, db, "db", 0, "FILE",
+            "database that is looked at, with its place (default: as of a sweep)"),
+    GT_FLAG(options, calibrate, "calibrate", 0,
+            "measure what the GPU reaches and keep it in the database, for the predictor"),
+    GT_TEXT(options, device, "device", 0, "DEVICE",
+            "the GPU to calibrate (default: cuda, the first one)"),
+    GT_FLAG(options, predictor, "predictor", 0,
+            "how well the model predicts what the database holds"),
+    GT_TEXTS(options, recording, "recording", 0, "FILE",
+             "with --predictor: a recorded space instead of the database; may be repeated"),
+    GT_TEXT(options, csv, "csv", 0, "FILE", "with --predictor: write the table there too"),
+    GT_FLAG(options, leave_out, "leave-out", 0,
+            "with --predictor: what choosing loses on problems left out"),
+    GT_TEXT(options, learn, "learn", 0, "FILE",
+            "with --predictor: the same, and write what was learned of all trials: a ranking for "
+            "look-ups"),
+    GT_TEXT(options, onto, "onto", 0, "FILE",
+            "with --leave-out or --learn: improve this ranking, whose own trials may be gone"),
+    GT_TEXTS(options, from, "from", 0, "FILE",
+             "with --leave-out or --learn: a database, or a table (.csv), beside or instead of "
+             "--db; may be repeated"),
+    GT_FLAG(options, program, "program", 0,
+            "run a program and say which of its products tune serve would serve"),
     GT_OPTIONS_END,
 };
 
-/* The one that is looked at; its name even where it could not be used. */
+/* The database that doctor looks at; also names it where it could not be used. */
 static const char *database_of(const struct gt_cli *cli, const struct options *options)
 {
     return options->db ? options->db : cli->database ? cli->database : "gemmtune.db";
 }
 
-static void find_data(const struct gt_cli *cli, const struct options *options,
-                      struct finding *finding)
-{
-    struct gt_kernels kernels = {0};
-    struct gt_err err;
+/* What the checks are given. */
+struct checking {
+    const struct gt_cli *cli;
+    const struct options *options;
+};
 
-    (void)options;
-    finding->verdict = gt_kernels_load(&kernels, cli->data_dir, NULL, NULL, &err) ? MISSING : OK;
-    if (finding->verdict == OK)
-        snprintf(finding->text, sizeof(finding->text), "%s: %zu kernels", cli->data_dir,
-                 kernels.count);
+__attribute__((format(printf, 3, 4))) static void say(struct finding *finding, enum verdict verdict,
+                                                      const char *format, ...)
+{
+    va_list arguments;
+
+    finding->verdict = verdict;
+    va_start(arguments, format);
+    vsnprintf(finding->text, sizeof(finding->text), format, arguments);
+    va_end(arguments);
+}
+
+/* The kernels, and what is shipped with them for look-ups. */
+static void find_data(const struct checking *checking, struct finding *finding)
+{
+    const char *folder = checking->cli->data_dir;
+    struct gt_kernels kernels = {0};
+    struct gt_ranking ranking = {0};
+    struct gt_table table = {0};
+    struct gt_err err;
+    char shipped[4096];
+    int rc = gt_kernels_load(&kernels, folder, NULL, NULL, &err);
+
+    snprintf(shipped, sizeof(shipped), "%s/db/shipped", folder);
+    if (!rc && access(shipped, F_OK) == 0)
+        rc = gt_table_load(&table, shipped, &err);
+    if (!rc && table.ranking)
+        rc = gt_ranking_try(&ranking, &kernels, table.ranking, &err);
+    if (rc)
+        say(finding, MISSING, "%s", err.msg);
+    else if (ranking.damage)
+        say(finding, OPTIONAL,
+            "%s; without it look-ups of problems that nobody tuned are slower and less good",
+            ranking.damage);
     else
-        snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
+        say(finding, OK, "%s: %zu kernels", folder, kernels.count);
+    gt_ranking_release(&ranking);
+    gt_table_release(&table);
     gt_kernels_release(&kernels);
 }
 
-/* "found, FILE", or why not and what that costs. */
-static void tell_library(struct finding *finding, void *library, const struct gt_err *err,
-                         const char *costs)
-{
-    if (finding->verdict == OK)
-        snprintf(finding->text, sizeof(finding->text), "found, %s", gt_library_file(library));
-    else
-        snprintf(finding->text, sizeof(finding->text), "%s; without it %s", err->msg, costs);
-}
-
-static void find_nvrtc(const struct gt_cli *cli, const struct options *options,
-                       struct finding *finding)
+static void find_nvrtc(const struct checking *checking, struct finding *finding)
 {
     struct gt_nvrtc *nvrtc = NULL;
     struct gt_nvrtc_api api;
     struct gt_err err;
 
-    (void)cli;
-    (void)options;
-    finding->verdict = gt_nvrtc_open(&nvrtc, &err) || gt_nvrtc_api_load(&api, &err) ? MISSING : OK;
-    if (finding->verdict == OK)
-        snprintf(finding->text, sizeof(finding->text), "version %d.%d, %s",
-                 gt_nvrtc_version(nvrtc) / 1000, gt_nvrtc_version(nvrtc) % 1000 / 10,
-                 gt_library_file(api.library));
+    (void)checking;
+    if (gt_nvrtc_open(&nvrtc, &err) || gt_nvrtc_api_load(&api, &err))
+        say(finding, MISSING, "%s", err.msg);
     else
-        snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
+        say(finding, OK, "version %d.%d, %s", gt_nvrtc_version(nvrtc) / 1000,
+            gt_nvrtc_version(nvrtc) % 1000 / 10, gt_library_file(api.library));
     gt_nvrtc_close(nvrtc);
 }
 
-static void find_gpu(const struct gt_cli *cli, const struct options *options,
-                     struct finding *finding)
+/* Appends the facts of GPU `i`, or why it cannot be used. */
+static bool add_gpu(struct gt_strbuf *text, int i)
 {
-    size_t used = 0;
+    struct gt_gpu *gpu = NULL;
+    struct gt_err err;
+    int rc = gt_gpu_open(&gpu, i, false, &err);
+    const struct gt_device *device = rc ? NULL : gt_gpu_device(gpu);
+
+    gt_strbuf_addf(text, "%scuda:%d ", i ? "; " : "", i);
+    if (device)
+        gt_strbuf_addf(text, "%s (sm_%d, %lld MiB, driver for CUDA %d.%d)", device->name,
+                       device->cc, (long long)(device->memory_bytes >> 20), device->driver / 1000,
+                       device->driver % 1000 / 10);
+    else
+        gt_strbuf_addf(text, "%s", err.msg);
+    gt_gpu_close(gpu);
+    return !rc;
+}
+
+static void find_gpu(const struct checking *checking, struct finding *finding)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    bool usable = true;
     struct gt_err err;
     int count = 0;
 
-    (void)cli;
-    (void)options;
+    (void)checking;
     if (gt_gpu_count(&count, &err)) {
-        finding->verdict = OPTIONAL;
-        snprintf(finding->text, sizeof(finding->text),
-                 "%s; without a GPU --arch predicts, nothing is measured", err.msg);
+        say(finding, OPTIONAL, "%s; without a GPU --arch predicts, nothing is measured", err.msg);
         return;
     }
-    finding->verdict = OK;
-    for (int i = 0; i < count && used < sizeof(finding->text); i++) {
-        struct gt_gpu *gpu = NULL;
-        int rc = gt_gpu_open(&gpu, i, false, &err);
-        const struct gt_device *device = rc ? NULL : gt_gpu_device(gpu);
+    for (int i = 0; i < count; i++)
+        usable &= add_gpu(&text, i);
+    say(finding, usable ? OK : MISSING, "%s", text.text ? text.text : "");
+    gt_strbuf_release(&text);
+}
 
-        if (rc)
-            finding->verdict = MISSING;
-        used += (size_t)snprintf(finding->text + used, sizeof(finding->text) - used, "%scuda:%d ",
-                                 i ? "; " : "", i);
-        if (used < sizeof(finding->text))
-            used +=
-                rc ? (size_t)snprintf(finding->text + used, sizeof(finding->text) - used, "%s",
-                                      err.msg)
-                   : (size_t)snprintf(finding->text + used, sizeof(finding->text) - used,
-                                      "%s (sm_%d, %lld MiB, driver for CUDA %d.%d)", device->name,
-                                      device->cc, (long long)(device->memory_bytes >> 20),
-                                      device->driver / 1000, device->driver % 1000 / 10);
-        gt_gpu_close(gpu);
+/* Checks a library that tuning can do without: says where it is or, if it is absent, why and what
+ * that costs. */
+#define FIND_LIBRARY(function, api_struct, load, costs)                            \
+    static void function(const struct checking *checking, struct finding *finding) \
+    {                                                                              \
+        struct api_struct api;                                                     \
+        struct gt_err err;                                                         \
+                                                                                   \
+        (void)checking;                                                            \
+        if (load(&api, &err))                                                      \
+            say(finding, OPTIONAL, "%s; without it " costs, err.msg);              \
+        else                                                                       \
+            say(finding, OK, "found, %s", gt_library_file(api.library));           \
     }
-}
+FIND_LIBRARY(find_assembler, gt_jitlink_api, gt_jitlink_api_load,
+             "the GPU waits while the driver compiles PTX")
+FIND_LIBRARY(find_cublas, gt_cublaslt_api, gt_cublaslt_api_load,
+             "there is no baseline to compare with")
+FIND_LIBRARY(find_nvml, gt_nvml_api, gt_nvml_api_load, "throttled clocks are not explained")
 
-static void find_assembler(const struct gt_cli *cli, const struct options *options,
-                           struct finding *finding)
-{
-    struct gt_jitlink_api api;
-    struct gt_err err;
-
-    (void)cli;
-    (void)options;
-    finding->verdict = gt_jitlink_api_load(&api, &err) ? OPTIONAL : OK;
-    tell_library(finding, api.library, &err, "the GPU waits while the driver compiles PTX");
-}
-
-static void find_cublas(const struct gt_cli *cli, const struct options *options,
-                        struct finding *finding)
-{
-    struct gt_cublaslt_api api;
-    struct gt_err err;
-
-    (void)cli;
-    (void)options;
-    finding->verdict = gt_cublaslt_api_load(&api, &err) ? OPTIONAL : OK;
-    tell_library(finding, api.library, &err, "there is no baseline to compare with");
-}
-
-static void find_nvml(const struct gt_cli *cli, const struct options *options,
-                      struct finding *finding)
-{
-    struct gt_nvml_api api;
-    struct gt_err err;
-
-    (void)cli;
-    (void)options;
-    finding->verdict = gt_nvml_api_load(&api, &err) ? OPTIONAL : OK;
-    tell_library(finding, api.library, &err, "throttled clocks are not explained");
-}
-
-/* Room of the file system that `path` (or its nearest existing parent) is on. */
+/* Checks the free space of the file system that holds `path` or its nearest existing parent. */
 static void find_room(struct finding *finding, const char *path)
 {
     unsigned long long free_mb;
@@ -212,24 +213,23 @@ static void find_room(struct finding *finding, const char *path)
         *slash = '\0';
     if (access(folder, F_OK) != 0)
         snprintf(folder, sizeof(folder), ".");
-    finding->verdict = MISSING;
     if (statvfs(folder, &room)) {
-        snprintf(finding->text, sizeof(finding->text), "%s: %s", folder, strerror(errno));
-    } else if (access(folder, W_OK) != 0) {
-        snprintf(finding->text, sizeof(finding->text), "%s: %s is not writable", path, folder);
-    } else {
-        free_mb = (unsigned long long)room.f_bavail * room.f_frsize >> 20;
-        finding->verdict = free_mb < ROOM_MB ? MISSING : OK;
-        snprintf(finding->text, sizeof(finding->text),
-                 free_mb < ROOM_MB ? "%s: %llu MiB free; a sweep may want %d" : "%s: %llu MiB free",
-                 path, free_mb, ROOM_MB);
+        say(finding, MISSING, "%s: %s", folder, strerror(errno));
+        return;
     }
+    free_mb = (unsigned long long)room.f_bavail * room.f_frsize >> 20;
+    if (access(folder, W_OK) != 0)
+        say(finding, MISSING, "%s: %s is not writable", path, folder);
+    else if (free_mb < ROOM_MB)
+        say(finding, MISSING, "%s: %llu MiB free; a sweep may want %d", path, free_mb, ROOM_MB);
+    else
+        say(finding, OK, "%s: %llu MiB free", path, free_mb);
 }
 
-static void find_database(const struct gt_cli *cli, const struct options *options,
-                          struct finding *finding)
+static void find_database(const struct checking *checking, struct finding *finding)
 {
-    const char *path = database_of(cli, options);
+    const bool named = checking->options->db;
+    const char *path = database_of(checking->cli, checking->options);
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
     struct gt_store *store = NULL;
@@ -237,62 +237,52 @@ static void find_database(const struct gt_cli *cli, const struct options *option
     struct gt_err err;
 
     find_room(finding, path);
-    if (folder && access(folder, F_OK) != 0) {
-        finding->verdict = options->db ? MISSING : OK;
-        snprintf(finding->text, sizeof(finding->text), "%s: there is no folder %s%s", path, folder,
-                 options->db ? "" : " yet; a sweep makes it");
-    } else if (folder && access(folder, W_OK) != 0) {
-        finding->verdict = MISSING;
-        snprintf(finding->text, sizeof(finding->text),
-                 "%s: the folder is not writable, and a sweep makes a lock file there", path);
-    } else if (stat(path, &status) == 0 && status.st_size &&
-               gt_store_open(&store, path, GT_STORE_READ, &err)) {
-        finding->verdict = BROKEN;
-        snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
-    } else if (gt_store_check_place(path, &err)) {
-        finding->verdict = MISSING;
-        snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
-    }
+    if (folder && access(folder, F_OK) != 0)
+        say(finding, named ? MISSING : OK, "%s: there is no folder %s%s", path, folder,
+            named ? "" : " yet; a sweep makes it");
+    else if (folder && access(folder, W_OK) != 0)
+        say(finding, MISSING, "%s: the folder is not writable, and a sweep makes a lock file there",
+            path);
+    else if (stat(path, &status) == 0 && status.st_size &&
+             gt_store_open(&store, path, GT_STORE_READ, &err))
+        say(finding, BROKEN, "%s", err.msg);
+    else if (gt_store_check_place(path, &err))
+        say(finding, MISSING, "%s", err.msg);
     gt_store_close(store);
     free(folder);
 }
 
-static void find_cache(const struct gt_cli *cli, const struct options *options,
-                       struct finding *finding)
+static void find_cache(const struct checking *checking, struct finding *finding)
 {
     struct gt_err err;
     char *path = NULL;
 
-    (void)cli;
-    (void)options;
-    if (gt_cache_dir(&path, &err)) {
-        finding->verdict = MISSING;
-        snprintf(finding->text, sizeof(finding->text), "%s", err.msg);
-        return;
-    }
-    find_room(finding, path);
+    (void)checking;
+    if (gt_cache_dir(&path, &err))
+        say(finding, MISSING, "%s", err.msg);
+    else
+        find_room(finding, path);
     free(path);
 }
 
 static const struct {
     const char *name;
-    void (*find)(const struct gt_cli *, const struct options *, struct finding *);
+    void (*find)(const struct checking *, struct finding *);
 } checks[] = {
     {"data folder", find_data},  {"NVRTC", find_nvrtc},     {"nvJitLink", find_assembler},
     {"GPU", find_gpu},           {"cuBLASLt", find_cublas}, {"NVML", find_nvml},
     {"database", find_database}, {"cache", find_cache},
 };
 
-/* Runs one check in a process of its own: a library that crashes or hangs is a finding too, and
- * whatever a check leaves open ends with it. */
-static void probe(size_t check, const struct gt_cli *cli, const struct options *options,
-                  struct finding *finding)
+/* Runs one check in its own process, because a library that crashes or hangs is a finding, too.
+ * Whatever the check leaves open ends with that process. */
+static void probe(size_t check, const struct checking *checking, struct finding *finding)
 {
     struct pollfd ready;
     int fd[2];
     pid_t pid;
 
-    *finding = (struct finding){.verdict = MISSING, .text = "cannot be looked at: no process"};
+    say(finding, MISSING, "cannot be looked at: no process");
     fflush(NULL);
     if (pipe(fd))
         return;
@@ -301,17 +291,14 @@ static void probe(size_t check, const struct gt_cli *cli, const struct options *
         struct finding found = {0};
 
         close(fd[0]);
-        checks[check].find(cli, options, &found);
+        checks[check].find(checking, &found);
         _exit(write(fd[1], &found, sizeof(found)) != (ssize_t)sizeof(found));
     }
     close(fd[1]);
     ready = (struct pollfd){.fd = fd[0], .events = POLLIN};
     if (pid > 0 && (poll(&ready, 1, PROBE_SECONDS * 1000) <= 0 ||
-                    read(fd[0], finding, sizeof(*finding)) != (ssize_t)sizeof(*finding))) {
-        finding->verdict = MISSING;
-        snprintf(finding->text, sizeof(finding->text),
-                 "looking at it crashed or took more than %d s", PROBE_SECONDS);
-    }
+                    read(fd[0], finding, sizeof(*finding)) != (ssize_t)sizeof(*finding)))
+        say(finding, MISSING, "looking at it crashed or took more than %d s", PROBE_SECONDS);
     close(fd[0]);
     if (pid > 0) {
         kill(pid, SIGKILL);
@@ -319,7 +306,7 @@ static void probe(size_t check, const struct gt_cli *cli, const struct options *
     }
 }
 
-/* Of the database, unless recordings are named and it is not. */
+/* Judges the predictor by the database, unless only recordings are named. */
 static int report_predictor(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
     const struct gt_predictor_options wanted = {
@@ -338,22 +325,24 @@ static int report_predictor(struct gt_cli *cli, const struct options *options, s
                                                 : gt_cmd_predictor(cli, &wanted, err);
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     static const char *const words[] = {"ok", "optional", "MISSING", "BROKEN"};
     const struct options *options = fields;
+    const struct checking checking = {cli, options};
     cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
     bool missing = false, broken = false;
     const char *path;
 
-    if (!options->program && argc)
+    if (!options->program && cli->arguments)
         return gt_err_set(err, GT_ESYNTAX,
-                          "unexpected argument \"%s\"; only --program runs a command", argv[0]);
-    if (options->program && !argc)
+                          "unexpected argument \"%s\"; only --program runs a command",
+                          cli->argument[0]);
+    if (options->program && !cli->arguments)
         return gt_err_set(err, GT_ESYNTAX,
                           "--program needs a command: tune doctor --program -- COMMAND");
     if (options->program)
-        return gt_cmd_doctor_program(cli, options->db, argv, err);
+        return gt_cmd_doctor_program(cli, options->db, cli->argument, err);
     if (gt_session_database(&path, cli, options->db, options->calibrate, err) &&
         (options->calibrate || options->predictor || options->db))
         return err->code;
@@ -365,7 +354,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         struct finding finding;
 
-        probe(i, cli, fields, &finding);
+        probe(i, &checking, &finding);
         missing |= finding.verdict == MISSING;
         broken |= finding.verdict == BROKEN;
         for (char *c = finding.text; *c; c++)

@@ -1,4 +1,4 @@
-/* cmd_export.c - tune export: what a database holds, as text for people and programs, or as a
+/* cmd_export.c - tune export: writes what a database holds as text for people and programs, or as a
  * deployable copy. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 
 #include "db/store.h"
 #include "base/err.h"
+#include "cluster/queue.h"
 #include "commands/deploy.h"
 #include "console/cmd_session.h"
 #include "console/cmd_write.h"
@@ -16,52 +17,47 @@
 
 struct options {
     const char *db, *format, *output, *kernel, *arch, *keep, *kernels_dir, *include_dirs;
-    struct gt_problem_options problem; /* --problem is its shape */
+    struct gt_problem_options problem; /* --problem fills its `shape` */
     bool all, measured, current;
 };
 
 static const struct gt_option option_table[] = {
-    {"format", 'f', GT_OPTION_TEXT, offsetof(struct options, format), "FORMAT",
-     "csv (default), json, md, c (a header), shipped (a table libgemmtune reads), bench (winners "
-     "beside cuBLAS as measured last), search (how each turn of a problem went), kt-cache or t4 "
-     "(a whole space for other tuners, or to be replayed), t4-metadata (its devices), db (a "
-     "read-only copy of the database, with a digest), deploy (one file with machine code, for "
-     "programs that have neither compiler nor templates)",
-     NULL, 0, 0},
-    {"output", 'o', GT_OPTION_TEXT, offsetof(struct options, output), "FILE",
-     "write there (default: standard output; db needs a name that does not exist, deploy any)",
-     NULL, 0, 0},
-    {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
-     "database to read (default: as of a sweep)", NULL, 0, 0},
-    {"all", 0, GT_OPTION_FLAG, offsetof(struct options, all), NULL,
-     "every trial, failed ones too (default: winners)", NULL, 0, 0},
-    {"measured", 0, GT_OPTION_FLAG, offsetof(struct options, measured), NULL,
-     "leave predicted and replayed rows out", NULL, 0, 0},
-    {"current", 0, GT_OPTION_FLAG, offsetof(struct options, current), NULL,
-     "only rows of kernels whose text is that of the data folder now", NULL, 0, 0},
-    {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
-     "with --current and --kernel: a folder with descriptions of your own kernels", NULL, 0, 0},
-    {"include-dir", 'I', GT_OPTION_TEXT, offsetof(struct options, include_dirs), "DIR",
-     "where templates of --kernels-dir also find headers: DIR[:DIR...]", NULL, 0, 0},
-    {"keep", 0, GT_OPTION_TEXT, offsetof(struct options, keep), "FILE",
-     "shipped: rows of this earlier table stay where the database has no winner", NULL, 0, 0},
-    {"problem", 'p', GT_OPTION_TEXTS, offsetof(struct options, problem.shape), "TEXT",
-     "only this problem; may be repeated", NULL, 0, 0},
-    {"shapes", 0, GT_OPTION_TEXT, offsetof(struct options, problem.shapes), "FILE",
-     "only the problems of a file, in its order: JSON as in configs/problems, or one a line", NULL,
-     0, 0},
-    {"dtype", 0, GT_OPTION_TEXT, offsetof(struct options, problem.dtype), "TYPE",
-     "type of A and B of the problems of --shapes", NULL, 0, 0},
-    {"accuracy", 0, GT_OPTION_TEXT, offsetof(struct options, problem.accuracy), "CLASS",
-     "accuracy of the problems of --shapes: strict, f32, tf32, low", NULL, 0, 0},
-    {"kernel", 'k', GT_OPTION_TEXT, offsetof(struct options, kernel), "KERNEL", "only this kernel",
-     NULL, 0, 0},
-    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "ARCH", "only this arch", NULL, 0,
-     0},
+    GT_TEXT(options, format, "format", 'f', "FORMAT",
+            "csv (default), json, md, c (a header), shipped (a table libgemmtune reads), bench "
+            "(winners beside cuBLAS as measured last), search (how each turn of a problem went), "
+            "kt-cache or t4 (a whole space for other tuners, or to be replayed), t4-metadata (its "
+            "devices), db (a read-only copy of the database, with a digest), deploy (one file with "
+            "machine code, for programs that have neither compiler nor templates)"),
+    GT_TEXT(
+        options, output, "output", 'o', "FILE",
+        "write there (default: standard output; db needs a name that does not exist, deploy any)"),
+    GT_TEXT(options, db, "db", 0, "FILE",
+            "database to read (default: as of a sweep), or postgresql://HOST/DATABASE: what the "
+            "workers of a queue have found"),
+    GT_FLAG(options, all, "all", 0, "every trial, failed ones too (default: winners)"),
+    GT_FLAG(options, measured, "measured", 0, "leave predicted and replayed rows out"),
+    GT_FLAG(options, current, "current", 0,
+            "only rows of kernels whose text is that of the data folder now"),
+    GT_TEXT(options, kernels_dir, "kernels-dir", 0, "DIR",
+            "with --current and --kernel: a folder with descriptions of your own kernels"),
+    GT_TEXT(options, include_dirs, "include-dir", 'I', "DIR",
+            "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
+    GT_TEXT(options, keep, "keep", 0, "FILE",
+            "shipped: rows of this earlier table stay where the database has no winner"),
+    GT_TEXTS(options, problem.shape, "problem", 'p', "TEXT", "only this problem; may be repeated"),
+    GT_TEXT(
+        options, problem.shapes, "shapes", 0, "FILE",
+        "only the problems of a file, in its order: JSON as in configs/problems, or one a line"),
+    GT_TEXT(options, problem.dtype, "dtype", 0, "TYPE",
+            "type of A and B of the problems of --shapes"),
+    GT_TEXT(options, problem.accuracy, "accuracy", 0, "CLASS",
+            "accuracy of the problems of --shapes: strict, f32, tf32, low"),
+    GT_TEXT(options, kernel, "kernel", 'k', "KERNEL", "only this kernel"),
+    GT_TEXT(options, arch, "arch", 'a', "ARCH", "only this arch"),
     GT_OPTIONS_END,
 };
 
-/* A text of rows on its way into a file. */
+/* What write_text needs. */
 struct writing {
     const struct gt_export_request *request;
     struct gt_store *store;
@@ -75,8 +71,7 @@ static int write_text(void *context, FILE *file, struct gt_err *err)
     return gt_export(file, writing->request, writing->store, writing->rows, err);
 }
 
-/* A table that programs read must be one that they can open: it is parsed before it replaces
- * another. */
+/* Parses a table for programs before it replaces another one, so that they can open it. */
 static int check_text(void *context, const char *path, struct gt_err *err)
 {
     const struct writing *writing = context;
@@ -98,7 +93,8 @@ static int export_file(const char *path, const struct gt_export_request *request
     return gt_cmd_write_file(path, &file, err);
 }
 
-/* What the options ask for; *problem (malloc'ed) and *kernels are to be released afterwards. */
+/* Translates the options into a request; *problem (malloc'ed) and *kernels are to be released
+ * afterwards. */
 static int fill_request(struct gt_export_request *request, const struct gt_cli *cli,
                         const struct options *options, struct gt_problem **problem,
                         struct gt_kernels *kernels, struct gt_err *err)
@@ -144,7 +140,7 @@ static int found_row(void *context, const struct gt_row *row, struct gt_err *err
     return GT_OK;
 }
 
-/* A kernel that neither the database nor the data folder knows is a slip. */
+/* Refuses a kernel that neither the database nor the data folder knows: its name is misspelled. */
 static int check_kernel(const struct gt_cli *cli, const struct options *options,
                         struct gt_store *store, struct gt_err *err)
 {
@@ -165,18 +161,14 @@ static int check_kernel(const struct gt_cli *cli, const struct options *options,
     return rc;
 }
 
-static int run_export(struct gt_cli *cli, const struct options *options,
+static int run_export(struct gt_cli *cli, const char *path, const struct options *options,
                       const struct gt_export_request *request, bool copy, struct gt_err *err)
 {
     struct gt_store *store = NULL;
-    const char *path = NULL;
     int64_t rows = 0;
-    int rc = gt_session_database(&path, cli, options->db, false, err);
+    int rc = gt_session_store(&store, path, GT_STORE_READ, err);
 
-    GT_STEP(rc, gt_session_store(&store, path, GT_STORE_READ, err));
-    if (rc)
-        return rc;
-    rc = check_kernel(cli, options, store, err);
+    GT_STEP(rc, check_kernel(cli, options, store, err));
     if (rc)
         ;
     else if (copy)
@@ -191,10 +183,12 @@ static int run_export(struct gt_cli *cli, const struct options *options,
     return rc;
 }
 
-/* One file for programs that run the winners elsewhere. */
-static int run_deploy(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+/* Writes one file for programs that run the winners on other machines. */
+static int run_deploy(struct gt_cli *cli, const char *path, const struct options *options,
+                      struct gt_err *err)
 {
     struct gt_deploy_request request = {.path = options->output,
+                                        .db = path,
                                         .kernels_dir = options->kernels_dir,
                                         .include_dirs = options->include_dirs,
                                         .kernel = options->kernel,
@@ -204,20 +198,13 @@ static int run_deploy(struct gt_cli *cli, const struct options *options, struct 
     struct gt_deploy_counts counts;
     int rc = GT_OK;
 
-    if (!options->output)
-        rc = gt_err_set(err, GT_ESYNTAX, "--format deploy needs a name: --output winners.gt");
-    else if (options->all || options->keep)
-        rc = gt_err_set(err, GT_ESYNTAX, "--format deploy holds winners: not with --all or --keep");
-    if (!rc)
-        rc = gt_session_database(&request.db, cli, options->db, false, err);
-    if (!rc && options->arch)
+    if (options->arch)
         rc = gt_arch_parse(options->arch, &request.cc, err);
     if (!rc && some)
         rc = gt_session_problems(cli, NULL, &problem, NULL, &request.problems, &options->problem,
                                  err);
     request.problem = problem;
-    if (!rc)
-        rc = gt_deploy(cli, &request, &counts, err);
+    GT_STEP(rc, gt_deploy(cli, &request, &counts, err));
     if (!rc && !cli->quiet)
         fprintf(cli->log, "%zu answer%s, %zu cubin%s, %zu KB\n", counts.answers,
                 counts.answers == 1 ? "" : "s", counts.images, counts.images == 1 ? "" : "s",
@@ -228,25 +215,41 @@ static int run_deploy(struct gt_cli *cli, const struct options *options, struct 
     return rc;
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+/* Refuses options that contradict each other, before anything is read. */
+static int check_options(const struct options *options, const char *format, struct gt_err *err)
+{
+    const bool deploy = strcmp(format, "deploy") == 0;
+
+    if (deploy && !options->output)
+        return gt_err_set(err, GT_ESYNTAX, "--format deploy needs a name: --output winners.gt");
+    if (deploy && (options->all || options->keep))
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--format deploy holds winners: not with --all or --keep");
+    if (strcmp(format, "db") == 0 && !options->output)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--format db needs the name of a new file: --output FILE");
+    return GT_OK;
+}
+
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     const char *name = options->format ? options->format : cli->json ? "json" : "csv";
-    bool copy = strcmp(name, "db") == 0;
+    const bool copy = strcmp(name, "db") == 0, deploy = strcmp(name, "deploy") == 0;
     struct gt_export_request request = {.format = GT_EXPORT_CSV};
     struct gt_problem *problem = NULL;
     struct gt_kernels kernels = {0};
-    int rc;
+    struct gt_queue_copy from = {.path = NULL};
+    int rc = check_options(options, name, err);
 
-    (void)argc;
-    (void)argv;
-    if (strcmp(name, "deploy") == 0)
-        return run_deploy(cli, options, err);
-    rc = copy ? GT_OK : gt_export_parse(name, &request.format, err);
-    if (!rc && copy && !options->output)
-        rc = gt_err_set(err, GT_ESYNTAX, "--format db needs the name of a new file: --output FILE");
-    GT_STEP(rc, fill_request(&request, cli, options, &problem, &kernels, err));
-    GT_STEP(rc, run_export(cli, options, &request, copy, err));
+    if (!copy && !deploy)
+        GT_STEP(rc, gt_export_parse(name, &request.format, err));
+    if (!deploy)
+        GT_STEP(rc, fill_request(&request, cli, options, &problem, &kernels, err));
+    GT_STEP(rc, gt_queue_copy_open(&from, cli, options->db, err));
+    GT_STEP(rc, deploy ? run_deploy(cli, from.path, options, err)
+                       : run_export(cli, from.path, options, &request, copy, err));
+    gt_queue_copy_close(&from, err);
     gt_kernels_release(&kernels);
     free(problem);
     return rc;
@@ -264,12 +267,13 @@ const struct gt_command gt_command_export = {
              "  tune export --format md\n"
              "  tune export --format db --output winners.db\n"
              "  tune export --format deploy --output winners.gt\n"
+             "  tune export --format deploy --db postgresql://db/tuning --output winners.gt\n"
              "  tune export --format bench --shapes bench --dtype bf16\n"
              "  tune export --format search --problem 4096x4096x4096:f32:nn\n"
              "  tune export --format shipped --measured --current --keep old.csv -o new.csv\n"
              "  tune export --format kt-cache --kernel simt --output space.json\n",
     .group = {{option_table, 0}},
     .size = sizeof(struct options),
-    .max_args = 0,
+    .raw = true,
     .run = run,
 };

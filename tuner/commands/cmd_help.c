@@ -11,20 +11,19 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"format", 'f', GT_OPTION_TEXT, offsetof(struct options, format), "FORMAT",
-     "text (default); man: a manual page; bash, zsh, fish: what the shell completes, of all "
-     "commands",
-     "text|man|bash|zsh|fish", 0, 0},
+    GT_CHOICE(options, format, "format", 'f', "FORMAT", "text|man|bash|zsh|fish",
+              "text (default); man: a manual page; bash, zsh, fish: what the shell completes, of "
+              "all commands"),
     GT_OPTIONS_END,
 };
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     const char *format = options->format ? options->format : "text";
     const struct gt_command *command = gt_commands[0];
 
-    if (argc && !(command = gt_command_find(argv[0], err)))
+    if (cli->arguments && !(command = gt_command_find(cli->argument[0], err)))
         return GT_ESYNTAX;
     if (strcmp(format, "man") == 0)
         gt_help_man(cli->out, command);
@@ -55,5 +54,6 @@ const struct gt_command gt_command_help = {
     .size = sizeof(struct options),
     .max_args = 1,
     .needs_no_data = true,
+    .raw = true,
     .run = run,
 };

@@ -1,5 +1,5 @@
-/* cmd_learn.c - tune doctor --predictor --leave-out and --learn: reads measured trials, says what
- * choosing by them loses on problems left out, writes a ranking.  See cmd_learn.h. */
+/* cmd_learn.c - tune doctor --predictor --leave-out and --learn: reads measured trials, reports
+ * what choosing by them loses on problems left out, and writes a ranking.  See cmd_learn.h. */
 #include "kernel/kernel.h"
 
 #include "commands/cmd_learn.h"
@@ -24,8 +24,8 @@ struct learning {
     struct gt_cli *cli;
     struct gt_kernels kernels;
     struct gt_learning rows;
-    struct gt_ranking base; /* arch 0: there is none */
-    size_t other, gone;     /* trials of another arch; of points that no kernel here has */
+    struct gt_ranking base; /* its arch is 0 if there is no base */
+    size_t other, gone; /* trials left out: of another arch; of points that no kernel here has */
 };
 
 static bool has_param(const struct gt_kernel *kernel, const char *name, size_t length)
@@ -56,9 +56,9 @@ int gt_cmd_known_point(struct gt_point *point, const struct gt_kernel *kernel, c
     return rc;
 }
 
-/* The first trial says which arch is learned for. */
+/* Takes a trial; the first one decides for which arch the ranking is learned. */
 static int take(struct learning *learning, int cc, const struct gt_problem *problem,
-                const char *kernel, const char *point, double us, double clock_mhz,
+                const char *kernel, const char *point, double us, double clock_mhz, bool estimated,
                 struct gt_err *err)
 {
     struct gt_candidate candidate = {.problem = problem, .device = &learning->rows.device};
@@ -80,6 +80,8 @@ static int take(struct learning *learning, int cc, const struct gt_problem *prob
         learning->gone++;
         return GT_OK;
     }
+    if (estimated)
+        return gt_learn_add_estimate(&learning->rows, &candidate, us, err);
     clock = clock_mhz > 0 ? fmin(clock_mhz / learning->rows.device.clock_mhz, 1) : 1;
     return gt_learn_add(&learning->rows, &candidate, us, clock, err);
 }
@@ -91,13 +93,13 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
     const enum gt_status status = named->trial.status;
     const bool spills = status == GT_STATUS_SPILLS;
 
-    if (named->warm_l2 ||
+    if (named->timing ||
         !(status == GT_STATUS_OK || spills ||
           (status == GT_STATUS_SLOW && named->trial.us > 0)) || /* the time of its first run */
         gt_problem_parse(&problem, named->problem, NULL))
         return GT_OK;
     return take(context, named->cc, &problem, named->kernel, named->point,
-                spills ? 0 : named->trial.us, named->trial.clock_mhz, err);
+                spills ? 0 : named->trial.us, named->trial.clock_mhz, false, err);
 }
 
 static int read_database(struct learning *learning, const char *path, struct gt_err *err)
@@ -119,8 +121,9 @@ static int read_table(struct learning *learning, const char *path, struct gt_err
     for (size_t i = 0; i < table.rows && !rc; i++) {
         const struct gt_table_row *row = &table.row[i];
 
-        if (!row->predicted && !row->warm_l2)
-            rc = take(learning, row->cc, &row->problem, row->kernel, row->point, row->us, 0, err);
+        if (!row->timing)
+            rc = take(learning, row->cc, &row->problem, row->kernel, row->point, row->us, 0,
+                      row->predicted, err);
     }
     gt_table_release(&table);
     return rc;
@@ -214,9 +217,8 @@ static int read_base(struct learning *learning, const char *path, struct gt_err 
 {
     int rc = gt_ranking_load(&learning->base, &learning->kernels, path, err);
 
-    if (!rc)
-        rc = gt_device_profile(&learning->rows.device, learning->cli->data_dir, learning->base.cc,
-                               err);
+    GT_STEP(rc, gt_device_profile(&learning->rows.device, learning->cli->data_dir,
+                                  learning->base.cc, err));
     return rc ? rc : gt_learn_onto(&learning->rows, &learning->base, err);
 }
 

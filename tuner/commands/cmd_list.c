@@ -19,19 +19,19 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
-     "a folder with descriptions of your own kernels", NULL, 0, 0},
-    {"include-dir", 'I', GT_OPTION_TEXT, offsetof(struct options, include_dirs), "DIR",
-     "where templates of --kernels-dir also find headers: DIR[:DIR...]", NULL, 0, 0},
+    GT_TEXT(options, kernels_dir, "kernels-dir", 0, "DIR",
+            "a folder with descriptions of your own kernels"),
+    GT_TEXT(options, include_dirs, "include-dir", 'I', "DIR",
+            "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
     GT_OPTIONS_END,
 };
 
 /* Room for the names of all types, and for "sm_75 to sm_120". */
 #define TYPES_MAX 64
 #define ARCH_MAX  24
-#define NEWEST    120 /* what runs there has no upper bound */
+#define NEWEST    120 /* a kernel that runs there has no upper bound */
 
-/* The names of the types, "all", or "all but" the one that is missing. */
+/* Writes the names of the types: "all", "all but" the one that is missing, or a list. */
 static void name_types(char text[TYPES_MAX], unsigned types)
 {
     const unsigned operands = ((1u << GT_DTYPE_COUNT) - 1) & ~(1u << GT_S32);
@@ -45,7 +45,7 @@ static void name_types(char text[TYPES_MAX], unsigned types)
                                        gt_dtype_name((enum gt_dtype)type));
 }
 
-/* What a kernel serves, in words: its types, and the archs that it runs on. */
+/* Describes in words which types a kernel serves and which archs it runs on. */
 static void describe(const struct gt_kernel *kernel, char types[TYPES_MAX], char arch[ARCH_MAX])
 {
     unsigned all = 0;
@@ -87,7 +87,7 @@ static cJSON *kernel_json(const struct gt_kernel *kernel)
 }
 
 #define DOC_COLUMN 68
-#define DOC_ROOM   40 /* below that the text has lines of its own */
+#define DOC_ROOM   40 /* columns; with less room the text goes below, on its own lines */
 
 static void print_kernel(const struct gt_cli *cli, const struct gt_kernel *kernel, int width)
 {
@@ -135,7 +135,7 @@ static int by_number(const void *x, const void *y)
     return *(const int *)x - *(const int *)y;
 }
 
-/* The archs of configs/devices/sm_<cc>.json, ascending. */
+/* Lists the archs of configs/devices/sm_<cc>.json in ascending order. */
 static int known_archs(const char *data_dir, int *cc, size_t max, size_t *count, struct gt_err *err)
 {
     char path[4096];
@@ -175,13 +175,12 @@ static cJSON *device_json(const struct gt_device *device)
     return json;
 }
 
-static int list_devices(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+static int list_devices(struct gt_cli *cli, struct gt_err *err)
 {
     cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
     int cc[64], rc;
     size_t count;
 
-    (void)options;
     rc = known_archs(cli->data_dir, cc, sizeof(cc) / sizeof(cc[0]), &count, err);
     if (!rc && !json)
         fprintf(cli->out, "%-8s %-28s %5s %10s %12s\n", "arch", "profile", "SMs", "clock MHz",
@@ -230,11 +229,10 @@ static void print_options(struct gt_cli *cli, const struct gt_strategy_option *o
     }
 }
 
-static int list_strategies(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+static int list_strategies(struct gt_cli *cli, struct gt_err *err)
 {
     cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
 
-    (void)options;
     for (size_t i = 0; gt_strategies[i]; i++) {
         if (json) {
             cJSON *item = cJSON_CreateObject();
@@ -251,19 +249,18 @@ static int list_strategies(struct gt_cli *cli, const struct options *options, st
     return json ? gt_cmd_print_json(cli, json, err) : GT_OK;
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
-    const struct options *options = fields;
+    const char *what = cli->argument[0];
 
-    (void)argc;
-    if (strcmp(argv[0], "kernels") == 0)
-        return list_kernels(cli, options, err);
-    if (strcmp(argv[0], "devices") == 0)
-        return list_devices(cli, options, err);
-    if (strcmp(argv[0], "strategies") == 0)
-        return list_strategies(cli, options, err);
+    if (strcmp(what, "kernels") == 0)
+        return list_kernels(cli, fields, err);
+    if (strcmp(what, "devices") == 0)
+        return list_devices(cli, err);
+    if (strcmp(what, "strategies") == 0)
+        return list_strategies(cli, err);
     return gt_err_set(err, GT_ESYNTAX, "cannot list \"%s\"; there are kernels, devices, strategies",
-                      argv[0]);
+                      what);
 }
 
 const struct gt_command gt_command_list = {

@@ -1,4 +1,5 @@
-/* cmd_lookup.c - tune lookup PROBLEM...: what a program that links the library would be told. */
+/* cmd_lookup.c - tune lookup PROBLEM...: prints the answers that a program with the library would
+ * get. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "problem/device.h"
 #include "base/err.h"
+#include "cluster/queue.h"
 #include "console/cmd_json.h"
 #include "console/commands.h"
 #include "console/options.h"
@@ -18,54 +20,34 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "ARCH",
-     "GPU architecture asked about (needed)", NULL, 0, 0},
-    {"problem", 'p', GT_OPTION_TEXTS, offsetof(struct options, problem), "PROBLEM",
-     "the same as an argument; may be repeated", NULL, 0, 0},
-    {"device", 'd', GT_OPTION_TEXT, offsetof(struct options, device), "NAME",
-     "name of the GPU, e.g. \"NVIDIA H200\" (default: any of the arch)", NULL, 0, 0},
-    {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
-     "your own database (default: as of a sweep, if there is one)", NULL, 0, 0},
-    {"system-db", 0, GT_OPTION_TEXT, offsetof(struct options, system_db), "FILE",
-     "table searched after it (default: db/shipped of the data folder)", NULL, 0, 0},
-    {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
-     "folder with descriptions of your own kernels", NULL, 0, 0},
-    {"include-dir", 'I', GT_OPTION_TEXT, offsetof(struct options, include_dirs), "DIR",
-     "where templates of --kernels-dir also find headers: DIR[:DIR...]", NULL, 0, 0},
+    GT_TEXT(options, arch, "arch", 'a', "ARCH", "GPU architecture asked about (needed)"),
+    GT_TEXTS(options, problem, "problem", 'p', "PROBLEM",
+             "the same as an argument; may be repeated"),
+    GT_TEXT(options, device, "device", 'd', "NAME",
+            "name of the GPU, e.g. \"NVIDIA H200\" (default: any of the arch)"),
+    GT_TEXT(options, db, "db", 0, "FILE",
+            "your own database (default: as of a sweep, if there is one), or "
+            "postgresql://HOST/DATABASE: what the workers of a queue have found"),
+    GT_TEXT(options, system_db, "system-db", 0, "FILE",
+            "table searched after it (default: db/shipped of the data folder)"),
+    GT_TEXT(options, kernels_dir, "kernels-dir", 0, "DIR",
+            "folder with descriptions of your own kernels"),
+    GT_TEXT(options, include_dirs, "include-dir", 'I', "DIR",
+            "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
     GT_OPTIONS_END,
 };
 
-static const char *tier_name(enum gt_tier tier)
-{
-    switch (tier) {
-    case GT_TIER_EXACT:
-        return "exact";
-    case GT_TIER_NEAR:
-        return "near";
-    case GT_TIER_FAMILY:
-        return "family";
-    case GT_TIER_NONE:
-        break;
-    }
-    return "none";
-}
+static const struct {
+    const char *name, *meaning;
+} tiers[] = {
+    [GT_TIER_NONE] = {"none", "no kernel serves it"},
+    [GT_TIER_EXACT] = {"exact", "this problem was tuned"},
+    [GT_TIER_NEAR] = {"near", "nearest tuned problem, adapted"},
+    [GT_TIER_FAMILY] = {"family", "a default point, or the winner of a less similar problem"},
+};
 
-static const char *tier_meaning(enum gt_tier tier)
-{
-    switch (tier) {
-    case GT_TIER_EXACT:
-        return "this problem was tuned";
-    case GT_TIER_NEAR:
-        return "nearest tuned problem, adapted";
-    case GT_TIER_FAMILY:
-        return "a default point, or the winner of a less similar problem";
-    case GT_TIER_NONE:
-        break;
-    }
-    return "no kernel serves it";
-}
-
-/* A time is shown as this problem's only where it was timed, or predicted, for this problem. */
+/* Prints the times.  A time is shown as this problem's only if it was measured or predicted for
+ * this very problem. */
 static void print_times(FILE *out, const struct gt_answer *answer)
 {
     const char *how = answer->predicted ? "PREDICTED, never measured" : "measured";
@@ -85,7 +67,7 @@ static void print_times(FILE *out, const struct gt_answer *answer)
                 answer->expected_us);
 }
 
-/* What an exact row was timed against (see src/lookup/README.md). */
+/* Prints what an exact row was timed against (see src/lookup/README.md). */
 static void print_contest(FILE *out, const struct gt_answer *answer)
 {
     if (answer->tier != GT_TIER_EXACT || answer->predicted)
@@ -105,7 +87,7 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
     char text[512];
 
     fprintf(out, "%s\n", problem);
-    fprintf(out, "  tier       %s: %s\n", tier_name(answer->tier), tier_meaning(answer->tier));
+    fprintf(out, "  tier       %s: %s\n", tiers[answer->tier].name, tiers[answer->tier].meaning);
     if (answer->tier != GT_TIER_NONE) {
         fprintf(out, "  kernel     %s\n", answer->kernel);
         fprintf(out, "  point      %s\n", answer->point);
@@ -132,67 +114,61 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
     }
 }
 
-static bool add_sizes(cJSON *json, const char *key, const unsigned size[3])
+static void add_sizes(cJSON *json, const char *key, const unsigned size[3])
 {
     cJSON *list = cJSON_AddArrayToObject(json, key);
-    bool added = list;
-
-    for (int i = 0; i < 3 && added; i++)
-        added = cJSON_AddItemToArray(list, cJSON_CreateNumber(size[i]));
-    return added;
-}
-
-/* us: of this very problem; tuned_us: of the problem tuned_for; estimated_us: the model's, for this
- * problem.  Of the three only those that are known. */
-static bool add_times(cJSON *json, const struct gt_answer *answer)
-{
-    const struct {
-        const char *key;
-        double us;
-    } times[] = {{"us", answer->us},
-                 {"tuned_us", answer->us > 0 ? 0 : answer->tuned_us},
-                 {"estimated_us", answer->us > 0 ? 0 : answer->expected_us}};
-    bool added = true;
 
     for (int i = 0; i < 3; i++)
-        added =
-            added && (times[i].us == 0 || cJSON_AddNumberToObject(json, times[i].key, times[i].us));
-    return added;
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(size[i]));
 }
 
-static bool add_answer(cJSON *json, const struct gt_answer *answer)
+/* Adds the times that are known.  us: of this very problem; tuned_us: of the problem tuned_for;
+ * estimated_us: the model's estimate for this problem. */
+static void add_times(cJSON *json, const struct gt_answer *answer)
 {
-    return cJSON_AddStringToObject(json, "kernel", answer->kernel) &&
-           cJSON_AddStringToObject(json, "point", answer->point) &&
-           cJSON_AddStringToObject(json, "device", answer->device ? answer->device : "") &&
-           cJSON_AddStringToObject(json, "tuned_for", answer->tuned_for ? answer->tuned_for : "") &&
-           cJSON_AddBoolToObject(json, "predicted", answer->predicted) && add_times(json, answer) &&
-           cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss) &&
-           (answer->tier != GT_TIER_EXACT || answer->predicted ||
-            (cJSON_AddBoolToObject(json, "contested", answer->contested) &&
-             cJSON_AddNumberToObject(json, "trials", (double)answer->trials))) &&
-           add_sizes(json, "grid", answer->grid) && add_sizes(json, "block", answer->block) &&
-           cJSON_AddNumberToObject(json, "shared_bytes", answer->shared_bytes) &&
-           cJSON_AddNumberToObject(json, "workspace_bytes", (double)answer->workspace_bytes);
+    if (answer->us > 0)
+        cJSON_AddNumberToObject(json, "us", answer->us);
+    else if (answer->tuned_us > 0)
+        cJSON_AddNumberToObject(json, "tuned_us", answer->tuned_us);
+    if (!(answer->us > 0) && answer->expected_us > 0)
+        cJSON_AddNumberToObject(json, "estimated_us", answer->expected_us);
 }
 
-/* Appends the answer to the list; false: there is no memory. */
-static bool list_answer(cJSON *list, const char *problem, const struct gt_answer *answer)
+static void add_answer(cJSON *json, const struct gt_answer *answer)
+{
+    cJSON_AddStringToObject(json, "kernel", answer->kernel);
+    cJSON_AddStringToObject(json, "point", answer->point);
+    cJSON_AddStringToObject(json, "device", answer->device ? answer->device : "");
+    cJSON_AddStringToObject(json, "tuned_for", answer->tuned_for ? answer->tuned_for : "");
+    cJSON_AddBoolToObject(json, "predicted", answer->predicted);
+    add_times(json, answer);
+    cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss);
+    if (answer->tier == GT_TIER_EXACT && !answer->predicted) {
+        cJSON_AddBoolToObject(json, "contested", answer->contested);
+        cJSON_AddNumberToObject(json, "trials", (double)answer->trials);
+    }
+    add_sizes(json, "grid", answer->grid);
+    add_sizes(json, "block", answer->block);
+    cJSON_AddNumberToObject(json, "shared_bytes", answer->shared_bytes);
+    cJSON_AddNumberToObject(json, "workspace_bytes", (double)answer->workspace_bytes);
+}
+
+static void list_answer(cJSON *list, const char *problem, const struct gt_answer *answer)
 {
     cJSON *json = cJSON_CreateObject();
 
-    if (json && cJSON_AddStringToObject(json, "problem", problem) &&
-        cJSON_AddStringToObject(json, "tier", tier_name(answer->tier)) &&
-        (answer->tier == GT_TIER_NONE || add_answer(json, answer)) &&
-        (!answer->cublaslt || cJSON_AddStringToObject(json, "cublaslt", answer->cublaslt)) &&
-        (!answer->passed_over || cJSON_AddStringToObject(json, "not_taken", answer->passed_over)) &&
-        cJSON_AddItemToArray(list, json))
-        return true;
-    cJSON_Delete(json);
-    return false;
+    cJSON_AddItemToArray(list, json);
+    cJSON_AddStringToObject(json, "problem", problem);
+    cJSON_AddStringToObject(json, "tier", tiers[answer->tier].name);
+    if (answer->tier != GT_TIER_NONE)
+        add_answer(json, answer);
+    if (answer->cublaslt)
+        cJSON_AddStringToObject(json, "cublaslt", answer->cublaslt);
+    if (answer->passed_over)
+        cJSON_AddStringToObject(json, "not_taken", answer->passed_over);
 }
 
-/* Looks one problem text up; *answered: how many problems have an answer so far. */
+/* Looks up one problem; *answered counts the problems that have an answer. */
 static int look_up(struct gt_cli *cli, struct gt *gt, int cc, const struct options *options,
                    const char *text, cJSON *list, int *answered, struct gt_err *err)
 {
@@ -206,28 +182,32 @@ static int look_up(struct gt_cli *cli, struct gt *gt, int cc, const struct optio
         return rc;
     gt_problem_format(&problem, canonical);
     *answered += answer->tier != GT_TIER_NONE;
-    if (list)
-        return list_answer(list, canonical, answer) ? GT_OK : gt_err_nomem(err);
-    print_answer(cli->out, canonical, answer);
+    if (cli->json)
+        list_answer(list, canonical, answer);
+    else
+        print_answer(cli->out, canonical, answer);
     return GT_OK;
 }
 
-/* Problem i: the arguments come first. */
-static const char *problem_at(const struct options *options, int argc, char **argv, size_t i)
+/* Problem i of the command line, on which arguments come before options. */
+static const char *problem_at(const struct gt_cli *cli, const struct options *options, size_t i)
 {
-    return i < (size_t)argc ? argv[i] : options->problem.text[i - (size_t)argc];
+    size_t arguments = (size_t)cli->arguments;
+
+    return i < arguments ? cli->argument[i] : options->problem.text[i - arguments];
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     const char *const folders[] = {options->kernels_dir, NULL};
-    const size_t count = (size_t)argc + options->problem.count;
-    const struct gt_options open = {
-        GT_OPTIONS_INIT,           .user_db = options->db,  .system_db = options->system_db,
-        .data_dir = cli->data_dir, .kernels_dirs = folders, .include_dirs = options->include_dirs,
+    const size_t count = (size_t)cli->arguments + options->problem.count;
+    struct gt_options open = {
+        GT_OPTIONS_INIT,         .system_db = options->system_db,       .data_dir = cli->data_dir,
+        .kernels_dirs = folders, .include_dirs = options->include_dirs,
     };
-    cJSON *list = NULL;
+    struct gt_queue_copy from = {.path = NULL};
+    cJSON *list;
     struct gt *gt = NULL;
     int cc, rc, answered = 0;
 
@@ -236,26 +216,26 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
                           gt_command_lookup.usage);
     if (!options->arch)
         return gt_err_set(err, GT_ESYNTAX, "name the architecture asked about, e.g. --arch sm_90");
+    list = cli->json ? cJSON_CreateArray() : NULL;
     rc = gt_arch_parse(options->arch, &cc, err);
-    if (!rc && options->db && access(options->db, R_OK) != 0)
+    if (!rc && options->db)
+        rc = gt_queue_copy_open(&from, cli, options->db, err);
+    open.user_db = from.path;
+    if (!rc && from.path && access(from.path, R_OK) != 0)
         rc = gt_err_set(err, GT_EDB, "%s: cannot read the database: %s", options->db,
                         strerror(errno));
     GT_STEP(rc, gt_open(&gt, &open, err));
-    if (!rc && cli->json) {
-        list = cJSON_CreateArray();
-        rc = list ? GT_OK : gt_err_nomem(err);
-    }
     for (size_t i = 0; i < count && !rc; i++)
-        rc =
-            look_up(cli, gt, cc, options, problem_at(options, argc, argv, i), list, &answered, err);
-    if (list && !rc)
+        rc = look_up(cli, gt, cc, options, problem_at(cli, options, i), list, &answered, err);
+    if (cli->json && !rc)
         rc = gt_cmd_print_json(cli, list, err);
     else
         cJSON_Delete(list);
     gt_close(gt);
+    gt_queue_copy_close(&from, err);
     if (!rc && !answered)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "no kernel serves %s%s on sm_%d",
-                        problem_at(options, argc, argv, 0),
+                        problem_at(cli, options, 0),
                         count > 1 ? " or any of the other problems" : "", cc);
     return rc;
 }
@@ -276,7 +256,6 @@ const struct gt_command gt_command_lookup = {
         "  tune lookup 4096x4096x4096:f32:nn --arch sm_90\n",
     .group = {{option_table, 0}},
     .size = sizeof(struct options),
-    .min_args = 0,
     .max_args = 4096,
     .run = run,
 };

@@ -1,11 +1,13 @@
 /* cmd_merge.c - tune merge DB...: the union of databases, e.g. of several machines. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
 
 #include "base/err.h"
+#include "cluster/queue.h"
 #include "console/cmd_json.h"
 #include "console/cmd_session.h"
 #include "console/commands.h"
@@ -16,55 +18,60 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
-     "database to merge into, created if missing (default: as of a sweep)", NULL, 0, 0},
+    GT_TEXT(options, db, "db", 0, "FILE",
+            "database to merge into, created if missing (default: as of a sweep)"),
     GT_OPTIONS_END,
 };
 
-/* A source that cannot be read must not leave an empty target behind. */
-static int check_sources(int argc, char **argv, struct gt_err *err)
+/* Opens all sources first, so that one that cannot be read leaves no empty target behind. */
+static int open_sources(struct gt_queue_copy *from, struct gt_cli *cli, struct gt_err *err)
 {
-    for (int i = 0; i < argc; i++)
-        if (access(argv[i], R_OK) != 0)
-            return gt_err_set(err, GT_EDB, "%s: cannot read the database: %s", argv[i],
-                              strerror(errno));
-    return GT_OK;
+    int rc = GT_OK;
+
+    for (int i = 0; i < cli->arguments && !rc; i++) {
+        rc = gt_queue_copy_open(&from[i], cli, cli->argument[i], err);
+        if (!rc && access(from[i].path, R_OK) != 0)
+            rc = gt_err_set(err, GT_EDB, "%s: cannot read the database: %s", cli->argument[i],
+                            strerror(errno));
+    }
+    return rc;
 }
 
-static int add_item(cJSON *list, const char *from, const char *into, int64_t rows,
-                    struct gt_err *err)
+static void add_item(cJSON *list, const char *from, const char *into, int64_t rows)
 {
     cJSON *item = cJSON_CreateObject();
 
-    if (cJSON_AddStringToObject(item, "from", from) &&
-        cJSON_AddStringToObject(item, "into", into) &&
-        cJSON_AddNumberToObject(item, "trials", (double)rows) && cJSON_AddItemToArray(list, item))
-        return GT_OK;
-    cJSON_Delete(item);
-    return gt_err_nomem(err);
+    cJSON_AddItemToArray(list, item);
+    cJSON_AddStringToObject(item, "from", from);
+    cJSON_AddStringToObject(item, "into", into);
+    cJSON_AddNumberToObject(item, "trials", (double)rows);
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     const char *into = NULL;
     struct gt_store *store = NULL;
     cJSON *list = cli->json ? cJSON_CreateArray() : NULL;
-    int rc = cli->json && !list ? gt_err_nomem(err) : check_sources(argc, argv, err);
+    struct gt_queue_copy *from = calloc((size_t)cli->arguments, sizeof(*from));
+    int rc = from ? open_sources(from, cli, err) : gt_err_nomem(err);
 
     GT_STEP(rc, gt_session_database(&into, cli, options->db, true, err));
     GT_STEP(rc, gt_session_store(&store, into, GT_STORE_WRITE, err));
-    for (int i = 0; i < argc && !rc; i++) {
+    for (int i = 0; i < cli->arguments && !rc; i++) {
         int64_t rows = 0;
 
-        rc = gt_store_merge(store, argv[i], &rows, err);
+        rc = gt_store_merge(store, from[i].path, &rows, err);
         if (!rc && !cli->quiet)
-            fprintf(cli->log, "%s: %lld trial%s taken into %s\n", argv[i], (long long)rows,
+            fprintf(cli->log, "%s: %lld trial%s taken into %s\n", cli->argument[i], (long long)rows,
                     rows == 1 ? "" : "s", into);
         if (!rc && list)
-            rc = add_item(list, argv[i], into, rows, err);
+            add_item(list, cli->argument[i], into, rows);
     }
     gt_store_close(store);
+    for (int i = 0; i < cli->arguments && from; i++)
+        gt_queue_copy_close(&from[i], err);
+    free(from);
     if (cli->json && !rc)
         return gt_cmd_print_json(cli, list, err);
     cJSON_Delete(list);
@@ -78,7 +85,8 @@ const struct gt_command gt_command_merge = {
     .about =
         "Takes every trial of other databases into one; where both have the same candidate,\n"
         "the one with the later timing stage stays, and of equal ones the newer. Each DB is all\n"
-        "or nothing.\n"
+        "or nothing.  A DB is a file, or postgresql://HOST/DATABASE: what the workers of a queue\n"
+        "have found.\n"
         "\n"
         "  tune merge node1.db node2.db --db gemmtune.db\n",
     .group = {{option_table, 0}},

@@ -1,8 +1,9 @@
-/* cmd_page.c - tune report: what a database holds, as one HTML file for people. */
+/* cmd_page.c - tune report: writes what a database holds as one HTML file for people. */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "cluster/queue.h"
 #include "console/cmd_session.h"
 #include "console/cmd_write.h"
 #include "console/commands.h"
@@ -11,8 +12,8 @@
 #include "problem/device.h"
 #include "report/page.h"
 
-#define WATCH_S \
-    5 /* seconds between two versions of the file, and between two reloads of the page */
+/* Seconds between two versions of the file, and between two reloads of the page. */
+#define WATCH_S 5
 
 struct options {
     const char *html, *db, *arch;
@@ -21,25 +22,22 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"html", 'o', GT_OPTION_TEXT, offsetof(struct options, html), "FILE",
-     "the page to write (default: report.html)", NULL, 0, 0},
-    {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
-     "database to read (default: as of a sweep)", NULL, 0, 0},
-    {"problem", 'p', GT_OPTION_TEXTS, offsetof(struct options, problem.shape), "TEXT",
-     "only this problem; may be repeated", NULL, 0, 0},
-    {"shapes", 0, GT_OPTION_TEXT, offsetof(struct options, problem.shapes), "FILE",
-     "only the problems of a file, with its weights: JSON as in configs/problems, or one a line",
-     NULL, 0, 0},
-    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "ARCH", "only this arch", NULL, 0,
-     0},
-    {"watch", 0, GT_OPTION_FLAG, offsetof(struct options, watch), NULL,
-     "write the page again every 5 s, for a sweep that is running, until Ctrl-C; the page reloads "
-     "itself",
-     NULL, 0, 0},
+    GT_TEXT(options, html, "html", 'o', "FILE", "the page to write (default: report.html)"),
+    GT_TEXT(options, db, "db", 0, "FILE",
+            "database to read (default: as of a sweep), or postgresql://HOST/DATABASE: what the "
+            "workers of a queue have found"),
+    GT_TEXTS(options, problem.shape, "problem", 'p', "TEXT", "only this problem; may be repeated"),
+    GT_TEXT(options, problem.shapes, "shapes", 0, "FILE",
+            "only the problems of a file, with its weights: JSON as in configs/problems, or one a "
+            "line"),
+    GT_TEXT(options, arch, "arch", 'a', "ARCH", "only this arch"),
+    GT_FLAG(options, watch, "watch", 0,
+            "write the page again every 5 s, for a sweep that is running, until Ctrl-C; the page "
+            "reloads itself"),
     GT_OPTIONS_END,
 };
 
-/* A page on its way into a file. */
+/* What write_page needs. */
 struct writing {
     const struct gt_report_request *request;
     struct gt_store *store;
@@ -67,10 +65,23 @@ static int write_once(const char *database, const char *path,
     return rc;
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+/* Writes the page of the database that --db names; a queue's results are fetched again each time.
+ */
+static int write_now(struct gt_cli *cli, const char *named, const char *path,
+                     const struct gt_report_request *request, size_t *compared, struct gt_err *err)
+{
+    struct gt_queue_copy from;
+    int rc = gt_queue_copy_open(&from, cli, named, err);
+
+    GT_STEP(rc, write_once(from.path, path, request, compared, err));
+    gt_queue_copy_close(&from, err);
+    return rc;
+}
+
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
-    const char *path = options->html ? options->html : "report.html", *database = NULL;
+    const char *path = options->html ? options->html : "report.html";
     const bool some = options->problem.shape.count || options->problem.shapes;
     struct gt_row_filter filter = {0};
     struct gt_report_request request = {.filter = &filter,
@@ -80,8 +91,6 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     size_t compared = 0;
     int rc = GT_OK;
 
-    (void)argc;
-    (void)argv;
     if (options->arch)
         rc = gt_arch_parse(options->arch, &filter.cc, err);
     if (!rc && some)
@@ -89,15 +98,14 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
                                  err);
     request.problem = problem;
     request.weight = weight;
-    GT_STEP(rc, gt_session_database(&database, cli, options->db, false, err));
-    GT_STEP(rc, write_once(database, path, &request, &compared, err));
+    GT_STEP(rc, write_now(cli, options->db, path, &request, &compared, err));
     if (!rc && !cli->quiet)
         fprintf(cli->log, "%s: %zu problem%s with a time\n", path, compared,
                 compared == 1 ? "" : "s");
     while (!rc && options->watch && !*cli->signals) {
         for (int second = 0; second < WATCH_S && !*cli->signals; second++)
             sleep(1);
-        rc = write_once(database, path, &request, &compared, err);
+        rc = write_now(cli, options->db, path, &request, &compared, err);
     }
     free(problem);
     free(weight);

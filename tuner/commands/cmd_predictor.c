@@ -1,5 +1,5 @@
-/* cmd_predictor.c - tune doctor --predictor: the model's times of all points that were tried,
- * beside what was measured of them.  See cmd_predictor.h. */
+/* cmd_predictor.c - tune doctor --predictor: compares the model's times of all points that were
+ * tried with their measured times.  See cmd_predictor.h. */
 #include "commands/cmd_predictor.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ static const char csv_heading[] = "device,problem,kernel,tried,measured,correlat
 
 #define ALL "(all kernels)"
 
-/* Points of one problem on one device; those of one kernel begin at `first`. */
+/* The points of one problem on one device; those of the current kernel begin at `first`. */
 struct group {
     char device[96], problem[GT_PROBLEM_TEXT_MAX], kernel[64];
     struct gt_quality_point *point;
@@ -34,7 +34,7 @@ struct group {
     int kernels;
 };
 
-/* The report in the making. */
+/* The state of the report. */
 struct predictor {
     struct gt_cli *cli;
     struct gt_kernels kernels;
@@ -42,49 +42,30 @@ struct predictor {
     struct gt_csv *csv;
     cJSON *rows; /* NULL: a table is printed */
     struct group group;
-    struct gt_device device; /* of the group */
-    size_t printed, unknown; /* rows; points that no kernel here has */
-    double correlation;      /* sum over the rows of single kernels... */
+    struct gt_device device; /* that the group was measured on */
+    size_t printed, unknown; /* rows printed; points left out because no kernel here has them */
+    double correlation;      /* sum over the rows of single kernels ... */
     double near[GT_QUALITY_FIRSTS];
-    size_t correlations, nears[GT_QUALITY_FIRSTS]; /* ...and how many those are */
+    size_t correlations, nears[GT_QUALITY_FIRSTS]; /* ... and the number of those rows */
 };
 
 /* ---- rows ---- */
 
-static void csv_row(struct gt_csv *csv, const struct group *group, const char *kernel,
+static void add_number(const struct gt_record *row, const char *name, double value)
+{
+    gt_record_real(row, name, value, 3, !isnan(value));
+}
+
+static void add_row(const struct gt_record *row, const struct group *group, const char *kernel,
                     const struct gt_quality *quality)
 {
-    gt_csv_text(csv, group->device);
-    gt_csv_text(csv, group->problem);
-    gt_csv_text(csv, kernel);
-    gt_csv_format(csv, "%zu", quality->tried);
-    gt_csv_format(csv, "%zu", quality->measured);
-    gt_csv_real(csv, quality->correlation, 3, !isnan(quality->correlation));
-    for (int i = 0; i < GT_QUALITY_FIRSTS; i++)
-        gt_csv_real(csv, quality->near[i], 3, !isnan(quality->near[i]));
-    gt_csv_real(csv, quality->ratio, 3, quality->measured > 0);
-    gt_csv_real(csv, quality->spread, 3, quality->measured > 0);
-    gt_csv_end(csv);
-}
-
-static void add_number(cJSON *object, const char *name, double value)
-{
-    if (!isnan(value))
-        cJSON_AddNumberToObject(object, name, value);
-}
-
-static void json_row(cJSON *rows, const struct group *group, const char *kernel,
-                     const struct gt_quality *quality)
-{
-    cJSON *row = cJSON_CreateObject();
     char name[32];
 
-    cJSON_AddItemToArray(rows, row);
-    cJSON_AddStringToObject(row, "device", group->device);
-    cJSON_AddStringToObject(row, "problem", group->problem);
-    cJSON_AddStringToObject(row, "kernel", kernel);
-    cJSON_AddNumberToObject(row, "tried", (double)quality->tried);
-    cJSON_AddNumberToObject(row, "measured", (double)quality->measured);
+    gt_record_text(row, "device", group->device);
+    gt_record_text(row, "problem", group->problem);
+    gt_record_text(row, "kernel", kernel);
+    gt_record_real(row, "tried", (double)quality->tried, 0, true);
+    gt_record_real(row, "measured", (double)quality->measured, 0, true);
     add_number(row, "correlation", quality->correlation);
     for (int i = 0; i < GT_QUALITY_FIRSTS; i++) {
         snprintf(name, sizeof(name), "first%zu", gt_quality_first[i]);
@@ -92,6 +73,7 @@ static void json_row(cJSON *rows, const struct group *group, const char *kernel,
     }
     add_number(row, "ratio", quality->ratio);
     add_number(row, "spread", quality->spread);
+    gt_csv_end(row->csv);
 }
 
 static const char *number(char text[16], double value, int decimals)
@@ -137,16 +119,18 @@ static void count_row(struct predictor *predictor, const struct gt_quality *qual
 static void report(struct predictor *predictor, const char *kernel, struct gt_quality_point *point,
                    size_t count)
 {
+    struct gt_record row = {NULL, predictor->csv};
     struct gt_quality quality;
 
     gt_quality_of(&quality, point, count);
     if (!quality.measured)
         return;
+    row.json = predictor->rows ? cJSON_CreateObject() : NULL;
     if (predictor->rows)
-        json_row(predictor->rows, &predictor->group, kernel, &quality);
+        cJSON_AddItemToArray(predictor->rows, row.json);
     else
         print_row(predictor, kernel, &quality);
-    csv_row(predictor->csv, &predictor->group, kernel, &quality);
+    add_row(&row, &predictor->group, kernel, &quality);
     if (strcmp(kernel, ALL) != 0)
         count_row(predictor, &quality);
     predictor->printed++;
@@ -154,7 +138,7 @@ static void report(struct predictor *predictor, const char *kernel, struct gt_qu
 
 /* ---- groups ---- */
 
-/* The report of a kernel orders and ranks its points in place: it gets a copy. */
+/* Reports the current kernel.  The report sorts its points in place, so it gets a copy. */
 static int end_kernel(struct predictor *predictor, struct gt_err *err)
 {
     struct group *group = &predictor->group;
@@ -186,7 +170,8 @@ static int end_group(struct predictor *predictor, struct gt_err *err)
     return rc;
 }
 
-/* The facts that the model takes of a device: its profile's, and what it was measured to reach. */
+/* Sets the facts of a device that the model uses: its profile's, and what it was measured to reach.
+ */
 static int find_device(struct predictor *predictor, const char *name, int cc, struct gt_err *err)
 {
     struct gt_device *device = &predictor->device;
@@ -197,7 +182,7 @@ static int find_device(struct predictor *predictor, const char *name, int cc, st
     return rc || !predictor->store ? rc : gt_store_apply_calibration(predictor->store, device, err);
 }
 
-/* What comes next belongs there: ends what came before if that is another. */
+/* Says where the next points belong, and ends the group or kernel before if that is another one. */
 static int go_to(struct predictor *predictor, const char *device, int cc, const char *problem,
                  const char *kernel, struct gt_err *err)
 {
@@ -216,7 +201,7 @@ static int go_to(struct predictor *predictor, const char *device, int cc, const 
     return rc;
 }
 
-/* Adds a point that was tried; measured 0: it has no time. */
+/* Adds a point that was tried; measured is 0 if it has no time. */
 static int add_point(struct predictor *predictor, const struct gt_candidate *candidate,
                      double measured, struct gt_err *err)
 {
@@ -246,7 +231,7 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
     int rc;
 
     candidate.kernel = gt_kernels_find(&predictor->kernels, named->kernel, NULL);
-    if (named->warm_l2 || trial->status == GT_STATUS_NONE ||
+    if (named->timing || trial->status == GT_STATUS_NONE ||
         gt_problem_parse(&problem, named->problem, NULL))
         return GT_OK;
     if (!candidate.kernel ||

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,9 +17,9 @@
 
 #define LIBRARY "libgemmtune_cublas.so"
 
-static volatile sig_atomic_t running; /* the command's process, for the handler of signals */
+static volatile sig_atomic_t running; /* the command's process, which the signal handler needs */
 
-/* The library's file, beside this program; free it. */
+/* Finds the library's file beside this program; the caller frees *path. */
 static int find_library(char **path, struct gt_err *err)
 {
     static const char *const places[] = {"", "../lib/", "../lib64/", "../lib/x86_64-linux-gnu/",
@@ -95,7 +94,7 @@ static void hand_on(int number)
         kill(running, number);
 }
 
-/* In the child; says on the pipe why it cannot become the command. */
+/* Runs in the child and becomes the command; if it cannot, it writes the reason to the pipe. */
 _Noreturn static void start(char **command, int fd)
 {
     ssize_t written;
@@ -120,7 +119,7 @@ int gt_preload_run(char **command, int *status, struct gt_err *err)
         start(command, fd[1]);
     close(fd[1]);
     running = child;
-    /* The terminal sends these to the command, too. */
+    /* The terminal sends these signals to the command, too. */
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
     for (size_t i = 0; child > 0 && i < sizeof(handed_on) / sizeof(handed_on[0]); i++)
@@ -146,40 +145,17 @@ int gt_preload_end(int status)
     fflush(NULL);
     signal(WTERMSIG(status), SIG_DFL);
     raise(WTERMSIG(status));
-    return 128 + WTERMSIG(status); /* of a signal that does not end this process */
+    return 128 + WTERMSIG(status); /* as shells do, where the signal does not end this process */
 }
 
-/* The folder's parent is named from the root: the command's processes may work elsewhere. */
-static int make_folder(char **folder, struct gt_err *err)
-{
-    const char *wanted = getenv("TMPDIR");
-    char *parent = realpath(wanted && *wanted ? wanted : "/tmp", NULL);
-    int rc = GT_OK;
-
-    *folder = NULL;
-    if (!parent)
-        return gt_err_set(err, GT_EIO, "$TMPDIR is \"%s\": %s", wanted ? wanted : "/tmp",
-                          strerror(errno));
-    if (asprintf(folder, "%s/gemmtune-XXXXXX", parent) < 0) {
-        *folder = NULL;
-        rc = gt_err_nomem(err);
-    } else if (!mkdtemp(*folder)) {
-        rc = gt_err_set(err, GT_EIO, "%s: cannot make a folder: %s", *folder, strerror(errno));
-        free(*folder);
-        *folder = NULL;
-    }
-    free(parent);
-    return rc;
-}
-
-int gt_preload_folder(char **folder, const char *variable, struct gt_err *err)
+int gt_preload_folder(struct gt_scratch *folder, const char *variable, struct gt_err *err)
 {
     char *pattern = NULL;
-    int rc = make_folder(folder, err);
+    int rc = gt_scratch_make(folder, err);
 
     if (rc)
         return rc;
-    if (asprintf(&pattern, "%s/%%p.txt", *folder) < 0)
+    if (asprintf(&pattern, "%s/%%p.txt", folder->path) < 0)
         return gt_err_nomem(err);
     rc = gt_preload_set(variable, pattern, err);
     free(pattern);
@@ -191,22 +167,6 @@ static int is_file(const struct dirent *entry)
     const size_t length = strlen(entry->d_name);
 
     return *entry->d_name != '.' && !(length > 4 && !strcmp(entry->d_name + length - 4, ".new"));
-}
-
-static int remove_file(void *context, const char *path, struct gt_err *err)
-{
-    (void)context, (void)err;
-    unlink(path);
-    return GT_OK;
-}
-
-void gt_preload_remove(char *folder)
-{
-    if (!folder)
-        return;
-    gt_preload_files(folder, remove_file, NULL, NULL);
-    rmdir(folder);
-    free(folder);
 }
 
 int gt_preload_files(const char *folder, gt_preload_visit *visit, void *context, struct gt_err *err)

@@ -4,6 +4,7 @@
 #define GT_CMD_PRELOAD_H
 
 #include "console/problemset.h"
+#include "console/scratch.h"
 
 /* Puts the library into LD_PRELOAD of this process, before what stands there.  library: its file;
  * NULL: beside this program, or in the lib folder beside its own. */
@@ -23,9 +24,8 @@ int gt_preload_run(char **command, int *status, struct gt_err *err);
 int gt_preload_end(int status);
 
 /* A new folder for files of the command's processes, which `variable` tells them to write, one
- * each; free it with gt_preload_remove. */
-int gt_preload_folder(char **folder, const char *variable, struct gt_err *err);
-void gt_preload_remove(char *folder); /* NULL accepted; with all that is in it */
+ * each.  To be removed also after a failure. */
+int gt_preload_folder(struct gt_scratch *folder, const char *variable, struct gt_err *err);
 
 /* Calls visit with each file of the folder, in the order of their names. */
 typedef int gt_preload_visit(void *context, const char *path, struct gt_err *err);

@@ -1,5 +1,5 @@
-/* cmd_queue.c - tune queue submit|status|retry|export: the list of problems in PostgreSQL that
- * `tune --queue` works off. */
+/* cmd_queue.c - tune queue submit|status|retry|export: handles the list of problems in PostgreSQL
+ * that the workers of `tune --queue` tune. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,15 +19,15 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, budget), "BUDGET",
-     "submit: of each problem, as of a sweep (default: 10s)", NULL, 0, 0},
-    {"class", 0, GT_OPTION_TEXT, offsetof(struct options, class_of), "CLASS",
-     "submit: only for GPUs whose class begins so, such as \"NVIDIA H200\" (default: for any)",
-     NULL, 0, 0},
-    {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
-     "export: database to merge into, created if missing (default: as of a sweep)", NULL, 0, 0},
-    {"seed", 0, GT_OPTION_INTEGER, offsetof(struct options, seed), "N",
-     "submit: seed of what --random draws (default: 1)", NULL, 1, INT64_MAX},
+    GT_TEXT(options, budget, "budget", 'b', "BUDGET",
+            "submit: of each problem, as of a sweep (default: 10s)"),
+    GT_TEXT(
+        options, class_of, "class", 0, "CLASS",
+        "submit: only for GPUs whose class begins so, such as \"NVIDIA H200\" (default: for any)"),
+    GT_TEXT(options, db, "db", 0, "FILE",
+            "export: database to merge into, created if missing (default: as of a sweep)"),
+    GT_INTEGER(options, seed, "seed", 0, "N", 1, INT64_MAX,
+               "submit: seed of what --random draws (default: 1)"),
     GT_OPTIONS_END,
 };
 
@@ -44,10 +44,8 @@ static int submit(struct gt_cli *cli, const struct options *options, struct gt_p
     int rc = gt_budget_parse(&parsed, budget, err);
 
     asked.seed = options->seed;
-    if (!rc)
-        rc = gt_session_problems(cli, NULL, &problem, &weight, &count, &asked, err);
-    if (!rc)
-        rc = gt_queue_create(pq, err);
+    GT_STEP(rc, gt_session_problems(cli, NULL, &problem, &weight, &count, &asked, err));
+    GT_STEP(rc, gt_queue_create(pq, err));
     for (size_t i = 0; i < count && !rc; i++) {
         bool added = false;
 
@@ -62,6 +60,27 @@ static int submit(struct gt_cli *cli, const struct options *options, struct gt_p
     free(problem);
     free(weight);
     return rc;
+}
+
+/* What workers without a GPU have compiled. */
+static int status_ahead(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struct gt_err *err)
+{
+    int64_t problems, cubins;
+    cJSON *of;
+    int rc = gt_queue_create(pq, err); /* a queue of an earlier version gets its table */
+
+    GT_STEP(rc, gt_queue_count_ahead(pq, &problems, &cubins, err));
+    if (rc || (!json && !problems))
+        return rc;
+    if (!json) {
+        fprintf(cli->out, "compiled ahead: %lld problems, %lld cubins\n", (long long)problems,
+                (long long)cubins);
+        return GT_OK;
+    }
+    of = cJSON_AddObjectToObject(json, "ahead");
+    cJSON_AddNumberToObject(of, "problems", (double)problems);
+    cJSON_AddNumberToObject(of, "cubins", (double)cubins);
+    return GT_OK;
 }
 
 static int status(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
@@ -95,7 +114,11 @@ static int status(struct gt_cli *cli, const struct options *options, struct gt_p
             cJSON_AddNumberToObject(of, "trials", strtod(trials, NULL));
         }
     }
-    return rc || !json ? rc : gt_cmd_print_json(cli, json, err);
+    GT_STEP(rc, status_ahead(cli, pq, json, err));
+    if (!rc && json)
+        return gt_cmd_print_json(cli, json, err);
+    cJSON_Delete(json);
+    return rc;
 }
 
 static int retry(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
@@ -111,37 +134,21 @@ static int retry(struct gt_cli *cli, const struct options *options, struct gt_pq
     return rc;
 }
 
-/* The kernels' texts of today come first: results are uploaded without. */
-static int put_kernels(struct gt_cli *cli, struct gt_store *store, struct gt_err *err)
-{
-    struct gt_kernels kernels = {0};
-    int64_t id;
-    int rc = gt_kernels_load(&kernels, cli->data_dir, NULL, NULL, err);
-
-    for (size_t i = 0; i < kernels.count && !rc; i++)
-        rc = gt_store_kernel(store, kernels.kernel[i], &id, err);
-    gt_kernels_release(&kernels);
-    return rc;
-}
-
 static int export_all(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
                       struct gt_err *err)
 {
     struct gt_store *store = NULL;
     const char *path = NULL;
-    int64_t results = 0;
+    struct gt_queue_merged merged = {0};
     int rc = gt_session_database(&path, cli, options->db, true, err);
 
-    if (!rc)
-        rc = gt_session_store(&store, path, GT_STORE_WRITE, err);
-    if (!rc)
-        rc = put_kernels(cli, store, err);
-    if (!rc)
-        rc = gt_queue_export(pq, store, &results, err);
+    GT_STEP(rc, gt_session_store(&store, path, GT_STORE_WRITE, err));
+    GT_STEP(rc, gt_queue_export(cli, pq, store, &merged, err));
     gt_store_close(store);
     if (!rc && !cli->quiet)
-        fprintf(cli->log, "%lld result%s merged into %s\n", (long long)results,
-                results == 1 ? "" : "s", path);
+        fprintf(cli->log, "%lld result%s merged into %s\n", (long long)merged.merged,
+                merged.merged == 1 ? "" : "s", path);
+    GT_STEP(rc, gt_queue_refused(&merged, err));
     return rc;
 }
 
@@ -151,25 +158,25 @@ static const struct {
                struct gt_err *err);
 } action[] = {{"submit", submit}, {"status", status}, {"retry", retry}, {"export", export_all}};
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     struct gt_pq *pq = NULL;
     int rc = GT_ESYNTAX;
 
-    (void)argc;
     for (size_t i = 0; i < sizeof(action) / sizeof(*action); i++) {
-        if (strcmp(argv[0], action[i].name) != 0)
+        if (strcmp(cli->argument[0], action[i].name) != 0)
             continue;
-        rc = gt_pq_open(&pq, argv[1], err);
-        if (!rc)
-            rc = action[i].run(cli, fields, pq, err);
+        rc = gt_pq_open(&pq, cli->argument[1], err);
+        if (action[i].run != submit)
+            GT_STEP(rc, gt_queue_check(pq, err));
+        GT_STEP(rc, action[i].run(cli, fields, pq, err));
         gt_pq_close(pq);
         return rc;
     }
     return gt_err_set(err, rc,
                       "\"%s\" is nothing that can be done with a queue: submit, status, "
                       "retry or export",
-                      argv[0]);
+                      cli->argument[0]);
 }
 
 const struct gt_command gt_command_queue = {

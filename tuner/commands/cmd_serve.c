@@ -1,5 +1,5 @@
 /* cmd_serve.c - tune serve: runs a program with winners in place of cuBLAS where they are faster;
- * and what tune doctor --program says of one. */
+ * also tune doctor --program, which reports on a program. */
 #include "commands/cmd_serve.h"
 
 #include <inttypes.h>
@@ -14,29 +14,29 @@
 struct options {
     const char *db, *accuracy, *policy, *report, *library, *margin;
     int64_t check;
-    bool wait, compile;
+    bool wait, compile, cublaslt;
 };
 
 static const struct gt_option option_table[] = {
-    {"db", 0, GT_OPTION_TEXT, offsetof(struct options, db), "FILE",
-     "tuned tables, before the shipped one (default: your database)", NULL, 0, 0},
-    {"accuracy", 0, GT_OPTION_TEXT, offsetof(struct options, accuracy), NULL,
-     "what strict FP32 products may be computed with (default: strict)", "strict|f32|tf32", 0, 0},
-    {"margin", 0, GT_OPTION_TEXT, offsetof(struct options, margin), "RATIO",
-     "serve what was at least so many times as fast as cuBLAS (default: 1.03)", NULL, 0, 0},
-    {"check", 0, GT_OPTION_INTEGER, offsetof(struct options, check), "N",
-     "compare every N-th served call of a problem with cuBLAS (default: none)", NULL, 0,
-     1000000000},
-    {"wait", 0, GT_OPTION_FLAG, offsetof(struct options, wait), NULL,
-     "decide on the first call of a problem, so that all calls have the same bits", NULL, 0, 0},
-    {"compile", 0, GT_OPTION_FLAG, offsetof(struct options, compile), NULL,
-     "compile kernels that the cache lacks, in a thread of the program", NULL, 0, 0},
-    {"report", 0, GT_OPTION_TEXT, offsetof(struct options, report), "FILE",
-     "write what was served and what was not, at the end and on SIGUSR2; %p: process", NULL, 0, 0},
-    {"policy", 0, GT_OPTION_TEXT, offsetof(struct options, policy), "FILE",
-     "a file with any of these settings", NULL, 0, 0},
-    {"library", 0, GT_OPTION_TEXT, offsetof(struct options, library), "FILE",
-     "libgemmtune_cublas.so, if it is not beside this program", NULL, 0, 0},
+    GT_TEXT(options, db, "db", 0, "FILE",
+            "tuned tables, before the shipped one (default: your database)"),
+    GT_CHOICE(options, accuracy, "accuracy", 0, NULL, "strict|f32|tf32",
+              "what strict FP32 products may be computed with (default: strict)"),
+    GT_TEXT(options, margin, "margin", 0, "RATIO",
+            "serve what was at least so many times as fast as cuBLAS (default: 1.03)"),
+    GT_INTEGER(options, check, "check", 0, "N", 0, 1000000000,
+               "compare every N-th served call of a problem with cuBLAS (default: none)"),
+    GT_FLAG(options, wait, "wait", 0,
+            "decide on the first call of a problem, so that all calls have the same bits"),
+    GT_FLAG(options, compile, "compile", 0,
+            "compile kernels that the cache lacks, in a thread of the program"),
+    GT_FLAG(options, cublaslt, "cublaslt", 0,
+            "serve cuBLASLt's own algorithms, too, where one was faster than cuBLAS's choice"),
+    GT_TEXT(options, report, "report", 0, "FILE",
+            "write what was served and what was not, at the end and on SIGUSR2; %p: process"),
+    GT_TEXT(options, policy, "policy", 0, "FILE", "a file with any of these settings"),
+    GT_TEXT(options, library, "library", 0, "FILE",
+            "libgemmtune_cublas.so, if it is not beside this program"),
     GT_OPTIONS_END,
 };
 
@@ -52,6 +52,7 @@ static int set_policy(const struct options *options, struct gt_err *err)
                     {"GEMMTUNE_CHECK", options->check ? check : NULL},
                     {"GEMMTUNE_WAIT", options->wait ? "1" : NULL},
                     {"GEMMTUNE_COMPILE", options->compile ? "1" : NULL},
+                    {"GEMMTUNE_CUBLASLT", options->cublaslt ? "1" : NULL},
                     {"GEMMTUNE_REPORT", options->report},
                     {"GEMMTUNE_POLICY", options->policy}};
     int rc = gt_preload(options->library, err);
@@ -62,13 +63,11 @@ static int set_policy(const struct options *options, struct gt_err *err)
     return rc;
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     int rc = set_policy(fields, err);
 
-    (void)cli;
-    (void)argc;
-    return rc ? rc : gt_preload_become(argv, err);
+    return rc ? rc : gt_preload_become(cli->argument, err);
 }
 
 static int print_report(void *context, const char *path, struct gt_err *err)
@@ -91,7 +90,7 @@ static int count_report(void *context, const char *path, struct gt_err *err)
 
 int gt_cmd_doctor_program(struct gt_cli *cli, const char *db, char **command, struct gt_err *err)
 {
-    char *folder = NULL;
+    struct gt_scratch folder = {0};
     int status = 0, reports = 0;
     int rc = gt_preload(NULL, err);
 
@@ -100,12 +99,12 @@ int gt_cmd_doctor_program(struct gt_cli *cli, const char *db, char **command, st
     GT_STEP(rc, gt_preload_set("GEMMTUNE_WAIT", "1", err));
     GT_STEP(rc, gt_preload_set("GEMMTUNE_DB", db, err));
     GT_STEP(rc, gt_preload_run(command, &status, err));
-    GT_STEP(rc, gt_preload_files(folder, count_report, &reports, err));
+    GT_STEP(rc, gt_preload_files(folder.path, count_report, &reports, err));
     if (!rc && reports)
-        rc = gt_preload_files(folder, print_report, cli->out, err);
+        rc = gt_preload_files(folder.path, print_report, cli->out, err);
     else if (!rc)
         fputs("no process asked cuBLAS for a product through a symbol that is taken\n", cli->out);
-    gt_preload_remove(folder);
+    gt_scratch_remove(&folder);
     return rc ? rc : gt_preload_end(status);
 }
 

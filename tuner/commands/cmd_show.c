@@ -1,4 +1,4 @@
-/* cmd_show.c - tune show KERNEL [POINT]: one candidate at every stage: constraints with their
+/* cmd_show.c - tune show KERNEL [POINT]: shows one candidate at every stage: constraints with their
  * verdicts, geometry, source, the compiler's log. */
 #include <stdlib.h>
 #include <string.h>
@@ -22,20 +22,19 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"problem", 'p', GT_OPTION_TEXT, offsetof(struct options, problem), "TEXT",
-     "what to compute (default: " DEFAULT_PROBLEM ")", NULL, 0, 0},
-    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, arch), "ARCH",
-     "device profile to compile and check for (default: " DEFAULT_ARCH ")", NULL, 0, 0},
-    {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct options, kernels_dir), "DIR",
-     "a folder with descriptions of your own kernels", NULL, 0, 0},
-    {"include-dir", 'I', GT_OPTION_TEXT, offsetof(struct options, include_dirs), "DIR",
-     "where templates of --kernels-dir also find headers: DIR[:DIR...]", NULL, 0, 0},
-    {"source", 0, GT_OPTION_FLAG, offsetof(struct options, source), NULL,
-     "print only the CUDA source that would be compiled, with the parameters' docs", NULL, 0, 0},
-    {"params-header", 0, GT_OPTION_FLAG, offsetof(struct options, params_header), NULL,
-     "print only what is put in front of the template, for an editor's -include", NULL, 0, 0},
-    {"no-compile", 0, GT_OPTION_FLAG, offsetof(struct options, no_compile), NULL,
-     "leave the compiler out", NULL, 0, 0},
+    GT_TEXT(options, problem, "problem", 'p', "TEXT",
+            "what to compute (default: " DEFAULT_PROBLEM ")"),
+    GT_TEXT(options, arch, "arch", 'a', "ARCH",
+            "device profile to compile and check for (default: " DEFAULT_ARCH ")"),
+    GT_TEXT(options, kernels_dir, "kernels-dir", 0, "DIR",
+            "a folder with descriptions of your own kernels"),
+    GT_TEXT(options, include_dirs, "include-dir", 'I', "DIR",
+            "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
+    GT_FLAG(options, source, "source", 0,
+            "print only the CUDA source that would be compiled, with the parameters' docs"),
+    GT_FLAG(options, params_header, "params-header", 0,
+            "print only what is put in front of the template, for an editor's -include"),
+    GT_FLAG(options, no_compile, "no-compile", 0, "leave the compiler out"),
     GT_OPTIONS_END,
 };
 
@@ -157,7 +156,7 @@ static void show_maps(FILE *out, const struct gt_kernel *kernel, const struct gt
     }
 }
 
-/* Threads of the first launch, for the occupancy. */
+/* Prints the compiler's figures; the occupancy is that of the first launch. */
 static void show_binary(FILE *out, const struct gt_candidate *candidate,
                         const struct gt_geometry *geometry, const struct gt_binary *binary)
 {
@@ -206,7 +205,7 @@ static int not_valid(const struct gt_candidate *candidate, int broken, struct gt
     return rc;
 }
 
-/* Everything of one candidate as one document, up to the stage that it reaches. */
+/* Prints one candidate as a JSON document, up to the stage that it reaches. */
 static int show_document(const struct gt_cli *cli, const struct options *options,
                          const struct gt_candidate *candidate, const char *source,
                          struct gt_err *err)
@@ -238,7 +237,8 @@ static int show_document(const struct gt_cli *cli, const struct options *options
     return rc ? rc : printed;
 }
 
-/* --source and --params-header; of a point that is not possible, a sentence too. */
+/* Prints the text for --source or --params-header, and a sentence too if the point is not possible.
+ */
 static int show_source(const struct gt_cli *cli, const struct options *options,
                        const struct gt_candidate *candidate, struct gt_err *err)
 {
@@ -258,7 +258,7 @@ static int show_source(const struct gt_cli *cli, const struct options *options,
     return rc;
 }
 
-/* Everything of one candidate whose kernel, problem, device and point are known. */
+/* Shows one candidate whose kernel, problem, device and point are known. */
 static int show_candidate(const struct gt_cli *cli, const struct options *options,
                           const struct gt_candidate *candidate, struct gt_err *err)
 {
@@ -303,7 +303,7 @@ out:
     return rc;
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     struct gt_kernels kernels = {0};
@@ -313,6 +313,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     const char *why = NULL;
     int cc, rc;
 
+    cli->raw |= options->source || options->params_header;
     rc = gt_problem_parse(&problem, options->problem ? options->problem : DEFAULT_PROBLEM, err);
     GT_STEP(rc, gt_arch_parse(options->arch ? options->arch : DEFAULT_ARCH, &cc, err));
     GT_STEP(rc, gt_device_profile(&device, cli->data_dir, cc, err));
@@ -322,12 +323,13 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         goto out;
     candidate.problem = &problem;
     candidate.device = &device;
-    candidate.kernel = gt_kernels_find(&kernels, argv[0], err);
+    candidate.kernel = gt_kernels_find(&kernels, cli->argument[0], err);
     rc = candidate.kernel ? GT_OK : GT_ENOTFOUND;
-    GT_STEP(rc, gt_point_parse(&candidate.point, candidate.kernel, argc > 1 ? argv[1] : "", err));
+    GT_STEP(rc, gt_point_parse(&candidate.point, candidate.kernel,
+                               cli->arguments > 1 ? cli->argument[1] : "", err));
     if (!rc && !gt_kernel_serves(candidate.kernel, &problem, &device, &why))
         rc = gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem on sm_%d: %s",
-                        argv[0], cc, why ? why : "it is not in its description");
+                        cli->argument[0], cc, why ? why : "it is not in its description");
     GT_STEP(rc, show_candidate(cli, options, &candidate, err));
 out:
     gt_kernels_release(&kernels);

@@ -23,57 +23,56 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"kernels", 'k', GT_OPTION_TEXT, offsetof(struct options, session.kernels), "KERNELS",
-     "names joined by commas (default: every kernel with role production, and those of the ladder "
-     "for a problem that none of them has a valid point for); what look-up hands out today is "
-     "timed "
-     "beside them, whichever kernel it is",
-     NULL, 0, 0},
-    {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, session.budget), "BUDGET",
-     "how long: 90s, 30m, 8h are a time of the whole run (no problem begins after it), "
-     "10s/problem is a time of each problem, 500 is trials per problem, patience=200 trials of a "
-     "problem without a gain of 0.5 %; several: 30m,2000 (default: 120s with a GPU, 120 trials per "
-     "problem without)",
-     NULL, 0, 0},
-    {"baseline", 0, GT_OPTION_TEXT, offsetof(struct options, session.baseline), "WHICH",
-     "cublas (default): cuBLASLt's best answer is timed in the same run; none", "cublas|none", 0,
-     0},
-    {"values", 0, GT_OPTION_TEXT, offsetof(struct options, session.values), "LIST",
-     "search only these values of the parameters named: TM=4|8,STAGES=2", NULL, 0, 0},
-    {"no-bets", 0, GT_OPTION_FLAG, offsetof(struct options, session.no_bets), NULL,
-     "search without the constraints that only guess at what is slow (see tune show)", NULL, 0, 0},
-    {"space", 0, GT_OPTION_TEXT, offsetof(struct options, session.space), "FILE",
-     "with --device replay: the kernel's space, described in T1 (default: the recorded points)",
-     NULL, 0, 0},
-    {"slow", 0, GT_OPTION_REAL, offsetof(struct options, session.slow), "FACTOR",
-     "give a candidate up if its first run takes more than FACTOR times the best (default: 1.5); "
-     "1000 gives none up, for recordings",
-     NULL, 1, 1000000},
-    {"devices", 0, GT_OPTION_TEXT, offsetof(struct options, devices), "LIST",
-     "several GPUs of this machine: all, 0-3 or 0,2; they share the problems, and several search "
-     "one "
-     "problem where there are fewer problems than GPUs (tuner/CLUSTER.md)",
-     NULL, 0, 0},
-    {"silence", 0, GT_OPTION_INTEGER, offsetof(struct options, silence), "SECONDS",
-     "with --devices: a GPU's process that says nothing for that long is replaced (default: 300)",
-     NULL, 1, 86400},
-    {"queue", 0, GT_OPTION_TEXT, offsetof(struct options, queue.address), "ADDRESS",
-     "work off the problems of `tune queue submit`, with their budgets: postgresql://HOST/DATABASE",
-     NULL, 0, 0},
-    {"lease", 0, GT_OPTION_INTEGER, offsetof(struct options, queue.lease_s), "SECONDS",
-     "with --queue: a job is free for others when its worker was silent for so long (default: 120)",
-     NULL, 1, 86400},
-    {"stay", 0, GT_OPTION_FLAG, offsetof(struct options, queue.stay), NULL,
-     "with --queue: wait for more jobs when all have ended", NULL, 0, 0},
-    {"missing", 0, GT_OPTION_FLAG, offsetof(struct options, missing), NULL,
-     "leave out the problems that have a winner in the database: a second pass after `tune merge`",
-     NULL, 0, 0},
-    {"rows", 'n', GT_OPTION_INTEGER, offsetof(struct options, rows), "N",
-     "candidates to print of each problem (default: 10)", NULL, 1, GT_SWEEP_ROWS},
+    GT_TEXT(options, session.kernels, "kernels", 'k', "KERNELS",
+            "names or patterns such as 'simt*', joined by commas (default: every kernel with role "
+            "production, and those of the "
+            "ladder for a problem that none of them has a valid point for); what look-up hands out "
+            "today is timed beside them, whichever kernel it is"),
+    GT_TEXT(options, session.budget, "budget", 'b', "BUDGET",
+            "how long: 90s, 30m, 8h are a time of the whole run (no problem begins after it), "
+            "10s/problem is a time of each problem, 500 is trials per problem, patience=200 trials "
+            "of a problem without a gain of 0.5 %; several: 30m,2000 (default: 120s with a GPU, "
+            "120 trials per problem without)"),
+    GT_CHOICE(options, session.baseline, "baseline", 0, "WHICH", "cublas|none",
+              "cublas (default): cuBLASLt's best answer is timed in the same run; none"),
+    GT_TEXT(options, session.values, "values", 0, "LIST",
+            "search only these values of the parameters named: TM=4|8,STAGES=2"),
+    GT_FLAG(options, session.no_bets, "no-bets", 0,
+            "search without the constraints that only guess at what is slow (see tune show)"),
+    GT_TEXT(
+        options, session.space, "space", 0, "FILE",
+        "with --device replay: the kernel's space, described in T1 (default: the recorded points)"),
+    GT_REAL(options, session.slow, "slow", 0, "FACTOR", 1, 1000000,
+            "give a candidate up if its first run takes more than FACTOR times the best (default: "
+            "1.5); 1000 gives none up, for recordings"),
+    GT_TEXT(options, devices, "devices", 0, "LIST",
+            "several GPUs of this machine: all, 0-3 or 0,2; they share the problems, and several "
+            "search one problem where there are fewer problems than GPUs (tuner/CLUSTER.md)"),
+    GT_INTEGER(options, silence, "silence", 0, "SECONDS", 1, 86400,
+               "with --devices: a GPU's process that says nothing for that long is replaced "
+               "(default: 300)"),
+    GT_TEXT(options, queue.address, "queue", 0, "ADDRESS",
+            "work off the problems of `tune queue submit`, with their budgets: "
+            "postgresql://HOST/DATABASE"),
+    GT_INTEGER(options, queue.lease_s, "lease", 0, "SECONDS", 1, 86400,
+               "with --queue: a job is free for others when its worker was silent for so long "
+               "(default: 120)"),
+    GT_FLAG(options, queue.stay, "stay", 0, "with --queue: wait for more jobs when all have ended"),
+    GT_FLAG(options, queue.compile, "compile-only", 0,
+            "with --queue, on a machine without a GPU: compile what the workers with GPUs will try "
+            "first into the cache that they share with this one (GEMMTUNE_CACHE); --arch says "
+            "which GPUs will come"),
+    GT_INTEGER(options, queue.ahead, "ahead", 0, "N", 1, 10000,
+               "with --compile-only: candidates of each problem (default: 64)"),
+    GT_FLAG(options, missing, "missing", 0,
+            "leave out the problems that have a winner in the database: a second pass after `tune "
+            "merge`"),
+    GT_INTEGER(options, rows, "rows", 'n', "N", 1, GT_SWEEP_ROWS,
+               "candidates to print of each problem (default: 10)"),
     GT_OPTIONS_END,
 };
 
-/* The sentence for a run without any valid candidate. */
+/* Sets the sentence for a run without any valid candidate. */
 static int nothing_valid(const struct gt_session *session, const struct gt_sweep_result *result,
                          size_t count, struct gt_err *err)
 {
@@ -88,13 +87,13 @@ static int nothing_valid(const struct gt_session *session, const struct gt_sweep
     return GT_EXIT_NOTHING;
 }
 
-/* Whether the sweep ended before the problem's turn. */
+/* Whether the sweep ended before the problem had its turn. */
 static bool is_missing(const struct gt_sweep_result *result)
 {
     return !result->nothing.code && result->fresh + result->resumed == 0;
 }
 
-/* Names the problems that had no turn, and have no earlier trials. */
+/* Names the problems that had no turn and have no earlier trials. */
 static void name_missing(const struct gt_session *session, const struct gt_sweep_result *result,
                          size_t count)
 {
@@ -115,7 +114,7 @@ static void name_missing(const struct gt_session *session, const struct gt_sweep
     fputs("; the same command goes on with them\n", session->cli->log);
 }
 
-/* Prints what was reached; 4 if no problem has a valid candidate. */
+/* Prints the results; the exit code is 4 if no problem has a valid candidate. */
 static int report(const struct gt_session *session, const struct gt_sweep_result *result,
                   size_t count, size_t rows, struct gt_err *err)
 {
@@ -138,14 +137,14 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
     return rc ? rc : valid ? GT_OK : nothing_valid(session, result, count, err);
 }
 
-/* Whether the command line should name the problems; a recording may name its own. */
+/* Whether the command line has to name the problems; a recording can supply its own. */
 static bool problems_given(const struct options *options, const struct gt_problem_options *asked)
 {
     return asked->shape.count || asked->shapes || asked->random ||
            gt_session_no_replay(&options->session, NULL) == GT_OK;
 }
 
-/* The same over several GPUs, each with a session of its own. */
+/* Tunes on several GPUs, each with its own session. */
 static int run_devices(struct gt_cli *cli, const struct options *options,
                        const struct gt_problem_options *asked, struct gt_err *err)
 {
@@ -168,14 +167,13 @@ static int run_devices(struct gt_cli *cli, const struct options *options,
         rc = gt_budget_parse(&several.budget, options->session.budget, err);
     several.problem = problem;
     several.weight = weight;
-    if (!rc)
-        rc = gt_devices_run(cli, &several, err);
+    GT_STEP(rc, gt_devices_run(cli, &several, err));
     free(problem);
     free(weight);
     return rc;
 }
 
-/* Problems and budgets come from the queue. */
+/* Tunes the problems of a queue, which also sets their budgets. */
 static int run_queue(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
     const struct gt_kernel **kernel = NULL;
@@ -189,11 +187,11 @@ static int run_queue(struct gt_cli *cli, const struct options *options, struct g
         return gt_err_set(err, GT_ESYNTAX,
                           "--queue brings problems and budgets: it excludes --shape, --shapes, "
                           "--random, --budget and --devices");
+    if (options->queue.compile)
+        return gt_queue_compile(cli, &options->session, &options->queue, err);
     rc = gt_session_database(&chosen.db, cli, options->session.db, true, err);
-    if (!rc)
-        rc = gt_session_open(&session, cli, &chosen, err);
-    if (!rc)
-        rc = gt_session_kernels(&kernel, &kernels, &session.kernels, chosen.kernels, err);
+    GT_STEP(rc, gt_session_open(&session, cli, &chosen, err));
+    GT_STEP(rc, gt_session_kernels(&kernel, &kernels, &session.kernels, chosen.kernels, err));
     if (!rc) {
         session.fallbacks = !chosen.kernels;
         rc = gt_queue_work(&session, kernel, kernels, chosen.db, &options->queue, err);
@@ -203,7 +201,7 @@ static int run_queue(struct gt_cli *cli, const struct options *options, struct g
     return rc;
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     const struct gt_kernel **kernel = NULL;
@@ -216,12 +214,14 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     size_t kernels, problems = 0;
     int rc, printed;
 
-    if (argc > (int)(GT_MAX_TEXTS - asked.shape.count))
+    if (cli->arguments > (int)(GT_MAX_TEXTS - asked.shape.count))
         return gt_err_set(err, GT_ERANGE, "more than %d shapes; --shapes FILE takes any number",
                           GT_MAX_TEXTS);
-    for (int i = 0; i < argc; i++) /* tune 64x64x64 is tune --shape 64x64x64 */
-        asked.shape.text[asked.shape.count++] = argv[i];
+    for (int i = 0; i < cli->arguments; i++) /* `tune 64x64x64` means `tune --shape 64x64x64` */
+        asked.shape.text[asked.shape.count++] = cli->argument[i];
     asked.seed = options->session.seed;
+    if (options->queue.compile && !options->queue.address)
+        return gt_err_set(err, GT_ESYNTAX, "--compile-only takes problems from a --queue");
     if (options->queue.address)
         return run_queue(cli, options, err);
     if (options->devices)
@@ -231,12 +231,11 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
              : GT_OK;
     if (!rc && options->session.budget)
         rc = gt_budget_parse(&budget, options->session.budget, err);
-    if (!rc)
-        rc = gt_session_open(&session, cli, &options->session, err);
+    GT_STEP(rc, gt_session_open(&session, cli, &options->session, err));
     if (!rc && !problem)
         rc = gt_session_problems(cli, &session, &problem, &weight, &problems, &asked, err);
-    if (!rc)
-        rc = gt_session_kernels(&kernel, &kernels, &session.kernels, options->session.kernels, err);
+    GT_STEP(rc,
+            gt_session_kernels(&kernel, &kernels, &session.kernels, options->session.kernels, err));
     if (!rc && options->missing)
         rc = gt_session_leave_out(&session, problem, weight, &problems, err);
     if (!rc && !problems && !cli->quiet)
@@ -254,7 +253,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         budget = gt_budget_default(session.measures);
     rc = gt_session_sweep(&session, problem, problems, kernel, kernels, &budget, result, err);
     if (rc && rc != GT_ECONFIG && result[0].nothing.code == rc)
-        rc = GT_OK; /* the only problem is served by no kernel: reported below, with exit code 4 */
+        rc = GT_OK; /* no kernel serves the only problem: reported below, with exit code 4 */
     if (rc == GT_OK || rc == GT_EINTERRUPTED) {
         printed = report(&session, result, problems,
                          options->rows ? (size_t)options->rows : DEFAULT_ROWS, err);

@@ -1,4 +1,4 @@
-/* deploy.c - decides what goes into a file to deploy, and gets the machine code; see deploy.h. */
+/* deploy.c - decides what goes into a file to deploy and obtains the machine code; see deploy.h. */
 #include "commands/deploy.h"
 
 #include "base/array.h"
@@ -18,12 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAY_SECONDS 10 /* between two lines on how far it is */
+#define SAY_SECONDS 10 /* between two progress lines */
 
-/* Something to be answered. */
+/* A problem on a device, whose answer goes into the file. */
 struct target {
-    const char *device; /* of the table */
-    int cc, sms;        /* sms 0: as the arch's profile has it */
+    const char *device; /* owned by the table */
+    int cc, sms;        /* sms 0: the number of the arch's profile */
     int64_t l2_bytes;
     const struct gt_problem *problem;
 };
@@ -39,7 +39,7 @@ struct deploying {
     struct gt_deploy_file file;
 };
 
-/* ---- what is to be answered ---- */
+/* ---- targets ---- */
 
 static bool same_target(const struct target *x, const struct target *y)
 {
@@ -66,7 +66,8 @@ static int add_target(struct deploying *deploying, const struct target *target, 
     return rc;
 }
 
-/* The problem of each winner, or every problem that was named on each device of the winners. */
+/* Lists the targets: the problem of each winner or, if problems were named, each of them on each
+ * device that has winners. */
 static int list_targets(struct deploying *deploying, struct gt_err *err)
 {
     const struct gt_deploy_request *request = deploying->request;
@@ -119,7 +120,7 @@ static int device_of(const struct deploying *deploying, const struct target *tar
     return GT_OK;
 }
 
-/* Whether the answer belongs into the file; says why not. */
+/* Whether the answer belongs in the file; if not, records why. */
 static bool is_wanted(struct deploying *deploying, const struct gt_resolved *resolved)
 {
     const struct gt_deploy_request *request = deploying->request;
@@ -150,12 +151,10 @@ static int add_answer(struct deploying *deploying, const struct target *target, 
     struct gt_device device;
     int nvrtc = 0, rc = device_of(deploying, target, &device, err);
 
-    if (!rc)
-        rc = gt_lookup_device(deploying->gt, &device, target->problem, &resolved, err);
+    GT_STEP(rc, gt_lookup_device(deploying->gt, &device, target->problem, &resolved, err));
     if (!rc && is_wanted(deploying, &resolved)) {
         rc = gt_plan_binary(options, &resolved, &binary, &nvrtc, err);
-        if (!rc)
-            rc = gt_deploy_file_add(&deploying->file, &resolved, &binary, nvrtc, err);
+        GT_STEP(rc, gt_deploy_file_add(&deploying->file, &resolved, &binary, nvrtc, err));
     }
     gt_binary_release(&binary);
     gt_resolved_release(&resolved);
@@ -179,11 +178,10 @@ static int open_sources(struct deploying *deploying, struct gt_err *err)
         return gt_err_set(err, GT_EDB,
                           "%s is a deployed file already; export from the database it was made of",
                           request->db);
-    gt_cache_dir(&cubins, NULL); /* without one, everything is compiled */
+    gt_cache_dir(&cubins, NULL); /* without a cache everything is compiled */
     options.cubin_dir = cubins;
     rc = gt_open(&deploying->gt, &options, err);
-    if (!rc)
-        rc = gt_table_load(&deploying->table, request->db, err);
+    GT_STEP(rc, gt_table_load(&deploying->table, request->db, err));
     free(cubins);
     return rc;
 }
@@ -219,8 +217,7 @@ static int fill(struct deploying *deploying, struct gt_err *err)
     double said = gt_clock_s();
     int rc = open_sources(deploying, err);
 
-    if (!rc)
-        rc = list_targets(deploying, err);
+    GT_STEP(rc, list_targets(deploying, err));
     for (size_t i = 0; i < deploying->targets && !rc; i++) {
         rc = add_answer(deploying, &deploying->target[i], err);
         if (!rc && !deploying->cli->quiet && gt_clock_s() - said > SAY_SECONDS) {
@@ -242,7 +239,8 @@ int gt_deploy(struct gt_cli *cli, const struct gt_deploy_request *request,
               struct gt_deploy_counts *counts, struct gt_err *err)
 {
     struct deploying deploying = {.cli = cli, .request = request, .counts = counts};
-    /* Nobody else may write what holds code (gt_deployed_open), whatever the umask says. */
+    /* The mode does not depend on the umask: nobody else may write a file that holds code (see
+     * gt_deployed_open). */
     const struct gt_cmd_writing file = {write_file, check_file, &deploying, 0644};
     int rc;
 
@@ -251,8 +249,7 @@ int gt_deploy(struct gt_cli *cli, const struct gt_deploy_request *request,
     rc = fill(&deploying, err);
     counts->answers = deploying.file.item_count;
     counts->images = deploying.file.image_count;
-    if (!rc)
-        rc = gt_cmd_write_file(request->path, &file, err);
+    GT_STEP(rc, gt_cmd_write_file(request->path, &file, err));
     gt_deploy_file_release(&deploying.file);
     gt_table_release(&deploying.table);
     gt_close(deploying.gt);

@@ -1,5 +1,5 @@
-/* deploy_file.c - a deployed file in the making; see deploy_file.h, and src/lookup/deployed.h for
- * its form. */
+/* deploy_file.c - builds a deployed file; see deploy_file.h, and src/lookup/deployed.h for its
+ * layout. */
 #include "commands/deploy_file.h"
 
 #include "base/err.h"
@@ -16,7 +16,7 @@ void gt_deploy_file_init(struct gt_deploy_file *file)
     gt_strbuf_init(&file->images);
     gt_strbuf_init(&file->texts);
     gt_strbuf_init(&file->code);
-    gt_strbuf_add_char(&file->texts, '\0'); /* offset 0 stands for no text */
+    gt_strbuf_add_char(&file->texts, '\0'); /* so that offset 0 means that there is no text */
 }
 
 void gt_deploy_file_release(struct gt_deploy_file *file)
@@ -29,7 +29,7 @@ void gt_deploy_file_release(struct gt_deploy_file *file)
     gt_strbuf_release(&file->code);
 }
 
-/* The offset of the text, which is kept once; 0: NULL. */
+/* Returns the offset of the text, which is stored once; 0 if the text is NULL. */
 static uint32_t add_text(struct gt_deploy_file *file, const char *text)
 {
     const struct gt_strbuf *texts = &file->texts;
@@ -60,7 +60,7 @@ static uint32_t add_image(struct gt_deploy_file *file, const struct gt_binary *b
             memcmp(other.digest, image.digest, sizeof(image.digest)) == 0)
             return i;
     }
-    image.offset = file->code.length; /* the bytes before the code are added in the end */
+    image.offset = file->code.length; /* what precedes the code is added at the end */
     gt_strbuf_add_bytes(&file->images, &image, sizeof(image));
     gt_strbuf_add_bytes(&file->code, binary->image, binary->size);
     return file->image_count++;
@@ -149,7 +149,7 @@ int gt_deploy_file_add(struct gt_deploy_file *file, const struct gt_resolved *re
     return gt_strbuf_check(&file->items, err);
 }
 
-/* Offsets count from the beginning of the file. */
+/* Makes the offsets of the images count from the beginning of the file. */
 static void move_images(struct gt_deploy_file *file, uint64_t by)
 {
     for (uint32_t i = 0; i < file->image_count; i++) {

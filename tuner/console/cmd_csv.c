@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cjson/cJSON.h>
+
 #include "base/err.h"
 
 struct gt_csv {
@@ -108,4 +110,26 @@ void gt_csv_line(struct gt_csv *csv, const char *record)
         return;
     fputs(record, csv->file);
     gt_csv_end(csv);
+}
+
+void gt_record_text(const struct gt_record *record, const char *key, const char *text)
+{
+    if (record->json && text)
+        cJSON_AddStringToObject(record->json, key, text);
+    gt_csv_text(record->csv, text ? text : "");
+}
+
+void gt_record_bool(const struct gt_record *record, const char *key, bool value)
+{
+    if (record->json)
+        cJSON_AddBoolToObject(record->json, key, value);
+    gt_csv_text(record->csv, value ? "1" : "0");
+}
+
+void gt_record_real(const struct gt_record *record, const char *key, double value, int digits,
+                    bool known)
+{
+    if (record->json && known)
+        cJSON_AddNumberToObject(record->json, key, value);
+    gt_csv_real(record->csv, value, digits, known);
 }

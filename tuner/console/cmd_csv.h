@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+struct cJSON;
 struct gt_err;
 struct gt_csv;
 
@@ -22,5 +23,17 @@ __attribute__((format(printf, 2, 3))) void gt_csv_format(struct gt_csv *csv, con
 void gt_csv_real(struct gt_csv *csv, double value, int digits, bool known); /* empty if unknown */
 void gt_csv_end(struct gt_csv *csv);                                        /* ends the record */
 void gt_csv_line(struct gt_csv *csv, const char *record); /* a whole record, quoted by the caller */
+
+/* A row that goes to both, as the commands print it with --json and write it with --csv: each field
+ * under its key and at its place.  What is not known has no key, and an empty field. */
+struct gt_record {
+    struct cJSON *json; /* an object; NULL: none is printed */
+    struct gt_csv *csv; /* NULL: no file is written */
+};
+void gt_record_text(const struct gt_record *record, const char *key,
+                    const char *text); /* NULL: not known */
+void gt_record_bool(const struct gt_record *record, const char *key, bool value); /* "0" or "1" */
+void gt_record_real(const struct gt_record *record, const char *key, double value, int digits,
+                    bool known); /* digits: in the file; the object has all */
 
 #endif

@@ -1,6 +1,7 @@
 /* cmd_report.c - the ranked table of a sweep, for people; cmd_report_json.c writes it for programs.
  */
 #include "console/cmd_report.h"
+#include "console/terminal.h"
 
 #include <string.h>
 
@@ -40,10 +41,10 @@ static void print_heading(const struct gt_session *session, const struct gt_swee
 {
     const struct gt_device *device = &session->evaluator->device;
     const struct gt_cli *cli = session->cli;
-    char text[GT_PROBLEM_TEXT_MAX], arch[16] = ""; /* a recording may not say */
+    char text[GT_PROBLEM_TEXT_MAX], arch[16] = ""; /* empty: a recording does not name it */
     char name[sizeof(device->name)];
 
-    gt_progress_clear(session->progress); /* its line is not the first of the table */
+    gt_progress_clear(session->progress); /* else the table would begin behind the progress line */
     gt_problem_format(result->problem, text);
     if (device->cc)
         snprintf(arch, sizeof(arch), " (sm_%d)", device->cc);
@@ -62,13 +63,56 @@ static void print_baseline(const struct gt_session *session, const struct gt_swe
     if (!result->have_baseline)
         return;
     fprintf(session->cli->out, "baseline %s: %.2f us", baseline->name, baseline->us);
-    if (baseline->lo_us > 0) /* unknown of an earlier run's */
+    if (baseline->lo_us > 0) /* not known of a baseline that an earlier run measured */
         fprintf(session->cli->out, " [%.2f, %.2f]", baseline->lo_us, baseline->hi_us);
     fprintf(session->cli->out, ", %.2f TFLOP/s\n", tflops(result->problem, baseline->us));
 }
 
+/* What of the table fits: columns that matter less give way on a narrow terminal. */
+struct columns {
+    int name;             /* of the kernel's name */
+    bool ratio, rate;     /* x cuBLAS; TFLOP/s */
+    bool interval, error; /* of the time; err u */
+    bool facts, beside;   /* registers and shared memory; the point at the end of the row */
+};
+
+#define POINT_ROOM 24 /* columns; with less the point stands below its row */
+
+static bool fits(int *left, int columns)
+{
+    const bool room = *left >= columns;
+
+    *left -= room ? columns : 0;
+    return room;
+}
+
+static struct columns choose_columns(const struct gt_session *session,
+                                     const struct gt_sweep_result *result, size_t rows)
+{
+    const int width = session->cli->raw ? 0 : gt_terminal_width();
+    const bool measures = session->measures, compares = measures && result->have_baseline;
+    struct columns columns = {12, compares, true, measures, measures, true, true};
+    int left;
+
+    for (size_t i = 0; width && i < result->rows && i < rows; i++) {
+        const int name = (int)strlen(result->row[i].kernel->name);
+
+        columns.name = name > columns.name ? name : columns.name;
+    }
+    left = width - 6 - columns.name;
+    if (!width || !fits(&left, 12)) /* of the time, which is always there */
+        return columns;
+    columns.ratio = columns.ratio && fits(&left, 9);
+    columns.rate = columns.rate && fits(&left, 9);
+    columns.interval = columns.interval && fits(&left, 22);
+    columns.error = columns.error && fits(&left, 7);
+    columns.facts = columns.facts && fits(&left, 14);
+    columns.beside = left >= POINT_ROOM;
+    return columns;
+}
+
 static void print_row(const struct gt_session *session, const struct gt_sweep_result *result,
-                      size_t i, struct gt_strbuf *point)
+                      const struct columns *columns, size_t i, struct gt_strbuf *point)
 {
     const struct gt_sweep_row *row = &result->row[i];
     const struct gt_trial *trial = &row->trial;
@@ -77,39 +121,52 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
 
     gt_strbuf_reset(point);
     gt_report_point(point, session, row->kernel, &row->point);
-    fprintf(out, "%4zu%c %-12s %11.2f", i + 1,
+    fprintf(out, "%4zu%c %-*s %11.2f", i + 1,
             i && row->tie ? '='
             : row->apart  ? '~'
                           : ' ',
-            row->kernel->name, trial->us);
-    if (session->measures) {
-        snprintf(interval, sizeof(interval), "[%.2f, %.2f]", trial->lo_us, trial->hi_us);
+            columns->name, row->kernel->name, trial->us);
+    snprintf(interval, sizeof(interval), "[%.2f, %.2f]", trial->lo_us, trial->hi_us);
+    if (columns->interval)
         fprintf(out, "  %-20s", interval);
-    }
-    fprintf(out, " %8.2f", tflops(result->problem, trial->us));
-    if (session->measures && result->have_baseline)
+    if (columns->rate)
+        fprintf(out, " %8.2f", tflops(result->problem, trial->us));
+    if (columns->ratio)
         fprintf(out, " %8.3f", result->baseline.us / trial->us);
-    if (session->measures && session->replays)
-        fprintf(out, " %6s", "-"); /* a recording does not say */
-    else if (session->measures)
+    if (columns->error && session->replays)
+        fprintf(out, " %6s", "-"); /* a recording has no proof figures */
+    else if (columns->error)
         fprintf(out, " %6.1f", trial->err_u);
-    if (trial->registers > 0)
+    if (columns->facts && trial->registers > 0)
         fprintf(out, " %5d", trial->registers);
-    else /* PTX, which the driver compiles, or a recording that does not say */
+    else if (columns->facts) /* PTX, which the driver compiles, or a recording that does not say */
         fprintf(out, " %5s", "-");
-    if (session->replays && !trial->shared_bytes)
-        fprintf(out, " %7s  %s\n", "-", point->text);
-    else
-        fprintf(out, " %7lld  %s\n", (long long)trial->shared_bytes, point->text);
+    if (columns->facts && session->replays && !trial->shared_bytes)
+        fprintf(out, " %7s", "-");
+    else if (columns->facts)
+        fprintf(out, " %7lld", (long long)trial->shared_bytes);
+    fprintf(out, "%s%s\n", columns->beside ? "  " : "\n      ", point->text);
 }
 
-/* Where take_reason looks and what it found. */
+static void print_names(const struct gt_session *session, const struct columns *columns)
+{
+    fprintf(session->cli->out, "rank  %-*s %11s%s%s%s%s%s%s\n", columns->name, "kernel",
+            session->replays    ? "replayed us"
+            : session->measures ? "measured us"
+                                : "predict. us",
+            columns->interval ? "  [95 % interval]     " : "", columns->rate ? "  TFLOP/s" : "",
+            columns->ratio ? " x cuBLAS" : "", columns->error ? "  err u" : "",
+            columns->facts ? "  regs  shared" : "",
+            columns->beside ? "  point (where not default)" : "");
+}
+
+/* What take_reason searches for, and the reason that it found. */
 struct reason {
     const struct gt_kernels *kernels;
     struct gt_strbuf text;
 };
 
-/* Keeps the reason of the first trial that failed, of a kernel as it is described now. */
+/* Keeps the reason of the first trial that failed, provided that the kernel's text is today's. */
 static int take_reason(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct reason *reason = context;
@@ -162,6 +219,7 @@ static bool is_any_apart(const struct gt_sweep_result *result, size_t rows)
 void gt_report_result(const struct gt_session *session, const struct gt_sweep_result *result,
                       size_t rows)
 {
+    const struct columns columns = choose_columns(session, result, rows);
     struct gt_strbuf point = GT_STRBUF_INIT;
     FILE *out = session->cli->out;
 
@@ -171,15 +229,9 @@ void gt_report_result(const struct gt_session *session, const struct gt_sweep_re
         return;
     }
     print_baseline(session, result);
-    fprintf(out, "rank  %-12s %11s%s %8s%s%s %5s %7s  point (where not default)\n", "kernel",
-            session->replays    ? "replayed us"
-            : session->measures ? "measured us"
-                                : "predict. us",
-            session->measures ? "  [95 % interval]     " : "", "TFLOP/s",
-            session->measures && result->have_baseline ? " x cuBLAS" : "",
-            session->measures ? "  err u" : "", "regs", "shared");
+    print_names(session, &columns);
     for (size_t i = 0; i < result->rows && i < rows; i++)
-        print_row(session, result, i, &point);
+        print_row(session, result, &columns, i, &point);
     if (result->rows > 1 && result->row[1].tie)
         fprintf(out, "= cannot be told apart from rank 1\n");
     if (session->measures && is_any_apart(result, rows))

@@ -1,19 +1,20 @@
 /* cmd_session.c - what the commands that tune share; see cmd_session.h. */
 #include "console/cmd_session.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cuda/cache.h"
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "search/narrow.h"
 #include "sweep/progress.h"
 #include "exchange/recording.h"
 #include "search/strategy.h"
 
 #define REPLAY "replay:"
-#define TURN_S 2.0 /* a turn of compiling and finals, about, with 16 compile workers on an H200 */
 
 static void on_waiting(void *context, double seconds)
 {
@@ -29,6 +30,31 @@ static bool names_vendor(const char *names)
         if (strncmp(at, VENDOR, strlen(VENDOR)) == 0 && strchr(",", at[strlen(VENDOR)]))
             return true;
     return false;
+}
+
+/* What --dist names: the parser of options lets no other word through. */
+static enum gt_dist operands_of(const struct gt_session_options *options)
+{
+    return options->dist ? gt_dist_parse(options->dist) : GT_DIST_NORMAL;
+}
+
+/* Times of other operands are those of another device: everything that is stored, compared, handed
+ * out or printed then keeps them apart. */
+static void name_operands(struct gt_session *session, const struct gt_session_options *options)
+{
+    struct gt_device *device = &session->evaluator->device;
+    const struct gt_device plain = *device;
+
+    if (operands_of(options) == GT_DIST_NORMAL)
+        return;
+    if (session->evaluator->ops->provenance != GT_MEASURED) {
+        if (!session->cli->quiet)
+            fprintf(session->cli->log, "--dist %s changes nothing: no product is computed\n",
+                    options->dist);
+        return;
+    }
+    snprintf(device->name, sizeof(device->name), "%.80s [%s]", plain.name, options->dist);
+    snprintf(device->uuid, sizeof(device->uuid), "%.52s [%s]", plain.uuid, options->dist);
 }
 
 /* Opens the evaluator of a --device text. */
@@ -48,7 +74,8 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
         .compile_memory = options->compile_memory << 20,
         .baseline = !options->baseline || strcmp(options->baseline, "none") != 0,
         .events = {.context = session, .waiting = on_waiting},
-        .bench = {.warm_l2 = options->l2 && strcmp(options->l2, "warm") == 0,
+        .bench = {.timing = gt_session_timing(options),
+                  .dist = operands_of(options),
                   .slow_factor = options->slow,
                   .seed = session->seed},
     };
@@ -56,14 +83,14 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
     return gt_evaluator_open(&session->evaluator, device, &evaluator, err);
 }
 
-/* A --device that is not of the --arch. */
+/* Refuses a --device whose architecture is not the one that --arch names. */
 static int check_arch(const struct gt_session *session, const char *device, int cc,
                       struct gt_err *err)
 {
     struct gt_device *found = &session->evaluator->device;
 
     if (found->cc == 0)
-        found->cc = cc; /* a recording that does not say: the user may */
+        found->cc = cc; /* the recording does not name its arch, so the user may */
     if (!cc || found->cc == cc)
         return GT_OK;
     if (found->profile)
@@ -74,7 +101,7 @@ static int check_arch(const struct gt_session *session, const char *device, int 
                       device, found->name, found->cc, cc, cc);
 }
 
-/* No --device: a GPU of the arch if there is one, else its profile. */
+/* Without --device: takes a GPU of the arch if there is one, else the arch's profile. */
 static int open_arch(struct gt_session *session, const struct gt_session_options *options, int cc,
                      struct gt_err *err)
 {
@@ -122,7 +149,27 @@ static bool is_replay(const struct gt_session_options *options)
     return options->device && strncmp(options->device, REPLAY, strlen(REPLAY)) == 0;
 }
 
-/* Names that a sweep would only look up after everything is open: a slip should cost nothing. */
+/* Chains are timed on a GPU only, and with cold operands. */
+static int check_timing(const struct gt_session *session, const struct gt_session_options *options,
+                        struct gt_err *err)
+{
+    if (gt_session_timing(options) != GT_TIMING_GRAPH)
+        return GT_OK;
+    if (options->l2 && strcmp(options->l2, "warm") == 0)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--timing graph reads operands that are not in L2; --l2 warm is for "
+                          "--timing single");
+    if (session->evaluator->ops->provenance != GT_MEASURED)
+        return gt_err_set(err, GT_ENOGPU,
+                          "--timing graph needs a GPU: predictions and recordings are of launches "
+                          "by themselves%s%s",
+                          session->no_gpu.code ? "; " : "",
+                          session->no_gpu.code ? session->no_gpu.msg : "");
+    return GT_OK;
+}
+
+/* Checks names that a sweep would look up only after everything is open, so that a typing error is
+ * reported at once. */
 static int check_names(const struct gt_session *session, const struct gt_session_options *options,
                        struct gt_err *err)
 {
@@ -158,6 +205,10 @@ int gt_session_database(const char **path, struct gt_cli *cli, const char *named
     if (named && strcmp(named, ":memory:") == 0)
         return gt_err_set(err, GT_ESYNTAX,
                           "--db :memory: a database is a file here, so that nothing is lost");
+    if (named && strncmp(named, "postgres", 8) == 0 && strstr(named, "://"))
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--db names a file here; --queue takes problems from PostgreSQL, and "
+                          "`tune queue export` writes its results into a file");
     if (named)
         return GT_OK;
     free(cli->database);
@@ -189,7 +240,7 @@ int gt_session_no_replay(const struct gt_session_options *options, struct gt_err
         options->device);
 }
 
-/* Only the values of --values, in the kernels that take part. */
+/* Restricts the kernels that take part to the values of --values. */
 static int narrow(struct gt_session *session, const struct gt_session_options *options,
                   struct gt_err *err)
 {
@@ -206,7 +257,7 @@ static int narrow(struct gt_session *session, const struct gt_session_options *o
     return rc;
 }
 
-/* The winners this project ships are where a first sweep starts from. */
+/* Loads the winners that this project ships: a first sweep starts from them. */
 static int load_shipped(struct gt_session *session, struct gt_err *err)
 {
     char *path = NULL;
@@ -259,12 +310,13 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     else if (!rc && !cli->quiet)
         rc = gt_progress_stderr(&session->progress, cli->color, err);
     if (!rc) {
-        /* A cache that is not ours to use is no reason to stop: cubins are kept for this run only.
-         */
+        /* A cache that this user must not use does not stop the run: the cubins are then kept for
+         * this run only. */
         gt_cache_trim(session->cache_dir, limit, NULL, NULL);
         rc = open_evaluator(session, options, cc, err);
         gt_progress_clear(session->progress);
     }
+    GT_STEP(rc, check_timing(session, options, err));
     if (!rc && session->replays)
         rc = take_recorded_kernel(session, err);
     GT_STEP(rc, gt_session_database(&database, cli, options->db, true, err));
@@ -276,6 +328,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         gt_session_close(session);
         return rc;
     }
+    name_operands(session, options);
     if (cli->verbose)
         fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
                 session->cache_dir, database);
@@ -297,7 +350,7 @@ void gt_session_close(struct gt_session *session)
 {
     gt_progress_free(session->progress);
     if (session->evaluator && session->evaluator->recording)
-        session->kernels.count = 0; /* it is the evaluator's */
+        session->kernels.count = 0; /* the evaluator owns it */
     gt_evaluator_close(session->evaluator);
     gt_store_close(session->store);
     gt_kernels_release(&session->kernels);
@@ -305,6 +358,37 @@ void gt_session_close(struct gt_session *session)
     gt_table_release(&session->shipped);
     free(session->cache_dir);
     memset(session, 0, sizeof(*session));
+}
+
+/* Appends the kernels of a name, or of a pattern such as simt*; *n: how many are chosen so far. */
+static int choose_kernels(const struct gt_kernel **chosen, size_t *n,
+                          const struct gt_kernels *kernels, const char *name, struct gt_err *err)
+{
+    const bool pattern = strpbrk(name, "*?[") != NULL;
+    struct gt_strbuf there = GT_STRBUF_INIT;
+    bool found = strcmp(name, VENDOR) == 0;
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < kernels->count; i++) {
+        const struct gt_kernel *kernel = kernels->kernel[i];
+        size_t at = 0;
+
+        gt_strbuf_addf(&there, " %s", kernel->name);
+        if (pattern ? fnmatch(name, kernel->name, 0) : strcmp(name, kernel->name))
+            continue;
+        found = true;
+        while (at < *n && chosen[at] != kernel)
+            at++;
+        chosen[at] = kernel; /* named twice, it stands there already */
+        *n += at == *n;
+    }
+    if (!found && !pattern)
+        rc = gt_kernels_find(kernels, name, err) ? GT_OK : GT_ENOTFOUND;
+    else if (!found)
+        rc = gt_err_set(err, GT_ENOTFOUND, "no kernel is called \"%s\"; there are:%s", name,
+                        there.text);
+    gt_strbuf_release(&there);
+    return rc;
 }
 
 int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
@@ -320,18 +404,8 @@ int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
     for (const char *at = names; at && *at && !rc;) {
         size_t length = strcspn(at, ",");
         char *name = strndup(at, length);
-        const struct gt_kernel *found;
 
-        found = name && strcmp(name, VENDOR) != 0 ? gt_kernels_find(kernels, name, err) : NULL;
-        if (!name)
-            rc = gt_err_nomem(err);
-        else if (!found && strcmp(name, VENDOR) != 0)
-            rc = GT_ENOTFOUND;
-        for (size_t i = 0; i < n && found; i++)
-            if (chosen[i] == found)
-                found = NULL; /* named twice */
-        if (found)
-            chosen[n++] = found;
+        rc = name ? choose_kernels(chosen, &n, kernels, name, err) : gt_err_nomem(err);
         free(name);
         at += length + (at[length] == ',');
     }
@@ -346,66 +420,4 @@ int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
     *list = chosen;
     *count = n;
     return GT_OK;
-}
-
-/* Says at the start that problems may get no turn. */
-static void warn_of_budget(struct gt_session *session, const struct gt_sweep_options *options)
-{
-    double each = options->budget.seconds / (double)options->problems;
-    char text[160];
-
-    if (!session->measures || !(each > 0) || each >= TURN_S)
-        return;
-    snprintf(text, sizeof(text),
-             "%.1f s a problem: compiling and finals take about %.0f s, so the problems of least "
-             "weight may get no turn",
-             each, TURN_S);
-    gt_progress_note(session->progress, text);
-}
-
-int gt_session_sweep(struct gt_session *session, const struct gt_problem *problem, size_t problems,
-                     const struct gt_kernel *const *kernel, size_t kernels,
-                     const struct gt_budget *budget, struct gt_sweep_result *result,
-                     struct gt_err *err)
-{
-    const struct gt_kernels *all = &session->kernels;
-    const struct gt_kernel **fallback = calloc(all->count + 1, sizeof(*fallback));
-    size_t fallbacks = 0;
-    int rc;
-
-    if (!fallback)
-        return gt_err_nomem(err);
-    for (size_t i = 0; i < all->count && session->fallbacks; i++)
-        if (!all->kernel[i]->production)
-            fallback[fallbacks++] = all->kernel[i];
-    struct gt_sweep_options options = {
-        .problem = problem,
-        .weight = session->weight,
-        .problems = problems,
-        .kernel = kernel,
-        .kernels = kernels,
-        .fallback = fallback,
-        .fallbacks = fallbacks,
-        .evaluator = session->evaluator,
-        .store = session->store,
-        .shipped = &session->shipped,
-        .vendor = session->vendor,
-        .known = session->whole.count ? &session->whole : all,
-        .strategy = session->strategy,
-        .budget = *budget,
-        .seed = session->seed,
-        .command = session->cli->words,
-        .progress = session->progress,
-        .label = session->label,
-        .totals = &session->totals,
-        .signals = session->cli->signals,
-        .search_only = session->search_only,
-    };
-
-    if (budget->each)
-        options.budget.seconds *= (double)problems;
-    warn_of_budget(session, &options);
-    rc = gt_sweep_run(&options, result, err);
-    free(fallback);
-    return rc;
 }

@@ -77,4 +77,10 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
                      const struct gt_budget *budget, struct gt_sweep_result *result,
                      struct gt_err *err);
 
+/* Compiles the `most` first candidates of such a sweep of one problem; see gt_sweep_compile. */
+int gt_session_compile(struct gt_session *session, const struct gt_problem *problem,
+                       const struct gt_kernel *const *kernel, size_t kernels,
+                       const struct gt_budget *budget, size_t most, struct gt_sweep_ahead *ahead,
+                       struct gt_err *err);
+
 #endif

@@ -1,18 +1,21 @@
 /* cmd_session_problems.c - the problems that the options of a command name; see cmd_session.h. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/digest.h"
 #include "base/err.h"
+#include "base/near.h"
 #include "base/strbuf.h"
 #include "console/cmd_session.h"
 #include "console/problemset.h"
 #include "console/random_problems.h"
+#include "console/ranges.h"
 #include "exchange/recording.h"
 #include "problem/problem.h"
 
-/* Text with ":<value>" or ":<key>=<value>" behind it for every option given; a contradiction to the
- * text is the parser's to report. */
+/* Appends ":<value>" or ":<key>=<value>" for an option that was given.  The parser reports an
+ * option that contradicts the text. */
 static void add_part(struct gt_strbuf *buf, const char *key, const char *value)
 {
     if (value)
@@ -25,6 +28,9 @@ int gt_session_problem(struct gt_problem *problem, const char *text,
     struct gt_strbuf buf = GT_STRBUF_INIT;
     int rc;
 
+    if (gt_ranges_any(text))
+        return gt_err_set(err, GT_ESYNTAX,
+                          "problem \"%.100s\": one problem is needed here, no list or range", text);
     gt_strbuf_add(&buf, text);
     add_part(&buf, "", options->dtype);
     add_part(&buf, "", options->layout);
@@ -41,8 +47,24 @@ int gt_session_problem(struct gt_problem *problem, const char *text,
     return rc;
 }
 
-/* A problem of a file, with its type and accuracy replaced where the options name others, so that
- * one set of shapes serves every type. */
+/* --dtype for problems of a file. */
+static int read_dtype(enum gt_dtype *type, const char *text, struct gt_err *err)
+{
+    static const char *const names[] = {"f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "s8"};
+    const char *near = strcasecmp(text, "fp8") == 0
+                           ? "e4m3 or e5m2"
+                           : gt_near(text, strlen(text), names, sizeof(names) / sizeof(names[0]));
+
+    if (gt_dtype_parse(type, text, strlen(text)))
+        return GT_OK;
+    return gt_err_set(
+        err, GT_ENOTFOUND,
+        "--dtype \"%s\" is not a type; there are f32 tf32 f16 bf16 e4m3 e5m2 s8%s%s%s", text,
+        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+/* Takes a problem of a file and replaces its type and accuracy where the options name others, so
+ * that one set of shapes serves every type. */
 static int problem_of_set(struct gt_problem *problem, const struct gt_problem_entry *entry,
                           const struct gt_problem_options *options, struct gt_err *err)
 {
@@ -52,12 +74,10 @@ static int problem_of_set(struct gt_problem *problem, const struct gt_problem_en
 
     rest.dtype = rest.accuracy = NULL;
     rc = gt_session_problem(problem, entry->text, &rest, err);
+    if (!rc && options->dtype)
+        rc = read_dtype(&type, options->dtype, err);
     if (rc)
         return rc;
-    if (options->dtype && !gt_dtype_parse(&type, options->dtype, strlen(options->dtype)))
-        return gt_err_set(err, GT_ENOTFOUND,
-                          "--dtype \"%s\" is not a type; there are f32 tf32 f16 bf16 e4m3 e5m2 s8",
-                          options->dtype);
     if (options->dtype)
         gt_problem_retype(problem, type);
     if (options->accuracy &&
@@ -68,19 +88,45 @@ static int problem_of_set(struct gt_problem *problem, const struct gt_problem_en
     return gt_problem_check(problem, err);
 }
 
+/* What --shape names, its lists and ranges expanded. */
+struct shapes {
+    char **text;
+    size_t count;
+};
+
+static int add_shape(void *context, const char *text, struct gt_err *err)
+{
+    struct shapes *shapes = context;
+    char **list = realloc(shapes->text, (shapes->count + 1) * sizeof(*list));
+
+    if (!list)
+        return gt_err_nomem(err);
+    shapes->text = list;
+    list[shapes->count] = strdup(text);
+    return list[shapes->count++] ? GT_OK : gt_err_nomem(err);
+}
+
+static void release_shapes(struct shapes *shapes)
+{
+    for (size_t i = 0; i < shapes->count; i++)
+        free(shapes->text[i]);
+    free(shapes->text);
+}
+
 /* Problem i: those of --shape come first, then those of the --shapes file, then those drawn. */
 static int problem_at(struct gt_problem *problem, const struct gt_problem_options *options,
-                      const struct gt_problemset *set, size_t i, struct gt_err *err)
+                      const struct shapes *shapes, const struct gt_problemset *set, size_t i,
+                      struct gt_err *err)
 {
     int rc;
 
-    if (i < options->shape.count)
-        return gt_session_problem(problem, options->shape.text[i], options, err);
-    rc = problem_of_set(problem, &set->entry[i - options->shape.count], options, err);
+    if (i < shapes->count)
+        return gt_session_problem(problem, shapes->text[i], options, err);
+    rc = problem_of_set(problem, &set->entry[i - shapes->count], options, err);
     return rc && options->shapes ? gt_err_prefix(err, rc, "%s", options->shapes) : rc;
 }
 
-/* The problem of a recording, for a user who names none. */
+/* Takes the recording's own problem if the user names none. */
 static int recorded_problem(const struct gt_session *session, struct gt_problem **problem,
                             size_t *count, struct gt_err *err)
 {
@@ -102,7 +148,7 @@ static int recorded_problem(const struct gt_session *session, struct gt_problem 
     return gt_problem_parse(*problem, recording->problem, err);
 }
 
-/* --shard: part `i` of `parts`; without it all of one part. */
+/* Reads --shard, "i/parts"; without it, the whole list is part 1 of 1. */
 static int read_shard(uint64_t *i, uint64_t *parts, const char *text, struct gt_err *err)
 {
     unsigned long long part = 1, of = 1;
@@ -119,7 +165,8 @@ static int read_shard(uint64_t *i, uint64_t *parts, const char *text, struct gt_
     return GT_OK;
 }
 
-/* A number of Slurm's environment; `absent` without it or with another text. */
+/* Reads a number from Slurm's environment; `absent` if the variable is missing or holds something
+ * else. */
 static long slurm_number(const char *name, long absent)
 {
     const char *text = getenv(name);
@@ -129,8 +176,8 @@ static long slurm_number(const char *name, long absent)
     return end && *end ? absent : value;
 }
 
-/* The part of a task of a Slurm array (sbatch --array=1-8: tasks 1 to 8 of 8; 0-14:2 are 8, too).
- * An array of one task is none. */
+/* The part for this task of a Slurm array (sbatch --array=1-8 has tasks 1 to 8 of 8; 0-14:2 has 8,
+ * too).  An array of a single task is not split. */
 static void slurm_shard(uint64_t *i, uint64_t *parts, const struct gt_cli *cli)
 {
     const long task = slurm_number("SLURM_ARRAY_TASK_ID", -1);
@@ -162,8 +209,8 @@ static int by_text(const void *a, const void *b)
     return order ? order : (one->place > other->place) - (one->place < other->place);
 }
 
-/* Keeps the first of equal problems, and of those the ones whose texts belong to part i of
- * `parts`: a text belongs to the same part in every list. */
+/* Keeps the first of equal problems, and of those only the ones whose texts belong to part i of
+ * `parts`.  A text belongs to the same part in every list. */
 static int choose(struct gt_problem *problem, double *weight, size_t *count, uint64_t i,
                   uint64_t parts, struct gt_err *err)
 {
@@ -196,7 +243,7 @@ static int choose(struct gt_problem *problem, double *weight, size_t *count, uin
     return keep && named ? GT_OK : gt_err_nomem(err);
 }
 
-/* What --shapes and --random name; the caller releases the set in any case. */
+/* Loads what --shapes and --random name; the caller releases the set in any case. */
 static int load_set(struct gt_problemset *set, const struct gt_problem_options *options,
                     const char *data_dir, struct gt_err *err)
 {
@@ -213,10 +260,11 @@ static int load_set(struct gt_problemset *set, const struct gt_problem_options *
 }
 
 static int list_problems(struct gt_problem **problem, double **weight, size_t *count,
-                         const struct gt_problemset *set, const struct gt_problem_options *options,
-                         const struct gt_cli *cli, struct gt_err *err)
+                         const struct shapes *shapes, const struct gt_problemset *set,
+                         const struct gt_problem_options *options, const struct gt_cli *cli,
+                         struct gt_err *err)
 {
-    const size_t all = options->shape.count + set->count;
+    const size_t all = shapes->count + set->count;
     uint64_t part = 0, parts = 1;
     int rc = read_shard(&part, &parts, options->shard, err);
 
@@ -231,9 +279,8 @@ static int list_problems(struct gt_problem **problem, double **weight, size_t *c
         return gt_err_nomem(err);
     for (size_t i = 0; i < all && !rc; i++) {
         if (weight)
-            (*weight)[i] =
-                i < options->shape.count ? 1 : set->entry[i - options->shape.count].weight;
-        rc = problem_at(&(*problem)[i], options, set, i, err);
+            (*weight)[i] = i < shapes->count ? 1 : set->entry[i - shapes->count].weight;
+        rc = problem_at(&(*problem)[i], options, shapes, set, i, err);
     }
     *count = all;
     GT_STEP(rc, choose(*problem, weight ? *weight : NULL, count, part, parts, err));
@@ -248,6 +295,7 @@ int gt_session_problems(const struct gt_cli *cli, const struct gt_session *sessi
                         const struct gt_problem_options *options, struct gt_err *err)
 {
     struct gt_problemset set = {0};
+    struct shapes shapes = {0};
     int rc = load_set(&set, options, cli->data_dir, err);
 
     *problem = NULL;
@@ -256,7 +304,10 @@ int gt_session_problems(const struct gt_cli *cli, const struct gt_session *sessi
     *count = 0;
     if (!rc && !options->shape.count && !set.count)
         return recorded_problem(session, problem, count, err);
-    GT_STEP(rc, list_problems(problem, weight, count, &set, options, cli, err));
+    for (size_t i = 0; i < options->shape.count && !rc; i++)
+        rc = gt_ranges_expand(options->shape.text[i], add_shape, &shapes, err);
+    GT_STEP(rc, list_problems(problem, weight, count, &shapes, &set, options, cli, err));
+    release_shapes(&shapes);
     gt_problemset_release(&set);
     if (rc) {
         free(*problem);
@@ -270,7 +321,7 @@ int gt_session_problems(const struct gt_cli *cli, const struct gt_session *sessi
     return rc;
 }
 
-/* What is looked for, and which of it was found. */
+/* The problems that a winner is looked for, and which of them have one. */
 struct looking {
     const struct gt_session *session;
     const struct gt_problem *problem;

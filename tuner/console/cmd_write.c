@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A rename is durable once its folder is. */
+/* Syncs the file's folder: only then is the rename durable. */
 static void sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -14,6 +14,7 @@ struct gt_err;
     X(try)             \
     X(ladder)          \
     X(bench)           \
+    X(energy)          \
     X(lookup)          \
     X(capture)         \
     X(serve)           \

@@ -1,5 +1,7 @@
-/* completions.c - what bash, zsh and fish complete; see help.h.  Kernels, architectures and
- * strategies are asked of the program itself, so that a folder of own kernels needs no new file. */
+/* completions.c - what bash, zsh and fish complete; see help.h.
+ *
+ * The shells ask the program itself for kernels, architectures and strategies, so that kernels of
+ * the user's own are completed without a new file. */
 #include <string.h>
 
 #include "console/commands.h"
@@ -28,7 +30,7 @@ static void put_choices(FILE *out, const char *choices)
 
 enum language { BASH, ZSH, FISH };
 
-/* What completes a kind of value (gt_option.value); NULL for free text. */
+/* The command whose output completes a kind of value (gt_option.value); NULL for free text. */
 static const char *values_of(const char *kind, enum language language)
 {
     static const struct {
@@ -174,7 +176,7 @@ void gt_help_bash(FILE *out)
 
 /* ---- zsh ---- */
 
-/* Within single quotes and a specification of _arguments. */
+/* Escapes text for single quotes inside a specification of _arguments. */
 static void zsh_text(FILE *out, const char *text)
 {
     for (; *text; text++) {
@@ -272,7 +274,7 @@ static void fish_text(FILE *out, const char *text)
         fprintf(out, *text == '\'' || *text == '\\' ? "\\%c" : "%c", *text);
 }
 
-/* The condition under which a line holds: the command was typed, or none was. */
+/* Prints the condition of a line: the command was typed, or no command was. */
 static void fish_when(FILE *out, const struct gt_command *command)
 {
     fputs("    complete -c $program -n '", out);

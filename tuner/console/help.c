@@ -7,11 +7,17 @@
 #include "console/options.h"
 #include "console/terminal.h"
 
-#define DOC_COLUMN   28
-#define HELP_COLUMNS 100
+#define DOC_COLUMN     28
+#define HELP_COLUMNS   100
+#define NARROW_COLUMNS 60 /* a terminal of fewer has what an option does below its name */
+#define BELOW_COLUMN   6
 
 static void print_options(FILE *out, const struct gt_option *table)
 {
+    const int terminal = gt_terminal_width();
+    const int width = terminal && terminal < HELP_COLUMNS ? terminal : HELP_COLUMNS;
+    const int column = width < NARROW_COLUMNS ? BELOW_COLUMN : DOC_COLUMN;
+
     for (const struct gt_option *option = table; option->name; option++) {
         char left[64];
         char letter[8] = "    ";
@@ -20,10 +26,10 @@ static void print_options(FILE *out, const struct gt_option *table)
             snprintf(letter, sizeof(letter), "-%c, ", option->letter);
         snprintf(left, sizeof(left), "  %s--%s%s%s", letter, option->name, option->value ? " " : "",
                  option->value ? option->value : "");
-        fprintf(out, "%-*s", DOC_COLUMN, left);
-        if (strlen(left) >= DOC_COLUMN)
-            fprintf(out, "\n%*s", DOC_COLUMN, "");
-        gt_terminal_wrap(out, option->doc, DOC_COLUMN, HELP_COLUMNS);
+        fprintf(out, "%-*s", column, left);
+        if ((int)strlen(left) >= column)
+            fprintf(out, "\n%*s", column, "");
+        gt_terminal_wrap(out, option->doc, column, width);
     }
 }
 

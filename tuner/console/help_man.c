@@ -5,7 +5,8 @@
 #include "console/help.h"
 #include "console/options.h"
 
-/* Text as groff takes it literally: no escapes, no requests, hyphens that can be copied. */
+/* Prints text that groff takes literally: without escapes and requests, with hyphens that can be
+ * copied. */
 static void put(FILE *out, const char *text, size_t length)
 {
     if (length && (*text == '.' || *text == '\''))
@@ -25,7 +26,7 @@ static void put_text(FILE *out, const char *text)
     put(out, text, strlen(text));
 }
 
-/* Paragraphs as they are; lines that are indented are examples and keep their ends. */
+/* Prints paragraphs; indented lines are examples and keep their line ends. */
 static void put_about(FILE *out, const char *about)
 {
     bool example = false;

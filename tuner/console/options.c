@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 #include "base/near.h"
@@ -13,19 +14,14 @@
 #define FIRST_CODE  256 /* getopt's answer for option i; a letter answers itself */
 
 const struct gt_option gt_common_options[] = {
-    {"json", 0, GT_OPTION_FLAG, offsetof(struct gt_cli, json), NULL,
-     "print data as JSON instead of as a table", NULL, 0, 0},
-    {"quiet", 'q', GT_OPTION_FLAG, offsetof(struct gt_cli, quiet), NULL,
-     "print nothing but errors on standard error", NULL, 0, 0},
-    {"verbose", 'v', GT_OPTION_FLAG, offsetof(struct gt_cli, verbose), NULL,
-     "also print where files were found and the compiler's messages", NULL, 0, 0},
-    {"color", 0, GT_OPTION_TEXT, offsetof(struct gt_cli, color), "WHEN",
-     "auto (default: on a terminal, unless NO_COLOR is set), always or never", "auto|always|never",
-     0, 0},
-    {"help", 'h', GT_OPTION_FLAG, offsetof(struct gt_cli, help), NULL, "print this text", NULL, 0,
-     0},
-    {"version", 0, GT_OPTION_FLAG, offsetof(struct gt_cli, version), NULL, "print the version",
-     NULL, 0, 0},
+    GT_FLAG(gt_cli, json, "json", 0, "print data as JSON instead of as a table"),
+    GT_FLAG(gt_cli, quiet, "quiet", 'q', "print nothing but errors on standard error"),
+    GT_FLAG(gt_cli, verbose, "verbose", 'v',
+            "also print where files were found and the compiler's messages"),
+    GT_CHOICE(gt_cli, color, "color", 0, "WHEN", "auto|always|never",
+              "auto (default: on a terminal, unless NO_COLOR is set), always or never"),
+    GT_FLAG(gt_cli, help, "help", 'h', "print this text"),
+    GT_FLAG(gt_cli, version, "version", 0, "print the version"),
     GT_OPTIONS_END,
 };
 
@@ -39,7 +35,8 @@ struct parser {
     size_t count;
 };
 
-/* Other names of an option, where a command has no option of that name: a problem is a problem. */
+/* Other names of an option, for commands that have no option of that name: --shape and --problem
+ * mean the same. */
 static const struct {
     const char *name, *other;
     char letter;
@@ -108,7 +105,7 @@ static size_t option_index(const struct parser *parser, int code)
     return parser->count;
 }
 
-/* The sentence for what getopt did not know or found incomplete. */
+/* Sets the sentence for an option that getopt does not know or found incomplete. */
 static int explain(const struct parser *parser, int answer, const char *word, struct gt_err *err)
 {
     const char *known[MAX_OPTIONS];
@@ -137,37 +134,39 @@ static int explain(const struct parser *parser, int answer, const char *word, st
     return gt_err_set(err, GT_ESYNTAX, "unknown option \"--%.*s\"; see --help", (int)length, name);
 }
 
-/* Whether value is one of "a|b|c". */
-static bool is_choice(const char *choices, const char *value)
+/* Whether value is one of "a|b|c", in capitals or not; it is then written as it stands there. */
+static bool take_choice(const char *choices, char *value)
 {
     size_t length = strlen(value);
 
     for (const char *at = choices; length && *at;) {
         size_t word = strcspn(at, "|");
 
-        if (word == length && strncmp(at, value, length) == 0)
+        if (word == length && strncasecmp(at, value, length) == 0) {
+            if (strncmp(at, value, length) != 0)
+                memcpy(value, at, length);
             return true;
+        }
         at += word + (at[word] == '|');
     }
     return false;
 }
 
-/* A number in [min, max], nothing before or after it. */
+/* A number in [least, most], nothing before or after it. */
 static int parse_real(const char *text, const struct gt_option *option, double *value,
                       struct gt_err *err)
 {
     char *end;
     double number = strtod(text, &end);
 
-    if (end == text || *end || !(number >= (double)option->min && number <= (double)option->max))
-        return gt_err_set(err, GT_ESYNTAX, "\"%s\" is not a number from %lld to %lld", text,
-                          (long long)option->min, (long long)option->max);
+    if (end == text || *end || !(number >= option->least && number <= option->most))
+        return gt_err_set(err, GT_ESYNTAX, "\"%s\" is not a number from %.9g to %.9g", text,
+                          option->least, option->most);
     *value = number;
     return GT_OK;
 }
 
-static int set_field(const struct gt_option *option, void *fields, const char *value,
-                     struct gt_err *err)
+static int set_field(const struct gt_option *option, void *fields, char *value, struct gt_err *err)
 {
     void *field = (char *)fields + option->offset;
     struct gt_texts *texts = field;
@@ -176,7 +175,7 @@ static int set_field(const struct gt_option *option, void *fields, const char *v
     if (value && !*value)
         return gt_err_set(err, GT_ESYNTAX, "option \"--%s\" needs a value, not an empty one",
                           option->name);
-    if (option->choices && !is_choice(option->choices, value))
+    if (option->choices && !take_choice(option->choices, value))
         return gt_err_set(err, GT_ESYNTAX, "--%s: \"%s\" is none of %s", option->name, value,
                           option->choices);
     switch (option->type) {
@@ -216,7 +215,7 @@ int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value,
     return GT_OK;
 }
 
-/* Of two values one would be ignored. */
+/* Whether the option may be given only once: of two values one would be ignored. */
 static bool is_single(const struct gt_option *option)
 {
     return option->type != GT_OPTION_FLAG && option->type != GT_OPTION_TEXTS;
@@ -232,7 +231,7 @@ int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, vo
         add_table(&parser, group->table, (char *)fields + group->offset);
     add_table(&parser, gt_common_options, cli);
     add_synonyms(&parser);
-    optind = 0; /* glibc: start afresh */
+    optind = 0; /* makes glibc's getopt start afresh */
     opterr = 0;
     while ((code = getopt_long(*argc, argv, parser.letters, parser.longs, NULL)) != -1) {
         size_t i = option_index(&parser, code);

@@ -38,13 +38,33 @@ struct gt_option {
     const char *value;
     const char *doc;     /* for the help: what it does, its default */
     const char *choices; /* "cold|warm": nothing else is accepted; NULL: no such list */
-    int64_t min, max;    /* of a number */
+    int64_t min, max;    /* of a whole number */
+    double least, most;  /* of a real one */
 };
 
-/* The last row of a table. */
-#define GT_OPTIONS_END                                     \
-    {                                                      \
-        NULL, 0, GT_OPTION_FLAG, 0, NULL, NULL, NULL, 0, 0 \
+/* The rows of a table that fills a `struct tag`; the members are those of struct gt_option. */
+#define GT_OPTION_ROW(type, tag, field, name, letter, value, doc, choices, min, max)         \
+    {                                                                                        \
+        name, letter, type, offsetof(struct tag, field), value, doc, choices, min, max, 0, 0 \
+    }
+#define GT_FLAG(tag, field, name, letter, doc) \
+    GT_OPTION_ROW(GT_OPTION_FLAG, tag, field, name, letter, NULL, doc, NULL, 0, 0)
+#define GT_TEXT(tag, field, name, letter, value, doc) \
+    GT_OPTION_ROW(GT_OPTION_TEXT, tag, field, name, letter, value, doc, NULL, 0, 0)
+#define GT_TEXTS(tag, field, name, letter, value, doc) \
+    GT_OPTION_ROW(GT_OPTION_TEXTS, tag, field, name, letter, value, doc, NULL, 0, 0)
+#define GT_CHOICE(tag, field, name, letter, value, choices, doc) \
+    GT_OPTION_ROW(GT_OPTION_TEXT, tag, field, name, letter, value, doc, choices, 0, 0)
+#define GT_INTEGER(tag, field, name, letter, value, min, max, doc) \
+    GT_OPTION_ROW(GT_OPTION_INTEGER, tag, field, name, letter, value, doc, NULL, min, max)
+#define GT_REAL(tag, field, name, letter, value, least, most, doc)                                \
+    {                                                                                             \
+        name, letter, GT_OPTION_REAL, offsetof(struct tag, field), value, doc, NULL, 0, 0, least, \
+            most                                                                                  \
+    }
+#define GT_OPTIONS_END \
+    {                  \
+        .name = NULL   \
     }
 
 #define GT_MAX_GROUPS 5 /* tables that one command's options come from */
@@ -64,9 +84,12 @@ struct gt_cli {
     FILE *out;                            /* data */
     FILE *log;                            /* progress and remarks */
     bool colored;                         /* use escape sequences on out */
+    bool raw;                             /* out is for programs: its lines are never broken */
     char *data_dir;                       /* holds templates/ and configs/ */
     char *database;                       /* the default one, once asked for (cmd_session.h) */
     const char *words;                    /* the command as typed, for the database */
+    char **argument;                      /* what is no option; NULL ends it */
+    int arguments;                        /* how many those are, within the command's bounds */
     const volatile sig_atomic_t *signals; /* SIGINT and SIGTERM so far */
 };
 
@@ -90,8 +113,9 @@ struct gt_command {
     /* SIGINT and SIGTERM are counted in cli->signals instead of ending the program. */
     bool finishes;
     bool needs_no_data; /* runs without a data folder */
+    bool raw;           /* what it prints is for programs */
     /* GT_OK, an error code with err filled in, or a positive exit code. */
-    int (*run)(struct gt_cli *cli, const void *options, int argc, char **argv, struct gt_err *err);
+    int (*run)(struct gt_cli *cli, const void *options, struct gt_err *err);
 };
 
 /* The options that every command has; they fill a struct gt_cli. */

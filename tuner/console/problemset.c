@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "console/ranges.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -28,9 +29,9 @@ void gt_problemset_release(struct gt_problemset *set)
     *set = (struct gt_problemset){0};
 }
 
-int gt_problemset_add(struct gt_problemset *set, const char *text, const char *where,
-                      struct gt_err *err)
+static int add_one(void *context, const char *text, struct gt_err *err)
 {
+    struct gt_problemset *set = context;
     struct gt_problem_entry *entry =
         realloc(set->entry, (set->count + 1) * sizeof(struct gt_problem_entry));
     int rc;
@@ -42,12 +43,20 @@ int gt_problemset_add(struct gt_problemset *set, const char *text, const char *w
     *entry = (struct gt_problem_entry){.weight = 1};
     rc = gt_problem_parse(&entry->problem, text, err);
     if (rc)
-        return gt_err_prefix(err, rc, "%s", where);
+        return rc;
     entry->text = strdup(text);
     if (!entry->text)
         return gt_err_nomem(err);
     set->count++;
     return GT_OK;
+}
+
+int gt_problemset_add(struct gt_problemset *set, const char *text, const char *where,
+                      struct gt_err *err)
+{
+    int rc = gt_ranges_expand(text, add_one, set, err);
+
+    return rc ? gt_err_prefix(err, rc, "%s", where) : GT_OK;
 }
 
 static int copy_string(char **to, const cJSON *object, const char *where, const char *key,
@@ -66,14 +75,18 @@ static int add_object(struct gt_problemset *set, const cJSON *object, const char
                       struct gt_err *err)
 {
     static const char *const allowed[] = {"name", "problem", "weight", NULL};
+    const size_t first = set->count;
     const char *text = "";
+    double weight = 1;
     int rc = gt_json_keys(object, where, allowed, err);
 
     GT_STEP(rc, gt_json_string(&text, object, where, "problem", GT_REQUIRED, err));
     GT_STEP(rc, gt_problemset_add(set, text, where, err));
-    GT_STEP(rc, copy_string(&set->entry[set->count - 1].name, object, where, "name", err));
-    GT_STEP(rc, gt_json_real(&set->entry[set->count - 1].weight, object, where, "weight", 0, 1e9,
-                             GT_OPTIONAL, err));
+    GT_STEP(rc, gt_json_real(&weight, object, where, "weight", 0, 1e9, GT_OPTIONAL, err));
+    for (size_t i = first; i < set->count && !rc; i++) {
+        set->entry[i].weight = weight;
+        rc = copy_string(&set->entry[i].name, object, where, "name", err);
+    }
     return rc;
 }
 
@@ -135,11 +148,12 @@ static int take_word(struct gt_problem_entry *entry, const char *word, bool *wei
     return GT_OK;
 }
 
-/* A problem and the words behind it. */
+/* Adds a line: a problem and the words behind it. */
 static int add_line(struct gt_problemset *set, char *line, const char *where, struct gt_err *err)
 {
     static const char blanks[] = " \t\r";
     char *rest = line + strcspn(line, blanks), *word;
+    const size_t first = set->count;
     bool weighed = false;
     int rc;
 
@@ -151,7 +165,11 @@ static int add_line(struct gt_problemset *set, char *line, const char *where, st
         rest += strcspn(rest, blanks);
         if (*rest)
             *rest++ = '\0';
-        rc = take_word(&set->entry[set->count - 1], word, &weighed, where, err);
+        rc = take_word(&set->entry[first], word, &weighed, where, err);
+    }
+    for (size_t i = first + 1; i < set->count && !rc; i++) {
+        set->entry[i].weight = set->entry[first].weight;
+        set->entry[i].count = set->entry[first].count;
     }
     return rc;
 }
@@ -204,7 +222,7 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
     } else if (!rc && memchr(text.text, '\0', text.length)) {
         rc =
             gt_err_set(err, GT_ECONFIG, "%s: contains a NUL byte; it is no list of problems", path);
-    } else if (!rc && text.length) { /* an empty buffer is shared and not ours to write to */
+    } else if (!rc && text.length) { /* an empty buffer is shared and must not be written to */
         rc = read_lines(set, text.text, path, err);
     }
     if (!rc && !set->count)

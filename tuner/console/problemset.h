@@ -3,7 +3,8 @@
  * Either JSON as in configs/problems (see configs/README.md), or plain text: one problem a line, #
  * begins a remark; the log of untuned problems that gt_open writes is such a file.  Behind a
  * problem may stand `count=N`, how often a program asked for it, and `weight=X`, as `tune capture`
- * writes them; a count alone is the weight. */
+ * writes them; a count alone is the weight.  A text with lists or ranges of sizes (ranges.h) stands
+ * for many problems, each with that name, count and weight. */
 #ifndef GT_PROBLEMSET_H
 #define GT_PROBLEMSET_H
 
@@ -34,7 +35,7 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
  * error that lists the sets. */
 int gt_problemset_find(char **path, const char *name, const char *data_dir, struct gt_err *err);
 
-/* Appends a problem's text, with weight 1; the sentence of an error begins with `where`. */
+/* Appends the problems of a text, with weight 1; the sentence of an error begins with `where`. */
 int gt_problemset_add(struct gt_problemset *set, const char *text, const char *where,
                       struct gt_err *err);
 void gt_problemset_release(struct gt_problemset *set); /* a zeroed one is accepted */

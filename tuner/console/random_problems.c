@@ -1,7 +1,7 @@
 /* random_problems.c - vocabulary: draws problems as programs have them; see random_problems.h.
  *
- * First a type is drawn, then a family of problems, then the problem.  One that is too large for a
- * benchmark is drawn again, in the same family.  The tables below have the shares. */
+ * A type is drawn first, then a family of problems, then the problem itself.  A problem that is too
+ * large for a benchmark is drawn again in the same family.  The tables below hold the shares. */
 #include "console/random_problems.h"
 
 #include "base/err.h"
@@ -58,7 +58,8 @@ static const struct model *any_model(struct draw *draw)
     return &draw->source->model[below(draw, (int64_t)draw->source->models)];
 }
 
-/* A projection of a model: its forward pass, or one of the two products of its backward pass. */
+/* Draws a projection of a model: its forward pass, or one of the two products of its backward pass.
+ */
 static void projection(struct draw *draw)
 {
     const struct model *model = any_model(draw);
@@ -73,7 +74,7 @@ static void projection(struct draw *draw)
     const int64_t *size = layer[below(draw, (int64_t)(sizeof(layer) / sizeof(*layer)))];
     const int64_t pass = below(draw, 20);
 
-    if (pass < 15) { /* weights as checkpoints store them: a row for each output */
+    if (pass < 15) { /* forward, with weights as checkpoints store them: a row for each output */
         draw->m = rows, draw->n = size[1], draw->k = size[0], draw->layout = LAYOUT_NT;
     } else if (pass < 18) {
         draw->m = rows, draw->n = size[0], draw->k = size[1], draw->layout = LAYOUT_NN;
@@ -82,7 +83,7 @@ static void projection(struct draw *draw)
     }
 }
 
-/* Scores (queries by keys) or mixes (scores by values) of all heads of some sequences. */
+/* Draws scores (queries by keys) or mixes (scores by values) of all heads of some sequences. */
 static void attention(struct draw *draw)
 {
     const struct model *model = any_model(draw);
@@ -117,7 +118,7 @@ static void middle(struct draw *draw)
     draw->layout = (unsigned)below(draw, 3);
 }
 
-/* Sizes that people type, a half of them squares. */
+/* Draws sizes that people type by hand; half of these are squares. */
 static void round_sizes(struct draw *draw)
 {
     const struct sizes *sizes = &draw->source->round;
@@ -134,21 +135,21 @@ static void batched(struct draw *draw)
 
     draw->m = (int64_t)64 << below(draw, 6), draw->n = (int64_t)64 << below(draw, 4);
     draw->k = (int64_t)64 << below(draw, 6);
-    if (!below(draw, 3)) /* not everybody has powers of two */
+    if (!below(draw, 3)) /* sizes of programs are not all powers of two */
         draw->m = draw->m * 3 / 4 + below(draw, 2), draw->k = draw->k * 3 / 4;
     draw->layout = (unsigned)below(draw, 4);
     draw->batch = count[below(draw, (int64_t)(sizeof(count) / sizeof(*count)))];
 }
 
-/* What is drawn, and its share of a hundred. */
+/* The families, and the share of each in a hundred draws. */
 static void (*const family[])(struct draw *draw) = {projection, attention,   ragged,
                                                     middle,     round_sizes, batched};
 static const int64_t family_share[] = {42, 8, 20, 18, 7, 5};
 
 static const struct {
     enum gt_dtype type;
-    const char *accuracy; /* behind the problem's text */
-    int64_t most;         /* operations: 2 to 10 ms of an H200 */
+    const char *accuracy; /* is appended to the problem's text */
+    int64_t most;         /* operations; they take an H200 2 to 10 ms */
 } kind[] = {
     {GT_BF16, "", 1200000000000},
     {GT_F16, "", 1200000000000},
@@ -159,9 +160,9 @@ static const struct {
 static const int64_t kind_share[] = {36, 18, 12, 22, 12};
 
 #define PADDED 16   /* one problem without a batch in so many has leading dimensions of its own */
-#define TRIES  1000 /* to draw one that is not too large */
+#define TRIES  1000 /* attempts to draw a problem that is not too large */
 
-/* The index of the share that a number below a hundred falls on. */
+/* The index of the share into which a number below a hundred falls. */
 static size_t pick(struct draw *draw, const int64_t *share)
 {
     int64_t left = below(draw, 100);

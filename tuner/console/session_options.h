@@ -4,11 +4,12 @@
 #define GT_SESSION_OPTIONS_H
 
 #include "console/options.h"
+#include "problem/trial.h"
 #include "workers/tokens.h"
 
 struct gt_session_options {
     const char *arch, *device, *db, *kernels, *kernels_dir, *include_dirs, *strategy, *budget,
-        *baseline, *l2, *space, *values;
+        *baseline, *l2, *timing, *dist, *space, *values;
     int64_t jobs, seed;
     int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
     double slow;                                   /* times the best; 0: the default */
@@ -19,6 +20,9 @@ struct gt_session_options {
     FILE *lines;  /* progress goes there, a line each; NULL: to standard error */
     const struct gt_tokens *tokens; /* of compilers, shared with other processes; or NULL */
 };
+
+/* What --l2 and --timing ask for. */
+enum gt_timing gt_session_timing(const struct gt_session_options *options);
 
 /* Fills a struct gt_session_options: arch, device, database, workers, seed.  A command that only
  * measures leaves the first two out, and has its own words for them. */

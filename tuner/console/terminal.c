@@ -2,16 +2,17 @@
 #include "console/terminal.h"
 
 #include "base/err.h"
+#include "base/strbuf.h"
 
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-#define LEAST 20 /* columns of a broken text, however narrow the terminal is */
+#define LEAST 20 /* columns that wrapped text gets, however narrow the terminal is */
 
-/* ESC [ digits m at text: its length; 0: something else. */
+/* The length of a colour sequence (ESC [ digits m) at text; 0 if there is none. */
 static size_t colour_length(const char *text, size_t size)
 {
     size_t i = 2;
@@ -23,37 +24,145 @@ static size_t colour_length(const char *text, size_t size)
     return i < size && text[i] == 'm' ? i + 1 : 0;
 }
 
-static ssize_t write_clean(void *cookie, const char *text, size_t size)
-{
-    FILE *to = cookie;
+struct terminal {
+    FILE *to;
+    const bool *raw;
+};
 
+/* How many bytes of text take at most `room` columns; colours and the later bytes of a character
+ * take none. */
+static size_t fitting(const char *text, size_t length, size_t room)
+{
+    size_t i = 0, columns = 0;
+
+    while (i < length) {
+        size_t colour = colour_length(text + i, length - i);
+
+        if (!colour && (text[i] & 0xc0) != 0x80 && columns++ == room)
+            return i;
+        i += colour ? colour : 1;
+    }
+    return length;
+}
+
+/* Where what follows the first line of a text begins: below the last of its columns that begins in
+ * the first half of the line, else two columns further in than the text. */
+static size_t hanging(const char *text, size_t length, size_t width)
+{
+    size_t indent = strspn(text, " "), found = indent + 2;
+
+    for (size_t i = indent + 3; i < length && i <= width / 2; i++)
+        if (text[i] != ' ' && text[i - 1] == ' ' && text[i - 2] == ' ')
+            found = i;
+    return found <= width / 2 ? found : 2;
+}
+
+/* Where to break text[0..fits): at a space, else behind a comma, not before `from`. */
+static size_t breaking(const char *text, size_t from, size_t fits)
+{
+    for (size_t i = fits; i > from; i--)
+        if (text[i] == ' ')
+            return i;
+    for (size_t i = fits; i > from; i--)
+        if (text[i - 1] == ',')
+            return i;
+    return fits;
+}
+
+/* A line, broken where the terminal would break it in the middle of a word. */
+static void put_line(FILE *to, const char *text, size_t length, size_t width)
+{
+    const size_t indent = hanging(text, length, width);
+    size_t from = strspn(text, " "), room = width, fits;
+
+    while ((fits = fitting(text, length, room)) < length) {
+        size_t cut = breaking(text, from, fits);
+        size_t next = cut + strspn(text + cut, " "), end = cut;
+
+        while (end > from && text[end - 1] == ' ')
+            end--;
+        fwrite(text, 1, end, to);
+        fprintf(to, "\n%*s", (int)indent, "");
+        text += next < length ? next : length;
+        length -= next < length ? next : length;
+        room = width - indent;
+        from = 0;
+    }
+    fwrite(text, 1, length, to);
+}
+
+static int columns_of(int descriptor)
+{
+    struct winsize window;
+
+    return descriptor < 0 || ioctl(descriptor, TIOCGWINSZ, &window) ? 0 : window.ws_col;
+}
+
+/* The text without escape sequences, in `clean`. */
+static void take_clean(struct gt_strbuf *clean, const char *text, size_t size)
+{
     for (size_t i = 0; i < size; i++) {
         size_t colour = colour_length(text + i, size - i);
 
         if (colour) {
-            fwrite(text + i, 1, colour, to);
+            gt_strbuf_add_bytes(clean, text + i, colour);
             i += colour - 1;
         } else {
-            fputc(gt_is_control(text, i) && text[i] != '\n' && text[i] != '\t' ? '?' : text[i], to);
+            gt_strbuf_add_char(clean, gt_is_control(text, i) && text[i] != '\n' && text[i] != '\t'
+                                          ? '?'
+                                          : text[i]);
         }
     }
-    return ferror(to) || fflush(to) ? 0 : (ssize_t)size; /* 0 tells the stream that it failed */
 }
 
-FILE *gt_terminal_open(FILE *to)
+static ssize_t write_clean(void *cookie, const char *text, size_t size)
 {
-    FILE *stream = fopencookie(to, "w", (cookie_io_functions_t){.write = write_clean});
+    const struct terminal *terminal = cookie;
+    const int width = *terminal->raw ? 0 : columns_of(fileno(terminal->to));
+    struct gt_strbuf clean = GT_STRBUF_INIT;
+    const bool failed = (take_clean(&clean, text, size), gt_strbuf_check(&clean, NULL) != GT_OK);
 
+    for (const char *at = clean.text, *end; !failed && *at; at = end) {
+        const size_t length = strcspn(at, "\n");
+
+        end = at + length + (at[length] == '\n');
+        if (width > 0)
+            put_line(terminal->to, at, length, (size_t)width);
+        else
+            fwrite(at, 1, length, terminal->to);
+        fwrite(at + length, 1, (size_t)(end - at) - length, terminal->to);
+    }
+    gt_strbuf_release(&clean);
+    return failed || ferror(terminal->to) || fflush(terminal->to) ? 0
+                                                                  : (ssize_t)size; /* 0: failed */
+}
+
+static int close_terminal(void *cookie)
+{
+    free(cookie);
+    return 0;
+}
+
+FILE *gt_terminal_open(FILE *to, const bool *raw)
+{
+    struct terminal *terminal = calloc(1, sizeof(*terminal));
+    FILE *stream = NULL;
+
+    if (terminal) {
+        *terminal = (struct terminal){to, raw};
+        stream = fopencookie(
+            terminal, "w", (cookie_io_functions_t){.write = write_clean, .close = close_terminal});
+    }
     if (stream)
         setvbuf(stream, NULL, _IOLBF, 4096);
+    else
+        free(terminal);
     return stream;
 }
 
 int gt_terminal_width(void)
 {
-    struct winsize window;
-
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) ? 0 : window.ws_col;
+    return columns_of(STDOUT_FILENO);
 }
 
 void gt_terminal_wrap(FILE *out, const char *text, int column, int width)

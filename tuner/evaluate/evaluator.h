@@ -14,6 +14,7 @@
 
 #include <signal.h>
 
+struct gt_compile_pool; /* workers/compile_pool.h */
 struct gt_evaluator;
 struct gt_recording; /* recording.h */
 struct gt_tokens;    /* workers/tokens.h */
@@ -95,7 +96,8 @@ struct gt_evaluator_ops {
      * trials are still to be collected.  A sweep that a signal or the clock stops calls it, and
      * then waits only for the candidate on the device. */
     size_t (*drop)(struct gt_evaluator *evaluator);
-    /* Sets the best time so far, with which `slow` is decided. */
+    /* Sets the best time so far, with which `slow` is decided.  NULL where no candidate is given up
+     * early: every estimate costs the same, and a recorded point costs what was recorded. */
     void (*set_best)(struct gt_evaluator *evaluator, double us);
     /* Stages 2 and 3; NULL for evaluators that do not measure.  Blocking.  baseline may be NULL. */
     int (*sample)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
@@ -107,6 +109,11 @@ struct gt_evaluator_ops {
                     struct gt_err *err);
     /* The time that moving the problem's data alone takes; NULL if nothing is measured. */
     int (*move)(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err);
+    /* The energy of a product, for so many seconds; candidate NULL: of the baseline, which was
+     * measured before.  NULL if nothing is measured.  Codes as gt_bench_energy
+     * (tuner/timing/energy.h). */
+    int (*energy)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                  double seconds, struct gt_energy *energy, struct gt_err *err);
     /* Ends the GPU worker, so that a new process opens the next problem in new memory.  NULL if
      * nothing is measured. */
     int (*renew)(struct gt_evaluator *evaluator, struct gt_err *err);
@@ -131,6 +138,14 @@ struct gt_evaluator {
 };
 
 extern const struct gt_evaluator_ops *const gt_evaluators[]; /* NULL-terminated */
+
+/* For evaluators: passes a sentence on to events.notice; context is the evaluator. */
+void gt_evaluator_notice(void *context, const char *sentence);
+
+/* For evaluators: opens the compile workers that the options ask for, and sets jobs and
+ * nvrtc_version. */
+int gt_evaluator_open_pool(struct gt_evaluator *evaluator, struct gt_compile_pool **pool,
+                           struct gt_err *err);
 
 /* How many rounds a contest has: as many as take `us`, but at least `least` and at most `most`.
  * round_us: the sum of its entries' times, as far as known.

@@ -215,14 +215,6 @@ static void cuda_close(struct gt_evaluator *evaluator)
     free(cuda);
 }
 
-static void forward_notice(void *context, const char *sentence)
-{
-    const struct gt_evaluator_events *events = &((struct gt_evaluator *)context)->options.events;
-
-    if (events->notice)
-        events->notice(events->context, sentence);
-}
-
 static void forward_waiting(void *context, double seconds)
 {
     const struct gt_evaluator_events *events = &((struct gt_evaluator *)context)->options.events;
@@ -255,19 +247,10 @@ static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt
         .kernels_dir = options->kernels_dir,
         .include_dirs = options->include_dirs,
         .bench = options->bench,
-        .notice = forward_notice,
+        .notice = gt_evaluator_notice,
         .waiting = forward_waiting,
         .context = evaluator,
         .signals = options->signals,
-    };
-    const struct gt_compile_pool_options pool = {
-        .cache_dir = options->cache_dir,
-        .jobs = options->jobs,
-        .tokens = options->tokens,
-        .memory = options->compile_memory,
-        .cpu_s = options->compile_cpu_s,
-        .notice = forward_notice,
-        .context = evaluator,
     };
     struct gt_cuda *cuda;
     int rc = parse_ordinal(spec, &gpu.ordinal, err);
@@ -278,17 +261,15 @@ static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt
     if (!cuda)
         return gt_err_nomem(err);
     rc = gt_gpu_client_open(&cuda->gpu, &gpu, err);
-    GT_STEP(rc, gt_compile_pool_open(&cuda->pool, &pool, err));
+    GT_STEP(rc, gt_evaluator_open_pool(evaluator, &cuda->pool, err));
     evaluator->state = cuda;
     if (rc) {
         cuda_close(evaluator);
         return rc;
     }
     cuda->floor_s = options->launch_deadline_s > 0 ? options->launch_deadline_s : 10;
-    evaluator->jobs = gt_compile_pool_jobs(cuda->pool);
     cuda->capacity = 4 * (size_t)evaluator->jobs + 8;
     evaluator->device = cuda->gpu.device;
-    evaluator->nvrtc_version = gt_compile_pool_nvrtc(cuda->pool);
     return GT_OK;
 }
 
@@ -307,6 +288,7 @@ const struct gt_evaluator_ops gt_evaluator_cuda = {
     .set_best = cuda_set_best,
     .sample = gt_cuda_sample,
     .final = gt_cuda_final,
+    .energy = gt_cuda_energy,
     .baseline = gt_cuda_baseline,
     .move = gt_cuda_move,
     .renew = cuda_renew,

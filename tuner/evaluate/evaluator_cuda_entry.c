@@ -84,7 +84,8 @@ double gt_cuda_launch_s(const struct gt_cuda *cuda)
 
     for (operand = GT_OPERAND_A; operand <= GT_OPERAND_C; operand++)
         slow += (double)gt_problem_bytes(problem, (enum gt_operand)operand) / SLOW_BYTES;
-    return RUN_S + (cuda->best_us > 0 && patient < slow ? patient : slow);
+    return gt_chain_launches(cuda->gpu.options.bench.timing) *
+           (RUN_S + (cuda->best_us > 0 && patient < slow ? patient : slow));
 }
 
 /* Adds the facts that only the compiler knows, and those that the worker could not find out. */

@@ -23,6 +23,7 @@
 #define REFERENCE_S  30
 #define MOVE_S       60 /* most of it for compiling */
 #define PROOF_RUNS   24
+#define ENERGY_TIMES 10 /* the seconds measured: with heating, and once more by power */
 
 /* Makes sure that an idle worker has the problem open. */
 static int prepare(struct gt_cuda *cuda, struct gt_err *err)
@@ -242,7 +243,6 @@ static int try_finals(struct gt_evaluator *evaluator, struct gt_entry *entry, si
                       int rounds, struct gt_trial *trial, struct gt_trial *baseline,
                       struct gt_err *err)
 {
-    const struct gt_evaluator_events *events = &evaluator->options.events;
     struct gt_cuda *cuda = evaluator->state;
     bool lost = true;
     size_t i, culprits;
@@ -255,9 +255,9 @@ static int try_finals(struct gt_evaluator *evaluator, struct gt_entry *entry, si
         if (!rc && lost && !culprits && rounds > LEAST_ROUNDS)
             rounds = rounds / 4 > LEAST_ROUNDS ? rounds / 4 : LEAST_ROUNDS;
     }
-    if (!rc && lost && events->notice)
-        events->notice(events->context, "the final is given up: it failed each time, although "
-                                        "each candidate passes alone");
+    if (!rc && lost)
+        gt_evaluator_notice(evaluator, "the final is given up: it failed each time, although each "
+                                       "candidate passes alone");
     for (i = 0; !rc && i < count; i++) {
         if (entry[i].trial.status != GT_STATUS_NONE)
             trial[i] = entry[i].trial;
@@ -338,6 +338,37 @@ int gt_cuda_move(struct gt_evaluator *evaluator, struct gt_move *move, struct gt
         return gt_err_set(err, reply.code, "%s", reply.sentence);
     gt_wire_get_struct(&reply.in, move, sizeof(*move));
     move->form[sizeof(move->form) - 1] = '\0';
+    return gt_wire_finish(&reply.in, err);
+}
+
+int gt_cuda_energy(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                   double seconds, struct gt_energy *energy, struct gt_err *err)
+{
+    struct gt_cuda *cuda = evaluator->state;
+    struct gt_gpu_reply reply;
+    struct gt_entry entry = {0};
+    int rc = candidate ? images_of(cuda, candidate, &entry, 1, err) : GT_OK;
+
+    if (!rc && candidate && entry.compiled.status != GT_STATUS_OK)
+        return gt_err_set(err, GT_ERANGE, "%s", entry.compiled.detail);
+    GT_STEP(rc, prepare(cuda, err));
+    if (rc)
+        return rc;
+    gt_wire_begin(&cuda->gpu.frame, GT_MSG_ENERGY);
+    gt_wire_put_real(&cuda->gpu.frame, seconds);
+    gt_wire_put_int(&cuda->gpu.frame, candidate != NULL);
+    if (candidate)
+        gt_gpu_client_put(&cuda->gpu, &entry.candidate, entry.compiled.key);
+    rc = call(cuda, cuda->floor_s + ENERGY_TIMES * seconds + PROOF_RUNS * gt_cuda_launch_s(cuda),
+              &reply, err);
+    gt_cuda_update_stats(evaluator);
+    if (rc)
+        return rc;
+    if (reply.lost)
+        return gt_err_set(err, GT_ELOST, "energy: %s", reply.how);
+    if (reply.code)
+        return gt_err_set(err, reply.code, "%s", reply.sentence);
+    gt_wire_get_struct(&reply.in, energy, sizeof(*energy));
     return gt_wire_finish(&reply.in, err);
 }
 

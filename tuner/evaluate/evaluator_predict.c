@@ -29,14 +29,6 @@ struct predictor {
     double opened_s;
 };
 
-static void on_notice(void *context, const char *sentence)
-{
-    const struct gt_evaluator *evaluator = context;
-
-    if (evaluator->options.events.notice)
-        evaluator->options.events.notice(evaluator->options.events.context, sentence);
-}
-
 static void close_predictor(struct gt_evaluator *evaluator)
 {
     struct predictor *predictor = evaluator->state;
@@ -51,16 +43,6 @@ static void close_predictor(struct gt_evaluator *evaluator)
 
 static int open_predictor(struct gt_evaluator *evaluator, const char *spec, struct gt_err *err)
 {
-    const struct gt_evaluator_options *options = &evaluator->options;
-    struct gt_compile_pool_options pool = {
-        .cache_dir = options->cache_dir,
-        .jobs = options->jobs,
-        .tokens = options->tokens,
-        .memory = options->compile_memory,
-        .cpu_s = options->compile_cpu_s,
-        .notice = on_notice,
-        .context = evaluator,
-    };
     struct predictor *predictor;
     int cc, rc;
 
@@ -69,22 +51,20 @@ static int open_predictor(struct gt_evaluator *evaluator, const char *spec, stru
                           "--device predict: expected the arch to predict for, as in "
                           "predict:sm_86");
     rc = gt_arch_parse(spec, &cc, err);
-    GT_STEP(rc, gt_device_profile(&evaluator->device, options->data_dir, cc, err));
+    GT_STEP(rc, gt_device_profile(&evaluator->device, evaluator->options.data_dir, cc, err));
     if (rc)
         return rc;
     predictor = calloc(1, sizeof(*predictor));
     if (!predictor)
         return gt_err_nomem(err);
     evaluator->state = predictor;
-    rc = gt_compile_pool_open(&predictor->pool, &pool, err);
+    rc = gt_evaluator_open_pool(evaluator, &predictor->pool, err);
     if (rc)
         goto out;
-    evaluator->jobs = gt_compile_pool_jobs(predictor->pool);
     predictor->capacity = (size_t)evaluator->jobs * AHEAD;
     predictor->waiting = calloc(predictor->capacity, sizeof(*predictor->waiting));
     if (!predictor->waiting)
         rc = gt_err_nomem(err);
-    evaluator->nvrtc_version = gt_compile_pool_nvrtc(predictor->pool);
 out:
     if (rc)
         close_predictor(evaluator);
@@ -229,12 +209,6 @@ static size_t drop(struct gt_evaluator *evaluator)
     return gt_compile_pool_pending(predictor->pool);
 }
 
-static void set_best(struct gt_evaluator *evaluator, double us)
-{
-    (void)evaluator; /* every estimate costs the same, so none is given up early */
-    (void)us;
-}
-
 const struct gt_evaluator_ops gt_evaluator_predict = {
     .name = "predict",
     .provenance = GT_PREDICTED,
@@ -244,6 +218,5 @@ const struct gt_evaluator_ops gt_evaluator_predict = {
     .submit = submit,
     .collect = collect,
     .drop = drop,
-    .set_best = set_best,
     .close = close_predictor,
 };

@@ -286,12 +286,6 @@ static size_t drop(struct gt_evaluator *evaluator)
     return replay->count;
 }
 
-static void set_best(struct gt_evaluator *evaluator, double us)
-{
-    (void)evaluator; /* a slow point costs what was recorded */
-    (void)us;
-}
-
 /* Draws `count` samples and charges their time to the clock. */
 static void measure(struct gt_evaluator *evaluator, size_t point, int count, struct gt_trial *trial)
 {
@@ -352,7 +346,6 @@ const struct gt_evaluator_ops gt_evaluator_replay = {
     .submit = submit,
     .collect = collect,
     .drop = drop,
-    .set_best = set_best,
     .sample = sample,
     .final = final,
     .close = close_replay,

@@ -1,5 +1,5 @@
-/* export.c - writes rows of a database as text: choice of the format, CSV and Markdown.  JSON, C
- * and the library's own table have files of their own. */
+/* export.c - writes rows of a database as text: chooses the format, and writes CSV and Markdown.
+ * JSON, C and the library's own table have their own files. */
 #include "exchange/export_format.h"
 
 #include "base/err.h"
@@ -73,14 +73,7 @@ void gt_export_version(struct gt_strbuf *text, int version)
         gt_strbuf_addf(text, "%d.%d", version / 1000, version % 1000 / 10);
 }
 
-static int no_end(struct gt_export_out *out, struct gt_err *err)
-{
-    (void)out;
-    (void)err;
-    return GT_OK;
-}
-
-/* Whether every row is a measured winner, so that nothing need be said of its status. */
+/* Whether every row is a measured winner, so that no status has to be printed. */
 static bool only_measured_winners(const struct gt_row_filter *filter)
 {
     return filter->provenance == 1u << GT_MEASURED && filter->winners_only;
@@ -117,9 +110,9 @@ void gt_export_csv_fields(struct gt_strbuf *text, const struct gt_row *row)
     else
         gt_strbuf_add(text, ",,");
     if (row->provenance == GT_MEASURED &&
-        (row->us > 0 || row->err_u > 0)) /* `wrong` has an error and no time */
+        (row->us > 0 || row->err_u > 0)) /* `wrong` has an error but no time */
         gt_strbuf_addf(text, "%.3g", row->err_u);
-    gt_strbuf_addf(text, ",%s,", row->warm_l2 ? "warm" : "cold");
+    gt_strbuf_addf(text, ",%s,", gt_timing_name(row->timing));
     gt_export_version(text, row->driver);
     gt_strbuf_add_char(text, ',');
     gt_export_version(text, row->nvrtc);
@@ -137,7 +130,7 @@ static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct g
     return GT_OK;
 }
 
-const struct gt_export_ops gt_export_csv = {.begin = csv_begin, .row = csv_row, .end = no_end};
+const struct gt_export_ops gt_export_csv = {.begin = csv_begin, .row = csv_row};
 
 static void md_begin(struct gt_export_out *out)
 {
@@ -147,7 +140,7 @@ static void md_begin(struct gt_export_out *out)
                   "|---|---|---|---|---:|---:|---:|---:|---:|---|---|\n");
 }
 
-/* A cell and what follows it: characters that would end it are escaped. */
+/* Writes a cell, with the characters that would end it escaped, and what follows it. */
 static void md_cell(struct gt_strbuf *text, const char *cell, const char *after)
 {
     for (; *cell; cell++)
@@ -182,14 +175,14 @@ static int md_row(struct gt_export_out *out, const struct gt_row *row, struct gt
     if (row->provenance != GT_MEASURED)
         gt_strbuf_add(text, "- | - | ");
     else
-        gt_strbuf_addf(text, "%.3g | %s | ", row->err_u, row->warm_l2 ? "warm" : "cold");
+        gt_strbuf_addf(text, "%.3g | %s | ", row->err_u, gt_timing_name(row->timing));
     md_cell(text, gt_export_status(row),
             row->status == GT_STATUS_OK && row->provenance != GT_MEASURED ? ", not measured |\n"
                                                                           : " |\n");
     return GT_OK;
 }
 
-const struct gt_export_ops gt_export_md = {.begin = md_begin, .row = md_row, .end = no_end};
+const struct gt_export_ops gt_export_md = {.begin = md_begin, .row = md_row};
 
 struct pass {
     const struct gt_export_ops *ops;
@@ -199,8 +192,11 @@ struct pass {
 static int add_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct pass *pass = context;
-    int code = pass->ops->row(&pass->out, row, err);
+    int code;
 
+    if (pass->ops->deployed && !gt_row_serves(row))
+        return GT_OK;
+    code = pass->ops->row(&pass->out, row, err);
     pass->out.rows++;
     return code;
 }
@@ -228,7 +224,8 @@ static int write_rows(struct pass *pass, const struct gt_export_request *request
     char text[GT_PROBLEM_TEXT_MAX];
     int code = GT_OK;
 
-    pass->ops->begin(&pass->out);
+    if (pass->ops->begin)
+        pass->ops->begin(&pass->out);
     if (!request->problems)
         code = read_rows(pass, store, &filter, err);
     for (size_t i = 0; i < request->problems && !code; i++) {
@@ -236,12 +233,11 @@ static int write_rows(struct pass *pass, const struct gt_export_request *request
         filter.problem = text;
         code = read_rows(pass, store, &filter, err);
     }
-    if (!code)
-        code = gt_strbuf_check(pass->out.text, err); /* end may put it into another one */
-    return code ? code : pass->ops->end(&pass->out, err);
+    GT_STEP(code, gt_strbuf_check(pass->out.text, err)); /* `end` may replace the buffer */
+    return code || !pass->ops->end ? code : pass->ops->end(&pass->out, err);
 }
 
-/* For a format that is not made of rows one by one. */
+/* Writes a format that is not built row by row. */
 static int write_whole(struct pass *pass, struct gt_row_filter *filter,
                        const struct gt_export_request *request, struct gt_store *store,
                        struct gt_err *err)

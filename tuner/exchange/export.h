@@ -62,7 +62,7 @@ void gt_export_bench_fields(struct gt_strbuf *text, const struct gt_row *row,
 /* The time in microseconds that it takes to move the operands at the bandwidth of a copy; 0: not
  * known. */
 double gt_export_bound_us(const struct gt_problem *problem, const struct gt_comparison *with,
-                          bool warm_l2);
+                          int timing);
 
 /* Whether an error is above 1.25 times that of the baseline (0: not known). */
 bool gt_export_err_above(double err_u, double baseline_err_u);

@@ -1,10 +1,10 @@
-/* export_bench.c - the table of tune bench out of a database: of each problem the winner beside the
- * vendor library, as it was measured last, by tune bench or by the final of a later sweep. */
+/* export_bench.c - writes the table of tune bench from a database: for each problem the winner
+ * beside the vendor library, as measured last by tune bench or by the final of a later sweep. */
 #include "exchange/export_format.h"
 
 #include "problem/problem.h"
 
-#define ERR_ABOVE 1.25 /* times the baseline's error; a larger error is marked */
+#define ERR_ABOVE 1.25 /* times the baseline's error; larger errors are marked */
 
 const char gt_export_bench_columns[] =
     GT_EXPORT_CSV_COLUMNS ",bound_us,memory,move_us,moved,cublas_err_u,err_above,best_us,"
@@ -20,7 +20,7 @@ static void bench_begin(struct gt_export_out *out)
     gt_strbuf_addf(out->text, "%s\n", gt_export_bench_columns);
 }
 
-/* Two fields: a time, and another one as its share; empty if one of them is not known. */
+/* Adds two fields, a time and a ratio to it; a field is empty if its value is not known. */
 static void add_pair(struct gt_strbuf *text, double time_us, double over_us, double under_us)
 {
     if (time_us > 0)
@@ -32,16 +32,17 @@ static void add_pair(struct gt_strbuf *text, double time_us, double over_us, dou
 }
 
 double gt_export_bound_us(const struct gt_problem *problem, const struct gt_comparison *with,
-                          bool warm_l2)
+                          int timing)
 {
-    return with->copy_gbps > 0 && !warm_l2 ? gt_problem_traffic(problem) / (with->copy_gbps * 1e3)
-                                           : 0;
+    return with->copy_gbps > 0 && timing != GT_TIMING_WARM
+               ? gt_problem_traffic(problem) / (with->copy_gbps * 1e3)
+               : 0;
 }
 
 void gt_export_bench_fields(struct gt_strbuf *text, const struct gt_row *row,
                             const struct gt_problem *problem, const struct gt_comparison *with)
 {
-    const double bound_us = gt_export_bound_us(problem, with, row->warm_l2);
+    const double bound_us = gt_export_bound_us(problem, with, row->timing);
 
     gt_export_csv_fields(text, row);
     add_pair(text, bound_us, bound_us, row->us);
@@ -72,17 +73,9 @@ static int bench_row(struct gt_export_out *out, const struct gt_row *row, struct
     return GT_OK;
 }
 
-static int bench_end(struct gt_export_out *out, struct gt_err *err)
-{
-    (void)out;
-    (void)err;
-    return GT_OK;
-}
-
 const struct gt_export_ops gt_export_bench = {
     .begin = bench_begin,
     .row = bench_row,
-    .end = bench_end,
     .winners_only = true,
     .measured = true,
     .compared = true,

@@ -1,6 +1,6 @@
-/* export_c.c - winners as a C header: a static table and a function that finds a shape in it.  What
- * goes into the header is integers and names checked character by character: nothing in a database
- * can become code. */
+/* export_c.c - writes winners as a C header: a static table and a function that finds a shape in
+ * it.  Only integers, and names whose every character was checked, go into the header, so that
+ * nothing in a database can become code. */
 #include "exchange/export_format.h"
 
 #include "base/err.h"
@@ -31,7 +31,8 @@ static const char head[] =
     "    const char *problem;      /* all of it, as gemmtune writes it */\n"
     "    int plain;                /* 1: packed, no epilogue, beta == 0: the sizes say it all */\n"
     "    int measured;             /* 0: predicted by a model, never run */\n"
-    "    int warm_l2;              /* 1: timed with operands left in L2 */\n"
+    "    int timing;               /* 0: launches one by one, operands not in L2; 1: left there;\n"
+    "                                 2: chains of launches in a CUDA graph */\n"
     "    int contested;            /* 1: won a final, timed in turns with the answer before it */\n"
     "    long long ns;             /* median time in nanoseconds */\n"
     "    const char *kernel;\n"
@@ -103,7 +104,7 @@ static int add_params(struct gt_strbuf *text, const struct gt_row *row, struct g
     return GT_OK;
 }
 
-/* *plain: whether m, n, k, batch, type, layout and accuracy say everything about the problem. */
+/* *plain: whether m, n, k, batch, type, layout and accuracy describe the problem completely. */
 static int check_plain(const struct gt_row *row, bool *plain, struct gt_err *err)
 {
     char canonical[GT_PROBLEM_TEXT_MAX], shape[GT_PROBLEM_TEXT_MAX];
@@ -142,7 +143,7 @@ static int c_row(struct gt_export_out *out, const struct gt_row *row, struct gt_
                    "    {%d, \"%s\", \"%s\", \"%s\", %" PRId64 ", %" PRId64 ", %" PRId64
                    ", %" PRId64 ",\n     \"%s\", %d, %d, %d, %d, %.0f, \"%s\",\n     {",
                    row->cc, row->dtype, row->accuracy, row->layout, row->m, row->n, row->k,
-                   row->batch, row->problem, plain, row->provenance == GT_MEASURED, row->warm_l2,
+                   row->batch, row->problem, plain, row->provenance == GT_MEASURED, row->timing,
                    row->provenance == GT_MEASURED && row->stage == 3, row->us * 1000, row->kernel);
     code = add_params(text, row, err);
     gt_strbuf_addf(text, "}},%s\n",

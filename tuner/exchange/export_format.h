@@ -15,8 +15,8 @@ struct gt_export_out {
     const struct gt_comparison *with; /* bench: of the row */
 };
 
-/* A format: what comes before the rows, each row, what comes after; or, for one that is not made of
- * winners or trials one by one, a function that writes all of it. */
+/* A format: what comes before the rows (NULL: nothing), each row, what comes after (likewise); or,
+ * for one that is not made of winners or trials one by one, a function that writes all of it. */
 struct gt_export_ops {
     int (*whole)(struct gt_export_out *out, struct gt_store *store, struct gt_err *err);
     void (*begin)(struct gt_export_out *out);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Valid UTF-8 of at most 4 bytes at text: its length; 0: not valid. */
+/* The length of the valid UTF-8 character at text, at most 4 bytes; 0 if it is not valid. */
 static size_t utf8_length(const unsigned char *text)
 {
     static const struct {
@@ -35,13 +35,13 @@ static size_t utf8_length(const unsigned char *text)
     return 0;
 }
 
-/* An object in the making; failed: a member was lost for want of memory. */
+/* An object that is being built; failed: a member was lost because memory ran out. */
 struct object {
     cJSON *json;
     bool failed;
 };
 
-/* JSON is UTF-8: bytes that are not become '?'. */
+/* Adds a string.  JSON is UTF-8, so bytes that are not valid UTF-8 become '?'. */
 static void add_text(struct object *object, const char *key, const char *value)
 {
     struct gt_strbuf clean = GT_STRBUF_INIT;
@@ -64,7 +64,8 @@ static void add_number(struct object *object, const char *key, double value)
         object->failed = true;
 }
 
-/* What was not measured has no key: 0 would read as a result. */
+/* Adds the measurements.  A value that was not measured gets no key, because 0 would look like a
+ * result. */
 static void add_measurements(struct object *object, const struct gt_row *row)
 {
     add_text(object, "result", gt_provenance_name(row->provenance));
@@ -84,7 +85,7 @@ static void add_measurements(struct object *object, const struct gt_row *row)
         add_number(object, "cublas_us", row->baseline_us);
         add_number(object, "ratio", row->us > 0 ? row->baseline_us / row->us : 0);
     }
-    add_text(object, "l2", row->warm_l2 ? "warm" : "cold");
+    add_text(object, "l2", gt_timing_name(row->timing));
     add_number(object, "ties", row->ties);
     if (!cJSON_AddBoolToObject(object->json, "deterministic", row->deterministic))
         object->failed = true;
@@ -114,11 +115,6 @@ static void add_names(struct object *object, const struct gt_row *row)
     add_text(object, "point", row->point);
 }
 
-static void json_begin(struct gt_export_out *out)
-{
-    (void)out; /* the digest, which comes first, is known last */
-}
-
 static int json_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
 {
     struct object object = {cJSON_CreateObject(), false};
@@ -139,6 +135,7 @@ static int json_row(struct gt_export_out *out, const struct gt_row *row, struct 
     return GT_OK;
 }
 
+/* Puts the head in front, whose digest is known only now. */
 static int json_end(struct gt_export_out *out, struct gt_err *err)
 {
     struct gt_strbuf all = GT_STRBUF_INIT;
@@ -154,4 +151,4 @@ static int json_end(struct gt_export_out *out, struct gt_err *err)
     return gt_strbuf_check(&all, err);
 }
 
-const struct gt_export_ops gt_export_json = {.begin = json_begin, .row = json_row, .end = json_end};
+const struct gt_export_ops gt_export_json = {.row = json_row, .end = json_end};

@@ -1,8 +1,9 @@
-/* export_kernel_tuner.c - a space as Kernel Tuner's cache file (its schema 1.1.0), for its
- * dashboard, for autotuning_methodology, and to be replayed (recording.h).
+/* export_kernel_tuner.c - writes a space as a cache file of Kernel Tuner (schema 1.1.0), for its
+ * dashboard, for autotuning_methodology, and for replays (recording.h).
  *
- * "time" is the median of the samples (Kernel Tuner writes their mean), in milliseconds; a failure
- * has the name of Kernel Tuner's error class there and in "__error__", and ours beside it. */
+ * "time" is the median of the samples in milliseconds (Kernel Tuner writes their mean).  A failure
+ * has the name of Kernel Tuner's error class there and in "__error__", with our status beside it.
+ */
 #include "exchange/export_space.h"
 
 #include "problem/problem.h"
@@ -33,7 +34,7 @@ static void begin(struct gt_strbuf *text, const struct gt_export_space *space)
     gt_strbuf_add(text, "},\n\"objective\":\"time\",\n\"cache\":{\n");
 }
 
-/* "time" and what only an entry with one has. */
+/* Adds "time" and the members that only an entry with a time has. */
 static void add_time(struct gt_strbuf *text, const struct gt_export_space *space,
                      const struct gt_trial *trial)
 {

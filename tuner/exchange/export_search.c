@@ -1,7 +1,8 @@
-/* export_search.c - how searches went: a line for each turn of a problem, with the seconds and
- * trials until its race was within 5, 2 and 1 % of the best that any turn of the same problem and
- * device ever saw in its race.  Finals are held on a hot device, so that their times (us) are no
- * measure for those of a race. */
+/* export_search.c - writes how searches went: a line for each turn of a problem, with the seconds
+ * and trials until its race came within 5, 2 and 1 % of the best that any turn of the same problem
+ * and device ever saw in its race.
+ *
+ * Finals are held on a hot device, so their times (us) cannot be compared with those of a race. */
 #include "exchange/export_format.h"
 
 #include <inttypes.h>
@@ -18,7 +19,7 @@ static void add_real(struct gt_strbuf *text, double value, int digits, bool know
         gt_strbuf_add_char(text, ',');
 }
 
-/* The first improvement that is near enough, or NULL. */
+/* The first improvement within the factor of the best, or NULL. */
 static const struct gt_improvement *reached(const struct gt_turn *turn, double factor)
 {
     for (size_t i = 0; i < turn->improvements; i++)
@@ -64,7 +65,7 @@ static int add_turn(void *context, const struct gt_turn *turn, struct gt_err *er
         add_real(text, first[i] ? (double)first[i]->trials : 0, 0, first[i] != NULL);
     add_real(text, (double)turn->trials / turn->race_s, 1, turn->race_s > 0);
     add_real(text, turn->busy_s / turn->race_s, 2, turn->race_s > 0);
-    gt_strbuf_addf(text, ",%s,%s\n", turn->warm_l2 ? "warm" : "cold", turn->date);
+    gt_strbuf_addf(text, ",%s,%s\n", gt_timing_name(turn->timing), turn->date);
     out->rows++;
     return GT_OK;
 }

@@ -1,6 +1,6 @@
-/* export_shipped.c - winners as the text table that libgemmtune reads (src/lookup/table.c): a
- * digest, the names of the columns, then one winner a line in the order of their bytes, so that a
- * change shows as a diff; rows of an earlier table may stay. */
+/* export_shipped.c - writes winners as the text table that libgemmtune reads (src/lookup/table.c):
+ * a digest, the names of the columns, then one winner a line in byte order, so that a change shows
+ * as a diff.  Rows of an earlier table may be kept. */
 #include "exchange/export_format.h"
 
 #include "base/digest.h"
@@ -29,13 +29,12 @@ static int shipped_row(struct gt_export_out *out, const struct gt_row *row, stru
         gt_strbuf_add_char(text, ',');
     }
     gt_strbuf_addf(text, "%s,%.3f,%.3f,%.3f,%.3f,%.3g,%d,%d,%s,%d,%" PRId64 "\n",
-                   row->warm_l2 ? "warm" : "cold", row->us, row->lo_us, row->hi_us,
-                   row->baseline_us, row->err_u, row->driver, row->nvrtc, row->date, row->stage,
-                   row->trials);
+                   gt_timing_name(row->timing), row->us, row->lo_us, row->hi_us, row->baseline_us,
+                   row->err_u, row->driver, row->nvrtc, row->date, row->stage, row->trials);
     return GT_OK;
 }
 
-/* The digest and what it is of. */
+/* Puts the digest in front of the text that it covers. */
 static int add_digest(struct gt_strbuf *text, struct gt_err *err)
 {
     struct gt_strbuf all = GT_STRBUF_INIT;
@@ -52,9 +51,9 @@ static int add_digest(struct gt_strbuf *text, struct gt_err *err)
     return gt_strbuf_check(&all, err);
 }
 
-/* ---- rows that stay ---- */
+/* ---- rows that are kept ---- */
 
-/* Whether the kernel's text is still that of the row, and its kind is asked for. */
+/* Whether the kernel's text is still the row's, and rows of its kind were asked for. */
 static bool still_holds(const struct gt_table_row *row, const struct gt_row_filter *filter)
 {
     const struct gt_kernels *kernels = filter->kernels;
@@ -67,13 +66,14 @@ static bool still_holds(const struct gt_table_row *row, const struct gt_row_filt
     return !kernels;
 }
 
-/* One that never won a final does not take the place of one that did. */
+/* Whether the table has a winner that replaces this row: one that never won a final does not
+ * replace one that did. */
 static bool has_winner(const struct gt_table *table, const struct gt_table_row *of)
 {
     for (size_t i = 0; i < table->rows; i++) {
         const struct gt_table_row *row = &table->row[i];
 
-        if (row->cc == of->cc && row->warm_l2 == of->warm_l2 && row->predicted <= of->predicted &&
+        if (row->cc == of->cc && row->timing == of->timing && row->predicted <= of->predicted &&
             row->contested >= of->contested && strcmp(row->device, of->device) == 0 &&
             strcmp(row->text, of->text) == 0)
             return true;
@@ -81,7 +81,7 @@ static bool has_winner(const struct gt_table *table, const struct gt_table_row *
     return false;
 }
 
-/* Adds the lines of the earlier table, which are its rows in their order, that are to stay. */
+/* Adds the lines of the earlier table that are kept; its lines are its rows, in the same order. */
 static int add_kept(struct gt_export_out *out, const struct gt_table *ours, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
@@ -109,7 +109,8 @@ static int add_kept(struct gt_export_out *out, const struct gt_table *ours, stru
     return rc ? rc : gt_strbuf_check(out->text, err);
 }
 
-/* The rows of the database are read back as the reader of the table will read them. */
+/* Adds the rows that are kept.  To decide, the database's rows are read back just as the table's
+ * reader will read them. */
 static int keep_rows(struct gt_export_out *out, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
@@ -132,7 +133,7 @@ static int compare_lines(const void *x, const void *y)
     return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-/* Sorts the lines behind the first one, which names the columns. */
+/* Sorts the lines after the first one, which names the columns. */
 static int sort_lines(struct gt_strbuf *text, size_t lines, struct gt_err *err)
 {
     struct gt_strbuf sorted = GT_STRBUF_INIT;

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ours to theirs; "gemmtune_status" beside them says which of several it was. */
+/* Our statuses as Kernel Tuner and T4 name them; "gemmtune_status" beside those says which of
+ * several it was. */
 static const struct {
     const char *kernel_tuner, *t4;
 } called[GT_STATUS_COUNT] = {
@@ -26,7 +27,7 @@ static const struct {
     [GT_STATUS_WRONG] = {"RuntimeFailedConfig", "correctness"},
     [GT_STATUS_OOB_WRITE] = {"RuntimeFailedConfig", "correctness"},
     [GT_STATUS_NONDETERMINISTIC] = {"RuntimeFailedConfig", "correctness"},
-    [GT_STATUS_SLOW] = {"RuntimeFailedConfig", "timeout"}, /* if it has no time */
+    [GT_STATUS_SLOW] = {"RuntimeFailedConfig", "timeout"}, /* only where it has no time */
     [GT_STATUS_DEVICE_LOST] = {"RuntimeFailedConfig", "runtime"},
     [GT_STATUS_KILLED] = {"RuntimeFailedConfig", "runtime"},
 };
@@ -71,16 +72,16 @@ void gt_export_samples(struct gt_strbuf *text, const struct gt_trial *trial)
 
 /* ---- the space ---- */
 
-/* Everything but the point: trials that differ in it are of different spaces. */
+/* Appends everything but the point: trials that differ here belong to different spaces. */
 static void add_identity(struct gt_strbuf *text, const struct gt_named_trial *named)
 {
     gt_strbuf_addf(text, "kernel %s, problem %s, %s on %s (driver %d, NVRTC %d, %s L2)",
                    named->kernel, named->problem, gt_provenance_name(named->trial.provenance),
-                   named->device, named->driver, named->nvrtc, named->warm_l2 ? "warm" : "cold");
+                   named->device, named->driver, named->nvrtc, gt_timing_name(named->timing));
 }
 
-/* Names of the parameters that a launch takes: points that differ in no other share a cubin.  What
- * is no description (a recording's kernel has none) has no such parameters. */
+/* Writes the names of the launch parameters: points that differ only in them share a cubin.  A
+ * kernel without a description (a recording's) has none. */
 static int write_launch_params(struct gt_export_space *space, const struct gt_named_trial *named,
                                struct gt_err *err)
 {
@@ -123,7 +124,7 @@ static int write_head(struct gt_export_space *space, const struct gt_named_trial
     gt_strbuf_addf(text,
                    ",\"cc\":%d,\"provenance\":\"%s\",\"l2\":\"%s\",\"driver\":%d,\"nvrtc\":%d,",
                    named->cc, gt_provenance_name(named->trial.provenance),
-                   named->warm_l2 ? "warm" : "cold", named->driver, named->nvrtc);
+                   gt_timing_name(named->timing), named->driver, named->nvrtc);
     gt_strbuf_add(text, "\"signature\":");
     gt_export_string(text, named->signature);
     code = write_launch_params(space, named, err);
@@ -146,7 +147,7 @@ static int add_value(struct gt_export_param *param, int64_t value, struct gt_err
     return GT_OK;
 }
 
-/* Cuts "BM=128,BN=64" up; of the first trial the names are kept, later ones must have the same. */
+/* Splits "BM=128,BN=64".  The first trial's names are kept, and later trials must have the same. */
 static int take_point(struct gt_export_space *space, const char *point, int64_t *values, bool first,
                       struct gt_err *err)
 {

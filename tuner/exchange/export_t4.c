@@ -1,7 +1,7 @@
-/* export_t4.c - a space in T4, the results format of the autotuning community, version 1.0.0
+/* export_t4.c - writes a space in T4, the results format of the autotuning community, version 1.0.0
  * (https://github.com/odgaard/TuningSchema, branch T4), and its metadata file.
  *
- * The schema and the tools that read it disagree on a name ("compilation_time", "compilation"):
+ * The schema and the tools that read it disagree on a name ("compilation_time", "compilation"), so
  * both are written.  Times are milliseconds.  "invalidity" has six values; "gemmtune_status" among
  * the measurements says which of our statuses it was. */
 #include "exchange/export_space.h"
@@ -81,7 +81,7 @@ struct devices {
     char last[192]; /* name and uuid of the device written last */
 };
 
-/* Trials come in the order of their devices: each is written once. */
+/* Adds a device.  Trials are sorted by device, so that each device is written once. */
 static int add_device(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
     struct devices *devices = context;
@@ -106,7 +106,8 @@ static int add_device(void *context, const struct gt_named_trial *named, struct 
     return GT_OK;
 }
 
-/* What the database knows of where its trials came from; the rest of T4's metadata is optional. */
+/* Writes what the database knows about the origin of its trials; the rest of T4's metadata is
+ * optional. */
 static int metadata(struct gt_export_out *out, struct gt_store *store, struct gt_err *err)
 {
     struct devices devices = {.out = out};

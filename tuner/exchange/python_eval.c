@@ -89,12 +89,12 @@ static int apply(const struct evaluation *e, enum gt_python_op op, double x,
                  struct gt_python_value *value)
 {
     (void)e;
-    *value = (struct gt_python_value){.number = op == GT_PYTHON_NEGATE ? -x
-                                                : op == GT_PYTHON_ABS  ? fabs(x)
-                                                : op == GT_PYTHON_INT  ? trunc(x)
-                                                : op == GT_PYTHON_ROUND
-                                                    ? nearbyint(x) /* half to even, as Python's */
-                                                    : x};
+    *value = (struct gt_python_value){
+        .number = op == GT_PYTHON_NEGATE  ? -x
+                  : op == GT_PYTHON_ABS   ? fabs(x)
+                  : op == GT_PYTHON_INT   ? trunc(x)
+                  : op == GT_PYTHON_ROUND ? nearbyint(x) /* rounds half to even, as Python does */
+                                          : x};
     return GT_OK;
 }
 
@@ -109,7 +109,7 @@ static int eval_number(struct evaluation *e, int at, double *number)
     return rc;
 }
 
-/* and, or: the operand that decides, as in Python. */
+/* Evaluates `and` and `or` to the operand that decides, as Python does. */
 static int eval_logic(struct evaluation *e, const struct gt_python_node *node,
                       struct gt_python_value *value)
 {
@@ -244,7 +244,7 @@ static int each_element(struct evaluation *e, int at, gt_python_visit *visit, vo
 /* ---- a list in a list of lists: also `A in [1, 2] in [[1, 2], [3]]`, which is `and` of two ----
  */
 
-#define LONGEST_LIST 64 /* that is compared with others */
+#define LONGEST_LIST 64 /* elements of a list that can be compared */
 
 struct listed {
     struct gt_python_value value[LONGEST_LIST];
@@ -289,7 +289,7 @@ static int find_list(struct evaluation *e, int a, int b, bool *found)
         struct listed element = {.count = 0};
 
         if (!is_list(e, i))
-            continue; /* a number or text is never a list */
+            continue; /* a number or a text cannot equal a list */
         rc = each_element(e, i, collect, &element);
         *found = !rc && same_list(&wanted, &element);
     }

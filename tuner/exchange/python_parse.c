@@ -23,7 +23,7 @@ struct parser {
 
 static int parse_value(struct parser *parser);
 
-/* The first error stays; what follows it is ignored. */
+/* Records an error; only the first one is kept. */
 static int fail(struct parser *parser, const char *what)
 {
     if (!parser->rc)
@@ -58,8 +58,8 @@ static bool is_name(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Takes a word or a sign if it comes next; a word only whole, a sign only if `not_before` does not
- * follow it. */
+/* Takes a word or a sign if it comes next.  A word must be complete; a sign must not be followed by
+ * `not_before`. */
 static bool take(struct parser *parser, const char *token, char not_before)
 {
     size_t length = strlen(token);
@@ -109,7 +109,7 @@ static int parse_text(struct parser *parser)
     return node;
 }
 
-/* Elements up to the closing sign, as a list. */
+/* Parses elements up to the closing sign into a list. */
 static int parse_elements(struct parser *parser, const char *close)
 {
     int list = add(parser, GT_PYTHON_LIST, -1, -1, -1), last = -1;
@@ -130,7 +130,8 @@ static int parse_elements(struct parser *parser, const char *close)
     return list;
 }
 
-/* The variable of a [... for x in ...] that begins here, so that its use before is understood. */
+/* Looks ahead for the variable of a [... for x in ...] that begins here, because the variable is
+ * used before it is named. */
 static void find_variable(struct parser *parser)
 {
     int depth = 0;
@@ -150,12 +151,12 @@ static void find_variable(struct parser *parser)
     }
 }
 
-/* What follows '['. */
+/* Parses what follows '['. */
 static int parse_list(struct parser *parser)
 {
     int each, source, condition = -1;
 
-    if (*parser->variable) /* a list inside of one that has it */
+    if (*parser->variable) /* this list is nested in a comprehension whose variable it shares */
         return parse_elements(parser, "]");
     find_variable(parser);
     if (!*parser->variable)
@@ -177,7 +178,7 @@ static int parse_call(struct parser *parser, const char *name, size_t length)
     static const struct {
         const char *name;
         enum gt_python_op op;
-        bool one; /* takes one argument */
+        bool one; /* takes exactly one argument */
     } known[] = {{"abs", GT_PYTHON_ABS, true},     {"int", GT_PYTHON_INT, true},
                  {"float", GT_PYTHON_FLOAT, true}, {"round", GT_PYTHON_ROUND, true},
                  {"min", GT_PYTHON_MIN, false},    {"max", GT_PYTHON_MAX, false},
@@ -228,7 +229,7 @@ static int parse_name(struct parser *parser)
     return node;
 }
 
-/* What follows '(': a value in parentheses, or a tuple, which is a list here. */
+/* Parses what follows '(': a value in parentheses or a tuple, which becomes a list here. */
 static int parse_parenthesis(struct parser *parser)
 {
     int list = parse_elements(parser, ")"), first;
@@ -283,7 +284,7 @@ static int parse_factor(struct parser *parser)
     } else if (take(parser, "+", 0)) {
         node = parse_factor(parser);
         parser->depth--;
-        return add(parser, GT_PYTHON_FLOAT, node, -1, -1); /* a text has no sign */
+        return add(parser, GT_PYTHON_FLOAT, node, -1, -1); /* a text cannot have a sign */
     }
     node = parser->rc ? -1 : parse_atom(parser);
     if (take(parser, "**", 0))
@@ -324,7 +325,7 @@ static int parse_sum(struct parser *parser)
     }
 }
 
-/* One comparison of x with what follows; *y: that.  -1: none follows. */
+/* Parses one comparison of x with the operand *y that follows; -1 if none follows. */
 static int parse_comparison(struct parser *parser, int x, int *y)
 {
     static const struct {
@@ -404,7 +405,7 @@ static int parse_value(struct parser *parser)
     if (!take(parser, "if", 0))
         return node;
     condition = parse_or(parser);
-    if (!take(parser, "else", 0)) { /* it is that of a [... for ... if ...] */
+    if (!take(parser, "else", 0)) { /* the `if` belongs to a [... for ... if ...] */
         parser->at = before;
         return node;
     }

@@ -1,5 +1,5 @@
-/* recording.c - a recorded space: reads the file (zlib knows plain and gzipped), makes milliseconds
- * microseconds, and gives the strategies a space of it. */
+/* recording.c - a recorded space: reads the file (zlib reads both plain and gzipped ones), converts
+ * times to microseconds, and makes a space of it for the strategies. */
 #include "exchange/recording_impl.h"
 
 #include "base/err.h"
@@ -14,12 +14,12 @@
 #include <zlib.h>
 
 #define CHUNK      ((unsigned)1 << 20)
-#define TEXT_LIMIT ((size_t)1 << 30)  /* of a file, unpacked */
-#define FREE_TEXT  ((size_t)64 << 20) /* unpacked from however little; above, INFLATION holds */
-#define INFLATION  200                /* times the size of the file; JSON packs 10 to 40 times */
+#define TEXT_LIMIT ((size_t)1 << 30)  /* bytes of an unpacked file, at most */
+#define FREE_TEXT  ((size_t)64 << 20) /* bytes that any file may unpack to; beyond: INFLATION */
+#define INFLATION  200                /* times the file's size; JSON is compressed 10 to 40 times */
 
-/* Python's json writes NaN and Infinity where JSON has nothing: outside of strings they become
- * empty texts, which are no times. */
+/* Replaces NaN and Infinity, which Python's json writes but JSON does not have: outside strings
+ * they become empty texts, which are no times. */
 static void replace_nan(char *text, size_t length)
 {
     static const char *const word[] = {"NaN", "-Infinity", "Infinity"};
@@ -27,7 +27,7 @@ static void replace_nan(char *text, size_t length)
 
     for (size_t i = 0; i < length; i++) {
         if (quoted) {
-            i += text[i] == '\\'; /* what it escapes ends no string */
+            i += text[i] == '\\'; /* an escaped quote does not end the string */
             quoted = i >= length || text[i] != '"' || text[i - 1] == '\\';
             continue;
         }
@@ -45,7 +45,7 @@ static void replace_nan(char *text, size_t length)
     }
 }
 
-/* Opens a file, not a pipe that may never be written to nor a device that never ends. */
+/* Opens a regular file: a pipe may never be written to, and a device may never end. */
 static int open_file(gzFile *file, size_t *bytes, const char *path, struct gt_err *err)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -85,7 +85,7 @@ int gt_recording_read_text(struct gt_strbuf *text, const char *path, struct gt_e
         if (rc)
             goto out;
     }
-    /* A stream that was cut short is only told by gzclose. */
+    /* Only gzclose reports a stream that was cut short. */
     if (got < 0) {
         int number;
         const char *why = gzerror(file, &number);
@@ -99,7 +99,7 @@ out:
     return rc;
 }
 
-/* From the file's unit of time to microseconds (times) and milliseconds (costs). */
+/* Converts the file's unit of time to microseconds (times) and milliseconds (costs). */
 static void scale(struct gt_recording *recording, double ms)
 {
     for (size_t i = 0; i < recording->samples; i++)
@@ -125,12 +125,12 @@ int gt_recording_begin(struct gt_recording *recording, struct gt_err *err)
     return recording->kernel && recording->device && recording->problem ? GT_OK : gt_err_nomem(err);
 }
 
-/* The results of a search (T4) tell a point as often as the search asked for it: the first time
- * counts, or the first that is ok. */
+/* Drops repeated points.  The results of a search (T4) name a point as often as the search asked
+ * for it; the first time counts, or the first that is ok. */
 static int drop_repeats(struct gt_recording *recording, struct gt_err *err)
 {
     size_t params = recording->kernel->params, size = 64, kept = 0;
-    uint32_t *slot; /* 1 + the place of a point that was kept */
+    uint32_t *slot; /* 1 + the index of a kept point */
 
     while (size < 2 * recording->points)
         size *= 2;
@@ -144,7 +144,7 @@ static int drop_repeats(struct gt_recording *recording, struct gt_err *err)
 
         for (size_t p = 0; p < params; p++) {
             hash = (hash ^ index[p]) * 0x9e3779b97f4a7c15ull;
-            hash ^= hash >> 32; /* the low bits of a product know nothing of the high ones */
+            hash ^= hash >> 32; /* the low bits of a product do not depend on the high ones */
         }
         at = hash % size;
         while (slot[at] && memcmp(recording->index + (slot[at] - 1) * params, index, params) != 0)

@@ -1,4 +1,5 @@
-/* recording_entry.c - one recorded point: an entry of a Kernel Tuner cache or of T4's results. */
+/* recording_entry.c - reads one recorded point: an entry of a Kernel Tuner cache or of T4's
+ * results. */
 #include "exchange/recording_impl.h"
 
 #include "base/array.h"
@@ -8,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAILED_MS 1e20 /* what early versions of Kernel Tuner wrote for the time of a failure */
+#define FAILED_MS 1e20 /* early versions of Kernel Tuner wrote this as the time of a failure */
 
-/* What others call the ways to fail.  NULL ends a list; what is not in it ran and failed. */
+/* Other tools' names for kinds of failure; NULL ends a list.  A kind that is not listed ran and
+ * failed. */
 static const struct failure {
     const char *name;
     enum gt_status status;
@@ -33,7 +35,7 @@ static enum gt_status status_of(const struct failure *list, const char *name)
     return list->status;
 }
 
-/* A time or cost in milliseconds, 0 if it is not there. */
+/* A time or cost in milliseconds; 0 if it is missing. */
 static float number(const cJSON *object, const char *key)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
@@ -43,7 +45,7 @@ static float number(const cJSON *object, const char *key)
     return (float)item->valuedouble;
 }
 
-/* Makes room for one more point, and its index beside it. */
+/* Makes room for one more point and its index. */
 static int reserve_point(struct gt_recording_reader *reader)
 {
     struct gt_recording *recording = reader->recording;
@@ -87,7 +89,7 @@ static int add_samples(struct gt_recording_reader *reader, const char *key, cons
     return GT_OK;
 }
 
-/* The values of the point, each found in `object` under its parameter's name. */
+/* Adds the values of the point; each is found in `object` under its parameter's name. */
 static int add_values(struct gt_recording_reader *reader, const char *key, const cJSON *object)
 {
     struct gt_recording *recording = reader->recording;
@@ -107,20 +109,21 @@ static int add_values(struct gt_recording_reader *reader, const char *key, const
     return rc;
 }
 
-/* Our own word for the status, which says more than theirs; GT_STATUS_NONE: not given. */
+/* Our own status, which is more specific than theirs; GT_STATUS_NONE if the entry has none. */
 static enum gt_status own_status(const cJSON *item)
 {
     return cJSON_IsString(item) ? gt_status_parse(item->valuestring) : GT_STATUS_NONE;
 }
 
-/* What was given up as slow has the time of its first run, which is a time like others here: who
- * searches the recording decides for himself what to give up. */
+/* A point that was given up as slow has the time of its first run.  Here that counts like any other
+ * time: whoever searches the recording decides what to give up. */
 static enum gt_status timed(enum gt_status status, float us)
 {
     return status == GT_STATUS_SLOW && us > 0 ? GT_STATUS_OK : status;
 }
 
-/* Ends a point: what is recorded only in part is completed, what contradicts itself refused. */
+/* Completes a point: derives what was recorded only in part, and refuses what contradicts itself.
+ */
 static int add_point(struct gt_recording_reader *reader, const char *key, struct gt_recorded *point,
                      double sum)
 {
@@ -134,7 +137,7 @@ static int add_point(struct gt_recording_reader *reader, const char *key, struct
                               reader->path, key);
         point->us = (float)(sum / point->samples);
     } else if (!point->samples) {
-        recording->sample[recording->samples++] = point->us; /* add_samples left room */
+        recording->sample[recording->samples++] = point->us; /* add_samples has left room for it */
         point->samples = 1;
         sum = point->us;
     }
@@ -176,7 +179,7 @@ int gt_recording_add_cached(struct gt_recording_reader *reader, const char *key,
 
 /* ---- T4 ---- */
 
-/* The first entry tells the parameters. */
+/* Takes the list of parameters from the first entry. */
 static int list_params(struct gt_recording_reader *reader, const cJSON *configuration)
 {
     const cJSON *item;
@@ -202,7 +205,7 @@ static const cJSON *measurement(const cJSON *entry, const char *name)
     return NULL;
 }
 
-/* Tools disagree with their schema on this name. */
+/* The compile time; the schema and the tools disagree on its name. */
 static float compile_time(const cJSON *times)
 {
     float ms = number(times, "compilation");

@@ -1,5 +1,5 @@
-/* recording_params.c - the parameters of a recorded space: collected from the file, made a kernel.
- */
+/* recording_params.c - collects the parameters of a recorded space from its file and makes a kernel
+ * of them. */
 #include "exchange/recording_impl.h"
 
 #include "base/array.h"
@@ -30,7 +30,7 @@ int gt_recording_add_param(struct gt_recording_reader *reader, const char *name)
     return GT_OK;
 }
 
-/* false: no value of a parameter can be of this kind. */
+/* Converts a value; false if a parameter cannot have a value of this kind. */
 static bool value_of(const cJSON *item, struct gt_recorded_value *value)
 {
     *value = (struct gt_recorded_value){0};
@@ -94,8 +94,8 @@ static bool comes_before(const struct gt_recorded_value *x, const struct gt_reco
     return strcmp(x->text, y->text) < 0;
 }
 
-/* Puts the values of a parameter in ascending order: neighbours in the list are to be neighbours in
- * meaning, and the entries tell them in any order. */
+/* Sorts the values of a parameter, which the entries name in any order: values that are close
+ * should be neighbours in the list. */
 static void sort_values(struct gt_recording_reader *reader, size_t p)
 {
     struct gt_recorded_param *param = &reader->param[p];
@@ -133,7 +133,7 @@ static bool all_whole(const struct gt_recorded_param *param)
     return true;
 }
 
-/* "recorded", or what the numbers stand for. */
+/* Returns "recorded", or a list of what the numbers stand for. */
 static char *describe(const struct gt_recorded_param *param, bool whole)
 {
     struct gt_strbuf doc = GT_STRBUF_INIT;
@@ -177,7 +177,8 @@ static int make_param(struct gt_recording_reader *reader, size_t p)
     return GT_OK;
 }
 
-/* It serves whatever the recording is said to be of: nobody can check that. */
+/* Lets the kernel serve any problem that the recording claims to be of, because nobody can check
+ * the claim. */
 static void serve_everything(struct gt_kernel *kernel)
 {
     kernel->production = true;

@@ -1,8 +1,8 @@
-/* recording_read.c - the frame of a recorded space: walks the text and hands each entry on.
+/* recording_read.c - reads the frame of a recorded space: walks the text and passes each entry on.
  *
- * The text as one cJSON tree would take ten times its size.  So the reader here knows objects and
- * lists only, calls cJSON for one member at a time, and lets the text end between two members: that
- * is the form Kernel Tuner leaves when it is stopped. */
+ * As one cJSON tree the text would take ten times its size.  So the reader here knows only objects
+ * and lists, and calls cJSON for one member at a time.  It also lets the text end between two
+ * members, because Kernel Tuner leaves such a file when it is stopped. */
 #include "exchange/recording_impl.h"
 
 #include "base/err.h"
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What to do with one member: of an object (key, reader->at stands before the value) or of a list
- * (key is NULL). */
+/* Handles one member: of an object (key is its name, reader->at stands before the value) or of a
+ * list (key is NULL). */
 typedef int on_member(struct gt_recording_reader *reader, const char *key);
 
 static void skip_space(struct gt_recording_reader *reader)
@@ -32,13 +32,13 @@ static int malformed(const struct gt_recording_reader *reader, const char *what)
                       length < 40 ? (int)length : 40, reader->at);
 }
 
-/* The value that the text goes on with; free it with cJSON_Delete. */
+/* Parses the value that comes next; the caller frees it with cJSON_Delete. */
 static int take_value(struct gt_recording_reader *reader, cJSON **value)
 {
     const char *after = NULL;
 
     skip_space(reader);
-    errno = 0; /* cJSON does not say why it failed; its allocator does */
+    errno = 0; /* cJSON does not say why it failed, but its allocator sets errno */
     *value =
         cJSON_ParseWithLengthOpts(reader->at, (size_t)(reader->end - reader->at) + 1, &after, 0);
     if (!*value && errno == ENOMEM)
@@ -66,7 +66,7 @@ static int take_key(struct gt_recording_reader *reader, cJSON **key)
     return rc;
 }
 
-/* Walks an object ('{', '}') or a list ('[', ']'), which may end with the text. */
+/* Walks an object ('{', '}') or a list ('[', ']'); the text may end inside it. */
 static int walk(struct gt_recording_reader *reader, const char *braces, on_member *member)
 {
     int rc = GT_OK;
@@ -109,7 +109,7 @@ static int on_cached(struct gt_recording_reader *reader, const char *key)
     return rc;
 }
 
-/* "tune_params_keys": the parameters, in order. */
+/* Reads "tune_params_keys", the parameters in their order. */
 static int read_keys(struct gt_recording_reader *reader, const cJSON *list)
 {
     const cJSON *item;
@@ -128,7 +128,7 @@ static int read_keys(struct gt_recording_reader *reader, const cJSON *list)
     return rc;
 }
 
-/* "tune_params": their values, in order. */
+/* Reads "tune_params", the values of each parameter in their order. */
 static int read_values(struct gt_recording_reader *reader, const cJSON *object)
 {
     int rc = GT_OK;
@@ -148,7 +148,8 @@ static int read_values(struct gt_recording_reader *reader, const cJSON *object)
     return rc;
 }
 
-/* The same where the parameters are preset: what varies must be one of them. */
+/* Checks "tune_params" where the parameters are preset: every parameter that varies must be one of
+ * them. */
 static int check_values(struct gt_recording_reader *reader, const cJSON *object)
 {
     const cJSON *list;
@@ -179,7 +180,7 @@ static int copy_text(struct gt_recording_reader *reader, char **text, const cJSO
     return *text ? GT_OK : gt_err_nomem(reader->err);
 }
 
-/* "metadata" of T4: the unit of its times. */
+/* Reads T4's "metadata", which names the unit of times. */
 static int read_metadata(struct gt_recording_reader *reader, const cJSON *metadata)
 {
     static const struct {
@@ -206,7 +207,7 @@ static int read_metadata(struct gt_recording_reader *reader, const cJSON *metada
                       reader->path, item->valuestring);
 }
 
-/* "gemmtune": what we add to other people's formats. */
+/* Reads "gemmtune", our additions to other people's formats. */
 static int read_ours(struct gt_recording_reader *reader, const cJSON *object)
 {
     struct gt_recording *recording = reader->recording;
@@ -253,7 +254,7 @@ static int read_top(struct gt_recording_reader *reader, const char *key, const c
         return read_metadata(reader, value);
     if (strcmp(key, "gemmtune") == 0)
         return read_ours(reader, value);
-    return GT_OK; /* objective, problem_size, notes: no part of the space */
+    return GT_OK; /* objective, problem_size and notes do not describe the space */
 }
 
 static int on_top(struct gt_recording_reader *reader, const char *key)

@@ -1,5 +1,5 @@
-/* recording_t1.c - a space described in T1, answered from the recording that it names: T1 says
- * which points there are, the recording what became of them. */
+/* recording_t1.c - a space that is described in T1 and answered from the recording that it names:
+ * T1 says which points there are, the recording what became of them. */
 #include "exchange/recording_impl.h"
 
 #include "base/err.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The path of the recording: relative to the folder that holds the T1 file. */
+/* Makes the recording's path, which is relative to the folder of the T1 file. */
 static int recording_path(struct gt_strbuf *path, const struct gt_t1 *t1, const char *t1_path,
                           struct gt_err *err)
 {
@@ -26,7 +26,8 @@ static int recording_path(struct gt_strbuf *path, const struct gt_t1 *t1, const 
     return gt_strbuf_check(path, err);
 }
 
-/* The reader knows parameters and values before it sees the recording: T1's, in T1's order. */
+/* Presets the reader with T1's parameters and values, in T1's order, before it reads the recording.
+ */
 static int preset(struct gt_recording_reader *reader, const struct gt_t1 *t1)
 {
     int rc = GT_OK;
@@ -45,7 +46,7 @@ static int preset(struct gt_recording_reader *reader, const struct gt_t1 *t1)
     return rc;
 }
 
-/* Gives each of T1's points (index, count of them) what was recorded for it.  A point that was not
+/* Gives each of T1's points (`count` of them, by index) its recorded result.  A point that was not
  * recorded could not be launched where the recording was made, as far as anybody knows. */
 static int select_points(struct gt_recording *recording, const struct gt_t1 *t1,
                          const uint8_t *index, size_t count, struct gt_err *err)
@@ -76,7 +77,7 @@ static int select_points(struct gt_recording *recording, const struct gt_t1 *t1,
     }
     free(recording->point);
     recording->point = selected;
-    for (size_t p = 0; p < t1->params; p++) /* T1's values are the first ones */
+    for (size_t p = 0; p < t1->params; p++) /* T1's values come first */
         kernel->param[p].count = t1->param[p].count;
     return GT_OK;
 }
@@ -122,7 +123,7 @@ static int answer_from(struct gt_recording *recording, const struct gt_t1 *t1, c
     return recording->kernel->name ? GT_OK : gt_err_nomem(err);
 }
 
-/* from: the recording; NULL: the one that the T1 file names. */
+/* from: path of the recording; NULL: the one that the T1 file names. */
 static int load(struct gt_recording *recording, const char *path, const char *text, size_t length,
                 const char *from, struct gt_err *err)
 {

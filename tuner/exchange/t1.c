@@ -11,7 +11,7 @@
 
 struct reader {
     struct gt_t1 *t1;
-    struct gt_names names; /* of the parameters read so far */
+    struct gt_names names; /* names of the parameters read so far */
     const char *path;
     struct gt_err *err;
 };
@@ -235,7 +235,7 @@ static int holds(const struct walk *walk, size_t p, bool *all)
     return GT_OK;
 }
 
-/* All values of parameter p and of those behind it. */
+/* Tries all values of parameter p and of the parameters after it. */
 static int walk_from(struct walk *walk, size_t p)
 {
     const struct gt_t1_param *param = &walk->t1->param[p];

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SLOW    4.0 /* times the best of a problem */
 #define AVOIDED 1.5 /* times what is expected, where registers spill; measured: 1.2 to 3 */
 
 size_t gt_learn_columns(const struct gt_kernel *kernel)
@@ -111,12 +112,10 @@ int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candid
     row.us = us = row.avoided ? AVOIDED * row.base_us : us * (1 - share * share * (1 - clock));
     row.kernel = index_of(learning, candidate->kernel);
     rc = find_problem(learning, candidate->problem, &row.problem, err);
-    if (!rc)
-        rc = find_point(learning, row.kernel, &candidate->point, &row.point, err);
-    if (!rc)
-        rc = GT_ARRAY_RESERVE(&learning->column, row.at + columns, &learning->column_capacity, err);
-    if (!rc)
-        rc = GT_ARRAY_RESERVE(&learning->row, learning->rows + 1, &learning->row_capacity, err);
+    GT_STEP(rc, find_point(learning, row.kernel, &candidate->point, &row.point, err));
+    GT_STEP(rc,
+            GT_ARRAY_RESERVE(&learning->column, row.at + columns, &learning->column_capacity, err));
+    GT_STEP(rc, GT_ARRAY_RESERVE(&learning->row, learning->rows + 1, &learning->row_capacity, err));
     if (rc)
         return rc;
     memcpy(learning->column + row.at, column, columns * sizeof(*column));
@@ -127,6 +126,20 @@ int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candid
                          us < learning->problem[row.problem].best_us))
         learning->problem[row.problem].best_us = us;
     return GT_OK;
+}
+
+int gt_learn_add_estimate(struct gt_learning *learning, const struct gt_candidate *candidate,
+                          double us, struct gt_err *err)
+{
+    size_t problem;
+    int rc = find_problem(learning, candidate->problem, &problem, err);
+
+    if (rc)
+        return rc;
+    if (!learning->problem[problem].rows)
+        learning->problem[problem].estimated = true;
+    return learning->problem[problem].estimated ? gt_learn_add(learning, candidate, us, 1, err)
+                                                : GT_OK;
 }
 
 static int leave_out(struct gt_learning *learning, size_t kernel, int fold, struct gt_err *err)
@@ -145,9 +158,24 @@ static int leave_out(struct gt_learning *learning, size_t kernel, int fold, stru
     return rc;
 }
 
+/* A candidate that was given up after its first run has that run's time, however often it was
+ * interrupted; more than SLOW times the best says no more than that. */
+static void cap(struct gt_learning *learning)
+{
+    for (size_t i = 0; i < learning->rows; i++) {
+        struct gt_learn_row *row = &learning->row[i];
+        const double best_us = learning->problem[row->problem].best_us;
+
+        if (best_us > 0)
+            row->us = fmin(row->us, SLOW * best_us);
+    }
+}
+
 int gt_learn_leave_out(struct gt_learning *learning, struct gt_err *err)
 {
     int rc = GT_OK;
+
+    cap(learning);
 
     for (size_t kernel = 0; kernel < learning->kernels->count && !rc; kernel++)
         for (int fold = 0; fold < GT_LEARN_FOLDS && !rc; fold++)

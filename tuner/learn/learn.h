@@ -24,6 +24,7 @@ struct gt_learn_problem {
     size_t kind, rows;
     int fold;       /* of all problems with the same n and k */
     double best_us; /* of its rows */
+    bool estimated; /* its rows are estimates of an earlier ranking */
 };
 
 /* A kernel's point, wherever it was measured. */
@@ -65,6 +66,11 @@ int gt_learn_onto(struct gt_learning *learning, const struct gt_ranking *base, s
  * registers spill; it counts as clearly slower than it seems, and never as a problem's best. */
 int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candidate, double us,
                  double clock, struct gt_err *err);
+
+/* Takes what an earlier ranking expects of the candidate, whose trials are gone: it counts little,
+ * and nothing where trials of the problem came before. */
+int gt_learn_add_estimate(struct gt_learning *learning, const struct gt_candidate *candidate,
+                          double us, struct gt_err *err);
 
 /* Fills expected_us of every row by trees that saw no problem of its fold. */
 int gt_learn_leave_out(struct gt_learning *learning, struct gt_err *err);

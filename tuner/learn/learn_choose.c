@@ -34,8 +34,8 @@ static void save(const struct gt_learning *learning, size_t kind, int fold, cons
         const struct gt_learn_problem *problem = &learning->problem[row->problem];
         const double now = log(row->us / problem->best_us);
 
-        if (!row->avoided && related(problem->kind, kind) && problem->fold != fold &&
-            now < lost[row->problem])
+        if (!row->avoided && !problem->estimated && related(problem->kind, kind) &&
+            problem->fold != fold && now < lost[row->problem])
             saved[row->point] += (lost[row->problem] - now) * (problem->kind == kind ? 1 : 0.5);
     }
 }
@@ -86,7 +86,7 @@ static void choose(const struct gt_learning *learning, enum gt_learn_means means
         const double expected = means == GT_LEARN_MODEL ? row->model_us : row->expected_us;
 
         if (problem->kind != kind || problem->fold != fold || problem->rows < LOSS_TRIED ||
-            (means == GT_LEARN_PROTOTYPES && !taken[row->point]) ||
+            problem->estimated || (means == GT_LEARN_PROTOTYPES && !taken[row->point]) ||
             (us[row->problem] > 0 && expected >= least[row->problem]))
             continue;
         us[row->problem] = row->us;

@@ -1,6 +1,6 @@
-/* cmd_adopt.c - tune recheck --adopt: each winner goes the way of any candidate: compiled, proved
- * and timed once, then timed in a final with cuBLASLt's best answer, and stored.  One problem is
- * open at a time; the compilers work ahead of it.  See cmd_adopt.h. */
+/* cmd_adopt.c - tune recheck --adopt: treats each winner like any other candidate.  It is compiled,
+ * proved and timed once, then timed in a final with cuBLASLt's best answer, and stored.  One
+ * problem is open at a time, and the compilers work ahead of it.  See cmd_adopt.h. */
 #include "measure/cmd_adopt.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "sweep/progress.h"
 
 #define MAX_GROUP  16   /* winners of a problem in one final */
-#define COLLECT_MS 1000 /* of one wait for a trial */
+#define COLLECT_MS 1000 /* longest single wait for a trial */
 
 /* Half a minute of rounds for a hundred problems: the medians are certain to about 1 %. */
 static const struct gt_rounds modest = {21, 101, 3e5};
@@ -19,7 +19,7 @@ static const struct gt_rounds modest = {21, 101, 3e5};
 /* Winners of one problem that are tried together. */
 struct group {
     struct gt_adopting *adopting;
-    struct gt_adoptee *item[MAX_GROUP]; /* those that are still in */
+    struct gt_adoptee *item[MAX_GROUP]; /* those that have not failed */
     size_t count;
     struct gt_trial trial[MAX_GROUP], baseline_trial;
     struct gt_baseline baseline;
@@ -28,7 +28,7 @@ struct group {
 
 /* ---- the store ---- */
 
-/* The item's key; *point is its text, to be released. */
+/* Sets the item's key; *point receives its text, which the caller releases. */
 static int key_of(const struct gt_adopting *adopting, const struct gt_adoptee *item,
                   struct gt_trial_key *key, struct gt_strbuf *point, struct gt_err *err)
 {
@@ -43,7 +43,8 @@ static int key_of(const struct gt_adopting *adopting, const struct gt_adoptee *i
     return rc ? rc : gt_store_problem(store, &item->problem, &key->problem, err);
 }
 
-/* Stores a trial of the item, or that it is about to be launched if trial is NULL. */
+/* Stores a trial of the item or, if trial is NULL, the fact that the item is about to be launched.
+ */
 static int put(const struct gt_adopting *adopting, const struct gt_adoptee *item,
                const struct gt_trial *trial, struct gt_err *err)
 {
@@ -119,7 +120,7 @@ static int compile_ahead(const struct group *group, struct gt_err *err)
     return rc;
 }
 
-/* Proves all and times them once; those that fail leave the group. */
+/* Proves all members of the group and times each once; those that fail leave the group. */
 static int prove(struct group *group, struct gt_err *err)
 {
     const struct gt_adopting *adopting = group->adopting;
@@ -175,7 +176,7 @@ static int open_baseline(struct group *group, struct gt_err *err)
     return rc;
 }
 
-/* Times those that are left in turns with cuBLASLt's best answer. */
+/* Times the remaining members in turns with cuBLASLt's best answer. */
 static int time_all(struct group *group, struct gt_err *err)
 {
     const struct gt_adopting *adopting = group->adopting;
@@ -225,7 +226,7 @@ static int adopt_group(struct group *group, struct gt_err *err)
     gt_progress_title(group->adopting->session->progress, group->item[0]->text);
     rc = evaluator->ops->open_problem(evaluator, &group->item[0]->problem, &why);
     for (size_t i = 0; i < group->count && rc == GT_ETOOBIG; i++)
-        fail(group->item[i], "not tried", why.msg); /* the memory may be another program's */
+        fail(group->item[i], "not tried", why.msg); /* another program may hold the memory */
     if (rc == GT_ETOOBIG)
         return GT_OK;
     if (rc && err)
@@ -238,7 +239,8 @@ static int adopt_group(struct group *group, struct gt_err *err)
 
 /* ---- the command ---- */
 
-/* The open items of one problem from `first` on, as a group; returns the item behind them. */
+/* Collects the open items of one problem, from `first` on, into a group; returns the index after
+ * them. */
 static size_t gather(struct group *group, size_t first)
 {
     struct gt_adopting *adopting = group->adopting;
@@ -276,7 +278,7 @@ static int adopt_all(struct gt_adopting *adopting, struct gt_err *err)
     return rc;
 }
 
-/* Runs as a sweep of its own, so that the database tells where its trials come from. */
+/* Runs as a sweep of its own, so that the database records where its trials come from. */
 static int run_sweep(struct gt_adopting *adopting, struct gt_err *err)
 {
     const struct gt_session *session = adopting->session;
@@ -327,7 +329,7 @@ int gt_adopt(struct gt_session *session, const struct gt_adopt_options *options,
     const struct gt_evaluator *evaluator = session->evaluator;
     int rc;
 
-    adopting.key.warm_l2 = options->warm;
+    adopting.key.timing = options->timing;
     rc = gt_store_device(session->store, &evaluator->device, &adopting.key.device, err);
     GT_STEP(rc, gt_store_toolchain(session->store, evaluator->nvrtc_version,
                                    &adopting.key.toolchain, err));

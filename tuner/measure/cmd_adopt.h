@@ -14,7 +14,7 @@ struct gt_adopt_options {
     const char *csv;   /* NULL: no CSV */
     size_t limit;      /* problems of this run; 0: all */
     int rounds;        /* of a final; 0: as many as take about half a second */
-    bool warm;
+    int timing;        /* enum gt_timing */
 };
 
 /* What became of a winner: stored as a trial of today's text; so by an earlier run; its kernel or

@@ -18,7 +18,7 @@ int gt_adopt_report_open(struct gt_adopting *adopting, struct gt_err *err)
 {
     const struct gt_device *device = &adopting->session->evaluator->device;
     const struct gt_cli *cli = adopting->session->cli;
-    const char *l2 = adopting->options->warm ? "warm" : "cold";
+    const char *l2 = gt_timing_name(adopting->options->timing);
 
     if (cli->json) {
         adopting->json = cJSON_CreateObject();
@@ -56,49 +56,28 @@ static void print_line(const struct gt_adopting *adopting, const struct gt_adopt
     fflush(out);
 }
 
-static void add_json(const struct gt_adopting *adopting, const struct gt_adoptee *item)
-{
-    cJSON *row = cJSON_CreateObject();
-
-    cJSON_AddItemToArray(adopting->rows, row);
-    cJSON_AddStringToObject(row, "problem", item->text);
-    cJSON_AddStringToObject(row, "verdict", verdict_names[item->verdict]);
-    cJSON_AddStringToObject(row, "kernel", item->kernel_name);
-    cJSON_AddStringToObject(row, "point", item->point);
-    cJSON_AddNumberToObject(row, "stored_us", item->stored_us);
-    if (item->us > 0) {
-        cJSON_AddNumberToObject(row, "us", item->us);
-        cJSON_AddNumberToObject(row, "lo_us", item->lo_us);
-        cJSON_AddNumberToObject(row, "hi_us", item->hi_us);
-    }
-    if (item->baseline_us > 0)
-        cJSON_AddNumberToObject(row, "cublas_us", item->baseline_us);
-    if (*item->detail)
-        cJSON_AddStringToObject(row, "detail", item->detail);
-}
-
 void gt_adopt_report_row(struct gt_adopting *adopting, const struct gt_adoptee *item)
 {
-    struct gt_csv *csv = adopting->csv;
+    const struct gt_record row = {adopting->json ? cJSON_CreateObject() : NULL, adopting->csv};
     bool timed = item->us > 0;
 
     adopting->tally[item->verdict]++;
     if (adopting->json)
-        add_json(adopting, item);
+        cJSON_AddItemToArray(adopting->rows, row.json);
     else
         print_line(adopting, item);
-    gt_csv_text(csv, adopting->session->evaluator->device.name);
-    gt_csv_text(csv, item->text);
-    gt_csv_text(csv, verdict_names[item->verdict]);
-    gt_csv_text(csv, item->kernel_name);
-    gt_csv_text(csv, item->point);
-    gt_csv_real(csv, item->stored_us, 3, true);
-    gt_csv_real(csv, item->us, 3, timed);
-    gt_csv_real(csv, item->lo_us, 3, timed);
-    gt_csv_real(csv, item->hi_us, 3, timed);
-    gt_csv_real(csv, item->baseline_us, 3, item->baseline_us > 0);
-    gt_csv_text(csv, item->detail);
-    gt_csv_end(csv);
+    gt_csv_text(row.csv, adopting->session->evaluator->device.name);
+    gt_record_text(&row, "problem", item->text);
+    gt_record_text(&row, "verdict", verdict_names[item->verdict]);
+    gt_record_text(&row, "kernel", item->kernel_name);
+    gt_record_text(&row, "point", item->point);
+    gt_record_real(&row, "stored_us", item->stored_us, 3, true);
+    gt_record_real(&row, "us", item->us, 3, timed);
+    gt_record_real(&row, "lo_us", item->lo_us, 3, timed);
+    gt_record_real(&row, "hi_us", item->hi_us, 3, timed);
+    gt_record_real(&row, "cublas_us", item->baseline_us, 3, item->baseline_us > 0);
+    gt_record_text(&row, "detail", *item->detail ? item->detail : NULL);
+    gt_csv_end(row.csv);
 }
 
 int gt_adopt_report_close(struct gt_adopting *adopting, int rc, struct gt_err *err)

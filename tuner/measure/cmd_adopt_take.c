@@ -1,6 +1,5 @@
-/* cmd_adopt_take.c - which winners are to be adopted: those of the database that hang on an older
- * text of their kernel and those of a table; and what of them is possible with today's text.  See
- * cmd_adopt.h. */
+/* cmd_adopt_take.c - lists the winners to be adopted and fits them to today's text: those of the
+ * database that belong to an older text of their kernel, and those of a table.  See cmd_adopt.h. */
 #include "measure/cmd_adopt.h"
 
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "problem/problem.h"
 #include "lookup/table.h"
 
-/* ---- what there is ---- */
+/* ---- listing ---- */
 
 static bool is_taken(const struct gt_adopting *adopting, const char *problem, const char *kernel,
                      const char *point)
@@ -48,7 +47,7 @@ static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
     struct gt_adopting *adopting = context;
 
     if (strcmp(row->device, adopting->session->evaluator->device.name) != 0 ||
-        row->warm_l2 != adopting->options->warm)
+        row->timing != adopting->options->timing)
         return GT_OK;
     return take(adopting, row->problem, row->kernel, row->point, row->us, err);
 }
@@ -62,7 +61,7 @@ static int take_table(struct gt_adopting *adopting, struct gt_err *err)
     for (size_t i = 0; i < table.rows && !rc; i++) {
         const struct gt_table_row *row = &table.row[i];
 
-        if (row->cc == device->cc && !row->predicted && row->warm_l2 == adopting->options->warm &&
+        if (row->cc == device->cc && !row->predicted && row->timing == adopting->options->timing &&
             !strcmp(row->device, device->name))
             rc = take(adopting, row->text, row->kernel, row->point, row->us, err);
     }
@@ -70,7 +69,7 @@ static int take_table(struct gt_adopting *adopting, struct gt_err *err)
     return rc;
 }
 
-/* ---- what of it is possible ---- */
+/* ---- fitting ---- */
 
 __attribute__((format(printf, 2, 3))) static void unfit(struct gt_adoptee *item, const char *format,
                                                         ...)
@@ -83,7 +82,7 @@ __attribute__((format(printf, 2, 3))) static void unfit(struct gt_adoptee *item,
     item->verdict = GT_ADOPT_UNFIT;
 }
 
-/* Makes a candidate of today's kernel of the item's texts. */
+/* Makes a candidate of today's kernel from the item's texts. */
 static void fit(const struct gt_adopting *adopting, struct gt_adoptee *item)
 {
     struct gt_candidate *candidate = &item->candidate;
@@ -117,7 +116,7 @@ struct finding {
     const char *point;
 };
 
-/* A trial of today's text that an earlier run has stored. */
+/* Takes a trial of today's text that an earlier run has stored. */
 static int find_trial(void *context, const char *point, const struct gt_trial *trial, int attempts,
                       struct gt_err *err)
 {
@@ -175,7 +174,7 @@ static int by_problem(const void *x, const void *y)
                : strcmp(a->point, b->point);
 }
 
-/* Leaves the problems asked for. */
+/* Drops the items of problems that were not asked for. */
 static int keep_asked(struct gt_adopting *adopting, struct gt_err *err)
 {
     const struct gt_problem_options *asked = adopting->options->problem;
@@ -197,7 +196,7 @@ static int keep_asked(struct gt_adopting *adopting, struct gt_err *err)
             gt_problem_format(&problem[j], text);
             found = !strcmp(text, item.text);
         }
-        adopting->item[i] = adopting->item[kept]; /* those left out are freed with the rest */
+        adopting->item[i] = adopting->item[kept]; /* dropped items are freed with the rest */
         adopting->item[kept] = item;
         kept += found;
     }

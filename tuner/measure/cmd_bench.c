@@ -1,5 +1,5 @@
-/* cmd_bench.c - tune bench FILE: the stored winner of each problem of a set against the untuned
- * answer and cuBLAS, timed side by side; with --budget the problems are tuned first. */
+/* cmd_bench.c - tune bench FILE: times the stored winner of each problem of a set side by side with
+ * the untuned answer and cuBLAS; with --budget it tunes the problems first. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,19 +23,17 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"kernels", 'k', GT_OPTION_TEXT, offsetof(struct options, session.kernels), "KERNELS",
-     "kernels to tune with --budget, joined by commas (default: those in production)", NULL, 0, 0},
-    {"budget", 'b', GT_OPTION_TEXT, offsetof(struct options, session.budget), "BUDGET",
-     "tune first, that long or that many trials for each problem, in one sweep over all of them: "
-     "10s, 500 (default: not at all)",
-     NULL, 0, 0},
-    {"rounds", 0, GT_OPTION_INTEGER, offsetof(struct options, rounds), "N",
-     "paired rounds of winner and cuBLAS (default: as many as take about 2 s, 41 to 200)", NULL, 5,
-     GT_MAX_SAMPLES},
-    {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
-     NULL, 0, 0},
-    {"list", 0, GT_OPTION_FLAG, offsetof(struct options, list), NULL,
-     "only print the problems, a file for --shapes", NULL, 0, 0},
+    GT_TEXT(options, session.kernels, "kernels", 'k', "KERNELS",
+            "kernels to tune with --budget, names or patterns joined by commas (default: those in "
+            "production)"),
+    GT_TEXT(options, session.budget, "budget", 'b', "BUDGET",
+            "tune first, that long or that many trials for each problem, in one sweep over all of "
+            "them: 10s, 500 (default: not at all)"),
+    GT_INTEGER(
+        options, rounds, "rounds", 0, "N", 5, GT_MAX_SAMPLES,
+        "paired rounds of winner and cuBLAS (default: as many as take about 2 s, 41 to 200)"),
+    GT_TEXT(options, csv, "csv", 0, "FILE", "write the table there too"),
+    GT_FLAG(options, list, "list", 0, "only print the problems, a file for --shapes"),
     GT_OPTIONS_END,
 };
 
@@ -43,17 +41,17 @@ static const struct gt_option option_table[] = {
  * above this: gaps scatter by 0.2 to 0.6 % from contest to contest (db/measured/README.md). */
 #define NOISE 1.01
 
-/* One benchmark run: what is open, and what it found so far. */
+/* A benchmark run: what it has opened, and what it has found so far. */
 struct bench {
     struct gt_session session;
     const struct gt_kernel **kernel;
     size_t kernels;
     struct gt_bench_report report;
-    struct gt_snapshot untuned; /* the look-up of a program without this database */
+    struct gt_snapshot untuned; /* answers look-ups as a program without this database gets them */
     int rounds;                 /* 0: default_rounds */
 };
 
-/* The stored winner of a problem on this device, and the answer without it. */
+/* The stored winner of a problem on this device, and the answer that a program gets without it. */
 struct winner {
     const struct bench *bench;
     const struct gt_kernel *kernel;
@@ -69,13 +67,13 @@ static int take_winner(void *context, const struct gt_row *row, struct gt_err *e
     const struct gt_session *session = &winner->bench->session;
     const struct gt_kernel *kernel;
 
-    if (winner->kernel || row->warm_l2 != winner->bench->report.warm ||
+    if (winner->kernel || row->timing != winner->bench->report.timing ||
         strcmp(row->device, session->evaluator->device.name) != 0 ||
         row->provenance != session->evaluator->ops->provenance)
         return GT_OK;
     kernel = gt_kernels_find(&session->kernels, row->kernel, NULL);
     if (!kernel || strcmp(kernel->signature, row->signature) != 0)
-        return GT_OK; /* of another text of the template: it says nothing about this one */
+        return GT_OK; /* measured with another text of the template */
     winner->kernel = kernel;
     winner->vendor = *row->algo && row->baseline_us > 0 && row->baseline_us < row->us;
     winner->trial = (struct gt_trial){.status = row->status,
@@ -113,7 +111,7 @@ static bool same_answer(const struct winner *winner)
                   kernel->params * sizeof(winner->point.value[0])) == 0;
 }
 
-/* What the rounds say of the untuned answer. */
+/* Judges the untuned answer by the rounds of the contest. */
 static void judge_untuned(const struct winner *winner, const struct gt_trial *untuned,
                           struct gt_comparison *with)
 {
@@ -162,7 +160,7 @@ static int hold_contest(const struct bench *bench, struct winner *winner,
     return GT_OK;
 }
 
-/* Compares the winner with what it is to beat.  Before that, what memory alone takes. */
+/* Compares the winner with the other answers, after measuring what moving the data alone takes. */
 static int compare(const struct bench *bench, struct winner *winner,
                    const struct gt_problem *problem, struct gt_comparison *with, struct gt_err *err)
 {
@@ -171,7 +169,7 @@ static int compare(const struct bench *bench, struct winner *winner,
     struct gt_baseline best;
     int rc = evaluator->ops->open_problem(evaluator, problem, err);
 
-    if (!rc && !bench->report.warm)
+    if (!rc && bench->report.timing == GT_TIMING_COLD)
         rc = evaluator->ops->move(evaluator, &move, err);
     if (rc)
         return rc;
@@ -180,7 +178,7 @@ static int compare(const struct bench *bench, struct winner *winner,
     if (rc && rc != GT_ENOLIB && rc != GT_ENOTFOUND)
         return rc;
     if (rc && err)
-        gt_progress_note(bench->session.progress, err->msg); /* no baseline, and why */
+        gt_progress_note(bench->session.progress, err->msg); /* says why there is no baseline */
     rc = hold_contest(bench, winner, problem, !rc, with, err);
     with->us = winner->trial.us;
     with->lo_us = winner->trial.lo_us;
@@ -189,14 +187,15 @@ static int compare(const struct bench *bench, struct winner *winner,
     return rc;
 }
 
-/* Keeps the figures in the database: `tune export --format bench` makes the same table of it. */
+/* Stores the figures in the database, from which `tune export --format bench` makes the same table.
+ */
 static int remember(const struct bench *bench, const struct winner *winner,
                     const struct gt_problem *problem, const struct gt_comparison *with,
                     struct gt_err *err)
 {
     const struct gt_session *session = &bench->session;
     struct gt_strbuf point = GT_STRBUF_INIT;
-    struct gt_trial_key key = {.warm_l2 = bench->report.warm};
+    struct gt_trial_key key = {.timing = bench->report.timing};
     int rc = gt_store_device(session->store, &session->evaluator->device, &key.device, err);
 
     gt_point_format(&point, winner->kernel, &winner->point);
@@ -254,7 +253,7 @@ static bool only_this_problem(int rc)
     return rc == GT_ETOOBIG || rc == GT_ENOTFOUND || rc == GT_ERANGE || rc == GT_ECONFIG;
 }
 
-/* swept: what the sweep says of the problem; NULL: there was none. */
+/* swept: the sweep's result for the problem; NULL if there was no sweep. */
 static int bench_problem(struct bench *bench, const struct gt_problem *problem, double weight,
                          const struct gt_sweep_result *swept, struct gt_err *err)
 {
@@ -284,7 +283,8 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
     return rc;
 }
 
-/* One sweep over all problems, so that the compilers work for the next ones while one is timed. */
+/* Tunes all problems in one sweep, so that the compilers work for the next ones while one is timed.
+ */
 static int tune_all(struct bench *bench, const struct gt_problem *problem, const double *weight,
                     size_t problems, const char *budget_text, struct gt_sweep_result *result,
                     struct gt_err *err)
@@ -334,7 +334,7 @@ static int measure_copy(struct bench *bench, struct gt_err *err)
     return rc;
 }
 
-/* The set as a file that --shapes takes. */
+/* Prints the set in the form that --shapes reads. */
 static int list(const struct gt_cli *cli, const struct gt_problem *problem, size_t problems,
                 struct gt_err *err)
 {
@@ -347,7 +347,7 @@ static int list(const struct gt_cli *cli, const struct gt_problem *problem, size
     return ferror(cli->out) ? gt_err_set(err, GT_EIO, "cannot write the list") : GT_OK;
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     struct gt_problem_options asked = options->problem;
@@ -360,9 +360,9 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     int rc;
 
     bench.report.session = &bench.session;
-    bench.report.warm = options->session.l2 && strcmp(options->session.l2, "warm") == 0;
-    if (argc)
-        asked.shapes = argv[0];
+    bench.report.timing = gt_session_timing(&options->session);
+    if (cli->arguments)
+        asked.shapes = cli->argument[0];
     asked.seed = options->session.seed;
     rc = gt_session_problems(cli, NULL, &problem, &weight, &problems, &asked, err);
     if (options->list) {
@@ -372,7 +372,7 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
         return rc;
     }
     if (!rc && budget)
-        rc = gt_budget_parse(&checked, budget, err); /* a slip costs nothing */
+        rc = gt_budget_parse(&checked, budget, err); /* reported before any work */
     GT_STEP(rc, gt_session_no_replay(&options->session, err));
     GT_STEP(rc, gt_session_open(&bench.session, cli, &options->session, err));
     if (!rc && budget)

@@ -14,7 +14,7 @@
 #include "console/cmd_report.h"
 #include "exchange/export.h"
 
-/* The row as exports of a database have it. */
+/* Writes the row in the form that exports of a database have. */
 static void csv_row(const struct gt_bench_report *report, const struct gt_bench_row *row,
                     const char *problem, const char *point)
 {
@@ -44,7 +44,7 @@ static void csv_row(const struct gt_bench_report *report, const struct gt_bench_
                                             .hi_us = row->trial->hi_us,
                                             .baseline_us = row->with->baseline_us,
                                             .err_u = row->trial->err_u,
-                                            .warm_l2 = report->warm,
+                                            .timing = report->timing,
                                             .driver = evaluator->device.driver,
                                             .nvrtc = evaluator->nvrtc_version,
                                             .date = date,
@@ -54,7 +54,8 @@ static void csv_row(const struct gt_bench_report *report, const struct gt_bench_
     gt_strbuf_release(&text);
 }
 
-/* A time and the baseline's over it (other way round: `share`), where they are known. */
+/* Adds a time and the ratio of the baseline to it (of it to the baseline if `share`), where both
+ * are known. */
 static void json_pair(cJSON *row, const char *time, double us, const char *ratio, double over,
                       double under)
 {
@@ -69,7 +70,7 @@ static void json_row(const struct gt_bench_report *report, const struct gt_bench
 {
     const struct gt_trial *trial = of->trial;
     const struct gt_comparison *with = of->with;
-    const double bound_us = gt_export_bound_us(of->problem, with, report->warm);
+    const double bound_us = gt_export_bound_us(of->problem, with, report->timing);
     cJSON *row = cJSON_CreateObject();
 
     cJSON_AddItemToArray(report->rows, row);
@@ -120,7 +121,7 @@ void gt_bench_report_nothing(const struct gt_bench_report *report, const char *p
     cJSON_AddStringToObject(row, "nothing", why);
 }
 
-/* `text` gets over / under, or "-". */
+/* Writes over / under to `text`, or "-" if that is not known. */
 static void ratio_text(char text[32], int digits, double over, double under)
 {
     if (over > 0 && under > 0)
@@ -143,7 +144,7 @@ static void print_line(const struct gt_bench_report *report, const struct gt_ben
     ratio_text(ratio, 3, with->baseline_us, us);
     ratio_text(was, 3, with->baseline_us, with->untuned_us);
     ratio_text(best, 3, with->baseline_us, with->best_us);
-    ratio_text(memory, 2, gt_export_bound_us(row->problem, with, report->warm), us);
+    ratio_text(memory, 2, gt_export_bound_us(row->problem, with, report->timing), us);
     ratio_text(moved, 2, with->move_us, us);
     if (with->baseline_err_u > 0)
         snprintf(err, sizeof(err), "%.3g/%.3g", row->trial->err_u, with->baseline_err_u);
@@ -196,7 +197,7 @@ int gt_bench_report_row(struct gt_bench_report *report, const struct gt_bench_ro
     return add_figures(report, row, err);
 }
 
-/* The document without its rows. */
+/* Begins the document, without its rows. */
 static int begin_json(struct gt_bench_report *report, struct gt_err *err)
 {
     const struct gt_device *device = &report->session->evaluator->device;
@@ -205,7 +206,7 @@ static int begin_json(struct gt_bench_report *report, struct gt_err *err)
     cJSON_AddStringToObject(report->json, "format", "gemmtune bench 1");
     cJSON_AddStringToObject(report->json, "device", device->name);
     cJSON_AddNumberToObject(report->json, "cc", device->cc);
-    cJSON_AddStringToObject(report->json, "l2", report->warm ? "warm" : "cold");
+    cJSON_AddStringToObject(report->json, "l2", gt_timing_name(report->timing));
     cJSON_AddBoolToObject(report->json, "predicted", !report->session->measures);
     if (report->copy_gbps > 0)
         cJSON_AddNumberToObject(report->json, "copy_gbps", report->copy_gbps);
@@ -219,7 +220,7 @@ static void print_heading(const struct gt_bench_report *report)
     FILE *out = session->cli->out;
 
     fprintf(out, "%s (sm_%d), L2 %s: %s\n", session->evaluator->device.name,
-            session->evaluator->device.cc, report->warm ? "warm" : "cold",
+            session->evaluator->device.cc, gt_timing_name(report->timing),
             session->measures ? "measured, paired with cuBLASLt"
                               : "PREDICTED by a model, nothing was measured");
     if (report->copy_gbps > 0)
@@ -283,7 +284,7 @@ static void json_means(cJSON *to, const struct gt_bench_means *means)
         cJSON_AddNumberToObject(to, row[i].key, row[i].value);
 }
 
-/* The means of each type, and of all where there are several. */
+/* Prints the means of each type and, if there are several types, of all. */
 static int finish(struct gt_bench_report *report, struct gt_err *err)
 {
     const struct gt_bench_summary *summary = &report->summary;

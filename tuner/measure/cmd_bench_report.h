@@ -10,7 +10,7 @@ struct gt_csv;
 
 struct gt_bench_report {
     const struct gt_session *session;
-    bool warm;
+    int timing;       /* enum gt_timing */
     double copy_gbps; /* bandwidth of a copy in this run; 0: not measured */
     /* set by gt_bench_report_open */
     struct gt_csv *csv;

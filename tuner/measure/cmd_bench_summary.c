@@ -35,7 +35,7 @@ void gt_bench_summary_release(struct gt_bench_summary *summary)
     *summary = (struct gt_bench_summary){0};
 }
 
-/* A geometric mean in the making, and the least. */
+/* Accumulates a geometric mean and the least value. */
 struct mean {
     double logs, weights, least;
 };

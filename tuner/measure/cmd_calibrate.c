@@ -14,7 +14,8 @@
 #include "evaluate/evaluator.h"
 #include "console/options.h"
 
-/* What is assumed of a device where nothing was measured: by its profile, if there is one. */
+/* Fills the figures that are assumed where nothing was measured: those of the arch's profile, if
+ * there is one. */
 static void find_assumed(const struct gt_cli *cli, int cc, struct gt_device *assumed)
 {
     if (gt_device_profile(assumed, cli->data_dir, cc, NULL))
@@ -131,7 +132,7 @@ int gt_cmd_calibrated(struct gt_cli *cli, const char *db, struct gt_err *err)
     struct gt_store *store;
     int rc;
 
-    /* What is wrong with a database the line about it has told. */
+    /* Doctor's line about the database has already said what is wrong with it. */
     if (access(db, R_OK) != 0 || gt_store_open(&store, db, GT_STORE_READ, NULL))
         return GT_OK;
     rc = gt_store_calibrated(store, 0, print_calibrated, cli, err);

@@ -1,5 +1,5 @@
-/* cmd_ladder.c - tune ladder: every rung of the textbook ladder, naive to warp tile and beyond,
- * tuned briefly one by one and set beside cuBLAS and beside what others reported. */
+/* cmd_ladder.c - tune ladder: tunes every rung of the textbook ladder, naive to warp tile and
+ * beyond, briefly and one by one, and prints it beside cuBLAS and beside what others reported. */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +25,9 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"trials", 't', GT_OPTION_INTEGER, offsetof(struct options, trials), "N",
-     "candidates tried of each rung (default: 64)", NULL, 1, 1000000},
-    {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
-     NULL, 0, 0},
+    GT_INTEGER(options, trials, "trials", 't', "N", 1, 1000000,
+               "candidates tried of each rung (default: 64)"),
+    GT_TEXT(options, csv, "csv", 0, "FILE", "write the table there too"),
     GT_OPTIONS_END,
 };
 
@@ -77,93 +76,67 @@ static void print_rung(const struct gt_session *session, const struct gt_kernel 
     gt_strbuf_release(&point);
 }
 
-static cJSON *rung_json(cJSON *rungs, const struct gt_kernel *kernel)
-{
-    cJSON *rung = cJSON_CreateObject();
+/* The outputs that the rows go to. */
+struct sink {
+    struct gt_csv *csv; /* NULL: no file */
+    cJSON *json;        /* list of problems; NULL: a table is printed */
+    cJSON *rungs;       /* of the current problem */
+};
 
-    cJSON_AddItemToArray(rungs, rung);
-    if (kernel->rung)
-        cJSON_AddNumberToObject(rung, "rung", kernel->rung);
-    cJSON_AddStringToObject(rung, "kernel", kernel->name);
+/* Adds a rung to the document; NULL: there is none. */
+static cJSON *add_rung(const struct sink *sink)
+{
+    cJSON *rung = sink->rungs ? cJSON_CreateObject() : NULL;
+
+    if (rung)
+        cJSON_AddItemToArray(sink->rungs, rung);
     return rung;
 }
 
-static void json_rung(cJSON *rungs, const struct gt_kernel *kernel,
-                      const struct gt_sweep_result *result)
+static void record_rung(const struct gt_session *session, const struct sink *sink,
+                        const struct gt_kernel *kernel, const struct gt_sweep_result *result)
 {
+    const struct gt_record row = {add_rung(sink), sink->csv};
     const struct gt_sweep_row *best = &result->row[0];
-    struct gt_strbuf text = GT_STRBUF_INIT;
-    cJSON *rung = rung_json(rungs, kernel);
-
-    gt_point_format(&text, kernel, &best->point);
-    cJSON_AddStringToObject(rung, "point", text.text);
-    cJSON_AddBoolToObject(rung, "predicted", best->trial.provenance == GT_PREDICTED);
-    cJSON_AddNumberToObject(rung, "us", best->trial.us);
-    if (best->trial.provenance != GT_PREDICTED) {
-        cJSON_AddNumberToObject(rung, "lo_us", best->trial.lo_us);
-        cJSON_AddNumberToObject(rung, "hi_us", best->trial.hi_us);
-    }
-    cJSON_AddNumberToObject(rung, "tflops", tflops_of(result));
-    if (result->have_baseline) {
-        cJSON_AddNumberToObject(rung, "baseline_us", result->baseline.us);
-        cJSON_AddNumberToObject(rung, "ratio", result->baseline.us / best->trial.us);
-    }
-    gt_strbuf_reset(&text);
-    add_reported(&text, kernel, "; ");
-    if (text.length)
-        cJSON_AddStringToObject(rung, "reported", text.text);
-    gt_strbuf_release(&text);
-}
-
-static void csv_rung(const struct gt_session *session, struct gt_csv *csv,
-                     const struct gt_kernel *kernel, const struct gt_sweep_result *result)
-{
-    const struct gt_sweep_row *best = &result->row[0];
-    double ratio = result->have_baseline ? result->baseline.us / best->trial.us : 0;
+    const bool measured = best->trial.provenance != GT_PREDICTED;
     struct gt_strbuf point = GT_STRBUF_INIT, reported = GT_STRBUF_INIT;
-    char problem[GT_PROBLEM_TEXT_MAX], rung[16] = "";
+    char problem[GT_PROBLEM_TEXT_MAX];
 
     gt_problem_format(result->problem, problem);
     gt_point_format(&point, kernel, &best->point);
     add_reported(&reported, kernel, "; ");
-    if (kernel->rung)
-        snprintf(rung, sizeof(rung), "%d", kernel->rung);
-    gt_csv_text(csv, session->evaluator->device.name);
-    gt_csv_text(csv, problem);
-    gt_csv_text(csv, rung);
-    gt_csv_text(csv, kernel->name);
-    gt_csv_text(csv, point.text);
-    gt_csv_text(csv, best->trial.provenance == GT_PREDICTED ? "1" : "0");
-    gt_csv_real(csv, best->trial.us, 3, true);
-    gt_csv_real(csv, best->trial.lo_us, 3, best->trial.provenance != GT_PREDICTED);
-    gt_csv_real(csv, best->trial.hi_us, 3, best->trial.provenance != GT_PREDICTED);
-    gt_csv_real(csv, tflops_of(result), 3, true);
-    gt_csv_real(csv, result->baseline.us, 3, result->have_baseline);
-    gt_csv_real(csv, ratio, 4, result->have_baseline);
-    gt_csv_text(csv, reported.text);
-    gt_csv_end(csv);
+    gt_csv_text(row.csv, session->evaluator->device.name);
+    gt_csv_text(row.csv, problem);
+    gt_record_real(&row, "rung", kernel->rung, 0, kernel->rung);
+    gt_record_text(&row, "kernel", kernel->name);
+    gt_record_text(&row, "point", point.text);
+    gt_record_bool(&row, "predicted", !measured);
+    gt_record_real(&row, "us", best->trial.us, 3, true);
+    gt_record_real(&row, "lo_us", best->trial.lo_us, 3, measured);
+    gt_record_real(&row, "hi_us", best->trial.hi_us, 3, measured);
+    gt_record_real(&row, "tflops", tflops_of(result), 3, true);
+    gt_record_real(&row, "baseline_us", result->baseline.us, 3, result->have_baseline);
+    gt_record_real(&row, "ratio", result->baseline.us / best->trial.us, 4, result->have_baseline);
+    gt_record_text(&row, "reported", reported.length ? reported.text : NULL);
+    gt_csv_end(row.csv);
     gt_strbuf_release(&reported);
     gt_strbuf_release(&point);
 }
 
-static void print_nothing(const struct gt_session *session, cJSON *rungs,
+static void print_nothing(const struct gt_session *session, const struct sink *sink,
                           const struct gt_kernel *kernel, const char *why)
 {
-    if (rungs)
-        cJSON_AddStringToObject(rung_json(rungs, kernel), "nothing", why);
-    else
+    const struct gt_record row = {add_rung(sink), NULL};
+
+    gt_record_real(&row, "rung", kernel->rung, 0, kernel->rung);
+    gt_record_text(&row, "kernel", kernel->name);
+    gt_record_text(&row, "nothing", why);
+    if (!sink->rungs)
         fprintf(session->cli->out, "%4d  %-18s no figure: %s\n", kernel->rung, kernel->name, why);
 }
 
-/* Where the rows go. */
-struct sink {
-    struct gt_csv *csv; /* NULL: nowhere else */
-    cJSON *json;        /* list of problems; NULL: a table is printed */
-    cJSON *rungs;       /* of the problem at hand */
-};
-
-/* Tunes one kernel for the problem and prints its row; a kernel that does not serve the problem, or
- * has no valid point there, is a row without figures. */
+/* Tunes one kernel for the problem and prints its row.  A kernel that does not serve the problem,
+ * or has no valid point for it, gets a row without figures. */
 static int climb(struct gt_session *session, const struct sink *sink,
                  const struct gt_kernel *kernel, const struct gt_problem *problem, int64_t trials,
                  size_t *done, struct gt_err *err)
@@ -182,14 +155,12 @@ static int climb(struct gt_session *session, const struct sink *sink,
     rc = gt_session_sweep(session, problem, 1, &kernel, 1, &budget, &result, &why);
     session->label = NULL;
     if ((rc == GT_OK || rc == GT_EINTERRUPTED) && result.rows) {
-        if (sink->rungs)
-            json_rung(sink->rungs, kernel, &result);
-        else
+        if (!sink->rungs)
             print_rung(session, kernel, &result);
-        csv_rung(session, sink->csv, kernel, &result);
+        record_rung(session, sink, kernel, &result);
         (*done)++;
     } else if (rc == GT_OK || rc == GT_ERANGE || rc == GT_ENOTFOUND || rc == GT_ECONFIG) {
-        print_nothing(session, sink->rungs, kernel,
+        print_nothing(session, sink, kernel,
                       rc                    ? why.msg
                       : result.nothing.code ? result.nothing.msg
                                             : "no candidate was valid");
@@ -201,8 +172,8 @@ static int climb(struct gt_session *session, const struct sink *sink,
     return rc;
 }
 
-/* Whether the kernel has its turn in this pass: the rungs first, then what they lead to, the
- * kernels in production that serve the problem. */
+/* Whether the kernel belongs to this pass: the rungs come first, then the kernels in production
+ * that serve the problem, which the rungs lead up to. */
 static bool its_turn(const struct gt_session *session, const struct gt_kernel *kernel,
                      const struct gt_problem *problem, int pass)
 {
@@ -251,7 +222,7 @@ static int climb_all(struct gt_session *session, struct sink *sink,
     return rc;
 }
 
-/* The document without its problems. */
+/* Begins the document, without its problems. */
 static cJSON *begin_json(const struct gt_session *session, struct sink *sink)
 {
     const struct gt_device *device = &session->evaluator->device;
@@ -264,7 +235,7 @@ static cJSON *begin_json(const struct gt_session *session, struct sink *sink)
     return json;
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     struct gt_problem_options asked = options->problem;
@@ -275,8 +246,6 @@ static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, st
     size_t problems = 0, done = 0;
     int rc, closed;
 
-    (void)argc;
-    (void)argv;
     if (!asked.shape.count && !asked.shapes)
         asked.shape.text[asked.shape.count++] = DEFAULT_SHAPE;
     rc = gt_session_problems(cli, NULL, &problem, NULL, &problems, &asked, err);
@@ -318,7 +287,6 @@ const struct gt_command gt_command_ladder = {
               {gt_search_option_table, offsetof(struct options, session)},
               {option_table, 0}},
     .size = sizeof(struct options),
-    .max_args = 0,
     .finishes = true,
     .run = run,
 };

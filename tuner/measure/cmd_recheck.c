@@ -1,6 +1,6 @@
-/* cmd_recheck.c - tune recheck: are the stored winners still the fastest?  Each measured winner and
- * the best others of its problem run against each other anew, in a process that knows nothing of
- * the run that chose it. */
+/* cmd_recheck.c - tune recheck: are the stored winners still the fastest?  Each measured winner is
+ * timed again against the best other candidates of its problem, in a process that shares nothing
+ * with the run that chose it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,27 +28,23 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct options, session.arch), "ARCH",
-     "GPU architecture that the GPU must have, e.g. sm_86", NULL, 0, 0},
-    {"device", 'd', GT_OPTION_TEXT, offsetof(struct options, session.device), "DEVICE",
-     "cuda or cuda:N: the GPU to measure on (default: cuda)", NULL, 0, 0},
-    {"limit", 'n', GT_OPTION_INTEGER, offsetof(struct options, limit), "N",
-     "winners timed again, spread over the list if there are more (default: 50; with --adopt: all)",
-     NULL, 1, 100000},
-    {"runners-up", 0, GT_OPTION_INTEGER, offsetof(struct options, runners), "N",
-     "others timed beside each winner (default: 3)", NULL, 1, GT_RECHECK_RUNNERS},
-    {"rounds", 0, GT_OPTION_INTEGER, offsetof(struct options, rounds), "N",
-     "paired rounds of a contest (default: as many as take about 2 s, 61 to 512; with --adopt "
-     "0.3 s, 21 to 101)",
-     NULL, 5, GT_MAX_SAMPLES},
-    {"csv", 0, GT_OPTION_TEXT, offsetof(struct options, csv), "FILE", "write the table there too",
-     NULL, 0, 0},
-    {"adopt", 0, GT_OPTION_FLAG, offsetof(struct options, adopt), NULL,
-     "prove and time winners of older texts of their kernels with today's, and store them", NULL, 0,
-     0},
-    {"system-db", 0, GT_OPTION_TEXT, offsetof(struct options, system_db), "FILE",
-     "with --adopt: a table or database whose winners are adopted too, of whatever text", NULL, 0,
-     0},
+    GT_TEXT(options, session.arch, "arch", 'a', "ARCH",
+            "GPU architecture that the GPU must have, e.g. sm_86"),
+    GT_TEXT(options, session.device, "device", 'd', "DEVICE",
+            "cuda or cuda:N: the GPU to measure on (default: cuda)"),
+    GT_INTEGER(options, limit, "limit", 'n', "N", 1, 100000,
+               "winners timed again, spread over the list if there are more (default: 50; with "
+               "--adopt: all)"),
+    GT_INTEGER(options, runners, "runners-up", 0, "N", 1, GT_RECHECK_RUNNERS,
+               "others timed beside each winner (default: 3)"),
+    GT_INTEGER(options, rounds, "rounds", 0, "N", 5, GT_MAX_SAMPLES,
+               "paired rounds of a contest (default: as many as take about 2 s, 61 to 512; with "
+               "--adopt 0.3 s, 21 to 101)"),
+    GT_TEXT(options, csv, "csv", 0, "FILE", "write the table there too"),
+    GT_FLAG(options, adopt, "adopt", 0,
+            "prove and time winners of older texts of their kernels with today's, and store them"),
+    GT_TEXT(options, system_db, "system-db", 0, "FILE",
+            "with --adopt: a table or database whose winners are adopted too, of whatever text"),
     GT_OPTIONS_END,
 };
 
@@ -58,14 +54,14 @@ struct recheck {
     struct gt_session session;
     const struct options *options;
     struct gt_recheck_report report;
-    bool warm;
-    char (*problem)[GT_PROBLEM_TEXT_MAX]; /* those with a winner, in the order of an export */
+    int timing;                           /* enum gt_timing */
+    char (*problem)[GT_PROBLEM_TEXT_MAX]; /* with a winner, in the order of an export */
     size_t problems, capacity;
 };
 
-/* ---- what is stored ---- */
+/* ---- stored winners ---- */
 
-/* The row's kernel, if row and kernel are of this session: same device, L2 mode, template text. */
+/* The row's kernel if the row is of this session's device, L2 mode and template text; else NULL. */
 static const struct gt_kernel *kernel_of(const struct recheck *recheck, const struct gt_row *row)
 {
     const struct gt_session *session = &recheck->session;
@@ -73,7 +69,7 @@ static const struct gt_kernel *kernel_of(const struct recheck *recheck, const st
 
     if (!kernel || strcmp(kernel->signature, row->signature) != 0 ||
         strcmp(row->device, session->evaluator->device.name) != 0 ||
-        row->warm_l2 != recheck->warm || row->status != GT_STATUS_OK)
+        row->timing != recheck->timing || row->status != GT_STATUS_OK)
         return NULL;
     return kernel;
 }
@@ -90,7 +86,7 @@ static int take_problem(void *context, const struct gt_row *row, struct gt_err *
     return GT_OK;
 }
 
-/* Winners of the problems asked for, or all of them. */
+/* Lists the problems with winners: those asked for, or all. */
 static int find_problems(struct recheck *recheck, struct gt_err *err)
 {
     const struct gt_problem_options *asked = &recheck->options->problem;
@@ -161,8 +157,8 @@ static int find_candidates(const struct recheck *recheck, struct gt_contest *con
 
 /* ---- timing ---- */
 
-/* Compares in pairs.  doubtful[i]: whether the i-th candidate may still have beaten the winner; it
- * stays so if it is faster by more than the tolerance, and certainly faster at all. */
+/* Compares in pairs.  doubtful[i]: whether candidate i may still have beaten the winner.  It stays
+ * doubtful if it is faster by more than the tolerance and its interval excludes a tie. */
 static void judge(struct gt_contest *contest, bool *doubtful)
 {
     const struct gt_trial *trial = contest->trial;
@@ -195,8 +191,8 @@ static void judge(struct gt_contest *contest, bool *doubtful)
                                                        : GT_HELD;
 }
 
-/* The best of several that are as fast as the winner will look faster now and then: a winner has
- * lost only if the same candidate beats it again, in a new process and new memory. */
+/* Among several candidates that are as fast as the winner, the best will sometimes look faster.  So
+ * a winner has lost only if the same candidate beats it again, in a new process and new memory. */
 static int hold_contests(struct recheck *recheck, struct gt_contest *contest, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = recheck->session.evaluator;
@@ -241,7 +237,7 @@ static int recheck_problem(struct recheck *recheck, const char *text, struct gt_
     GT_STEP(rc, hold_contests(recheck, contest, &why));
     GT_STEP(rc, gt_recheck_report_row(&recheck->report, contest, err));
     free(contest);
-    if (why.code == GT_ETOOBIG) { /* another program has the memory; the rest may fit */
+    if (why.code == GT_ETOOBIG) { /* another program holds the memory; other problems may fit */
         fprintf(recheck->session.cli->log, "%s: not timed: %s\n", text, why.msg);
         return GT_OK;
     }
@@ -292,7 +288,7 @@ static int adopt(struct recheck *recheck, struct gt_err *err)
         .csv = options->csv,
         .limit = (size_t)options->limit,
         .rounds = (int)options->rounds,
-        .warm = recheck->warm,
+        .timing = recheck->timing,
     };
 
     if (options->runners)
@@ -300,7 +296,7 @@ static int adopt(struct recheck *recheck, struct gt_err *err)
     return gt_adopt(&recheck->session, &adopting, err);
 }
 
-/* The session is open. */
+/* Rechecks the stored winners; the session is open. */
 static int recheck_stored(struct recheck *recheck, struct gt_cli *cli, struct gt_err *err)
 {
     int rc;
@@ -310,24 +306,22 @@ static int recheck_stored(struct recheck *recheck, struct gt_cli *cli, struct gt
     rc = find_problems(recheck, err);
     if (!rc && recheck->problems)
         rc = gt_recheck_report_open(&recheck->report, cli, &recheck->session.evaluator->device,
-                                    recheck->warm, recheck->options->csv, err);
+                                    recheck->timing, recheck->options->csv, err);
     GT_STEP(rc, recheck_all(recheck, err));
     rc = gt_recheck_report_close(&recheck->report, rc, err);
     return rc ? rc : conclude(recheck, err);
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     struct recheck recheck = {
         .options = options,
-        .warm = options->session.l2 && strcmp(options->session.l2, "warm") == 0,
+        .timing = gt_session_timing(&options->session),
     };
     struct gt_session_options session = options->session;
     int rc;
 
-    (void)argc;
-    (void)argv;
     session.measure = true;
     rc = gt_session_no_replay(&options->session, err);
     GT_STEP(rc, gt_session_open(&recheck.session, cli, &session, err));
@@ -371,7 +365,6 @@ const struct gt_command gt_command_recheck = {
                offsetof(struct options, session)},
               {option_table, 0}},
     .size = sizeof(struct options),
-    .max_args = 0,
     .finishes = true,
     .run = run,
 };

@@ -129,23 +129,23 @@ int gt_recheck_report_row(struct gt_recheck_report *report, const struct gt_cont
 }
 
 int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_cli *cli,
-                           const struct gt_device *device, bool warm, const char *csv_path,
+                           const struct gt_device *device, int timing, const char *csv_path,
                            struct gt_err *err)
 {
-    *report = (struct gt_recheck_report){.cli = cli, .device = device, .warm = warm};
+    *report = (struct gt_recheck_report){.cli = cli, .device = device, .timing = timing};
     if (cli->json) {
         report->json = cJSON_CreateObject();
         cJSON_AddStringToObject(report->json, "format", "gemmtune recheck 1");
         cJSON_AddStringToObject(report->json, "device", device->name);
         cJSON_AddNumberToObject(report->json, "cc", device->cc);
-        cJSON_AddStringToObject(report->json, "l2", warm ? "warm" : "cold");
+        cJSON_AddStringToObject(report->json, "l2", gt_timing_name(timing));
         report->rows = cJSON_AddArrayToObject(report->json, "winners");
         if (!report->rows)
             return gt_err_nomem(err);
     } else {
         fprintf(cli->out,
                 "%s (sm_%d), L2 %s: stored winners and the best others, timed side by side\n",
-                device->name, device->cc, warm ? "warm" : "cold");
+                device->name, device->cc, gt_timing_name(timing));
         fprintf(cli->out, "%-34s %11s %11s %11s %10s  %-6s winner\n", "problem", "stored us",
                 "now us", "next us", "margin", "");
     }

@@ -39,7 +39,7 @@ struct gt_contest {
 struct gt_recheck_report {
     const struct gt_cli *cli;
     const struct gt_device *device;
-    bool warm;
+    int timing;                /* enum gt_timing */
     struct gt_csv *csv;        /* NULL: none */
     struct cJSON *json, *rows; /* the document and its list; NULL: a table is printed */
     size_t tally[GT_VERDICT_COUNT];
@@ -48,7 +48,7 @@ struct gt_recheck_report {
 
 /* csv_path: NULL for no CSV. */
 int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_cli *cli,
-                           const struct gt_device *device, bool warm, const char *csv_path,
+                           const struct gt_device *device, int timing, const char *csv_path,
                            struct gt_err *err);
 int gt_recheck_report_row(struct gt_recheck_report *report, const struct gt_contest *contest,
                           struct gt_err *err);

@@ -1,11 +1,9 @@
 /* cmd_try.c - tune try KERNEL [POINT]: whether one candidate is right and, on a GPU, how fast. */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
@@ -14,34 +12,33 @@
 #include "console/cmd_json.h"
 #include "measure/cmd_try.h"
 #include "console/commands.h"
+#include "console/scratch.h"
 #include "problem/problem.h"
 
 #define DEFAULT_ARCH 86
 
 static const struct gt_option option_table[] = {
-    {"problem", 'p', GT_OPTION_TEXT, offsetof(struct gt_try_options, problem), "PROBLEM",
-     "what to compute, e.g. 512x512x512:f32:nt (needed)", NULL, 0, 0},
-    {"on", 0, GT_OPTION_TEXT, offsetof(struct gt_try_options, on), "WHERE",
-     "cuda (default): proves and times it on a GPU; cpu: runs it in the emulator, under "
-     "AddressSanitizer and UndefinedBehaviorSanitizer",
-     "cuda|cpu", 0, 0},
-    {"keep", 0, GT_OPTION_TEXT, offsetof(struct gt_try_options, keep), "DIR",
-     "leave source, PTX, cubin, SASS and logs in this folder", NULL, 0, 0},
-    {"kernels-dir", 0, GT_OPTION_TEXT, offsetof(struct gt_try_options, kernels_dir), "DIR",
-     "a folder with descriptions of your own kernels", NULL, 0, 0},
-    {"include-dir", 'I', GT_OPTION_TEXT, offsetof(struct gt_try_options, include_dirs), "DIR",
-     "where templates of --kernels-dir also find headers: DIR[:DIR...]", NULL, 0, 0},
-    {"device", 'd', GT_OPTION_TEXT, offsetof(struct gt_try_options, device), "DEVICE",
-     "the GPU: cuda (default, the first one) or cuda:N", NULL, 0, 0},
-    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct gt_try_options, arch), "ARCH",
-     "with --on cpu --keep: what PTX and cubin are made for (default: sm_86, or the nearest that "
-     "the kernel is for)",
-     NULL, 0, 0},
-    {"deadline", 0, GT_OPTION_INTEGER, offsetof(struct gt_try_options, deadline), "SECONDS",
-     "the candidate is killed on the GPU after this time, more for large problems (default: 10)",
-     NULL, 1, 3600},
-    {"seed", 0, GT_OPTION_INTEGER, offsetof(struct gt_try_options, seed), "N",
-     "seed of the operands' values on the GPU (default: 1)", NULL, 1, INT64_MAX},
+    GT_TEXT(gt_try_options, problem, "problem", 'p', "PROBLEM",
+            "what to compute, e.g. 512x512x512:f32:nt (needed)"),
+    GT_CHOICE(gt_try_options, on, "on", 0, "WHERE", "cuda|cpu",
+              "cuda (default): proves and times it on a GPU; cpu: runs it in the emulator, under "
+              "AddressSanitizer and UndefinedBehaviorSanitizer"),
+    GT_TEXT(gt_try_options, keep, "keep", 0, "DIR",
+            "leave source, PTX, cubin, SASS and logs in this folder"),
+    GT_TEXT(gt_try_options, kernels_dir, "kernels-dir", 0, "DIR",
+            "a folder with descriptions of your own kernels"),
+    GT_TEXT(gt_try_options, include_dirs, "include-dir", 'I', "DIR",
+            "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
+    GT_TEXT(gt_try_options, device, "device", 'd', "DEVICE",
+            "the GPU: cuda (default, the first one) or cuda:N"),
+    GT_TEXT(gt_try_options, arch, "arch", 'a', "ARCH",
+            "with --on cpu --keep: what PTX and cubin are made for (default: sm_86, or the nearest "
+            "that the kernel is for)"),
+    GT_INTEGER(gt_try_options, deadline, "deadline", 0, "SECONDS", 1, 3600,
+               "the candidate is killed on the GPU after this time, more for large problems "
+               "(default: 10)"),
+    GT_INTEGER(gt_try_options, seed, "seed", 0, "N", 1, INT64_MAX,
+               "seed of the operands' values on the GPU (default: 1)"),
     GT_OPTIONS_END,
 };
 
@@ -158,44 +155,28 @@ static int open_keep(struct gt_try *attempt, struct gt_err *err)
     return attempt->keep ? GT_OK : gt_err_set(err, GT_EIO, "%s: %s", keep, strerror(errno));
 }
 
-static void remove_folder(const char *path)
-{
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-
-    while (folder && (entry = readdir(folder)))
-        if (entry->d_name[0] != '.')
-            unlinkat(dirfd(folder), entry->d_name, 0);
-    if (folder)
-        closedir(folder);
-    rmdir(path);
-}
-
-/* In the folder that is kept, or in one that is not. */
+/* Runs the emulator in the folder of --keep or, without it, in one that is removed afterwards. */
 static int emulate(struct gt_try *attempt, struct gt_err *err)
 {
-    const char *tmp = getenv("TMPDIR");
-    char folder[PATH_MAX];
+    struct gt_scratch folder = {0};
     int rc;
 
     if (attempt->keep)
         return gt_try_emulate(attempt, attempt->keep, err);
-    snprintf(folder, sizeof(folder), "%s/gemmtune-try-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder))
-        return gt_err_set(err, GT_EIO, "%s: cannot make the folder: %s", folder, strerror(errno));
-    rc = gt_try_emulate(attempt, folder, err);
-    remove_folder(folder);
+    rc = gt_scratch_make(&folder, err);
+    GT_STEP(rc, gt_try_emulate(attempt, folder.path, err));
+    gt_scratch_remove(&folder);
     return rc;
 }
 
 /* ---- the command ---- */
 
-/* The device whose facts describe the candidate where no GPU does: the profile of the arch, or of
- * the nearest that the kernel is for. */
+/* Sets the device that stands in where no GPU does: the profile of --arch, or of the nearest arch
+ * that the kernel supports. */
 static int find_device(struct gt_try *attempt, struct gt_err *err)
 {
     const struct gt_kernel *kernel = attempt->candidate.kernel;
-    const struct gt_serves *entry = &kernel->entry[0]; /* the problem's, if there is one */
+    const struct gt_serves *entry = &kernel->entry[0]; /* or that of the problem's type */
     int cc = DEFAULT_ARCH;
 
     for (size_t i = kernel->entries; i-- > 0;)
@@ -211,9 +192,10 @@ static int find_device(struct gt_try *attempt, struct gt_err *err)
     return gt_device_profile(&attempt->device, attempt->cli->data_dir, cc, err);
 }
 
-static int open_candidate(struct gt_try *attempt, int argc, char **argv, struct gt_err *err)
+static int open_candidate(struct gt_try *attempt, struct gt_err *err)
 {
     const struct gt_try_options *options = attempt->options;
+    const struct gt_cli *cli = attempt->cli;
     struct gt_candidate *candidate = &attempt->candidate;
     int rc;
 
@@ -221,16 +203,17 @@ static int open_candidate(struct gt_try *attempt, int argc, char **argv, struct 
         return gt_err_set(err, GT_ESYNTAX,
                           "name the problem: tune try KERNEL [POINT] --problem 512x512x512");
     rc = gt_problem_parse(&attempt->problem, options->problem, err);
-    GT_STEP(rc, gt_kernels_load(&attempt->kernels, attempt->cli->data_dir, options->kernels_dir,
+    GT_STEP(rc, gt_kernels_load(&attempt->kernels, cli->data_dir, options->kernels_dir,
                                 options->include_dirs, err));
     if (rc)
         return rc;
     gt_problem_format(&attempt->problem, attempt->problem_text);
     candidate->problem = &attempt->problem;
     candidate->device = &attempt->device;
-    candidate->kernel = gt_kernels_find(&attempt->kernels, argv[0], err);
+    candidate->kernel = gt_kernels_find(&attempt->kernels, cli->argument[0], err);
     rc = candidate->kernel ? GT_OK : GT_ENOTFOUND;
-    GT_STEP(rc, gt_point_parse(&candidate->point, candidate->kernel, argc > 1 ? argv[1] : "", err));
+    GT_STEP(rc, gt_point_parse(&candidate->point, candidate->kernel,
+                               cli->arguments > 1 ? cli->argument[1] : "", err));
     if (!rc && (attempt->on_cpu || options->arch))
         rc = find_device(attempt, err);
     return rc;
@@ -255,13 +238,13 @@ static int report(struct gt_try *attempt, struct gt_err *err)
     return rc;
 }
 
-static int run(struct gt_cli *cli, const void *fields, int argc, char **argv, struct gt_err *err)
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     struct gt_try attempt = {.cli = cli, .options = fields};
     int rc;
 
     attempt.on_cpu = attempt.options->on && strcmp(attempt.options->on, "cpu") == 0;
-    rc = open_candidate(&attempt, argc, argv, err);
+    rc = open_candidate(&attempt, err);
     GT_STEP(rc, open_keep(&attempt, err));
     GT_STEP(rc, attempt.on_cpu ? emulate(&attempt, err) : gt_try_measure(&attempt, err));
     if (!rc && attempt.keep)

@@ -1,4 +1,5 @@
-/* cmd_try_emulate.c - a candidate on the CPU: starts gemmtune-emulate and reads what it says. */
+/* cmd_try_emulate.c - runs a candidate on the CPU: starts gemmtune-emulate and reads its verdict.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,8 +20,8 @@
 
 extern char **environ;
 
-/* In the build tree beside `tune`, else in PREFIX/libexec/gemmtune, where nobody else may have
- * written it. */
+/* Finds the emulator: in the build tree beside `tune`, else in PREFIX/libexec/gemmtune, provided
+ * that nobody else may have written it. */
 static int find_program(char path[PATH_MAX], struct gt_err *err)
 {
     char folder[PATH_MAX], tree[PATH_MAX];
@@ -40,7 +41,7 @@ static int find_program(char path[PATH_MAX], struct gt_err *err)
     return rc;
 }
 
-/* Waits for the emulator; a signal that this program gets ends it. */
+/* Waits for the emulator and ends it if this program gets a signal. */
 static int wait_for(const struct gt_try *attempt, pid_t pid, int *status, struct gt_err *err)
 {
     while (waitpid(pid, status, 0) != pid) {
@@ -79,7 +80,8 @@ static int run_program(const struct gt_try *attempt, const char *program, const 
                                     build.text,
                                     NULL};
 
-        setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* leaks would be the emulator's own */
+        setenv("ASAN_OPTIONS", "detect_leaks=0",
+               1); /* a kernel cannot leak, so leaks would be the emulator's own */
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -115,7 +117,7 @@ int gt_try_emulate(struct gt_try *attempt, const char *folder, struct gt_err *er
 
 /* ---- the log ---- */
 
-/* Where a sanitizer saw it: the first frame in a template. */
+/* What a sanitizer reported, at the first frame that lies in a template. */
 struct report {
     char kind[128];  /* "heap-buffer-overflow" */
     char access[64]; /* "READ of size 4" */
@@ -157,8 +159,8 @@ static void read_report(struct report *report, const char *line, size_t length)
     }
 }
 
-/* The compiler puts the working folder before a template's name: the file is beside its description
- * or in the data folder. */
+/* Corrects the path: the compiler puts the working folder before a template's name, but the file
+ * lies beside its description or in the data folder. */
 static void find_template(const struct gt_try *attempt, struct report *report)
 {
     const char *const folder[] = {attempt->options->kernels_dir, attempt->cli->data_dir};
@@ -179,7 +181,7 @@ static void find_template(const struct gt_try *attempt, struct report *report)
     }
 }
 
-/* A run whose D was not right: the first one is the verdict. */
+/* Takes a run whose D was not right; the first such run becomes the verdict. */
 static void take_failure(struct gt_try *attempt, const char *words, const char *run)
 {
     struct gt_trial *trial = &attempt->trial;
@@ -193,7 +195,7 @@ static void take_failure(struct gt_try *attempt, const char *words, const char *
     snprintf(trial->detail, sizeof(trial->detail), "%s, for %s", words, run);
 }
 
-/* The compiler's first complaint. */
+/* Takes the compiler's first error message. */
 static void take_complaint(struct gt_try *attempt, const char *log)
 {
     const char *at = strstr(log, "error: "), *line = at;
@@ -205,7 +207,7 @@ static void take_complaint(struct gt_try *attempt, const char *log)
              line ? (int)strcspn(line, "\n") : 0, line ? line : "");
 }
 
-/* The process died: of what a sanitizer reported, or of a signal.  A wrong result that was seen
+/* Records why the process died: a sanitizer's report, or a signal.  A wrong result that was seen
  * before stays the verdict. */
 static void take_death(struct gt_try *attempt, const struct report *report, const char *run,
                        int wait_status)

@@ -1,4 +1,4 @@
-/* cmd_try_keep.c - what --keep leaves of a candidate: source, PTX, cubin, SASS and the log. */
+/* cmd_try_keep.c - writes what --keep asks for: source, PTX, cubin, SASS and the log. */
 #include <errno.h>
 #include <limits.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static bool disassemble(const char *const *argv, const char *to)
     return status == 0;
 }
 
-/* SASS by nvdisasm or cuobjdump, whichever is in the path. */
+/* Writes the SASS with nvdisasm or cuobjdump, whichever is on the path. */
 static void keep_sass(const struct gt_try *attempt, const char *cubin)
 {
     char to[PATH_MAX];
@@ -71,7 +71,7 @@ static void keep_sass(const struct gt_try *attempt, const char *cubin)
                 "path\n");
 }
 
-/* One image and the compiler's words about it. */
+/* Writes one image and the compiler's log. */
 static int keep_image(const struct gt_try *attempt, const struct gt_geometry *geometry,
                       const char *source, enum gt_image image, struct gt_err *err)
 {
@@ -94,7 +94,8 @@ static int keep_image(const struct gt_try *attempt, const struct gt_geometry *ge
     if (binary.log && image == GT_IMAGE_CUBIN && (!rc || rc == GT_ENVRTC)) {
         int written =
             write_part(attempt, "log", binary.log, strlen(binary.log), NULL, rc ? NULL : err);
-        rc = rc == GT_ENVRTC ? GT_OK : written; /* the verdict says that it does not compile */
+        rc = rc == GT_ENVRTC ? GT_OK
+                             : written; /* the verdict reports a source that does not compile */
     }
     gt_binary_release(&binary);
     return rc == GT_ENVRTC ? GT_OK : rc;

@@ -1,5 +1,5 @@
-/* cmd_try_measure.c - a candidate on a GPU: the evaluator proves it, times it alone and beside
- * cuBLASLt. */
+/* cmd_try_measure.c - runs a candidate on a GPU: the evaluator proves it and times it, alone and
+ * beside cuBLASLt. */
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -35,7 +35,7 @@ static int open_evaluator(struct gt_evaluator **evaluator, const struct gt_try *
     return rc;
 }
 
-/* Compiles, proves and times it once. */
+/* Compiles, proves and times the candidate once. */
 static int race(struct gt_try *attempt, struct gt_evaluator *evaluator, struct gt_err *err)
 {
     uint64_t id;
@@ -49,7 +49,7 @@ static int race(struct gt_try *attempt, struct gt_evaluator *evaluator, struct g
     return rc > 0 ? GT_OK : rc;
 }
 
-/* Times it and cuBLASLt's best answer in alternation, where there is one. */
+/* Times the candidate in alternation with cuBLASLt's best answer, if there is one. */
 static int compare(struct gt_try *attempt, struct gt_evaluator *evaluator, struct gt_err *err)
 {
     struct gt_trial baseline;

@@ -12,6 +12,18 @@
 #define GUARD_MAX     (1 << 20) /* words: 4 MiB */
 #define RESERVE_BYTES (64u << 20)
 
+enum gt_dist gt_dist_parse(const char *name)
+{
+#define DIST_NAME(number, name) name,
+    static const char *const names[] = {GT_DIST_MAP(DIST_NAME)};
+#undef DIST_NAME
+    int i = 0;
+
+    while (i < GT_DIST_COUNT && strcmp(names[i], name) != 0)
+        i++;
+    return (enum gt_dist)i;
+}
+
 /* ---- matrices ---- */
 
 static int64_t round_up(int64_t value, int64_t to)
@@ -98,16 +110,19 @@ static void lay_out_bias(const struct gt_problem *p, struct gt_matrix *bias)
 }
 
 /* Chooses how many copies of the operands rotation needs: together more than 3 x L2, at most
- * GT_MAX_SETS. */
-static void choose_sets(struct gt_resident *r, bool one_set)
+ * request->most_sets.  Set 0 is the proof's alone where timing has numbers of its own. */
+static void choose_sets(struct gt_resident *r, const struct gt_resident_request *request)
 {
     const struct gt_set *set = &r->set[0];
+    const int most = request->most_sets;
     int64_t l2 = gt_gpu_device(r->gpu)->l2_bytes;
     int64_t bytes = 4 * (set->a.words + set->b.words + set->c.words + r->result[0].words);
     int64_t wanted = (3 * l2 + bytes) / bytes;
 
-    r->sets = one_set ? 1 : wanted < GT_MAX_SETS ? (int)wanted : GT_MAX_SETS;
-    r->flush = !one_set && r->sets * bytes <= 3 * l2;
+    r->dist = request->dist;
+    r->timed = r->dist != GT_DIST_NORMAL;
+    r->flush = most > 1 && most * bytes <= 3 * l2;
+    r->sets = r->timed + (wanted < most ? (int)wanted : most);
     for (int i = 1; i < r->sets; i++)
         r->set[i] = r->set[0];
 }
@@ -129,38 +144,13 @@ static void lay_out_all(struct gt_resident *r, const struct gt_resident_request 
         r->result[i] = whole->d;
     lay_out_inputs(&r->problem, &r->set[0].a, &r->set[0].b, &r->set[0].c);
     lay_out_bias(&r->problem, &r->bias);
-    choose_sets(r, request->one_set);
+    choose_sets(r, request);
     lay_out(&r->workspace, gt_matrix_line((int64_t)request->workspace / 4, GT_F32),
             GT_WORKSPACE_GUARD, 16);
     if (r->flush)
         lay_out(&r->scratch, gt_matrix_line(3 * gt_gpu_device(r->gpu)->l2_bytes / 4, GT_F32), 0,
                 16);
 }
-
-/* Lists every matrix that is an allocation of its own. */
-static size_t large_matrices(struct gt_resident *r, struct gt_matrix **list)
-{
-    struct gt_case *whole = &r->exact[GT_CASES];
-    size_t count = 0;
-
-    for (int i = 0; i < GT_RESULTS; i++)
-        list[count++] = &r->result[i];
-    for (int i = 0; i < r->sets; i++) {
-        list[count++] = &r->set[i].a;
-        list[count++] = &r->set[i].b;
-        list[count++] = &r->set[i].c;
-    }
-    list[count++] = &r->bias;
-    list[count++] = &whole->a;
-    list[count++] = &whole->b;
-    list[count++] = &whole->c;
-    list[count++] = &whole->bias;
-    list[count++] = &r->workspace;
-    list[count++] = &r->scratch;
-    return count;
-}
-
-#define MAX_LARGE (GT_RESULTS + 3 * GT_MAX_SETS + 8)
 
 size_t gt_case_inputs(struct gt_case *item, struct gt_matrix **list)
 {
@@ -169,6 +159,34 @@ size_t gt_case_inputs(struct gt_case *item, struct gt_matrix **list)
     list[2] = &item->c;
     list[3] = &item->bias;
     return 4;
+}
+
+size_t gt_resident_inputs(struct gt_resident *resident, struct gt_matrix **list)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < resident->sets; i++) {
+        list[count++] = &resident->set[i].a;
+        list[count++] = &resident->set[i].b;
+        list[count++] = &resident->set[i].c;
+    }
+    list[count++] = &resident->bias;
+    return count + gt_case_inputs(&resident->exact[GT_CASES], list + count);
+}
+
+#define MAX_LARGE (GT_OWN_INPUTS + GT_RESULTS + 2)
+
+/* Lists every matrix that is an allocation of its own. */
+static size_t large_matrices(struct gt_resident *r, struct gt_matrix **list)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < GT_RESULTS; i++)
+        list[count++] = &r->result[i];
+    count += gt_resident_inputs(r, list + count);
+    list[count++] = &r->workspace;
+    list[count++] = &r->scratch;
+    return count;
 }
 
 /* Computes the words of both arenas.  If the arenas have their base addresses, it also places the

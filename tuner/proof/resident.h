@@ -13,7 +13,22 @@
 
 #define GT_CASES    15 /* small cases; the whole problem comes after them */
 #define GT_RESULTS  3  /* copies of D, which launches write in turn */
-#define GT_MAX_SETS 16
+#define GT_MAX_SETS 33 /* one is the proof's alone */
+
+/* What A, B and C hold while kernels are timed: the GPU's power, and so its clock, depends on it.
+ * The proof always has integers and normal numbers. */
+#define GT_DIST_MAP(X)                                          \
+    X(NORMAL, "normal")     /* the very numbers of the proof */ \
+    X(UNIFORM, "uniform")   /* reals of [-1, 1) */              \
+    X(INTEGERS, "integers") /* small enough for exact sums */   \
+    X(ZEROS, "zeros")
+enum gt_dist {
+#define GT_DIST_ENUM(number, name) GT_DIST_##number,
+    GT_DIST_MAP(GT_DIST_ENUM)
+#undef GT_DIST_ENUM
+        GT_DIST_COUNT
+};
+enum gt_dist gt_dist_parse(const char *name); /* GT_DIST_COUNT if unknown */
 
 struct gt_case {
     struct gt_problem problem;
@@ -36,6 +51,8 @@ struct gt_resident {
     struct gt_case exact[GT_CASES + 1]; /* exact[GT_CASES] is the problem, its D is result[0] */
     struct gt_set set[GT_MAX_SETS];
     int sets;
+    int timed; /* index of the first set that is timed: 1 where timing has numbers of its own */
+    enum gt_dist dist; /* what those are */
     bool flush; /* the sets together have at most 3 x L2, so it is emptied before each round */
     struct gt_matrix bias;
     struct gt_matrix result[GT_RESULTS];
@@ -53,7 +70,9 @@ struct gt_resident_request {
     const struct gt_problem *problem;
     uint64_t seed;
     size_t workspace; /* bytes */
-    bool one_set;     /* timing does not rotate */
+    int most_sets; /* copies of the operands to time with: 1 to GT_MAX_SETS - 1; 1: L2 is left alone
+                    */
+    enum gt_dist dist;
 };
 
 /* Allocates and fills everything.  GT_ETOOBIG: the sentence has the bytes needed and present. */
@@ -71,7 +90,7 @@ void gt_resident_args(const struct gt_resident *resident, int set, int result,
                       struct gt_args *args);
 
 /* Enqueue a sum over every input, or over every reference, into a slot. */
-int gt_resident_hash_inputs(const struct gt_resident *resident, int slot, struct gt_err *err);
+int gt_resident_hash_inputs(struct gt_resident *resident, int slot, struct gt_err *err);
 int gt_resident_hash_reference(const struct gt_resident *resident, int slot, struct gt_err *err);
 
 /* Poison results and guards, as before the first candidate. */
@@ -92,5 +111,9 @@ int64_t gt_case_exact_words(const struct gt_case *item);
 void gt_matrix_place(struct gt_matrix *matrix, gt_devptr base);
 /* Lists the inputs of a case; there are 4. */
 size_t gt_case_inputs(struct gt_case *item, struct gt_matrix **list);
+/* Lists the inputs that are allocations of their own, GT_OWN_INPUTS at most: each set's, the bias,
+ * and those of the case that has the problem's size. */
+#define GT_OWN_INPUTS (3 * GT_MAX_SETS + 5)
+size_t gt_resident_inputs(struct gt_resident *resident, struct gt_matrix **list);
 
 #endif

@@ -93,14 +93,28 @@ static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
     return rc;
 }
 
+/* How a distribution is drawn; *range is for those that have one. */
+static enum gt_fill fill_of(const struct gt_problem *p, enum gt_dist dist, int *range)
+{
+    *range = dist == GT_DIST_ZEROS ? 0 : dist == GT_DIST_INTEGERS ? integer_range(p) : 1;
+    if (dist == GT_DIST_UNIFORM && p->type == GT_S8)
+        *range = 127;
+    return dist == GT_DIST_NORMAL    ? GT_FILL_NORMAL
+           : dist == GT_DIST_UNIFORM ? GT_FILL_UNIFORM
+                                     : GT_FILL_INTEGERS;
+}
+
 static int restore_set(struct gt_resident *r, int index, struct gt_err *err)
 {
+    const enum gt_dist dist = index < r->timed ? GT_DIST_NORMAL : r->dist;
+    int range;
+    const enum gt_fill fill = fill_of(&r->problem, dist, &range);
     struct gt_matrix *list[] = {&r->set[index].a, &r->set[index].b, &r->set[index].c};
     int rc = GT_OK;
 
     for (int i = 0; i < 3 && !rc; i++) {
         rc = poison(r, list[i], err);
-        GT_STEP(rc, gt_proof_fill(r->proof, list[i], seed_of(r, 100, i), GT_FILL_NORMAL, 0, err));
+        GT_STEP(rc, gt_proof_fill(r->proof, list[i], seed_of(r, 100, i), fill, range, err));
     }
     return rc;
 }
@@ -137,24 +151,13 @@ int gt_resident_restore(struct gt_resident *resident, struct gt_err *err)
     return GT_OK;
 }
 
-int gt_resident_hash_inputs(const struct gt_resident *resident, int slot, struct gt_err *err)
+int gt_resident_hash_inputs(struct gt_resident *resident, int slot, struct gt_err *err)
 {
-    const struct gt_case *whole = &resident->exact[GT_CASES];
-    const struct gt_matrix *list[3 * GT_MAX_SETS + 5];
-    size_t count = 0;
-    int rc;
+    struct gt_matrix *list[GT_OWN_INPUTS];
+    size_t count = gt_resident_inputs(resident, list);
+    int rc =
+        gt_proof_hash(resident->proof, resident->arena_in, resident->arena_in_words, slot, err);
 
-    for (int i = 0; i < resident->sets; i++) {
-        list[count++] = &resident->set[i].a;
-        list[count++] = &resident->set[i].b;
-        list[count++] = &resident->set[i].c;
-    }
-    list[count++] = &resident->bias;
-    list[count++] = &whole->a;
-    list[count++] = &whole->b;
-    list[count++] = &whole->c;
-    list[count++] = &whole->bias;
-    rc = gt_proof_hash(resident->proof, resident->arena_in, resident->arena_in_words, slot, err);
     for (size_t i = 0; i < count && !rc; i++)
         if (list[i]->words)
             rc = gt_proof_hash(resident->proof, list[i]->base, list[i]->words, slot, err);

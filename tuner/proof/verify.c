@@ -115,7 +115,7 @@ int gt_verify_check_real(const struct gt_resident *resident, int results, struct
     return rc;
 }
 
-int gt_verify_check_inputs(const struct gt_resident *resident, struct gt_err *err)
+int gt_verify_check_inputs(struct gt_resident *resident, struct gt_err *err)
 {
     return gt_resident_hash_inputs(resident, SLOT_INPUTS, err);
 }

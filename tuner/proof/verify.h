@@ -29,7 +29,7 @@ int gt_verify_check_whole(const struct gt_resident *resident, struct gt_err *err
 int gt_verify_check_real(const struct gt_resident *resident, int results, struct gt_err *err);
 
 /* Enqueues the checks of the workspace's guard and of the inputs. */
-int gt_verify_check_inputs(const struct gt_resident *resident, struct gt_err *err);
+int gt_verify_check_inputs(struct gt_resident *resident, struct gt_err *err);
 int gt_verify_check_workspace(const struct gt_resident *resident, struct gt_err *err);
 
 /* Judge the findings in the order of the list above.  The first finding sets trial->status and

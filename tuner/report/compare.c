@@ -33,7 +33,7 @@ static int by_place(const struct gt_pair *a, const struct gt_pair *b)
 
     if (!order)
         order = strcmp(a->device, b->device);
-    return order ? order : (int)a->warm_l2 - (int)b->warm_l2;
+    return order ? order : a->timing - b->timing;
 }
 
 static void release_side(struct gt_side *side)
@@ -69,7 +69,7 @@ static struct gt_pair *place_for(struct taking *taking, const struct gt_row *row
     struct gt_pairs *pairs = taking->pairs;
     struct gt_pair key = {.problem = strdup(row->problem),
                           .device = strdup(taking->any_device ? "" : row->device),
-                          .warm_l2 = row->warm_l2},
+                          .timing = row->timing},
                    *grown;
     size_t low = 0, high = pairs->count;
 

@@ -36,7 +36,7 @@ struct gt_side {
 
 struct gt_pair {
     char *problem, *device; /* device "" where devices of any name are compared */
-    bool warm_l2;
+    int timing;             /* enum gt_timing */
     struct gt_side side[2]; /* A and B */
     double ratio, lo, hi;   /* A's time over B's: above 1, B is faster; the interval of that from
                                both ends of both intervals; 0: one of them is missing */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "problem/trial.h"
 #include "report/compare_js_page.h"
 #include "report/page.h"
 
@@ -29,7 +30,7 @@ static cJSON *pair_json(const struct gt_pair *pair)
 
     cJSON_AddStringToObject(json, "problem", pair->problem);
     cJSON_AddStringToObject(json, "device", pair->device);
-    cJSON_AddBoolToObject(json, "warm_l2", pair->warm_l2);
+    cJSON_AddStringToObject(json, "l2", gt_timing_name(pair->timing));
     cJSON_AddStringToObject(json, "verdict", gt_verdict_name(pair->verdict));
     if (pair->ratio > 0) {
         cJSON_AddNumberToObject(json, "ratio", pair->ratio);

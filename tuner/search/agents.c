@@ -5,8 +5,11 @@
 
 #define REPEATS 100 /* proposals in a row that are known already, before a random point */
 
-void gt_agents_init(struct gt_agents *agents, size_t count, bool turns)
+void gt_agents_init(struct gt_agents *agents, size_t count, bool turns, gt_agent_propose *propose,
+                    gt_agent_absorb *absorb)
 {
+    agents->propose = propose;
+    agents->absorb = absorb;
     agents->count = count;
     agents->turns = turns;
     memset(agents->flying, 0xff, sizeof(agents->flying));

@@ -71,9 +71,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     struct annealing *annealing = strategy->state;
 
     (void)err;
-    gt_agents_init(&annealing->agents, (size_t)strategy->option[CHAINS], false);
-    annealing->agents.propose = propose;
-    annealing->agents.absorb = absorb;
+    gt_agents_init(&annealing->agents, (size_t)strategy->option[CHAINS], false, propose, absorb);
     for (size_t i = 0; i < GT_AGENTS_MAX; i++) {
         annealing->chain[i].place = SIZE_MAX;
         annealing->chain[i].heat = strategy->option[HOT];

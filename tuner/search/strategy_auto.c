@@ -120,12 +120,9 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     rc = gt_multi_start_init(&state->climbs, CLIMBS, false, strategy->seeds + state->design, order,
                              err);
     state->climbs.random_each = RANDOM_EACH;
-    if (!rc)
-        rc = gt_prior_mean_init(&state->priors, space, strategy->given, err);
-    if (!rc)
-        rc = gt_pool_init(&state->pool, space, err);
-    if (!rc)
-        rc = gt_gp_model_init(&state->gp, strategy, &state->priors, gap, err);
+    GT_STEP(rc, gt_prior_mean_init(&state->priors, space, strategy->given, err));
+    GT_STEP(rc, gt_pool_init(&state->pool, space, err));
+    GT_STEP(rc, gt_gp_model_init(&state->gp, strategy, &state->priors, gap, err));
     return rc ? rc : gt_forest_init(&state->forest, space, err);
 }
 

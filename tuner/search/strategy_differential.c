@@ -88,9 +88,8 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     struct differential *differential = strategy->state;
 
     (void)err;
-    gt_agents_init(&differential->agents, (size_t)strategy->option[POPULATION], true);
-    differential->agents.propose = propose;
-    differential->agents.absorb = absorb;
+    gt_agents_init(&differential->agents, (size_t)strategy->option[POPULATION], true, propose,
+                   absorb);
     for (size_t i = 0; i < GT_AGENTS_MAX; i++)
         differential->member[i] = SIZE_MAX;
     return GT_OK;

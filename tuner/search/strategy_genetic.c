@@ -89,9 +89,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     size_t population = (size_t)strategy->option[POPULATION];
 
     (void)err;
-    gt_agents_init(&genetic->agents, CHILDREN, false);
-    genetic->agents.propose = propose;
-    genetic->agents.absorb = absorb;
+    gt_agents_init(&genetic->agents, CHILDREN, false, propose, absorb);
     genetic->founders = strategy->seeds < population ? population - strategy->seeds : 0;
     return GT_OK;
 }

@@ -25,8 +25,9 @@ struct local {
     size_t explore; /* still to be explored */
 };
 
-static int init(struct gt_strategy *strategy, bool adjacent, struct gt_err *err)
+static int init(struct gt_strategy *strategy, struct gt_err *err)
 {
+    const bool adjacent = strategy->ops == &gt_strategy_adjacent;
     struct local *local = strategy->state;
     size_t explore = (size_t)strategy->option[EXPLORE];
     int rc;
@@ -40,16 +41,6 @@ static int init(struct gt_strategy *strategy, bool adjacent, struct gt_err *err)
         gt_multi_start_add(&local->multi, strategy->seed[i]);
     local->explore = strategy->seeds < explore ? explore - strategy->seeds : 0;
     return GT_OK;
-}
-
-static int init_hamming(struct gt_strategy *strategy, struct gt_err *err)
-{
-    return init(strategy, false, err);
-}
-
-static int init_adjacent(struct gt_strategy *strategy, struct gt_err *err)
-{
-    return init(strategy, true, err);
 }
 
 static void release(struct gt_strategy *strategy)
@@ -87,7 +78,7 @@ const struct gt_strategy_ops gt_strategy_local = {
     .option = options,
     .doc = "greedy hill climbing from many starts; neighbours differ in one parameter",
     .state_size = sizeof(struct local),
-    .init = init_hamming,
+    .init = init,
     .next = next,
     .tell = tell,
     .release = release,
@@ -98,7 +89,7 @@ const struct gt_strategy_ops gt_strategy_adjacent = {
     .option = options,
     .doc = "as local, but neighbours differ by one step of one parameter",
     .state_size = sizeof(struct local),
-    .init = init_adjacent,
+    .init = init,
     .next = next,
     .tell = tell,
     .release = release,

@@ -113,9 +113,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     struct swarm *swarm = strategy->state;
 
     (void)err;
-    gt_agents_init(&swarm->agents, (size_t)strategy->option[PARTICLES], true);
-    swarm->agents.propose = propose;
-    swarm->agents.absorb = absorb;
+    gt_agents_init(&swarm->agents, (size_t)strategy->option[PARTICLES], true, propose, absorb);
     for (size_t i = 0; i < GT_AGENTS_MAX; i++)
         swarm->particle[i].best = SIZE_MAX;
     return GT_OK;

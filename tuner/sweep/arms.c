@@ -18,7 +18,7 @@ int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *e
         .device = race->device,
         .toolchain = race->toolchain,
         .problem = race->problem_id,
-        .warm_l2 = race->evaluator->options.bench.warm_l2,
+        .timing = race->evaluator->options.bench.timing,
     };
     return gt_store_kernel(race->options->store, arm->kernel, &arm->key.kernel, err);
 }

@@ -8,7 +8,8 @@
  * the play-off finds no difference either, its candidates are a tie.  The winner is the one with
  * the least paired median; a stable rule decides among equals, so that the same device gives the
  * same answer in every run.  The incumbent takes part in semi-final and final, however slow it was,
- * and stays the winner if it ties. */
+ * and in the play-off unless it lost the final clearly; it stays the winner if it ties.  Where the
+ * finals are short, all go to the final at once. */
 #include "base/array.h"
 #include "base/err.h"
 #include "base/stats.h"
@@ -30,7 +31,10 @@ static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
 #define SEMI_FINAL_PART 0.3
 #define FINAL_PART      0.6
 #define PLAY_OFF_PART   1.0
-#define ROUNDS_LEAST    7 /* of any contest, however little time is left */
+#define ROUNDS_LEAST    7   /* of any contest, however little time is left ... */
+#define ROUNDS_US       2e5 /* ... and more, as many as a contest has at least, if they fit in this */
+#define BRIEF_S         1.0 /* finals of less time have no semi-final: each contest has a pre-heat */
+#define CLEAR           0.95 /* a winner whose interval lies below this needs no second contest */
 
 /* The result of one contest. */
 struct contest {
@@ -66,7 +70,7 @@ static struct gt_rounds limited(const struct gt_race *race, const struct gt_roun
     if (!(race->finals_s > 0))
         return less;
     less.us = fmin(less.us, part * left_us(race));
-    less.least = (int)fmin(less.least, fmax(ROUNDS_LEAST, less.us / round_us));
+    less.least = (int)fmin(less.least, fmax(ROUNDS_LEAST, fmax(less.us, ROUNDS_US) / round_us));
     return less;
 }
 
@@ -219,14 +223,15 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
                            struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
-    size_t most = affordable(race, SEMI_FINAL_PART, ENTRIES);
+    const bool brief = race->finals_s > 0 && race->finals_s < BRIEF_S;
+    size_t most = affordable(race, brief ? FINAL_PART : SEMI_FINAL_PART, ENTRIES);
     size_t entries = gt_sweep_seat_incumbent(race, gather(race, most), most);
     int rc;
 
     for (size_t i = 0; i < result->rows; i++)
         result->row[i].apart = i >= entries;
     *finalists = entries;
-    if (entries <= FINALISTS)
+    if (brief || entries <= FINALISTS)
         return GT_OK;
     gt_sweep_show(race, "semi-final", true);
     rc = hold(race, &semi_final, SEMI_FINAL_PART, entries, false, contest, err);
@@ -351,8 +356,8 @@ static void choose(const struct gt_race *race, const struct contest *contest, si
 static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
 {
     const struct gt_sweep_row *row = race->result->row;
-    const char *kernel[FINALISTS], *point[FINALISTS];
-    struct gt_strbuf text[FINALISTS];
+    const char *kernel[ENTRIES], *point[ENTRIES];
+    struct gt_strbuf text[ENTRIES];
     struct gt_trial_key key;
     size_t count = 0;
     int rc = GT_OK;
@@ -373,34 +378,64 @@ static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
     return rc;
 }
 
-/* Times the rows that tie in the final once more, with more rounds.  These times replace the
- * final's: the least of several times that tie is low by chance, so it must not be stored. */
-static int hold_play_off(struct gt_race *race, struct contest *contest, size_t *ties,
-                         struct gt_err *err)
+/* Moves the incumbent behind the rows that tie if it lost to them, unless it lost clearly: the
+ * luckiest of many that are no faster wins a contest by chance, but not a second one.  Nor is the
+ * device as hot in the first one: on an H200 it had 1817 MHz in a final of 188 us, and 1366 MHz in
+ * the play-off half a second later.  Returns how many rows are to be timed once more. */
+static size_t seat_loser(const struct gt_race *race, struct contest *contest, size_t ties,
+                         size_t finalists)
+{
+    struct gt_sweep_row *row = race->result->row;
+    const struct gt_trial *best = &contest->trial[0];
+
+    for (size_t i = ties; i < finalists; i++) {
+        const struct gt_sweep_row moved = row[i];
+        const struct gt_trial trial = contest->trial[i];
+        double lo, hi;
+
+        if (!gt_sweep_is_incumbent(race, moved.kernel, &moved.point))
+            continue;
+        gt_paired_interval(best->sample, trial.sample,
+                           best->samples < trial.samples ? best->samples : trial.samples, &lo, &hi);
+        if (hi < CLEAR)
+            break;
+        GT_ARRAY_OPEN(row, ties, i);
+        row[ties] = moved;
+        return ties + 1;
+    }
+    return ties;
+}
+
+/* Times the first rows of the final once more, with more rounds.  These times replace the final's:
+ * the least of several times that tie is low by chance, so it must not be stored.  Returns how many
+ * tie with the first one. */
+static int hold_play_off(struct gt_race *race, struct contest *contest, size_t entries,
+                         size_t *ties, struct gt_err *err)
 {
     int rc;
 
     gt_sweep_show(race, "play-off", true);
-    rc = hold_and_keep(race, &play_off, PLAY_OFF_PART, ties, contest, err);
-    if (!rc && *ties)
-        *ties = find_ties(race->result, contest, *ties);
+    rc = hold_and_keep(race, &play_off, PLAY_OFF_PART, &entries, contest, err);
+    *ties = !rc && entries ? find_ties(race->result, contest, entries) : 0;
     return rc;
 }
 
 int gt_sweep_contests(struct gt_race *race, struct gt_err *err)
 {
     struct contest *contest = calloc(1, sizeof(*contest));
-    size_t finalists = 0, ties = 0;
+    size_t finalists = 0, ties = 0, again = 0;
     int rc = contest ? hold_semi_final(race, contest, &finalists, err) : gt_err_nomem(err);
 
     if (!rc && finalists) {
         gt_sweep_show(race, "final", true);
         rc = hold_and_keep(race, &final, FINAL_PART, &finalists, contest, err);
     }
-    if (!rc && finalists)
+    if (!rc && finalists) {
         ties = find_ties(race->result, contest, finalists);
-    if (!rc && ties > 1)
-        rc = hold_play_off(race, contest, &ties, err);
+        again = seat_loser(race, contest, ties, finalists);
+    }
+    if (!rc && again > 1)
+        rc = hold_play_off(race, contest, again, &ties, err);
     if (!rc && ties) {
         choose(race, contest, ties);
         rc = store_ties(race, ties, err);

@@ -1,6 +1,6 @@
-/* next.c - the problem that is probably the next one.  While a race goes on its spaces are scouted;
- * towards the end of the race its arms are opened, and its first points go to the compilers, which
- * would have nothing to do during the finals. */
+/* next.c - the problem that is probably the next one.  While a race goes on, and the one before,
+ * its spaces are scouted; towards the end of the race its arms are opened, and its first points go
+ * to the compilers, which would have nothing to do during the finals. */
 #include "base/array.h"
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
@@ -45,6 +45,7 @@ void gt_race_free(struct gt_race *race)
     gt_sweep_result_release(&race->own);
     gt_strbuf_release(&race->early);
     free(race->draw);
+    free(race->ready);
     free(race->flight);
     free(race->recent);
     free(race->backfill);
@@ -52,8 +53,7 @@ void gt_race_free(struct gt_race *race)
     free(race);
 }
 
-/* Makes the race of problem i, whose spaces are then being scouted. */
-static int new_race(struct gt_run *run, size_t i, struct gt_race **made, struct gt_err *err)
+int gt_race_new(struct gt_run *run, size_t i, struct gt_race **made, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = run->options->evaluator;
     struct gt_race *race = calloc(1, sizeof(*race));
@@ -97,19 +97,27 @@ int gt_race_prepare(struct gt_race *race, struct gt_err *err)
 
 int gt_sweep_scout_next(struct gt_run *run, struct gt_err *err)
 {
-    size_t i;
+    size_t next, after;
+    int rc = GT_OK;
 
-    if (run->next || !run->options->evaluator->ops->ahead ||
-        !gt_time_slices_peek(&run->slices, run->now, &i))
+    if (!run->options->evaluator->ops->ahead)
         return GT_OK;
-    return new_race(run, i, &run->next, err);
+    if (!run->next && gt_time_slices_peek(&run->slices, run->now, &next))
+        rc = gt_race_new(run, next, &run->next, err);
+    if (rc || !run->next || run->after)
+        return rc;
+    next = (size_t)(run->next->problem - run->options->problem);
+    if (gt_time_slices_peek_after(&run->slices, run->now, next, &after))
+        rc = gt_race_new(run, after, &run->after, err);
+    return rc;
 }
 
-int gt_sweep_prepare_next(struct gt_run *run, struct gt_err *err)
+int gt_sweep_prepare_next(struct gt_run *run, bool may_wait, struct gt_err *err)
 {
     int rc = gt_sweep_scout_next(run, err);
 
-    if (rc || !run->next || run->next->prepared)
+    if (rc || !run->next || run->next->prepared ||
+        (!may_wait && !gt_scouts_done(&run->next->scouts)))
         return rc;
     rc = gt_race_prepare(run->next, err);
     return rc ? rc : draw_points(run->next, err);
@@ -117,13 +125,18 @@ int gt_sweep_prepare_next(struct gt_run *run, struct gt_err *err)
 
 int gt_sweep_take_race(struct gt_run *run, size_t i, struct gt_race **race, struct gt_err *err)
 {
-    *race = run->next;
-    run->next = NULL;
+    const struct gt_evaluator *evaluator = run->options->evaluator;
+
     run->now = i;
-    if (*race && (*race)->problem == &run->options->problem[i])
-        return GT_OK;
-    if (*race && run->options->evaluator->ops->drop_ahead)
-        run->options->evaluator->ops->drop_ahead(run->options->evaluator);
-    gt_race_free(*race);
-    return new_race(run, i, race, err);
+    for (int tries = 0; tries < 2 && run->next; tries++) {
+        *race = run->next;
+        run->next = run->after;
+        run->after = NULL;
+        if ((*race)->problem == &run->options->problem[i])
+            return GT_OK;
+        if ((*race)->prepared && evaluator->ops->drop_ahead)
+            evaluator->ops->drop_ahead(run->options->evaluator);
+        gt_race_free(*race);
+    }
+    return gt_race_new(run, i, race, err);
 }

@@ -9,6 +9,7 @@
 
 #define COLLECT_MS 200 /* between two checks of the signals and the clock */
 #define LEAD_MOST  0.3 /* of a race's time: how much before its end it may close */
+#define READY_MOST 0.5 /* of a race's time: how much after it what is ready may be tried */
 
 /* Limits of a problem that has no time yet when its deadline has passed. */
 #define LATE_FLIGHTS 4  /* candidates in flight, because the next problem waits */
@@ -90,16 +91,19 @@ static bool is_late(const struct gt_race *race)
                                 race->result->fresh + (int64_t)race->flights >= LATE_TRIALS);
 }
 
-/* Whether the budget allows no new point.  Points to be tried again are not counted, nor is an
- * incumbent whose kernel is not searched. */
+/* Whether the budget allows no new point.  Points to be tried again count, because a device that
+ * hangs at every one would have all of the space tried otherwise; an incumbent whose kernel is not
+ * searched does not. */
 static bool trials_spent(const struct gt_race *race)
 {
     const struct gt_budget *budget = &race->options->budget;
     const struct gt_arm *last = &race->arm[race->arms - 1];
     int64_t tried = race->tried + (int64_t)(race->flights + race->draws - race->drawn);
 
+    for (size_t i = 0; i < race->arms; i++)
+        tried += (int64_t)race->arm[i].retries;
     if (last->guest)
-        tried -= last->tried + last->flying;
+        tried -= last->tried + last->flying + (int64_t)last->retries;
     return (budget->trials && tried >= budget->trials) ||
            (budget->patience && race->best_us > 0 &&
             race->tried - race->improved_at >= budget->patience);
@@ -143,6 +147,15 @@ static bool incumbent_waits(const struct gt_race *race)
            arm->retry[arm->retries - 1].point == race->incumbent_point;
 }
 
+/* An arm with a point to be tried again, or NULL. */
+static struct gt_arm *arm_to_retry(struct gt_race *race)
+{
+    for (size_t i = 0; i < race->arms; i++)
+        if (race->arm[i].retries)
+            return &race->arm[i];
+    return NULL;
+}
+
 /* The arm that may submit next, or NULL. */
 static struct gt_arm *next_arm(struct gt_race *race)
 {
@@ -155,8 +168,10 @@ static struct gt_arm *next_arm(struct gt_race *race)
     for (size_t i = 0; i < race->arms; i++)
         if (has_urgent(&race->arm[i]))
             return &race->arm[i];
-    if (race->closing || trials_spent(race))
+    if (race->closing)
         return NULL;
+    if (trials_spent(race))
+        return arm_to_retry(race);
     lead = gt_sweep_next_lead(race);
     return lead ? lead->arm : gt_sweep_choose_arm(race);
 }
@@ -170,6 +185,10 @@ static enum gt_next next_of(struct gt_race *race, struct gt_arm *arm, struct gt_
     enum gt_next answer;
 
     *what = (struct gt_retry){0};
+    if (arm->retries && trials_spent(race)) {
+        *what = arm->retry[--arm->retries];
+        return GT_NEXT_POINT;
+    }
     if (!has_urgent(arm) && lead && lead->arm == arm) {
         what->point = lead->point;
         gt_strategy_claim(arm->strategy, lead->point);
@@ -242,9 +261,12 @@ static bool strategies_wait(const struct gt_race *race)
     return false;
 }
 
-/* Chooses a point that needs no compiler: of this problem and of others in turn. */
+/* Chooses a point that needs no compiler: one drawn ahead, then of this problem and of others in
+ * turn. */
 static bool choose_at_hand(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what)
 {
+    if (gt_sweep_ready(race, arm, what))
+        return true;
     if (race->at_hand++ % 2)
         return gt_sweep_backfill(race, arm, what) || gt_sweep_reuse(race, arm, what);
     return gt_sweep_reuse(race, arm, what) || gt_sweep_backfill(race, arm, what);
@@ -260,7 +282,7 @@ static int submit_backfill(struct gt_race *race, struct gt_err *err)
     struct gt_retry what;
     int rc = GT_OK;
 
-    for (int i = 0; !rc && i < 2 && strategies_wait(race); i++) {
+    for (int i = 0; !rc && i < 2 && (race->readies || strategies_wait(race)); i++) {
         if (!evaluator->ops->starved || !evaluator->ops->starved(evaluator) || is_late(race) ||
             !(budget->seconds > 0) || budget->patience || trials_spent(race) ||
             !choose_at_hand(race, &arm, &what))
@@ -273,18 +295,22 @@ static int submit_backfill(struct gt_race *race, struct gt_err *err)
 }
 
 /* Whether the race closes: what would be submitted now were ready too late.  The compilers then
- * work for the next problem. */
+ * work for the next problem, and the device tries what is ready. */
 static int check_closing(struct gt_race *race, struct gt_err *err)
 {
     double now, lead = fmin(race->evaluator->stats.lead_s, LEAD_MOST * race->search_s);
+    int rc;
 
-    if (race->closing || !race->run->next || !(race->deadline_s > 0) || !(race->best_us > 0))
+    if (race->closing)
+        return gt_sweep_prepare_next(race->run, false, err);
+    if (!race->run->next || !(race->deadline_s > 0) || !(race->best_us > 0))
         return GT_OK;
     now = gt_evaluator_now(race->evaluator);
     if (now < race->deadline_s - lead)
         return GT_OK;
     race->closing = true;
-    return gt_sweep_prepare_next(race->run, err);
+    rc = gt_sweep_find_ready(race, err);
+    return rc ? rc : gt_sweep_prepare_next(race->run, false, err);
 }
 
 /* Times the baseline while the device would wait for the compilers, if the clock ends the race; the
@@ -338,6 +364,50 @@ static int collect(struct gt_race *race, uint64_t *id, struct gt_trial *trial, s
     return got ? got : evaluator->ops->collect(evaluator, COLLECT_MS, id, trial, err);
 }
 
+/* Seconds of a trial: of those since begin_s or, before there is one, of the whole race. */
+static double trial_s(const struct gt_race *race, double begin_s, int64_t before)
+{
+    const int64_t timed = race->result->timed;
+
+    if (timed > before)
+        return (gt_evaluator_now(race->evaluator) - begin_s) / (double)(timed - before);
+    return timed ? race->evaluator->stats.busy_s / (double)timed : 0;
+}
+
+/* Tries what is ready when the clock has ended the search, for a part of the search's time. */
+static int try_ready(struct gt_race *race, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = race->evaluator;
+    const double begin_s = race->searched_s, most_s = READY_MOST * race->search_s;
+    const double end_s = fmin(race->latest_s, begin_s + most_s);
+    const int64_t before = race->result->timed;
+    int rc = gt_sweep_find_dropped(race, err);
+
+    while (!rc) {
+        struct gt_trial trial;
+        struct gt_retry what;
+        struct gt_arm *arm;
+        uint64_t id;
+        int got;
+
+        while (!rc && !gt_sweep_signals(race) && race->flights < 2 &&
+               gt_evaluator_now(evaluator) +
+                       trial_s(race, begin_s, before) * (double)(race->flights + 1) <=
+                   end_s &&
+               gt_sweep_ready(race, &arm, &what))
+            rc = submit(race, arm, what, err);
+        if (rc || !race->flights || gt_sweep_signals(race) > 1)
+            break;
+        got = collect(race, &id, &trial, err);
+        if (got < 0)
+            return got;
+        if (got > 0)
+            rc = finish(race, id, &trial, err);
+        gt_sweep_show(race, NULL, false);
+    }
+    return rc;
+}
+
 int gt_sweep_race(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
@@ -376,6 +446,9 @@ int gt_sweep_race(struct gt_race *race, struct gt_err *err)
             rc = gt_sweep_check_drift(race, err);
         gt_sweep_show(race, stopping ? "stopping" : race->tried ? NULL : "compiling", false);
     }
+    race->searched_s = gt_evaluator_now(evaluator);
+    if (!rc && stopping && !gt_sweep_signals(race))
+        rc = try_ready(race, err);
     if (!rc && stopping && gt_sweep_signals(race))
         rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
     return rc;

@@ -233,7 +233,7 @@ static void find_best_again(struct gt_race *race, struct gt_arm *arm)
 
 void gt_sweep_tell_best(const struct gt_race *race)
 {
-    if (race->best_us > 0 && !race->incumbent_due)
+    if (race->best_us > 0 && !race->incumbent_due && race->evaluator->ops->set_best)
         race->evaluator->ops->set_best(race->evaluator, race->best_us);
 }
 

@@ -16,6 +16,10 @@
 /* A point is left out if its expected time is more than this times the best: most of those left
  * would not come among the 32 that are timed again. */
 #define CUTOFF 1.3
+/* The same where trials are so short that a cubin which comes meanwhile hardly waits.  Nothing else
+ * would use the device, and the models learn from slow points, too. */
+#define CUTOFF_SHORT 2.0
+#define SHORT_S      0.02
 
 static bool is_at_hand(const struct gt_arm *arm, size_t point)
 {
@@ -118,6 +122,9 @@ static void rank(struct gt_race *race, struct gt_arm *arm)
 /* The arm whose next point is expected to be the fastest; NULL: none is worth a trial. */
 static struct gt_arm *next_arm(struct gt_race *race)
 {
+    const double timed = (double)race->result->timed;
+    const bool brief = race->evaluator->stats.busy_s < SHORT_S * timed;
+    const float cutoff = brief ? (float)CUTOFF_SHORT : (float)CUTOFF;
     struct gt_arm *best = NULL;
 
     for (size_t i = 0; i < race->arms; i++) {
@@ -127,8 +134,7 @@ static struct gt_arm *next_arm(struct gt_race *race)
         if (!arm->reuses)
             continue;
         expected = arm->reuse[arm->reuses - 1].expected;
-        if (expected <= (float)CUTOFF &&
-            (!best || expected < best->reuse[best->reuses - 1].expected))
+        if (expected <= cutoff && (!best || expected < best->reuse[best->reuses - 1].expected))
             best = arm;
     }
     return best;

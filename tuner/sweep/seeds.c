@@ -162,8 +162,7 @@ static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err 
     filter.problem = NULL;
     filter.limit = 0;
     filter.winners_only = true;
-    if (!rc)
-        rc = gt_store_rows(race->options->store, &filter, on_row, &stored, err);
+    GT_STEP(rc, gt_store_rows(race->options->store, &filter, on_row, &stored, err));
     offer_shipped(&stored);
     for (size_t i = 0; i < stored.nears; i++) {
         pick(picks, stored.near[i].point);
@@ -300,8 +299,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
         pick_described(&picks);
         pick_ranked(&picks, arm->list, arm->listed, &arm->random);
     }
-    if (!rc)
-        rc = gt_sweep_transfer(race, arm, &transfers, err);
+    GT_STEP(rc, gt_sweep_transfer(race, arm, &transfers, err));
     if (!rc) {
         const struct gt_seeds seeds = {
             .point = picks.point,
@@ -313,8 +311,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
         };
 
         rc = gt_strategy_new(&arm->strategy, name, &arm->space, race->seed, &seeds, err);
-        if (!rc)
-            rc = gt_sweep_reuse_note(arm, &transfers, err);
+        GT_STEP(rc, gt_sweep_reuse_note(arm, &transfers, err));
     }
     gt_sweep_transfer_release(&transfers);
     free(picks.point);

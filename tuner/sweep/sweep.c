@@ -149,7 +149,7 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     race->end_s = gt_evaluator_now(evaluator);
     race->busy_s = evaluator->stats.busy_s;
     GT_STEP(rc, gt_store_settle(race->options->store, err));
-    GT_STEP(rc, gt_sweep_prepare_next(race->run, err));
+    GT_STEP(rc, gt_sweep_prepare_next(race->run, true, err));
     if (!rc && race->measures && !race->options->search_only)
         rc = gt_sweep_finals(race, err);
     show_end(race);
@@ -213,9 +213,8 @@ static int run_turn(struct gt_run *run, struct gt_race *race, struct gt_sweep_re
     return rc;
 }
 
-/* Remembers what look-up answers from before the sweep adds to it.  A recording says nothing of the
- * kernels that are here. */
-static int take_snapshot(struct gt_run *run, struct gt_err *err)
+/* A recording says nothing of the kernels that are here. */
+int gt_sweep_take_snapshot(struct gt_run *run, struct gt_err *err)
 {
     const struct gt_sweep_options *options = run->options;
 
@@ -234,22 +233,23 @@ static int run_turns(struct gt_run *run, struct gt_sweep_result *result, struct 
     struct gt_evaluator *evaluator = options->evaluator;
     const struct gt_evaluator_events before = evaluator->options.events;
     const double compile_s = evaluator->stats.compile_s;
-    double search_s, deadline_s;
+    struct gt_turn_time time;
     size_t i;
     int rc = gt_time_slices_init(&run->slices, options, err);
 
-    GT_STEP(rc, take_snapshot(run, err));
+    GT_STEP(rc, gt_sweep_take_snapshot(run, err));
     GT_STEP(rc, gt_store_device(options->store, &evaluator->device, &run->device, err));
     GT_STEP(rc, gt_store_toolchain(options->store, evaluator->nvrtc_version, &run->toolchain, err));
     evaluator->options.signals = options->signals;
-    while (!rc && gt_time_slices_next(&run->slices, &i, &search_s, &deadline_s)) {
+    while (!rc && gt_time_slices_next(&run->slices, &i, &time)) {
         struct gt_race *race;
 
         rc = gt_sweep_take_race(run, i, &race, err);
         if (!rc) {
             race->begin_s = gt_evaluator_now(evaluator);
-            race->search_s = search_s;
-            race->deadline_s = deadline_s;
+            race->search_s = time.search_s;
+            race->deadline_s = time.deadline_s;
+            race->latest_s = time.latest_s;
             rc = run_turn(run, race, &result[i], err);
         }
         gt_race_free(race);
@@ -259,6 +259,7 @@ static int run_turns(struct gt_run *run, struct gt_sweep_result *result, struct 
     run->sums.wall_s = gt_evaluator_now(evaluator) - run->slices.begin_s;
     fill_totals(run, compile_s);
     gt_race_free(run->next);
+    gt_race_free(run->after);
     gt_time_slices_release(&run->slices);
     gt_snapshot_release(&run->before);
     free(run->incumbent);

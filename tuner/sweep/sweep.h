@@ -108,6 +108,18 @@ struct gt_sweep_result {
  * that no kernel serves is a result; it is an error only if it is the only problem. */
 int gt_sweep_run(const struct gt_sweep_options *options, struct gt_sweep_result *result,
                  struct gt_err *err);
+
+/* What compiling ahead made. */
+struct gt_sweep_ahead {
+    int64_t candidates; /* whose cubins are in the cache now, or cannot be compiled */
+    int64_t compiled;   /* of them here; the others were there already */
+};
+
+/* ahead.c: compiles the `most` first candidates that a sweep of the only problem would try, and
+ * runs none.  The evaluator is one that predicts; its device says for which GPU.  A problem that no
+ * kernel serves, or that is too big, has none.  GT_EINTERRUPTED: a signal came. */
+int gt_sweep_compile(const struct gt_sweep_options *options, size_t most,
+                     struct gt_sweep_ahead *ahead, struct gt_err *err);
 void gt_sweep_result_release(struct gt_sweep_result *result); /* a zeroed one is accepted */
 
 #endif

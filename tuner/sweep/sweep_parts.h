@@ -90,6 +90,13 @@ struct gt_draw {
     struct gt_retry what;
 };
 
+/* A point whose cubin is in the cache when the race closes. */
+struct gt_ready {
+    struct gt_arm *arm;
+    struct gt_retry what;
+    float expected; /* microseconds; NAN: nothing is expected of it */
+};
+
 /* A point that was tried in this turn. */
 struct gt_recent {
     struct gt_arm *arm;
@@ -143,6 +150,8 @@ struct gt_race {
     size_t arms;
     struct gt_draw *draw; /* the first `drawn` of them were submitted */
     size_t draws, drawn, draw_capacity;
+    struct gt_ready *ready; /* the one expected to be fastest last */
+    size_t readies, ready_capacity;
     const struct gt_incumbent *incumbent;
     struct gt_arm *incumbent_arm;        /* NULL: there is none, or it does not work here */
     size_t incumbent_point;              /* of its arm's space */
@@ -154,6 +163,8 @@ struct gt_race {
     uint64_t *next_id;          /* of the whole sweep */
     double begin_s, deadline_s; /* on the evaluator's clock; deadline 0: none */
     double search_s;            /* time for the search, counted from the first trial on */
+    double latest_s;            /* when the last trial is to end, finals apart; 0: no limit */
+    double searched_s;          /* when the search ended; what was ready may be tried after it */
     double finals_s;            /* what the finals may take; 0: as long as they need */
     double finals_end_s;        /* when they are to end, once they have begun; 0: no limit */
     double first_s;             /* when the first trial of this turn ended, if it has one */
@@ -190,23 +201,33 @@ struct gt_time_slices {
     const struct gt_sweep_options *options;
     struct gt_time_slice *slice; /* of each problem */
     double begin_s;              /* of the sweep */
-    double head_s, tail_s;       /* estimates: the wait for a turn's first trial; its finals */
+    double head_s, tail_s;       /* estimates: what a turn takes until its search ends, beside the
+                                    search's time; what follows its search */
     size_t turns;                /* with a race, so far */
 };
 
 int gt_time_slices_init(struct gt_time_slices *slices, const struct gt_sweep_options *options,
                         struct gt_err *err);
 void gt_time_slices_release(struct gt_time_slices *slices);
-/* Chooses the problem to work on next, the seconds of its search after the first trial, and when
- * its race is to end at the latest (0: no deadline).  False: the sweep is over. */
-bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double *search_s,
-                         double *deadline_s);
+
+/* When a turn's race is to end. */
+struct gt_turn_time {
+    double search_s;   /* seconds of its search after the first trial */
+    double deadline_s; /* of the search at the latest, on the evaluator's clock; 0: no deadline */
+    double latest_s;   /* likewise, of the trials of what is ready by then */
+};
+
+/* Chooses the problem to work on next, and its time.  False: the sweep is over. */
+bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, struct gt_turn_time *time);
 /* How many problems have had a turn, and how many turns a problem has had; the present one counts.
  */
 size_t gt_time_slices_begun(const struct gt_time_slices *slices);
 size_t gt_time_slices_turn(const struct gt_time_slices *slices, size_t problem);
 /* Which problem will probably be next after the turn on `now`.  False: none, or the same. */
 bool gt_time_slices_peek(const struct gt_time_slices *slices, size_t now, size_t *problem);
+/* Which problem will have its first turn after those two.  False: none, or nobody knows yet. */
+bool gt_time_slices_peek_after(const struct gt_time_slices *slices, size_t now, size_t next,
+                               size_t *problem);
 /* Takes note of a turn that has ended. */
 void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const struct gt_race *race);
 
@@ -228,26 +249,36 @@ struct gt_run {
     uint64_t next_id;
     uint64_t races; /* made so far: part of the seed of the next one's random numbers */
     struct gt_time_slices slices;
-    size_t now;           /* the problem whose turn it is */
-    struct gt_race *next; /* of the problem that is probably the next one; NULL: none yet */
+    size_t now;            /* the problem whose turn it is */
+    struct gt_race *next;  /* of the problem that is probably the next one; NULL: none yet */
+    struct gt_race *after; /* likewise, after that: its spaces are being scouted */
     struct gt_store_sweep_stats sums;
     int64_t timed;                  /* candidates that were proved and timed */
     struct gt_snapshot before;      /* what look-up answers from before the sweep */
     struct gt_incumbent *incumbent; /* of each problem */
 };
 
+/* Remembers what look-up answers from before the sweep adds to it, in run->before and
+ * run->incumbent, which are to be released also after a failure. */
+int gt_sweep_take_snapshot(struct gt_run *run, struct gt_err *err); /* sweep.c */
+/* Makes the race of problem i, whose spaces are then being scouted.  *made is to be freed also
+ * after a failure. */
+int gt_race_new(struct gt_run *run, size_t i, struct gt_race **made, struct gt_err *err);
 /* Makes the race of the problem whose turn it is: the one that was prepared, if it is that.  *race
  * is to be freed also after a failure. */
 int gt_sweep_take_race(struct gt_run *run, size_t i, struct gt_race **race, struct gt_err *err);
 void gt_race_free(struct gt_race *race); /* NULL accepted */
 /* Opens the race's arms, unless they are open. */
 int gt_race_prepare(struct gt_race *race, struct gt_err *err);
-/* Begins to scout the spaces of the problem that is probably the next one.  The gains of further
- * turns are only known at the end of a race. */
+/* Begins to scout the spaces of the problem that is probably the next one, and of the one after it:
+ * that may take longer than a turn.  The gains of further turns are only known at the end of a
+ * race.
+ */
 int gt_sweep_scout_next(struct gt_run *run, struct gt_err *err);
 /* Opens the next problem's arms and hands its first points to the compilers, which have nothing
- * else to do during the finals of this one. */
-int gt_sweep_prepare_next(struct gt_run *run, struct gt_err *err);
+ * else to do during the finals of this one.  Does nothing while its spaces are being scouted,
+ * unless it may wait for that. */
+int gt_sweep_prepare_next(struct gt_run *run, bool may_wait, struct gt_err *err);
 
 /* arms.c */
 
@@ -327,6 +358,8 @@ int gt_scouts_start(struct gt_scouts *scouts, const struct gt_sweep_options *opt
  * which none was started is explored here.  GT_ERANGE: no point of it is valid. */
 int gt_scouts_take(struct gt_scouts *scouts, const struct gt_kernel *kernel,
                    struct gt_scouted *found, struct gt_err *err);
+/* Whether all threads have ended. */
+bool gt_scouts_done(const struct gt_scouts *scouts);
 void gt_scouts_release(struct gt_scouts *scouts); /* waits; zeroed ones are accepted */
 void gt_scouted_release(struct gt_scouted *found);
 
@@ -383,6 +416,16 @@ int gt_sweep_reuse_note(struct gt_arm *arm, const struct gt_transfers *transfers
                         struct gt_err *err);
 /* As gt_sweep_backfill, with the point expected to be fastest among those of other problems. */
 bool gt_sweep_reuse(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what);
+
+/* ready.c */
+
+/* Takes from the points that were drawn ahead those whose cubins are in the cache, to be tried
+ * before the race ends. */
+int gt_sweep_find_ready(struct gt_race *race, struct gt_err *err);
+/* Likewise, from those and from the flights, which the evaluator has dropped. */
+int gt_sweep_find_dropped(struct gt_race *race, struct gt_err *err);
+/* The one expected to be the fastest.  False: there is none. */
+bool gt_sweep_ready(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what);
 
 /* drift.c */
 

@@ -4,15 +4,17 @@
  * weight come earlier and get more time; each starts from the winners of those before it.  A
  * problem without a time after its turn gets a second turn before any other problem does.
  *
- * Then single problems get further turns.  Those with too few trials for an estimate come first.
- * After them comes the problem with the largest expected gain per second.  The expected gain is its
- * weight times what the second half of its last turn gained, plus a constant that is divided by its
- * number of turns.
+ * The rest of the time is for single problems that get further turns.  It is a small part where
+ * turns are short, because much of another turn would not be search.  Problems with too few trials
+ * for an estimate come first.  After them comes the one with the largest expected gain per second.
+ * The expected gain is its weight times what the second half of its last turn gained, plus a
+ * constant that is divided by its number of turns.
  *
- * The finals belong to a turn, and so does the wait for its first trial, while the compilers start.
- * Their estimated time is set aside, and the time of the search runs from the first trial.  No turn
- * begins once the budget is spent: problems that are left then have none, and the program names
- * them. Without a budget of time every problem has one turn. */
+ * The finals belong to a turn, and so do the wait for its first trial, while the compilers start,
+ * and the trials of what is ready when the search ends.  Their estimated time is set aside, as is
+ * what a search takes beyond its time, which runs from the first trial.  No turn begins once the
+ * budget is spent: problems that are left then have none, and the program names them. Without a
+ * budget of time every problem has one turn. */
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
@@ -20,10 +22,11 @@
 #include <stdlib.h>
 
 #define WEIGHT_LEAST 0.1   /* of the mean weight: a smaller weight does not exclude a problem */
-#define FIRST        0.6   /* of the budget, for the first turns of several problems ... */
-#define FIRST_LATER  0.5   /* ... or of the time left, if that is more */
+#define REST         0.4   /* of the budget, for delays and further turns ... */
+#define REST_SHORT   0.15  /* ... where turns are short: what is not search is more than ... */
+#define SHORT_TURN   8.0   /* ... the budget of a problem divided by this */
 #define UNTIMED_MOST 2     /* turns of a problem without a time before others get a second one */
-#define RACE_LEAST   0.3   /* of a turn, however long its finals take */
+#define SEARCH_LEAST 0.2   /* of a turn, however long the rest of it takes */
 #define TURN_LEAST   0.5   /* of the first turn's search; shorter turns are not worth their start */
 #define GAIN         0.005 /* logarithm of time that a second turn gains if the last gained none */
 #define GAIN_UNKNOWN 0.05  /* assumed gain of a turn if its first half had no time */
@@ -70,9 +73,9 @@ static bool is_due(const struct gt_time_slice *slice)
 }
 
 /* The next problem that is due: one without a turn before others, then the one with the largest
- * weight, then the first of the list; SIZE_MAX: none is due.  *part: its weight as a part of the
- * sum over all problems that are due. */
-static size_t due_turn(const struct gt_time_slices *slices, double *part)
+ * weight, then the first of the list; SIZE_MAX: none is due.  `but` is passed over.  *part: its
+ * weight as a part of the sum over all problems that are due. */
+static size_t due_turn(const struct gt_time_slices *slices, size_t but, double *part)
 {
     const struct gt_sweep_options *options = slices->options;
     size_t next = SIZE_MAX;
@@ -81,7 +84,7 @@ static size_t due_turn(const struct gt_time_slices *slices, double *part)
     for (size_t i = 0; i < options->problems; i++) {
         size_t turns = slices->slice[i].turns;
 
-        if (!is_due(&slices->slice[i]))
+        if (i == but || !is_due(&slices->slice[i]))
             continue;
         left += weight_of(options, i);
         if (next == SIZE_MAX || turns < slices->slice[next].turns ||
@@ -100,15 +103,21 @@ static double aside(const struct gt_time_slices *slices)
     return slices->head_s + slices->tail_s;
 }
 
-/* Seconds for the search of a turn that is due. */
-static double due_seconds(const struct gt_time_slices *slices, double part, double left)
+/* Seconds for the search of a turn that is due.  part: the problem's weight as a part of the sum
+ * over all that are due. */
+static double due_seconds(const struct gt_time_slices *slices, size_t i, double part, double left)
 {
-    double total = slices->options->budget.seconds, turn;
+    const struct gt_sweep_options *options = slices->options;
+    const double mean = options->budget.seconds / (double)options->problems;
+    const double rest = mean < SHORT_TURN * aside(slices) ? REST_SHORT : REST;
+    double sum = 0, share;
 
-    if (slices->options->problems == 1)
+    if (options->problems == 1)
         return left;
-    turn = part * fmax(FIRST_LATER * left, left - (1 - FIRST) * total);
-    return fmax(turn - aside(slices), RACE_LEAST * turn);
+    for (size_t j = 0; j < options->problems; j++)
+        sum += weight_of(options, j);
+    share = fmin((1 - rest) * options->budget.seconds * weight_of(options, i) / sum, part * left);
+    return fmax(share - aside(slices), SEARCH_LEAST * share);
 }
 
 /* Whether a problem has too few trials for an estimate: fewer than the unknowns of the simplest
@@ -151,18 +160,17 @@ static size_t next_turn(const struct gt_time_slices *slices, double left)
     return next;
 }
 
-bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double *search_s,
-                         double *deadline_s)
+bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, struct gt_turn_time *time)
 {
     double now = gt_evaluator_now(slices->options->evaluator), part = 0, latest;
     double left = fmax(0, slices->begin_s + slices->options->budget.seconds - now);
     bool timed = slices->options->budget.seconds > 0;
 
-    *problem = due_turn(slices, &part);
+    *problem = due_turn(slices, SIZE_MAX, &part);
     if (!(left > 0) && (timed || *problem == SIZE_MAX || slices->slice[*problem].turns))
         return false; /* the time is over, or there is no budget of time */
     if (*problem != SIZE_MAX) {
-        slices->slice[*problem].seconds = due_seconds(slices, part, left);
+        slices->slice[*problem].seconds = due_seconds(slices, *problem, part, left);
         latest = left;
     } else {
         *problem = next_turn(slices, left);
@@ -170,8 +178,11 @@ bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, double 
             return false;
         latest = left - slices->tail_s;
     }
-    *search_s = slices->slice[*problem].seconds;
-    *deadline_s = timed ? now + latest : 0;
+    *time = (struct gt_turn_time){.search_s = slices->slice[*problem].seconds};
+    if (timed) {
+        time->deadline_s = now + latest;
+        time->latest_s = now + left - (slices->options->problems > 1 ? slices->tail_s : 0);
+    }
     slices->slice[*problem].turns++;
     return true;
 }
@@ -195,12 +206,21 @@ bool gt_time_slices_peek(const struct gt_time_slices *slices, size_t now, size_t
     const struct gt_sweep_options *options = slices->options;
     double end_s = slices->begin_s + options->budget.seconds, part;
 
-    *problem = due_turn(slices, &part);
+    *problem = due_turn(slices, SIZE_MAX, &part);
     if (*problem != SIZE_MAX && slices->slice[*problem].turns && !(options->budget.seconds > 0))
         return false;
     if (*problem == SIZE_MAX && options->budget.seconds > 0)
         *problem = next_turn(slices, end_s - gt_evaluator_now(options->evaluator) - slices->tail_s);
     return *problem != SIZE_MAX && *problem != now;
+}
+
+bool gt_time_slices_peek_after(const struct gt_time_slices *slices, size_t now, size_t next,
+                               size_t *problem)
+{
+    double part;
+
+    *problem = due_turn(slices, next, &part);
+    return *problem != SIZE_MAX && *problem != now && !slices->slice[*problem].turns;
 }
 
 /* The logarithm of what the second half of the race gained, from its first trial on. */
@@ -218,7 +238,8 @@ static double late_gain(const struct gt_race *race)
 void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const struct gt_race *race)
 {
     struct gt_time_slice *slice = &slices->slice[problem];
-    double tail = gt_evaluator_now(race->evaluator) - race->end_s;
+    double now = gt_evaluator_now(race->evaluator), tail = now - race->searched_s;
+    double head = fmax(0, race->searched_s - race->begin_s - race->search_s);
     double step = slices->turns ? FOLLOW : 1;
 
     slice->timed = race->best_us > 0;
@@ -232,7 +253,7 @@ void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const st
     if (race->result->fresh) {
         slice->late = late_gain(race);
         if (slices->turns || !race->evaluator->ops->ahead) /* the first start is a cold one */
-            slices->head_s += step * (race->first_s - race->begin_s - slices->head_s);
+            slices->head_s += step * (head - slices->head_s);
     }
     slices->tail_s += step * (tail - slices->tail_s);
     slices->turns++;

@@ -95,7 +95,8 @@ static bool is_own(const struct reading *reading, const struct gt_named_trial *n
     gt_problem_format(reading->race->problem, text);
     return strcmp(named->uuid, evaluator->device.uuid) == 0 &&
            named->driver == evaluator->device.driver && named->nvrtc == evaluator->nvrtc_version &&
-           strcmp(named->problem, text) == 0 && named->warm_l2 == evaluator->options.bench.warm_l2;
+           strcmp(named->problem, text) == 0 &&
+           named->timing == (int)evaluator->options.bench.timing;
 }
 
 static int on_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
@@ -114,7 +115,7 @@ static int on_trial(void *context, const struct gt_named_trial *named, struct gt
     if (found == SIZE_MAX)
         return GT_OK;
     snprintf(device, sizeof(device), "%s %d %d %d", named->uuid, named->driver, named->nvrtc,
-             named->warm_l2);
+             named->timing);
     if (strcmp(device, reading->device) != 0)
         end(reading);
     memcpy(reading->device, device, sizeof(device));

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/stats.h"
 #include "cuda/cublaslt.h"
+#include "timing/chain.h"
 
 #define MAX_ANSWERS 64
 #define SAMPLES     64
@@ -93,12 +94,14 @@ struct race {
 };
 
 /* Runs one answer: a warm-up and three proved samples. */
-static int try_answer(struct gt_bench *bench, const struct gt_runner *runner, struct race *race,
+static int try_answer(struct gt_bench *bench, struct gt_runner *runner, struct race *race,
                       struct gt_err *err)
 {
     struct gt_trial trial = {.status = GT_STATUS_NONE};
     float sample[GT_RESULTS];
-    int rc = gt_bench_launch(bench, runner, 0, 0, err);
+    int rc = gt_chain_make(bench, runner, err);
+
+    GT_STEP(rc, gt_bench_launch(bench, runner, 0, 0, err));
 
     GT_STEP(rc, gt_bench_poison(bench, runner, err));
     GT_STEP(rc, gt_bench_head_start(bench, GT_RESULTS, err));
@@ -130,6 +133,7 @@ static int try_answers(struct gt_bench *bench, struct gt_lt *lt, struct gt_basel
         race[i] = (struct race){0, 0};
         if (!lt->answer[i].state)
             rc = try_answer(bench, &runner, &race[i], err);
+        gt_runner_release(&runner);
         if (!(race[i].us > 0))
             continue;
         if (*first_right < 0)
@@ -149,11 +153,16 @@ static int sample_answer(struct gt_bench *bench, struct gt_lt *lt, int answer, d
 {
     struct gt_runner runner = runner_of(lt, answer);
     struct gt_series series;
-    int rc = gt_bench_series(bench, &runner, SAMPLES, &series, err);
+    int rc = gt_chain_make(bench, &runner, err);
+
+    GT_STEP(rc, gt_bench_series(bench, &runner, SAMPLES, &series, err));
+    gt_runner_release(&runner);
+    if (rc)
+        return rc;
 
     *us = series.us;
-    if (rc || (baseline->samples && series.us >= baseline->us))
-        return rc;
+    if (baseline->samples && series.us >= baseline->us)
+        return GT_OK;
     memcpy(baseline->sample, series.sample, sizeof(baseline->sample));
     baseline->samples = series.samples;
     baseline->us = series.us;
@@ -187,7 +196,8 @@ static int measure(struct gt_bench *bench, struct gt_lt *lt, struct race *race, 
     }
     snprintf(baseline->name, sizeof(baseline->name), "cuBLASLt %s, answer %d of %d",
              lt->lt->version, lt->best + 1, lt->answers);
-    gt_cublaslt_format(baseline->algo, lt->lt->version, &lt->answer[lt->best]);
+    gt_cublaslt_format(baseline->algo, lt->lt->version, &lt->answer[lt->best],
+                       baseline->us > 0 ? baseline->first_us / baseline->us : 0);
     return rc;
 }
 

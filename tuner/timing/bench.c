@@ -1,5 +1,6 @@
 /* bench.c - stage: opens a problem on the GPU, proves a candidate and times it (stage 1).  The
- * launches that are timed are the ones that are proved, so that every recorded time was checked.
+ * launches that are timed are the ones that are proved, so that every recorded time was checked;
+ * where timing has numbers of its own (gt_dist), launches with the proof's follow each series.
  * bench_time.c takes more samples of the best. */
 #include "timing/bench_internal.h"
 
@@ -11,6 +12,8 @@
 #include "base/err.h"
 #include "base/stats.h"
 #include "base/trace.h"
+#include "cuda/graph.h"
+#include "timing/chain.h"
 #include "timing/throttle.h"
 
 #define SLOW_FACTOR   1.5
@@ -47,8 +50,10 @@ int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *
                   const char *data_dir, const char *cache_dir, const struct gt_problem *problem,
                   const struct gt_bench_options *options, struct gt_err *err)
 {
+    static const int copies[] = {16, 1, GT_CHAIN}; /* of the operands, by enum gt_timing */
     struct gt_resident_request request = {problem, options->seed,
-                                          gt_bench_workspace(options, problem), options->warm_l2};
+                                          gt_bench_workspace(options, problem),
+                                          copies[options->timing], options->dist};
     struct gt_bench *opened;
     int rc = check_problem(problem, err);
 
@@ -65,6 +70,8 @@ int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *
     rc = gt_proof_open(&opened->proof, gpu, nvrtc, data_dir, cache_dir, err);
     GT_STEP(rc, gt_resident_open(&opened->resident, gpu, opened->proof, &request, err));
     GT_STEP(rc, new_events(opened, err));
+    if (!rc && options->timing == GT_TIMING_GRAPH)
+        rc = gt_graph_check(gpu, err);
     if (!rc) /* optional: without NVML throttling is not reported */
         gt_throttle_open(&opened->throttle, gt_gpu_device(gpu)->uuid, NULL);
     if (rc) {
@@ -121,8 +128,10 @@ int gt_runner_load(struct gt_runner *runner, struct gt_bench *bench,
 
 void gt_runner_release(struct gt_runner *runner)
 {
+    gt_graph_free(runner->chain);
     gt_module_free(runner->module);
     runner->module = NULL;
+    runner->chain = NULL;
 }
 
 /* ---- trials ---- */
@@ -221,11 +230,29 @@ static int judge_inputs(struct gt_bench *bench, struct gt_trial *trial, struct g
     return damaged ? gt_resident_restore(&bench->resident, err) : GT_OK;
 }
 
+/* Makes the results that are judged, where those of the timed launches are of other numbers.  They
+ * stay below, and their guards as they are: what is not written again is no result of these. */
+static int launch_proof(struct gt_bench *bench, const struct gt_runner *runner, int results,
+                        struct gt_err *err)
+{
+    struct gt_args args;
+    int rc = GT_OK;
+
+    for (int i = 0; i < results && !rc && bench->resident.timed; i++) {
+        gt_resident_args(&bench->resident, 0, i, &args);
+        memcpy(args.launch, runner->geometry.launch_param, sizeof(args.launch));
+        rc = runner->run(runner, &args, err);
+    }
+    return rc;
+}
+
 int gt_bench_judge(struct gt_bench *bench, const struct gt_runner *runner, int results,
                    struct gt_trial *trial, struct gt_err *err)
 {
     bool deterministic = runner->module ? runner->geometry.deterministic : false;
-    int rc = gt_verify_check_real(&bench->resident, results, err);
+    int rc = launch_proof(bench, runner, results, err);
+
+    GT_STEP(rc, gt_verify_check_real(&bench->resident, results, err));
 
     GT_STEP(rc, gt_verify_check_workspace(&bench->resident, err));
     GT_STEP(rc, gt_verify_check_inputs(&bench->resident, err));
@@ -272,7 +299,7 @@ static int prove(struct gt_bench *bench, struct gt_runner *runner,
         note_clock(bench, trial);
     GT_STEP(rc, judge_inputs(bench, trial, err));
     GT_STEP(rc, gt_verify_judge_cases(&bench->resident, ran, trial, err));
-    return rc ? rc : gt_bench_times(bench, 0, 1, us, err);
+    return rc ? rc : gt_event_us(bench->begin[0], bench->end[0], us, err);
 }
 
 /* Sets the status `slow` if the warm-up took too long. */
@@ -292,13 +319,14 @@ static void check_slow(struct gt_trial *trial, const struct gt_bench *bench, flo
              limit, best_us);
 }
 
-/* Steps 3 and 4: three launches with normal reals, timed and proved. */
-static int race(struct gt_bench *bench, const struct gt_runner *runner, struct gt_trial *trial,
+/* Steps 3 and 4: three launches (or chains) with normal reals, timed and proved. */
+static int race(struct gt_bench *bench, struct gt_runner *runner, struct gt_trial *trial,
                 struct gt_err *err)
 {
     float sample[GT_RESULTS] = {0};
-    int rc = gt_bench_poison(bench, runner, err);
+    int rc = gt_chain_make(bench, runner, err);
 
+    GT_STEP(rc, gt_bench_poison(bench, runner, err));
     GT_STEP(rc, gt_bench_head_start(bench, GT_RESULTS, err));
     for (int i = 0; i < GT_RESULTS && !rc; i++)
         rc = gt_bench_launch(bench, runner, i, i, err);

@@ -9,16 +9,21 @@
 #include "kernel/kernel.h"
 #include "problem/measured.h"
 #include "problem/trial.h"
+#include "proof/resident.h"
 
 struct gt_nvrtc;
 struct gt_bench;
 
 struct gt_bench_options {
-    bool warm_l2;         /* time with operands left in L2 instead of rotated through > 3 x L2 */
+    enum gt_timing timing; /* operands rotate through > 3 x L2; stay there; or chains (chain.h) */
+    enum gt_dist dist;
     uint64_t seed;        /* of the operands */
     size_t workspace_cap; /* bytes a candidate may use; 0: 256 MiB, or twice those of A and B */
     double slow_factor;   /* stage 1 gives up on a candidate beyond this times the best; 0: 1.5 */
 };
+
+/* The launches that one sample of this timing has: those of a chain (chain.h), or 1. */
+int gt_chain_launches(enum gt_timing timing);
 
 /* The bytes of workspace that a candidate may use. */
 size_t gt_bench_workspace(const struct gt_bench_options *options, const struct gt_problem *problem);

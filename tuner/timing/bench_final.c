@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/stats.h"
 #include "base/trace.h"
+#include "timing/chain.h"
 #include "timing/throttle.h"
 #include "timing/williams.h"
 
@@ -51,7 +52,7 @@ static int heat(struct gt_bench *bench, const struct gt_runner *runner, double *
     int rc;
 
     do {
-        int count = gt_bench_batch_size(*us);
+        int count = gt_bench_batch_size(bench, *us);
 
         rc = gt_bench_run_batch(bench, runner, count, sample, err);
         if (!rc)
@@ -183,6 +184,7 @@ static int load_finalists(struct gt_bench *bench, const struct gt_final_entry *e
     for (size_t i = 0; i < entries && !rc; i++) {
         rc = gt_runner_load(&final->runner[i], bench, entry[i].candidate, entry[i].image,
                             entry[i].size, err);
+        GT_STEP(rc, gt_chain_make(bench, &final->runner[i], err));
         if (rc)
             rc = gt_trial_settle(final->trial[i], bench, rc, err);
     }
@@ -284,11 +286,12 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, s
     if (baseline && gt_baseline_runner(bench, &final.runner[entries])) {
         final.trial[entries] = baseline;
         final.count++;
+        rc = gt_chain_make(bench, &final.runner[entries], err);
     }
-    rc = load_finalists(bench, entry, entries, &final, err);
+    GT_STEP(rc, load_finalists(bench, entry, entries, &final, err));
     GT_STEP(rc, run_final(bench, &final, rounds, err));
 out:
-    for (size_t i = 0; final.runner && i < entries; i++)
+    for (size_t i = 0; final.runner && i < most; i++)
         gt_runner_release(&final.runner[i]);
     free(final.trial);
     free(final.series);

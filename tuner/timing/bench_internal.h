@@ -31,6 +31,7 @@ struct gt_runner {
     struct gt_module *module;
     struct gt_geometry geometry; /* of the candidate; zeroed for cuBLASLt */
     size_t workspace;            /* bytes it may write to */
+    struct gt_graph *chain;      /* NULL: its launches are timed one by one (chain.h) */
     struct gt_lt *lt;
     int answer;
 };
@@ -42,14 +43,16 @@ int gt_runner_load(struct gt_runner *runner, struct gt_bench *bench,
                    struct gt_err *err);
 void gt_runner_release(struct gt_runner *runner);
 
-/* Enqueues one launch between the events of place `index`; result: the D to write, -1: the next. */
+/* Enqueues one launch between the events of place `index`; result: the D to write, -1: the next. Of
+ * a runner with a chain it is the whole chain, which writes every D. */
 int gt_bench_launch(struct gt_bench *bench, const struct gt_runner *runner, int index, int result,
                     struct gt_err *err);
 
 /* Makes the device wait until the host has queued `launches` more. */
 int gt_bench_head_start(const struct gt_bench *bench, int launches, struct gt_err *err);
 
-/* Waits and reads the microseconds of places first .. first + count. */
+/* Waits and reads the microseconds of a launch at places first .. first + count; of a chain, its
+ * time divided by its launches. */
 int gt_bench_times(const struct gt_bench *bench, int first, int count, float *us,
                    struct gt_err *err);
 
@@ -67,8 +70,10 @@ int gt_bench_series(struct gt_bench *bench, const struct gt_runner *runner, int 
  * them. */
 int gt_bench_run_batch(struct gt_bench *bench, const struct gt_runner *runner, int count, float *us,
                        struct gt_err *err);
-/* How many launches of `us` microseconds to queue at once: about 20 ms of them, 4 to 32. */
-int gt_bench_batch_size(double us);
+/* How many launches (or chains of them) of `us` microseconds to queue at once: about 20 ms, 4
+ * to 32.
+ */
+int gt_bench_batch_size(const struct gt_bench *bench, double us);
 /* Reads the SM clock of the last batch in MHz; *mhz does not change if it is not known. */
 int gt_bench_read_clock(struct gt_bench *bench, double *mhz, struct gt_err *err);
 /* Computes median and interval of the samples. */

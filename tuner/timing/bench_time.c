@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stats.h"
+#include "cuda/graph.h"
+#include "timing/chain.h"
 #include "timing/throttle.h"
 
 #define LAUNCH_NS    12000 /* the host's time for a launch and two events, rounded up */
@@ -25,7 +27,8 @@ int gt_bench_launch(struct gt_bench *bench, const struct gt_runner *runner, int 
                     struct gt_err *err)
 {
     const struct gt_resident *resident = &bench->resident;
-    int set = (int)(bench->launches % (uint64_t)resident->sets);
+    int set =
+        resident->timed + (int)(bench->launches % (uint64_t)(resident->sets - resident->timed));
     struct gt_args args;
     int rc = GT_OK;
 
@@ -35,10 +38,11 @@ int gt_bench_launch(struct gt_bench *bench, const struct gt_runner *runner, int 
     gt_resident_args(resident, set, result, &args);
     memcpy(args.launch, runner->geometry.launch_param, sizeof(args.launch));
     /* A few small sets stay in the L2 cache, so it is emptied whenever the first set is next. */
-    if (resident->flush && (set == 0 || index == 0))
+    if (resident->flush && (set == resident->timed || index == 0 || runner->chain))
         rc = gt_resident_flush(resident, err);
     GT_STEP(rc, gt_event_record(bench->begin[index], err));
-    GT_STEP(rc, runner->run(runner, &args, err));
+    GT_STEP(rc,
+            runner->chain ? gt_graph_launch(runner->chain, err) : runner->run(runner, &args, err));
     return rc ? rc : gt_event_record(bench->end[index], err);
 }
 
@@ -49,6 +53,8 @@ int gt_bench_times(const struct gt_bench *bench, int first, int count, float *us
 
     for (int i = 0; i < count && !rc; i++)
         rc = gt_event_us(bench->begin[first + i], bench->end[first + i], &us[i], err);
+    for (int i = 0; i < count && !rc; i++)
+        us[i] /= (float)gt_chain_launches(bench->options.timing);
     return rc;
 }
 
@@ -63,9 +69,10 @@ int gt_bench_run_batch(struct gt_bench *bench, const struct gt_runner *runner, i
     return rc ? rc : gt_bench_times(bench, 0, count, us, err);
 }
 
-int gt_bench_batch_size(double us)
+int gt_bench_batch_size(const struct gt_bench *bench, double us)
 {
-    int count = us > 0 ? (int)(20e3 / us) : 4;
+    double all = us * gt_chain_launches(bench->options.timing);
+    int count = us > 0 ? (int)(20e3 / all) : 4;
 
     return count < 4 ? 4 : count > 32 ? 32 : count;
 }
@@ -98,7 +105,7 @@ int gt_bench_series(struct gt_bench *bench, const struct gt_runner *runner, int 
         most = GT_RESULTS;
     series->us = warm_up[GT_RESULTS - 1];
     while (!rc && series->samples < most) {
-        int left = most - series->samples, count = gt_bench_batch_size(series->us);
+        int left = most - series->samples, count = gt_bench_batch_size(bench, series->us);
 
         count = count < left ? count : left;
         rc = gt_bench_run_batch(bench, runner, count, series->sample + series->samples, err);
@@ -141,6 +148,7 @@ int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate
 
     gt_trial_begin(trial);
     rc = gt_runner_load(&runner, bench, candidate, image, size, &local);
+    GT_STEP(rc, gt_chain_make(bench, &runner, &local));
     GT_STEP(rc, gt_bench_poison(bench, &runner, &local));
     GT_STEP(rc, gt_bench_series(bench, &runner, max_samples, &series, &local));
     GT_STEP(rc, gt_bench_judge(bench, &runner, GT_RESULTS, trial, &local));
@@ -193,7 +201,8 @@ int gt_bench_canary(struct gt_bench *bench, double *us, struct gt_err *err)
         GT_STEP(rc, gt_proof_canary(bench->proof, bench->canary, count, CANARY_STEPS, err));
         GT_STEP(rc, gt_event_record(bench->end[i], err));
     }
-    GT_STEP(rc, gt_bench_times(bench, 0, CANARY_TIMES, sample, err));
+    for (int i = 0; i < CANARY_TIMES && !rc; i++)
+        rc = gt_event_us(bench->begin[i], bench->end[i], &sample[i], err);
     GT_STEP(rc, check_canary(bench, count, err));
     if (!rc)
         *us = gt_median(sample, CANARY_TIMES);

@@ -1,8 +1,8 @@
-/* bench_workspace.c - how much workspace a candidate may use.  One that needs more is known before
- * it is compiled. */
+/* bench_workspace.c - how much workspace a candidate may use, and how many launches a sample has:
+ * what is known without the GPU.  A candidate that needs more is known before it is compiled. */
 #include "base/err.h"
 #include "problem/problem.h"
-#include "timing/bench.h"
+#include "timing/chain.h"
 
 #define LEAST (256u << 20) /* bytes, if the options do not set it */
 
@@ -23,4 +23,9 @@ int gt_bench_check_workspace(const struct gt_geometry *geometry, size_t allowed,
         return GT_OK;
     return gt_err_set(err, GT_ERANGE, "needs %zu bytes of workspace, %zu are allowed",
                       geometry->workspace_bytes, allowed);
+}
+
+int gt_chain_launches(enum gt_timing timing)
+{
+    return timing == GT_TIMING_GRAPH ? GT_CHAIN : 1;
 }

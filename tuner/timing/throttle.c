@@ -1,4 +1,5 @@
-/* throttle.c - stage: reads throttle reasons from the NVIDIA management library. */
+/* throttle.c - stage: reads throttle reasons, power and energy from the NVIDIA management library.
+ */
 #include "timing/throttle.h"
 
 #include <stdio.h>
@@ -71,4 +72,24 @@ double gt_throttle_power_limit(const struct gt_throttle *throttle)
     if (!throttle || throttle->api.DeviceGetPowerLimit(throttle->device, &milliwatts))
         return 0;
     return milliwatts / 1000.0;
+}
+
+bool gt_throttle_energy(const struct gt_throttle *throttle, double *joules)
+{
+    unsigned long long millijoules = 0;
+
+    if (!throttle || throttle->api.DeviceGetEnergy(throttle->device, &millijoules))
+        return false;
+    *joules = (double)millijoules / 1000.0;
+    return true;
+}
+
+bool gt_throttle_power(const struct gt_throttle *throttle, double *watts)
+{
+    unsigned milliwatts = 0;
+
+    if (!throttle || throttle->api.DeviceGetPower(throttle->device, &milliwatts))
+        return false;
+    *watts = milliwatts / 1000.0;
+    return true;
 }

@@ -1,8 +1,9 @@
-/* throttle.h - stage: the reasons why the GPU's clocks are held down during timing, from the
- * optional management library. */
+/* throttle.h - stage: the reasons why the GPU's clocks are held down during timing, its power and
+ * its energy, from the optional management library. */
 #ifndef GT_THROTTLE_H
 #define GT_THROTTLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct gt_err;
@@ -18,5 +19,10 @@ void gt_throttle_reasons(const struct gt_throttle *throttle, char *text, size_t 
 
 /* The power limit in watts; 0: not known. */
 double gt_throttle_power_limit(const struct gt_throttle *throttle);
+
+/* What the device has used since its driver was loaded, and what it uses now.  False, with nothing
+ * set: the device does not tell. */
+bool gt_throttle_energy(const struct gt_throttle *throttle, double *joules);
+bool gt_throttle_power(const struct gt_throttle *throttle, double *watts);
 
 #endif

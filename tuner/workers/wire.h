@@ -28,6 +28,7 @@ enum gt_message {
     GT_MSG_FINAL,
     GT_MSG_BASELINE,
     GT_MSG_MOVE,
+    GT_MSG_ENERGY,
     GT_MSG_REFERENCE,
     GT_MSG_CALIBRATE, /* needs no problem */
     GT_MSG_DONE,

@@ -7,6 +7,7 @@
 #include "cuda/compile.h"
 #include "timing/bench.h"
 #include "timing/calibrate.h"
+#include "timing/energy.h"
 #include "timing/throttle.h"
 #include "workers/process.h"
 #include "workers/wire.h"
@@ -226,6 +227,25 @@ static int move(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
     return rc;
 }
 
+static int energy(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+{
+    const double seconds = gt_wire_get_real(in);
+    const bool ours = gt_wire_get_int(in) != 0;
+    struct request request = {0};
+    struct gt_final_entry entry;
+    struct gt_energy found = {0};
+    int rc = ours ? read_request(self, in, &request, err) : GT_OK;
+
+    GT_STEP(rc, finish_request(self, in, err));
+    entry = (struct gt_final_entry){&request.candidate, request.binary.image, request.binary.size};
+    GT_STEP(rc, gt_bench_energy(self->bench, ours ? &entry : NULL, seconds, &found, err));
+    gt_binary_release(&request.binary);
+    begin_reply(self, GT_MSG_DONE, rc, err);
+    if (!rc)
+        gt_wire_put_bytes(&self->reply, &found, sizeof(found));
+    return rc;
+}
+
 static int reference(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 {
     double us = 0;
@@ -275,6 +295,8 @@ static int work(struct worker *self, struct gt_wire_in *in)
         return baseline(self, in, &err);
     case GT_MSG_MOVE:
         return move(self, in, &err);
+    case GT_MSG_ENERGY:
+        return energy(self, in, &err);
     case GT_MSG_REFERENCE:
         return reference(self, in, &err);
     case GT_MSG_CALIBRATE:

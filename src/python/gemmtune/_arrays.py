@@ -114,8 +114,15 @@ def _from_dlpack(array: Any, stream: int) -> View:
     return View((tensor.data or 0) + tensor.byte_offset, shape, strides, kind, int(device), (array, capsule))
 
 
+_packages: Dict[type, str] = {}
+
+
 def _package(array: Any) -> str:
-    return type(array).__module__.split(".")[0]
+    kind = type(array)
+    package = _packages.get(kind)
+    if package is None:
+        package = _packages[kind] = kind.__module__.split(".")[0]
+    return package
 
 
 def view(array: Any, stream: int) -> View:

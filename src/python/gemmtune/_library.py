@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_float, c_int, c_int64
 from ctypes import c_size_t, c_ubyte, c_uint, c_void_p
 from pathlib import Path
@@ -90,6 +91,11 @@ class COperands(ctypes.Structure):
     ] + [("alpha", c_float), ("beta", c_float)]
 
 
+# The same as bytes, which takes a fifth of the time: pack(SIZE, a, b, c, d, bias, workspace, alpha, beta).
+pack_operands = struct.Struct("@N6Pff").pack
+OPERANDS_SIZE = ctypes.sizeof(COperands)
+
+
 def _load() -> ctypes.CDLL:
     """$GEMMTUNE_LIBRARY, else the one of this package, else the loader's."""
     named = os.environ.get("GEMMTUNE_LIBRARY")
@@ -119,6 +125,10 @@ def _load() -> ctypes.CDLL:
 
 
 library = _load()
+
+# gt_run with operands as bytes; NULL for gt_err: whoever wants the sentence calls it again.
+launch = library["gt_run"]
+launch.restype, launch.argtypes = c_int, (c_void_p, c_void_p, c_char_p, c_void_p)
 
 
 def check(code: int, err: CErr) -> None:

@@ -139,6 +139,17 @@ def matmul(
     launch.  Run a product once before it is captured in a CUDA graph; with may_plan=False a
     product that was not run before raises Error.
     """
+    return multiply(
+        a, b, out, c, bias, activation, accuracy, alpha, beta, workspace, stream, tables, may_plan
+    )[0]
+
+
+def multiply(
+    a: Any, b: Any, out: Any, c: Any, bias: Any, activation: Optional[str],
+    accuracy: Optional[str], alpha: float, beta: float, workspace: Any, stream: Optional[int],
+    tables: Optional[Tables], may_plan: bool,
+) -> Tuple[Any, Plan]:
+    """As matmul; the result and the plan that made it."""
     if stream is None:
         stream = current_stream(a)
     va, vb = view(a, stream), view(b, stream)
@@ -175,7 +186,7 @@ def matmul(
         va.address, vb.address, vd.address, c_=vc.address if vc else 0,
         bias=vbias.address if vbias else 0, workspace=address, alpha=alpha, beta=beta, stream=stream,
     )
-    return out
+    return out, plan
 
 
 def view_bytes(array: Any, stream: int) -> int:

@@ -226,11 +226,15 @@ class Plan:
         It neither blocks nor allocates, and may be captured in a CUDA graph.  ``workspace`` has
         ``answer.workspace_bytes`` bytes.  stream: 0 is the default stream.
         """
-        operands = c.COperands(
-            ctypes.sizeof(c.COperands), a, b, c_ or None, d, bias or None, workspace or None,
-            alpha, beta,
+        operands = c.pack_operands(
+            c.OPERANDS_SIZE, a, b, c_, d, bias, workspace, alpha, beta
         )
-        err = c.CErr()
         if not self._handle:
             raise ValueError("the tables of this plan are closed")
-        c.check(c.library.gt_run(self._handle, stream or None, byref(operands), byref(err)), err)
+        if c.launch(self._handle, stream, operands, None):
+            self._explain(operands, stream)
+
+    def _explain(self, operands: bytes, stream: int) -> None:
+        """Runs what has failed once more, for the sentence."""
+        err = c.CErr()
+        c.check(c.launch(self._handle, stream, operands, byref(err)), err)

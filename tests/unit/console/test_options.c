@@ -20,16 +20,16 @@ struct fields {
 };
 
 static const struct gt_option own[] = {
-    {"arch", 'a', GT_OPTION_TEXT, offsetof(struct fields, arch), "sm_86", "which", NULL, 0, 0},
-    {"all", 0, GT_OPTION_FLAG, offsetof(struct fields, all), NULL, "all of it", NULL, 0, 0},
-    {"mode", 0, GT_OPTION_TEXT, offsetof(struct fields, mode), "MODE", "how", "cold|warm", 0, 0},
-    {"shape", 's', GT_OPTION_TEXTS, offsetof(struct fields, shape), "MxNxK", "what", NULL, 0, 0},
-    {"jobs", 'j', GT_OPTION_INTEGER, offsetof(struct fields, jobs), "N", "workers", NULL, 1, 256},
+    GT_TEXT(fields, arch, "arch", 'a', "sm_86", "which"),
+    GT_FLAG(fields, all, "all", 0, "all of it"),
+    GT_CHOICE(fields, mode, "mode", 0, "MODE", "cold|warm", "how"),
+    GT_TEXTS(fields, shape, "shape", 's', "MxNxK", "what"),
+    GT_INTEGER(fields, jobs, "jobs", 'j', "N", 1, 256, "workers"),
     GT_OPTIONS_END,
 };
 
 static const struct gt_option more[] = {
-    {"slow", 0, GT_OPTION_REAL, offsetof(struct more, slow), "FACTOR", "when", NULL, 1, 1000},
+    GT_REAL(more, slow, "slow", 0, "FACTOR", 0.5, 1000, "when"),
     GT_OPTIONS_END,
 };
 
@@ -108,9 +108,9 @@ static void test_refusals(void **state)
         {{"--mode", "cold|warm"}, "--mode: \"cold|warm\" is none of cold|warm"},
         {{"--jobs", "0"}, "--jobs: \"0\" is not a whole number from 1 to 256"},
         {{"-j", "2x"}, "--jobs: \"2x\" is not a whole number from 1 to 256"},
-        {{"--slow", "0.5"}, "--slow: \"0.5\" is not a number from 1 to 1000"},
-        {{"--slow", "nan"}, "--slow: \"nan\" is not a number from 1 to 1000"},
-        {{"--slow", "2x"}, "--slow: \"2x\" is not a number from 1 to 1000"},
+        {{"--slow", "0.4"}, "--slow: \"0.4\" is not a number from 0.5 to 1000"},
+        {{"--slow", "nan"}, "--slow: \"nan\" is not a number from 0.5 to 1000"},
+        {{"--slow", "2x"}, "--slow: \"2x\" is not a number from 0.5 to 1000"},
         {{"-j", "99999999999999999999"},
          "--jobs: \"99999999999999999999\" is not a whole number from 1 to 256"},
     };

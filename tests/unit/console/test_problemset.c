@@ -72,6 +72,53 @@ static void test_counts_and_weights(void **state)
     }
 }
 
+static void test_ranges(void **state)
+{
+    static const char *const of_text[] = {"1x64x8:f16:nt", "1x64x16:f16:nt", "1x64x24:f16:nt",
+                                          "4x64x8:f16:nt", "4x64x16:f16:nt", "4x64x24:f16:nt",
+                                          "5x5x1",         "5x5x3",          "5x5x9"};
+    static const char *const wrong[][2] = {
+        {"1:8x2x3", "\"1:8\" is no range of sizes: write START:STOP:STEP"},
+        {"1:8:0x2x3", "no range"},
+        {"8:1:1x2x3", "from a smaller size to a larger"},
+        {"0:8:x2x2x3", "no range"},
+        {"1:8:x1x2x3", "factor of 2 or more"},
+        {"1,x2x3", "\"\" is not a size"},
+        {"1,2x-3x4", "\"-3\" is not a size"},
+        {"1,2x3x4,", "is not a size"},
+        {"1,2x3yx4", "is not a size"},
+        {"1,2x3x4k", "\"k\" follows the sizes"},
+        {"1,99999999999x2x3", "\"99999999999\" is outside the allowed sizes"},
+        {"1:1000000:1x2x3", "one size has more than 10000 values"},
+        {"1:101:1x1:100:1x1", "stands for 10100 problems; at most 10000 are allowed"},
+        {"1,2x3x4:fp17", "\"fp17\" is neither"}};
+    const char *text = "1,4x64x8:24:8:f16:nt weight=3 count=2\n5x5x1:10:x3\n";
+    const char *json =
+        "{\"problems\": [{\"name\": \"n\", \"problem\": \"1,2x3x4\", \"weight\": 5}]}";
+    struct gt_problemset set;
+    struct gt_err err;
+
+    (void)state;
+    assert_int_equal(load_bytes(&set, text, strlen(text), NULL), GT_OK);
+    assert_int_equal(set.count, 9);
+    for (size_t i = 0; i < set.count; i++) {
+        assert_string_equal(set.entry[i].text, of_text[i]);
+        assert_true(set.entry[i].weight == (i < 6 ? 3 : 1));
+        assert_true(set.entry[i].count == (i < 6 ? 2 : 0));
+    }
+    gt_problemset_release(&set);
+    assert_int_equal(load_bytes(&set, json, strlen(json), NULL), GT_OK);
+    assert_int_equal(set.count, 2);
+    assert_string_equal(set.entry[1].name, "n");
+    assert_true(set.entry[1].weight == 5 && set.entry[1].problem.m == 2);
+    gt_problemset_release(&set);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_not_equal(load_bytes(&set, wrong[i][0], strlen(wrong[i][0]), &err), GT_OK);
+        if (!strstr(err.msg, wrong[i][1]) || !strstr(err.msg, "line 1"))
+            fail_msg("%s: %s", wrong[i][0], err.msg);
+    }
+}
+
 static void test_lines(void **state)
 {
     const char *text = "# a list\n\n  1x2x3:f32:nt  # first\r\n\t4x5x6\n7x8x9";
@@ -164,11 +211,9 @@ static void test_bench(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_counts_and_weights),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_json),    cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_lines),   cmocka_unit_test(test_counts_and_weights),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_bench),
     };
 

@@ -51,7 +51,7 @@ static int keep(void *context, const struct gt_row *row, struct gt_err *err)
     assert_int_equal(row->registers, 128);
     assert_int_equal(row->stage, 3);
     assert_false(row->deterministic);
-    assert_false(row->warm_l2);
+    assert_false(row->timing);
     (*(int *)context)++;
     return GT_OK;
 }
@@ -237,7 +237,7 @@ static void test_an_attempt_without_a_trial_blames_its_candidate(void **state)
     snprintf(expected, sizeof(expected), "BM=16 0 2 0\nBM=64 %d 0 3\nBM=8 %d 2 3\n", GT_STATUS_OK,
              GT_STATUS_TIMEOUT);
     expect_resume(f, GT_MEASURED, expected);
-    f->key.warm_l2 = true;
+    f->key.timing = GT_TIMING_WARM;
     expect_resume(f, GT_MEASURED, "");
 }
 

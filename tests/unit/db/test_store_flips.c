@@ -13,7 +13,7 @@ static int collect(void *context, const struct gt_row *row, struct gt_err *err)
 
     gt_strbuf_addf(text, "%s %d %d %lld %s %s %s %s %d %d %.17g\n", row->device, row->cc, row->sms,
                    (long long)row->l2_bytes, row->problem, row->kernel, row->signature, row->point,
-                   (int)row->provenance, (int)row->warm_l2, row->us);
+                   (int)row->provenance, (int)row->timing, row->us);
     return gt_strbuf_check(text, err);
 }
 

@@ -188,7 +188,8 @@ static void test_a_measurement_of_tomorrow(void **state)
     fixture_put(f, "BM=16", &final);
     gt_store_close(f->store);
     run_sql(f->path,
-            "UPDATE comparison SET at = at + 1000000000; UPDATE trial SET at = at + 1000000000");
+            "UPDATE comparison SET at = at + 1000000000; UPDATE trial SET at = at + 1000000000;"
+            " DELETE FROM meta");
     f->store = NULL;
     fixture_reopen(f, GT_STORE_WRITE);
     f->key.point = "BM=32";

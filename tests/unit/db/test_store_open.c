@@ -369,6 +369,36 @@ static void test_merging_version_1(void **state)
     gt_strbuf_release(&text);
 }
 
+/* A database of version 6, whose times were cold or warm: it keeps its rows, takes chains, and
+ * refuses what is no way of timing. */
+static void test_from_version_6(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial = {.status = GT_STATUS_OK, .us = 5, .lo_us = 5, .hi_us = 5};
+    int64_t value;
+
+    close_store(f);
+    unlink(f->path);
+    make_version_1(f);
+    fixture_reopen(f, GT_STORE_WRITE);
+    close_store(f);
+    run_sql(f, "DROP VIEW objective; DROP TABLE energy;"
+               "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(replace(replace("
+               "sql, 'timing IN (0, 1, 2)', 'warm_l2 IN (0, 1)'), '-- 0 cold, 1 warm, 2 graph',"
+               " '-- 1: operands left in L2'), 'timing', 'warm_l2'); PRAGMA user_version=6");
+    run_sql(f, "UPDATE trial SET warm_l2 = 1 WHERE point = 'P=2'; DELETE FROM meta");
+    fixture_reopen(f, GT_STORE_READ); /* a copy in memory goes the same way */
+    OK(f, gt_store_integer(f->store->db, f->path, "SELECT sum(timing) FROM line", &value, &f->err));
+    assert_int_equal(value, 1);
+    fixture_reopen(f, GT_STORE_WRITE);
+    OK(f, gt_store_integer(f->store->db, f->path, "SELECT sum(timing) FROM line", &value, &f->err));
+    assert_int_equal(value, 1);
+    f->key = (struct gt_trial_key){1, 7, 1, 1, 1, "P=3", GT_TIMING_GRAPH};
+    OK(f, gt_store_trial(f->store, &f->key, &trial, &f->err));
+    f->key.timing = GT_TIMING_COUNT;
+    assert_int_equal(gt_store_trial(f->store, &f->key, &trial, &f->err), GT_EDB);
+}
+
 /* One made-up step: what happens when one fails. */
 static void test_migration(void **state)
 {
@@ -424,6 +454,7 @@ int main(void)
         TEST(test_from_version_1),
         TEST(test_reading_version_1),
         TEST(test_merging_version_1),
+        TEST(test_from_version_6),
         TEST(test_migration),
     };
 

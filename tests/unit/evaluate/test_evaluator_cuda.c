@@ -92,6 +92,27 @@ static void what_memory_takes(void **state)
     assert_int_equal(gt_evaluator_cuda.move(&f->evaluator, &move, &err), GT_OK);
 }
 
+/* The worker measures an energy; its failure and its death are reported, and a new one goes on. */
+static void what_a_product_costs(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_energy energy;
+    struct gt_err err = {0};
+
+    open_evaluator(f);
+    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, 0.5, &energy, &err), GT_OK);
+    assert_true(energy.us == 99 && energy.joules == 0.5);
+    tell(f, "energy_fails", true);
+    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, 0.5, &energy, &err),
+                     GT_ENOTFOUND);
+    assert_string_equal(err.msg, "planted: no meter");
+    tell(f, "energy_fails", false);
+    tell(f, "energy_dies", true);
+    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, 0.5, &energy, &err), GT_ELOST);
+    tell(f, "energy_dies", false);
+    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, 0.5, &energy, &err), GT_OK);
+}
+
 static void baselines_that_are_not_there(void **state)
 {
     struct fixture *f = *state;
@@ -309,6 +330,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(sample_and_final),
         TEST(what_memory_takes),
+        TEST(what_a_product_costs),
         TEST(baselines_that_are_not_there),
         TEST(a_lost_image_is_compiled_again),
         TEST(dropped_candidates),

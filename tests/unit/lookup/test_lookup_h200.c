@@ -63,6 +63,8 @@ static void check(struct gt *gt, const struct expected *expected)
                   answer->tuned_for ? answer->tuned_for : "(none)", answer->grid[0],
                   answer->grid[1], answer->point);
     blocks = (long)answer->grid[0] * answer->grid[1] * answer->grid[2];
+    if (strstr(answer->point, "SPLIT_MODE=2")) /* the first launch clears D */
+        blocks *= value_of(answer->point, "SPLIT_K=");
     assert_int_equal(answer->tier, GT_TIER_NEAR);
     assert_false(answer->predicted);
     if (expected->kernel)
@@ -82,7 +84,7 @@ static void test_untuned_shapes(void **state)
 {
     static const struct expected expected[] = {
         {"2000x3000x1500", "simt", 250, 4, 256, 256},
-        {"3000x3000x3000", "simt", 264, 4, 256, 256},
+        {"2900x3100x3000", "simt", 264, 4, 256, 256},
         {"2500x2500x2500:f32:nt", "simt", 132, 4, 256, 256},
         {"6000x6000x500:f32:tn", "simt", 264, 4, 256, 256},
         {"2x4096x4096", NULL, 128, 16, 1, 1},

@@ -185,13 +185,14 @@ static void test_look_up(void **state)
 static void test_falls_back(void **state)
 {
     static const char *const algo[] = {
-        "13.1.1 0 1" ZERO,       /* another version */
-        HERE "3 0 1" ZERO,       /* a longer one */
-        HERE " 0 1" ZERO ".0",   /* too many words */
-        HERE " 0 1.0.0.0.0.0.0", /* too few */
-        HERE " -5 1" ZERO,       /* no number */
-        HERE " 0 g.0" ZERO,      /* no digit */
-        HERE,                    /* nothing */
+        "13.1.1 0 1" ZERO,        /* another version */
+        HERE "3 0 1" ZERO,        /* a longer one */
+        HERE " 0 1" ZERO ".0",    /* too many words */
+        HERE " 0 1" ZERO " much", /* no gain */
+        HERE " 0 1.0.0.0.0.0.0",  /* too few */
+        HERE " -5 1" ZERO,        /* no number */
+        HERE " 0 g.0" ZERO,       /* no digit */
+        HERE,                     /* nothing */
     };
     struct world *w = *state;
 
@@ -214,12 +215,21 @@ static void test_text(void **state)
     (void)state;
     for (int i = 0; i < 8; i++)
         answer.algo.data[i] = i % 2 ? UINT64_MAX - (uint64_t)i : (uint64_t)i;
-    gt_cublaslt_format(text, "13.1.0", &answer);
+    gt_cublaslt_format(text, "13.1.0", &answer, 0);
     assert_string_equal(text, "13.1.0 4194304 0.fffffffffffffffe.2.fffffffffffffffc.4."
                               "fffffffffffffffa.6.fffffffffffffff8");
     assert_int_equal(gt_cublaslt_parse(&back, "13.1.0", text, NULL), GT_OK);
     assert_memory_equal(&back.algo, &answer.algo, sizeof(back.algo));
     assert_int_equal(back.workspace, answer.workspace);
+    assert_true(gt_cublaslt_gain(text) == 0 && gt_cublaslt_gain("") == 0);
+    gt_cublaslt_format(text, "13.1.0", &answer, 1.25);
+    assert_int_equal(gt_cublaslt_parse(&back, "13.1.0", text, NULL), GT_OK);
+    assert_memory_equal(&back.algo, &answer.algo, sizeof(back.algo));
+    assert_true(gt_cublaslt_gain(text) == 1.25);
+    strcpy(strrchr(text, ' '), " 1.2x");
+    assert_int_equal(gt_cublaslt_parse(&back, "13.1.0", text, NULL), GT_ENOTFOUND);
+    strcpy(strrchr(text, ' '), " ");
+    assert_int_equal(gt_cublaslt_parse(&back, "13.1.0", text, NULL), GT_ENOTFOUND);
 }
 
 int main(void)

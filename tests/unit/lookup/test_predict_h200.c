@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,14 +96,34 @@ static bool current(struct world *w, const struct gt_table_row *row)
     return kernel && strcmp(kernel->signature, row->signature) == 0;
 }
 
-/* Every strict FP32 winner within a factor of 1.7 of its measured time; of those on tensor cores
- * five in six, since the model takes small products of odd sizes to be faster than they are; and
- * the order of all times right. */
+/* A winner's time below which launching it is most of what the model misses.  Those of bench.json,
+ * of which the shortest takes 16.99 us, are all held to 1.7. */
+#define SHORT_US 16.9
+
+/* Whether a product has a small size and one that is no multiple of 16, and is none of few rows
+ * and a deep k: the model does not know what the edges of such products cost. */
+static bool ragged(const struct gt_problem *problem)
+{
+    const int64_t size[] = {problem->m, problem->n, problem->k};
+    bool small = false, odd = false;
+
+    for (size_t i = 0; i < 3; i++) {
+        small |= size[i] < 200;
+        odd |= size[i] % 16 != 0;
+    }
+    return small && odd && !(problem->m <= 64 && problem->k >= 1000);
+}
+
+/* Every strict FP32 winner within a factor of 1.7 of its measured time, short and ragged ones
+ * within 2.5 and nine in ten of all within 1.7; of those on tensor cores five in six within 1.7,
+ * since the model takes small products of odd sizes to be faster than they are; the middle of all
+ * right within 15 %; and the order of all times. */
 static void test_winners(void **state)
 {
     struct world *w = *state;
     double measured[MOST] = {0}, predicted[MOST] = {0}, coefficient;
-    size_t count = 0, others = 0, close = 0;
+    size_t count = 0, others = 0, close = 0, strict = 0, close_strict = 0;
+    double logs = 0;
 
     assert_in_range(w->table.rows, 33, MOST);
     for (size_t i = 0; i < w->table.rows; i++) {
@@ -118,13 +139,22 @@ static void test_winners(void **state)
         print_message("%-28s %-9s measured %9.1f predicted %9.1f ratio %.2f, bound by %s\n",
                       row->text, row->kernel, measured[count], predicted[count], ratio, p.bound);
         count++;
+        logs += log(ratio);
         if (row->problem.accuracy == GT_ACCURACY_STRICT) {
-            assert_true(ratio > 1 / 1.7 && ratio < 1.7);
+            const double most = ragged(&row->problem) || row->us < SHORT_US ? 2.5 : 1.7;
+
+            assert_true(ratio > 1 / most && ratio < most);
+            strict++;
+            close_strict += ratio > 1 / 1.7 && ratio < 1.7;
             continue;
         }
         others++;
         close += ratio > 1 / 1.7 && ratio < 1.7;
     }
+    print_message("%zu of %zu strict winners are close; all: %.3f times what was measured\n",
+                  close_strict, strict, exp(logs / (double)count));
+    assert_true(10 * close_strict >= 9 * strict);
+    assert_true(fabs(logs / (double)count) < log(1.15));
     print_message("%zu of %zu winners of other accuracies are close\n", close, others);
     assert_in_range(count, 33, MOST);
     assert_true(others == 0 || 6 * close >= 5 * others);
@@ -179,11 +209,49 @@ static void test_registers_beyond_the_bound(void **state)
     assert_true(p.blocks_sm >= 1);
 }
 
+/* What was measured on an H200, the faster point first.  Blocks that share what they load ask less
+ * of the L2 cache, which bounds products of middle sizes; but clusters of eight that fill all 132
+ * SMs but for a few need a second round, because 120 SMs are in such clusters. */
+static void test_clusters(void **state)
+{
+    static const struct {
+        const char *problem, *faster, *slower;
+        double measured; /* ratio of the times */
+    } pair[] = {
+        {"728x2856x2968:f16:nt", "CONSUMERS=3,BM=192,BN=96,CLUSTER_N=2,STORE=2,STAGES=4,SPREAD=0",
+         "CONSUMERS=3,BM=192,BN=96,STORE=2,STAGES=4,SPREAD=0", 1.25},
+        {"520x2968x3752:bf16:tn",
+         "BM=128,BN=128,CLUSTER_N=8,STORE=1,STAGES=6,MMA_PENDING=0,SPREAD=0",
+         "SWAP_AB=1,PINGPONG=1,BM=128,BN=128,STORE=1,STAGES=6,MMA_PENDING=0,SPREAD=0", 1.50},
+        {"1352x2104x1720:bf16:nt", "CONSUMERS=1,BM=128,BN=176,STORE=1,STAGES=4,SPREAD=0",
+         "BM=128,BN=176,CLUSTER_N=8,STORE=3,STAGES=4,SPREAD=1", 1.28},
+        {"904x904x5512:bf16:nt",
+         "SPLIT=2,CONSUMERS=3,BM=192,BN=80,CLUSTER_N=4,STORE=0,STAGES=6,VEC_C=4,SPLITS=2,SPREAD=0",
+         "SPLIT=1,CONSUMERS=3,BM=192,BN=80,CLUSTER_N=4,STORE=0,STAGES=5,VEC_C=4,SPLITS=2,SPREAD=0",
+         1.18},
+    };
+    struct world *w = *state;
+
+    for (size_t i = 0; i < sizeof(pair) / sizeof(pair[0]); i++) {
+        struct gt_prediction faster, slower;
+        struct gt_problem problem;
+        double ratio;
+
+        OK(gt_problem_parse(&problem, pair[i].problem, &w->err));
+        ratio = predict(w, "hopper", pair[i].slower, &problem, &slower) /
+                predict(w, "hopper", pair[i].faster, &problem, &faster);
+        print_message("%s: measured ratio %.2f, predicted %.2f\n", pair[i].problem,
+                      pair[i].measured, ratio);
+        assert_true(ratio > 1.02 && ratio < 1.4 * pair[i].measured);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_winners, setup, teardown),
         cmocka_unit_test_setup_teardown(test_thin_product, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_clusters, setup, teardown),
         cmocka_unit_test_setup_teardown(test_registers_beyond_the_bound, setup, teardown),
     };
 

@@ -46,7 +46,7 @@ static char *describe(const struct gt_table *table)
         gt_problem_format(&row->problem, problem);
         gt_strbuf_addf(&text, "%s %s %s %s %s %s %d %d %d %a\n", problem, row->text, row->device,
                        row->kernel, row->signature, row->point, row->cc, row->predicted,
-                       row->warm_l2, row->us);
+                       row->timing, row->us);
     }
     return gt_strbuf_detach(&text);
 }

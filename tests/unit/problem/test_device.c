@@ -20,10 +20,10 @@ static void test_arch(void **state)
     static const struct {
         const char *text;
         int cc;
-    } good[] = {{"sm_86", 86},   {"86", 86},       {"sm_90a", 90},  {"90a", 90},
-                {"sm_100", 100}, {"sm_100f", 100}, {"sm_121", 121}, {"sm_75", 75}};
+    } good[] = {{"sm_86", 86}, {"sm86", 86},    {"SM_90A", 90},   {"86", 86},      {"sm_90a", 90},
+                {"90a", 90},   {"sm_100", 100}, {"sm_100f", 100}, {"sm_121", 121}, {"sm_75", 75}};
     static const char *const bad[] = {
-        "",           "sm_",    "sm_70",  "sm_86x", "sm_90aa", "8.6",    "sm86",
+        "",           "sm_",    "sm_70",  "sm_86x", "sm_90aa", "8.6",    "sm__86",
         "compute_86", "sm_-86", "sm_860", "sm_86a", "a",       "sm_ 86", "99999999999999999999"};
 
     (void)state;

@@ -37,6 +37,7 @@ static void test_defaults(void **state)
     assert_int_equal(policy.serve, GT_SERVE_TUNED);
     assert_int_equal(policy.accuracy, GT_ACCURACY_STRICT);
     assert_true(policy.margin == 1.03 && !policy.compile && !policy.wait && !policy.check);
+    assert_false(policy.cublaslt);
     assert_true(!*policy.db && !*policy.report && !*policy.capture);
 }
 
@@ -58,7 +59,7 @@ static void test_capturing(void **state)
 static void test_file(void **state)
 {
     static const char text[] = "# mine\n\n db=/a b/c.db \naccuracy = tf32\nmargin=1.5 # much\n"
-                               "serve = any\ncompile=1\nwait=1\ncheck=1000\nreport=r";
+                               "serve = any\ncublaslt=1\ncompile=1\nwait=1\ncheck=1000\nreport=r";
     struct gt_policy policy;
     struct gt_err err;
 
@@ -68,6 +69,7 @@ static void test_file(void **state)
     assert_string_equal(policy.db, "/a b/c.db");
     assert_int_equal(policy.accuracy, GT_ACCURACY_TF32);
     assert_int_equal(policy.serve, GT_SERVE_ANY);
+    assert_true(policy.cublaslt);
     assert_true(policy.margin == 1.5 && policy.compile && policy.wait && policy.check == 1000);
 }
 

@@ -224,7 +224,7 @@ static void test_the_baseline_fills_a_gap(void **state)
     fake.compile_s = 0.02;
     fake.ops.baseline = note_baseline;
     fake.ops.starved = always_starved;
-    sweep_over(&bench, &fake, 2, result);
+    sweep_over(&bench, &fake, 3, result);
     assert_int_equal(baselines, PROBLEMS);
     assert_true(contests_then < fake.contests);
     for (size_t i = 0; i < PROBLEMS; i++) {

@@ -192,6 +192,57 @@ static void test_it_stays_if_nothing_is_faster(void **state)
     close_bench(&arena.bench);
 }
 
+/* The answer takes 3 % longer than all others. */
+static double alike_but_one(const struct gt_candidate *candidate)
+{
+    return is_point(candidate, 6, 11) ? 103 : 100;
+}
+
+/* Samples scatter so much that the final cannot tell 3 %: the answer stays, and the database hands
+ * it out although the times of others are shorter. */
+static void test_it_stays_if_it_ties(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "grid", "P=6,Q=11");
+    arena.fake.us_of = alike_but_one;
+    arena.fake.spread = 1;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.bench.result.row[0].point.value[0], 6);
+    assert_string_equal(stored_winner(&arena.bench, true).point, "P=6,Q=11");
+    OK(&s->err, run(&arena.bench, &arena.fake)); /* nothing is left to do */
+    assert_int_equal(arena.fake.trials, BUDGET);
+    assert_string_equal(stored_winner(&arena.bench, true).point, "P=6,Q=11");
+    close_bench(&arena.bench);
+}
+
+static const struct fake *heated;
+
+/* One point is 3 % faster than the answer until the play-off, on a device that is cool until then,
+ * and 2 % slower from then on. */
+static double fast_while_cool(const struct gt_candidate *candidate)
+{
+    if (is_point(candidate, 3, 3))
+        return heated->contests < 3 ? 97 : 102;
+    return is_point(candidate, 6, 11) ? 100 : 105;
+}
+
+static void test_it_stays_if_it_wins_on_a_hot_device(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "grid", "P=6,Q=11");
+    heated = &arena.fake;
+    arena.fake.us_of = fast_while_cool;
+    arena.bench.options.strategy = "exhaustive";
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.fake.contests, 3);
+    assert_string_equal(stored_winner(&arena.bench, true).point, "P=6,Q=11");
+    close_bench(&arena.bench);
+}
+
 /* The winner of a near problem of another kernel comes right behind the answer, before any point
  * that a strategy chooses. */
 static void test_near_winners_follow(void **state)
@@ -228,6 +279,8 @@ int main(void)
         WITH_FOLDER(test_the_clock_waits_for_it),
         WITH_FOLDER(test_one_that_fails),
         WITH_FOLDER(test_it_stays_if_nothing_is_faster),
+        WITH_FOLDER(test_it_stays_if_it_ties),
+        WITH_FOLDER(test_it_stays_if_it_wins_on_a_hot_device),
         WITH_FOLDER(test_near_winners_follow),
     };
 

@@ -10,11 +10,15 @@
 
 #include "base/stats.h"
 #include "stub_fixture.h"
+#include "timing/bench_internal.h"
+
+#define OK(call) assert_int_equal(call, GT_OK)
 
 static struct gt_bench *open_bench(const struct stub_fixture *f, const char *text, bool warm,
                                    struct gt_problem *problem)
 {
-    const struct gt_bench_options options = {.seed = 7, .workspace_cap = 1 << 20, .warm_l2 = warm};
+    const struct gt_bench_options options = {
+        .seed = 7, .workspace_cap = 1 << 20, .timing = warm ? GT_TIMING_WARM : GT_TIMING_COLD};
     struct gt_bench *bench = NULL;
     struct gt_err err = {0};
 
@@ -146,6 +150,68 @@ static void test_proved_again_after_timing(void **state)
     assert_int_equal(trial.status, GT_STATUS_WRONG);
     assert_int_equal(trial.stage, 0);
     gt_bench_close(bench);
+}
+
+/* The ends of what A of a set holds, and whether all of it is whole numbers. */
+static void look_at(const struct stub_fixture *f, const struct gt_set *set, float *least,
+                    float *greatest, bool *whole)
+{
+    float value[64 * 64];
+    struct gt_err err = {0};
+
+    OK(gt_gpu_download(f->gpu, value, (gt_devptr)(uintptr_t)set->a.span.data, sizeof(value), &err));
+    *least = *greatest = value[0];
+    *whole = true;
+    for (int i = 0; i < 64 * 64; i++) {
+        *least = fminf(*least, value[i]);
+        *greatest = fmaxf(*greatest, value[i]);
+        *whole &= value[i] == rintf(value[i]);
+    }
+}
+
+/* Timing with other numbers: the timed sets hold them, the proof's set does not, and the proof
+ * finds what it finds otherwise. */
+static void test_operands_of_timing(void **state)
+{
+    static const struct {
+        enum gt_dist dist;
+        bool warm, whole;
+        float most; /* about the ends of A's values */
+    } cases[] = {{GT_DIST_ZEROS, false, true, 0},
+                 {GT_DIST_ZEROS, true, true, 0},
+                 {GT_DIST_UNIFORM, false, false, 1},
+                 {GT_DIST_INTEGERS, false, true, 8}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct gt_bench_options options = {.seed = 7,
+                                                 .workspace_cap = 1 << 20,
+                                                 .timing = cases[i].warm ? GT_TIMING_WARM
+                                                                         : GT_TIMING_COLD,
+                                                 .dist = cases[i].dist};
+        struct stub_fixture *f = *state;
+        struct gt_problem problem;
+        struct gt_bench *bench;
+        struct gt_trial trial;
+        struct gt_err err = {0};
+        float least, greatest;
+        bool whole;
+
+        gt_problem_init(&problem, 64, 64, 64);
+        OK(gt_bench_open(&bench, f->gpu, f->nvrtc, ".", NULL, &problem, &options, &err));
+        assert_true(bench->resident.timed == 1 && bench->resident.sets >= 2);
+        look_at(f, &bench->resident.set[0], &least, &greatest, &whole);
+        assert_true(least < -2.5F && greatest > 2.5F && !whole); /* normal numbers */
+        look_at(f, &bench->resident.set[1], &least, &greatest, &whole);
+        assert_true(whole == cases[i].whole);
+        assert_true(least >= -cases[i].most && least <= -0.99F * cases[i].most);
+        assert_true(greatest <= cases[i].most && greatest >= 0.99F * cases[i].most);
+        trial_of(state, bench, &problem, NULL, 0, &trial);
+        assert_int_equal(trial.status, GT_STATUS_OK);
+        assert_true(trial.err_u > 0);
+        OK(sample(state, bench, &problem, "wrong_later", 200, &trial));
+        assert_int_equal(trial.status, GT_STATUS_WRONG);
+        gt_bench_close(bench);
+    }
 }
 
 static void test_baseline(void **state)
@@ -401,6 +467,83 @@ static void test_workspace_cap(void **state)
     gt_bench_close(bench);
 }
 
+/* A chain is timed as a whole, and a product takes its share of it: without the gap that a launch
+ * by itself has.  cuBLASLt's answer is timed likewise, and both are proved. */
+static void test_chains(void **state)
+{
+    const struct gt_bench_options options = {.workspace_cap = 1 << 20, .timing = GT_TIMING_GRAPH};
+    struct stub_fixture *f = *state;
+    struct gt_problem problem;
+    struct gt_bench *bench = open_bench(f, "32x32x32", false, &problem);
+    struct gt_baseline baseline;
+    struct gt_trial single, chained, vendor, wrong;
+    struct gt_final_entry entry;
+    struct gt_candidate candidate;
+    struct gt_strbuf image;
+    struct gt_err err = {0};
+
+    trial_of(state, bench, &problem, NULL, 0, &single);
+    gt_bench_close(bench);
+    setenv("STUB_GRAPH_GAP_US", "2", 1);
+    assert_int_equal(gt_bench_open(&bench, f->gpu, f->nvrtc, ".", NULL, &problem, &options, &err),
+                     GT_OK);
+    trial_of(state, bench, &problem, NULL, 0, &chained);
+    assert_int_equal(chained.status, GT_STATUS_OK);
+    assert_float_equal(chained.us, single.us - 2, 0.02 * single.us);
+    trial_of(state, bench, &problem, "wrong", 0, &wrong);
+    assert_int_equal(wrong.status, GT_STATUS_WRONG);
+    assert_int_equal(gt_bench_baseline(bench, &baseline, &err), GT_OK);
+    assert_float_equal(baseline.us, 78, 1e-3); /* the third answer, 80 us */
+    assert_int_equal(stub_candidate(f, &problem, NULL, &candidate, &image, &err), GT_OK);
+    entry = (struct gt_final_entry){&candidate, image.text, image.length + 1};
+    assert_int_equal(gt_bench_final(bench, &entry, 1, 11, &chained, &vendor, &err), GT_OK);
+    assert_int_equal(chained.status, GT_STATUS_OK);
+    assert_int_equal(chained.stage, 3);
+    assert_float_equal(chained.us, single.us - 2, 0.02 * single.us);
+    assert_float_equal(vendor.us, 78, 1e-3);
+    assert_int_equal(sample(state, bench, &problem, NULL, 20, &chained), GT_OK);
+    assert_float_equal(chained.us, single.us - 2, 0.02 * single.us);
+    gt_strbuf_release(&image);
+    gt_bench_close(bench);
+    unsetenv("STUB_GRAPH_GAP_US");
+}
+
+/* Each call that makes or launches a graph fails once: the candidate cannot be launched, and
+ * nothing else is the worse for it. */
+static void test_chains_refused(void **state)
+{
+    static const struct {
+        const char *call, *words;
+    } row[] = {{"begin", "cuStreamBeginCapture: "},
+               {"end", "cuStreamEndCapture: "},
+               {"instantiate", "cuGraphInstantiateWithFlags: "},
+               {"launch", "cuGraphLaunch: "}};
+    const struct gt_bench_options options = {.workspace_cap = 1 << 20, .timing = GT_TIMING_GRAPH};
+    struct stub_fixture *f = *state;
+    struct gt_problem problem;
+    struct gt_bench *bench;
+    struct gt_baseline baseline;
+    struct gt_trial trial;
+    struct gt_err err = {0};
+
+    gt_problem_init(&problem, 32, 32, 32);
+    assert_int_equal(gt_bench_open(&bench, f->gpu, f->nvrtc, ".", NULL, &problem, &options, &err),
+                     GT_OK);
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+        setenv("STUB_GRAPH_FAILS", row[i].call, 1);
+        trial_of(state, bench, &problem, NULL, 0, &trial);
+        assert_int_equal(trial.status, GT_STATUS_LAUNCH_INVALID);
+        assert_non_null(strstr(trial.detail, row[i].words));
+        assert_int_equal(gt_bench_baseline(bench, &baseline, &err), GT_ENOTFOUND);
+        unsetenv("STUB_GRAPH_FAILS");
+        trial_of(state, bench, &problem, NULL, 0, &trial);
+        assert_int_equal(trial.status, GT_STATUS_OK);
+        trial_of(state, bench, &problem, "launch_invalid", 0, &trial);
+        assert_int_equal(trial.status, GT_STATUS_LAUNCH_INVALID);
+    }
+    gt_bench_close(bench);
+}
+
 /* What follows a sticky error, in a process of its own. */
 static int fault_child(const char *fault)
 {
@@ -451,6 +594,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_sampling, stub_set_up, stub_tear_down),
         cmocka_unit_test_setup_teardown(test_proved_again_after_timing, stub_set_up,
                                         stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_operands_of_timing, stub_set_up, stub_tear_down),
         cmocka_unit_test_setup_teardown(test_baseline, stub_set_up, stub_tear_down),
         cmocka_unit_test_setup_teardown(test_baseline_layouts, stub_set_up, stub_tear_down),
         cmocka_unit_test_setup_teardown(test_no_baseline, stub_set_up, stub_tear_down),
@@ -463,6 +607,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_problems_refused, stub_set_up, stub_tear_down),
         cmocka_unit_test_setup_teardown(test_large_problem_fits, stub_set_up, stub_tear_down),
         cmocka_unit_test_setup_teardown(test_workspace_cap, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_chains, stub_set_up, stub_tear_down),
+        cmocka_unit_test_setup_teardown(test_chains_refused, stub_set_up, stub_tear_down),
         cmocka_unit_test(test_sleeping_device),
         cmocka_unit_test(test_sticky_faults),
     };

@@ -1,0 +1,126 @@
+/* graph.c - stage: CUDA graphs by stream capture; see graph.h.  Their calls are looked up in the
+ * driver that gpu.c has opened, so that the library, which makes no graphs, has no names of them.
+ */
+#include "cuda/graph.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cuda/gpu_internal.h"
+
+#define RELAXED 2 /* CU_STREAM_CAPTURE_MODE_RELAXED: cuBLASLt may load a kernel meanwhile */
+
+/* What the driver answers to work of which it makes no graph: CUDA_ERROR_NOT_SUPPORTED and those of
+ * stream capture.  Nothing is the worse for it. */
+static int refuse(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
+{
+    int code = gt_gpu_refuse(gpu, result, call, err);
+
+    if (result != 801 && (result < 900 || result > 909))
+        return code;
+    if (err)
+        err->code = GT_ERANGE;
+    return GT_ERANGE;
+}
+
+struct graph_api {
+#define FIELD(name, symbol, parameters) int(*name) parameters;
+    GT_GRAPH_MAP(FIELD)
+#undef FIELD
+};
+
+struct gt_graph {
+    struct gt_gpu *gpu;
+    struct graph_api cu;
+    void *exec;
+};
+
+static int load(struct graph_api *api, const struct gt_gpu *gpu, struct gt_err *err)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } symbol[] = {
+#define SYMBOL(field, name, parameters) {name, offsetof(struct graph_api, field)},
+        GT_GRAPH_MAP(SYMBOL)
+#undef SYMBOL
+    };
+
+    for (size_t i = 0; i < sizeof(symbol) / sizeof(*symbol); i++) {
+        void *address = dlsym(gpu->cu.library, symbol[i].name);
+
+        if (!address)
+            return gt_err_set(
+                err, GT_ENOLIB,
+                "the CUDA driver lacks the function %s, which timing in a graph needs",
+                symbol[i].name);
+        memcpy((char *)api + symbol[i].offset, &address, sizeof(address));
+    }
+    return GT_OK;
+}
+
+int gt_graph_check(struct gt_gpu *gpu, struct gt_err *err)
+{
+    struct graph_api api;
+
+    return load(&api, gpu, err);
+}
+
+int gt_graph_begin(struct gt_gpu *gpu, struct gt_err *err)
+{
+    struct graph_api cu;
+    int rc = load(&cu, gpu, err), result;
+
+    if (rc)
+        return rc;
+    result = cu.StreamBeginCapture(gpu->stream, RELAXED);
+    return result ? refuse(gpu, result, "cuStreamBeginCapture", err) : GT_OK;
+}
+
+int gt_graph_end(struct gt_graph **graph, struct gt_gpu *gpu, int code, struct gt_err *err)
+{
+    struct gt_graph *made = calloc(1, sizeof(*made));
+    struct graph_api cu;
+    void *captured = NULL;
+    int result = 0, rc = load(&cu, gpu, code ? NULL : err);
+
+    *graph = NULL;
+    if (!rc)
+        result = cu.StreamEndCapture(gpu->stream, &captured);
+    if (code || rc || result || !made) {
+        if (!code && result)
+            rc = refuse(gpu, result, "cuStreamEndCapture", err);
+        else if (!code && !rc)
+            rc = gt_err_nomem(err);
+    } else {
+        *made = (struct gt_graph){.gpu = gpu, .cu = cu};
+        result = cu.GraphInstantiate(&made->exec, captured, 0);
+        if (result)
+            rc = refuse(gpu, result, "cuGraphInstantiateWithFlags", err);
+    }
+    if (captured)
+        cu.GraphDestroy(captured);
+    if (code || rc) {
+        free(made);
+        return code ? code : rc;
+    }
+    *graph = made;
+    return GT_OK;
+}
+
+int gt_graph_launch(const struct gt_graph *graph, struct gt_err *err)
+{
+    int result = graph->cu.GraphLaunch(graph->exec, graph->gpu->stream);
+
+    return result ? refuse(graph->gpu, result, "cuGraphLaunch", err) : GT_OK;
+}
+
+void gt_graph_free(struct gt_graph *graph)
+{
+    if (!graph)
+        return;
+    graph->cu.GraphExecDestroy(graph->exec);
+    free(graph);
+}

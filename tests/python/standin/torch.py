@@ -1,0 +1,152 @@
+# torch.py - stands in for PyTorch where it is not installed: as much of it as gemmtune.torch touches when no
+# gradient, mode or compiler looks on, with tensors in the "device memory" of the stub driver.
+import ctypes
+import types
+
+__version__ = "2.99.standin"
+float32, float16, float64, bfloat16, int8, int32, uint8 = (
+    type(name, (), {"__repr__": lambda self, name=name: f"torch.{name}"})()
+    for name in ("float32", "float16", "float64", "bfloat16", "int8", "int32", "uint8")
+)
+_SIZES = {float32: 4, float64: 8, uint8: 1, int8: 1, int32: 4, float16: 2, bfloat16: 2}
+_state = {"precision": "highest", "grad": True, "modes": 0, "capturing": False}
+
+
+def _strides(shape):
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+class Tensor:
+    is_cuda, requires_grad = True, False
+
+    def __init__(self, shape, dtype=float32, strides=None, memory=None, offset=0):
+        self.shape, self.dtype, self.strides = tuple(shape), dtype, strides or _strides(shape)
+        self.memory = memory or ctypes.create_string_buffer(self.numel() * _SIZES[dtype] + 512)
+        self.address = -(-ctypes.addressof(self.memory) // 256) * 256 + offset
+        self.device = types.SimpleNamespace(index=0)
+
+    def numel(self):
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    def cells(self):
+        return (ctypes.c_float * max(self.numel(), 1)).from_address(self.address)
+
+    def view(self, shape, strides):
+        other = Tensor(shape, self.dtype, strides, self.memory)
+        other.address = self.address
+        return other
+
+    def at(self, *index):
+        at = sum(i * s for i, s in zip(index, self.strides))
+        return ctypes.c_float.from_address(self.address + 4 * at).value
+
+    def stride(self, dim=None):
+        return self.strides if dim is None else self.strides[dim]
+
+    def size(self, dim):
+        return self.shape[dim]
+
+    def dim(self):
+        return len(self.shape)
+
+    def get_device(self):
+        return 0
+
+    def data_ptr(self):
+        return self.address
+
+    def new_empty(self, shape, dtype=None):
+        return Tensor((shape,) if isinstance(shape, int) else shape, dtype or self.dtype)
+
+    def t(self):
+        return self.view(self.shape[::-1], self.strides[::-1])
+
+    mT = property(t)
+
+    def contiguous(self):
+        copy = Tensor(self.shape, self.dtype)
+        columns = self.shape[1]
+        for i in range(self.shape[0]):
+            for j in range(columns):
+                copy.cells()[i * columns + j] = self.at(i, j)
+        return copy
+
+    def reshape(self, *shape):
+        shape = list(shape[0] if isinstance(shape[0], tuple) else shape)
+        if -1 in shape:
+            rest = -1
+            for size in shape:
+                rest *= size
+            shape[shape.index(-1)] = self.numel() // rest
+        assert self.strides == _strides(self.shape)
+        return self.view(shape, None)
+
+
+class Function:
+    apply = None
+
+
+def empty(shape, dtype=float32, device=None):
+    return Tensor(shape, dtype)
+
+
+def matmul(a, b):
+    d = Tensor((a.shape[0], b.shape[1]), a.dtype)
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            d.cells()[i * b.shape[1] + j] = sum(a.at(i, p) * b.at(p, j) for p in range(a.shape[1]))
+    return d
+
+
+class _Op:
+    """What torch.library.custom_op makes of a function."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, *arguments):
+        _state["dispatched"] = _state.get("dispatched", 0) + 1
+        return self.function(*arguments)
+
+    def register_fake(self, function):
+        return function
+
+    def register_autograd(self, backward, setup_context):
+        pass
+
+
+library = types.SimpleNamespace(custom_op=lambda name, mutates_args: _Op)
+nn = types.SimpleNamespace(
+    Parameter=type("Parameter", (Tensor,), {}), Module=object, Linear=type("Linear", (), {})
+)
+compiler = types.SimpleNamespace(is_compiling=lambda: False)
+autograd = types.SimpleNamespace(Function=Function, forward_ad=types.SimpleNamespace(_current_level=-1))
+_C = types.SimpleNamespace(
+    _len_torch_dispatch_stack=lambda: _state["modes"],
+    _are_functorch_transforms_active=lambda: False,
+    _cuda_getCurrentRawStream=lambda device: 0,
+)
+cuda = types.SimpleNamespace(
+    is_available=lambda: False,
+    is_current_stream_capturing=lambda: _state["capturing"],
+    current_stream=lambda device: types.SimpleNamespace(cuda_stream=0),
+)
+
+
+def get_float32_matmul_precision():
+    return _state["precision"]
+
+
+def is_grad_enabled():
+    return _state["grad"]
+
+
+def is_autocast_enabled(device):
+    return False

@@ -1,0 +1,99 @@
+# test_eager.py - gemmtune.torch's way of small products on the stub driver, with a stand-in for PyTorch: what
+# was run once is launched without a look at its problem, and everything that changes the problem is seen.
+import sys
+import unittest
+
+import torch
+
+import gemmtune
+import gemmtune.torch as gt
+
+
+def filled(*shape, salt=1):
+    tensor = torch.Tensor(shape)
+    for i in range(tensor.numel()):
+        tensor.cells()[i] = (i * 7 + salt) % 11 - 5
+    return tensor
+
+
+@unittest.skipUnless(torch.__version__.endswith("standin"), "PyTorch is here: test_torch.py tests it")
+class Eager(unittest.TestCase):
+    def setUp(self):
+        gt.use_tables(None)
+        torch._state.update(precision="highest", modes=0, capturing=False)
+
+    def same(self, found, a, b, bias=None):
+        expected = torch.matmul(a, b)
+        columns = b.shape[1]
+        for i in range(a.shape[0] * columns):
+            add = bias.cells()[i % columns] if bias is not None else 0
+            self.assertEqual(found.cells()[i], expected.cells()[i] + add)
+
+    def product(self, a, b):
+        """Twice: the second time by what the first one kept."""
+        for _ in range(2):
+            self.same(gt.matmul(a, b), a, b)
+
+    def test_kept(self):
+        a, b = filled(16, 24), filled(24, 32, salt=3)
+        before = dict(gt.counts)
+        self.product(a, b)
+        self.assertEqual(len(gt._ready), 1)
+        self.product(filled(16, 24, salt=5), b)
+        self.assertEqual(len(gt._ready), 1)
+        self.assertEqual(gt.counts["gemmtune"], before["gemmtune"] + 4)
+        self.assertEqual(gt.counts["pytorch"], before["pytorch"])
+
+    def test_another_problem(self):
+        """Layouts, sizes, precision and alignment are products of their own."""
+        a, b = filled(16, 24), filled(24, 32, salt=3)
+        self.product(a, b)
+        self.product(filled(24, 16).t(), b)
+        self.product(a, filled(32, 24, salt=3).t())
+        self.product(filled(17, 24), b)
+        wide = filled(16, 40)
+        self.product(wide.view((16, 24), (40, 1)), b)
+        self.product(wide.view((16, 20), (40, 2)), filled(20, 32))  # copied
+        self.assertEqual(len(gt._ready), 5)
+        skew = torch.Tensor((16, 24), offset=4)
+        for i in range(skew.numel()):
+            skew.cells()[i] = i % 5 - 2
+        self.product(skew, b)
+        self.product(a, b)
+        torch._state["precision"] = "high"
+        self.product(a, b)
+        self.assertEqual(len(gt._ready), 6)
+
+    def test_linear(self):
+        x, weight, bias = filled(2, 8, 24), filled(32, 24, salt=3), filled(32, salt=4)
+        for _ in range(2):
+            y = gt.linear(x, weight, bias)
+            self.assertEqual(y.shape, (2, 8, 32))
+            self.same(y.reshape(16, 32), x.reshape(16, 24), weight.t(), bias)
+            y = gt.linear(x, weight)
+            self.same(y.reshape(16, 32), x.reshape(16, 24), weight.t())
+        self.assertEqual(len(gt._ready), 2)
+        self.product(filled(24, 24), filled(24, 24))
+        square = filled(24, 24)  # the same shapes and strides as that product's
+        y = gt.linear(square, square)
+        self.same(y, square, square.t())
+
+    def test_closed_tables(self):
+        a, b = filled(16, 24), filled(24, 32, salt=3)
+        with gemmtune.Tables("") as tables:
+            gt.use_tables(tables)
+            self.product(a, b)
+        with self.assertRaisesRegex(ValueError, "closed"):
+            gt.matmul(a, b)
+
+    def test_modes_see_the_operator(self):
+        a, b = filled(16, 24), filled(24, 32, salt=3)
+        self.product(a, b)
+        torch._state["modes"] = 1
+        before = torch._state.get("dispatched", 0)
+        self.same(gt.matmul(a, b), a, b)
+        self.assertEqual(torch._state["dispatched"], before + 1)
+
+
+if __name__ == "__main__":
+    sys.exit(not unittest.main(exit=False, verbosity=2).result.wasSuccessful())

@@ -1,0 +1,161 @@
+/* test_sweep_machine.c - tests what a sweep makes of a machine of 16 cores and a GPU, on a made-up
+ * one: what is compiled is tried, and no budget is exceeded. */
+#include "sweep_machine.h"
+
+#include "lookup/predict.h"
+
+#define PROBLEMS 10
+
+static struct machine machine;
+static struct gt_problem problem[PROBLEMS];
+static struct gt_sweep_result result[PROBLEMS];
+
+static void release_all(struct bench *bench)
+{
+    for (size_t i = 0; i < PROBLEMS; i++)
+        gt_sweep_result_release(&result[i]);
+    close_bench(bench);
+}
+
+/* In turns of 3 s, of which the finals take most, nearly all that is compiled is tried: 48 cubins
+ * ahead of each problem, and more. */
+static void test_what_is_compiled_is_tried(void **state)
+{
+    struct bench bench = open_bench(*state);
+    int64_t timed = 0;
+
+    machine_init(&machine, *state);
+    machine_sweep(&machine, &bench, problem, result, PROBLEMS, 3);
+    for (size_t i = 0; i < PROBLEMS; i++) {
+        assert_in_range(result[i].timed, 50, 150);
+        assert_int_equal(result[i].row[0].trial.stage, 3);
+        timed += result[i].timed;
+    }
+    assert_true((double)timed > 0.9 * (double)machine.compiled);
+    assert_true(machine.fake.clock_s < 3.01 * PROBLEMS);
+    release_all(&bench);
+}
+
+/* Where a trial takes longer than a cubin, what is ready must not take the other problems' time. */
+static void test_long_trials_stay_within_the_budget(void **state)
+{
+    struct bench bench = open_bench(*state);
+
+    machine_init(&machine, *state);
+    machine.trial_s = 0.1;
+    machine_sweep(&machine, &bench, problem, result, PROBLEMS, 3);
+    for (size_t i = 0; i < PROBLEMS; i++) {
+        assert_in_range(result[i].timed, 5, 50);
+        assert_int_equal(result[i].row[0].trial.stage, 3);
+    }
+    assert_true(machine.fake.clock_s < 3.05 * PROBLEMS);
+    release_all(&bench);
+}
+
+static bool dropped;   /* the search has ended, and the finals have not begun */
+static double last_us; /* predicted, of the candidate submitted before */
+static size_t ordered;
+
+static size_t note_drop(struct gt_evaluator *evaluator)
+{
+    dropped = true;
+    last_us = 0;
+    return machine_drop(evaluator);
+}
+
+static int note_open(struct gt_evaluator *evaluator, const struct gt_problem *opened,
+                     struct gt_err *err)
+{
+    int rc = machine_open_problem(evaluator, opened, err);
+
+    dropped = false;
+    return rc;
+}
+
+static int note_submit(struct gt_evaluator *evaluator, uint64_t id,
+                       const struct gt_candidate *candidate, struct gt_err *err)
+{
+    struct gt_geometry geometry;
+    double us;
+
+    OK(err, gt_candidate_geometry(candidate, &geometry, err));
+    OK(err, gt_predict(candidate, &geometry, 0, 0, &us, err));
+    if (dropped) {
+        assert_int_equal(machine.state[machine_cubin(&machine, candidate)], CACHED);
+        assert_true(us >= last_us);
+        ordered += last_us > 0;
+        last_us = us;
+    }
+    return machine_submit(evaluator, id, candidate, err);
+}
+
+/* The strategy expects nothing, so that the model's order counts. */
+static void test_the_best_predicted_is_tried_first(void **state)
+{
+    struct bench bench = open_bench(*state);
+
+    machine_init(&machine, *state);
+    machine.trial_s = 0.03;
+    machine.fake.ops.drop = note_drop;
+    machine.fake.ops.open_problem = note_open;
+    machine.fake.ops.submit = note_submit;
+    bench.options.strategy = "random";
+    machine_sweep(&machine, &bench, problem, result, PROBLEMS, 3);
+    assert_true(ordered > 3 * PROBLEMS);
+    release_all(&bench);
+}
+
+static size_t slow_drop(struct gt_evaluator *evaluator)
+{
+    machine_block(&machine, 0.8);
+    return machine_drop(evaluator);
+}
+
+/* A search that ends late, for whatever reason, must not cost the last problems their turns. */
+static void test_what_searches_take_beyond_their_time(void **state)
+{
+    struct bench bench = open_bench(*state);
+
+    machine_init(&machine, *state);
+    machine.fake.ops.drop = slow_drop;
+    machine_sweep(&machine, &bench, problem, result, PROBLEMS, 3);
+    for (size_t i = 0; i < PROBLEMS; i++)
+        assert_true(result[i].timed > 20 && result[i].row[0].trial.stage == 3);
+    assert_true(result[PROBLEMS - 1].wall_s > 2.4 && result[PROBLEMS / 2].wall_s < 3);
+    assert_true(machine.fake.clock_s < 3.05 * PROBLEMS);
+    release_all(&bench);
+}
+
+/* Up to 2.7 times the best. */
+static double steep_bowl(const struct gt_candidate *candidate)
+{
+    return 9 * bowl(candidate) - 800;
+}
+
+/* Cubins that other problems left are tried while the compilers are slow, those that are expected
+ * to take up to twice the best included: a trial takes milliseconds. */
+static void test_a_starved_device_tries_what_is_at_hand(void **state)
+{
+    struct bench bench = open_bench(*state);
+
+    machine_init(&machine, *state);
+    machine.shared = true;
+    machine.cubin_s = 5;
+    machine.fake.us_of = steep_bowl;
+    machine_sweep(&machine, &bench, problem, result, PROBLEMS, 3);
+    assert_in_range(result[PROBLEMS - 1].timed, 58, 256); /* 53 with those of 1.3 times the best */
+    release_all(&bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_FOLDER(test_what_is_compiled_is_tried),
+        WITH_FOLDER(test_long_trials_stay_within_the_budget),
+        WITH_FOLDER(test_the_best_predicted_is_tried_first),
+        WITH_FOLDER(test_what_searches_take_beyond_their_time),
+        WITH_FOLDER(test_a_starved_device_tries_what_is_at_hand),
+    };
+
+    return cmocka_run_group_tests_name("sweep_machine", tests, NULL, NULL);
+}
