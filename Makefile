@@ -136,6 +136,7 @@ TUNE_SRC := \
 	src/cuda/graph.c \
 	db/store.c \
 	db/store_calibration.c \
+	db/store_carry.c \
 	db/store_compared.c \
 	db/store_deploy.c \
 	db/store_energy.c \
@@ -242,6 +243,9 @@ TUNE_SRC := \
 	tuner/measure/cmd_bench_summary.c \
 	tuner/commands/cmd_cache.c \
 	tuner/measure/cmd_calibrate.c \
+	tuner/measure/cmd_carry.c \
+	tuner/measure/cmd_carry_compare.c \
+	tuner/measure/cmd_carry_rows.c \
 	tuner/commands/cmd_capture.c \
 	tuner/console/cmd_compile.c \
 	tuner/console/cmd_csv.c \
@@ -345,6 +349,7 @@ TESTS := \
 	tests/unit/db/test_store_open.c \
 	tests/unit/db/test_store_lost.c \
 	tests/unit/db/test_store_flips.c \
+	tests/unit/db/test_store_carry.c \
 	tests/unit/db/test_store_merge.c \
 	tests/unit/db/test_store_shared.c \
 	tests/unit/db/test_calibration.c \
