@@ -579,7 +579,7 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c tests/gpu/gpu_fixture.h $(BUILD)/libtuner.a
 STUBS := $(addprefix $(BUILD)/stub/,libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
 STUB_CFLAGS = $(filter-out -MMD -MP,$(GT_CFLAGS)) -O3 -shared
 $(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_graph.c tests/faults/stub_launch.c \
-		tests/faults/stub_gemm.c $(BUILD)/stub/stub_proof.o
+		tests/faults/stub_gemm.c tests/faults/stub_power.c $(BUILD)/stub/stub_proof.o
 $(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
 $(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c
 $(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_nvml.c
