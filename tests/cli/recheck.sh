@@ -40,9 +40,10 @@ t export --format csv --shape 32x32x32 | grep -oE '(,(cold|graph),)'
 t bench --shape 32x32x32 --timing graph --l2 warm
 t bench --shape 32x32x32 --timing graph --device predict:sm_90
 STUB_GRAPH_FAILS=instantiate t --shape 16x16x16 --timing graph --kernels simt_thread1d --budget 2 -q
-# The energy of the winners, by a meter that counts 500 W.
+# The energy of the winners, by the meters of a device that draws 500 W.
 "$BUILD/tune" --shape 8x8x8 --kernels simt_thread1d --strategy exhaustive --values "BM=64,$values" -q > table
-STUB_RENEWED_US=5000 t energy --shape 8x8x8 --entries 2 --within 1000 --seconds 0.02 --objective energy --csv energy.csv -q | grep -c mJ
+export STUB_PACED=1 STUB_PRODUCT_US=500
+STUB_RENEWED_US=5000 t energy --shape 8x8x8 --entries 2 --within 1000 --seconds 0.1 --objective energy --csv energy.csv -q | grep -c mJ
 cut -d, -f1-3 energy.csv
 STUB_METER=none t energy --shape 8x8x8 -q
 t energy --shape 8x8x8 --device predict:sm_90 -q
