@@ -129,8 +129,8 @@ static int read_parts(struct gt_store *store, int64_t id, struct gt_turn *turn, 
         int place = sqlite3_column_int(q.s, 0);
 
         if (place >= 0 && place < GT_TURN_PARTS)
-            turn->part[place] = (struct gt_turn_part){sqlite3_column_double(q.s, 1),
-                                                      sqlite3_column_double(q.s, 2)};
+            turn->part[place] =
+                (struct gt_turn_part){sqlite3_column_double(q.s, 1), sqlite3_column_double(q.s, 2)};
     }
     return gt_query_end(&q);
 }

@@ -178,8 +178,7 @@ static int write_curves(const struct command *command, struct gt_err *err)
     for (size_t i = 0; i < GT_SCORE_TIMES; i += GT_SCORE_TIMES / 100) {
         double part = (double)i / (GT_SCORE_TIMES - 1);
 
-        fprintf(file, "way,%.2f",
-                100 * (GT_SCORE_BEGIN + (GT_SCORE_END - GT_SCORE_BEGIN) * part));
+        fprintf(file, "way,%.2f", 100 * (GT_SCORE_BEGIN + (GT_SCORE_END - GT_SCORE_BEGIN) * part));
         write_point(file, command, i, false);
     }
     if (fclose(file))

@@ -41,8 +41,8 @@ static void put_page(FILE *file, const struct gt_page *page, const char *json)
           "<script type=\"application/json\" id=\"data\">",
           file);
     put_data(file, json);
-    fprintf(file, "</script>\n<script>\n%s%s%s</script>\n</body>\n</html>\n", gt_charts_js, page->script,
-            page->more ? page->more : "");
+    fprintf(file, "</script>\n<script>\n%s%s%s</script>\n</body>\n</html>\n", gt_charts_js,
+            page->script, page->more ? page->more : "");
 }
 
 int gt_page_write(FILE *file, const struct gt_page *page, const cJSON *data, struct gt_err *err)
@@ -61,7 +61,8 @@ int gt_page_write(FILE *file, const struct gt_page *page, const cJSON *data, str
 int gt_report_write(FILE *file, const struct gt_report_request *request, struct gt_store *store,
                     size_t *compared, struct gt_err *err)
 {
-    const struct gt_page page = {"gemmtune report", gt_page_js, gt_page_search_js, request->reload_s};
+    const struct gt_page page = {"gemmtune report", gt_page_js, gt_page_search_js,
+                                 request->reload_s};
     cJSON *data = NULL;
     int rc = gt_report_data(&data, request, store, compared, err);
 

@@ -30,7 +30,7 @@ int gt_report_write(FILE *file, const struct gt_report_request *request, struct 
  */
 struct gt_page {
     const char *title, *script, *more; /* more: what follows the script, or NULL */
-    int reload_s; /* as above */
+    int reload_s;                      /* as above */
 };
 int gt_page_write(FILE *file, const struct gt_page *page, const cJSON *data, struct gt_err *err);
 
