@@ -191,7 +191,9 @@ extern const struct gt_store_migration gt_store_migrations[];
 const char *gt_store_schema(void);
 
 /* Brings a database from its user_version to `to`, all steps in one transaction, after a backup to
- * "<path>-v<from>.backup" unless it is in memory.  A new, empty database gets the schema. */
+ * "<path>-v<from>.backup" (or, if that is there already, "....backup.2" and so on) unless it is in
+ * memory; one that fails leaves neither a change nor a backup.  A new, empty database gets the
+ * schema. */
 int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migration *list, int to,
                      struct gt_err *err);
 
