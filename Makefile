@@ -347,6 +347,7 @@ TESTS := \
 	tests/unit/db/test_store_lost.c \
 	tests/unit/db/test_store_flips.c \
 	tests/unit/db/test_store_merge.c \
+	tests/unit/db/test_store_energy.c \
 	tests/unit/db/test_store_shared.c \
 	tests/unit/db/test_calibration.c \
 	tests/unit/db/test_store_faults.c \

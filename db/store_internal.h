@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
-#define GT_STORE_VERSION     8          /* of schema.sql, at offset 60 of the file */
+#define GT_STORE_VERSION     9          /* of schema.sql, at offset 60 of the file */
 
 #define GT_STORE_MAX_US 1e12 /* a time, as the schema has it */
 

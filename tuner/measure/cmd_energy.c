@@ -215,7 +215,7 @@ static int report(struct energies *self, struct gt_err *err)
 
     if (!self->json)
         fprintf(self->session.cli->out, "%s\n", self->problem);
-    rc = gt_store_energies(self->session.store, self->session.evaluator->device.name, self->problem,
+    rc = gt_store_energies(self->session.store, &self->session.evaluator->device, self->problem,
                            report_row, self, err);
     if (!rc && !self->json && self->objective != GT_BY_TIME && fast->us > 0)
         fprintf(self->session.cli->out,
