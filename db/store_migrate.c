@@ -23,8 +23,13 @@
 
 /* Steps from older schemas. */
 const struct gt_store_migration gt_store_migrations[] = {
-    {1, gt_migrate_1_sql}, {2, gt_migrate_2_sql}, {3, gt_migrate_3_sql}, {4, gt_migrate_4_sql},
-    {5, gt_migrate_5_sql}, {6, gt_migrate_6_sql}, {7, gt_migrate_7_sql},
+    {1, gt_migrate_1_sql},
+    {2, gt_migrate_2_sql},
+    {3, gt_migrate_3_sql},
+    {4, gt_migrate_4_sql},
+    {5, gt_migrate_5_sql},
+    {6, gt_migrate_6_sql},
+    {7, gt_migrate_7_sql},
     {8, ""}, /* version 9 has another view `objective` */
     {0, NULL}};
 

@@ -164,7 +164,7 @@ static int by_power(struct run *run, double seconds, struct gt_energy *energy, s
     began = next = gt_clock_s();
     began_s = run->seconds;
     launches = run->launches;
-    while (!rc && gt_clock_s() < began + seconds) {
+    do { /* once at least, however late the host is */
         rc = advance(run, err);
         if (rc || gt_clock_s() < next)
             continue;
@@ -174,7 +174,7 @@ static int by_power(struct run *run, double seconds, struct gt_energy *energy, s
         reads++;
         least = fmin(least, watts);
         most = fmax(most, watts);
-    }
+    } while (!rc && gt_clock_s() < began + seconds);
     if (rc)
         return rc;
     *energy = (struct gt_energy){.us = 1e6 * (run->seconds - began_s) /

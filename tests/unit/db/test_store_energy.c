@@ -39,8 +39,7 @@ static void test_best(void **state)
     put(f, "simt", "aaaa", "BM=128", 12, 4);
     put(f, "cublaslt", "", "", 30, 2.5);
     put(f, "simt", "aaaa", "BM=128", 11, 4); /* once more: it replaces the row */
-    expect(f, &device,
-           "simt BM=64 10 5 time\nsimt BM=128 11 4 edp\ncublaslt  30 2.5 energy\n");
+    expect(f, &device, "simt BM=64 10 5 time\nsimt BM=128 11 4 edp\ncublaslt  30 2.5 energy\n");
 }
 
 /* A row of an older text of its kernel is kept, but nobody can run it any more. */
@@ -119,11 +118,8 @@ static void test_no_measurement(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_best),
-        TEST(test_of_an_older_text),
-        TEST(test_of_another_device),
-        TEST(test_merge),
-        TEST(test_no_measurement),
+        TEST(test_best),  TEST(test_of_an_older_text), TEST(test_of_another_device),
+        TEST(test_merge), TEST(test_no_measurement),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

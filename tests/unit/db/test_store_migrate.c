@@ -1,5 +1,5 @@
-/* test_store_migrate.c - databases of earlier schema versions: opened, only read, merged; backups; a
- * migration that fails or was killed. */
+/* test_store_migrate.c - databases of earlier schema versions: opened, only read, merged; backups;
+ * a migration that fails or was killed. */
 #include "store_fixture.h"
 
 /* Runs the statements of a file on the database of a path. */
@@ -146,10 +146,11 @@ static void test_from_version_6(void **state)
     make_version_1(f);
     fixture_reopen(f, GT_STORE_WRITE);
     fixture_close(f);
-    fixture_sql(f, "DROP VIEW objective; DROP TABLE energy;"
-               "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(replace(replace("
-               "sql, 'timing IN (0, 1, 2)', 'warm_l2 IN (0, 1)'), '-- 0 cold, 1 warm, 2 graph',"
-               " '-- 1: operands left in L2'), 'timing', 'warm_l2'); PRAGMA user_version=6");
+    fixture_sql(f,
+                "DROP VIEW objective; DROP TABLE energy;"
+                "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql = replace(replace(replace("
+                "sql, 'timing IN (0, 1, 2)', 'warm_l2 IN (0, 1)'), '-- 0 cold, 1 warm, 2 graph',"
+                " '-- 1: operands left in L2'), 'timing', 'warm_l2'); PRAGMA user_version=6");
     fixture_sql(f, "UPDATE trial SET warm_l2 = 1 WHERE point = 'P=2'; DELETE FROM meta");
     fixture_reopen(f, GT_STORE_READ); /* a copy in memory goes the same way */
     OK(f, gt_store_integer(f->store->db, f->path, "SELECT sum(timing) FROM line", &value, &f->err));
@@ -291,14 +292,9 @@ static void test_refused_twice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_from_version_1),
-        TEST(test_reading_version_1),
-        TEST(test_merging_version_1),
-        TEST(test_from_version_6),
-        TEST(test_migration),
-        TEST(test_from_every_version),
-        TEST(test_after_a_kill),
-        TEST(test_refused_twice),
+        TEST(test_from_version_1), TEST(test_reading_version_1), TEST(test_merging_version_1),
+        TEST(test_from_version_6), TEST(test_migration),         TEST(test_from_every_version),
+        TEST(test_after_a_kill),   TEST(test_refused_twice),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,8 @@ static void test_known_load(void **state)
     static const char *const renewed[] = {"5000", "20000", "7300"};
     struct gt_problem problem;
     struct gt_bench *bench = open_bench(*state, &problem);
+    struct gt_energy energy;
+    struct gt_err err = {0};
 
     for (size_t i = 0; i < sizeof(renewed) / sizeof(*renewed); i++) {
         setenv("STUB_RENEWED_US", renewed[i], 1);
@@ -66,6 +68,10 @@ static void test_known_load(void **state)
     unsetenv("STUB_RENEWED_US");
     setenv("STUB_METER", "power", 1);
     expect(bench, false, 0.05);
+    /* A machine that was busy elsewhere for longer than the time to measure. */
+    assert_int_equal(gt_bench_energy(bench, NULL, 1e-9, &energy, &err), GT_OK);
+    assert_true(energy.launches > 0);
+    assert_true(fabs(energy.watts / WATTS - 1) <= energy.error);
     unsetenv("STUB_METER");
     gt_bench_close(bench);
 }
