@@ -136,6 +136,7 @@ TUNE_SRC := \
 	src/cuda/graph.c \
 	db/store.c \
 	db/store_calibration.c \
+	db/store_carry.c \
 	db/store_compared.c \
 	db/store_deploy.c \
 	db/store_energy.c \
@@ -242,6 +243,9 @@ TUNE_SRC := \
 	tuner/measure/cmd_bench_summary.c \
 	tuner/commands/cmd_cache.c \
 	tuner/measure/cmd_calibrate.c \
+	tuner/measure/cmd_carry.c \
+	tuner/measure/cmd_carry_compare.c \
+	tuner/measure/cmd_carry_rows.c \
 	tuner/commands/cmd_capture.c \
 	tuner/console/cmd_compile.c \
 	tuner/console/cmd_csv.c \
@@ -307,6 +311,7 @@ TESTS := \
 	tests/unit/sweep/test_progress.c \
 	tests/unit/search/test_search_nomem.c \
 	tests/unit/search/test_space.c \
+	tests/unit/search/test_space_walk.c \
 	tests/unit/search/test_narrow.c \
 	tests/unit/search/test_strategy.c \
 	tests/unit/search/test_gp.c \
@@ -346,6 +351,7 @@ TESTS := \
 	tests/unit/db/test_store_migrate.c \
 	tests/unit/db/test_store_lost.c \
 	tests/unit/db/test_store_flips.c \
+	tests/unit/db/test_store_carry.c \
 	tests/unit/db/test_store_merge.c \
 	tests/unit/db/test_store_energy.c \
 	tests/unit/db/test_store_shared.c \
@@ -576,7 +582,7 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c tests/gpu/gpu_fixture.h $(BUILD)/libtuner.a
 STUBS := $(addprefix $(BUILD)/stub/,libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
 STUB_CFLAGS = $(filter-out -MMD -MP,$(GT_CFLAGS)) -O3 -shared
 $(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_graph.c tests/faults/stub_launch.c \
-		tests/faults/stub_gemm.c $(BUILD)/stub/stub_proof.o
+		tests/faults/stub_gemm.c tests/faults/stub_power.c $(BUILD)/stub/stub_proof.o
 $(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
 $(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c
 $(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_nvml.c

@@ -232,6 +232,12 @@ typedef int gt_row_visit(void *context, const struct gt_row *row, struct gt_err 
 int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt_row_visit *visit,
                   void *context, struct gt_err *err);
 
+/* Stores a row's trial once more under the kernel, point and sweep of the key: those of another
+ * text that gives the same candidate.  Of the row it uses what it is stored under.  A trial that is
+ * there already stays, and so does the row's own. */
+int gt_store_carry(struct gt_store *store, const struct gt_row *row, const struct gt_trial_key *to,
+                   struct gt_err *err);
+
 /* A winner and cuBLASLt's best answer, timed in turns. */
 struct gt_comparison {
     double us, lo_us, hi_us, err_u;

@@ -1,6 +1,6 @@
 /* stub_cuda.c - builds libcuda.so.1 for tests: a driver whose device is this CPU.  Here are device,
  * memory, events and modules; launches are in stub_launch.c,
- * graphs in stub_graph.c.
+ * graphs in stub_graph.c, what it draws from its supply in stub_power.c.
  *
  * Device memory is host memory.  Kernels run at once when launched: the project's own by their
  * names, everything called "gemm" as a plain product in the layout that the source's #defines name,
@@ -24,8 +24,8 @@
  * creates it), STUB_START_MS (what cuInit takes), STUB_DEVICES (how many, default 1; a process uses
  * one), STUB_WAIT_US (what a product really takes, beside its virtual time), STUB_RESET (how often
  * the device was reset), STUB_NO_WORK (launches do nothing), STUB_DIES and STUB_HANGS (products
- * after which the device fails every call, or never answers; they count for each process). NAME_0,
- * NAME_1... set a variable for one device. */
+ * after which the device fails every call, or never answers; they count for each process),
+ * STUB_PACED (see stub_power.c). NAME_0, NAME_1... set a variable for one device. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -298,10 +298,11 @@ bool stub_inside(uint64_t address, size_t bytes)
 }
 
 /* Waiting for the device, which an endless kernel never lets happen. */
-static int wait_for_device(void)
+static int wait_for_device(double until_us)
 {
     while (stub_device.hung)
         pause();
+    stub_wait(until_us);
     return stub_device.sticky;
 }
 
@@ -316,7 +317,7 @@ int stub_MemcpyHtoDAsync(uint64_t to, const void *from, size_t bytes, void *stre
 
 int stub_MemcpyDtoHAsync(void *to, uint64_t from, size_t bytes, void *stream)
 {
-    int result = wait_for_device();
+    int result = wait_for_device(stub_device.now_us);
 
     (void)stream;
     if (result || !stub_inside(from, bytes))
@@ -334,7 +335,7 @@ int stub_MemsetD32Async(uint64_t to, unsigned word, size_t words, void *stream)
         return stub_device.sticky ? stub_device.sticky : 1;
     for (size_t i = 0; i < words; i++)
         at[i] = word;
-    stub_device.now_us += 1 + (double)words * 4e-5;
+    stub_pass(1 + (double)words * 4e-5, 1);
     return 0;
 }
 
@@ -356,7 +357,7 @@ int stub_StreamDestroy(void *stream)
 int stub_StreamSynchronize(void *stream)
 {
     (void)stream;
-    return wait_for_device();
+    return wait_for_device(stub_device.now_us);
 }
 
 int stub_EventCreate(void **event, unsigned flags)
@@ -375,14 +376,14 @@ int stub_EventDestroy(void *event)
 int stub_EventRecord(void *event, void *stream)
 {
     (void)stream;
+    stub_pass(0, 1);
     ((struct event *)event)->us = stub_device.now_us;
     return stub_device.sticky;
 }
 
 int stub_EventSynchronize(void *event)
 {
-    (void)event;
-    return wait_for_device();
+    return wait_for_device(((struct event *)event)->us);
 }
 
 int stub_EventElapsedTime(float *ms, void *from, void *to)

@@ -50,6 +50,12 @@ extern struct stub_device {
 
 extern _Thread_local void *stub_current; /* context of the thread */
 
+/* The device works for `us`, of which a product draws `share` of STUB_WATTS (stub_power.c).  */
+void stub_pass(double us, double share);
+
+/* Waits until the device's clock says so much, if its time is the real one (STUB_PACED). */
+void stub_wait(double until_us);
+
 /* While a stream is captured: keeps a copy of `bytes` of `work`, for which `run` is called whenever
  * the graph is launched, and returns true.  Also called by the stub of cuBLASLt. */
 bool stub_capture(int (*run)(const void *work), const void *work, size_t bytes);

@@ -71,7 +71,7 @@ int stub_TensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
 /* Called by the stub of cuBLASLt after work of that many microseconds. */
 void stub_advance(double us)
 {
-    stub_device.now_us += us;
+    stub_pass(us, 1);
 }
 
 /* How hot this product finds the device: 0 to 1. */
@@ -110,9 +110,10 @@ static double duration(const struct module *module, const struct gt_args *args)
     uint64_t seed = module->hash + (uint64_t)ranking();
     uint64_t hash = stub_hash(args->launch, sizeof(args->launch), seed);
     double share = 0.2 + 0.6 * (double)(hash >> 40) / 16777216.0;
+    double paced = (double)stub_setting("STUB_PRODUCT_US", 0);
     uint64_t noise = stub_hash(&stub_device.noise, sizeof(stub_device.noise), 0xcbf29ce484222325u);
-    double us =
-        (3 + work / peak / share) * (1 + 0.004 * ((double)(noise >> 40) / 16777216.0 - 0.5));
+    double alone = paced > 0 ? paced / share : 3 + work / peak / share;
+    double us = alone * (1 + 0.004 * ((double)(noise >> 40) / 16777216.0 - 0.5));
 
     stub_device.noise++;
     us *= 1 + 0.3 * heat() * (double)(hash % 1024) / 1024;
@@ -148,7 +149,8 @@ static int run_gemm(struct module *module, const struct gt_args *args,
         return 701;
     fail_as_planned();
     outcome = stub_gemm(module->source, &module->faults, args, reading, module->launches++);
-    stub_device.now_us += duration(module, args);
+    stub_pass(duration(module, args), 1 - 0.01 * (double)stub_setting("STUB_WATTS_SPREAD", 0) *
+                                              (double)(module->hash % 1024) / 1024);
     if (outcome == STUB_HUNG)
         stub_device.hung = true;
     else if (outcome)
@@ -168,7 +170,7 @@ static void run_canary(const struct gt_canary_args *args)
     }
     for (long long i = 0; i < args->count; i++)
         args->out[i] = value[i % 8];
-    stub_device.now_us += args->steps * 4e-3;
+    stub_pass(args->steps * 4e-3, 1);
 }
 
 static void run_clock(const struct gt_clock_args *args)
@@ -180,7 +182,7 @@ static void run_clock(const struct gt_clock_args *args)
         args->result->cycles =
             (unsigned long long)args->nanoseconds * (CLOCK_KHZ / 1000000) / (unsigned)part;
     }
-    stub_device.now_us += (double)args->nanoseconds * 1e-3;
+    stub_pass((double)args->nanoseconds * 1e-3, 1);
 }
 
 /* Moves what an entry of templates/calibrate/move.cu would: by loads 1000 bytes a microsecond,
@@ -201,7 +203,7 @@ static void run_move(const char *entry, const struct gt_move_args *args)
         return;
     }
     memset(args->to, 0, written);
-    stub_device.now_us += (double)moved / (strcmp(entry, "move_bulk") == 0 ? 2000 : 1000);
+    stub_pass((double)moved / (strcmp(entry, "move_bulk") == 0 ? 2000 : 1000), 1);
 }
 
 /* The product of the operands that the maps point at. */
@@ -242,7 +244,7 @@ static int run_function(const struct function *function, const unsigned grid[3],
         run_move(function->entry, args);
     else
         stub_proof_run(function->entry, grid, threads, args);
-    stub_device.now_us += 2;
+    stub_pass(2, 1);
     return 0;
 }
 

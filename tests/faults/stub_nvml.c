@@ -1,9 +1,16 @@
 /* stub_nvml.c - builds libnvidia-ml.so.1 for tests: a device whose clocks are held down by its
  * power cap.
  *
- * Its load is known: $STUB_WATTS (default 500), in a counter that is renewed every
- * $STUB_RENEWED_US (default 20000) and takes $STUB_METER_US to be read.  STUB_METER=power:
- * there is no counter; none: neither that nor the power is told. */
+ * Its meters read what the stub driver draws (stub_power.c), if that runs in real time
+ * (STUB_PACED); else there are none.  They behave as NVML's do: STUB_RENEWED_US  (20000) both are
+ * renewed every so often and stand still in between STUB_LAG_US      (0) what they then tell is so
+ * old STUB_STEP_MJ     (1) the counter goes by so many millijoules STUB_STANDS      (0) after its
+ * first reading it stands still for so many renewals STUB_MEAN_US     (1e6) the power is the mean
+ * of so long STUB_METER_US    (0) reading one takes so long STUB_SKEW        (0) per cent by which
+ * the counter counts too much STUB_METER=power: there is no counter; none: neither that nor the
+ * power is told. */
+#include <dlfcn.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -65,27 +72,62 @@ static int lacks(const char *meter)
 {
     const char *left = getenv("STUB_METER");
 
-    return left && strcmp(left, meter) != 0;
+    return number("STUB_PACED", 0) == 0 || (left && strcmp(left, meter) != 0);
+}
+
+/* What the stub driver has used until then. */
+static double joules(double at_us)
+{
+    static double (*stub_joules)(double);
+
+    if (!stub_joules) {
+        void *driver = dlopen(getenv("GEMMTUNE_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
+
+        *(void **)&stub_joules = driver ? dlsym(driver, "stub_joules") : NULL;
+    }
+    return stub_joules ? stub_joules(at_us) : 0;
+}
+
+/* Waits as long as a reading takes, and gives the moment of the last renewal: up to a hundredth of
+ * a period early, so that the steps of the counter are not all the same. */
+static double renewed_us(void)
+{
+    const double every = number("STUB_RENEWED_US", 20000);
+    double renewal;
+
+    usleep((useconds_t)number("STUB_METER_US", 0));
+    renewal = floor(now_us() / every);
+    return (renewal - 1e-5 * fmod(renewal * 617, 1000)) * every;
 }
 
 int stub_DeviceGetEnergy(void *handle, unsigned long long *millijoules)
 {
-    const double renewed = number("STUB_RENEWED_US", 20000);
+    static double first_us;
+    const double every = number("STUB_RENEWED_US", 20000), step = number("STUB_STEP_MJ", 1);
+    double at_us;
 
     (void)handle;
     if (lacks("counter"))
         return 3;
-    usleep((useconds_t)number("STUB_METER_US", 0));
-    *millijoules = (unsigned long long)((double)(long long)(now_us() / renewed) * renewed * 1e-3 *
-                                        number("STUB_WATTS", 500));
+    at_us = renewed_us();
+    first_us = first_us > 0 ? first_us : at_us;
+    if (at_us <= first_us + every * number("STUB_STANDS", 0))
+        at_us = first_us;
+    *millijoules =
+        (unsigned long long)(step * floor(1e3 * joules(at_us - number("STUB_LAG_US", 0)) *
+                                          (1 + 0.01 * number("STUB_SKEW", 0)) / step));
     return 0;
 }
 
 int stub_DeviceGetPower(void *handle, unsigned *milliwatts)
 {
+    const double mean_us = number("STUB_MEAN_US", 1e6);
+    double to_us;
+
     (void)handle;
     if (lacks("power"))
         return 3;
-    *milliwatts = (unsigned)(1000 * number("STUB_WATTS", 500));
+    to_us = renewed_us() - number("STUB_LAG_US", 0);
+    *milliwatts = (unsigned)(1e9 * (joules(to_us) - joules(to_us - mean_us)) / mean_us);
     return 0;
 }

@@ -23,7 +23,8 @@
 #define REFERENCE_S  30
 #define MOVE_S       60 /* most of it for compiling */
 #define PROOF_RUNS   24
-#define ENERGY_TIMES 10 /* the seconds measured: with heating, and once more by power */
+#define ENERGY_TIMES 27 /* the seconds measured: with heating, and by power, three times */
+#define ENERGY_S     4  /* beside that: heating is at least a second where power is read */
 
 /* Makes sure that an idle worker has the problem open. */
 static int prepare(struct gt_cuda *cuda, struct gt_err *err)
@@ -359,7 +360,9 @@ int gt_cuda_energy(struct gt_evaluator *evaluator, const struct gt_candidate *ca
     gt_wire_put_int(&cuda->gpu.frame, candidate != NULL);
     if (candidate)
         gt_gpu_client_put(&cuda->gpu, &entry.candidate, entry.compiled.key);
-    rc = call(cuda, cuda->floor_s + ENERGY_TIMES * seconds + PROOF_RUNS * gt_cuda_launch_s(cuda),
+    rc = call(cuda,
+              cuda->floor_s + ENERGY_S + ENERGY_TIMES * seconds +
+                  PROOF_RUNS * gt_cuda_launch_s(cuda),
               &reply, err);
     gt_cuda_update_stats(evaluator);
     if (rc)

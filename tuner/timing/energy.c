@@ -11,30 +11,46 @@
 
 #define BATCH_US      1000.0
 #define BATCH_MOST    4096
-#define AHEAD         32   /* batches queued: reading a meter takes milliseconds */
-#define HEAT          0.6  /* of the seconds to measure: how long the device is heated before */
-#define METER_S       1.2  /* heating where only the power is known: a mean of up to 1 s */
-#define PATIENCE      4    /* times `seconds` without two renewals: the counter stands still */
-#define QUANTUM_J     1e-3 /* of the counter */
-#define POWER_ERROR   0.05 /* of a power reading: NVML promises 5 W; means lag behind */
+#define QUEUE_US      60000.0 /* queued ahead, in batches: reading a meter takes milliseconds */
+#define AHEAD_LEAST   2
+#define AHEAD_MOST    GT_BENCH_BATCH
+#define HEAT          1.4 /* times the seconds to measure: how long the device is heated before */
+#define METER_S       1.2 /* of the same load before a power reading, a mean of a second, is of it */
+#define PATIENCE      4   /* times `seconds` without two renewals: the counter stands still */
+#define POWER_ERROR   0.05 /* of a power reading: NVML promises 5 % */
 #define POWER_READS_S 0.02
 #define ABOVE_LIMIT   1.1 /* of the power limit: a mean beyond it is a wrong reading */
+#define GAPS_AGAIN    0.1 /* of the time; beyond it the reading is taken again */
+#define GAPS_MOST     0.5 /* likewise; beyond it a product's energy cannot be told */
+#define ATTEMPTS      3
 
 /* A run in progress.  Device seconds and launches are of the batches that were waited for: the time
  * between them has all that the device did, gaps as well. */
 struct run {
     struct gt_bench *bench;
     const struct gt_runner *runner;
-    int batch;
+    int batch, ahead;
     int64_t queued, ended; /* batches */
     double seconds;
+    double gap_s; /* of them: at most so much was waiting for the host */
     int64_t launches;
+    double began_s;              /* on the host's clock: since when the load is the same */
+    double queued_s[AHEAD_MOST]; /* when all of a batch was queued, since then */
 };
 
 /* What a meter said, and when: on the host's clock, and how far the run was. */
 struct mark {
-    double joules, host_s, seconds;
+    double joules, host_s, seconds, gap_s;
+    double since_s; /* since the look before: the renewal was in between */
     int64_t launches;
+};
+
+/* What was seen of the counter: the first renewal, the first one after half of the time, the last
+ * one; and the greatest common divisor of all of its steps, in millijoules. */
+struct count {
+    struct mark from, middle, to;
+    int64_t step_mj;
+    int renewals;
 };
 
 static int enqueue(struct run *run, struct gt_err *err)
@@ -53,24 +69,46 @@ static int enqueue(struct run *run, struct gt_err *err)
         memcpy(args.launch, run->runner->geometry.launch_param, sizeof(args.launch));
         rc = run->runner->run(run->runner, &args, err);
     }
-    return rc ? rc : gt_event_record(bench->end[run->queued++ % AHEAD], err);
+    GT_STEP(rc, gt_event_record(bench->end[run->queued % AHEAD_MOST], err));
+    run->queued_s[run->queued++ % AHEAD_MOST] = gt_clock_s() - run->began_s;
+    return rc;
 }
 
-/* Fills the queue and waits for its oldest batch.  begin[0] is the run's beginning. */
-static int advance(struct run *run, struct gt_err *err)
+/* Waits for the oldest batch.  If the one before it had ended when not all of it was queued, the
+ * time in between was a gap, or a part of it was. */
+static int end_batch(struct run *run, struct gt_err *err)
 {
+    const int slot = (int)(run->ended++ % AHEAD_MOST);
     float us = 0;
-    int rc = GT_OK;
+    int rc = gt_event_us(run->bench->begin[0], run->bench->end[slot], &us, err);
+    const double now_s = us * 1e-6;
 
-    while (!rc && run->queued < run->ended + AHEAD)
-        rc = enqueue(run, err);
-    GT_STEP(rc, gt_event_us(run->bench->begin[0], run->bench->end[run->ended++ % AHEAD], &us, err));
-    run->seconds = us * 1e-6;
+    run->gap_s += fmin(fmax(0, run->queued_s[slot] - run->seconds), now_s - run->seconds);
+    run->seconds = now_s;
     run->launches += run->batch;
     return rc;
 }
 
-/* Finds how many launches are a batch, and begins the run. */
+/* Fills the queue and waits for its oldest batch, and for all that must have ended meanwhile: the
+ * host may have been away for many batches.  begin[0] is the run's beginning. */
+static int advance(struct run *run, struct gt_err *err)
+{
+    double behind_s;
+    int rc = GT_OK;
+
+    do {
+        const double before_s = run->seconds;
+
+        while (!rc && run->queued < run->ended + run->ahead)
+            rc = enqueue(run, err);
+        GT_STEP(rc, end_batch(run, err));
+        behind_s = gt_clock_s() - run->began_s - run->seconds;
+        behind_s -= run->seconds - before_s;
+    } while (!rc && behind_s > 0);
+    return rc;
+}
+
+/* Finds how many launches are a batch and how many batches are queued, and begins the run. */
 static int start(struct run *run, struct gt_err *err)
 {
     struct gt_bench *bench = run->bench;
@@ -80,81 +118,147 @@ static int start(struct run *run, struct gt_err *err)
     for (run->batch = 1; !rc; run->batch *= 2) {
         rc = gt_event_record(bench->begin[0], err);
         GT_STEP(rc, enqueue(run, err));
-        GT_STEP(rc, gt_event_us(bench->begin[0], bench->end[(run->queued - 1) % AHEAD], &us, err));
+        GT_STEP(rc,
+                gt_event_us(bench->begin[0], bench->end[(run->queued - 1) % AHEAD_MOST], &us, err));
         if (us > BATCH_US / 2 || run->batch >= BATCH_MOST)
             break;
     }
+    run->ahead = us > 0 ? (int)fmin(fmax(QUEUE_US / us, AHEAD_LEAST), AHEAD_MOST) : AHEAD_MOST;
     run->queued = 0;
+    run->began_s = gt_clock_s(); /* the device is idle: it begins now, too */
     return rc ? rc : gt_event_record(bench->begin[0], err);
 }
 
+/* The counter is read meanwhile: what it does when it has not been asked for long, such as standing
+ * still, is over then. */
 static int heat(struct run *run, double seconds, struct gt_err *err)
 {
     const double until = gt_clock_s() + seconds;
+    double joules;
     int rc = GT_OK;
 
-    while (!rc && gt_clock_s() < until)
+    while (!rc && gt_clock_s() < until) {
         rc = advance(run, err);
+        gt_throttle_energy(run->bench->throttle, &joules);
+    }
     return rc;
 }
 
-/* Counts from one renewal of the counter to the first one after `seconds`.  *every: the longest
- * time between two looks at it; *stands: it was not renewed. */
-static int count(struct run *run, double seconds, struct mark *from, struct mark *to, double *every,
-                 bool *stands, struct gt_err *err)
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        const int64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static void take_renewal(struct count *count, const struct mark *mark, double seconds)
+{
+    if (!count->renewals++) {
+        count->from = count->middle = count->to = *mark;
+        return;
+    }
+    count->step_mj =
+        common_divisor(count->step_mj, llround(1e3 * fabs(mark->joules - count->to.joules)));
+    if (count->to.host_s < count->from.host_s + seconds / 2)
+        count->middle = *mark;
+    count->to = *mark;
+}
+
+/* Counts from one renewal of the counter to the first one after `seconds`.  *stands: it was not
+ * renewed. */
+static int take_count(struct run *run, double seconds, struct count *count, bool *stands,
+                      struct gt_err *err)
 {
     const double begin = gt_clock_s();
     double joules, last, looked = begin;
-    bool begun = false;
     int rc = GT_OK;
 
     *stands = !gt_throttle_energy(run->bench->throttle, &last);
-    while (!rc && !*stands && (!begun || to->host_s < from->host_s + seconds)) {
-        double now;
+    while (!rc && !*stands &&
+           (!count->renewals || count->to.host_s < count->from.host_s + seconds)) {
+        struct mark mark;
 
         rc = advance(run, err);
         *stands = !gt_throttle_energy(run->bench->throttle, &joules);
-        now = gt_clock_s();
-        *every = fmax(*every, now - looked);
-        looked = now;
-        *stands = *stands || now > begin + (1 + PATIENCE) * seconds;
-        if (rc || *stands || joules == last)
-            continue;
+        mark = (struct mark){.joules = joules,
+                             .host_s = gt_clock_s(),
+                             .seconds = run->seconds,
+                             .gap_s = run->gap_s,
+                             .launches = run->launches};
+        mark.since_s = mark.host_s - looked;
+        looked = mark.host_s;
+        *stands = *stands || looked > begin + (1 + PATIENCE) * seconds;
+        if (!rc && !*stands && joules != last)
+            take_renewal(count, &mark, seconds);
         last = joules;
-        *to = (struct mark){joules, now, run->seconds, run->launches};
-        if (!begun)
-            *from = *to;
-        begun = true;
     }
     return rc;
+}
+
+static double mean_watts(const struct mark *from, const struct mark *to)
+{
+    return (to->joules - from->joules) / (to->host_s - from->host_s);
+}
+
+/* By how much the halves of the time differ: the counter was late once, or the power is not steady.
+ */
+static double halves_differ(const struct count *count)
+{
+    double first, second;
+
+    if (count->middle.host_s <= count->from.host_s || count->to.host_s <= count->middle.host_s)
+        return 0;
+    first = mean_watts(&count->from, &count->middle);
+    second = mean_watts(&count->middle, &count->to);
+    return first > 0 && second > 0 ? fmax(first, second) / fmin(first, second) - 1 : 1;
+}
+
+/* The other meter's opinion; a difference of less than that meter's own error says nothing. */
+static double meters_differ(const struct run *run, double watts)
+{
+    double other, differ;
+
+    if (gt_clock_s() < run->began_s + METER_S || !gt_throttle_power(run->bench->throttle, &other) ||
+        !(other > 0))
+        return 0;
+    differ = fabs(watts / other - 1);
+    return differ > POWER_ERROR ? differ : 0;
 }
 
 /* The power is that of the host's clock between two renewals, and the time of a product the
  * device's: launches need not be known at the moment of a renewal. */
 static int by_counter(struct run *run, double seconds, struct gt_energy *energy, bool *stands,
-                      struct gt_err *err)
+                      double *gap, struct gt_err *err)
 {
-    struct mark from = {0}, to = {0};
-    double every = 0;
+    struct count count = {0};
+    const struct mark *from = &count.from, *to = &count.to;
     int rc = heat(run, HEAT * seconds, err);
 
-    GT_STEP(rc, count(run, seconds, &from, &to, &every, stands, err));
+    GT_STEP(rc, take_count(run, seconds, &count, stands, err));
     if (rc || *stands)
         return rc;
+    *gap = (to->gap_s - from->gap_s) / (to->seconds - from->seconds);
     *energy = (struct gt_energy){
-        .us = 1e6 * (to.seconds - from.seconds) / (double)(to.launches - from.launches),
-        .watts = (to.joules - from.joules) / (to.host_s - from.host_s),
-        .error = 2 * every / (to.host_s - from.host_s) + 2 * QUANTUM_J / (to.joules - from.joules),
-        .launches = to.launches - from.launches,
+        .us = 1e6 * (to->seconds - from->seconds) / (double)(to->launches - from->launches),
+        .watts = mean_watts(from, to),
+        .error = (from->since_s + to->since_s) / (to->host_s - from->host_s) +
+                 2e-3 * (double)count.step_mj / (to->joules - from->joules) + halves_differ(&count),
+        .launches = to->launches - from->launches,
         .counted = true};
-    energy->joules = energy->watts * energy->us * 1e-6;
+    energy->error += meters_differ(run, energy->watts);
     return GT_OK;
 }
 
-static int by_power(struct run *run, double seconds, struct gt_energy *energy, struct gt_err *err)
+static int by_power(struct run *run, double seconds, struct gt_energy *energy, double *gap,
+                    struct gt_err *err)
 {
-    double watts, sum = 0, least = INFINITY, most = 0, began, next, began_s;
-    int64_t launches, reads = 0;
+    double watts, sum = 0, least = INFINITY, most = 0, began, next;
+    struct run before;
+    int64_t reads = 0;
     int rc = GT_OK;
 
     if (!gt_throttle_power(run->bench->throttle, &watts))
@@ -162,9 +266,8 @@ static int by_power(struct run *run, double seconds, struct gt_energy *energy, s
                           "NVML tells neither the energy nor the power of this device");
     rc = heat(run, fmax(METER_S, HEAT * seconds), err);
     began = next = gt_clock_s();
-    began_s = run->seconds;
-    launches = run->launches;
-    do { /* once at least, however late the host is */
+    before = *run;
+    while (!rc && (gt_clock_s() < began + seconds || !reads)) {
         rc = advance(run, err);
         if (rc || gt_clock_s() < next)
             continue;
@@ -174,24 +277,32 @@ static int by_power(struct run *run, double seconds, struct gt_energy *energy, s
         reads++;
         least = fmin(least, watts);
         most = fmax(most, watts);
-    } while (!rc && gt_clock_s() < began + seconds);
+    }
     if (rc)
         return rc;
-    *energy = (struct gt_energy){.us = 1e6 * (run->seconds - began_s) /
-                                       (double)(run->launches - launches),
+    *gap = (run->gap_s - before.gap_s) / (run->seconds - before.seconds);
+    *energy = (struct gt_energy){.us = 1e6 * (run->seconds - before.seconds) /
+                                       (double)(run->launches - before.launches),
                                  .watts = sum / (double)reads,
-                                 .launches = run->launches - launches};
-    energy->joules = energy->watts * energy->us * 1e-6;
+                                 .launches = run->launches - before.launches};
     energy->error = fmax(POWER_ERROR, (most - least) / 2 / energy->watts);
     return GT_OK;
 }
 
-/* No device uses more than its limit for so long: such a reading is refused. */
-static int check_limit(const struct gt_bench *bench, const struct gt_energy *energy,
-                       struct gt_err *err)
+/* Readings that cannot be of this load are refused: no device uses more than its limit for so long,
+ * and what launches leave gaps is not the energy of products. */
+static int check(const struct gt_bench *bench, const struct gt_energy *energy, double gap,
+                 struct gt_err *err)
 {
     const double limit = gt_throttle_power_limit(bench->throttle);
 
+    if (gap > GAPS_MOST)
+        return gt_err_set(err, GT_ERANGE,
+                          "launches left gaps for %.0f %% of the time (the host was late): the "
+                          "reading is not kept",
+                          100 * gap);
+    if (!(energy->watts > 0))
+        return gt_err_set(err, GT_ERANGE, "the energy counter went back: the reading is not kept");
     if (!(limit > 0) || energy->watts <= ABOVE_LIMIT * limit)
         return GT_OK;
     return gt_err_set(err, GT_ERANGE,
@@ -200,19 +311,24 @@ static int check_limit(const struct gt_bench *bench, const struct gt_energy *ene
                       energy->watts, limit);
 }
 
-static int measure(struct gt_bench *bench, const struct gt_runner *runner, double seconds,
-                   struct gt_energy *energy, struct gt_err *err)
+static int measure(struct run *run, double seconds, struct gt_energy *energy, struct gt_err *err)
 {
-    struct run run = {.bench = bench, .runner = runner};
-    bool stands = false;
-    int rc = start(&run, err);
+    struct gt_bench *bench = run->bench;
+    double gap = 1;
+    int rc = start(run, err);
 
-    GT_STEP(rc, by_counter(&run, seconds, energy, &stands, err));
-    if (!rc && stands)
-        rc = by_power(&run, seconds, energy, err);
-    GT_STEP(rc, check_limit(bench, energy, err));
+    for (int i = 0; i < ATTEMPTS && !rc && gap > GAPS_AGAIN; i++) {
+        bool stands = false;
+
+        rc = by_counter(run, seconds, energy, &stands, &gap, err);
+        if (!rc && stands)
+            rc = by_power(run, seconds, energy, &gap, err);
+    }
+    energy->error += gap;
+    energy->joules = energy->watts * energy->us * 1e-6;
     GT_STEP(rc, gt_proof_clock(bench->proof, GT_BENCH_CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err));
-    return rc ? rc : gt_bench_read_clock(bench, &energy->clock_mhz, err);
+    GT_STEP(rc, gt_bench_read_clock(bench, &energy->clock_mhz, err));
+    return rc ? rc : check(bench, energy, gap, err);
 }
 
 int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry, double seconds,
@@ -220,6 +336,7 @@ int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry, 
 {
     struct gt_trial trial = {.status = GT_STATUS_NONE};
     struct gt_runner runner = {0};
+    struct run run = {.bench = bench, .runner = &runner};
     int rc = GT_OK;
 
     *energy = (struct gt_energy){0};
@@ -231,7 +348,7 @@ int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry, 
     else if (!gt_baseline_runner(bench, &runner))
         rc = gt_err_set(err, GT_ENOTFOUND, "cuBLASLt's answer was not timed before");
     GT_STEP(rc, gt_bench_poison(bench, &runner, err));
-    GT_STEP(rc, measure(bench, &runner, seconds, energy, err));
+    GT_STEP(rc, measure(&run, seconds, energy, err));
     GT_STEP(rc, gt_bench_judge(bench, &runner, GT_RESULTS, &trial, err));
     gt_runner_release(&runner);
     if (!rc && trial.status != GT_STATUS_NONE)

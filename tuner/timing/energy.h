@@ -3,10 +3,20 @@
  * Launches follow each other without a gap for a while, on rotating operands, after the device has
  * got hot in the same way.  Where the device counts its energy
  * (nvmlDeviceGetTotalEnergyConsumption: whole GPU, in millijoules, renewed every 20 to 100 ms), the
- * count is read after each batch of about 1 ms: launches and time are counted from one renewal to
- * another, so that only the batch in which a renewal falls is uncertain.  Where it does not, the
- * power (nvmlDeviceGetPowerUsage, a mean of up to a second) is read instead, and the device is
- * heated for longer.  L2 is not emptied: that would be most of the energy of a short product. */
+ * count is read after each batch of about 1 ms.  The mean power is that from one renewal to another
+ * on the host's clock; a product's time is the device's own; their product is its energy.
+ *
+ * The bound of the error is the sum of what each cause can do: the renewals fell somewhere between
+ * two looks at the counter; the counter has steps (the common divisor of those seen); its lag may
+ * change, or the power (the halves of the time differ); launches left gaps because the host was
+ * late (told by when each batch was queued and the one before had ended), in which the device draws
+ * less; the other meter (nvmlDeviceGetPowerUsage, a mean of a second) disagrees by more than its
+ * own error.  What is wrong with the sensor itself, for which NVIDIA gives 5 %, is the same for
+ * all.
+ *
+ * Where the device does not count, its power is read instead, and it is heated for longer.  L2 is
+ * not emptied: that would be most of the energy of a short product.  Products of a few microseconds
+ * are limited by the host, which the gaps tell. */
 #ifndef GT_ENERGY_H
 #define GT_ENERGY_H
 
