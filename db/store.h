@@ -158,6 +158,13 @@ struct gt_improvement {
     int64_t trials;     /* trials of the turn until then */
 };
 
+/* What the trials cost that ended in a part of a turn's search: seconds of the GPU's worker (proof
+ * and timing) and of the compilers, which may have worked before the turn began. */
+#define GT_TURN_PARTS 20
+struct gt_turn_part {
+    double gpu_s, compile_s;
+};
+
 /* How a problem's turn in a sweep went, for `tune export --format search`.  The texts of a turn
  * that is read belong to the store. */
 struct gt_turn {
@@ -174,6 +181,8 @@ struct gt_turn {
     int timing;                          /* enum gt_timing */
     double best_us; /* the least that any turn of the same problem, device name and way of timing
                        saw in its race; 0: none */
+    struct gt_turn_part part[GT_TURN_PARTS]; /* equal parts of the race; a finalist is in none,
+                                                since its row has the time of its final */
 };
 
 /* Stores a turn.  Of the key it uses sweep, device, problem and way of timing. */
