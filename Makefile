@@ -348,10 +348,12 @@ TESTS := \
 	tests/unit/timing/test_bench_move.c \
 	tests/unit/db/test_store.c \
 	tests/unit/db/test_store_open.c \
+	tests/unit/db/test_store_migrate.c \
 	tests/unit/db/test_store_lost.c \
 	tests/unit/db/test_store_flips.c \
 	tests/unit/db/test_store_carry.c \
 	tests/unit/db/test_store_merge.c \
+	tests/unit/db/test_store_energy.c \
 	tests/unit/db/test_store_shared.c \
 	tests/unit/db/test_calibration.c \
 	tests/unit/db/test_store_faults.c \

@@ -329,9 +329,10 @@ struct gt_energy_row {
 int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
                         const struct gt_trial_key *key, struct gt_err *err);
 
-/* Visits what was measured of a problem on a device, the fastest first. */
+/* Visits what was measured of a problem on this very device with its driver, the fastest first;
+ * candidates of an older text of their kernel are left out. */
 typedef int gt_energy_visit(void *context, const struct gt_energy_row *row, struct gt_err *err);
-int gt_store_energies(struct gt_store *store, const char *device, const char *problem,
+int gt_store_energies(struct gt_store *store, const struct gt_device *device, const char *problem,
                       gt_energy_visit *visit, void *context, struct gt_err *err);
 
 #endif
