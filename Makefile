@@ -253,6 +253,8 @@ TUNE_SRC := \
 	tuner/commands/cmd_help.c \
 	tuner/console/cmd_json.c \
 	tuner/measure/cmd_energy.c \
+	tuner/measure/cmd_energy_costs.c \
+	tuner/measure/cmd_energy_items.c \
 	tuner/measure/cmd_ladder.c \
 	tuner/commands/cmd_learn.c \
 	tuner/commands/cmd_list.c \

@@ -299,14 +299,22 @@ int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, stru
 int gt_store_merge_problem(struct gt_store *store, const char *path, const char *problem,
                            int64_t *rows, struct gt_err *err);
 
-/* What a candidate can be the best by. */
+/* What a candidate can be the best by, and the names: "time", "energy", "edp" (energy times time).
+ */
 enum gt_objective { GT_BY_TIME, GT_BY_ENERGY, GT_BY_EDP, GT_OBJECTIVES };
+#define GT_OBJECTIVE_NAMES "time|energy|edp"
+const char *gt_objective_name(enum gt_objective objective);
+/* Of a name of the list; NULL is time. */
+enum gt_objective gt_objective_parse(const char *name);
 
-/* The energy of a candidate's product. */
+/* The energy of a candidate's product.  The texts live as long as the visit. */
 struct gt_energy_row {
+    const char *device, *problem;           /* as the next ones: filled by gt_store_energies */
     const char *kernel, *signature, *point; /* "cublaslt", "", "": the vendor's best answer */
     struct gt_energy energy;
-    bool best[GT_OBJECTIVES]; /* of its device and problem; only filled by gt_store_energies */
+    const char *date;         /* "2026-01-31T12:00:00Z" */
+    bool current;             /* no later text of its kernel is known */
+    bool best[GT_OBJECTIVES]; /* of the current ones of its device's name and problem */
 };
 
 /* Stores it in place of an earlier one of the same device, problem and candidate; of the key,
@@ -314,7 +322,8 @@ struct gt_energy_row {
 int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
                         const struct gt_trial_key *key, struct gt_err *err);
 
-/* Visits what was measured of a problem on a device, the fastest first. */
+/* Visits what was measured by device, problem and time, the fastest first; device, problem: only of
+ * those, NULL: of all. */
 typedef int gt_energy_visit(void *context, const struct gt_energy_row *row, struct gt_err *err);
 int gt_store_energies(struct gt_store *store, const char *device, const char *problem,
                       gt_energy_visit *visit, void *context, struct gt_err *err);
