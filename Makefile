@@ -136,6 +136,7 @@ TUNE_SRC := \
 	src/cuda/graph.c \
 	db/store.c \
 	db/store_calibration.c \
+	db/store_carry.c \
 	db/store_compared.c \
 	db/store_deploy.c \
 	db/store_energy.c \
@@ -242,6 +243,9 @@ TUNE_SRC := \
 	tuner/measure/cmd_bench_summary.c \
 	tuner/commands/cmd_cache.c \
 	tuner/measure/cmd_calibrate.c \
+	tuner/measure/cmd_carry.c \
+	tuner/measure/cmd_carry_compare.c \
+	tuner/measure/cmd_carry_rows.c \
 	tuner/commands/cmd_capture.c \
 	tuner/console/cmd_compile.c \
 	tuner/console/cmd_csv.c \
@@ -309,6 +313,7 @@ TESTS := \
 	tests/unit/sweep/test_progress.c \
 	tests/unit/search/test_search_nomem.c \
 	tests/unit/search/test_space.c \
+	tests/unit/search/test_space_walk.c \
 	tests/unit/search/test_narrow.c \
 	tests/unit/search/test_strategy.c \
 	tests/unit/search/test_gp.c \
@@ -345,9 +350,12 @@ TESTS := \
 	tests/unit/timing/test_bench_move.c \
 	tests/unit/db/test_store.c \
 	tests/unit/db/test_store_open.c \
+	tests/unit/db/test_store_migrate.c \
 	tests/unit/db/test_store_lost.c \
 	tests/unit/db/test_store_flips.c \
+	tests/unit/db/test_store_carry.c \
 	tests/unit/db/test_store_merge.c \
+	tests/unit/db/test_store_energy.c \
 	tests/unit/db/test_store_shared.c \
 	tests/unit/db/test_calibration.c \
 	tests/unit/db/test_store_faults.c \
@@ -473,7 +481,7 @@ $(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
-$(BUILD)/tuner/report/page.o: $(addprefix $(BUILD)/report/,charts_js_page.h page_js_page.h page_css_page.h)
+$(BUILD)/tuner/report/page.o: $(addprefix $(BUILD)/report/,charts_js_page.h page_js_page.h page_search_js_page.h page_css_page.h)
 $(BUILD)/tuner/report/compare_page.o: $(BUILD)/report/compare_js_page.h
 $(BUILD)/report/%_js_page.h: tuner/report/%.js tools/embed
 	@mkdir -p $(@D)
@@ -736,7 +744,7 @@ compile-cost: $(BUILD)/tools/compile-cost
 	$(Q)$< $(or $(RUNS),5)
 
 # The scorer of strategies (tools/score-search runs it).
-SCORE_SRC := tools/score_search.c tools/score_space.c tools/score_svg.c
+SCORE_SRC := tools/score_search.c tools/score_space.c
 $(BUILD)/score-search: $(SCORE_SRC) tools/score.h $(BUILD)/libtuner.a
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(SCORE_SRC) $(BUILD)/libtuner.a \

@@ -158,6 +158,13 @@ struct gt_improvement {
     int64_t trials;     /* trials of the turn until then */
 };
 
+/* What the trials cost that ended in a part of a turn's search: seconds of the GPU's worker (proof
+ * and timing) and of the compilers, which may have worked before the turn began. */
+#define GT_TURN_PARTS 20
+struct gt_turn_part {
+    double gpu_s, compile_s;
+};
+
 /* How a problem's turn in a sweep went, for `tune export --format search`.  The texts of a turn
  * that is read belong to the store. */
 struct gt_turn {
@@ -174,6 +181,8 @@ struct gt_turn {
     int timing;                          /* enum gt_timing */
     double best_us; /* the least that any turn of the same problem, device name and way of timing
                        saw in its race; 0: none */
+    struct gt_turn_part part[GT_TURN_PARTS]; /* equal parts of the race; a finalist is in none,
+                                                since its row has the time of its final */
 };
 
 /* Stores a turn.  Of the key it uses sweep, device, problem and way of timing. */
@@ -231,6 +240,12 @@ struct gt_row_filter {
 typedef int gt_row_visit(void *context, const struct gt_row *row, struct gt_err *err);
 int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt_row_visit *visit,
                   void *context, struct gt_err *err);
+
+/* Stores a row's trial once more under the kernel, point and sweep of the key: those of another
+ * text that gives the same candidate.  Of the row it uses what it is stored under.  A trial that is
+ * there already stays, and so does the row's own. */
+int gt_store_carry(struct gt_store *store, const struct gt_row *row, const struct gt_trial_key *to,
+                   struct gt_err *err);
 
 /* A winner and cuBLASLt's best answer, timed in turns. */
 struct gt_comparison {
@@ -307,25 +322,26 @@ const char *gt_objective_name(enum gt_objective objective);
 /* Of a name of the list; NULL is time. */
 enum gt_objective gt_objective_parse(const char *name);
 
-/* The energy of a candidate's product.  The texts live as long as the visit. */
+/* The energy of a candidate's product.  gt_store_put_energy wants its signature; the other texts
+ * and `best` are what gt_store_energies fills, and live as long as the visit. */
 struct gt_energy_row {
-    const char *device, *problem;           /* as the next ones: filled by gt_store_energies */
-    const char *kernel, *signature, *point; /* "cublaslt", "", "": the vendor's best answer */
+    const char *kernel, *signature, *point; /* GT_ENERGY_VENDOR, "", "": the vendor's best answer */
     struct gt_energy energy;
-    const char *date;         /* "2026-01-31T12:00:00Z" */
-    bool current;             /* no later text of its kernel is known */
-    bool best[GT_OBJECTIVES]; /* of the current ones of its device's name and problem */
+    const char *device, *uuid, *problem, *date; /* date: "2026-01-31T12:00:00Z" */
+    bool best[GT_OBJECTIVES];                   /* of its device and problem */
 };
+#define GT_ENERGY_VENDOR "cublaslt"
 
 /* Stores it in place of an earlier one of the same device, problem and candidate; of the key,
  * device and problem are used. */
 int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
                         const struct gt_trial_key *key, struct gt_err *err);
 
-/* Visits what was measured by device, problem and time, the fastest first; device, problem: only of
- * those, NULL: of all. */
+/* Visits what was measured by device, problem and time, the fastest first; candidates of an older
+ * text of their kernel are left out.  device: only on this very device with its driver, NULL: on
+ * all; problem likewise. */
 typedef int gt_energy_visit(void *context, const struct gt_energy_row *row, struct gt_err *err);
-int gt_store_energies(struct gt_store *store, const char *device, const char *problem,
+int gt_store_energies(struct gt_store *store, const struct gt_device *device, const char *problem,
                       gt_energy_visit *visit, void *context, struct gt_err *err);
 
 #endif

@@ -45,6 +45,10 @@ void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text);
     "l2,driver,nvrtc,date,problem"
 void gt_export_csv_fields(struct gt_strbuf *text, const struct gt_row *row);
 
+/* Makes a text a table of the format shipped: its lines, of which the first one names the columns,
+ * are sorted and put under a digest. */
+int gt_export_shipped_seal(struct gt_strbuf *text, struct gt_err *err);
+
 /* "13.0" of 13000; "" of 0. */
 void gt_export_version(struct gt_strbuf *text, int version);
 

@@ -134,19 +134,22 @@ static int compare_lines(const void *x, const void *y)
 }
 
 /* Sorts the lines after the first one, which names the columns. */
-static int sort_lines(struct gt_strbuf *text, size_t lines, struct gt_err *err)
+static int sort_lines(struct gt_strbuf *text, struct gt_err *err)
 {
     struct gt_strbuf sorted = GT_STRBUF_INIT;
-    char **line = calloc(lines + 1, sizeof(*line)), *save, *at;
-    size_t count = 0;
+    size_t lines = 0, count = 0;
+    char **line, *save, *at;
 
+    for (at = text->text; (at = strchr(at, '\n')); at++)
+        lines++;
+    line = calloc(lines + 1, sizeof(*line));
     if (!line)
         return gt_err_nomem(err);
-    gt_strbuf_add(&sorted, GT_TABLE_COLUMNS GT_TABLE_CONTEST "\n");
     strtok_r(text->text, "\n", &save);
-    while (count < lines && (at = strtok_r(NULL, "\n", &save)))
+    while ((at = strtok_r(NULL, "\n", &save)))
         line[count++] = at;
     qsort(line, count, sizeof(*line), compare_lines);
+    gt_strbuf_add(&sorted, GT_TABLE_COLUMNS GT_TABLE_CONTEST "\n");
     for (size_t i = 0; i < count; i++)
         gt_strbuf_addf(&sorted, "%s\n", line[i]);
     free(line);
@@ -155,12 +158,19 @@ static int sort_lines(struct gt_strbuf *text, size_t lines, struct gt_err *err)
     return gt_strbuf_check(&sorted, err);
 }
 
+int gt_export_shipped_seal(struct gt_strbuf *text, struct gt_err *err)
+{
+    int rc = gt_strbuf_check(text, err);
+
+    GT_STEP(rc, sort_lines(text, err));
+    return rc ? rc : add_digest(text, err);
+}
+
 static int shipped_end(struct gt_export_out *out, struct gt_err *err)
 {
     int rc = out->keep ? keep_rows(out, err) : GT_OK;
 
-    GT_STEP(rc, sort_lines(out->text, (size_t)out->rows, err));
-    return rc ? rc : add_digest(out->text, err);
+    return rc ? rc : gt_export_shipped_seal(out->text, err);
 }
 
 const struct gt_export_ops gt_export_shipped = {

@@ -33,14 +33,14 @@ static const struct gt_option option_table[] = {
               "time"),
     GT_INTEGER(options, entries, "entries", 0, "N", 1, GT_ENERGY_ITEMS,
                "measure the N fastest stored candidates of each problem (default: 8)"),
-    GT_REAL(options, within, "within", 0, "PERCENT", 0, 1000,
+    GT_REAL(options, within, "within", 0, "PERCENT", 0.1, 1000,
             "and of those only such as are slower than the fastest by no more (default: 10)"),
     GT_REAL(options, seconds, "seconds", 0, "SECONDS", 0.01, 60,
-            "how long each is measured, after as much heating as 0.6 of that (default: 0.5)"),
+            "how long each is measured, after 1.4 times as much heating (default: 0.5)"),
     GT_TEXT(options, budget, "budget", 'b', "TIME",
             "end after that time (\"60s\"): cuBLASLt's answer and the fastest candidate of each "
             "problem are measured in any case, others while its share by weight lasts"),
-    GT_REAL(options, slower, "slower", 0, "PERCENT", 0, 1000,
+    GT_REAL(options, slower, "slower", 0, "PERCENT", 0.1, 1000,
             "how much slower than the fastest the one may be that saves energy (default: 3)"),
     GT_TEXT(options, csv, "csv", 0, "FILE", "write the table there too"),
     GT_TEXT(options, costs, "costs", 0, "FILE",
@@ -80,7 +80,7 @@ static int keep(struct energies *self, const struct gt_problem *problem,
     GT_STEP(rc, gt_strbuf_check(&point, err));
     GT_STEP(rc, gt_store_put_energy(
                     store,
-                    &(struct gt_energy_row){.kernel = item ? item->kernel->name : "cublaslt",
+                    &(struct gt_energy_row){.kernel = item ? item->kernel->name : GT_ENERGY_VENDOR,
                                             .signature = item ? item->kernel->signature : "",
                                             .point = item ? point.text : "",
                                             .energy = *energy},
@@ -149,8 +149,6 @@ static int report_row(void *context, const struct gt_energy_row *row, struct gt_
     char best[32];
     int rc;
 
-    if (!row->current)
-        return GT_OK; /* of an older text of its kernel */
     name_best(row, best);
     for (int i = 0; i < GT_OBJECTIVES; i++)
         if (row->best[i])
@@ -183,11 +181,11 @@ static int report(struct energies *self, const struct gt_problem *problem, struc
     struct gt_record record = {NULL, self->costs};
     int rc;
 
-    memset(self->best, 0, sizeof(self->best));
     gt_energy_costs_begin(&self->cost);
     if (!self->json)
         fprintf(self->session.cli->out, "%s\n", self->problem);
-    rc = gt_store_energies(self->session.store, self->session.evaluator->device.name, self->problem,
+    memset(self->best, 0, sizeof(self->best));
+    rc = gt_store_energies(self->session.store, &self->session.evaluator->device, self->problem,
                            report_row, self, err);
     if (!rc && !self->json && self->objective != GT_BY_TIME && fast->us > 0)
         fprintf(self->session.cli->out,
@@ -218,9 +216,15 @@ static int one_problem(struct energies *self, const struct gt_problem *problem, 
     self->problem = text;
     gt_progress_title(self->session.progress, text);
     rc = gt_energy_items_find(&self->items, &self->session, text, self->options->within, err);
-    GT_STEP(rc, evaluator->ops->open_problem(evaluator, problem, err));
     if (rc)
         return rc;
+    rc = evaluator->ops->open_problem(evaluator, problem, &why);
+    if (rc == GT_ETOOBIG) { /* other problems may fit */
+        gt_progress_note(self->session.progress, why.msg);
+        return GT_OK;
+    }
+    if (rc)
+        return gt_err_pass(err, &why, rc);
     rc = evaluator->ops->baseline(evaluator, &baseline, &why);
     if (!rc)
         rc = measure(self, problem, NULL, err);

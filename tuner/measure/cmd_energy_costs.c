@@ -61,7 +61,7 @@ int gt_energy_costs_take(struct gt_energy_costs *costs, const struct gt_energy_r
     const struct gt_energy *fast = &costs->fast.energy;
     int rc = GT_OK;
 
-    if (!row->signature[0])
+    if (strcmp(row->kernel, GT_ENERGY_VENDOR) == 0)
         return costs->vendor.energy.us > 0 ? GT_OK : keep(&costs->vendor, row, err);
     costs->entries++;
     if (!(fast->us > 0))

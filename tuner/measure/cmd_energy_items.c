@@ -12,40 +12,49 @@ struct finding {
     const char *problem;
 };
 
-static bool known(const struct gt_energy_items *items, const struct gt_kernel *kernel,
-                  const struct gt_point *point)
+/* Whether there is room for an item of this time: the same candidate, which was timed on another
+ * device of that name or with another driver too, makes room if it was slower there. */
+static bool make_room(struct gt_energy_items *items, const struct gt_energy_item *item)
 {
-    for (size_t i = 0; i < items->count; i++)
-        if (items->item[i].kernel == kernel &&
-            memcmp(items->item[i].point.value, point->value,
-                   kernel->params * sizeof(point->value[0])) == 0)
-            return true;
-    return false;
+    const size_t bytes = item->kernel->params * sizeof(item->point.value[0]);
+
+    for (size_t i = 0; i < items->count; i++) {
+        struct gt_energy_item *same = &items->item[i];
+
+        if (same->kernel != item->kernel || memcmp(same->point.value, item->point.value, bytes))
+            continue;
+        if (same->us <= item->us)
+            return false;
+        items->count--;
+        memmove(same, same + 1, (items->count - i) * sizeof(*same));
+        return true;
+    }
+    if (items->count < items->most)
+        return true;
+    if (items->item[items->count - 1].us <= item->us)
+        return false;
+    items->count--;
+    return true;
 }
 
 /* Takes a measured candidate in, if its kernel still has that text and it is one of the fastest. */
 static int take(const struct finding *self, const char *name, const char *signature,
                 const char *text, double us, struct gt_err *err)
 {
-    const struct gt_kernel *kernel = gt_kernels_find(&self->session->kernels, name, NULL);
     struct gt_energy_items *items = self->items;
-    struct gt_point point;
-    size_t at = items->count;
+    struct gt_energy_item item = {.us = us};
+    size_t at;
     int rc;
 
-    if (!kernel || strcmp(kernel->signature, signature) != 0 || !(us > 0))
-        return GT_OK;
-    rc = gt_point_parse(&point, kernel, text, err);
-    if (rc || known(items, kernel, &point))
+    item.kernel = gt_kernels_find(&self->session->kernels, name, NULL);
+    if (!item.kernel || strcmp(item.kernel->signature, signature) != 0 || !(us > 0))
+        return GT_OK; /* of another text of the template */
+    rc = gt_point_parse(&item.point, item.kernel, text, err);
+    if (rc || !make_room(items, &item))
         return rc;
-    while (at && items->item[at - 1].us > us)
-        at--;
-    if (at == items->most)
-        return GT_OK;
-    items->count += items->count < items->most;
-    memmove(&items->item[at + 1], &items->item[at],
-            (items->count - at - 1) * sizeof(items->item[0]));
-    items->item[at] = (struct gt_energy_item){kernel, point, us};
+    for (at = items->count++; at && items->item[at - 1].us > us; at--)
+        items->item[at] = items->item[at - 1];
+    items->item[at] = item;
     return GT_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "base/stats.h"
 #include "base/strbuf.h"
 #include "measure/cmd_adopt.h"
+#include "measure/cmd_carry.h"
 #include "measure/cmd_recheck_report.h"
 #include "console/cmd_session.h"
 #include "console/commands.h"
@@ -22,7 +23,7 @@
 struct options {
     struct gt_session_options session;
     struct gt_problem_options problem;
-    const char *csv, *system_db;
+    const char *csv, *system_db, *same_code, *output;
     int64_t limit, runners, rounds;
     bool adopt;
 };
@@ -45,6 +46,12 @@ static const struct gt_option option_table[] = {
             "prove and time winners of older texts of their kernels with today's, and store them"),
     GT_TEXT(options, system_db, "system-db", 0, "FILE",
             "with --adopt: a table or database whose winners are adopted too, of whatever text"),
+    GT_TEXT(
+        options, same_code, "same-code", 0, "DIR",
+        "with --adopt, without a GPU: take over the winners whose machine code and launches are "
+        "those of the templates/ and configs/ in this folder"),
+    GT_TEXT(options, output, "output", 'o', "FILE",
+            "with --same-code: where the table of --system-db goes, rows that stay included"),
     GT_OPTIONS_END,
 };
 
@@ -312,6 +319,30 @@ static int recheck_stored(struct recheck *recheck, struct gt_cli *cli, struct gt
     return rc ? rc : conclude(recheck, err);
 }
 
+/* Takes rows over without timing anything. */
+static int carry(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+{
+    const struct gt_problem_options *problem = &options->problem;
+    const struct gt_carry_options carrying = {
+        .older = options->same_code,
+        .table = options->system_db,
+        .output = options->output,
+        .db = options->session.db,
+        .kernels_dir = options->session.kernels_dir,
+        .include_dirs = options->session.include_dirs,
+        .jobs = (int)options->session.jobs,
+    };
+
+    if (!options->adopt)
+        return gt_err_set(err, GT_ESYNTAX, "--same-code goes with --adopt only");
+    if (problem->shape.count || problem->shapes || options->csv || options->limit ||
+        options->rounds || options->runners)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--same-code takes every winner over that it can and times none: not "
+                          "with --shape, --shapes, --csv, --limit, --rounds or --runners-up");
+    return gt_carry(cli, &carrying, err);
+}
+
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
@@ -322,6 +353,10 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     struct gt_session_options session = options->session;
     int rc;
 
+    if (options->same_code)
+        return carry(cli, options, err);
+    if (options->output)
+        return gt_err_set(err, GT_ESYNTAX, "--output goes with --same-code only");
     session.measure = true;
     rc = gt_session_no_replay(&options->session, err);
     GT_STEP(rc, gt_session_open(&recheck.session, cli, &session, err));
@@ -357,9 +392,17 @@ const struct gt_command gt_command_recheck = {
         "is not possible today (a parameter that is gone, a constraint), or not right, is listed\n"
         "with the reason (exit code 8).\n"
         "\n"
+        "With --same-code, a winner of an older text is taken over without a GPU if it compiles "
+        "to\n"
+        "the same machine code by both texts, and has the same launches; all others stay as they\n"
+        "are and are listed (exit code 8). DIR holds the templates/ and configs/ of the older "
+        "text.\n"
+        "\n"
         "  tune recheck --limit 50 --csv recheck.csv\n"
         "  tune recheck --shape 4096x4096x4096 --runners-up 8\n"
-        "  tune recheck --adopt --system-db db/shipped/h200.csv --db adopted.db\n",
+        "  tune recheck --adopt --system-db db/shipped/h200.csv --db adopted.db\n"
+        "  tune recheck --adopt --same-code older --db mine.db\n"
+        "  tune recheck --adopt --same-code older --system-db table.csv -o table.csv\n",
     .group = {{gt_problem_option_table, offsetof(struct options, problem)},
               {gt_session_option_table + GT_SESSION_DEVICE_OPTIONS,
                offsetof(struct options, session)},

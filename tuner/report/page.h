@@ -29,8 +29,8 @@ int gt_report_write(FILE *file, const struct gt_report_request *request, struct 
 /* A page of any kind: a title, data, and the script that draws them with the shapes of charts.js.
  */
 struct gt_page {
-    const char *title, *script;
-    int reload_s; /* as above */
+    const char *title, *script, *more; /* more: what follows the script, or NULL */
+    int reload_s;                      /* as above */
 };
 int gt_page_write(FILE *file, const struct gt_page *page, const cJSON *data, struct gt_err *err);
 
