@@ -344,6 +344,9 @@ TESTS := \
 	tests/unit/timing/test_calibrate.c \
 	tests/unit/timing/test_williams.c \
 	tests/unit/timing/test_bench.c \
+	tests/unit/timing/test_bench_final.c \
+	tests/unit/timing/test_bench_chains.c \
+	tests/unit/timing/test_bench_faults.c \
 	tests/unit/timing/test_energy.c \
 	tests/unit/timing/test_bench_move.c \
 	tests/unit/db/test_store.c \
