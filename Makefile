@@ -306,6 +306,7 @@ TESTS := \
 	tests/unit/sweep/test_sweep_finals.c \
 	tests/unit/sweep/test_sweep_machine.c \
 	tests/unit/sweep/test_sweep_incumbent.c \
+	tests/unit/sweep/test_sweep_ready.c \
 	tests/unit/sweep/test_sweep_never_worse.c \
 	tests/unit/sweep/test_sweep_problems.c \
 	tests/unit/sweep/test_progress.c \
