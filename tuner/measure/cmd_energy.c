@@ -341,10 +341,13 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     self->options = &options;
     self->most = (size_t)options.entries;
     if (cli->arguments)
-        options.problem.shapes = cli->argument[0];
+        gt_session_argument(&options.problem, cli->argument[0]);
     rc = gt_session_problems(cli, NULL, &problem, NULL, &problems, &options.problem, err);
     GT_STEP(rc, gt_session_no_replay(&options.session, err));
+    options.session.measure = true;
     GT_STEP(rc, gt_session_open(&self->session, cli, &options.session, err));
+    if (rc == GT_ENOGPU || rc == GT_ENOLIB)
+        gt_err_prefix(err, rc, "energy is measured on a GPU");
     GT_STEP(rc, all_problems(self, problem, problems, err));
     closed = gt_csv_close(self->csv, rc ? NULL : err);
     rc = rc ? rc : closed;
@@ -363,7 +366,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 const struct gt_command gt_command_energy = {
     .name = "energy",
     .doc = "what a product costs in joules, and the best by energy",
-    .usage = "energy [FILE] [--shape MxNxK]... [--objective time|energy|edp] [OPTION]...",
+    .usage = "energy [FILE|MxNxK] [--shape MxNxK]... [--objective time|energy|edp] [OPTION]...",
     .about =
         "Measures the energy of a product with the GPU's own meter (NVML): cuBLASLt's best answer\n"
         "and the fastest stored candidates of each problem, each for half a second without a gap,\n"

@@ -3,6 +3,7 @@
  * nodes.  Lengths are CSS pixels. */
 const SVG = "http://www.w3.org/2000/svg";
 const NARROW = 560; /* below it, names stand above their bars */
+const PIECE = 25; /* bars in a picture: pages of paper end between pictures */
 function put(parent, name, attributes, text) {
   const inside = parent.namespaceURI === SVG || name === "svg";
   const node = inside ? document.createElementNS(SVG, name) : document.createElement(name);
@@ -168,10 +169,15 @@ function bars(box, title, rows, mark, unit) {
   const from = narrow ? 4 : Math.min(width * 0.42, Math.max(60, Math.max(...rows.map(row => breadth(row.name))) + 14));
   const ends = rows.flatMap(row => [row.value, row.lo || row.value, row.hi || row.value]);
   const axis = { log: mark > 0, least: mark ? Math.min(mark / 1.05, ...ends) : 0, most: Math.max(mark * 1.05, ...ends) || 1 };
-  const svg = put(box, "svg", { viewBox: `0 0 ${width} ${rows.length * step + 6}`, role: "group", "aria-label": title });
   const px = value => pixel(from + part(axis, value) * (width - from - 62)), zero = px(mark || 0);
-  if (mark) put(svg, "line", { class: "mark", x1: zero, x2: zero, y1: 0, y2: rows.length * step });
-  rows.forEach((row, i) => {
+  let svg;
+  rows.forEach((row, place) => {
+    const i = place % PIECE;
+    if (!i) {
+      const height = Math.min(PIECE, rows.length - place) * step;
+      svg = put(box, "svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": title });
+      if (mark) put(svg, "line", { class: "mark", x1: zero, x2: zero, y1: 0, y2: height });
+    }
     const y = i * step + 4 + lead, x = px(row.value);
     let label = row.name;
     if (!narrow && breadth(label) > from - 10) {
