@@ -158,6 +158,13 @@ struct gt_improvement {
     int64_t trials;     /* trials of the turn until then */
 };
 
+/* What the trials cost that ended in a part of a turn's search: seconds of the GPU's worker (proof
+ * and timing) and of the compilers, which may have worked before the turn began. */
+#define GT_TURN_PARTS 20
+struct gt_turn_part {
+    double gpu_s, compile_s;
+};
+
 /* How a problem's turn in a sweep went, for `tune export --format search`.  The texts of a turn
  * that is read belong to the store. */
 struct gt_turn {
@@ -174,6 +181,8 @@ struct gt_turn {
     int timing;                          /* enum gt_timing */
     double best_us; /* the least that any turn of the same problem, device name and way of timing
                        saw in its race; 0: none */
+    struct gt_turn_part part[GT_TURN_PARTS]; /* equal parts of the race; a finalist is in none,
+                                                since its row has the time of its final */
 };
 
 /* Stores a turn.  Of the key it uses sweep, device, problem and way of timing. */
@@ -320,9 +329,10 @@ struct gt_energy_row {
 int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
                         const struct gt_trial_key *key, struct gt_err *err);
 
-/* Visits what was measured of a problem on a device, the fastest first. */
+/* Visits what was measured of a problem on this very device with its driver, the fastest first;
+ * candidates of an older text of their kernel are left out. */
 typedef int gt_energy_visit(void *context, const struct gt_energy_row *row, struct gt_err *err);
-int gt_store_energies(struct gt_store *store, const char *device, const char *problem,
+int gt_store_energies(struct gt_store *store, const struct gt_device *device, const char *problem,
                       gt_energy_visit *visit, void *context, struct gt_err *err);
 
 #endif

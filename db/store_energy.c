@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "problem/device.h"
 
 int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
                         const struct gt_trial_key *key, struct gt_err *err)
@@ -33,17 +34,20 @@ int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
     return gt_query_insert(&q, &id);
 }
 
-int gt_store_energies(struct gt_store *store, const char *device, const char *problem,
+int gt_store_energies(struct gt_store *store, const struct gt_device *device, const char *problem,
                       gt_energy_visit *visit, void *context, struct gt_err *err)
 {
     struct gt_query q = gt_query(store, "read energies",
                                  "SELECT kernel, point, us, joules, error, watts, clock_mhz,"
                                  " counted, by_time, by_energy, by_edp FROM objective"
-                                 " WHERE device = ?1 AND problem = ?2 ORDER BY us, kernel, point",
+                                 " WHERE (device, uuid, driver, problem) = (?1, ?2, ?3, ?4)"
+                                 " ORDER BY us, kernel, point",
                                  err);
 
-    gt_store_bind(q.s, 1, device);
-    gt_store_bind(q.s, 2, problem);
+    gt_store_bind(q.s, 1, device->name);
+    gt_store_bind(q.s, 2, device->uuid);
+    sqlite3_bind_int(q.s, 3, device->driver);
+    gt_store_bind(q.s, 4, problem);
     while (!q.code && gt_query_row(&q)) {
         const struct gt_energy_row row = {.kernel = gt_store_text(q.s, 0),
                                           .point = gt_store_text(q.s, 1),

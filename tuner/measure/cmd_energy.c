@@ -29,7 +29,7 @@ static const struct gt_option option_table[] = {
               "time"),
     GT_INTEGER(options, entries, "entries", 0, "N", 1, ENTRIES_MOST,
                "measure the N fastest stored candidates of each problem (default: 8)"),
-    GT_REAL(options, within, "within", 0, "PERCENT", 0, 1000,
+    GT_REAL(options, within, "within", 0, "PERCENT", 0.1, 1000,
             "and of those only such as are slower than the fastest by no more (default: 10)"),
     GT_REAL(options, seconds, "seconds", 0, "SECONDS", 0.01, 60,
             "how long each is measured, after as much heating as 0.6 of that (default: 0.5)"),
@@ -60,28 +60,52 @@ struct energies {
     struct gt_energy_row best[GT_OBJECTIVES]; /* its texts are not kept */
 };
 
+/* Whether there is room for an item of this time: the same candidate, which was timed on another
+ * device of that name or with another driver too, makes room if it was slower there. */
+static bool make_room(struct energies *self, const struct item *item)
+{
+    const size_t bytes = item->kernel->params * sizeof(item->point.value[0]);
+
+    for (size_t i = 0; i < self->items; i++) {
+        struct item *same = &self->item[i];
+
+        if (same->kernel != item->kernel || memcmp(same->point.value, item->point.value, bytes))
+            continue;
+        if (same->us <= item->us)
+            return false;
+        self->items--;
+        memmove(same, same + 1, (self->items - i) * sizeof(*same));
+        return true;
+    }
+    if (self->items < self->most)
+        return true;
+    if (self->item[self->items - 1].us <= item->us)
+        return false;
+    self->items--;
+    return true;
+}
+
 static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct energies *self = context;
     const struct gt_session *session = &self->session;
-    const struct gt_kernel *kernel;
-    size_t at = self->items;
+    struct item item = {.us = row->us};
+    size_t at;
+    int rc;
 
     if (row->status != GT_STATUS_OK || row->timing != GT_TIMING_COLD || !(row->us > 0) ||
         strcmp(row->device, session->evaluator->device.name) != 0)
         return GT_OK;
-    kernel = gt_kernels_find(&session->kernels, row->kernel, NULL);
-    if (!kernel || strcmp(kernel->signature, row->signature) != 0)
+    item.kernel = gt_kernels_find(&session->kernels, row->kernel, NULL);
+    if (!item.kernel || strcmp(item.kernel->signature, row->signature) != 0)
         return GT_OK; /* of another text of the template */
-    while (at && self->item[at - 1].us > row->us)
-        at--;
-    if (at == self->most)
-        return GT_OK;
-    self->items += self->items < self->most;
-    memmove(&self->item[at + 1], &self->item[at], (self->items - at - 1) * sizeof(self->item[0]));
-    self->item[at].kernel = kernel;
-    self->item[at].us = row->us;
-    return gt_point_parse(&self->item[at].point, kernel, row->point, err);
+    rc = gt_point_parse(&item.point, item.kernel, row->point, err);
+    if (rc || !make_room(self, &item))
+        return rc;
+    for (at = self->items++; at && self->item[at - 1].us > item.us; at--)
+        self->item[at] = self->item[at - 1];
+    self->item[at] = item;
+    return GT_OK;
 }
 
 /* The fastest stored candidates; those that are too slow are left out again. */
@@ -215,7 +239,8 @@ static int report(struct energies *self, struct gt_err *err)
 
     if (!self->json)
         fprintf(self->session.cli->out, "%s\n", self->problem);
-    rc = gt_store_energies(self->session.store, self->session.evaluator->device.name, self->problem,
+    memset(self->best, 0, sizeof(self->best));
+    rc = gt_store_energies(self->session.store, &self->session.evaluator->device, self->problem,
                            report_row, self, err);
     if (!rc && !self->json && self->objective != GT_BY_TIME && fast->us > 0)
         fprintf(self->session.cli->out,
@@ -237,9 +262,15 @@ static int one_problem(struct energies *self, const struct gt_problem *problem, 
     self->problem = text;
     gt_progress_title(self->session.progress, text);
     rc = find_items(self, err);
-    GT_STEP(rc, evaluator->ops->open_problem(evaluator, problem, err));
     if (rc)
         return rc;
+    rc = evaluator->ops->open_problem(evaluator, problem, &why);
+    if (rc == GT_ETOOBIG) { /* other problems may fit */
+        gt_progress_note(self->session.progress, why.msg);
+        return GT_OK;
+    }
+    if (rc)
+        return gt_err_pass(err, &why, rc);
     rc = evaluator->ops->baseline(evaluator, &baseline, &why);
     if (!rc)
         rc = measure(self, problem, NULL, err);
@@ -310,10 +341,13 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     self->options = &options;
     self->most = (size_t)options.entries;
     if (cli->arguments)
-        options.problem.shapes = cli->argument[0];
+        gt_session_argument(&options.problem, cli->argument[0]);
     rc = gt_session_problems(cli, NULL, &problem, NULL, &problems, &options.problem, err);
     GT_STEP(rc, gt_session_no_replay(&options.session, err));
+    options.session.measure = true;
     GT_STEP(rc, gt_session_open(&self->session, cli, &options.session, err));
+    if (rc == GT_ENOGPU || rc == GT_ENOLIB)
+        gt_err_prefix(err, rc, "energy is measured on a GPU");
     GT_STEP(rc, all_problems(self, problem, problems, err));
     closed = gt_csv_close(self->csv, rc ? NULL : err);
     rc = rc ? rc : closed;
@@ -332,7 +366,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 const struct gt_command gt_command_energy = {
     .name = "energy",
     .doc = "what a product costs in joules, and the best by energy",
-    .usage = "energy [FILE] [--shape MxNxK]... [--objective time|energy|edp] [OPTION]...",
+    .usage = "energy [FILE|MxNxK] [--shape MxNxK]... [--objective time|energy|edp] [OPTION]...",
     .about =
         "Measures the energy of a product with the GPU's own meter (NVML): cuBLASLt's best answer\n"
         "and the fastest stored candidates of each problem, each for half a second without a gap,\n"

@@ -237,6 +237,8 @@ void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const st
 int gt_sweep_race(struct gt_race *race, struct gt_err *err);
 /* Asks the arms for a point to try next.  False: none of them has one now. */
 bool gt_sweep_choose_point(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what);
+/* Whether it is the incumbent's point, and the race cannot end without its time. */
+bool gt_sweep_is_awaited(const struct gt_race *race, const struct gt_draw *draw);
 /* What the evaluator calls while the race is the one at work. */
 struct gt_evaluator_events gt_sweep_events(struct gt_race *race);
 
