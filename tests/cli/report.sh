@@ -59,3 +59,8 @@ echo "# an empty choice, a missing database, a folder that is not there"
 echo "# beside a sweep it writes until it is told to stop"
 timeout -s INT 8 "$TUNE" report --db t.db --html watched.html --watch
 grep -c 'http-equiv="refresh"' watched.html
+echo "# times of a model are no measured ones, and a disk that is full has a name"
+"$TUNE" --device predict:sm_86 --shape 64x64x64 --kernels simt_naive --budget 12 --db p.db -q > /dev/null
+"$TUNE" report --db p.db --html p.html
+grep -o '"provenance":"[a-z]*"' p.html | sort | uniq -c
+"$TUNE" report --db t.db --html /dev/full; echo "exit $?"

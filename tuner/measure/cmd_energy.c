@@ -304,7 +304,7 @@ static int complete(struct options *options, const struct gt_cli *cli, double *s
     options->slower = options->slower > 0 ? options->slower : 3;
     options->seconds = options->seconds > 0 ? options->seconds : 0.5;
     if (cli->arguments)
-        options->problem.shapes = cli->argument[0];
+        gt_session_argument(&options->problem, cli->argument[0]);
     if (options->budget) {
         rc = gt_budget_parse(&budget, options->budget, err);
         if (!rc && (!(budget.seconds > 0) || budget.each || budget.trials || budget.patience))
@@ -343,7 +343,10 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     GT_STEP(rc,
             gt_session_problems(cli, NULL, &problem, &weight, &problems, &options.problem, err));
     GT_STEP(rc, gt_session_no_replay(&options.session, err));
+    options.session.measure = true;
     GT_STEP(rc, gt_session_open(&self->session, cli, &options.session, err));
+    if (rc == GT_ENOGPU || rc == GT_ENOLIB)
+        gt_err_prefix(err, rc, "energy is measured on a GPU");
     self->end_s = budget_s > 0 ? gt_clock_s() + budget_s : 0;
     GT_STEP(rc, all_problems(self, problem, weight, problems, err));
     closed = close_tables(self, rc ? NULL : err);
@@ -365,7 +368,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 const struct gt_command gt_command_energy = {
     .name = "energy",
     .doc = "what a product costs in joules, and the best by energy",
-    .usage = "energy [FILE] [--shape MxNxK]... [--objective time|energy|edp] [OPTION]...",
+    .usage = "energy [FILE|MxNxK] [--shape MxNxK]... [--objective time|energy|edp] [OPTION]...",
     .about =
         "Measures the energy of a product with the GPU's own meter (NVML): cuBLASLt's best answer\n"
         "and the fastest candidates of each problem that are stored or shipped, each for half a\n"

@@ -59,12 +59,12 @@ int gt_page_write(FILE *file, const struct gt_page *page, const cJSON *data, str
 }
 
 int gt_report_write(FILE *file, const struct gt_report_request *request, struct gt_store *store,
-                    size_t *compared, struct gt_err *err)
+                    struct gt_report_counts *counts, struct gt_err *err)
 {
     const struct gt_page page = {"gemmtune report", gt_page_js, gt_page_search_js,
                                  request->reload_s};
     cJSON *data = NULL;
-    int rc = gt_report_data(&data, request, store, compared, err);
+    int rc = gt_report_data(&data, request, store, counts, err);
 
     GT_STEP(rc, gt_page_write(file, &page, data, err));
     cJSON_Delete(data);

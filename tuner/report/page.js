@@ -16,7 +16,7 @@ function facts() {
   const grid = put(box, "div", { class: "facts" });
   const fact = (value, text) => { const d = put(grid, "div"); put(d, "b", {}, value); put(d, "span", {}, text); };
   const sum = (list, of) => list.reduce((total, x) => total + of(x), 0), race = sum(data.turns, t => t.race);
-  fact(String(data.compared.length), "problems with a time");
+  fact(String(data.compared.length), "problems with a measured time");
   fact(String(sum(data.spaces, s => s.trials.length)), "trials");
   if (rivals.length) fact(short(geometric(rivals.map(r => r.base / r.us))) + " ×", "as fast as cuBLASLt, geometric mean of " + rivals.length);
   if (data.turns.length) fact(short(sum(data.turns, t => t.seconds) / 60) + " min", "of tuning");

@@ -17,7 +17,7 @@
 struct gathering {
     const struct gt_report_request *request;
     cJSON *list;
-    size_t rows;
+    size_t rows, guesses; /* of `compared`; trials that were not measured */
     cJSON *space; /* the list's last space, of whose kernel and problem the next trial may be */
     bool failed;  /* an item could not be made */
 };
@@ -193,6 +193,7 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
 
     if (place_of(g->request, named->problem) == SIZE_MAX)
         return GT_OK;
+    g->guesses += named->trial.provenance != GT_MEASURED;
     if (!g->space || !same_text(g->space, "problem", named->problem) ||
         !same_text(g->space, "kernel", named->kernel) ||
         !same_text(g->space, "device", named->device) ||
@@ -241,7 +242,7 @@ static void begin_list(struct gathering *g, cJSON *data, const char *key)
 }
 
 int gt_report_data(cJSON **data, const struct gt_report_request *request, struct gt_store *store,
-                   size_t *compared, struct gt_err *err)
+                   struct gt_report_counts *counts, struct gt_err *err)
 {
     struct gathering g = {.request = request};
     struct gt_row_filter all = {.problem = request->filter->problem, .cc = request->filter->cc};
@@ -258,11 +259,11 @@ int gt_report_data(cJSON **data, const struct gt_report_request *request, struct
     if (g.failed)
         return gt_err_nomem(err);
     rc = gt_store_compared(store, request->filter, take_compared, &g, err);
-    *compared = g.rows;
     begin_list(&g, *data, "turns");
     GT_STEP(rc, gt_store_turns(store, &all, take_turn, &g, err));
     begin_list(&g, *data, "spaces");
     GT_STEP(rc, gt_store_trials(store, request->filter, take_trial, &g, err));
+    *counts = (struct gt_report_counts){g.rows, g.guesses};
     begin_list(&g, *data, "devices");
     GT_STEP(rc, gt_store_calibrated(store, request->filter->cc, take_device, &g, err));
     return rc ? rc : g.failed ? gt_err_nomem(err) : GT_OK;
