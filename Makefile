@@ -257,6 +257,8 @@ TUNE_SRC := \
 	tuner/commands/cmd_help.c \
 	tuner/console/cmd_json.c \
 	tuner/measure/cmd_energy.c \
+	tuner/measure/cmd_energy_costs.c \
+	tuner/measure/cmd_energy_items.c \
 	tuner/measure/cmd_ladder.c \
 	tuner/commands/cmd_learn.c \
 	tuner/commands/cmd_list.c \
@@ -306,6 +308,7 @@ TESTS := \
 	tests/unit/sweep/test_sweep_finals.c \
 	tests/unit/sweep/test_sweep_machine.c \
 	tests/unit/sweep/test_sweep_incumbent.c \
+	tests/unit/sweep/test_sweep_ready.c \
 	tests/unit/sweep/test_sweep_never_worse.c \
 	tests/unit/sweep/test_sweep_problems.c \
 	tests/unit/sweep/test_progress.c \
@@ -344,6 +347,9 @@ TESTS := \
 	tests/unit/timing/test_calibrate.c \
 	tests/unit/timing/test_williams.c \
 	tests/unit/timing/test_bench.c \
+	tests/unit/timing/test_bench_final.c \
+	tests/unit/timing/test_bench_chains.c \
+	tests/unit/timing/test_bench_faults.c \
 	tests/unit/timing/test_energy.c \
 	tests/unit/timing/test_bench_move.c \
 	tests/unit/db/test_store.c \
