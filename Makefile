@@ -258,6 +258,8 @@ TUNE_SRC := \
 	tuner/commands/cmd_help.c \
 	tuner/console/cmd_json.c \
 	tuner/measure/cmd_energy.c \
+	tuner/measure/cmd_energy_costs.c \
+	tuner/measure/cmd_energy_items.c \
 	tuner/measure/cmd_ladder.c \
 	tuner/commands/cmd_learn.c \
 	tuner/commands/cmd_list.c \
@@ -307,11 +309,13 @@ TESTS := \
 	tests/unit/sweep/test_sweep_finals.c \
 	tests/unit/sweep/test_sweep_machine.c \
 	tests/unit/sweep/test_sweep_incumbent.c \
+	tests/unit/sweep/test_sweep_ready.c \
 	tests/unit/sweep/test_sweep_never_worse.c \
 	tests/unit/sweep/test_sweep_problems.c \
 	tests/unit/sweep/test_progress.c \
 	tests/unit/search/test_search_nomem.c \
 	tests/unit/search/test_space.c \
+	tests/unit/search/test_space_walk.c \
 	tests/unit/search/test_narrow.c \
 	tests/unit/search/test_strategy.c \
 	tests/unit/search/test_gp.c \
@@ -344,14 +348,19 @@ TESTS := \
 	tests/unit/timing/test_calibrate.c \
 	tests/unit/timing/test_williams.c \
 	tests/unit/timing/test_bench.c \
+	tests/unit/timing/test_bench_final.c \
+	tests/unit/timing/test_bench_chains.c \
+	tests/unit/timing/test_bench_faults.c \
 	tests/unit/timing/test_energy.c \
 	tests/unit/timing/test_bench_move.c \
 	tests/unit/db/test_store.c \
 	tests/unit/db/test_store_open.c \
+	tests/unit/db/test_store_migrate.c \
 	tests/unit/db/test_store_lost.c \
 	tests/unit/db/test_store_flips.c \
 	tests/unit/db/test_store_carry.c \
 	tests/unit/db/test_store_merge.c \
+	tests/unit/db/test_store_energy.c \
 	tests/unit/db/test_store_shared.c \
 	tests/unit/db/test_calibration.c \
 	tests/unit/db/test_store_faults.c \
@@ -477,7 +486,7 @@ $(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
-$(BUILD)/tuner/report/page.o: $(addprefix $(BUILD)/report/,charts_js_page.h page_js_page.h page_css_page.h)
+$(BUILD)/tuner/report/page.o: $(addprefix $(BUILD)/report/,charts_js_page.h page_js_page.h page_search_js_page.h page_css_page.h)
 $(BUILD)/tuner/report/compare_page.o: $(BUILD)/report/compare_js_page.h
 $(BUILD)/report/%_js_page.h: tuner/report/%.js tools/embed
 	@mkdir -p $(@D)
@@ -755,7 +764,7 @@ compile-cost: $(BUILD)/tools/compile-cost
 	$(Q)$< $(or $(RUNS),5)
 
 # The scorer of strategies (tools/score-search runs it).
-SCORE_SRC := tools/score_search.c tools/score_space.c tools/score_svg.c
+SCORE_SRC := tools/score_search.c tools/score_space.c
 $(BUILD)/score-search: $(SCORE_SRC) tools/score.h $(BUILD)/libtuner.a
 	$(if $(Q),@echo "  LINK  $@")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(SCORE_SRC) $(BUILD)/libtuner.a \

@@ -82,6 +82,7 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
     void *options = calloc(1, command->size ? command->size : 1);
     int rc = options ? GT_OK : gt_err_nomem(err);
 
+    cli->usage = command->usage;
     GT_STEP(rc, gt_options_parse(cli, command->group, options, &argc, argv, err));
     if (rc)
         goto out;
