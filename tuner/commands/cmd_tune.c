@@ -256,9 +256,9 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (rc && rc != GT_ECONFIG && result[0].nothing.code == rc)
         rc = GT_OK; /* no kernel serves the only problem: reported below, with exit code 4 */
     if (rc == GT_OK || rc == GT_EINTERRUPTED) {
-        printed = report(&session, result, problems,
-                         options->rows ? (size_t)options->rows : DEFAULT_ROWS,
-                         rc == GT_EINTERRUPTED, err);
+        printed =
+            report(&session, result, problems, options->rows ? (size_t)options->rows : DEFAULT_ROWS,
+                   rc == GT_EINTERRUPTED, err);
         rc = rc ? rc : printed;
     }
 out:
