@@ -315,6 +315,7 @@ TESTS := \
 	tests/unit/search/test_space_walk.c \
 	tests/unit/search/test_narrow.c \
 	tests/unit/search/test_strategy.c \
+	tests/unit/search/test_strategy_auto.c \
 	tests/unit/search/test_gp.c \
 	tests/unit/evaluate/test_evaluator_predict.c \
 	tests/unit/evaluate/test_evaluator_replay.c \
@@ -361,6 +362,7 @@ TESTS := \
 	tests/unit/db/test_store_shared.c \
 	tests/unit/db/test_calibration.c \
 	tests/unit/db/test_store_faults.c \
+	tests/unit/db/test_store_memory.c \
 	tests/unit/db/test_store_nomem.c \
 	tests/unit/lookup/test_predict.c \
 	tests/unit/lookup/test_ranking.c \
