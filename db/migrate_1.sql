@@ -5,8 +5,6 @@
 -- table anew; the texts below are those of schema.sql at version 2, to the letter, because a
 -- deployed copy is compared with it (db/store_deploy.c).
 
-DROP VIEW winner;
-DROP VIEW line;
 DROP INDEX trial_of_problem;
 ALTER TABLE device RENAME TO device_1;
 ALTER TABLE trial RENAME TO trial_1;

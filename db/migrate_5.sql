@@ -2,10 +2,8 @@
 --
 -- Version 6 remembers how the vendor library's best answer is configured, and of a comparison the untuned
 -- answer, the vendor's error and the best of everything.  The text is that of schema.sql at version 6, to
--- the letter (db/store_schema.c).  The views are made anew after the last step (db/store_migrate.c).
+-- the letter (db/store_schema.c)..
 
-DROP VIEW IF EXISTS winner;
-DROP VIEW IF EXISTS line;
 ALTER TABLE baseline RENAME TO baseline_5;
 CREATE TABLE baseline (
     device INTEGER NOT NULL REFERENCES device (id),

@@ -1,11 +1,8 @@
 -- migrate_6.sql - leads a database of schema version 6 to version 7; embedded by tools/embed.
 --
 -- In version 7 `warm_l2` is `timing`, which knows a third way: chains of launches in a CUDA graph.  No row
--- changes, only the text of the schema; store_migrate.c lets these statements do that and nobody else, and makes the
--- views anew.
+-- changes, only the text of the schema; store_migrate.c lets these statements do that and nobody else.
 
-DROP VIEW IF EXISTS winner;
-DROP VIEW IF EXISTS line;
 PRAGMA writable_schema=ON;
 UPDATE sqlite_schema SET sql = replace(replace(replace(sql, 'warm_l2 IN (0, 1)', 'timing IN (0, 1, 2)'),
     '-- 1: operands left in L2', '-- 0 cold, 1 warm, 2 graph'), 'warm_l2', 'timing');

@@ -1,9 +1,7 @@
 -- migrate_7.sql - leads a database of schema version 7 to version 8; embedded by tools/embed.
 --
--- Version 8 knows the energy of a product.  The views are made anew after the last step.
+-- Version 8 knows the energy of a product.
 
-DROP VIEW IF EXISTS winner;
-DROP VIEW IF EXISTS line;
 CREATE TABLE energy (
     device INTEGER NOT NULL REFERENCES device (id),
     problem INTEGER NOT NULL REFERENCES problem (id),

@@ -1,4 +1,4 @@
--- schema.sql - the tuning database, schema version 8; embedded into the program by tools/embed.
+-- schema.sql - the tuning database, schema version 9; embedded into the program by tools/embed.
 --
 -- A trial is keyed by everything it depends on: device (with its driver), toolchain, kernel (by
 -- signature), problem, point and timing (0 cold, 1 warm, 2 graph: enum gt_timing in
@@ -282,12 +282,16 @@ SELECT * FROM (
 WHERE place = 1;
 
 -- Measured energies with the winners of each objective (1: it is one): least time, energy, their product.
+-- Candidates whose kernel's template was replaced by a later one take no part.
 CREATE VIEW objective AS
-SELECT d.name AS device, p.text AS problem, e.kernel AS kernel, e.point AS point, e.us AS us,
+SELECT d.name AS device, d.uuid AS uuid, d.driver AS driver, p.text AS problem, e.kernel AS kernel, e.point AS point, e.us AS us,
     e.joules AS joules, e.us * e.joules AS edp, e.error AS error, e.watts AS watts,
     e.clock_mhz AS clock_mhz, e.counted AS counted,
     e.us = min(e.us) OVER same AS by_time, e.joules = min(e.joules) OVER same AS by_energy,
     e.us * e.joules = min(e.us * e.joules) OVER same AS by_edp,
     strftime('%Y-%m-%dT%H:%M:%SZ', e.at / 1000, 'unixepoch') AS date
 FROM energy AS e JOIN device AS d ON d.id = e.device JOIN problem AS p ON p.id = e.problem
+WHERE NOT EXISTS (SELECT 1 FROM kernel AS k JOIN kernel AS later ON later.name = k.name
+    WHERE k.name = e.kernel AND k.signature = e.signature
+        AND (later.seen, later.id) > (k.seen, k.id))
 WINDOW same AS (PARTITION BY e.device, e.problem);

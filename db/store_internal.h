@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
-#define GT_STORE_VERSION     8          /* of schema.sql, at offset 60 of the file */
+#define GT_STORE_VERSION     9          /* of schema.sql, at offset 60 of the file */
 
 #define GT_STORE_MAX_US 1e12 /* a time, as the schema has it */
 
@@ -191,7 +191,9 @@ extern const struct gt_store_migration gt_store_migrations[];
 const char *gt_store_schema(void);
 
 /* Brings a database from its user_version to `to`, all steps in one transaction, after a backup to
- * "<path>-v<from>.backup" unless it is in memory.  A new, empty database gets the schema. */
+ * "<path>-v<from>.backup" (or, if that is there already, "....backup.2" and so on) unless it is in
+ * memory; one that fails leaves neither a change nor a backup.  A new, empty database gets the
+ * schema. */
 int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migration *list, int to,
                      struct gt_err *err);
 

@@ -110,6 +110,31 @@ static int read_improvements(struct gt_store *store, int64_t id, size_t count,
     return gt_query_end(&q);
 }
 
+static const char parts_sql[] =
+    "SELECT min(CAST((t.at - v.at + 1000 * v.seconds) / (1000 * v.race_s) * ?2 AS INTEGER), ?2 - 1)"
+    " AS place, sum(t.prove_ms + t.time_ms) / 1000, sum(t.compile_ms) / 1000"
+    " FROM visit AS v JOIN trial AS t ON t.problem = v.problem AND t.device = v.device"
+    " AND t.timing = v.timing AND t.sweep = v.sweep WHERE v.id = ?1 AND v.race_s > 0"
+    " AND t.at BETWEEN v.at - 1000 * v.seconds AND v.at - 1000 * (v.seconds - v.race_s)"
+    " GROUP BY place";
+
+/* What the trials of the turn of this id cost, by the time at which they were stored. */
+static int read_parts(struct gt_store *store, int64_t id, struct gt_turn *turn, struct gt_err *err)
+{
+    struct gt_query q = gt_query(store, "read the work of turns", parts_sql, err);
+
+    sqlite3_bind_int64(q.s, 1, id);
+    sqlite3_bind_int(q.s, 2, GT_TURN_PARTS);
+    while (gt_query_row(&q)) {
+        int place = sqlite3_column_int(q.s, 0);
+
+        if (place >= 0 && place < GT_TURN_PARTS)
+            turn->part[place] =
+                (struct gt_turn_part){sqlite3_column_double(q.s, 1), sqlite3_column_double(q.s, 2)};
+    }
+    return gt_query_end(&q);
+}
+
 int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, gt_turn_visit *visit,
                    void *context, struct gt_err *err)
 {
@@ -127,6 +152,7 @@ int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, g
                                           (size_t)sqlite3_column_int64(q.s, 1 + READ), &list,
                                           &found.improvements, err));
         found.improvement = list;
+        GT_STEP(q.code, read_parts(store, sqlite3_column_int64(q.s, 0), &found, err));
         GT_STEP(q.code, visit(context, &found, err));
         free(list);
     }

@@ -227,9 +227,9 @@ struct gt_answer {
 
 /* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  A measured
  * row comes before a predicted one, and of the measured rows of a problem on a device the fastest
- * that won a final is taken, whichever table it is in.  One that won none must be faster than the
- * model expects of the answer without it.  Tier NONE is an answer, not an error.  It needs no
- * GPU, and allocates nothing for a problem that was asked for before. */
+ * that won a final is taken, whichever table it is in.  One that won none, or is predicted,
+ * must be faster than the model expects of the answer without it.  Tier NONE is an answer, not an
+ * error.  It needs no GPU, and allocates nothing for a problem that was asked for before. */
 int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_problem *problem,
               const struct gt_answer **answer, struct gt_err *err);
 

@@ -1,5 +1,5 @@
 /* score.h - what the files of build/score-search share: score_search.c (the command), score_space.c
- * (a recorded space and what a search of it is worth), score_svg.c (curves). */
+ * (a recorded space and what a search of it is worth). */
 #ifndef GT_SCORE_H
 #define GT_SCORE_H
 
@@ -59,22 +59,10 @@ int gt_score_learn(struct gt_score_space *space, const struct gt_score_space *ot
 int gt_score_run(struct gt_score *score, const char *strategy, const struct gt_score_space *space,
                  const struct gt_score_options *options, struct gt_err *err);
 
-/* One line of the drawing. */
+/* The curves of one strategy. */
 struct gt_score_line {
     const char *name;
     double share[GT_SCORE_EVALS], performance[GT_SCORE_TIMES]; /* means over spaces */
 };
-
-/* What others published for a kernel of this kind: mean share of the optimum on six GPUs
- * (Schoonhoven, van Werkhoven, Batenburg, "Benchmarking optimization algorithms for auto-tuning GPU
- * kernels", 2022), their evaluations counting points that are not valid. */
-struct gt_score_published {
-    const char *name;
-    double at_100, at_200, at_400;
-};
-extern const struct gt_score_published gt_score_published[]; /* ends with a NULL name */
-
-int gt_score_draw(const char *path, const struct gt_score_line *line, size_t lines,
-                  struct gt_err *err);
 
 #endif

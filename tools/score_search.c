@@ -26,12 +26,12 @@ static const char usage[] =
     "  --exact              tell strategies the recorded time instead of one of the samples\n"
     "  --transfer           let strategies know the other spaces\n"
     "  --csv FILE           the table as CSV\n"
-    "  --svg FILE           convergence curves\n";
+    "  --curves FILE        convergence curves as CSV, for tools/pictures\n";
 
 struct command {
     const char *strategy[STRATEGIES_MAX];
     size_t strategies;
-    const char *csv, *svg;
+    const char *csv, *curves;
     struct gt_score_options options;
     struct gt_score_space space[SPACES_MAX];
     size_t spaces;
@@ -45,7 +45,7 @@ static int parse(struct command *command, int argc, char **argv)
         {"strategy", required_argument, NULL, 's'}, {"seeds", required_argument, NULL, 'n'},
         {"flying", required_argument, NULL, 'f'},   {"exact", no_argument, NULL, 'e'},
         {"transfer", no_argument, NULL, 't'},       {"csv", required_argument, NULL, 'c'},
-        {"svg", required_argument, NULL, 'g'},      {NULL, 0, NULL, 0},
+        {"curves", required_argument, NULL, 'g'},   {NULL, 0, NULL, 0},
     };
     bool all = true;
     int option;
@@ -65,7 +65,7 @@ static int parse(struct command *command, int argc, char **argv)
         else if (option == 'c')
             command->csv = optarg;
         else if (option == 'g')
-            command->svg = optarg;
+            command->curves = optarg;
         else
             return GT_ESYNTAX;
     }
@@ -150,6 +150,42 @@ static int score_strategy(struct command *command, const char *strategy, struct 
     return GT_OK;
 }
 
+static void write_point(FILE *file, const struct command *command, size_t place, bool share)
+{
+    for (size_t i = 0; i < command->strategies; i++)
+        fprintf(file, ",%.4f",
+                share ? command->line[i].share[place] : command->line[i].performance[place]);
+    fputc('\n', file);
+}
+
+/* The means over spaces, a column for each strategy: the share of the optimum after `at`
+ * evaluations, each of the first 20, then at every 5th and from 100 on at every 20th; the score
+ * at 100 places of the way, in per cent, that counts. */
+static int write_curves(const struct command *command, struct gt_err *err)
+{
+    FILE *file = fopen(command->curves, "w");
+
+    if (!file)
+        return gt_err_set(err, GT_EIO, "%s: cannot be written: %m", command->curves);
+    fputs("axis,at", file);
+    for (size_t i = 0; i < command->strategies; i++)
+        fprintf(file, ",\"%s\"", command->line[i].name);
+    fputc('\n', file);
+    for (size_t n = 1; n <= GT_SCORE_EVALS; n += n < 20 ? 1 : n < 100 ? 5 : 20) {
+        fprintf(file, "evaluations,%zu", n);
+        write_point(file, command, n - 1, true);
+    }
+    for (size_t i = 0; i < GT_SCORE_TIMES; i += GT_SCORE_TIMES / 100) {
+        double part = (double)i / (GT_SCORE_TIMES - 1);
+
+        fprintf(file, "way,%.2f", 100 * (GT_SCORE_BEGIN + (GT_SCORE_END - GT_SCORE_BEGIN) * part));
+        write_point(file, command, i, false);
+    }
+    if (fclose(file))
+        return gt_err_set(err, GT_EIO, "%s: cannot be written: %m", command->curves);
+    return GT_OK;
+}
+
 static int run(struct command *command, struct gt_err *err)
 {
     int rc = GT_OK;
@@ -164,8 +200,8 @@ static int run(struct command *command, struct gt_err *err)
         rc = score_strategy(command, command->strategy[i], &command->line[i], err);
     if (command->table && fclose(command->table) && !rc)
         rc = gt_err_set(err, GT_EIO, "%s: cannot be written: %m", command->csv);
-    if (!rc && command->svg)
-        rc = gt_score_draw(command->svg, command->line, command->strategies, err);
+    if (!rc && command->curves)
+        rc = write_curves(command, err);
     return rc;
 }
 

@@ -48,9 +48,9 @@ int gt_cache_dir(char **path, struct gt_err *err)
     else if (home && *home)
         gt_strbuf_addf(&buf, "%s/.cache/gemmtune", home);
     else
-        return gt_err_set(err, GT_EIO,
-                          "no place for the cubin cache: none of GEMMTUNE_CACHE, XDG_CACHE_HOME "
-                          "and HOME is set");
+        return gt_err_set(
+            err, GT_EIO,
+            "no folder for compiled kernels: set GEMMTUNE_CACHE, XDG_CACHE_HOME or HOME");
     *path = gt_strbuf_detach(&buf);
     return *path ? GT_OK : gt_err_nomem(err);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/plain_locale.h"
 #include "cuda/gpu.h"
 #include "cuda/gpu_internal.h"
 #include "problem/problem.h"
@@ -250,13 +251,17 @@ static bool ends_well(const char *at)
 
 double gt_cublaslt_gain(const char *text)
 {
+    const locale_t before = gt_locale_enter(); /* a program chose the present one */
     const char *at = text;
+    double gain;
 
     for (int word = 0; word < 3 && at; word++) {
         at = strchr(at, ' ');
         at += at != NULL;
     }
-    return at ? strtod(at, NULL) : 0;
+    gain = at ? strtod(at, NULL) : 0;
+    gt_locale_leave(before);
+    return gain;
 }
 
 /* Reads a number in `base`, and the character `behind` after it. */

@@ -33,8 +33,8 @@ static int name_database(struct gt_strbuf *path, struct gt_err *err)
         gt_strbuf_addf(path, "%s/.local/share/gemmtune/gemmtune.db", home);
     else
         return gt_err_set(err, GT_ENOTFOUND,
-                          "no default database: none of GEMMTUNE_DB, XDG_DATA_HOME and HOME is "
-                          "set; name a database");
+                          "no default database: name one, or set GEMMTUNE_DB, "
+                          "XDG_DATA_HOME or HOME");
     return gt_strbuf_check(path, err);
 }
 
@@ -46,8 +46,10 @@ static int make_folders(char *path, struct gt_err *err)
     for (char *slash = strchr(path + 1, '/'); slash && !code; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(path, 0700) != 0 && errno != EEXIST)
-            code = gt_err_set(err, GT_EIO, "%s: cannot create the folder of the database: %s", path,
-                              strerror(errno));
+            code = gt_err_set(err, GT_EDB,
+                              "%s: cannot create the folder of the database: %s; "
+                              "GEMMTUNE_DB may name another database",
+                              path, strerror(errno));
         *slash = '/';
     }
     return code;

@@ -36,7 +36,7 @@ static bool is_taken(const struct gt_table_row *row, const struct gt_table_row *
 static bool was_outweighed(const struct gt_table_row *row, const struct gt_table_row *taken,
                            const struct gt_resolved *resolved)
 {
-    return !row->contested &&
+    return (row->predicted || !row->contested) &&
            (resolved->answer.tier != GT_TIER_EXACT || (taken && taken->contested));
 }
 
@@ -46,6 +46,10 @@ static void add_doubt(struct gt_strbuf *text, const struct gt_table_row *row,
 {
     const struct gt_answer *answer = &resolved->answer;
 
+    if (row->predicted) {
+        gt_strbuf_addf(text, "the model expects %.2f us of this one", answer->expected_us);
+        return;
+    }
     if (row->trials > 0)
         gt_strbuf_addf(text, "the best of %" PRId64 " trial%s, ", row->trials,
                        row->trials == 1 ? "" : "s");
@@ -71,7 +75,7 @@ static const char *reason(const struct gt_sources *sources, const char *device_n
         return "its kernel has changed since";
     if (!row->predicted && device_name && strcmp(row->device, device_name) != 0)
         return "it was measured on another device";
-    if (row->predicted && taken && !taken->predicted)
+    if (row->predicted && taken && !taken->predicted && resolved->answer.tier != GT_TIER_FAMILY)
         return "a measured row comes first";
     if (was_outweighed(row, taken, resolved))
         return NULL;

@@ -7,8 +7,8 @@
  * because a prediction may be made by anybody without a GPU.
  *
  * An exact measured row is the answer if it won a final, in which what was handed out before was
- * timed in turns with it.  Else (a sweep was killed, or did not get to its final) it is weighed
- * against the answer that there would be without it: see weigh(). */
+ * timed in turns with it.  Else (a sweep was killed, or did not get to its final, or a model chose
+ * the row) it is weighed against the answer that there would be without it: see weigh(). */
 #include "lookup/lookup_search.h"
 
 #include "base/err.h"
@@ -28,6 +28,10 @@
  * where nothing was ever measured. */
 #define GT_TRUST_NEAR   2.0 /* so far the model may be wrong about a single problem */
 #define GT_TRUST_FAMILY 1.25
+
+/* Where the row is predicted, both times are the model's.  But the row's kernel was compiled, and
+ * of the answer without it the registers are a guess: that one has to look clearly faster. */
+#define GT_TRUST_PREDICTED 0.75
 
 const struct gt_kernel *gt_lookup_kernel(const struct gt_kernels *kernels, const char *name)
 {
@@ -197,6 +201,7 @@ static bool stands(const struct gt_search *search, const struct gt_search *row,
 {
     const struct gt_resolved *other = search->resolved;
     const double us = row->row->us;
+    const double trust = row->row->predicted ? GT_TRUST_PREDICTED : GT_TRUST_FAMILY;
 
     if (!search->found || (other->kernel == own->kernel &&
                            memcmp(other->point.value, own->point.value,
@@ -204,12 +209,13 @@ static bool stands(const struct gt_search *search, const struct gt_search *row,
         return false; /* the row says how long that very point takes */
     if (tier == GT_TIER_NEAR)
         return search->expected_us < GT_TRUST_NEAR * us;
-    return search->expected_us > 0 && search->expected_us < GT_TRUST_FAMILY * us;
+    return search->expected_us > 0 && search->expected_us < trust * us;
 }
 
 /* An exact row that won no final was found: takes the answer without it instead, if the model does
- * not expect that to be clearly slower.  Where the model cannot tell, the answer made from a near
- * winner stands, and a default point does not.  device: as it was before the row. */
+ * not expect that to be clearly slower (a predicted row: if it expects it to be clearly faster).
+ * Where the model cannot tell, the answer made from a near winner stands, and a default point does
+ * not.  device: as it was before the row. */
 static int weigh(struct gt_search *search, const struct gt_device *device, enum gt_tier *tier,
                  struct gt_err *err)
 {
@@ -232,9 +238,22 @@ static int weigh(struct gt_search *search, const struct gt_device *device, enum 
         return code;
     *search = exact;
     *search->resolved = own;
-    search->resolved->answer.expected_loss = GT_LOSS_RACED;
+    if (!search->row->predicted)
+        search->resolved->answer.expected_loss = GT_LOSS_RACED;
     *tier = GT_TIER_EXACT;
     return GT_OK;
+}
+
+/* Default points and distant relatives compete with what near predicted rows have led to, if
+ * anything: all of them are the model's choice. */
+static int find_far(struct gt_search *search, enum gt_tier *tier, struct gt_err *err)
+{
+    const double score = search->score;
+    const bool near = search->found;
+    const int code = gt_lookup_find_family(search, err);
+
+    *tier = near && search->score == score ? GT_TIER_NEAR : GT_TIER_FAMILY;
+    return code;
 }
 
 /* The tiers one after the other, until one has an answer. */
@@ -247,14 +266,13 @@ static int find_tier(struct gt_search *search, enum gt_tier *tier, struct gt_err
         *tier = GT_TIER_EXACT;
         find_exact(search, predicted);
         if (search->found)
-            return search->row->contested ? GT_OK : weigh(search, &device, tier, err);
+            return search->row->contested && !predicted ? GT_OK : weigh(search, &device, tier, err);
         *tier = GT_TIER_NEAR;
         code = gt_lookup_find_close(search, predicted, err);
-        if (code || search->found)
+        if (code || (search->found && !predicted))
             return code;
     }
-    *tier = GT_TIER_FAMILY;
-    return gt_lookup_find_family(search, err);
+    return find_far(search, tier, err);
 }
 
 int gt_lookup_alternatives(const struct gt_sources *sources, const struct gt_resolved *resolved,

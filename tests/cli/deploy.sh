@@ -18,10 +18,10 @@ t export --format deploy --db winners.gt -o again.gt
 t export --format deploy --db mine.db -o all.gt --all
 t export --format deploy --db mine.db -o /dev/full
 t export --format deploy --db mine.db -o /nonexistent/one.gt
-t --device predict:sm_80 --shape 96x80x64 --kernels simt_naive --budget 3 --db archs.db -q >/dev/null
-t --device predict:sm_86 --shape 96x80x64 --kernels simt_naive --budget 3 --db archs.db -q >/dev/null
+t --device predict:sm_80 --shape 96x80x4 --kernels simt_naive --budget 3 --db archs.db -q >/dev/null
+t --device predict:sm_86 --shape 96x80x4 --kernels simt_naive --budget 3 --db archs.db -q >/dev/null
 t export --format deploy --db archs.db -o archs.gt | sed 's/[0-9]* KB/N KB/'
-for arch in sm_80 sm_86 sm_90; do t lookup 96x80x64 --arch $arch --db archs.gt | grep -E 'tuned for|not taken'; done
+for arch in sm_80 sm_86 sm_90; do t lookup 96x80x4 --arch $arch --db archs.gt | grep -E 'tuned for|not taken'; done
 t export --format deploy --db archs.db -o measured.gt --measured
 t lookup 64x64x64 --arch sm_90 --db one.gt --json | grep -E '"(tier|kernel|workspace_bytes)"'
 t lookup 64x64x64 --arch sm_86 --db one.gt

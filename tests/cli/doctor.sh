@@ -7,6 +7,16 @@ t doctor --db /proc/gemmtune.db | grep database
 t doctor --db none/gemmtune.db | grep database
 echo 'shopping list: milk' > text.db
 t doctor --db text.db | grep database
+# A home in which nothing can be made, or none: the sweep says what doctor has said.
+(
+    unset GEMMTUNE_DB GEMMTUNE_CACHE XDG_CACHE_HOME XDG_DATA_HOME
+    export HOME=$PWD/text.db
+    t doctor | grep -E '^(database|cache)'
+    t --arch sm_86 --shape 64x64x64 --kernels simt_naive --budget 1
+    unset HOME
+    t doctor | grep -E '^(database|cache)'
+    t --arch sm_86 --shape 64x64x64 --kernels simt_naive --budget 1
+)
 # A damaged ranking costs its advice and nothing else: look-ups answer by the tables alone.
 mkdir -p data/db/shipped
 ln -s "$ROOT/templates" "$ROOT/configs" data

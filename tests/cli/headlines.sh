@@ -1,11 +1,10 @@
-# The front page: its figures are those of db/measured/headlines.csv, which are those of the tables, and its
-# pictures are what tools/pictures draws from the same data.
+# The front page: its figures are those of db/measured/headlines.csv, which are those of the tables; and pictures are drawn
+# from today's data by today's code, or named with what to do (tools/pictures --write).
 cd "$ROOT" || exit
 tools/headlines | diff db/measured/headlines.csv - || echo "type: tools/headlines --write"
 tools/headlines --table | diff <(sed -n '/^<!-- tools\/headlines -->$/,/^<!-- \/tools\/headlines -->$/p' README.md | sed '1d;$d') - ||
     echo "type: tools/headlines --write"
-tools/pictures pipeline | cmp - tuner/pipeline.svg || echo "type: tools/pictures --write"
-tools/pictures ratios | cmp - db/measured/h200-ratios.svg || echo "type: tools/pictures --write"
+tools/pictures --check
 (($(wc -c <README.md) <= 6144)) || echo "README.md has more than 6144 bytes"
 # A figure of the page that no table has any more is seen.
 mkdir -p "$SCRATCH/work/tree/db/measured" && cd "$SCRATCH/work/tree" && cp -r "$ROOT/tools" .
@@ -23,4 +22,9 @@ tools/headlines drawn | cut -d, -f1-3
 tools/headlines --wrong
 echo "exit $?"
 tools/pictures
+echo "exit $?"
+# A picture of other data, of no data, and a file that is none.
+cd "$ROOT" && sed 's/ from [0-9a-f]*:/ from 0123456789abcdef:/' db/measured/h200-ratios.svg >"$SCRATCH/work/old.svg"
+tools/draw --stale "$SCRATCH/work/old.svg" tuner/pipeline.svg missing.svg | sed 's/.*old/old/'
+tools/draw
 echo "exit $?"

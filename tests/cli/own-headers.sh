@@ -22,12 +22,12 @@ echo "# with them"
 t list kernels "${own[@]}" | grep -E '^(rows|\[)'
 t show rows --problem 96x96x96 "${own[@]}" | grep -E 'registers|exit'
 t try rows --problem 96x96x96 --on cpu "${own[@]}" | grep -E 'verdict|exit'
-t --kernels rows --arch sm_86 --shape 96x96x96 --db mine.db -n 1 "${own[@]}" | grep -E 'rows|exit'
-t lookup 96x96x96 --arch sm_86 --db mine.db "${own[@]}" | grep -E 'tier|kernel|exit'
+t --kernels rows --arch sm_86 --shape 96x96x4 --db mine.db -n 1 "${own[@]}" | grep -E 'rows|exit'
+t lookup 96x96x4 --arch sm_86 --db mine.db "${own[@]}" | grep -E 'tier|kernel|exit'
 t export --db mine.db --format shipped --current "${own[@]}" | cut -d, -f1-5 | grep -v '^#'
 
 echo "# a changed header is another kernel: its rows are tried again, and its wrong D is found"
 echo '#define ONE 1.5f' > more/deep/one.cuh
 t try rows --problem 96x96x96 --on cpu "${own[@]}" | grep -E 'verdict|exit'
-t lookup 96x96x96 --arch sm_86 --db mine.db "${own[@]}" | grep -E 'tier|exit'
+t lookup 96x96x4 --arch sm_86 --db mine.db "${own[@]}" | grep -E 'tier|exit'
 t export --db mine.db --format shipped --current "${own[@]}" | grep -c '^90\|^86'

@@ -17,7 +17,7 @@ t --shape 96x80x64 --kernels simt_thread1d --strategy exhaustive --values "BM=64
 t --shape 64x64x64 --kernels simt_thread1d --strategy exhaustive --values "BM=128,$values" -q >/dev/null
 t recheck --csv all.csv
 cut -d, -f1-3,5 all.csv
-t recheck --limit 1 -q --json | grep -vE '"(point|.*us|margin.*)"'
+t recheck --limit 1 -q --json | grep -vE '"(date|point|.*us|margin.*)"'
 t recheck --shape 96x80x64 --runners-up 1 -q
 t recheck --shape 32x32x32 -q
 t recheck --device predict:sm_90 -q
@@ -42,8 +42,18 @@ t bench --shape 32x32x32 --timing graph --device predict:sm_90
 STUB_GRAPH_FAILS=instantiate t --shape 16x16x16 --timing graph --kernels simt_thread1d --budget 2 -q
 # The energy of the winners, by the meters of a device that draws 500 W.
 "$BUILD/tune" --shape 8x8x8 --kernels simt_thread1d --strategy exhaustive --values "BM=64,$values" -q > table
+"$BUILD/tune" --shape 8x8x8 --kernels simt_thread1d --strategy exhaustive --values "BM=64,$values" --db first.db -q > table
 export STUB_PACED=1 STUB_PRODUCT_US=500
 STUB_RENEWED_US=5000 t energy --shape 8x8x8 --entries 2 --within 1000 --seconds 0.1 --objective energy --csv energy.csv -q | grep -c mJ
 cut -d, -f1-3 energy.csv
+# A problem of which nothing can be measured has no best, and that of the problem before is not repeated.
+GEMMTUNE_LIBCUBLASLT=/nonexistent STUB_RENEWED_US=5000 t energy --shape 8x8x8 --shape 24x24x24 --seconds 0.1 --objective energy -q | grep -c 'best by energy:'
+# Trials of two GPUs of one name are one candidate.
+STUB_UUID=7 "$BUILD/tune" --shape 8x8x8 --kernels simt_thread1d --strategy exhaustive --values "BM=64,$values" --db other.db -q > table
+"$BUILD/tune" merge other.db first.db --db both.db -q
+STUB_RENEWED_US=5000 t energy --shape 8x8x8 --within 1000 --seconds 0.1 --db both.db -q | grep -c mJ
+# A problem that does not fit into the device is told of, and the others are measured.
+STUB_MEMORY=1600000000 STUB_RENEWED_US=5000 t energy --shape 32768x32768x32768 --shape 8x8x8 --seconds 0.1 --entries 1 --json | grep -c joules
+t energy --shape 8x8x8 --within 0
 STUB_METER=none t energy --shape 8x8x8 -q
 t energy --shape 8x8x8 --device predict:sm_90 -q

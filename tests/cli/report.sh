@@ -22,6 +22,28 @@ print("ratios are those of the finals:", all(row["base"] > 0 and row["us"] > 0 f
 print("the device is a text:", {row["device"] for row in data["compared"]})
 print("points are whole:", all(len(trial) == 2 + len(space["names"]) for space in data["spaces"] for trial in space["trials"]))
 END
+echo "# what the trials of a search cost, in twentieths of it; one in its final is in none; kinds are spaces of their own"
+python3 - << 'END'
+import shutil, sqlite3
+shutil.copy("t.db", "parts.db")
+base = sqlite3.connect("parts.db")
+visit, problem, at = base.execute("select id, problem, at from visit order by id limit 1").fetchone()
+base.execute("update visit set seconds = 10, race_s = 8 where id = ?", (visit,))
+base.execute("update trial set prove_ms = 100, time_ms = 150, compile_ms = 500, at = ? where problem = ?", (at - 1000, problem))
+for place, seconds in enumerate((0.1, 0.3, 7.9)):
+    base.execute("update trial set at = ? where id = (select id from trial where problem = ? order by id limit 1 offset ?)", (at - 10000 + 1000 * seconds, problem, place))
+base.execute("update trial set provenance = 'replayed' where id = (select id from trial where problem = ? order by id desc limit 1)", (problem,))
+base.execute("delete from meta")
+base.commit()
+END
+"$TUNE" report --db parts.db --html parts.html -q
+sed -n 's/.*id="data">//p' parts.html | sed 's/<\/script>.*//' > parts.json
+python3 - << 'END'
+import json
+data = json.load(open("parts.json"))
+print([(place, work) for turn in data["turns"] if turn["race"] == 8 for place, work in enumerate(turn["work"]) if work != [0, 0]])
+print(sorted({(space["provenance"], space["timing"]) for space in data["spaces"]}))
+END
 echo "# nothing of it ends the script: closing tags are the page's own"
 grep -o '</script' page.html | wc -l
 echo "# it loads nothing"
@@ -34,6 +56,20 @@ echo "# an empty choice, a missing database, a folder that is not there"
 "$TUNE" report --db t.db --html none.html -p 1x1x1
 "$TUNE" report --db missing.db --html none.html; echo "exit $?"
 "$TUNE" report --db t.db --html missing/none.html; echo "exit $?"
+echo "# margins of rechecks, and files that are none"
+"$TUNE" recheck --db t.db --json -q > recheck.json
+"$TUNE" report --db t.db --html rechecked.html -q --recheck recheck.json
+sed -n 's/.*id="data">//p' rechecked.html | sed 's/<\/script>.*//' |
+    python3 -c 'import json, sys; print([(len(file["date"]), [(row["problem"], row["verdict"], "margin" in row) for row in file["winners"]]) for file in json.load(sys.stdin)["rechecks"]])'
+"$TUNE" report --db t.db --html none.html --recheck data.json; echo "exit $?"
+echo '{"format": "gemmtune recheck 1"}' > old.json
+"$TUNE" report --db t.db --html none.html --recheck old.json; echo "exit $?"
+"$TUNE" report --db t.db --html none.html --recheck missing.json; echo "exit $?"
 echo "# beside a sweep it writes until it is told to stop"
 timeout -s INT 8 "$TUNE" report --db t.db --html watched.html --watch
 grep -c 'http-equiv="refresh"' watched.html
+echo "# times of a model are no measured ones, and a disk that is full has a name"
+"$TUNE" --device predict:sm_86 --shape 64x64x64 --kernels simt_naive --budget 12 --db p.db -q > /dev/null
+"$TUNE" report --db p.db --html p.html
+grep -o '"provenance":"[a-z]*"' p.html | sort | uniq -c
+"$TUNE" report --db t.db --html /dev/full; echo "exit $?"

@@ -49,3 +49,13 @@ t bench llm --list | wc -l
 t bench nosuch --list
 t export --shapes nosuch/bench.json
 t recheck --help | grep -c predict:
+# Each command speaks of itself, and a problem may stand where it takes a list.
+t bench
+t energy
+t energy llm
+t energy --arch sm_86 64x64x64
+t bench 64x64x64 --arch sm_86 --kernels simt_naive -q | grep -c simt_naive
+t bench 64x64x128 64x64x64
+mkdir folder
+t --shapes folder --arch sm_86
+t bench 64x64x64.txt --arch sm_86

@@ -31,6 +31,9 @@ grep -cE '\.\.\. ok$' said
 # PyTorch's small products, with something that stands in for it, whether it is installed or not.
 PYTHONPATH=$PYTHONPATH:$ROOT/tests/python/standin python3 "$ROOT/tests/python/test_eager.py" >said 2>&1 || cat said
 grep -cE '\.\.\. ok$' said
+# Gradients, with PyTorch itself where it is installed.
+python3 "$ROOT/tests/python/test_gradients.py" >said 2>&1 || cat said
+tail -n 1 said | grep -o '^OK'
 python3 "$ROOT/tests/python/test_torch.py" 2>&1 | grep -oE "skipped .*" | sort -u | grep -c PyTorch
 echo "-- as a program finds it"
 python3 -c 'import gemmtune; print(gemmtune.lookup("4096x4096x4096:bf16:nt", "sm_90", "NVIDIA H200").tier < gemmtune.Tier.NONE)'

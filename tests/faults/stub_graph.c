@@ -4,7 +4,7 @@
  *
  * Environment: STUB_GRAPH_GAP_US (of a product in a graph, what it saves in time by being there; it
  * never takes less than 0.1 us), STUB_GRAPH_FAILS=begin|end|instantiate|launch (that call answers
- * CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, 901). */
+ * CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, 901; behind a blank "once": only the next time). */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,8 +27,13 @@ struct stub_graph {
 static bool fails(const char *call)
 {
     const char *planned = getenv("STUB_GRAPH_FAILS");
+    const size_t length = strlen(call);
 
-    return planned && strcmp(planned, call) == 0;
+    if (!planned || strncmp(planned, call, length) != 0)
+        return false;
+    if (strcmp(planned + length, " once") == 0)
+        return unsetenv("STUB_GRAPH_FAILS") == 0;
+    return !planned[length];
 }
 
 bool stub_capture(int (*run)(const void *work), const void *work, size_t bytes)

@@ -293,6 +293,10 @@ static bool keep(const struct function *function, const unsigned grid[3], unsign
     return stub_capture(run_kept, &kept, sizeof(kept));
 }
 
+/* For programs of tests: the stream of the last launch; 1: products in FP32 are wrong. */
+void *stub_last_stream;
+int stub_wrong;
+
 static int launch(const struct gt_cu_config *config, const struct function *function,
                   bool programmatic, void **parameters)
 {
@@ -301,6 +305,7 @@ static int launch(const struct gt_cu_config *config, const struct function *func
 
     if (stub_idle)
         return 0;
+    stub_last_stream = config->stream;
     if (stub_device.sticky)
         return stub_device.sticky;
     if (!grid[0] || !grid[1] || !grid[2] || block[0] * block[1] * block[2] > 1024 ||
@@ -311,6 +316,8 @@ static int launch(const struct gt_cu_config *config, const struct function *func
     pthread_mutex_lock(&launching);
     if (!stub_device.hung && !keep(function, grid, block[0], parameters))
         result = run_function(function, grid, block[0], parameters);
+    if (stub_wrong)
+        *(float *)((const struct gt_args *)parameters[0])->d += 1000;
     pthread_mutex_unlock(&launching);
     return result;
 }

@@ -20,7 +20,7 @@ def filled(*shape, salt=1):
 class Eager(unittest.TestCase):
     def setUp(self):
         gt.use_tables(None)
-        torch._state.update(precision="highest", modes=0, capturing=False)
+        torch._state.update(precision="highest", grad=True, modes=0, capturing=False, traced=None)
 
     def same(self, found, a, b, bias=None):
         expected = torch.matmul(a, b)
@@ -38,9 +38,9 @@ class Eager(unittest.TestCase):
         a, b = filled(16, 24), filled(24, 32, salt=3)
         before = dict(gt.counts)
         self.product(a, b)
-        self.assertEqual(len(gt._ready), 1)
+        self.assertEqual(len(gt._known), 1)
         self.product(filled(16, 24, salt=5), b)
-        self.assertEqual(len(gt._ready), 1)
+        self.assertEqual(len(gt._known), 1)
         self.assertEqual(gt.counts["gemmtune"], before["gemmtune"] + 4)
         self.assertEqual(gt.counts["pytorch"], before["pytorch"])
 
@@ -54,7 +54,7 @@ class Eager(unittest.TestCase):
         wide = filled(16, 40)
         self.product(wide.view((16, 24), (40, 1)), b)
         self.product(wide.view((16, 20), (40, 2)), filled(20, 32))  # copied
-        self.assertEqual(len(gt._ready), 5)
+        self.assertEqual(len(gt._known), 6)
         skew = torch.Tensor((16, 24), offset=4)
         for i in range(skew.numel()):
             skew.cells()[i] = i % 5 - 2
@@ -62,7 +62,7 @@ class Eager(unittest.TestCase):
         self.product(a, b)
         torch._state["precision"] = "high"
         self.product(a, b)
-        self.assertEqual(len(gt._ready), 6)
+        self.assertEqual(len(gt._known), 7)
 
     def test_linear(self):
         x, weight, bias = filled(2, 8, 24), filled(32, 24, salt=3), filled(32, salt=4)
@@ -72,7 +72,7 @@ class Eager(unittest.TestCase):
             self.same(y.reshape(16, 32), x.reshape(16, 24), weight.t(), bias)
             y = gt.linear(x, weight)
             self.same(y.reshape(16, 32), x.reshape(16, 24), weight.t())
-        self.assertEqual(len(gt._ready), 2)
+        self.assertEqual(len(gt._known), 2)
         self.product(filled(24, 24), filled(24, 24))
         square = filled(24, 24)  # the same shapes and strides as that product's
         y = gt.linear(square, square)
@@ -89,10 +89,60 @@ class Eager(unittest.TestCase):
     def test_modes_see_the_operator(self):
         a, b = filled(16, 24), filled(24, 32, salt=3)
         self.product(a, b)
-        torch._state["modes"] = 1
+        for state in {"modes": 1}, {"modes": 0, "traced": "a trace"}:
+            torch._state.update(state)
+            before = torch._state.get("dispatched", 0)
+            self.same(gt.matmul(a, b), a, b)
+            self.assertEqual(torch._state["dispatched"], before + 1)
+
+    def gradients(self, found, grad, look=0):
+        """What the engine would do with the graph of a product."""
+        function, context = found.made_by
+        torch._state.update(grad=False, modes=look)
+        result = function.backward(context, grad)
+        torch._state.update(grad=True, modes=0)
+        return result[:3]
+
+    def test_gradients(self):
+        """Of plain, contiguous, transposed and expanded gradients; again by what was kept."""
+        a, b, bias = filled(4, 8), filled(8, 12, salt=3), filled(12, salt=4)
+        weight = filled(12, 8, salt=6)
+        for tensor in (a, b, bias, weight):
+            tensor.requires_grad = True
+        before = dict(gt.counts)
+        one = torch.Tensor((1,))
+        one.cells()[0] = 2
+        grads = filled(4, 12, salt=2), filled(12, 4, salt=2).t(), one.view((4, 12), (0, 0))
+        for grad in (*grads, grads[0]):
+            for _ in range(2):
+                da, db, dbias = self.gradients(gt.matmul(a, b), grad)
+                self.same(da, grad, b.t())
+                self.same(db, a.t(), grad)
+                self.assertIsNone(dbias)
+                da, db, dbias = self.gradients(gt.linear(a, weight, bias), grad)
+                self.same(da, grad, weight)
+                self.same(db, grad.t(), a)
+                self.assertEqual(dbias.cells()[0], sum(grad.at(i, 0) for i in range(4)))
+        self.assertEqual(gt.counts["pytorch"], before["pytorch"])
+        self.assertEqual(gt.counts["gemmtune"], before["gemmtune"] + 4 * 2 * 6)
+        self.assertEqual([len(known.gradients) for known in gt._known.values()], [2, 2])
+
+    def test_gradients_that_nobody_wants(self):
+        a, b = filled(4, 8), filled(8, 12, salt=3)
+        b.requires_grad = True
+        da, db, _ = self.gradients(gt.matmul(a, b), filled(4, 12))
+        self.assertIsNone(da)
+        self.same(db, a.t(), filled(4, 12))
+
+    def test_modes_see_the_gradients(self):
+        a, b = filled(4, 8), filled(8, 12, salt=3)
+        a.requires_grad = b.requires_grad = True
+        found = gt.matmul(a, b)
         before = torch._state.get("dispatched", 0)
-        self.same(gt.matmul(a, b), a, b)
-        self.assertEqual(torch._state["dispatched"], before + 1)
+        da, db, _ = self.gradients(found, filled(4, 12), look=1)
+        self.assertEqual(torch._state["dispatched"], before + 2)
+        self.same(da, filled(4, 12), b.t())
+        self.same(db, a.t(), filled(4, 12))
 
 
 if __name__ == "__main__":

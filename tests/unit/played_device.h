@@ -241,6 +241,8 @@ int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry, 
         return gt_err_set(err, GT_ENOTFOUND, "planted: no meter");
     if (told("energy_dies"))
         abort();
+    if (told("energy_faults"))
+        return gt_err_set(err, GT_ECUDA, "planted: a fault");
     *energy = (struct gt_energy){.us = entry ? 50 : 99, .joules = seconds, .launches = 1};
     return GT_OK;
 }

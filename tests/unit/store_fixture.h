@@ -88,6 +88,23 @@ static inline void fixture_reopen(struct fixture *f, enum gt_store_mode mode)
     OK(f, gt_store_open(&f->store, f->path, mode, &f->err));
 }
 
+static inline void fixture_close(struct fixture *f)
+{
+    gt_store_close(f->store);
+    f->store = NULL;
+}
+
+/* Runs statements on the file, beside the store or without it. */
+static inline void fixture_sql(struct fixture *f, const char *sql)
+{
+    sqlite3 *db;
+
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s", sqlite3_errmsg(db));
+    sqlite3_close(db);
+}
+
 static inline int fixture_setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));

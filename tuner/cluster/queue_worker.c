@@ -263,19 +263,33 @@ static int save_taken(struct worker *worker, const char *file, struct gt_err *er
 
 /* ---- the work ---- */
 
-/* Brings the outbox home, and says for which device to compile ahead. */
+/* Says for which device to compile ahead, once in a while.  A server that is away will be told when
+ * it is back; one that refuses to be told keeps nobody from tuning. */
+static int announce(struct worker *worker, struct gt_err *err)
+{
+    const struct gt_evaluator *evaluator = worker->session->evaluator;
+    struct gt_err why;
+    int rc;
+
+    if (worker->announced_s > 0 && gt_clock_s() - worker->announced_s < ANNOUNCE_S)
+        return GT_OK;
+    rc = gt_queue_announce(worker->link.pq, worker->class_of, &evaluator->device,
+                           evaluator->nvrtc_version, false, &why);
+    if (rc && !gt_pq_is_open(worker->link.pq))
+        return gt_err_pass(err, &why, rc);
+    if (rc && !(worker->announced_s > 0))
+        gt_queue_note(&worker->link, why.msg);
+    worker->announced_s = gt_clock_s();
+    return GT_OK;
+}
+
+/* Brings the outbox home. */
 static int bring_home(void *context, struct gt_err *err)
 {
     struct worker *worker = context;
-    const struct gt_evaluator *evaluator = worker->session->evaluator;
     int rc = each_file(worker, upload, err);
 
-    if (rc || (worker->announced_s > 0 && gt_clock_s() - worker->announced_s < ANNOUNCE_S))
-        return rc;
-    rc = gt_queue_announce(worker->link.pq, worker->class_of, &evaluator->device,
-                           evaluator->nvrtc_version, false, err);
-    worker->announced_s = gt_clock_s();
-    return rc;
+    return rc ? rc : announce(worker, err);
 }
 
 /* Tunes a job's problem into the worker's database. */

@@ -99,6 +99,13 @@ __attribute__((format(printf, 3, 4))) static void say(struct finding *finding, e
     va_end(arguments);
 }
 
+static void say_also(struct finding *finding, const char *text)
+{
+    const size_t length = strlen(finding->text);
+
+    snprintf(finding->text + length, sizeof(finding->text) - length, "%s", text);
+}
+
 /* The kernels, and what is shipped with them for look-ups. */
 static void find_data(const struct checking *checking, struct finding *finding)
 {
@@ -205,6 +212,7 @@ static void find_room(struct finding *finding, const char *path)
 {
     unsigned long long free_mb;
     struct statvfs room;
+    struct stat status;
     char folder[4096];
     char *slash;
 
@@ -220,10 +228,23 @@ static void find_room(struct finding *finding, const char *path)
     free_mb = (unsigned long long)room.f_bavail * room.f_frsize >> 20;
     if (access(folder, W_OK) != 0)
         say(finding, MISSING, "%s: %s is not writable", path, folder);
+    else if (strcmp(folder, path) != 0 && stat(folder, &status) == 0 && !S_ISDIR(status.st_mode))
+        say(finding, MISSING, "%s: %s is not a folder", path, folder);
     else if (free_mb < ROOM_MB)
         say(finding, MISSING, "%s: %llu MiB free; a sweep may want %d", path, free_mb, ROOM_MB);
     else
         say(finding, OK, "%s: %llu MiB free", path, free_mb);
+}
+
+/* The database's folder is not there: a sweep makes that of the default database if it can. */
+static void judge_folder(struct finding *finding, const char *path, const char *folder, bool named)
+{
+    if (named)
+        say(finding, MISSING, "%s: there is no folder %s", path, folder);
+    else if (finding->verdict == OK)
+        say(finding, OK, "%s: there is no folder %s yet; a sweep makes it", path, folder);
+    else
+        say_also(finding, "; --db or GEMMTUNE_DB may name another database");
 }
 
 static void find_database(const struct checking *checking, struct finding *finding)
@@ -238,8 +259,7 @@ static void find_database(const struct checking *checking, struct finding *findi
 
     find_room(finding, path);
     if (folder && access(folder, F_OK) != 0)
-        say(finding, named ? MISSING : OK, "%s: there is no folder %s%s", path, folder,
-            named ? "" : " yet; a sweep makes it");
+        judge_folder(finding, path, folder, named);
     else if (folder && access(folder, W_OK) != 0)
         say(finding, MISSING, "%s: the folder is not writable, and a sweep makes a lock file there",
             path);
@@ -262,6 +282,11 @@ static void find_cache(const struct checking *checking, struct finding *finding)
         say(finding, MISSING, "%s", err.msg);
     else
         find_room(finding, path);
+    if (path && finding->verdict == MISSING) {
+        finding->verdict = OPTIONAL;
+        say_also(finding, "; without it compiled kernels are kept for one run only; GEMMTUNE_CACHE "
+                          "may name another folder");
+    }
     free(path);
 }
 

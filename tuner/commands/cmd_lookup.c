@@ -251,7 +251,8 @@ const struct gt_command gt_command_lookup = {
         "the faster of two measured ones is taken; the other one is shown as not taken.  A row\n"
         "that was never timed in turns with another answer, because its sweep was killed before\n"
         "the final, is taken only if the model expects the answer without it to be far slower:\n"
-        "twice its time, if that answer is made from a near winner.\n"
+        "twice its time, if that answer is made from a near winner.  A predicted one gives way\n"
+        "to what the model expects to be clearly faster.\n"
         "\n"
         "  tune lookup 4096x4096x4096:f32:nn --arch sm_90\n",
     .group = {{option_table, 0}},

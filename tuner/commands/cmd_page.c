@@ -18,6 +18,7 @@
 struct options {
     const char *html, *db, *arch;
     struct gt_problem_options problem;
+    struct gt_texts recheck;
     bool watch;
 };
 
@@ -31,6 +32,8 @@ static const struct gt_option option_table[] = {
             "only the problems of a file, with its weights: JSON as in configs/problems, or one a "
             "line"),
     GT_TEXT(options, arch, "arch", 'a', "ARCH", "only this arch"),
+    GT_TEXTS(options, recheck, "recheck", 0, "FILE",
+             "what tune recheck --json printed: its margins are drawn over dates; may be repeated"),
     GT_FLAG(options, watch, "watch", 0,
             "write the page again every 5 s, for a sweep that is running, until Ctrl-C; the page "
             "reloads itself"),
@@ -41,19 +44,20 @@ static const struct gt_option option_table[] = {
 struct writing {
     const struct gt_report_request *request;
     struct gt_store *store;
-    size_t compared;
+    struct gt_report_counts counts;
 };
 
 static int write_page(void *context, FILE *file, struct gt_err *err)
 {
     struct writing *writing = context;
 
-    return gt_report_write(file, writing->request, writing->store, &writing->compared, err);
+    return gt_report_write(file, writing->request, writing->store, &writing->counts, err);
 }
 
 /* Reads the database as it is now and replaces the file. */
 static int write_once(const char *database, const char *path,
-                      const struct gt_report_request *request, size_t *compared, struct gt_err *err)
+                      const struct gt_report_request *request, struct gt_report_counts *counts,
+                      struct gt_err *err)
 {
     struct writing writing = {.request = request};
     const struct gt_cmd_writing file = {write_page, NULL, &writing, 0666};
@@ -61,21 +65,32 @@ static int write_once(const char *database, const char *path,
 
     GT_STEP(rc, gt_cmd_write_file(path, &file, err));
     gt_store_close(writing.store);
-    *compared = writing.compared;
+    *counts = writing.counts;
     return rc;
 }
 
 /* Writes the page of the database that --db names; a queue's results are fetched again each time.
  */
 static int write_now(struct gt_cli *cli, const char *named, const char *path,
-                     const struct gt_report_request *request, size_t *compared, struct gt_err *err)
+                     const struct gt_report_request *request, struct gt_report_counts *counts,
+                     struct gt_err *err)
 {
     struct gt_queue_copy from;
     int rc = gt_queue_copy_open(&from, cli, named, err);
 
-    GT_STEP(rc, write_once(from.path, path, request, compared, err));
+    GT_STEP(rc, write_once(from.path, path, request, counts, err));
     gt_queue_copy_close(&from, err);
     return rc;
+}
+
+static void say_counts(struct gt_cli *cli, const char *path, const struct gt_report_counts *counts)
+{
+    fprintf(cli->log, "%s: %zu problem%s with a measured time", path, counts->measured,
+            counts->measured == 1 ? "" : "s");
+    if (counts->guessed)
+        fprintf(cli->log, "; %zu trial%s PREDICTED or replayed, not measured", counts->guessed,
+                counts->guessed == 1 ? " was" : "s were");
+    fputc('\n', cli->log);
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
@@ -85,10 +100,12 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     const bool some = options->problem.shape.count || options->problem.shapes;
     struct gt_row_filter filter = {0};
     struct gt_report_request request = {.filter = &filter,
+                                        .recheck = (const char *const *)options->recheck.text,
+                                        .rechecks = options->recheck.count,
                                         .reload_s = options->watch ? WATCH_S : 0};
     struct gt_problem *problem = NULL;
     double *weight = NULL;
-    size_t compared = 0;
+    struct gt_report_counts counts = {0};
     int rc = GT_OK;
 
     if (options->arch)
@@ -98,14 +115,13 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
                                  err);
     request.problem = problem;
     request.weight = weight;
-    GT_STEP(rc, write_now(cli, options->db, path, &request, &compared, err));
+    GT_STEP(rc, write_now(cli, options->db, path, &request, &counts, err));
     if (!rc && !cli->quiet)
-        fprintf(cli->log, "%s: %zu problem%s with a time\n", path, compared,
-                compared == 1 ? "" : "s");
+        say_counts(cli, path, &counts);
     while (!rc && options->watch && !*cli->signals) {
         for (int second = 0; second < WATCH_S && !*cli->signals; second++)
             sleep(1);
-        rc = write_now(cli, options->db, path, &request, &compared, err);
+        rc = write_now(cli, options->db, path, &request, &counts, err);
     }
     free(problem);
     free(weight);

@@ -49,6 +49,10 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err);
 void gt_session_close(struct gt_session *session);
 
+/* Takes the argument of a command that takes a list: the name of a file or of a set or, where it
+ * looks like one and there is no such file, a problem.  options keeps the pointer. */
+void gt_session_argument(struct gt_problem_options *options, char *text);
+
 /* The problems that --shape, --shapes and --random name, those of the --shard, or, where they name
  * none, the one of the recording that the session (NULL: none is open) answers from; *problem is
  * malloc'ed, and so is *weight (their shares in averages) unless weight is NULL.  A problem that is

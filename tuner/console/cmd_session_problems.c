@@ -1,7 +1,9 @@
 /* cmd_session_problems.c - the problems that the options of a command name; see cmd_session.h. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/digest.h"
 #include "base/err.h"
@@ -127,16 +129,16 @@ static int problem_at(struct gt_problem *problem, const struct gt_problem_option
 }
 
 /* Takes the recording's own problem if the user names none. */
-static int recorded_problem(const struct gt_session *session, struct gt_problem **problem,
-                            size_t *count, struct gt_err *err)
+static int recorded_problem(const struct gt_cli *cli, const struct gt_session *session,
+                            struct gt_problem **problem, size_t *count, struct gt_err *err)
 {
     const struct gt_recording *recording = session ? session->evaluator->recording : NULL;
 
     if (!recording)
         return gt_err_set(err, GT_ESYNTAX,
-                          "no problem given; usage: tune [--shape] MxNxK... [OPTION]..., e.g. tune "
-                          "4096x4096x4096; or "
-                          "tune COMMAND; tune --help lists options and commands");
+                          "no problem given, such as 4096x4096x4096; usage: tune %s; tune --help "
+                          "lists options and commands",
+                          cli->usage);
     if (!*recording->problem)
         return gt_err_set(
             err, GT_ESYNTAX,
@@ -290,6 +292,16 @@ static int list_problems(struct gt_problem **problem, double **weight, size_t *c
     return rc;
 }
 
+void gt_session_argument(struct gt_problem_options *options, char *text)
+{
+    const bool problem = isdigit((unsigned char)*text) && strchr(text, 'x') && !strchr(text, '.');
+
+    if (problem && access(text, F_OK) != 0 && options->shape.count < GT_MAX_TEXTS)
+        options->shape.text[options->shape.count++] = text;
+    else
+        options->shapes = text;
+}
+
 int gt_session_problems(const struct gt_cli *cli, const struct gt_session *session,
                         struct gt_problem **problem, double **weight, size_t *count,
                         const struct gt_problem_options *options, struct gt_err *err)
@@ -303,7 +315,7 @@ int gt_session_problems(const struct gt_cli *cli, const struct gt_session *sessi
         *weight = NULL;
     *count = 0;
     if (!rc && !options->shape.count && !set.count)
-        return recorded_problem(session, problem, count, err);
+        return recorded_problem(cli, session, problem, count, err);
     for (size_t i = 0; i < options->shape.count && !rc; i++)
         rc = gt_ranges_expand(options->shape.text[i], add_shape, &shapes, err);
     GT_STEP(rc, list_problems(problem, weight, count, &shapes, &set, options, cli, err));

@@ -30,6 +30,15 @@ static int fail(const char *path, struct gt_err *err)
     return gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
 }
 
+/* Writes the contents; a failure of the file names it. */
+static int write_contents(const char *path, FILE *file, const struct gt_cmd_writing *writing,
+                          struct gt_err *err)
+{
+    const int rc = writing->write(writing->context, file, err);
+
+    return rc && ferror(file) ? gt_err_prefix(err, rc, "%s", path) : rc;
+}
+
 /* Writes to a device or a pipe (/dev/stdout), which must not be replaced. */
 static int write_direct(const char *path, const struct gt_cmd_writing *writing, struct gt_err *err)
 {
@@ -38,7 +47,7 @@ static int write_direct(const char *path, const struct gt_cmd_writing *writing, 
 
     if (!file)
         return fail(path, err);
-    rc = writing->write(writing->context, file, err);
+    rc = write_contents(path, file, writing, err);
     if (fclose(file) && !rc)
         rc = fail(path, err);
     return rc;
@@ -68,7 +77,7 @@ int gt_cmd_write_file(const char *path, const struct gt_cmd_writing *writing, st
         }
         return rc;
     }
-    rc = writing->write(writing->context, file, err);
+    rc = write_contents(path, file, writing, err);
     if (!rc && (fflush(file) || fchmod(fd, writing->mode & ~mask) || fsync(fd) || ferror(file)))
         rc = fail(path, err);
     if (fclose(file) && !rc)

@@ -88,6 +88,7 @@ struct gt_cli {
     char *data_dir;                       /* holds templates/ and configs/ */
     char *database;                       /* the default one, once asked for (cmd_session.h) */
     const char *words;                    /* the command as typed, for the database */
+    const char *usage;                    /* of the command that runs, behind "tune " */
     char **argument;                      /* what is no option; NULL ends it */
     int arguments;                        /* how many those are, within the command's bounds */
     const volatile sig_atomic_t *signals; /* SIGINT and SIGTERM so far */

@@ -267,8 +267,11 @@ static int not_found(const char *name, const char *data_dir, struct gt_err *err)
 {
     struct gt_strbuf names = GT_STRBUF_INIT;
     char *folder = NULL;
+    struct stat file;
     int rc;
 
+    if (!stat(name, &file))
+        return gt_err_set(err, GT_EIO, "%s is a folder, not a file of problems", name);
     if (asprintf(&folder, "%s/configs/problems", data_dir) < 0)
         return gt_err_nomem(err);
     list_sets(&names, folder);

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#define LEAST 20 /* columns that wrapped text gets, however narrow the terminal is */
+#define LEAST 20 /* columns that wrapped text gets; a narrower terminal gets lines as they are */
 
 /* The length of a colour sequence (ESC [ digits m) at text; 0 if there is none. */
 static size_t colour_length(const char *text, size_t size)
@@ -126,7 +126,7 @@ static ssize_t write_clean(void *cookie, const char *text, size_t size)
         const size_t length = strcspn(at, "\n");
 
         end = at + length + (at[length] == '\n');
-        if (width > 0)
+        if (width >= LEAST)
             put_line(terminal->to, at, length, (size_t)width);
         else
             fwrite(at, 1, length, terminal->to);

@@ -111,7 +111,7 @@ struct gt_evaluator_ops {
     int (*move)(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err);
     /* The energy of a product, for so many seconds; candidate NULL: of the baseline, which was
      * measured before.  NULL if nothing is measured.  Codes as gt_bench_energy
-     * (tuner/timing/energy.h). */
+     * (tuner/timing/energy.h); GT_ERANGE also if it hangs, faults or kills the worker. */
     int (*energy)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
                   double seconds, struct gt_energy *energy, struct gt_err *err);
     /* Ends the GPU worker, so that a new process opens the next problem in new memory.  NULL if

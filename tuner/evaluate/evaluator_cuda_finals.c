@@ -367,10 +367,11 @@ int gt_cuda_energy(struct gt_evaluator *evaluator, const struct gt_candidate *ca
     gt_cuda_update_stats(evaluator);
     if (rc)
         return rc;
-    if (reply.lost)
-        return gt_err_set(err, GT_ELOST, "energy: %s", reply.how);
+    if (reply.lost) /* it took its worker along, and a new one measures the others */
+        return gt_err_set(err, GT_ERANGE, "energy: %s", reply.how);
     if (reply.code)
-        return gt_err_set(err, reply.code, "%s", reply.sentence);
+        return gt_err_set(err, reply.code == GT_ECUDA ? GT_ERANGE : reply.code, "%s",
+                          reply.sentence);
     gt_wire_get_struct(&reply.in, energy, sizeof(*energy));
     return gt_wire_finish(&reply.in, err);
 }

@@ -362,7 +362,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     bench.report.session = &bench.session;
     bench.report.timing = gt_session_timing(&options->session);
     if (cli->arguments)
-        asked.shapes = cli->argument[0];
+        gt_session_argument(&asked, cli->argument[0]);
     asked.seed = options->session.seed;
     rc = gt_session_problems(cli, NULL, &problem, &weight, &problems, &asked, err);
     if (options->list) {
@@ -400,7 +400,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 const struct gt_command gt_command_bench = {
     .name = "bench",
     .doc = "stored winners against cuBLAS over a set of problems, paired",
-    .usage = "bench [FILE] [--shape MxNxK]... [OPTION]...",
+    .usage = "bench [FILE|MxNxK] [--shape MxNxK]... [OPTION]...",
     .about =
         "Times the winner of each problem (of FILE, of --shape, drawn by --random), what look-up\n"
         "hands out to a program without this database (untuned), and cuBLASLt's best answer in\n"

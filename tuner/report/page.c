@@ -9,6 +9,7 @@
 #include "report/charts_js_page.h"
 #include "report/page_css_page.h"
 #include "report/page_js_page.h"
+#include "report/page_search_js_page.h"
 #include "report/report_data.h"
 
 /* Inside a script, "</" would end it, and "<!--" begin a comment: every < of a foreign text goes.
@@ -33,14 +34,15 @@ static void put_page(FILE *file, const struct gt_page *page, const char *json)
         fprintf(file, "<meta http-equiv=\"refresh\" content=\"%d\">\n", page->reload_s);
     fprintf(file, "<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>%s</h1>\n",
             page->title, gt_page_css, page->title);
-    fputs("<main id=\"page\"><noscript>The pictures are drawn by a script, "
+    fputs("<nav id=\"contents\" aria-label=\"Sections\"></nav>\n"
+          "<main id=\"page\"><noscript>The pictures are drawn by a script, "
           "which this browser does not run.</noscript></main>\n"
           "<div id=\"tip\" role=\"status\" hidden></div>\n"
           "<script type=\"application/json\" id=\"data\">",
           file);
     put_data(file, json);
-    fprintf(file, "</script>\n<script>\n%s%s</script>\n</body>\n</html>\n", gt_charts_js,
-            page->script);
+    fprintf(file, "</script>\n<script>\n%s%s%s</script>\n</body>\n</html>\n", gt_charts_js,
+            page->script, page->more ? page->more : "");
 }
 
 int gt_page_write(FILE *file, const struct gt_page *page, const cJSON *data, struct gt_err *err)
@@ -57,11 +59,12 @@ int gt_page_write(FILE *file, const struct gt_page *page, const cJSON *data, str
 }
 
 int gt_report_write(FILE *file, const struct gt_report_request *request, struct gt_store *store,
-                    size_t *compared, struct gt_err *err)
+                    struct gt_report_counts *counts, struct gt_err *err)
 {
-    const struct gt_page page = {"gemmtune report", gt_page_js, request->reload_s};
+    const struct gt_page page = {"gemmtune report", gt_page_js, gt_page_search_js,
+                                 request->reload_s};
     cJSON *data = NULL;
-    int rc = gt_report_data(&data, request, store, compared, err);
+    int rc = gt_report_data(&data, request, store, counts, err);
 
     GT_STEP(rc, gt_page_write(file, &page, data, err));
     cJSON_Delete(data);

@@ -18,19 +18,25 @@ struct gt_report_request {
     const struct gt_problem *problem;   /* only these; problems 0: all */
     const double *weight;               /* of each of them, or NULL: all are equal */
     size_t problems;
+    const char *const *recheck; /* files that tune recheck --json printed */
+    size_t rechecks;
     int reload_s; /* the page loads itself anew after so many seconds; 0: never */
 };
 
-/* Writes the page.  *compared gets the number of problems with a time.  GT_EIO, GT_ENOMEM, or what
- * the store fails with. */
+/* What a page has: problems with a measured time, and trials that were predicted or replayed. */
+struct gt_report_counts {
+    size_t measured, guessed;
+};
+
+/* Writes the page.  GT_EIO, GT_ENOMEM, or what the store fails with. */
 int gt_report_write(FILE *file, const struct gt_report_request *request, struct gt_store *store,
-                    size_t *compared, struct gt_err *err);
+                    struct gt_report_counts *counts, struct gt_err *err);
 
 /* A page of any kind: a title, data, and the script that draws them with the shapes of charts.js.
  */
 struct gt_page {
-    const char *title, *script;
-    int reload_s; /* as above */
+    const char *title, *script, *more; /* more: what follows the script, or NULL */
+    int reload_s;                      /* as above */
 };
 int gt_page_write(FILE *file, const struct gt_page *page, const cJSON *data, struct gt_err *err);
 

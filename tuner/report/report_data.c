@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "db/store.h"
 #include "gemmtune.h"
 #include "problem/measured.h"
@@ -17,7 +18,7 @@
 struct gathering {
     const struct gt_report_request *request;
     cJSON *list;
-    size_t rows;
+    size_t rows, guesses; /* of `compared`; trials that were not measured */
     cJSON *space; /* the list's last space, of whose kernel and problem the next trial may be */
     bool failed;  /* an item could not be made */
 };
@@ -63,7 +64,7 @@ static cJSON *new_item(struct gathering *g)
 }
 
 /* Work and traffic of a problem: 2 m n k, and A, B, C (if read) and D each moved once. */
-static void add_work(struct gathering *g, cJSON *item, const char *text)
+static void add_size(struct gathering *g, cJSON *item, const char *text)
 {
     struct gt_problem problem;
     struct gt_err ignored;
@@ -99,6 +100,7 @@ static int take_compared(void *context, const struct gt_row *row, const struct g
     add_text(g, item, "point", row->point);
     add_text(g, item, "date", row->date);
     add_text(g, item, "provenance", gt_provenance_name(row->provenance));
+    add_text(g, item, "timing", gt_timing_name(row->timing));
     add_number(g, item, "m", (double)row->m);
     add_number(g, item, "n", (double)row->n);
     add_number(g, item, "k", (double)row->k);
@@ -111,8 +113,21 @@ static int take_compared(void *context, const struct gt_row *row, const struct g
     add_number(g, item, "base_err", with->baseline_err_u);
     add_number(g, item, "untuned", with->untuned_us);
     add_number(g, item, "weight", request->weight ? request->weight[place] : 1);
-    add_work(g, item, row->problem);
+    add_size(g, item, row->problem);
     return g->failed ? gt_err_nomem(err) : GT_OK;
+}
+
+/* Seconds of the GPU and of the compilers in each part of the turn's search, if it was seen. */
+static void add_work(struct gathering *g, cJSON *item, const struct gt_turn *turn)
+{
+    cJSON *parts = cJSON_AddArrayToObject(item, "work");
+
+    for (int i = 0; i < GT_TURN_PARTS; i++) {
+        const double value[] = {rounded(turn->part[i].gpu_s), rounded(turn->part[i].compile_s)};
+        cJSON *pair = cJSON_CreateDoubleArray(value, 2);
+
+        g->failed |= !pair || !cJSON_AddItemToArray(parts, pair);
+    }
 }
 
 static int take_turn(void *context, const struct gt_turn *turn, struct gt_err *err)
@@ -128,6 +143,7 @@ static int take_turn(void *context, const struct gt_turn *turn, struct gt_err *e
     add_text(g, item, "kernels", turn->kernels);
     add_text(g, item, "strategy", turn->strategy);
     add_text(g, item, "date", turn->date);
+    add_text(g, item, "timing", gt_timing_name(turn->timing));
     add_number(g, item, "known", (double)turn->known);
     add_number(g, item, "trials", (double)turn->trials);
     add_number(g, item, "seconds", turn->seconds);
@@ -135,6 +151,7 @@ static int take_turn(void *context, const struct gt_turn *turn, struct gt_err *e
     add_number(g, item, "busy", turn->busy_s);
     add_number(g, item, "us", turn->us);
     add_number(g, item, "base", turn->baseline_us);
+    add_work(g, item, turn);
     steps = cJSON_AddArrayToObject(item, "steps");
     for (size_t i = 0; i < turn->improvements; i++) {
         const struct gt_improvement *step = &turn->improvement[i];
@@ -177,13 +194,18 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
 
     if (place_of(g->request, named->problem) == SIZE_MAX)
         return GT_OK;
+    g->guesses += named->trial.provenance != GT_MEASURED;
     if (!g->space || !same_text(g->space, "problem", named->problem) ||
         !same_text(g->space, "kernel", named->kernel) ||
-        !same_text(g->space, "device", named->device)) {
+        !same_text(g->space, "device", named->device) ||
+        !same_text(g->space, "provenance", gt_provenance_name(named->trial.provenance)) ||
+        !same_text(g->space, "timing", gt_timing_name(named->timing))) {
         g->space = new_item(g);
         add_text(g, g->space, "problem", named->problem);
         add_text(g, g->space, "kernel", named->kernel);
         add_text(g, g->space, "device", named->device);
+        add_text(g, g->space, "provenance", gt_provenance_name(named->trial.provenance));
+        add_text(g, g->space, "timing", gt_timing_name(named->timing));
         names = cJSON_AddArrayToObject(g->space, "names");
         g->failed |= !cJSON_AddArrayToObject(g->space, "trials");
     }
@@ -213,6 +235,27 @@ static int take_device(void *context, const struct gt_calibrated *calibrated, st
     return g->failed ? gt_err_nomem(err) : GT_OK;
 }
 
+/* Adds what tune recheck printed, whole. */
+static int take_recheck(struct gathering *g, const char *path, struct gt_err *err)
+{
+    const char *format = NULL, *date = NULL;
+    cJSON *root;
+    int rc = gt_json_load(&root, path, err);
+
+    GT_STEP(rc, gt_json_string(&format, root, path, "format", GT_REQUIRED, err));
+    if (!rc && strcmp(format, "gemmtune recheck 1") != 0)
+        rc = gt_err_set(err, GT_ECONFIG,
+                        "%s: format is \"%s\"; what tune recheck --json prints is allowed", path,
+                        format);
+    GT_STEP(rc, gt_json_string(&date, root, path, "date", GT_REQUIRED, err));
+    if (!rc && !cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, "winners")))
+        rc = gt_err_set(err, GT_ECONFIG, "%s: there is no list \"winners\"", path);
+    if (!rc && cJSON_AddItemToArray(g->list, root))
+        return GT_OK;
+    cJSON_Delete(root);
+    return rc ? rc : gt_err_nomem(err);
+}
+
 /* A list of the document, to be filled. */
 static void begin_list(struct gathering *g, cJSON *data, const char *key)
 {
@@ -221,7 +264,7 @@ static void begin_list(struct gathering *g, cJSON *data, const char *key)
 }
 
 int gt_report_data(cJSON **data, const struct gt_report_request *request, struct gt_store *store,
-                   size_t *compared, struct gt_err *err)
+                   struct gt_report_counts *counts, struct gt_err *err)
 {
     struct gathering g = {.request = request};
     struct gt_row_filter all = {.problem = request->filter->problem, .cc = request->filter->cc};
@@ -238,12 +281,15 @@ int gt_report_data(cJSON **data, const struct gt_report_request *request, struct
     if (g.failed)
         return gt_err_nomem(err);
     rc = gt_store_compared(store, request->filter, take_compared, &g, err);
-    *compared = g.rows;
     begin_list(&g, *data, "turns");
     GT_STEP(rc, gt_store_turns(store, &all, take_turn, &g, err));
     begin_list(&g, *data, "spaces");
     GT_STEP(rc, gt_store_trials(store, request->filter, take_trial, &g, err));
+    *counts = (struct gt_report_counts){g.rows, g.guesses};
     begin_list(&g, *data, "devices");
     GT_STEP(rc, gt_store_calibrated(store, request->filter->cc, take_device, &g, err));
+    begin_list(&g, *data, "rechecks");
+    for (size_t i = 0; i < request->rechecks && !rc && !g.failed; i++)
+        rc = take_recheck(&g, request->recheck[i], err);
     return rc ? rc : g.failed ? gt_err_nomem(err) : GT_OK;
 }

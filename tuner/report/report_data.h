@@ -8,6 +8,6 @@
 
 /* *data is to be freed with cJSON_Delete, also after a failure. */
 int gt_report_data(cJSON **data, const struct gt_report_request *request, struct gt_store *store,
-                   size_t *compared, struct gt_err *err);
+                   struct gt_report_counts *counts, struct gt_err *err);
 
 #endif

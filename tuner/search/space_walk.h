@@ -1,4 +1,5 @@
-/* space_walk.h - the enumeration behind gt_space_init and its order; for space*.c only. */
+/* space_walk.h - the enumeration behind gt_space_init, its order and its memory; for space*.c
+ * only. */
 #ifndef GT_SPACE_WALK_H
 #define GT_SPACE_WALK_H
 
@@ -13,5 +14,55 @@ int gt_space_walk(struct gt_space *space, size_t limit, struct gt_err *err);
  * first kind.  facts: slots of problem and device. */
 size_t gt_space_order(const struct gt_kernel *kernel, const int64_t *facts, const uint64_t *need,
                       size_t order[GT_MAX_PARAMS]);
+
+/* space_plan.c */
+
+/* One thing to settle when a parameter has been bound. */
+struct gt_walk_step {
+    bool constraint; /* else a derived value */
+    size_t index;
+};
+
+/* Level 0 is before any parameter, level l after order[l - 1] was bound. */
+struct gt_walk_plan {
+    const struct gt_kernel *kernel;
+    size_t order[GT_MAX_PARAMS];
+    size_t depth;                         /* parameters walked; the rest of order[] is free */
+    size_t first_step[GT_MAX_PARAMS + 2]; /* of each level, in step[] */
+    struct gt_walk_step *step;
+};
+
+/* facts: slots of problem and device.  *plan is to be released also after a failure. */
+int gt_walk_plan_init(struct gt_walk_plan *plan, const struct gt_kernel *kernel,
+                      const int64_t *facts, struct gt_err *err);
+void gt_walk_plan_release(struct gt_walk_plan *plan);
+
+/* space_verdicts.c */
+
+/* What the steps of a plan say of the prefixes of a walk.  A step is asked about one prefix after
+ * the other, and most of them do not differ in what it reads, so that each answer is remembered. */
+struct gt_verdicts;
+
+/* Values of a parameter, as bits: bit i for value 64 * block + i. */
+struct gt_admitted {
+    uint64_t values;   /* that no step of the level rejects */
+    uint64_t doubtful; /* those of them for which an expression failed (a division by zero, say) */
+};
+
+/* Plan and kernel must outlive the verdicts.  facts: slots of problem and device. */
+int gt_verdicts_new(struct gt_verdicts **verdicts, const struct gt_walk_plan *plan,
+                    const int64_t *facts, struct gt_err *err);
+void gt_verdicts_free(struct gt_verdicts *verdicts); /* NULL accepted */
+
+/* What the steps of a level say of the values order[level - 1] may have, after the parameters
+ * before it were bound; of level 0, where there is none, it is bit 0. */
+struct gt_admitted gt_verdicts_admit(struct gt_verdicts *verdicts, size_t level, size_t block);
+
+/* Binds order[level] to its value number `value`, after the parameters before it. */
+void gt_verdicts_bind(struct gt_verdicts *verdicts, size_t level, size_t value);
+
+/* The first constraint, in the order of the steps, that was reached and that nothing satisfied;
+ * NULL: there is none. */
+const struct gt_constraint *gt_verdicts_culprit(const struct gt_verdicts *verdicts);
 
 #endif

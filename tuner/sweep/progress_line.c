@@ -58,6 +58,8 @@ static double time_left(const struct gt_progress_state *state)
 
     if (state->searched || !(rate > 0))
         return -1; /* over, or it is not known yet how long the points of the space take */
+    if (state->seconds_limit > 0 && state->elapsed_s >= state->seconds_limit)
+        return -1; /* what is in flight is waited for */
     if (state->seconds_limit > 0)
         left = state->seconds_limit - state->elapsed_s;
     if (most > 0 && rate > 0) {

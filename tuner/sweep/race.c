@@ -216,6 +216,12 @@ bool gt_sweep_choose_point(struct gt_race *race, struct gt_arm **arm, struct gt_
     return false;
 }
 
+bool gt_sweep_is_awaited(const struct gt_race *race, const struct gt_draw *draw)
+{
+    return race->incumbent_due && draw->arm == race->incumbent_arm &&
+           draw->what.point == race->incumbent_point;
+}
+
 /* Takes the next of the points that were drawn before the race. */
 static bool take_draw(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what)
 {
@@ -223,9 +229,7 @@ static bool take_draw(struct gt_race *race, struct gt_arm **arm, struct gt_retry
 
     if (race->drawn == race->draws)
         return false;
-    if ((is_late(race) || race->closing) &&
-        !(race->incumbent_due && next->arm == race->incumbent_arm &&
-          next->what.point == race->incumbent_point))
+    if ((is_late(race) || race->closing) && !gt_sweep_is_awaited(race, next))
         return false;
     *arm = race->draw[race->drawn].arm;
     *what = race->draw[race->drawn++].what;

@@ -65,7 +65,9 @@ int gt_sweep_find_ready(struct gt_race *race, struct gt_err *err)
     int rc = GT_OK;
 
     for (size_t i = race->drawn; i < race->draws && !rc; i++) {
-        rc = add(race, race->draw[i].arm, race->draw[i].what, &added, err);
+        added = false;
+        if (!gt_sweep_is_awaited(race, &race->draw[i]))
+            rc = add(race, race->draw[i].arm, race->draw[i].what, &added, err);
         if (!added)
             race->draw[kept++] = race->draw[i];
     }

@@ -287,6 +287,8 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, s
         final.trial[entries] = baseline;
         final.count++;
         rc = gt_chain_make(bench, &final.runner[entries], err);
+        if (rc) /* the final is held without it */
+            rc = gt_trial_settle(baseline, bench, rc, err);
     }
     GT_STEP(rc, load_finalists(bench, entry, entries, &final, err));
     GT_STEP(rc, run_final(bench, &final, rounds, err));

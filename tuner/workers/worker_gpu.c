@@ -306,7 +306,6 @@ static int work(struct worker *self, struct gt_wire_in *in)
     }
 }
 
-/* Answers requests until the supervisor closes the pipe; returns the exit code. */
 /* The device's facts, with the power limit, by which GPUs of one name may differ. */
 static void put_device(struct worker *self)
 {
@@ -319,6 +318,7 @@ static void put_device(struct worker *self)
     gt_wire_put_bytes(&self->reply, &device, sizeof(device));
 }
 
+/* Answers requests until the supervisor closes the pipe; returns the exit code. */
 static int serve(struct worker *self)
 {
     struct gt_wire_in in;

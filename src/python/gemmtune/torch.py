@@ -30,15 +30,15 @@ counts: Dict[str, int] = {"gemmtune": 0, "pytorch": 0}
 _tables: Optional[Tables] = None
 _warned = False
 
-# What products that were run before need now, by shapes, strides and types: see "small products" below.
-_ready: Dict[Tuple[Any, ...], Callable[[Tensor, Tensor, Optional[Tensor]], Optional[Tensor]]] = {}
+# Launches a product that was run before, at other addresses; None: the longer way has to be taken.
+_Run = Callable[[Tensor, Tensor, Optional[Tensor]], Optional[Tensor]]
 
 
 def use_tables(tables: Optional[Tables]) -> None:
     """Where winners come from, for instance ``Tables("winners.gt")``; None: the default tables."""
     global _tables
     _tables = tables
-    _ready.clear()
+    _known.clear()
 
 
 def _fit(matrix: Tensor) -> Tensor:
@@ -136,51 +136,73 @@ _matmul_op.register_autograd(_matmul_gradients, setup_context=_keep_matmul)
 _linear_op.register_autograd(_linear_gradients, setup_context=_keep_linear)
 
 
-# ---- small products: without the dispatcher, which costs 75 us a call, and without views ----
+# ---- eager products: without the dispatcher, which costs 75 us a call, and without views ----
 
 _PLAIN = (Tensor, torch.nn.Parameter)
 _CAN_TELL = all(
     hasattr(torch._C, name)
-    for name in ("_len_torch_dispatch_stack", "_are_functorch_transforms_active", "_cuda_getCurrentRawStream")
+    for name in (
+        "_len_torch_dispatch_stack", "_are_functorch_transforms_active", "_get_tracing_state",
+        "_cuda_getCurrentRawStream",
+    )
 ) and hasattr(torch.autograd.forward_ad, "_current_level")
+_forward_ad = torch.autograd.forward_ad
 
 
 def _nobody_looks() -> bool:
-    """Whether no compiler, no mode and no transform of functions wants to see the operator."""
+    """Whether no compiler, no tracer, no mode and no transform of functions wants to see the operator."""
     return (
         _CAN_TELL
         and not torch.compiler.is_compiling()
         and not torch._C._len_torch_dispatch_stack()
         and not torch._C._are_functorch_transforms_active()
-        and torch.autograd.forward_ad._current_level < 0
+        and torch._C._get_tracing_state() is None
+        and _forward_ad._current_level < 0
     )
 
 
-def _key(a: Tensor, b: Tensor, bias: Optional[Tensor], accuracy: str) -> Optional[Tuple[Any, ...]]:
-    """What a product without a gradient is known by; None: somebody wants to see it."""
-    if not (type(a) in _PLAIN and type(b) in _PLAIN and _nobody_looks()):
-        return None
-    if torch.is_autocast_enabled("cuda"):
-        return None
-    grads = torch.is_grad_enabled()
-    if grads and (a.requires_grad or b.requires_grad):
-        return None
-    key = (
-        a.shape, b.shape, a.stride(), b.stride(), a.dtype, b.dtype, a.get_device(), b.get_device(),
-        accuracy, torch.get_float32_matmul_precision(),
+def _is_transformed() -> bool:
+    """Whether torch.func or forward-mode gradients work on the product: the operators have no rules for them."""
+    return (
+        _CAN_TELL
+        and not torch.compiler.is_compiling()
+        and (torch._C._are_functorch_transforms_active() or _forward_ad._current_level >= 0)
     )
-    if bias is None:
-        return key
-    if type(bias) not in _PLAIN or grads and bias.requires_grad:
+
+
+class _Gradients:
+    """What the two products of a backward pass need, for gradients and operands of given strides."""
+
+    __slots__ = ("of_a", "of_b")
+
+    def __init__(self) -> None:
+        self.of_a: Optional[_Run] = None
+        self.of_b: Optional[_Run] = None
+
+
+class _Known:
+    """What products of the same shapes, strides, types and accuracy need.
+
+    It is a @ b, or a @ b^T where `transposed` says so.  What is None is not known yet.
+    """
+
+    __slots__ = ("accuracy", "transposed", "run", "gradients")
+
+    def __init__(self, accuracy: str, transposed: bool) -> None:
+        self.accuracy, self.transposed = accuracy, transposed
+        self.run: Optional[_Run] = None
+        self.gradients: Dict[Tuple[Any, ...], _Gradients] = {}
+
+
+# By shapes, strides, types, devices and accuracy.
+_known: Dict[Tuple[Any, ...], _Known] = {}
+
+
+def _launcher(plan: Optional[Plan], out: Tensor) -> Optional[_Run]:
+    """What launches the plan for operands in other places; it returns None where it cannot."""
+    if plan is None:
         return None
-    return key + (bias.shape, bias.stride(), bias.dtype, bias.get_device())
-
-
-def _make_ready(key: Optional[Tuple[Any, ...]], plan: Optional[Plan], out: Tensor) -> None:
-    """Keeps what the next product of these shapes, strides and types needs."""
-    if key is None or plan is None:
-        return
-    shape, needed, device = out.shape, plan.answer.workspace_bytes, out.get_device()
+    shape, needed, device = tuple(out.shape), plan.answer.workspace_bytes, out.get_device()
     pack, launch, size, stream = (
         c.pack_operands, c.launch, c.OPERANDS_SIZE, torch._C._cuda_getCurrentRawStream,
     )
@@ -188,7 +210,7 @@ def _make_ready(key: Optional[Tuple[Any, ...]], plan: Optional[Plan], out: Tenso
     def run(a: Tensor, b: Tensor, bias: Optional[Tensor]) -> Optional[Tensor]:
         handle = plan._handle
         at_a, at_b, at_bias = a.data_ptr(), b.data_ptr(), 0 if bias is None else bias.data_ptr()
-        d = a.new_empty(shape)
+        d = a.new_empty(*shape)  # as one argument it would take twice the time
         at_d = d.data_ptr()
         if (at_a | at_b | at_bias | at_d) & 15 or not handle:
             return None  # another problem; the tables were closed
@@ -201,65 +223,116 @@ def _make_ready(key: Optional[Tuple[Any, ...]], plan: Optional[Plan], out: Tenso
         counts["gemmtune"] += 1
         return d
 
-    _ready[key] = run
+    return run
+
+
+def _rows(a: Tensor) -> Tensor:
+    """All leading dimensions as one."""
+    return a.reshape(-1, a.shape[-1])
+
+
+def _forward(known: _Known, a: Tensor, b: Tensor, bias: Optional[Tensor]) -> Tensor:
+    """The product; the first one of its key is planned."""
+    result = None if known.run is None else known.run(a, b, bias)
+    if result is None:
+        left = a if a.dim() == b.dim() else _rows(a)
+        result, plan = _compute(left, b.t() if known.transposed else b, bias, known.accuracy)
+        result = result.reshape(a.shape[:-1] + result.shape[-1:])
+        known.run = _launcher(plan if left.data_ptr() == a.data_ptr() else None, result)
+    return result
+
+
+def _gradient_of_a(known: _Known, ready: _Gradients, grad: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    result = None if ready.of_a is None else ready.of_a(grad, b, None)
+    if result is None:
+        left = grad if grad.dim() == b.dim() else _rows(grad)
+        result, plan = _compute(left, b if known.transposed else b.mT, None, known.accuracy)
+        result = result.reshape(a.shape)
+        ready.of_a = _launcher(plan, result)
+    return result
+
+
+def _gradient_of_b(known: _Known, ready: _Gradients, grad: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    left, right = (grad, a) if known.transposed else (a, grad)
+    result = None if ready.of_b is None else ready.of_b(left, right, None)
+    if result is None:
+        first, second = (left, right) if a.dim() == b.dim() else (_rows(left), _rows(right))
+        result, plan = _compute(first.mT, second, None, known.accuracy)
+        same = first.data_ptr() == left.data_ptr() and second.data_ptr() == right.data_ptr()
+        ready.of_b = _launcher(plan if same else None, result)
+    return result
 
 
 class _Product(torch.autograd.Function):
-    """a @ b with gradients, where nobody looks."""
+    """a @ b + bias, or a @ b^T + bias, with gradients, where nobody looks."""
 
     @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor, accuracy: str) -> Tensor:
+    def forward(ctx: Any, a: Tensor, b: Tensor, bias: Optional[Tensor], known: _Known) -> Tensor:
         ctx.save_for_backward(a, b)
-        ctx.accuracy = accuracy
-        return matmul(a, b, accuracy)
+        ctx.known = known
+        return _forward(known, a, b, bias)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         a, b = ctx.saved_tensors
-        da = matmul(grad, b.mT, ctx.accuracy) if ctx.needs_input_grad[0] else None
-        db = matmul(a.mT, grad, ctx.accuracy) if ctx.needs_input_grad[1] else None
-        return da, db, None
+        known, (of_a, of_b, of_bias, _) = ctx.known, ctx.needs_input_grad
+        if torch.is_grad_enabled() or type(grad) not in _PLAIN or not _nobody_looks():
+            return (*_gradients(known, grad, a, b, of_a, of_b, of_bias), None)
+        if not grad.is_contiguous():  # one copy for both products
+            grad = _fit(grad) if a.dim() == b.dim() else grad.contiguous()
+        # Hooks of saved tensors may have changed strides; precision may be another one than before.
+        form = (grad.stride(), a.stride(), b.stride(), torch.get_float32_matmul_precision())
+        ready = known.gradients.get(form)
+        if ready is None:
+            ready = known.gradients.setdefault(form, _Gradients())
+        return (
+            _gradient_of_a(known, ready, grad, a, b) if of_a else None,
+            _gradient_of_b(known, ready, grad, a, b) if of_b else None,
+            (grad if grad.dim() == 2 else _rows(grad)).sum(0) if of_bias else None,
+            None,
+        )
 
 
-class _LinearProduct(torch.autograd.Function):
-    """x @ weight^T + bias of matrices with gradients, where nobody looks."""
+def _gradients(
+    known: _Known, grad: Tensor, a: Tensor, b: Tensor, of_a: bool, of_b: bool, of_bias: bool
+) -> Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]:
+    """The same with operators that have gradients and that others can see."""
+    if a.dim() == b.dim():
+        rows_a, rows = a, grad
+    else:
+        rows_a, rows = _rows(a), _rows(grad)
+    da = db = None
+    if of_a:
+        da = matmul(rows, b if known.transposed else b.mT, known.accuracy).reshape(a.shape)
+    if of_b and known.transposed:
+        db = matmul(rows.mT, rows_a, known.accuracy)
+    elif of_b:
+        db = matmul(rows_a.mT, rows, known.accuracy)
+    return da, db, rows.sum(0) if of_bias else None
 
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Optional[Tensor], accuracy: str) -> Tensor:
-        ctx.save_for_backward(x, weight)
-        ctx.accuracy = accuracy
-        return linear(x, weight, bias, accuracy)
 
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        x, weight = ctx.saved_tensors
-        dx = matmul(grad, weight, ctx.accuracy) if ctx.needs_input_grad[0] else None
-        dw = matmul(grad.t(), x, ctx.accuracy) if ctx.needs_input_grad[1] else None
-        return dx, dw, grad.sum(0) if ctx.needs_input_grad[2] else None, None
+def _product(a: Tensor, b: Tensor, bias: Optional[Tensor], accuracy: str, transposed: bool) -> Tensor:
+    """a @ b + bias, or a @ b^T + bias, where nobody looks."""
+    key: Tuple[Any, ...] = (
+        a.shape, b.shape, a.stride(), b.stride(), a.dtype, b.dtype, a.get_device(), b.get_device(),
+        transposed, accuracy, torch.get_float32_matmul_precision(),
+    )
+    if bias is not None:
+        key += (bias.shape, bias.stride(), bias.dtype, bias.get_device())
+    known = _known.get(key)
+    if known is None:
+        known = _known.setdefault(key, _Known(accuracy, transposed))
+    if torch.is_grad_enabled() and (
+        a.requires_grad or b.requires_grad or bias is not None and bias.requires_grad
+    ):
+        return _Product.apply(a, b, bias, known)
+    return _forward(known, a, b, bias)
 
 
 def _autocast(*tensors: Optional[Tensor]) -> Any:
-    if not torch.is_autocast_enabled("cuda"):
-        return tensors
+    """As torch.autocast has it for products."""
     kind = torch.get_autocast_dtype("cuda")
     return [t if t is None or t.dtype == torch.float64 else t.to(kind) for t in tensors]
-
-
-def _are_plain(*tensors: Optional[Tensor]) -> bool:
-    return all(t is None or type(t) in _PLAIN for t in tensors)
-
-
-def _product(a: Tensor, b: Tensor, accuracy: str, key: Optional[Tuple[Any, ...]]) -> Tensor:
-    """a @ b of matrices, or of as many of them."""
-    if key is not None:
-        out, plan = _compute(a, b, None, accuracy)
-        _make_ready(key, plan, out)
-        return out
-    if _are_plain(a, b) and _nobody_looks():
-        if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
-            return _Product.apply(a, b, accuracy)
-        return _compute(a, b, None, accuracy)[0]
-    return _matmul_op(a, b, accuracy)
 
 
 def matmul(a: Tensor, b: Tensor, accuracy: str = "") -> Tensor:
@@ -267,43 +340,34 @@ def matmul(a: Tensor, b: Tensor, accuracy: str = "") -> Tensor:
 
     accuracy, for FP32: "strict", "f32" or "tf32"; "": as torch.set_float32_matmul_precision says.
     """
-    key = _key(a, b, None, accuracy)
-    if key is not None:
-        run = _ready.get(key)
-        result = None if run is None else run(a, b, None)
-        if result is not None:
-            return result
-    a, b = _autocast(a, b)
-    if a.dim() == 2 and b.dim() == 2 or a.dim() == 3 and b.dim() == 3 and a.shape[0] == b.shape[0]:
-        return _product(a, b, accuracy, key)
-    if b.dim() == 2 and a.dim() > 2:
-        flat = _product(a.reshape(-1, a.shape[-1]), b, accuracy, None)
-        return flat.reshape(a.shape[:-1] + b.shape[-1:])
-    return torch.matmul(a, b)
+    if torch.is_autocast_enabled("cuda"):
+        a, b = _autocast(a, b)
+    rank, other = a.dim(), b.dim()
+    if not (other == 2 and rank >= 2 or rank == other == 3 and a.shape[0] == b.shape[0]):
+        return torch.matmul(a, b)
+    if type(a) in _PLAIN and type(b) in _PLAIN and _nobody_looks():
+        return _product(a, b, None, accuracy, False)
+    if _is_transformed():
+        counts["pytorch"] += 1
+        return torch.matmul(a, b)
+    if rank == other:
+        return _matmul_op(a, b, accuracy)
+    return _matmul_op(_rows(a), b, accuracy).reshape(a.shape[:-1] + b.shape[-1:])
 
 
 def linear(x: Tensor, weight: Tensor, bias: Optional[Tensor] = None, accuracy: str = "") -> Tensor:
     """x @ weight^T + bias, as torch.nn.functional.linear, in one kernel."""
-    key = _key(x, weight, bias, accuracy)
-    if key is not None:
-        key += ("linear",)
-        run = _ready.get(key)
-        result = None if run is None else run(x, weight, bias)
-        if result is not None:
-            return result
-    x, weight, bias = _autocast(x, weight, bias)
-    flat = x.reshape(-1, x.shape[-1])
-    shape = x.shape[:-1] + weight.shape[:1]
-    if key is not None:
-        result, plan = _compute(flat, weight.t(), bias, accuracy)
-        result = result.reshape(shape)
-        _make_ready(key, plan if flat.data_ptr() == x.data_ptr() else None, result)
-        return result
-    if not (_are_plain(x, weight, bias) and _nobody_looks()):
-        return _linear_op(flat, weight, bias, accuracy).reshape(shape)
-    if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (x, weight, bias)):
-        return _LinearProduct.apply(flat, weight, bias, accuracy).reshape(shape)
-    return _compute(flat, weight.t(), bias, accuracy)[0].reshape(shape)
+    if torch.is_autocast_enabled("cuda"):
+        x, weight, bias = _autocast(x, weight, bias)
+    if (
+        type(x) in _PLAIN and type(weight) in _PLAIN and (bias is None or type(bias) in _PLAIN)
+        and _nobody_looks()
+    ):
+        return _product(x, weight, bias, accuracy, True)
+    if _is_transformed():
+        counts["pytorch"] += 1
+        return torch.nn.functional.linear(x, weight, bias)
+    return _linear_op(_rows(x), weight, bias, accuracy).reshape(x.shape[:-1] + weight.shape[:1])
 
 
 class Linear(torch.nn.Linear):

@@ -1,5 +1,6 @@
 # torch.py - stands in for PyTorch where it is not installed: as much of it as gemmtune.torch touches when no
-# gradient, mode or compiler looks on, with tensors in the "device memory" of the stub driver.
+# mode or compiler looks on, with tensors in the "device memory" of the stub driver.  Of gradients it has what
+# a Function's forward and backward see; tests take the part of the engine.
 import ctypes
 import types
 
@@ -9,7 +10,7 @@ float32, float16, float64, bfloat16, int8, int32, uint8 = (
     for name in ("float32", "float16", "float64", "bfloat16", "int8", "int32", "uint8")
 )
 _SIZES = {float32: 4, float64: 8, uint8: 1, int8: 1, int32: 4, float16: 2, bfloat16: 2}
-_state = {"precision": "highest", "grad": True, "modes": 0, "capturing": False}
+_state = {"precision": "highest", "grad": True, "modes": 0, "capturing": False, "traced": None}
 
 
 def _strides(shape):
@@ -62,8 +63,18 @@ class Tensor:
     def data_ptr(self):
         return self.address
 
-    def new_empty(self, shape, dtype=None):
-        return Tensor((shape,) if isinstance(shape, int) else shape, dtype or self.dtype)
+    def new_empty(self, *shape, dtype=None):
+        return Tensor(shape, dtype or self.dtype)
+
+    def is_contiguous(self):
+        return self.strides == _strides(self.shape)
+
+    def sum(self, dim):
+        assert dim == 0 and self.dim() == 2
+        total = Tensor(self.shape[1:])
+        for j in range(self.shape[1]):
+            total.cells()[j] = sum(self.at(i, j) for i in range(self.shape[0]))
+        return total
 
     def t(self):
         return self.view(self.shape[::-1], self.strides[::-1])
@@ -90,7 +101,19 @@ class Tensor:
 
 
 class Function:
-    apply = None
+    """The result knows what made it: made_by is the function and its context."""
+
+    @classmethod
+    def apply(cls, *arguments):
+        context = types.SimpleNamespace(
+            needs_input_grad=tuple(getattr(a, "requires_grad", False) for a in arguments)
+        )
+        context.save_for_backward = lambda *tensors: setattr(context, "saved_tensors", tensors)
+        _state["grad"] = False
+        result = cls.forward(context, *arguments)
+        _state["grad"] = True
+        result.made_by = cls, context
+        return result
 
 
 def empty(shape, dtype=float32, device=None):
@@ -131,6 +154,7 @@ autograd = types.SimpleNamespace(Function=Function, forward_ad=types.SimpleNames
 _C = types.SimpleNamespace(
     _len_torch_dispatch_stack=lambda: _state["modes"],
     _are_functorch_transforms_active=lambda: False,
+    _get_tracing_state=lambda: _state["traced"],
     _cuda_getCurrentRawStream=lambda device: 0,
 )
 cuda = types.SimpleNamespace(

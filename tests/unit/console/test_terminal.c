@@ -112,6 +112,34 @@ static void test_width(void **state)
     close(master);
 }
 
+/* A terminal of so few columns that breaking makes no sense gets lines as they are. */
+static void test_narrow(void **state)
+{
+    static const char text[] = "wide=1,text=2 and more\n";
+    struct winsize size = {.ws_row = 24};
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+
+    (void)state;
+    if (master < 0 || grantpt(master) || unlockpt(master))
+        skip();
+    for (size.ws_col = 1; size.ws_col < 20; size.ws_col++) {
+        FILE *to = fdopen(open(ptsname(master), O_WRONLY | O_NOCTTY), "w"), *terminal;
+        char shown[256];
+
+        assert_int_equal(ioctl(master, TIOCSWINSZ, &size), 0);
+        terminal = gt_terminal_open(to, &raw);
+        assert_non_null(terminal);
+        alarm(10);
+        fputs(text, terminal);
+        assert_int_equal(fclose(terminal), 0);
+        alarm(0);
+        read_terminal(master, shown, strlen(text));
+        assert_string_equal(shown, text);
+        fclose(to);
+    }
+    close(master);
+}
+
 static void test_failure_is_told(void **state)
 {
     FILE *full = fopen("/dev/full", "w"), *terminal;
@@ -130,6 +158,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_escapes),
         cmocka_unit_test(test_width),
+        cmocka_unit_test(test_narrow),
         cmocka_unit_test(test_failure_is_told),
     };
 

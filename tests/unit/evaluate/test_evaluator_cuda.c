@@ -92,7 +92,8 @@ static void what_memory_takes(void **state)
     assert_int_equal(gt_evaluator_cuda.move(&f->evaluator, &move, &err), GT_OK);
 }
 
-/* The worker measures an energy; its failure and its death are reported, and a new one goes on. */
+/* The worker measures an energy.  Its failure is an error; what kills it, or faults, cannot be
+ * measured, and a new worker goes on. */
 static void what_a_product_costs(void **state)
 {
     struct fixture *f = *state;
@@ -108,8 +109,12 @@ static void what_a_product_costs(void **state)
     assert_string_equal(err.msg, "planted: no meter");
     tell(f, "energy_fails", false);
     tell(f, "energy_dies", true);
-    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, 0.5, &energy, &err), GT_ELOST);
+    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, 0.5, &energy, &err), GT_ERANGE);
     tell(f, "energy_dies", false);
+    tell(f, "energy_faults", true);
+    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, 0.5, &energy, &err), GT_ERANGE);
+    assert_string_equal(err.msg, "planted: a fault");
+    tell(f, "energy_faults", false);
     assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, 0.5, &energy, &err), GT_OK);
 }
 

@@ -2,6 +2,7 @@
  * exported databases and problem texts read the same with every decimal point. */
 #include "lookup_fixture.h"
 
+#include "cuda/cublaslt.h"
 #include "db/store.h"
 #include "problem/problem.h"
 
@@ -83,6 +84,7 @@ static void test_every_decimal_point(void **state)
         assert_true(ask(w, 90, "A", "64x64x64:beta=0.5")->us == 5.25);
         assert_int_equal(ask(w, 90, "A", "65x64x64")->tier, GT_TIER_NEAR);
         check_problem_texts(w);
+        assert_true(gt_cublaslt_gain("13.1.0 4194304 2a.0.1 1.2500") == 1.25);
         gt_close(w->gt);
         OK(w, gt_open(&w->gt, &(struct gt_options){.user_db = ""}, &w->err)); /* all kernels */
         gt_close(w->gt);

@@ -42,6 +42,30 @@ static void test_a_measured_row_comes_before_a_predicted_one(void **state)
     assert_null(answer->passed_over);
 }
 
+/* A sweep of a textbook kernel without a GPU must not make the answer of every program slower. */
+static void test_a_slow_prediction_gives_way_to_what_the_model_expects_to_be_faster(void **state)
+{
+    struct world *w = *state;
+    const struct gt_answer *answer;
+    double expected;
+
+    open_tables(w, NULL);
+    expected = ask(w, 86, NULL, "512x512x512")->expected_us;
+    assert_true(expected > 0);
+    gt_close(w->gt);
+    add_row(w, 86, "predicted", "P (profile)", "512x512x512:f32:nn", "BM=32,VEC=1", 10 * expected);
+    add_row(w, 86, "predicted", "P (profile)", "512x512x512:f32:nt", "BM=32,VEC=1", 1.1 * expected);
+    open_tables(w, NULL);
+    answer = ask(w, 86, NULL, "512x512x512");
+    assert_int_equal(answer->tier, GT_TIER_FAMILY);
+    assert_true(answer->expected_us == expected);
+    assert_non_null(strstr(answer->passed_over, "predicted"));
+    assert_non_null(strstr(answer->passed_over, ": the model expects"));
+    answer = ask(w, 86, NULL, "512x512x512:f32:nt"); /* as good as the estimate: it was compiled */
+    assert_int_equal(answer->tier, GT_TIER_EXACT);
+    assert_true(answer->predicted && answer->expected_loss > 0.1);
+}
+
 static void test_a_near_measured_row_comes_before_a_predicted_one(void **state)
 {
     struct world *w = *state;
@@ -189,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_measured_row_comes_before_a_predicted_one),
+        TEST(test_a_slow_prediction_gives_way_to_what_the_model_expects_to_be_faster),
         TEST(test_a_near_measured_row_comes_before_a_predicted_one),
         TEST(test_the_faster_of_two_measured_rows_wins),
         TEST(test_cold_comes_before_warm),

@@ -81,6 +81,12 @@ static void test_finite_spaces(void **unused)
     assert_string_equal(text, "6/12 tried; 2.0/s; 3s, about 3s left");
     gt_progress_format(&state, 60, text, sizeof(text));
     assert_string_equal(text, "[##########..........]  50 %; 6/12 tried; 2.0/s; 3s left");
+    state.elapsed_s = 3601; /* what is in flight ends soon, nobody knows when */
+    state.points = 1881130;
+    gt_progress_format(&state, 0, text, sizeof(text));
+    assert_string_equal(text, "6/1881130 tried; 0.0/s; 1h00m");
+    state.elapsed_s = 3;
+    state.points = 12;
     state.searched = true;
     state.phase = "final";
     state.best_us = 8;

@@ -1,0 +1,135 @@
+/* test_store_energy.c - the energies of products: the latest of each candidate is kept, only what
+ * belongs to one device and to today's kernels is compared, and a merge takes the newer. */
+#include "store_fixture.h"
+
+/* Writes the energy of a candidate whose product takes so long and so much. */
+static void put(struct fixture *f, const char *kernel, const char *signature, const char *point,
+                double us, double joules)
+{
+    const struct gt_energy_row row = {
+        .kernel = kernel,
+        .signature = signature,
+        .point = point,
+        .energy = {.us = us, .joules = joules, .watts = 1, .launches = 1}};
+
+    OK(f, gt_store_put_energy(f->store, &row, &f->key, &f->err));
+}
+
+static int collect(void *context, const struct gt_energy_row *row, struct gt_err *err)
+{
+    (void)err;
+    gt_strbuf_addf(context, "%s %s %g %g%s%s%s\n", row->kernel, row->point, row->energy.us,
+                   row->energy.joules, row->best[GT_BY_TIME] ? " time" : "",
+                   row->best[GT_BY_ENERGY] ? " energy" : "", row->best[GT_BY_EDP] ? " edp" : "");
+    return GT_OK;
+}
+
+static void expect(struct fixture *f, const struct gt_device *device, const char *expected)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+
+    OK(f, gt_store_energies(f->store, device, device ? "256x128x64:f32:nn" : NULL, collect, &text,
+                            &f->err));
+    assert_string_equal(text.text, expected);
+    gt_strbuf_release(&text);
+}
+
+static void test_best(void **state)
+{
+    struct gt_device device = fixture_device();
+    struct fixture *f = *state;
+
+    put(f, "simt", "aaaa", "BM=64", 10, 5);
+    put(f, "simt", "aaaa", "BM=128", 12, 4);
+    put(f, "cublaslt", "", "", 30, 2.5);
+    put(f, "simt", "aaaa", "BM=128", 11, 4); /* once more: it replaces the row */
+    expect(f, &device, "simt BM=64 10 5 time\nsimt BM=128 11 4 edp\ncublaslt  30 2.5 energy\n");
+}
+
+/* A row of an older text of its kernel is kept, but nobody can run it any more. */
+static void test_of_an_older_text(void **state)
+{
+    struct gt_kernel kernel = fixture_kernel((char *)"simt", "bbbb");
+    struct gt_device device = fixture_device();
+    struct fixture *f = *state;
+    int64_t id;
+
+    put(f, "simt", "aaaa", "BM=64", 1, 1);
+    put(f, "cublaslt", "", "", 30, 7);
+    usleep(2000); /* the later text is seen a millisecond later */
+    OK(f, gt_store_kernel(f->store, &kernel, &id, &f->err));
+    expect(f, &device, "cublaslt  30 7 time energy edp\n");
+    put(f, "simt", "bbbb", "BM=64", 20, 8);
+    expect(f, &device, "simt BM=64 20 8 time edp\ncublaslt  30 7 energy\n");
+    OK(f, gt_store_integer(f->store->db, f->path, "SELECT count(*) FROM energy", &id, &f->err));
+    assert_int_equal(id, 3);
+}
+
+/* A GPU of the same name, or the same one with another driver, is another device. */
+static void test_of_another_device(void **state)
+{
+    struct gt_device device = fixture_device(), other = device, updated = device;
+    struct fixture *f = *state;
+
+    snprintf(other.uuid, sizeof(other.uuid), "GPU-0001");
+    updated.driver++;
+    put(f, "simt", "aaaa", "BM=64", 10, 5);
+    OK(f, gt_store_device(f->store, &other, &f->key.device, &f->err));
+    put(f, "simt", "aaaa", "BM=64", 9, 4);
+    OK(f, gt_store_device(f->store, &updated, &f->key.device, &f->err));
+    put(f, "simt", "aaaa", "BM=64", 8, 3);
+    expect(f, &device, "simt BM=64 10 5 time energy edp\n");
+    expect(f, &other, "simt BM=64 9 4 time energy edp\n");
+    expect(f, &updated, "simt BM=64 8 3 time energy edp\n");
+    expect(f, NULL,
+           "simt BM=64 10 5 time energy edp\nsimt BM=64 8 3 time energy edp\n"
+           "simt BM=64 9 4 time energy edp\n");
+}
+
+/* Of two databases the later measurement stays, whichever is merged into the other. */
+static void test_merge(void **state)
+{
+    struct gt_device device = fixture_device();
+    struct fixture *f = *state;
+    char first[128];
+    int64_t rows;
+
+    put(f, "simt", "aaaa", "BM=64", 10, 5);
+    put(f, "simt", "aaaa", "BM=32", 12, 6);
+    snprintf(first, sizeof(first), "%s", f->path);
+    snprintf(f->path, sizeof(f->path), "%s/second.db", f->folder);
+    usleep(2000);
+    fixture_reopen(f, GT_STORE_WRITE);
+    fixture_key(f);
+    put(f, "simt", "aaaa", "BM=64", 9, 4);
+    OK(f, gt_store_merge(f->store, first, &rows, &f->err));
+    expect(f, &device, "simt BM=64 9 4 time energy edp\nsimt BM=32 12 6\n");
+    fixture_close(f);
+    OK(f, gt_store_open(&f->store, first, GT_STORE_WRITE, &f->err));
+    OK(f, gt_store_merge(f->store, f->path, &rows, &f->err));
+    expect(f, &device, "simt BM=64 9 4 time energy edp\nsimt BM=32 12 6\n");
+}
+
+/* What is no measurement is refused: NaN would be NULL. */
+static void test_no_measurement(void **state)
+{
+    struct fixture *f = *state;
+    const struct gt_energy_row row = {.kernel = "simt",
+                                      .signature = "aaaa",
+                                      .point = "BM=64",
+                                      .energy = {.us = 0, .joules = 1, .watts = 1, .launches = 1}};
+
+    assert_int_equal(gt_store_put_energy(f->store, &row, &f->key, &f->err), GT_EDB);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_best),  TEST(test_of_an_older_text), TEST(test_of_another_device),
+        TEST(test_merge), TEST(test_no_measurement),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* test_sweep_ready.c - tests what is set aside when a race closes: points whose cubins are there,
+ * the fastest first, and never the incumbent while it is due. */
+#include "sweep/sweep_parts.h"
+#include "sweep_fixture.h"
+
+static size_t absent = SIZE_MAX; /* Q of the points whose cubins are not there */
+
+static bool at_hand(struct gt_evaluator *evaluator, const struct gt_candidate *candidate)
+{
+    (void)evaluator;
+    return (size_t)candidate->point.value[1] != absent;
+}
+
+/* A race of one arm, whose first `draws` points were drawn ahead and not submitted. */
+struct closing {
+    struct gt_evaluator_ops ops;
+    struct gt_evaluator evaluator;
+    struct gt_arm arm;
+    struct gt_race race;
+};
+
+static void open_closing(struct closing *c, struct search *s, const struct gt_kernel *kernel,
+                         size_t draws)
+{
+    *c = (struct closing){.ops = {.at_hand = at_hand}};
+    c->evaluator = (struct gt_evaluator){.ops = &c->ops, .device = s->device};
+    c->arm = (struct gt_arm){.race = &c->race, .kernel = kernel};
+    OK(&s->err, gt_space_init(&c->arm.space, kernel, &s->problem, &s->device, 0, &s->err));
+    OK(&s->err, gt_strategy_new(&c->arm.strategy, "random", &c->arm.space, 1, NULL, &s->err));
+    c->race = (struct gt_race){.evaluator = &c->evaluator,
+                               .problem = &s->problem,
+                               .arm = &c->arm,
+                               .arms = 1,
+                               .draw = calloc(draws, sizeof(*c->race.draw)),
+                               .draws = draws};
+    for (size_t i = 0; i < draws; i++) {
+        c->race.draw[i] = (struct gt_draw){&c->arm, {.point = i}};
+        c->arm.flying++;
+    }
+}
+
+static void close_closing(struct closing *c)
+{
+    gt_strategy_free(c->arm.strategy);
+    gt_space_release(&c->arm.space);
+    free(c->race.draw);
+    free(c->race.ready);
+}
+
+static void test_what_is_there(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = grid_kernel(s, "grid");
+    struct gt_retry what;
+    struct gt_arm *arm;
+    struct closing c;
+
+    open_closing(&c, s, kernel, 3);
+    absent = 2; /* the points are P=0, Q=0, 1, 2 */
+    OK(&s->err, gt_sweep_find_ready(&c.race, &s->err));
+    assert_int_equal(c.race.readies, 2);
+    assert_int_equal(c.race.draws, 1);
+    assert_int_equal(c.race.draw[0].what.point, 2);
+    assert_int_equal(c.arm.flying, 1);
+    assert_true(gt_sweep_ready(&c.race, &arm, &what));
+    assert_true(gt_sweep_ready(&c.race, &arm, &what));
+    assert_false(gt_sweep_ready(&c.race, &arm, &what));
+    close_closing(&c);
+    absent = SIZE_MAX;
+    gt_kernel_free(kernel);
+}
+
+/* Points that are ready wait for the incumbent, so it must not be one of them: nothing would submit
+ * it, and the race would end without its time. */
+static void test_the_incumbent_is_left_to_the_race(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = grid_kernel(s, "grid");
+    struct gt_retry what;
+    struct gt_arm *arm;
+    struct closing c;
+
+    open_closing(&c, s, kernel, 3);
+    c.race.incumbent_arm = &c.arm;
+    c.race.incumbent_due = true;
+    OK(&s->err, gt_sweep_find_ready(&c.race, &s->err));
+    assert_int_equal(c.race.draws, 1);
+    assert_int_equal(c.race.draw[0].what.point, c.race.incumbent_point);
+    assert_int_equal(c.race.readies, 2);
+    assert_false(gt_sweep_ready(&c.race, &arm, &what));
+    c.race.incumbent_due = false;
+    assert_true(gt_sweep_ready(&c.race, &arm, &what));
+    assert_int_not_equal(what.point, c.race.incumbent_point);
+    close_closing(&c);
+    gt_kernel_free(kernel);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_what_is_there, search_setup, search_teardown),
+        cmocka_unit_test_setup_teardown(test_the_incumbent_is_left_to_the_race, search_setup,
+                                        search_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
