@@ -314,23 +314,32 @@ int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, stru
 int gt_store_merge_problem(struct gt_store *store, const char *path, const char *problem,
                            int64_t *rows, struct gt_err *err);
 
-/* What a candidate can be the best by. */
+/* What a candidate can be the best by, and the names: "time", "energy", "edp" (energy times time).
+ */
 enum gt_objective { GT_BY_TIME, GT_BY_ENERGY, GT_BY_EDP, GT_OBJECTIVES };
+#define GT_OBJECTIVE_NAMES "time|energy|edp"
+const char *gt_objective_name(enum gt_objective objective);
+/* Of a name of the list; NULL is time. */
+enum gt_objective gt_objective_parse(const char *name);
 
-/* The energy of a candidate's product. */
+/* The energy of a candidate's product.  gt_store_put_energy wants its signature; the other texts
+ * and `best` are what gt_store_energies fills, and live as long as the visit. */
 struct gt_energy_row {
-    const char *kernel, *signature, *point; /* "cublaslt", "", "": the vendor's best answer */
+    const char *kernel, *signature, *point; /* GT_ENERGY_VENDOR, "", "": the vendor's best answer */
     struct gt_energy energy;
-    bool best[GT_OBJECTIVES]; /* of its device and problem; only filled by gt_store_energies */
+    const char *device, *uuid, *problem, *date; /* date: "2026-01-31T12:00:00Z" */
+    bool best[GT_OBJECTIVES];                   /* of its device and problem */
 };
+#define GT_ENERGY_VENDOR "cublaslt"
 
 /* Stores it in place of an earlier one of the same device, problem and candidate; of the key,
  * device and problem are used. */
 int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
                         const struct gt_trial_key *key, struct gt_err *err);
 
-/* Visits what was measured of a problem on this very device with its driver, the fastest first;
- * candidates of an older text of their kernel are left out. */
+/* Visits what was measured by device, problem and time, the fastest first; candidates of an older
+ * text of their kernel are left out.  device: only on this very device with its driver, NULL: on
+ * all; problem likewise. */
 typedef int gt_energy_visit(void *context, const struct gt_energy_row *row, struct gt_err *err);
 int gt_store_energies(struct gt_store *store, const struct gt_device *device, const char *problem,
                       gt_energy_visit *visit, void *context, struct gt_err *err);

@@ -6,6 +6,23 @@
 #include "base/err.h"
 #include "problem/device.h"
 
+#include <string.h>
+
+static const char *const objective_names[GT_OBJECTIVES] = {"time", "energy", "edp"};
+
+const char *gt_objective_name(enum gt_objective objective)
+{
+    return objective_names[objective];
+}
+
+enum gt_objective gt_objective_parse(const char *name)
+{
+    for (int i = 0; name && i < GT_OBJECTIVES; i++)
+        if (strcmp(name, objective_names[i]) == 0)
+            return (enum gt_objective)i;
+    return GT_BY_TIME;
+}
+
 int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
                         const struct gt_trial_key *key, struct gt_err *err)
 {
@@ -37,30 +54,38 @@ int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
 int gt_store_energies(struct gt_store *store, const struct gt_device *device, const char *problem,
                       gt_energy_visit *visit, void *context, struct gt_err *err)
 {
-    struct gt_query q = gt_query(store, "read energies",
-                                 "SELECT kernel, point, us, joules, error, watts, clock_mhz,"
-                                 " counted, by_time, by_energy, by_edp FROM objective"
-                                 " WHERE (device, uuid, driver, problem) = (?1, ?2, ?3, ?4)"
-                                 " ORDER BY us, kernel, point",
-                                 err);
+    struct gt_query q =
+        gt_query(store, "read energies",
+                 "SELECT device, uuid, problem, kernel, point, date, us, joules, error, watts,"
+                 " clock_mhz, counted, by_time, by_energy, by_edp FROM objective WHERE"
+                 " (?1 IS NULL OR (device, uuid, driver) = (?1, ?2, ?3))"
+                 " AND (?4 IS NULL OR problem = ?4)"
+                 " ORDER BY device, uuid, driver, problem, us, kernel, point",
+                 err);
 
-    gt_store_bind(q.s, 1, device->name);
-    gt_store_bind(q.s, 2, device->uuid);
-    sqlite3_bind_int(q.s, 3, device->driver);
-    gt_store_bind(q.s, 4, problem);
+    if (device) {
+        gt_store_bind(q.s, 1, device->name);
+        gt_store_bind(q.s, 2, device->uuid);
+        sqlite3_bind_int(q.s, 3, device->driver);
+    }
+    if (problem)
+        gt_store_bind(q.s, 4, problem);
     while (!q.code && gt_query_row(&q)) {
-        const struct gt_energy_row row = {.kernel = gt_store_text(q.s, 0),
-                                          .point = gt_store_text(q.s, 1),
-                                          .energy = {.us = sqlite3_column_double(q.s, 2),
-                                                     .joules = sqlite3_column_double(q.s, 3),
-                                                     .error = sqlite3_column_double(q.s, 4),
-                                                     .watts = sqlite3_column_double(q.s, 5),
-                                                     .clock_mhz = sqlite3_column_double(q.s, 6),
-                                                     .counted = sqlite3_column_int(q.s, 7) != 0},
-                                          .best = {sqlite3_column_int(q.s, 8) != 0,
-                                                   sqlite3_column_int(q.s, 9) != 0,
-                                                   sqlite3_column_int(q.s, 10) != 0}};
+        struct gt_energy_row row = {.device = gt_store_text(q.s, 0),
+                                    .uuid = gt_store_text(q.s, 1),
+                                    .problem = gt_store_text(q.s, 2),
+                                    .kernel = gt_store_text(q.s, 3),
+                                    .point = gt_store_text(q.s, 4),
+                                    .date = gt_store_text(q.s, 5),
+                                    .energy = {.us = sqlite3_column_double(q.s, 6),
+                                               .joules = sqlite3_column_double(q.s, 7),
+                                               .error = sqlite3_column_double(q.s, 8),
+                                               .watts = sqlite3_column_double(q.s, 9),
+                                               .clock_mhz = sqlite3_column_double(q.s, 10),
+                                               .counted = sqlite3_column_int(q.s, 11) != 0}};
 
+        for (int i = 0; i < GT_OBJECTIVES; i++)
+            row.best[i] = sqlite3_column_int(q.s, 12 + i) != 0;
         q.code = gt_store_whole(store, err);
         GT_STEP(q.code, visit(context, &row, err));
     }

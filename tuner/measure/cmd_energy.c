@@ -1,131 +1,73 @@
 /* cmd_energy.c - tune energy: what a product costs: of the fastest stored candidates of each
- * problem and of cuBLASLt's answer, and which is best by time, energy or their product. */
+ * problem and of cuBLASLt's answer, and which is best by time, energy or their product.
+ * cmd_energy_items.c finds the candidates, cmd_energy_costs.c has the table of what the fastest
+ * costs and what less speed saves. */
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "console/cmd_csv.h"
 #include "console/cmd_json.h"
 #include "console/cmd_session.h"
 #include "console/commands.h"
+#include "measure/cmd_energy_costs.h"
+#include "measure/cmd_energy_items.h"
 #include "problem/problem.h"
 #include "sweep/progress.h"
-
-#define ENTRIES_MOST 64
 
 struct options {
     struct gt_session_options session;
     struct gt_problem_options problem;
-    const char *objective, *csv;
+    const char *objective, *csv, *costs, *budget;
     int64_t entries;
-    double seconds, within;
+    double seconds, within, slower;
 };
 
 static const struct gt_option option_table[] = {
-    GT_CHOICE(options, objective, "objective", 0, "WHICH", "time|energy|edp",
+    GT_CHOICE(options, objective, "objective", 0, "WHICH", GT_OBJECTIVE_NAMES,
               "what the best of a problem is best by: time (default), energy, or edp: energy times "
               "time"),
-    GT_INTEGER(options, entries, "entries", 0, "N", 1, ENTRIES_MOST,
+    GT_INTEGER(options, entries, "entries", 0, "N", 1, GT_ENERGY_ITEMS,
                "measure the N fastest stored candidates of each problem (default: 8)"),
     GT_REAL(options, within, "within", 0, "PERCENT", 0.1, 1000,
             "and of those only such as are slower than the fastest by no more (default: 10)"),
     GT_REAL(options, seconds, "seconds", 0, "SECONDS", 0.01, 60,
-            "how long each is measured, after as much heating as 0.6 of that (default: 0.5)"),
+            "how long each is measured, after 1.4 times as much heating (default: 0.5)"),
+    GT_TEXT(options, budget, "budget", 'b', "TIME",
+            "end after that time (\"60s\"): cuBLASLt's answer and the fastest candidate of each "
+            "problem are measured in any case, others while its share by weight lasts"),
+    GT_REAL(options, slower, "slower", 0, "PERCENT", 0.1, 1000,
+            "how much slower than the fastest the one may be that saves energy (default: 3)"),
     GT_TEXT(options, csv, "csv", 0, "FILE", "write the table there too"),
+    GT_TEXT(options, costs, "costs", 0, "FILE",
+            "write a table with a row for each problem there: what the fastest costs, what "
+            "--slower saves, what cuBLASLt's answer costs"),
     GT_OPTIONS_END,
-};
-
-static const char *const objective_names[GT_OBJECTIVES] = {"time", "energy", "edp"};
-
-/* A stored candidate; sorted by its time. */
-struct item {
-    const struct gt_kernel *kernel;
-    struct gt_point point;
-    double us;
 };
 
 struct energies {
     struct gt_session session;
     const struct options *options;
     enum gt_objective objective;
-    struct gt_csv *csv;
-    cJSON *json, *rows;
+    struct gt_csv *csv, *costs;
+    double end_s; /* on the clock; 0: there is no budget */
+    cJSON *json, *rows, *problems;
     size_t measured;
     /* of the problem at hand */
     const char *problem;
-    struct item item[ENTRIES_MOST];
-    size_t items, most;
-    struct gt_energy_row best[GT_OBJECTIVES]; /* its texts are not kept */
+    struct gt_energy_items items;
+    double until_s;                       /* on the clock; 0: there is no budget */
+    struct gt_energy best[GT_OBJECTIVES]; /* us 0: there is none */
+    struct gt_energy_costs cost;
 };
 
-/* Whether there is room for an item of this time: the same candidate, which was timed on another
- * device of that name or with another driver too, makes room if it was slower there. */
-static bool make_room(struct energies *self, const struct item *item)
-{
-    const size_t bytes = item->kernel->params * sizeof(item->point.value[0]);
-
-    for (size_t i = 0; i < self->items; i++) {
-        struct item *same = &self->item[i];
-
-        if (same->kernel != item->kernel || memcmp(same->point.value, item->point.value, bytes))
-            continue;
-        if (same->us <= item->us)
-            return false;
-        self->items--;
-        memmove(same, same + 1, (self->items - i) * sizeof(*same));
-        return true;
-    }
-    if (self->items < self->most)
-        return true;
-    if (self->item[self->items - 1].us <= item->us)
-        return false;
-    self->items--;
-    return true;
-}
-
-static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
-{
-    struct energies *self = context;
-    const struct gt_session *session = &self->session;
-    struct item item = {.us = row->us};
-    size_t at;
-    int rc;
-
-    if (row->status != GT_STATUS_OK || row->timing != GT_TIMING_COLD || !(row->us > 0) ||
-        strcmp(row->device, session->evaluator->device.name) != 0)
-        return GT_OK;
-    item.kernel = gt_kernels_find(&session->kernels, row->kernel, NULL);
-    if (!item.kernel || strcmp(item.kernel->signature, row->signature) != 0)
-        return GT_OK; /* of another text of the template */
-    rc = gt_point_parse(&item.point, item.kernel, row->point, err);
-    if (rc || !make_room(self, &item))
-        return rc;
-    for (at = self->items++; at && self->item[at - 1].us > item.us; at--)
-        self->item[at] = self->item[at - 1];
-    self->item[at] = item;
-    return GT_OK;
-}
-
-/* The fastest stored candidates; those that are too slow are left out again. */
-static int find_items(struct energies *self, struct gt_err *err)
-{
-    const struct gt_row_filter filter = {.problem = self->problem,
-                                         .cc = self->session.evaluator->device.cc,
-                                         .provenance = 1u << GT_MEASURED};
-    const double within = 1 + self->options->within / 100;
-    int rc;
-
-    self->items = 0;
-    rc = gt_store_rows(self->session.store, &filter, take_row, self, err);
-    while (self->items > 1 && self->item[self->items - 1].us > within * self->item[0].us)
-        self->items--;
-    return rc;
-}
-
-static int keep(struct energies *self, const struct gt_problem *problem, const struct item *item,
-                const struct gt_energy *energy, struct gt_err *err)
+static int keep(struct energies *self, const struct gt_problem *problem,
+                const struct gt_energy_item *item, const struct gt_energy *energy,
+                struct gt_err *err)
 {
     struct gt_store *store = self->session.store;
     struct gt_strbuf point = GT_STRBUF_INIT;
@@ -138,7 +80,7 @@ static int keep(struct energies *self, const struct gt_problem *problem, const s
     GT_STEP(rc, gt_strbuf_check(&point, err));
     GT_STEP(rc, gt_store_put_energy(
                     store,
-                    &(struct gt_energy_row){.kernel = item ? item->kernel->name : "cublaslt",
+                    &(struct gt_energy_row){.kernel = item ? item->kernel->name : GT_ENERGY_VENDOR,
                                             .signature = item ? item->kernel->signature : "",
                                             .point = item ? point.text : "",
                                             .energy = *energy},
@@ -149,8 +91,8 @@ static int keep(struct energies *self, const struct gt_problem *problem, const s
 }
 
 /* Measures and keeps one; a candidate that cannot be measured is told of, and no error. */
-static int measure(struct energies *self, const struct gt_problem *problem, const struct item *item,
-                   struct gt_err *err)
+static int measure(struct energies *self, const struct gt_problem *problem,
+                   const struct gt_energy_item *item, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = self->session.evaluator;
     struct gt_energy energy;
@@ -185,7 +127,7 @@ static void name_best(const struct gt_energy_row *row, char text[32])
     for (int i = 0; i < GT_OBJECTIVES; i++)
         if (row->best[i])
             length += (size_t)snprintf(text + length, 32 - length, "%s%s", length ? " " : "",
-                                       objective_names[i]);
+                                       gt_objective_name((enum gt_objective)i));
 }
 
 static void print_row(const struct energies *self, const struct gt_energy_row *row,
@@ -205,12 +147,13 @@ static int report_row(void *context, const struct gt_energy_row *row, struct gt_
     const struct gt_energy *e = &row->energy;
     struct gt_record record = {self->json ? cJSON_CreateObject() : NULL, self->csv};
     char best[32];
+    int rc;
 
-    (void)err;
     name_best(row, best);
     for (int i = 0; i < GT_OBJECTIVES; i++)
         if (row->best[i])
-            self->best[i].energy = *e;
+            self->best[i] = *e;
+    rc = gt_energy_costs_take(&self->cost, row, self->options->slower, err);
     if (record.json)
         cJSON_AddItemToArray(self->rows, record.json);
     else
@@ -227,16 +170,18 @@ static int report_row(void *context, const struct gt_energy_row *row, struct gt_
     gt_record_text(&record, "method", e->counted ? "counter" : "power");
     gt_record_text(&record, "best", best);
     gt_csv_end(self->csv);
-    return GT_OK;
+    return rc;
 }
 
 /* The rows of a problem and what less speed saves. */
-static int report(struct energies *self, struct gt_err *err)
+static int report(struct energies *self, const struct gt_problem *problem, struct gt_err *err)
 {
-    const struct gt_energy *fast = &self->best[GT_BY_TIME].energy;
-    const struct gt_energy *chosen = &self->best[self->objective].energy;
+    const struct gt_energy *fast = &self->best[GT_BY_TIME];
+    const struct gt_energy *chosen = &self->best[self->objective];
+    struct gt_record record = {NULL, self->costs};
     int rc;
 
+    gt_energy_costs_begin(&self->cost);
     if (!self->json)
         fprintf(self->session.cli->out, "%s\n", self->problem);
     memset(self->best, 0, sizeof(self->best));
@@ -245,9 +190,18 @@ static int report(struct energies *self, struct gt_err *err)
     if (!rc && !self->json && self->objective != GT_BY_TIME && fast->us > 0)
         fprintf(self->session.cli->out,
                 "  best by %s: %+.1f %% time, %+.1f %% energy against the fastest\n",
-                objective_names[self->objective], 100 * (chosen->us / fast->us - 1),
+                gt_objective_name(self->objective), 100 * (chosen->us / fast->us - 1),
                 100 * (chosen->joules / fast->joules - 1));
-    return rc;
+    if (rc)
+        return rc;
+    if (!self->json)
+        gt_energy_costs_print(&self->cost, self->session.cli->out, self->options->slower);
+    if (self->json) {
+        record.json = cJSON_CreateObject();
+        cJSON_AddItemToArray(self->problems, record.json);
+    }
+    gt_energy_costs_write(&self->cost, problem, self->session.evaluator->device.name, &record);
+    return GT_OK;
 }
 
 static int one_problem(struct energies *self, const struct gt_problem *problem, struct gt_err *err)
@@ -261,7 +215,7 @@ static int one_problem(struct energies *self, const struct gt_problem *problem, 
     gt_problem_format(problem, text);
     self->problem = text;
     gt_progress_title(self->session.progress, text);
-    rc = find_items(self, err);
+    rc = gt_energy_items_find(&self->items, &self->session, text, self->options->within, err);
     if (rc)
         return rc;
     rc = evaluator->ops->open_problem(evaluator, problem, &why);
@@ -278,14 +232,16 @@ static int one_problem(struct energies *self, const struct gt_problem *problem, 
         rc = GT_OK; /* ours alone */
     else
         return gt_err_set(err, rc, "%s", why.msg);
-    for (size_t i = 0; i < self->items && !rc; i++)
-        rc = measure(self, problem, &self->item[i], err);
-    return rc ? rc : report(self, err);
+    for (size_t i = 0; i < self->items.count && !rc; i++)
+        if (i == 0 || !(self->until_s > 0) || gt_clock_s() < self->until_s)
+            rc = measure(self, problem, &self->items.item[i], err);
+    return rc ? rc : report(self, problem, err);
 }
 
 static int open_report(struct energies *self, struct gt_err *err)
 {
     const struct gt_device *device = &self->session.evaluator->device;
+    int rc = GT_OK;
 
     if (self->session.cli->json) {
         gt_cmd_json_watch();
@@ -293,23 +249,28 @@ static int open_report(struct energies *self, struct gt_err *err)
         cJSON_AddStringToObject(self->json, "format", "gemmtune energy 1");
         cJSON_AddStringToObject(self->json, "device", device->name);
         self->rows = cJSON_AddArrayToObject(self->json, "energies");
-        if (!self->rows)
+        self->problems = cJSON_AddArrayToObject(self->json, "problems");
+        if (!self->problems)
             return gt_err_nomem(err);
     } else {
         fprintf(self->session.cli->out,
                 "%s (sm_%d): energy of a product, whole GPU; *: best by %s\n", device->name,
-                device->cc, objective_names[self->objective]);
+                device->cc, gt_objective_name(self->objective));
     }
-    return self->options->csv
-               ? gt_csv_new(
-                     &self->csv, self->options->csv,
-                     "device,problem,kernel,point,us,joules,error,watts,clock_mhz,method,best", err)
-               : GT_OK;
+    if (self->options->csv)
+        rc = gt_csv_new(&self->csv, self->options->csv,
+                        "device,problem,kernel,point,us,joules,error,watts,clock_mhz,method,best",
+                        err);
+    if (!rc && self->options->costs)
+        rc = gt_csv_new(&self->costs, self->options->costs, GT_ENERGY_COSTS_HEADING, err);
+    return rc;
 }
 
-static int all_problems(struct energies *self, const struct gt_problem *problem, size_t problems,
-                        struct gt_err *err)
+/* Problems have shares of a budget by their weights; what one does not need is the next ones'. */
+static int all_problems(struct energies *self, const struct gt_problem *problem,
+                        const double *weight, size_t problems, struct gt_err *err)
 {
+    double weights = 0;
     int rc = GT_OK;
 
     if (!self->session.evaluator->ops->energy)
@@ -317,9 +278,49 @@ static int all_problems(struct energies *self, const struct gt_problem *problem,
                           self->session.no_gpu.code ? ": " : "",
                           self->session.no_gpu.code ? self->session.no_gpu.msg : "");
     rc = open_report(self, err);
-    for (size_t i = 0; i < problems && !rc; i++)
+    for (size_t i = 0; i < problems; i++)
+        weights += weight[i];
+    for (size_t i = 0; i < problems && !rc; i++) {
+        const double now_s = gt_clock_s();
+
+        if (self->end_s > 0) /* even where nothing is left there is a budget */
+            self->until_s =
+                now_s + fmax(1e-9, (self->end_s - now_s) * weight[i] / fmax(weights, weight[i]));
+        weights -= weight[i];
         rc = one_problem(self, &problem[i], err);
+    }
     return rc;
+}
+
+/* What was not given gets its default. */
+static int complete(struct options *options, const struct gt_cli *cli, double *seconds,
+                    struct gt_err *err)
+{
+    struct gt_budget budget = {0};
+    int rc = GT_OK;
+
+    options->entries = options->entries ? options->entries : 8;
+    options->within = options->within > 0 ? options->within : 10;
+    options->slower = options->slower > 0 ? options->slower : 3;
+    options->seconds = options->seconds > 0 ? options->seconds : 0.5;
+    if (cli->arguments)
+        gt_session_argument(&options->problem, cli->argument[0]);
+    if (options->budget) {
+        rc = gt_budget_parse(&budget, options->budget, err);
+        if (!rc && (!(budget.seconds > 0) || budget.each || budget.trials || budget.patience))
+            rc = gt_err_set(err, GT_ESYNTAX, "--budget %s: a time is wanted, such as 60s",
+                            options->budget);
+    }
+    *seconds = budget.seconds;
+    return rc;
+}
+
+static int close_tables(struct energies *self, struct gt_err *err)
+{
+    const int closed = gt_csv_close(self->csv, err);
+    const int costs = gt_csv_close(self->costs, closed ? NULL : err);
+
+    return closed ? closed : costs;
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
@@ -327,29 +328,28 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     struct options options = *(const struct options *)fields;
     struct energies *self = calloc(1, sizeof(*self));
     struct gt_problem *problem = NULL;
+    double *weight = NULL;
     size_t problems = 0;
+    double budget_s = 0;
     int rc, closed;
 
     if (!self)
         return gt_err_nomem(err);
-    options.entries = options.entries ? options.entries : 8;
-    options.within = options.within > 0 ? options.within : 10;
-    options.seconds = options.seconds > 0 ? options.seconds : 0.5;
-    for (int i = 0; options.objective && i < GT_OBJECTIVES; i++)
-        if (strcmp(options.objective, objective_names[i]) == 0)
-            self->objective = (enum gt_objective)i;
+    gt_energy_costs_init(&self->cost);
+    rc = complete(&options, cli, &budget_s, err);
+    self->objective = gt_objective_parse(options.objective);
     self->options = &options;
-    self->most = (size_t)options.entries;
-    if (cli->arguments)
-        gt_session_argument(&options.problem, cli->argument[0]);
-    rc = gt_session_problems(cli, NULL, &problem, NULL, &problems, &options.problem, err);
+    self->items.most = (size_t)options.entries;
+    GT_STEP(rc,
+            gt_session_problems(cli, NULL, &problem, &weight, &problems, &options.problem, err));
     GT_STEP(rc, gt_session_no_replay(&options.session, err));
     options.session.measure = true;
     GT_STEP(rc, gt_session_open(&self->session, cli, &options.session, err));
     if (rc == GT_ENOGPU || rc == GT_ENOLIB)
         gt_err_prefix(err, rc, "energy is measured on a GPU");
-    GT_STEP(rc, all_problems(self, problem, problems, err));
-    closed = gt_csv_close(self->csv, rc ? NULL : err);
+    self->end_s = budget_s > 0 ? gt_clock_s() + budget_s : 0;
+    GT_STEP(rc, all_problems(self, problem, weight, problems, err));
+    closed = close_tables(self, rc ? NULL : err);
     rc = rc ? rc : closed;
     if (!rc && self->json)
         rc = gt_cmd_print_json(cli, self->json, err);
@@ -357,8 +357,10 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         cJSON_Delete(self->json);
     if (!rc && !self->measured)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "nothing could be measured; tune the problems first");
+    gt_energy_costs_release(&self->cost);
     gt_session_close(&self->session);
     free(problem);
+    free(weight);
     free(self);
     return rc;
 }
@@ -369,10 +371,14 @@ const struct gt_command gt_command_energy = {
     .usage = "energy [FILE|MxNxK] [--shape MxNxK]... [--objective time|energy|edp] [OPTION]...",
     .about =
         "Measures the energy of a product with the GPU's own meter (NVML): cuBLASLt's best answer\n"
-        "and the fastest stored candidates of each problem, each for half a second without a gap,\n"
-        "at the clock that the power cap leaves. The meter counts the whole GPU; the bound of its\n"
-        "error stands beside each figure. Results are kept beside the times (view `objective`):\n"
-        "the best by time, by energy and by energy times time are views of the same candidates.\n"
+        "and the fastest candidates of each problem that are stored or shipped, each for half a\n"
+        "second without a gap, at the clock that the power cap leaves. The meter counts the whole\n"
+        "GPU; the bound of its error stands beside each figure. Results are kept beside the times\n"
+        "(view `objective`): the best by time, by energy and by energy times time are views of "
+        "the\n"
+        "same candidates.\n"
+        "Look-up and exports go on handing out the best by time, unless they are asked for "
+        "another.\n"
         "\n"
         "  tune --shape 4096x4096x4096:bf16 --budget 30s\n"
         "  tune energy --shape 4096x4096x4096:bf16 --objective energy\n",

@@ -1,6 +1,8 @@
-/* next.c - the problem that is probably the next one.  While a race goes on, and the one before,
- * its spaces are scouted; towards the end of the race its arms are opened, and its first points go
- * to the compilers, which would have nothing to do during the finals. */
+/* next.c - what is done for a problem before its race: of the one that is probably the next,
+ * the spaces are scouted while a race goes on, and the one before; towards the end of the race its
+ * arms are opened, and its first points go to the compilers, which would have nothing to do during
+ * the finals.  The first problem of a sweep has its first points compiled while the GPU's worker
+ * opens it, and the incumbent while its spaces are scouted. */
 #include "base/array.h"
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
@@ -10,12 +12,11 @@
 #define DRAWS_JOB  3  /* points drawn for each compile worker: what they compile during finals */
 #define DRAWS_MOST 96 /* because what the race will find is not known yet */
 
-/* Takes points from the arms of a race that has not begun, and has them compiled when no compiler
- * has anything else to do. */
-static int draw_points(struct gt_race *race, struct gt_err *err)
+/* Takes points from the arms of a race that has not begun, until there are `most`, and has them
+ * compiled when no compiler has anything else to do. */
+static int draw_points(struct gt_race *race, size_t most, struct gt_err *err)
 {
     const struct gt_evaluator *evaluator = race->evaluator;
-    size_t most = (size_t)evaluator->jobs * DRAWS_JOB;
     struct gt_draw draw;
     int rc = GT_OK;
 
@@ -34,6 +35,29 @@ static int draw_points(struct gt_race *race, struct gt_err *err)
         rc = evaluator->ops->ahead(race->evaluator, &candidate, err);
     }
     return rc;
+}
+
+int gt_race_draw_first(struct gt_race *race, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = race->evaluator;
+
+    return evaluator->ops->ahead ? draw_points(race, evaluator->ops->room(evaluator), err) : GT_OK;
+}
+
+/* Has the incumbent compiled, which is the first candidate: its kernel and point are known before
+ * any space is. */
+static int compile_incumbent(const struct gt_race *race, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = race->evaluator;
+    const struct gt_incumbent *incumbent = race->incumbent;
+    const struct gt_candidate candidate = {.kernel = incumbent->kernel,
+                                           .problem = race->problem,
+                                           .device = &evaluator->device,
+                                           .point = incumbent->point};
+
+    return evaluator->ops->ahead && incumbent->kernel
+               ? evaluator->ops->ahead(evaluator, &candidate, err)
+               : GT_OK;
 }
 
 void gt_race_free(struct gt_race *race)
@@ -92,6 +116,7 @@ int gt_race_prepare(struct gt_race *race, struct gt_err *err)
     GT_STEP(rc,
             gt_sweep_find_incumbent(race, &run->before,
                                     &run->incumbent[race->problem - run->options->problem], err));
+    GT_STEP(rc, compile_incumbent(race, err));
     return rc ? rc : gt_sweep_open_arms(race, err);
 }
 
@@ -120,7 +145,7 @@ int gt_sweep_prepare_next(struct gt_run *run, bool may_wait, struct gt_err *err)
         (!may_wait && !gt_scouts_done(&run->next->scouts)))
         return rc;
     rc = gt_race_prepare(run->next, err);
-    return rc ? rc : draw_points(run->next, err);
+    return rc ? rc : draw_points(run->next, (size_t)run->next->evaluator->jobs * DRAWS_JOB, err);
 }
 
 int gt_sweep_take_race(struct gt_run *run, size_t i, struct gt_race **race, struct gt_err *err)

@@ -133,6 +133,7 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
 
     begin(race);
     rc = gt_race_prepare(race, err);
+    GT_STEP(rc, gt_race_draw_first(race, err)); /* compiled while the GPU's worker opens it */
     if (rc || !race->arms)
         return rc;
     rc = evaluator->ops->open_problem(evaluator, race->problem, err);

@@ -270,8 +270,11 @@ int gt_race_new(struct gt_run *run, size_t i, struct gt_race **made, struct gt_e
  * is to be freed also after a failure. */
 int gt_sweep_take_race(struct gt_run *run, size_t i, struct gt_race **race, struct gt_err *err);
 void gt_race_free(struct gt_race *race); /* NULL accepted */
-/* Opens the race's arms, unless they are open. */
+/* Opens the race's arms, unless they are open.  What look-up hands out is compiled meanwhile. */
 int gt_race_prepare(struct gt_race *race, struct gt_err *err);
+/* Hands the compilers as many first points as a race would, unless they have them; nothing where
+ * nothing is measured. */
+int gt_race_draw_first(struct gt_race *race, struct gt_err *err);
 /* Begins to scout the spaces of the problem that is probably the next one, and of the one after it:
  * that may take longer than a turn.  The gains of further turns are only known at the end of a
  * race.

@@ -7,7 +7,10 @@ static void put(struct fixture *f, const char *kernel, const char *signature, co
                 double us, double joules)
 {
     const struct gt_energy_row row = {
-        kernel, signature, point, {.us = us, .joules = joules, .watts = 1, .launches = 1}, {false}};
+        .kernel = kernel,
+        .signature = signature,
+        .point = point,
+        .energy = {.us = us, .joules = joules, .watts = 1, .launches = 1}};
 
     OK(f, gt_store_put_energy(f->store, &row, &f->key, &f->err));
 }
@@ -25,7 +28,8 @@ static void expect(struct fixture *f, const struct gt_device *device, const char
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
 
-    OK(f, gt_store_energies(f->store, device, "256x128x64:f32:nn", collect, &text, &f->err));
+    OK(f, gt_store_energies(f->store, device, device ? "256x128x64:f32:nn" : NULL, collect, &text,
+                            &f->err));
     assert_string_equal(text.text, expected);
     gt_strbuf_release(&text);
 }
@@ -77,6 +81,9 @@ static void test_of_another_device(void **state)
     expect(f, &device, "simt BM=64 10 5 time energy edp\n");
     expect(f, &other, "simt BM=64 9 4 time energy edp\n");
     expect(f, &updated, "simt BM=64 8 3 time energy edp\n");
+    expect(f, NULL,
+           "simt BM=64 10 5 time energy edp\nsimt BM=64 8 3 time energy edp\n"
+           "simt BM=64 9 4 time energy edp\n");
 }
 
 /* Of two databases the later measurement stays, whichever is merged into the other. */
@@ -107,8 +114,10 @@ static void test_merge(void **state)
 static void test_no_measurement(void **state)
 {
     struct fixture *f = *state;
-    const struct gt_energy_row row = {
-        "simt", "aaaa", "BM=64", {.us = 0, .joules = 1, .watts = 1, .launches = 1}, {false}};
+    const struct gt_energy_row row = {.kernel = "simt",
+                                      .signature = "aaaa",
+                                      .point = "BM=64",
+                                      .energy = {.us = 0, .joules = 1, .watts = 1, .launches = 1}};
 
     assert_int_equal(gt_store_put_energy(f->store, &row, &f->key, &f->err), GT_EDB);
 }

@@ -14,6 +14,7 @@ static struct {
     double finals_s[PROBLEMS];
     bool held[PROBLEMS];
     int least_rounds;
+    size_t racing; /* 1 + the problem that is open and has no final yet; 0: none */
 } seen;
 
 static size_t place_of(const struct gt_candidate *candidate)
@@ -27,10 +28,17 @@ static int note_ahead(struct gt_evaluator *evaluator, const struct gt_candidate 
     const size_t i = place_of(candidate);
 
     (void)evaluator, (void)err;
-    assert_true(seen.aheads[i] < MOST);
-    assert_int_equal(seen.submissions[i], 0); /* it has not begun */
-    seen.ahead[i][seen.aheads[i]++] = number_of(candidate);
+    assert_int_not_equal(seen.racing, i + 1); /* its race has not begun */
+    if (seen.aheads[i] < MOST)
+        seen.ahead[i][seen.aheads[i]++] = number_of(candidate);
     return GT_OK;
+}
+
+static int note_open(struct gt_evaluator *evaluator, const struct gt_problem *problem,
+                     struct gt_err *err)
+{
+    seen.racing = (size_t)problem->m / 100;
+    return fake_open_problem(evaluator, problem, err);
 }
 
 static void note_drop(struct gt_evaluator *evaluator)
@@ -58,6 +66,7 @@ static int long_final(struct gt_evaluator *evaluator, const struct gt_candidate 
     int rc = fake_final(evaluator, candidate, count, rounds, trial, baseline, err);
     double s = 0;
 
+    seen.racing = 0;
     if (!seen.held[i] && i + 1 < PROBLEMS)
         seen.ahead_before_finals[i] = seen.aheads[i + 1];
     seen.held[i] = true;
@@ -91,6 +100,7 @@ static void sweep_over(struct bench *bench, struct fake *fake, double seconds,
     fake->ops.now = full_clock;
     fake->ops.ahead = note_ahead;
     fake->ops.drop_ahead = note_drop;
+    fake->ops.open_problem = note_open;
     fake->ops.submit = note_submit;
     fake->ops.final = long_final;
     fake->evaluator.jobs = JOBS;
@@ -111,11 +121,13 @@ static void release_all(struct gt_sweep_result *result)
         gt_sweep_result_release(&result[i]);
 }
 
-/* Before the first contest of a problem the compilers have points of the next one, as many as there
- * is room for, and these are the first that its race submits. */
+/* Before the first problem is opened the compilers have as many of its points as there is room for,
+ * and before the first contest of a problem they have points of the next one.  These are the first
+ * that its race submits. */
 static void check_ahead(void)
 {
-    assert_int_equal(seen.aheads[0], 0);
+    assert_int_equal(seen.aheads[0], ROOM);
+    assert_memory_equal(seen.ahead[0], seen.submitted[0], ROOM * sizeof(size_t));
     for (size_t i = 1; i < PROBLEMS; i++) {
         assert_int_equal(seen.ahead_before_finals[i - 1], 3 * JOBS);
         assert_int_equal(seen.aheads[i], 3 * JOBS);

@@ -55,6 +55,53 @@ static void test_it_is_the_first_candidate(void **state)
     close_bench(&arena.bench);
 }
 
+static const struct gt_kernel *searched;
+static size_t asked_ahead, asked_before_space, first_ahead; /* the last: number of a point */
+
+static int note_ahead(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+                      struct gt_err *err)
+{
+    (void)evaluator, (void)err;
+    if (!asked_ahead++)
+        first_ahead = number_of(candidate);
+    return GT_OK;
+}
+
+static int note_space(const struct gt_evaluator *evaluator, struct gt_space *space,
+                      const struct gt_problem *problem, struct gt_err *err)
+{
+    asked_before_space = asked_ahead;
+    return gt_space_init(space, searched, problem, &evaluator->device, 0, err);
+}
+
+/* By then the compilers have the race's first points too, among them the answer again. */
+static int note_opened(struct gt_evaluator *evaluator, const struct gt_problem *problem,
+                       struct gt_err *err)
+{
+    assert_int_equal(asked_ahead, 1 + ROOM);
+    return fake_open_problem(evaluator, problem, err);
+}
+
+/* The compilers have the answer before its kernel's points are known. */
+static void test_it_is_compiled_before_its_space_is_known(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "grid", "P=15,Q=0");
+    searched = arena.list[0];
+    asked_ahead = 0;
+    arena.fake.ops.ahead = note_ahead;
+    arena.fake.ops.space = note_space;
+    arena.fake.ops.open_problem = note_opened;
+    arena.bench.options.budget.trials = 20;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(first_ahead, 15 * SIDE);
+    assert_int_equal(asked_before_space, 1);
+    assert_int_equal(arena.fake.trials, 20);
+    close_bench(&arena.bench);
+}
+
 /* Points of "other" are fast, those of "grid" are slow. */
 static double other_is_fast(const struct gt_candidate *candidate)
 {
@@ -273,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FOLDER(test_it_is_the_first_candidate),
+        WITH_FOLDER(test_it_is_compiled_before_its_space_is_known),
         WITH_FOLDER(test_a_kernel_that_is_not_searched),
         WITH_FOLDER(test_the_finals_decide),
         WITH_FOLDER(test_a_better_one_replaces_it),

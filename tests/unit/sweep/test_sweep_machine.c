@@ -105,6 +105,33 @@ static void test_the_best_predicted_is_tried_first(void **state)
     release_all(&bench);
 }
 
+static int open_slowly(struct gt_evaluator *evaluator, const struct gt_problem *opened,
+                       struct gt_err *err)
+{
+    const size_t before = machine.compiled;
+    int rc;
+
+    machine.open_s = opened == problem ? 2 : 0.15;
+    rc = machine_open_problem(evaluator, opened, err);
+    if (opened == problem)
+        assert_in_range(machine.compiled - before, MACHINE_JOBS, 3 * MACHINE_JOBS);
+    return rc;
+}
+
+/* The GPU's worker takes two seconds to start and to open the first problem.  The compilers have
+ * its first points then, no more of them than the race would ask for before it has a time. */
+static void test_the_first_problem_is_compiled_while_it_is_opened(void **state)
+{
+    struct bench bench = open_bench(*state);
+
+    machine_init(&machine, *state);
+    machine.fake.ops.open_problem = open_slowly;
+    machine_sweep(&machine, &bench, problem, result, PROBLEMS, 3);
+    assert_int_equal(result[0].row[0].trial.stage, 3);
+    assert_true(machine.fake.clock_s < 3.01 * PROBLEMS);
+    release_all(&bench);
+}
+
 static size_t slow_drop(struct gt_evaluator *evaluator)
 {
     machine_block(&machine, 0.8);
@@ -153,6 +180,7 @@ int main(void)
         WITH_FOLDER(test_what_is_compiled_is_tried),
         WITH_FOLDER(test_long_trials_stay_within_the_budget),
         WITH_FOLDER(test_the_best_predicted_is_tried_first),
+        WITH_FOLDER(test_the_first_problem_is_compiled_while_it_is_opened),
         WITH_FOLDER(test_what_searches_take_beyond_their_time),
         WITH_FOLDER(test_a_starved_device_tries_what_is_at_hand),
     };

@@ -1,0 +1,44 @@
+# What products cost, on a stub driver with the pace of a device whose candidates draw different power: the six
+# kinds of problems of configs/problems/energy.json in small, from the sweep to the table, by the one
+# command that a GPU is given; then what the database shows of it.
+stub=$BUILD/stub
+[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
+export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
+export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
+# A device's pace: products take 0.4 to 1.5 ms, and 60 ms are queued, so that a busy machine's host is never late.
+export STUB_PACED=1 STUB_PRODUCT_US=300 STUB_CUBLASLT_US=600 STUB_WATTS=600 STUB_WATTS_SPREAD=40
+export STUB_RENEWED_US=10000
+mkdir -p tree/tools tree/db/measured tree/build
+cp "$ROOT/tools/energy" tree/tools/
+cp -R "$ROOT/templates" "$ROOT/configs" tree/
+chmod -R u+w tree
+sed -E '/"problem"/ { s/28672/32/; s/8192/24/g; s/1864/20/g; s/4096/16/g; s/2048/8/g; s/1024/8/g }' \
+    "$ROOT/configs/problems/energy.json" > tree/configs/problems/energy.json
+grep -oE '"problem": "[^"]*"' tree/configs/problems/energy.json
+export GEMMTUNE_DATA=$PWD/tree TUNE
+SWEEP=6 METER=12s tree/tools/energy stub stub.db --seconds 0.1 --entries 3 --within 1000 --slower 200 > lines
+table=tree/db/measured/stub-energy.csv
+cut -d, -f1,2 "$table"
+# What is printed for each problem, and the figures: the device draws 360 to 600 W, cuBLASLt's answer 600.
+grep -cE '^  ours: .* against cuBLASLt; within 200 % of the time: ' lines
+sed -E 's/"[^"]*"//g' "$table" | awk -F, '
+    function off(value, least, most, error) { return value < least * (1 - error) || value > most * (1 + error) }
+    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    { error = $at["error"]; cublas_error = $at["cublas_error"]
+      if (off($at["watts"], 360, 600, error) || off($at["cublas_watts"], 600, 600, cublas_error) ||
+          off($at["joules"], $at["watts"] * $at["us"] * 1e-6, $at["watts"] * $at["us"] * 1e-6, 0.001) ||
+          off($at["cublas_us"], 600, 600, 0.01 + cublas_error) || $at["time"] < 0 || $at["energy"] > 0 ||
+          $at["entries"] < 1 || $at["clock_mhz"] != 1000) print "wrong: " $0 }'
+# A table is not replaced where a problem is missing, or where there is no GPU.
+sed -i '$ d; s/8x8x8/4x4x4/' "$table"
+before=$(cat "$table")
+STUB_METER=none SWEEP=6 tree/tools/energy stub stub.db 2>&1 | tail -n 1
+GEMMTUNE_LIBCUDA=$PWD/none tree/tools/energy stub stub.db 2>&1 | grep -c 'CUDA driver'
+[[ $before == "$(cat "$table")" ]] && echo "left alone"
+tree/tools/energy 2>&1
+t energy --shape 8x8x8 --budget 500
+t energy --shape 8x8x8 --budget 60s/problem
+# One candidate and JSON: the same keys as the columns.
+t energy --shape 16x16x16:f32 --db stub.db --entries 1 --seconds 0.1 -q --json > json
+grep -oE '"[a-z_]+":' json | sort -u | tr -d '\n'
