@@ -169,6 +169,6 @@ function margins() {
 }
 
 if (data.compared.length || data.spaces.length)
-  for (const draw of [facts, ratios, roofline, rows_of_m, course, parameters, distribution, failures, margins]) draw();
+  for (const draw of [facts, ratios, roofline, rows_of_m, fronts, speed_and_power, course, parameters, distribution, failures, margins]) draw();
 else put(document.getElementById("page"), "p", {}, "The database has no trial yet.");
 document.body.dataset.ready = String(document.querySelectorAll("section").length);
