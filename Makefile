@@ -189,6 +189,7 @@ TUNE_SRC := \
 	tuner/exchange/export_c.c \
 	tuner/exchange/export_json.c \
 	tuner/exchange/export_kernel_tuner.c \
+	tuner/exchange/export_energy.c \
 	tuner/exchange/export_search.c \
 	tuner/exchange/export_shipped.c \
 	tuner/exchange/export_space.c \

@@ -41,4 +41,22 @@ t energy --shape 8x8x8 --budget 500
 t energy --shape 8x8x8 --budget 60s/problem
 # One candidate and JSON: the same keys as the columns.
 t energy --shape 16x16x16:f32 --db stub.db --entries 1 --seconds 0.1 -q --json > json
-grep -oE '"[a-z_]+":' json | sort -u | tr -d '\n'
+grep -oE '"[a-z_]+":' json | sort -u | tr -d '\n'; echo
+# All of it as a table and as JSON, with the same rows; the best by each objective; no other format has them.
+"$TUNE" export --db stub.db --format energy -q > all.csv
+"$TUNE" export --db stub.db --format energy --json -q > all.json
+head -n 1 all.csv
+python3 - << 'END'
+import csv, json
+rows, same = list(csv.DictReader(open("all.csv"))), json.load(open("all.json"))
+print(same["format"], len(rows) == len(same["rows"]) > 19)
+print("the same in both:", all(str(j.get(key, "")) == c[key] or float(j[key]) == float(c[key]) for c, j in zip(rows, same["rows"]) for key in c))
+for by, value in (("time", "us"), ("energy", "joules"), ("edp", "edp")):
+    best = {(r["device"], r["problem"]): float(r[value]) for r in rows if by in r["best"].split()}
+    print(by, len(best), all(best[r["device"], r["problem"]] <= float(r[value]) for r in rows))
+print("sides:", sorted({r["kernel"] == "cublaslt" for r in rows}), "edp:", all(abs(float(r["edp"]) - float(r["us"]) * float(r["joules"])) < 1e-2 for r in rows))
+END
+"$TUNE" export --db stub.db --format energy --objective energy -q | wc -l
+"$TUNE" export --db stub.db --format energy --problem 8x8x8:f16 --problem 16x16x16:f32 --objective time -q | cut -d, -f4
+"$TUNE" export --db stub.db --format energy --arch sm_80 -q | wc -l
+t export --db stub.db --objective energy
