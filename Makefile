@@ -123,6 +123,7 @@ SERVE_SRC := \
 	src/serve/handle.c \
 	src/serve/hooks.c \
 	src/serve/policy.c \
+	src/serve/quiet.c \
 	src/serve/real.c \
 	src/serve/report.c \
 	src/serve/serve.c \
@@ -601,32 +602,47 @@ $(BUILD)/stub/stub_proof.o: tests/faults/stub_proof.cc $(wildcard templates/proo
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fPIC -O2 -Itemplates -Itests/emu -c $< -o $@
 
-# Stubs of cuBLAS for programs under the preloaded library, and the program of the tests.
+# ThreadSanitizer asks dlsym for functions before it has begun.
+ifeq ($(SAN),thread)
+$(BUILD)/src/serve/hooks.o $(BUILD)/src/serve/real.o: GT_CFLAGS := $(filter-out -fsanitize=%,$(GT_CFLAGS)) -fno-builtin
+endif
+
+# Stubs of cuBLAS for programs under the preloaded library, and the program of the tests: `calls` is
+# linked to version 13, `calls-12` to version 12.
 STUB_BLAS := $(BUILD)/stub/blas
 SERVE_TEST := $(BUILD)/tests/serve/calls
-$(STUB_BLAS)/libcublasLt.so.13: tests/serve/stub_blas_lt.c $(BUILD)/stub/stub_proof.o
-$(STUB_BLAS)/libcublas.so.13: tests/serve/stub_blas.c | $(STUB_BLAS)/libcublasLt.so.13
-$(STUB_BLAS)/libcublas.so.13: LDFLAGS += -L$(STUB_BLAS) -l:libcublasLt.so.13
-$(STUB_BLAS)/%.so.13: tests/serve/stub_blas.h src/serve/blas.h | $(SETUP)
+STUBS_BLAS := $(foreach v,12 13,$(STUB_BLAS)/libcublas.so.$(v) $(STUB_BLAS)/libcublasLt.so.$(v))
+define BLAS_VERSION
+$(STUB_BLAS)/libcublasLt.so.$(1): tests/serve/stub_blas_lt.c $(BUILD)/stub/stub_proof.o
+$(STUB_BLAS)/libcublas.so.$(1): tests/serve/stub_blas.c | $(STUB_BLAS)/libcublasLt.so.$(1)
+$(STUB_BLAS)/libcublas.so.$(1): LDFLAGS += -L$(STUB_BLAS) -l:libcublasLt.so.$(1)
+endef
+$(foreach v,12 13,$(eval $(call BLAS_VERSION,$(v))))
+$(STUBS_BLAS): tests/serve/stub_blas.h src/serve/blas.h $(wildcard tests/serve/*.map) | $(SETUP)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $@")
-	$(Q)$(CC) $(STUB_CFLAGS) -Itests/serve -Wl,-soname,$(@F) $(filter %.c %.o,$^) -o $@ \
-		-Wl,--version-script=$(patsubst %.c,%.map,$(filter %.c,$^)) $(LDFLAGS) -lm
-$(BUILD)/tests/serve/extension.so: tests/serve/extension.c $(STUB_BLAS)/libcublas.so.13
+	$(Q)sed 's/so\.13/so$(suffix $@)/' $(patsubst %.c,%.map,$(filter %.c,$^)) > $@.map
+	$(Q)$(CC) $(STUB_CFLAGS) -DSTUB_MAJOR=$(patsubst .%,%,$(suffix $@)) -Itests/serve -Wl,-soname,$(@F) \
+		$(filter %.c %.o,$^) -o $@ -Wl,--version-script=$@.map $(LDFLAGS) -lm
+$(BUILD)/tests/serve/extension%.so: tests/serve/extension.c $(STUBS_BLAS)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(STUB_CFLAGS) -Itests/serve $< -o $@ -L$(STUB_BLAS) -l:libcublas.so.13 \
+	$(Q)$(CC) $(STUB_CFLAGS) -Itests/serve $< -o $@ -L$(STUB_BLAS) -l:libcublas.so.$(*:-%=%) \
 		-Wl,-rpath-link,$(STUB_BLAS) $(LDFLAGS)
 $(BUILD)/tests/serve/fail_malloc.so: tests/serve/fail_malloc.c | $(SETUP)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STUB_CFLAGS) $< -o $@ $(LDFLAGS) -ldl
-$(SERVE_TEST): $(BUILD)/tests/serve/extension.so $(BUILD)/tests/serve/fail_malloc.so
-$(SERVE_TEST): $(addprefix tests/serve/,calls.c calls_program.c product.c) tests/serve/calls.h $(STUB_BLAS)/libcublas.so.13 $(STUB_BLAS)/libcublasLt.so.13 \
-		$(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 $(BUILD)/libgemmtune_cublas.so
+$(SERVE_TEST) $(SERVE_TEST)-12: $(addprefix $(BUILD)/tests/serve/,extension-12.so extension-13.so fail_malloc.so)
+$(SERVE_TEST): MAJOR = 13
+$(SERVE_TEST)-12: MAJOR = 12
+$(SERVE_TEST): | $(SERVE_TEST)-12
+$(SERVE_TEST) $(SERVE_TEST)-12: $(addprefix tests/serve/,calls.c calls_program.c calls_around.c product.c) \
+		tests/serve/calls.h $(STUBS_BLAS) $(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 \
+		$(BUILD)/libgemmtune_cublas.so
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $@")
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -Itests/serve $(filter %.c,$^) -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
-		-l:libcublas.so.13 -l:libcublasLt.so.13 -l:libcuda.so.1 -Wl,-rpath-link,$(BUILD)/stub \
-		$(LDFLAGS) -lm -lpthread
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -DSTUB_MAJOR=$(MAJOR) -Itests/serve $(filter %.c,$^) -o $@ \
+		-L$(STUB_BLAS) -L$(BUILD)/stub -l:libcublas.so.$(MAJOR) -l:libcublasLt.so.$(MAJOR) -l:libcuda.so.1 \
+		-Wl,-rpath-link,$(BUILD)/stub $(LDFLAGS) -lm -lpthread
 
 SOAK := $(BUILD)/tests/faults/soak
 $(SOAK): $(addprefix tests/faults/,soak.c soak_checks.c run.c results.c) \

@@ -45,8 +45,12 @@ static int load(void *table, void **handle, const struct gt_library *library,
 int gt_driver_api_load(struct gt_driver_api *api, struct gt_err *err)
 {
     static const char *const names[] = {"libcuda.so.1", NULL};
-    static const struct gt_library library = {"CUDA driver library", "GEMMTUNE_LIBCUDA", names,
-                                              "install the NVIDIA driver", false};
+    static const struct gt_library library = {"CUDA driver library",
+                                              "GEMMTUNE_LIBCUDA",
+                                              names,
+                                              "install the NVIDIA driver",
+                                              false,
+                                              false};
     static const struct symbol symbols[] = {
 #define SYMBOL(field, name, parameters)   {name, offsetof(struct gt_driver_api, field), false},
 #define OPTIONAL(field, name, parameters) {name, offsetof(struct gt_driver_api, field), true},
@@ -78,8 +82,11 @@ int gt_nvrtc_api_load(struct gt_nvrtc_api *api, struct gt_err *err)
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
     static const struct gt_library library = {"CUDA run-time compiler library (NVRTC)",
-                                              "GEMMTUNE_LIBNVRTC", names,
-                                              "install the CUDA Toolkit or run tools/setup", true};
+                                              "GEMMTUNE_LIBNVRTC",
+                                              names,
+                                              "install the CUDA Toolkit or run tools/setup",
+                                              false,
+                                              true};
     static const struct symbol symbols[] = {
 #define SYMBOL(field, name, parameters) {name, offsetof(struct gt_nvrtc_api, field), false},
         GT_NVRTC_MAP(SYMBOL)
@@ -96,8 +103,11 @@ int gt_jitlink_api_load(struct gt_jitlink_api *api, struct gt_err *err)
 {
     static const char *const names[] = {"libnvJitLink.so.13", "libnvJitLink.so.12", NULL};
     static const struct gt_library library = {"assembler library (nvJitLink)",
-                                              "GEMMTUNE_LIBNVJITLINK", names,
-                                              "install the CUDA Toolkit", true};
+                                              "GEMMTUNE_LIBNVJITLINK",
+                                              names,
+                                              "install the CUDA Toolkit",
+                                              false,
+                                              true};
     static const struct symbol symbols[] = {
 #define SYMBOL(field, name, parameters) {name, offsetof(struct gt_jitlink_api, field), false},
         GT_JITLINK_MAP(SYMBOL)
@@ -110,8 +120,8 @@ int gt_jitlink_api_load(struct gt_jitlink_api *api, struct gt_err *err)
 int gt_cublaslt_api_load(struct gt_cublaslt_api *api, struct gt_err *err)
 {
     static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
-    static const struct gt_library library = {"cuBLASLt library", "GEMMTUNE_LIBCUBLASLT", names,
-                                              "install the CUDA Toolkit", true};
+    static const struct gt_library library = {
+        "cuBLASLt library", "GEMMTUNE_LIBCUBLASLT", names, "install the CUDA Toolkit", true, true};
     static const struct symbol symbols[] = {
 #define SYMBOL(field, name, parameters) {name, offsetof(struct gt_cublaslt_api, field), false},
         GT_CUBLASLT_MAP(SYMBOL)
@@ -125,8 +135,11 @@ int gt_nvml_api_load(struct gt_nvml_api *api, struct gt_err *err)
 {
     static const char *const names[] = {"libnvidia-ml.so.1", NULL};
     static const struct gt_library library = {"NVIDIA management library (NVML)",
-                                              "GEMMTUNE_LIBNVML", names,
-                                              "install the NVIDIA driver", false};
+                                              "GEMMTUNE_LIBNVML",
+                                              names,
+                                              "install the NVIDIA driver",
+                                              false,
+                                              false};
     static const struct symbol symbols[] = {
 #define SYMBOL(field, name, parameters) {name, offsetof(struct gt_nvml_api, field), false},
         GT_NVML_MAP(SYMBOL)

@@ -205,6 +205,9 @@ int gt_library_open(void **handle, const struct gt_library *library, struct gt_e
     const bool is_forced = forced && *forced;
     int rc = GT_OK;
 
+    for (const char *const *name = library->names; library->as_loaded && *name && !search.handle;
+         name++)
+        search.handle = is_forced ? NULL : dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     if (is_forced && !is_folder(forced))
         try_open(&search, forced);
     else

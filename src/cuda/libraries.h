@@ -16,6 +16,7 @@ struct gt_library {
     const char *environment;  /* variable that names file or folder */
     const char *const *names; /* in order of preference, NULL-terminated */
     const char *hint;         /* what to do when it is absent */
+    bool as_loaded;           /* take one that the program has loaded already before any other */
     bool in_toolkit;          /* look in the folders of toolkits and Python packages, too */
 };
 

@@ -46,6 +46,10 @@ enum {
 enum { GT_OP_N = 0, GT_OP_T = 1, GT_OP_C = 2 };
 enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
 
+/* Bytes that cuBLAS wants workspaces aligned to, and that its heuristic assumes of operands unless
+ * told otherwise (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES). */
+#define GT_BLAS_ALIGNMENT 256
+
 #define GT_PARAMETERS_GEMM(I)                                                              \
     (void *handle, int ta, int tb, I m, I n, I k, const void *alpha, const void *a, I lda, \
      const void *b, I ldb, const void *beta, void *c, I ldc)
@@ -107,6 +111,11 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     X(cublasSetAtomicsMode, (void *handle, int value), (handle, value))     \
     X(cublasSetSmCountTarget, (void *handle, int value), (handle, value))   \
     X(cublasDestroy_v2, (void *handle), (handle))
+
+/* Functions that make a handle: X(symbol), for (void **handle).  They are only observed: a device
+ * that was reset needs new handles. */
+#define GT_CREATE_MAP(X)    X(cublasCreate_v2)
+#define GT_LT_CREATE_MAP(X) X(cublasLtCreate)
 
 /* Functions of libcublas that say what a handle is set to: X(field, symbol, parameters).  Older
  * versions of cuBLAS lack the last one. */

@@ -47,15 +47,17 @@ struct gt_scene {
     X(EPILOGUE, "an epilogue that gemmtune does not compute so")         \
     X(LAYOUT, "scales, orders or batch modes of cublasLt")               \
     X(UNTUNED, "not tuned on this device")                               \
+    X(UNCONFIRMED, "its winner was in no final")                         \
     X(MARGIN, "cuBLAS is as fast")                                       \
     X(VARIES, "the winner sums with atomics, which the program forbids") \
     X(NO_CUBIN, "its kernel is not in the cache; compile=1 compiles it") \
     X(NOT_LOADED, "the kernel cannot be loaded")                         \
-    X(CAPTURE, "it needs a workspace, and a graph is being captured")    \
+    X(CAPTURE, "it needs what no capture of a graph allows")             \
     X(WORKSPACE, "its workspace is not there yet, or cannot be")         \
     X(FULL, "more problems than the table holds")                        \
     X(REFUSED, "the launch was refused")                                 \
     X(DIFFERED, "its result differed from cuBLAS's")                     \
+    X(RESET, "the program has reset the device")                         \
     X(FAILED, "gemmtune could not begin")
 
 enum gt_reason {

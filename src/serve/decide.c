@@ -1,9 +1,9 @@
 /* decide.c - decides for each problem whether a winner takes cuBLAS's place; see decide.h.
  *
- * A winner is a row of this very problem that was measured on a device of this name, beside
- * cuBLASLt, which took at least `margin` times as long.  So a served product is not slower.  If the
- * user allows it, the winner may be an algorithm of cuBLASLt that was `margin` times as fast as the
- * one that cuBLAS chooses. */
+ * A winner is a row of this very problem that was measured on a device of this name and has won a
+ * final, beside cuBLASLt, which took at least `margin` times as long.  So a served product is not
+ * slower.  If the user allows it, the winner may be an algorithm of cuBLASLt that was `margin`
+ * times as fast as the one that cuBLAS chooses. */
 #include "serve/decide.h"
 
 #include <dlfcn.h>
@@ -18,7 +18,6 @@
 #include "serve/report.h"
 #include "serve/session.h"
 
-#define DEVICES       16
 #define CAPTURE_MODE  2 /* CU_STREAM_CAPTURE_MODE_RELAXED */
 #define FLUSH_SECONDS 2 /* between two writes of the captured problems */
 
@@ -35,7 +34,7 @@ struct decider {
     struct gt *gt, *compiling; /* without and with the compiler; NULL: not opened yet */
     struct gt_nvrtc *nvrtc;
     bool failed; /* the tables cannot be opened */
-    struct device device[DEVICES];
+    struct device device[GT_CONTEXTS];
     int devices;
 };
 
@@ -67,14 +66,18 @@ static void ask_device(const struct gt_serve_driver *driver, struct device *devi
 
 static const struct device *find_device(struct decider *decider, const void *context)
 {
+    struct gt_context *noted = decider->session->context;
     struct device *device = decider->device;
 
     for (int i = 0; i < decider->devices; i++, device++)
         if (device->context == context)
             return device;
-    if (decider->devices == DEVICES)
+    if (decider->devices == GT_CONTEXTS)
         return NULL;
     device->context = (void *)context;
+    atomic_store(&noted[decider->devices].id,
+                 gt_serve_context_id(&decider->session->driver, device->context));
+    atomic_store(&noted[decider->devices].context, device->context);
     ask_device(&decider->session->driver, device);
     decider->devices++;
     return device;
@@ -178,6 +181,8 @@ static enum gt_reason judge(const struct gt_policy *policy, const struct gt_answ
         return GT_SERVED;
     if (!was_measured(answer, device))
         return GT_PASS_UNTUNED;
+    if (!answer->contested)
+        return GT_PASS_UNCONFIRMED;
     if (!(answer->baseline_us >= policy->margin * answer->us))
         return answer->baseline_us > 0 ? GT_PASS_MARGIN : GT_PASS_UNTUNED;
     return GT_SERVED;
@@ -203,6 +208,7 @@ static enum gt_reason load(struct decider *decider, struct gt_entry *entry,
         return reason;
     }
     entry->workspace_bytes = gt_plan_answer(plan)->workspace_bytes;
+    entry->vendor = gt_plan_answer(plan)->cublaslt != NULL;
     entry->plan = plan;
     return GT_SERVED;
 }

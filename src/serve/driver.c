@@ -20,7 +20,16 @@ bool gt_serve_driver_load(struct gt_serve_driver *driver)
     memcpy(&driver->field, &address, sizeof(address));
     GT_SERVE_DRIVER_MAP(FIND)
 #undef FIND
+    address = gt_real_dlsym()(library, "cuCtxGetId");
+    memcpy(&driver->CtxGetId, &address, sizeof(address));
     return true;
+}
+
+uint64_t gt_serve_context_id(const struct gt_serve_driver *driver, void *context)
+{
+    uint64_t id = 0;
+
+    return driver->CtxGetId && driver->CtxGetId(context, &id) == 0 ? id : 0;
 }
 
 bool gt_serve_capturing(const struct gt_serve_driver *driver, void *stream)

@@ -30,10 +30,14 @@ struct gt_serve_driver {
 #define GT_SERVE_DRIVER_FIELD(field, symbol, parameters) int(*field) parameters;
     GT_SERVE_DRIVER_MAP(GT_SERVE_DRIVER_FIELD)
 #undef GT_SERVE_DRIVER_FIELD
+    int (*CtxGetId)(void *context, uint64_t *id); /* since CUDA 12; NULL: older */
 };
 
 /* false: the driver is not loaded, or lacks one of them. */
 bool gt_serve_driver_load(struct gt_serve_driver *driver);
+
+/* A number that no other context of the process has or had; 0: the driver is too old to tell. */
+uint64_t gt_serve_context_id(const struct gt_serve_driver *driver, void *context);
 
 /* Whether a graph is being captured on the stream; what cannot be asked counts as captured. */
 bool gt_serve_capturing(const struct gt_serve_driver *driver, void *stream);

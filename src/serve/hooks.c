@@ -121,6 +121,23 @@
     atomic_store_explicit(&slot->sms, value, memory_order_relaxed)
 #define OBSERVE_cublasDestroy_v2 gt_handle_forget(slot)
 
+/* Defines calls that make a handle.  `what`: gt_real or gt_real_lt. */
+#define DEFINE_CREATE(v, symbol, what, version)              \
+    GT_VISIBLE int gt_hook_##v##_##symbol(void **handle);    \
+    NAME_HOOK(v, symbol, version)                            \
+    int gt_hook_##v##_##symbol(void **handle)                \
+    {                                                        \
+        const struct what *real = what(GT_BLAS_##v, CALLER); \
+        int rc;                                              \
+                                                             \
+        if (!real || !real->symbol)                          \
+            return GT_BLAS_NOT_INITIALIZED;                  \
+        rc = real->symbol(handle);                           \
+        if (rc == GT_BLAS_OK)                                \
+            gt_serve_created(*handle);                       \
+        return rc;                                           \
+    }
+
 #define DEFINE_13(symbol, kind, I, type, sums) DEFINE_GEMM(13, symbol, kind, I, type, sums)
 #define DEFINE_12(symbol, kind, I, type, sums) DEFINE_GEMM(12, symbol, kind, I, type, sums)
 #define DEFINE_11(symbol, kind, I, type, sums) DEFINE_GEMM(11, symbol, kind, I, type, sums)
@@ -131,9 +148,18 @@
 #define OBSERVED_11(symbol, parameters, names) \
     DEFINE_OBSERVED(11, symbol, parameters, names, OBSERVE_##symbol)
 
-#define DEFINE_VERSION(v)         \
-    GT_GEMM_MAP(DEFINE_##v)       \
-    GT_OBSERVED_MAP(OBSERVED_##v) \
+#define CREATE_13(symbol)    DEFINE_CREATE(13, symbol, gt_real, SYMVER_13)
+#define CREATE_12(symbol)    DEFINE_CREATE(12, symbol, gt_real, SYMVER_12)
+#define CREATE_11(symbol)    DEFINE_CREATE(11, symbol, gt_real, SYMVER_11)
+#define CREATE_LT_13(symbol) DEFINE_CREATE(13, symbol, gt_real_lt, SYMVER_LT_13)
+#define CREATE_LT_12(symbol) DEFINE_CREATE(12, symbol, gt_real_lt, SYMVER_LT_12)
+#define CREATE_LT_11(symbol) DEFINE_CREATE(11, symbol, gt_real_lt, SYMVER_LT_11)
+
+#define DEFINE_VERSION(v)           \
+    GT_GEMM_MAP(DEFINE_##v)         \
+    GT_OBSERVED_MAP(OBSERVED_##v)   \
+    GT_CREATE_MAP(CREATE_##v)       \
+    GT_LT_CREATE_MAP(CREATE_LT_##v) \
     DEFINE_MATMUL(v)
 GT_BLAS_VERSIONS(DEFINE_VERSION)
 
@@ -153,8 +179,8 @@ struct hook {
       (function *)gt_hook_11_##symbol}},
 #define GEMM_ROW(symbol, kind, I, type, sums)   ROW(symbol)
 #define OBSERVED_ROW(symbol, parameters, names) ROW(symbol)
-static const struct hook hooks[] = {GT_GEMM_MAP(GEMM_ROW) GT_OBSERVED_MAP(OBSERVED_ROW)
-                                        ROW(cublasLtMatmul)};
+static const struct hook hooks[] = {GT_GEMM_MAP(GEMM_ROW) GT_OBSERVED_MAP(
+    OBSERVED_ROW) GT_CREATE_MAP(ROW) GT_LT_CREATE_MAP(ROW) ROW(cublasLtMatmul)};
 
 static const struct hook *find_hook(const char *name)
 {

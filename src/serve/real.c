@@ -78,15 +78,18 @@ static void fill_cublas(struct gt_real *real, void *handle)
 {
 #define FILL_GEMM(symbol, kind, I, type, compute) fill(handle, #symbol, &real->symbol);
 #define FILL_OBSERVED(symbol, parameters, names)  fill(handle, #symbol, &real->symbol);
+#define FILL_CREATE(symbol)                       fill(handle, #symbol, &real->symbol);
 #define FILL_GETTER(field, symbol, parameters)    fill(handle, symbol, &real->field);
     GT_GEMM_MAP(FILL_GEMM)
     GT_OBSERVED_MAP(FILL_OBSERVED)
+    GT_CREATE_MAP(FILL_CREATE)
     GT_GETTER_MAP(FILL_GETTER)
 }
 
 static void fill_cublaslt(struct gt_real_lt *real, void *handle)
 {
     fill(handle, "cublasLtMatmul", &real->cublasLtMatmul);
+    GT_LT_CREATE_MAP(FILL_CREATE)
     GT_LT_GETTER_MAP(FILL_GETTER)
 }
 

@@ -23,9 +23,11 @@ enum gt_blas_version {
 struct gt_real {
 #define GT_REAL_GEMM(symbol, kind, I, type, compute) int(*symbol) GT_PARAMETERS_##kind(I);
 #define GT_REAL_OBSERVED(symbol, parameters, names)  int(*symbol) parameters;
+#define GT_REAL_CREATE(symbol)                       int (*symbol)(void **handle);
 #define GT_REAL_GETTER(field, symbol, parameters)    int(*field) parameters;
     GT_GEMM_MAP(GT_REAL_GEMM)
     GT_OBSERVED_MAP(GT_REAL_OBSERVED)
+    GT_CREATE_MAP(GT_REAL_CREATE)
     GT_GETTER_MAP(GT_REAL_GETTER)
 #undef GT_REAL_GEMM
 #undef GT_REAL_OBSERVED
@@ -33,7 +35,9 @@ struct gt_real {
 
 struct gt_real_lt {
     int(*cublasLtMatmul) GT_PARAMETERS_MATMUL;
+    GT_LT_CREATE_MAP(GT_REAL_CREATE)
     GT_LT_GETTER_MAP(GT_REAL_GETTER)
+#undef GT_REAL_CREATE
 #undef GT_REAL_GETTER
 };
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/plain_locale.h"
 #include "base/strbuf.h"
 #include "problem/problem.h"
+#include "serve/quiet.h"
 #include "serve/session.h"
 
 /* A problem in the report. */
@@ -217,19 +217,9 @@ static void expand(char to[GT_POLICY_TEXT + 64], const char *path)
 /* Writes to an open file and closes it; file < 0: opening it failed. */
 static bool write_all(int file, const char *text, size_t length)
 {
-    bool good = file >= 0;
-    int saved;
+    bool good = gt_write_quietly(file, text, length);
+    int saved = errno;
 
-    while (good && length) {
-        ssize_t written = write(file, text, length);
-
-        if (written < 0 && errno == EINTR)
-            continue;
-        good = written > 0;
-        text += good ? written : 0;
-        length -= good ? (size_t)written : 0;
-    }
-    saved = errno;
     if (file >= 0 && close(file) != 0 && good) {
         saved = errno;
         good = false;
@@ -250,25 +240,12 @@ static int open_new(const char *path)
     return file;
 }
 
-/* Writes to a device or a pipe.  A pipe without a reader must not end the program. */
+/* Writes to a device or a pipe. */
 static bool write_special(const char *path, const struct gt_strbuf *text)
 {
     const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    const struct timespec now = {0, 0};
-    sigset_t pipes, before;
-    bool good;
-    int saved;
 
-    sigemptyset(&pipes);
-    sigaddset(&pipes, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipes, &before);
-    good = write_all(file, text->text, text->length);
-    saved = errno;
-    if (!good && saved == EPIPE)
-        sigtimedwait(&pipes, NULL, &now);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = saved;
-    return good;
+    return write_all(file, text->text, text->length);
 }
 
 /* Writes to a new file beside the path and renames it.  A device or a pipe with a reader

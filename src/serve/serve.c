@@ -50,7 +50,8 @@ static enum gt_reason find_workspace(struct gt_session *session, const struct gt
     bool ask;
 
     *workspace = scene->workspace;
-    if (*workspace && scene->workspace_bytes >= bytes && (uintptr_t)*workspace % 16 == 0)
+    if (*workspace && scene->workspace_bytes >= bytes &&
+        (uintptr_t)*workspace % GT_BLAS_ALIGNMENT == 0)
         return GT_SERVED;
     if (gt_serve_capturing(&session->driver, scene->stream))
         return GT_PASS_CAPTURE;
@@ -87,6 +88,24 @@ static void give_up(struct gt_entry *entry, enum gt_reason reason)
     atomic_store_explicit(&entry->state, GT_ENTRY_PASS, memory_order_release);
 }
 
+/* Why an algorithm of cuBLASLt cannot run here.  It was chosen for operands that the driver has
+ * aligned.  Its first launch may load code, which no capture of a graph allows. */
+static enum gt_reason check_vendor(struct gt_session *session, const struct gt_entry *entry,
+                                   const struct gt_gemm *gemm, const struct gt_scene *scene,
+                                   float beta)
+{
+    const uintptr_t all = (uintptr_t)gemm->a | (uintptr_t)gemm->b | (uintptr_t)gemm->d |
+                          (beta != 0 ? (uintptr_t)gemm->c : 0);
+
+    if (all % GT_BLAS_ALIGNMENT != 0)
+        return GT_PASS_SHAPE;
+    if (!atomic_load_explicit(&((struct gt_entry *)entry)->count[GT_SERVED],
+                              memory_order_relaxed) &&
+        gt_serve_capturing(&session->driver, scene->stream))
+        return GT_PASS_CAPTURE;
+    return GT_SERVED;
+}
+
 static enum gt_reason launch(struct gt_session *session, struct gt_entry *entry,
                              const struct gt_gemm *gemm, const struct gt_scene *scene,
                              const float scalar[2], const struct gt_reference *reference)
@@ -98,7 +117,9 @@ static enum gt_reason launch(struct gt_session *session, struct gt_entry *entry,
     enum gt_reason reason = GT_SERVED;
     struct gt_err err;
 
-    if (entry->workspace_bytes)
+    if (entry->vendor)
+        reason = check_vendor(session, entry, gemm, scene, scalar[1]);
+    if (!reason && entry->workspace_bytes)
         reason = find_workspace(session, entry, scene, &operands.workspace);
     if (reason)
         return reason;
@@ -148,6 +169,8 @@ static enum gt_reason attempt(struct gt_session *session, struct gt_entry **entr
 
     if (session->driver.CtxGetCurrent(&context))
         return GT_PASS_CONTEXT;
+    if (atomic_load_explicit(&session->reset, memory_order_relaxed))
+        return GT_PASS_RESET;
     reason = gt_call_key(&key, &scalar[0], &scalar[1], gemm, scene, context);
     if (reason)
         return reason;
@@ -222,6 +245,27 @@ bool gt_serve_gemm(const struct gt_real *real, void *handle, const struct gt_gem
         scene.workspace_bytes = atomic_load_explicit(&slot->workspace_bytes, memory_order_relaxed);
     }
     return gt_serve(session, gemm, &scene, &reference);
+}
+
+void gt_serve_created(void *handle)
+{
+    struct gt_session *session = gt_session_begun();
+    struct gt_handle *slot;
+    void *context = NULL;
+    uint64_t id;
+
+    if (!session || !session->usable)
+        return;
+    slot = gt_handle_find(&session->handles, handle);
+    if (slot)
+        gt_handle_forget(slot);
+    if (session->driver.CtxGetCurrent(&context) || !context)
+        return;
+    id = gt_serve_context_id(&session->driver, context);
+    for (int i = 0; i < GT_CONTEXTS; i++)
+        if (atomic_load(&session->context[i].context) == context &&
+            atomic_load(&session->context[i].id) != id)
+            atomic_store(&session->reset, true);
 }
 
 struct gt_handle *gt_serve_handle(void *handle)

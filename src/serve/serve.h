@@ -51,6 +51,10 @@ int gt_serve_run(const struct gt_entry *entry, void *stream, const struct gt_ope
 /* Counts a call that is left to cuBLAS before anything about it was looked at; returns false. */
 bool gt_serve_pass(struct gt_session *session, enum gt_reason reason);
 
+/* A handle was made: what is remembered of an older one at its address is forgotten.  If the
+ * device was reset since a context's first product, nothing is served from now on. */
+void gt_serve_created(void *handle);
+
 /* Where a setter's value is noted; NULL: nowhere. */
 struct gt_handle *gt_serve_handle(void *handle);
 

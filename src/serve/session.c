@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "serve/decide.h"
+#include "serve/quiet.h"
 #include "serve/real.h"
 #include "serve/report.h"
 
@@ -24,7 +25,6 @@ void gt_say_once(enum gt_said kind, const char *format, ...)
     char line[1300] = "gemmtune: ";
     const size_t begin = strlen(line);
     size_t length;
-    ssize_t written;
     va_list args;
 
     if (atomic_exchange(&said[kind], true))
@@ -34,8 +34,7 @@ void gt_say_once(enum gt_said kind, const char *format, ...)
     va_end(args);
     length = strlen(line);
     line[length++] = '\n';
-    written = write(STDERR_FILENO, line, length);
-    (void)written; /* nobody is left who could be told */
+    gt_write_quietly(STDERR_FILENO, line, length);
 }
 
 struct gt_session *gt_session_begun(void)

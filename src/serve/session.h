@@ -17,6 +17,15 @@
 #include "serve/policy.h"
 #include "serve/workspace.h"
 
+#define GT_CONTEXTS 16 /* whose calls may be served */
+
+/* A context from which calls came, noted before anything is loaded into it.  After a reset of the
+ * device another context may have its address. */
+struct gt_context {
+    _Atomic(void *) context;
+    _Atomic uint64_t id; /* gt_serve_context_id */
+};
+
 struct gt_session {
     struct gt_policy policy;
     struct gt_serve_driver driver;
@@ -26,7 +35,9 @@ struct gt_session {
     _Atomic uint64_t count[GT_REASON_COUNT]; /* calls that are in no entry of the book */
     sem_t work;                              /* the background thread has something to do */
     pthread_t thread;
-    bool usable;               /* policy and driver are in order */
+    struct gt_context context[GT_CONTEXTS]; /* written by the background thread */
+    bool usable;                            /* policy and driver are in order */
+    _Atomic bool reset;        /* kernels that are loaded here are gone: serve nothing any more */
     _Atomic bool running;      /* there is a background thread */
     _Atomic bool stop, report; /* it is to end; to write the report now */
 };

@@ -17,7 +17,7 @@ t --shape 96x80x64 --kernels simt_thread1d --strategy exhaustive --values "BM=64
 t --shape 64x64x64 --kernels simt_thread1d --strategy exhaustive --values "BM=128,$values" -q >/dev/null
 t recheck --csv all.csv
 cut -d, -f1-3,5 all.csv
-t recheck --limit 1 -q --json | grep -vE '"(point|.*us|margin.*)"'
+t recheck --limit 1 -q --json | grep -vE '"(date|point|.*us|margin.*)"'
 t recheck --shape 96x80x64 --runners-up 1 -q
 t recheck --shape 32x32x32 -q
 t recheck --device predict:sm_90 -q

@@ -56,6 +56,15 @@ echo "# an empty choice, a missing database, a folder that is not there"
 "$TUNE" report --db t.db --html none.html -p 1x1x1
 "$TUNE" report --db missing.db --html none.html; echo "exit $?"
 "$TUNE" report --db t.db --html missing/none.html; echo "exit $?"
+echo "# margins of rechecks, and files that are none"
+"$TUNE" recheck --db t.db --json -q > recheck.json
+"$TUNE" report --db t.db --html rechecked.html -q --recheck recheck.json
+sed -n 's/.*id="data">//p' rechecked.html | sed 's/<\/script>.*//' |
+    python3 -c 'import json, sys; print([(len(file["date"]), [(row["problem"], row["verdict"], "margin" in row) for row in file["winners"]]) for file in json.load(sys.stdin)["rechecks"]])'
+"$TUNE" report --db t.db --html none.html --recheck data.json; echo "exit $?"
+echo '{"format": "gemmtune recheck 1"}' > old.json
+"$TUNE" report --db t.db --html none.html --recheck old.json; echo "exit $?"
+"$TUNE" report --db t.db --html none.html --recheck missing.json; echo "exit $?"
 echo "# beside a sweep it writes until it is told to stop"
 timeout -s INT 8 "$TUNE" report --db t.db --html watched.html --watch
 grep -c 'http-equiv="refresh"' watched.html

@@ -21,6 +21,20 @@ timeout 20 cat pipe > piped & reader=$!
 LD_PRELOAD=$library GEMMTUNE_REPORT=pipe GEMMTUNE_SERVE=0 timeout 20 $client
 [[ -p pipe ]] && echo "the pipe is there" && wait $reader
 grep -c '^process' piped
+echo "-- a full disk, files of no size and a standard error that nobody reads cost nothing else"
+# odd SETTING...: the program with settings; its output and its exit code.
+odd() { env LD_PRELOAD="$library" GEMMTUNE_SERVE=0 "$@" timeout 20 $client; echo "[exit $?]"; }
+odd GEMMTUNE_CAPTURE=/dev/full GEMMTUNE_REPORT=/dev/full 2>&1
+(ulimit -f 0 && odd GEMMTUNE_CAPTURE=captured.txt GEMMTUNE_REPORT=limited.txt) 2>&1 | cat
+ls captured.txt* limited.txt* 2>/dev/null
+mkfifo dead
+: < dead & reader=$!
+exec 5> dead
+wait $reader
+odd GEMMTUNE_REPORT=/nowhere/report.txt 2>&5
+odd GEMMTUNE_MARGIN=much 2>&5
+exec 5>&-
+rm dead
 echo "-- a policy that never ends is not waited for"
 rm -f pipe && mkfifo pipe
 LD_PRELOAD=$library GEMMTUNE_POLICY=pipe timeout 20 $client

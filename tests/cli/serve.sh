@@ -22,6 +22,8 @@ t serve --db mine.db --wait --margin 0.001 --report report.txt -- $client
 sed 's/process [0-9]*/process N/; s/ [0-9]*\.[0-9]*  / R  /' report.txt
 t serve --db mine.db --wait --margin 90 -- $client
 t serve --db mine.db --wait --margin 0.001 --check 1 -- $client
+STUB_NAME="Another GPU" t serve --db mine.db --wait --margin 0.001 --report report.txt -- $client
+sed -n '2s/^ *//p' report.txt
 echo "-- algorithms of cuBLASLt: of half the time of the first, which cuBLAS takes; the kernel is slower than both"
 STUB_CUBLASLT_US=1 STUB_CUBLASLT_FIRST_US=2 t --shapes shapes.txt --kernels simt_thread1d,cublaslt --budget 6 --db vendor.db -q >/dev/null
 # The client counts what the stub of cuBLASLt computes as left to it; the report says who asked it.

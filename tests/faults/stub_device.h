@@ -44,7 +44,7 @@ extern struct stub_device {
     long asleep;   /* products run so far at the low clock of an idle device */
     long heated;   /* products run so far */
     long products; /* likewise */
-    int ordinal;
+    _Atomic int ordinal;
     struct stub_graph *capture; /* what the stream's launches go to; NULL: they run */
 } stub_device;
 

@@ -291,6 +291,10 @@ static bool keep(const struct function *function, const unsigned grid[3], unsign
     return stub_capture(run_kept, &kept, sizeof(kept));
 }
 
+/* For programs of tests: the stream of the last launch; 1: products in FP32 are wrong. */
+void *stub_last_stream;
+int stub_wrong;
+
 int stub_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                       void *stream, void **parameters, void **extra)
@@ -298,9 +302,10 @@ int stub_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned
     const unsigned grid[3] = {grid_x, grid_y, grid_z};
     int result = 0;
 
-    (void)stream, (void)extra;
+    (void)extra;
     if (stub_idle)
         return 0;
+    stub_last_stream = stream;
     if (stub_device.sticky)
         return stub_device.sticky;
     if (!grid_x || !grid_y || !grid_z || block_x * block_y * block_z > 1024 || shared > 232448)
@@ -308,6 +313,8 @@ int stub_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned
     pthread_mutex_lock(&launching);
     if (!stub_device.hung && !keep(function, grid, block_x, parameters))
         result = run_function(function, grid, block_x, parameters);
+    if (stub_wrong)
+        *(float *)((const struct gt_args *)parameters[0])->d += 1000;
     pthread_mutex_unlock(&launching);
     return result;
 }

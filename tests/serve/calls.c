@@ -86,7 +86,6 @@ static void test_left(void)
     const struct product good = plain(EX, 64, 48, 32);
     void *handle = new_handle();
     struct product p = good;
-    float zero = 0;
 
     EXPECT(run(handle, &good));
     p.alpha = 0;
@@ -126,7 +125,36 @@ static void test_left(void)
     p.at = p.ct = GT_CUDA_R_32F;
     EXPECT(!run(handle, &p));
     EXPECT(run(handle, &good));
-    (void)zero;
+}
+
+/* Types, and strides, that only cuBLAS has. */
+static void test_foreign(void)
+{
+    static const int types[][3] = {{1, 1, 70 /* FP64 */},
+                                   {0, 0, 70},
+                                   {4, 4, GT_COMPUTE_32F /* complex */},
+                                   {GT_CUDA_R_16F, GT_CUDA_R_16F, GT_COMPUTE_16F},
+                                   {GT_CUDA_R_8I, GT_CUDA_R_32F, GT_COMPUTE_32F},
+                                   {GT_CUDA_R_16F, GT_CUDA_R_16BF, GT_COMPUTE_32F}};
+    void *handle = new_handle();
+    struct product p = plain(BATCHED_EX, 8, 8, 8);
+    struct memory memory = fill(&p);
+    int before = stub_blas_products;
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        p.at = types[i][0];
+        p.ct = types[i][1];
+        p.compute = types[i][2];
+        EXPECT(call(handle, &p, &memory) == 0 && stub_blas_products == ++before);
+    }
+    p = plain(BATCHED_EX, 8, 8, 8);
+    p.batch = 2;
+    p.sa = p.sb = p.sc = 64;
+    memory = fill(&p);
+    memory.a = (float *)memory.a + p.sa;
+    p.sa = -p.sa;
+    EXPECT(call(handle, &p, &memory) == 0 && right(&p, &memory));
+    EXPECT(stub_blas_products == ++before);
 }
 
 /* TF32 math mode is another problem than FP32; disallowing reduced sums changes nothing. */
@@ -192,7 +220,6 @@ static void test_capture(void)
     EXPECT(run(handle, &fresh));
 }
 
-/* A winner that differs from cuBLAS is found out, and the program has cuBLAS's result. */
 static void test_check(void)
 {
     const struct product p = plain(EX, 64, 48, 32);
@@ -253,6 +280,7 @@ static void test_matmul_left(void)
                   {101, 1 /* row order */},
                   {107, 4096 /* planes */},
                   {105, 2 /* batch of A alone */},
+                  {108, STUB_MAJOR >= 13 /* arrays of pointers */},
                   {102, 23 /* rows that do not fit */}};
     const struct product p = plain(MATMUL, 24, 16, 8);
     struct memory memory = fill(&p);
@@ -269,7 +297,7 @@ static void test_matmul_left(void)
             cublasLtMatmulDescSetAttribute(m.desc, attribute, &others[i].value, bytes);
         else
             cublasLtMatrixLayoutSetAttribute(m.la, attribute - 100, &others[i].value, bytes);
-        if (run_matmul(&m, &memory)) {
+        if (others[i].value && run_matmul(&m, &memory)) {
             printf("# attribute %d, value %llu: served\n", attribute,
                    (unsigned long long)others[i].value);
             fflush(stdout);
@@ -327,7 +355,7 @@ static const struct test {
     {"cublasLtMatmul: what is left",
      test_matmul_left,
      {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
-     {"32 served", "epilogue", "orders or batch modes"}},
+     {"34 served", "epilogue", "orders or batch modes"}},
     {"a library loaded as Python loads them",
      test_local,
      {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
@@ -338,6 +366,40 @@ static const struct test {
      {"201 products, 135 served"}},
     {"a handler of the program's own", test_own_signal, {"GEMMTUNE_SERVE=any"}, {"1 products"}},
     {"dlsym", test_dlsym, {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"}, {"1 products, 1 served"}},
+    {"types and strides of cuBLAS alone",
+     test_foreign,
+     {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
+     {"7 products, 0 served"}},
+    {"streams", test_streams, {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"}, {"4 products, 4 served"}},
+    {"workspaces",
+     test_workspaces,
+     {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
+     {"it needs what no capture", "1 left: its workspace"}},
+    {"atomics", test_atomics, {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"}, {"sums with atomics"}},
+    {"contexts",
+     test_contexts,
+     {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
+     {"4 products, 2 served", "2 left: no primary context"}},
+    {"a reset of the device",
+     test_reset,
+     {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
+     {"4 products, 2 served", "2 left: the program has reset the device"}},
+    {"GEMMTUNE_CHECK, other results",
+     test_differs,
+     {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1", "GEMMTUNE_CHECK=1"},
+     {"3 products, 2 served", "1 left: its result differed"}},
+    {"products after the end",
+     test_exit,
+     {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
+     {"1 products, 1 served"}},
+    {"two versions of cuBLAS, left",
+     test_versions,
+     {"GEMMTUNE_SERVE=0", "GEMMTUNE_WAIT=1"},
+     {"2 products, 0 served"}},
+    {"two versions of cuBLAS, served",
+     test_versions,
+     {"GEMMTUNE_SERVE=any", "GEMMTUNE_WAIT=1"},
+     {"2 products, 2 served"}},
     {"only recorded",
      test_nested,
      {"GEMMTUNE_CAPTURE=captured", "GEMMTUNE_WAIT=1"},

@@ -1,5 +1,5 @@
 /* calls.h - what the files of tests/serve/calls share: a product in every way that cuBLAS takes one
- * (product.c), and the tests of calls_program.c. */
+ * (product.c), and the tests of calls_program.c and calls_around.c. */
 #ifndef GT_TEST_CALLS_H
 #define GT_TEST_CALLS_H
 
@@ -16,7 +16,18 @@
 int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuCtxPushCurrent_v2(void *context);
 int cuMemAlloc_v2(uint64_t *address, size_t bytes);
-extern int stub_capturing;
+extern int stub_capturing, stub_wrong;
+extern void *stub_last_stream;
+
+/* The version of cuBLAS that the program is linked to (STUB_MAJOR), and another one. */
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
+#define VERSION         TEXT(STUB_MAJOR)
+#if STUB_MAJOR == 13
+#define OTHER_VERSION "12"
+#else
+#define OTHER_VERSION "13"
+#endif
 
 #define EXPECT(condition)                                              \
     do                                                                 \
@@ -91,5 +102,15 @@ void test_local(void);
 void test_handles(void);
 void test_signal(void);
 void test_dlsym(void);
+
+/* calls_around.c: what is around a product. */
+void test_streams(void);
+void test_workspaces(void);
+void test_atomics(void);
+void test_contexts(void);
+void test_reset(void);
+void test_differs(void);
+void test_exit(void);
+void test_versions(void);
 
 #endif

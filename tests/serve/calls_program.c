@@ -145,7 +145,7 @@ void test_signal(void)
 /* A program that asks dlsym for cuBLAS's functions is served, and RTLD_NEXT means the caller's. */
 void test_dlsym(void)
 {
-    void *library = dlopen("libcublas.so.13", RTLD_LAZY | RTLD_LOCAL);
+    void *library = dlopen("libcublas.so." VERSION, RTLD_LAZY | RTLD_LOCAL);
     int(*gemm) GT_PARAMETERS_EX(int);
     struct product p = plain(EX, 64, 48, 32);
     struct memory memory = fill(&p);

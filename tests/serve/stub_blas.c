@@ -1,5 +1,5 @@
-/* stub_blas.c - builds libcublas.so.13 for the tests of src/serve: handles with their settings, and
- * every product that is hooked, computed on the host. */
+/* stub_blas.c - builds libcublas.so.12 and .13 for the tests of src/serve: handles with their
+ * settings, and every product that is hooked, computed on the host. */
 #include "stub_blas.h"
 
 #include <stdlib.h>

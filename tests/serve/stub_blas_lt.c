@@ -1,6 +1,6 @@
-/* stub_blas_lt.c - builds libcublasLt.so.13 for the tests of src/serve: descriptors and layouts are
- * plain data of 256 and 64 bytes, as those of the real library, and products are computed on the
- * host. */
+/* stub_blas_lt.c - builds libcublasLt.so.12 and .13 (STUB_MAJOR) for the tests of src/serve:
+ * descriptors and layouts are plain data of 256 and 64 bytes, as those of the real library, and
+ * products are computed on the host. */
 #include "stub_blas.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ int cublasLtCreate(void **handle)
 /* What a plan needs beside these, to run a stored algorithm. */
 int cublasLtGetProperty(int which, int *value)
 {
-    *value = which == 0 ? 13 : which == 1 ? 1 : 2;
+    *value = which == 0 ? STUB_MAJOR : which == 1 ? 1 : 2;
     return 0;
 }
 
@@ -108,7 +108,14 @@ int stub_DescGet(void *desc, int attribute, void *to, size_t bytes, size_t *writ
     return 0;
 }
 
-/* type and order share a word, as do batch count and batch mode. */
+/* Batch count and batch mode share a word.  The mode came with version 13. */
+enum { BATCH = 5, MODE = 8 };
+static void *word_of(struct layout *layout, int attribute)
+{
+    return attribute == MODE ? (char *)&layout->value[BATCH] + 4
+                             : (char *)&layout->value[attribute];
+}
+
 int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t cols, int64_t ld)
 {
     struct layout *made = calloc(1, sizeof(*made));
@@ -124,17 +131,17 @@ int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t 
 
 int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *value, size_t bytes)
 {
-    if (attribute >= 8)
+    if (attribute > MODE || (attribute == MODE && STUB_MAJOR < 13))
         return 7;
-    memcpy(&((struct layout *)layout)->value[attribute], value, bytes);
+    memcpy(word_of(layout, attribute), value, bytes);
     return 0;
 }
 
 int stub_LayoutGet(void *layout, int attribute, void *to, size_t bytes, size_t *written)
 {
-    if (attribute >= 8)
+    if (attribute > MODE || (attribute == MODE && STUB_MAJOR < 13))
         return 7;
-    memcpy(to, &((struct layout *)layout)->value[attribute], bytes);
+    memcpy(to, word_of(layout, attribute), bytes);
     *written = bytes;
     return 0;
 }
@@ -207,7 +214,7 @@ int cublasLtMatmul GT_PARAMETERS_MATMUL
                                          .sa = (int64_t)va[6],
                                          .sb = (int64_t)vb[6],
                                          .sc = (int64_t)vd[6],
-                                         .batch = (int64_t)vd[5],
+                                         .batch = (int32_t)vd[5],
                                          .alpha = alpha,
                                          .beta = beta,
                                          .a = a,

@@ -18,6 +18,7 @@
 struct options {
     const char *html, *db, *arch;
     struct gt_problem_options problem;
+    struct gt_texts recheck;
     bool watch;
 };
 
@@ -31,6 +32,8 @@ static const struct gt_option option_table[] = {
             "only the problems of a file, with its weights: JSON as in configs/problems, or one a "
             "line"),
     GT_TEXT(options, arch, "arch", 'a', "ARCH", "only this arch"),
+    GT_TEXTS(options, recheck, "recheck", 0, "FILE",
+             "what tune recheck --json printed: its margins are drawn over dates; may be repeated"),
     GT_FLAG(options, watch, "watch", 0,
             "write the page again every 5 s, for a sweep that is running, until Ctrl-C; the page "
             "reloads itself"),
@@ -97,6 +100,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     const bool some = options->problem.shape.count || options->problem.shapes;
     struct gt_row_filter filter = {0};
     struct gt_report_request request = {.filter = &filter,
+                                        .recheck = (const char *const *)options->recheck.text,
+                                        .rechecks = options->recheck.count,
                                         .reload_s = options->watch ? WATCH_S : 0};
     struct gt_problem *problem = NULL;
     double *weight = NULL;

@@ -2,7 +2,9 @@
 #include "measure/cmd_recheck_report.h"
 
 #include <cjson/cJSON.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "console/cmd_csv.h"
@@ -128,6 +130,17 @@ int gt_recheck_report_row(struct gt_recheck_report *report, const struct gt_cont
     return rc;
 }
 
+/* When it was, UTC: a report draws margins over dates. */
+static void add_date(cJSON *json)
+{
+    const time_t now = (time_t)(gt_clock_date_ms() / 1000);
+    struct tm utc;
+    char text[32];
+
+    if (gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
+        cJSON_AddStringToObject(json, "date", text);
+}
+
 int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_cli *cli,
                            const struct gt_device *device, int timing, const char *csv_path,
                            struct gt_err *err)
@@ -136,6 +149,7 @@ int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_cli
     if (cli->json) {
         report->json = cJSON_CreateObject();
         cJSON_AddStringToObject(report->json, "format", "gemmtune recheck 1");
+        add_date(report->json);
         cJSON_AddStringToObject(report->json, "device", device->name);
         cJSON_AddNumberToObject(report->json, "cc", device->cc);
         cJSON_AddStringToObject(report->json, "l2", gt_timing_name(timing));

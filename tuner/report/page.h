@@ -18,6 +18,8 @@ struct gt_report_request {
     const struct gt_problem *problem;   /* only these; problems 0: all */
     const double *weight;               /* of each of them, or NULL: all are equal */
     size_t problems;
+    const char *const *recheck; /* files that tune recheck --json printed */
+    size_t rechecks;
     int reload_s; /* the page loads itself anew after so many seconds; 0: never */
 };
 

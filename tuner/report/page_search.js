@@ -168,7 +168,21 @@ function margins() {
   table(box, "The same as a table", ["problem", "date", "ratio", "us", "cuBLASLt us"], turns.map((t, i) => [named(t), t.date, all[i], t.us, t.base]));
 }
 
+/* Files of tune recheck: how much slower the best other of each winner is, by the date. */
+function rechecks() {
+  const files = data.rechecks || [], rows = files.flatMap(f => f.winners.filter(w => w.margin !== undefined).map(w => ({ ...w, date: f.date, at: Date.parse(f.date) })));
+  if (!rows.length) return;
+  const box = section("Rechecks", "Stored winners timed again beside the best others of their problems: how much slower the best other was. Below 0 it was faster; a winner that lost by more than the tolerance is marked.");
+  picture(box, place => {
+    const all = rows.flatMap(w => [100 * w.margin]), view = frame(place, "Rechecks", time_axis(rows.map(w => w.at)), { least: Math.min(-1, ...all) * 1.1, most: Math.max(1, ...all) * 1.1, title: "margin, %" }, 280);
+    put(view.svg, "line", { class: "mark", x1: view.left, x2: view.width - view.right, y1: view.py(0), y2: view.py(0) });
+    for (const w of rows) dot(view, w.at, 100 * w.margin, w.verdict === "lost" ? "base" : "ours", `${w.problem}: ${w.verdict}, ${short(100 * w.margin)} % [${short(100 * w.margin_lo)}, ${short(100 * w.margin_hi)}] at ${w.date}`, 3);
+  });
+  key(box, [["ours", "held"], ["base", "lost"]]);
+  table(box, "The same as a table", ["problem", "date", "verdict", "margin %", "low %", "high %", "us", "stored us"], rows.map(w => [w.problem, w.date, w.verdict, 100 * w.margin, 100 * w.margin_lo, 100 * w.margin_hi, w.us || "-", w.stored_us]));
+}
+
 if (data.compared.length || data.spaces.length)
-  for (const draw of [facts, ratios, roofline, rows_of_m, fronts, speed_and_power, course, parameters, distribution, failures, margins]) draw();
+  for (const draw of [facts, ratios, roofline, rows_of_m, fronts, speed_and_power, course, parameters, distribution, failures, margins, rechecks]) draw();
 else put(document.getElementById("page"), "p", {}, "The database has no trial yet.");
 document.body.dataset.ready = String(document.querySelectorAll("section").length);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "db/store.h"
 #include "gemmtune.h"
 #include "problem/measured.h"
@@ -265,6 +266,27 @@ static int take_device(void *context, const struct gt_calibrated *calibrated, st
     return g->failed ? gt_err_nomem(err) : GT_OK;
 }
 
+/* Adds what tune recheck printed, whole. */
+static int take_recheck(struct gathering *g, const char *path, struct gt_err *err)
+{
+    const char *format = NULL, *date = NULL;
+    cJSON *root;
+    int rc = gt_json_load(&root, path, err);
+
+    GT_STEP(rc, gt_json_string(&format, root, path, "format", GT_REQUIRED, err));
+    if (!rc && strcmp(format, "gemmtune recheck 1") != 0)
+        rc = gt_err_set(err, GT_ECONFIG,
+                        "%s: format is \"%s\"; what tune recheck --json prints is allowed", path,
+                        format);
+    GT_STEP(rc, gt_json_string(&date, root, path, "date", GT_REQUIRED, err));
+    if (!rc && !cJSON_IsArray(cJSON_GetObjectItemCaseSensitive(root, "winners")))
+        rc = gt_err_set(err, GT_ECONFIG, "%s: there is no list \"winners\"", path);
+    if (!rc && cJSON_AddItemToArray(g->list, root))
+        return GT_OK;
+    cJSON_Delete(root);
+    return rc ? rc : gt_err_nomem(err);
+}
+
 /* A list of the document, to be filled. */
 static void begin_list(struct gathering *g, cJSON *data, const char *key)
 {
@@ -299,5 +321,8 @@ int gt_report_data(cJSON **data, const struct gt_report_request *request, struct
     GT_STEP(rc, gt_store_energies(store, NULL, NULL, take_energy, &g, err));
     begin_list(&g, *data, "devices");
     GT_STEP(rc, gt_store_calibrated(store, request->filter->cc, take_device, &g, err));
+    begin_list(&g, *data, "rechecks");
+    for (size_t i = 0; i < request->rechecks && !rc && !g.failed; i++)
+        rc = take_recheck(&g, request->recheck[i], err);
     return rc ? rc : g.failed ? gt_err_nomem(err) : GT_OK;
 }

@@ -9,18 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint64_t add_word(uint64_t hash, const uint8_t *from, size_t bytes)
+{
+    uint64_t word = 0;
+
+    memcpy(&word, from, bytes);
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+    return hash ^ hash >> 32; /* the high bits of a product do not reach its low ones */
+}
+
+/* Eight bytes at a time; the last eight overlap with those before, because a copy of fewer is a
+ * call. */
 static uint64_t hash_point(const uint8_t *point, size_t params)
 {
     uint64_t hash = params;
 
-    for (size_t i = 0; i < params; i += 8) {
-        uint64_t word = 0;
-
-        memcpy(&word, point + i, params - i < 8 ? params - i : 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-        hash ^= hash >> 32; /* the high bits of a product do not reach its low ones */
-    }
-    return hash;
+    if (params < 8)
+        return add_word(hash, point, params);
+    for (size_t i = 0; i + 8 < params; i += 8)
+        hash = add_word(hash, point + i, 8);
+    return add_word(hash, point + params - 8, 8);
 }
 
 /* Where the search for a point begins. */

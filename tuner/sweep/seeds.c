@@ -220,22 +220,54 @@ static size_t far_point(const struct picks *picks, const struct gt_ranked *list,
     return best;
 }
 
+/* What a pattern names. */
+struct named {
+    size_t param[GT_MAX_PARAMS];
+    uint8_t index[GT_MAX_PARAMS]; /* of the value */
+    size_t count;
+};
+
+static struct named named_by(const struct gt_kernel *kernel, const struct gt_pattern *pattern)
+{
+    struct named named = {.count = 0};
+
+    for (size_t p = 0; p < kernel->params; p++) {
+        uint8_t index = 0;
+
+        if (!(pattern->named >> p & 1))
+            continue;
+        while (kernel->param[p].value[index] != pattern->point.value[p])
+            index++;
+        named.param[named.count] = p;
+        named.index[named.count++] = index;
+    }
+    return named;
+}
+
+static bool has_values(const uint8_t *index, const struct named *named)
+{
+    for (size_t i = 0; i < named->count; i++)
+        if (index[named->param[i]] != named->index[i])
+            return false;
+    return true;
+}
+
 /* The point that has the values that a pattern names, and the most defaults among its other
  * parameters; SIZE_MAX: no such point is valid. */
 static size_t best_match(const struct gt_space *space, const struct gt_pattern *pattern)
 {
     const struct gt_kernel *kernel = space->kernel;
+    const struct named named = named_by(kernel, pattern);
     size_t params = kernel->params, best = SIZE_MAX, best_usual = 0;
 
     for (size_t i = 0; i < space->count; i++) {
         const uint8_t *index = space->index + i * params;
         size_t usual = 1;
 
-        for (size_t p = 0; p < params && usual; p++)
-            if (!(pattern->named >> p & 1))
-                usual += index[p] == kernel->param[p].standard;
-            else if (kernel->param[p].value[index[p]] != pattern->point.value[p])
-                usual = 0;
+        if (!has_values(index, &named))
+            continue;
+        for (size_t p = 0; p < params; p++)
+            usual += !(pattern->named >> p & 1) && index[p] == kernel->param[p].standard;
         if (usual > best_usual) {
             best_usual = usual;
             best = i;
