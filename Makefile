@@ -319,6 +319,7 @@ TESTS := \
 	tests/unit/search/test_space_walk.c \
 	tests/unit/search/test_narrow.c \
 	tests/unit/search/test_strategy.c \
+	tests/unit/search/test_strategy_auto.c \
 	tests/unit/search/test_gp.c \
 	tests/unit/evaluate/test_evaluator_predict.c \
 	tests/unit/evaluate/test_evaluator_replay.c \
@@ -365,6 +366,7 @@ TESTS := \
 	tests/unit/db/test_store_shared.c \
 	tests/unit/db/test_calibration.c \
 	tests/unit/db/test_store_faults.c \
+	tests/unit/db/test_store_memory.c \
 	tests/unit/db/test_store_nomem.c \
 	tests/unit/lookup/test_predict.c \
 	tests/unit/lookup/test_ranking.c \
@@ -715,7 +717,7 @@ tune: all
 # EMU_DRAW: what draws points and problems, and runs nothing.
 EMU_DRAW := $(addprefix tests/emu/,sample.c served.c operands.c numbers.c)
 EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c machine.c machine_calls.c \
-             machine_async.c machine_wgmma.c tensor_maps.c execute.c)
+             machine_async.c machine_early.c machine_wgmma.c tensor_maps.c execute.c)
 EMU_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=all
 EMU_OBJ  := $(EMU_SRC:%.c=$(BUILD)/%.o)
 $(EMU_OBJ): GT_CFLAGS += $(EMU_SAN) -Wno-psabi

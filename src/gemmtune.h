@@ -264,8 +264,11 @@ struct gt_operands {
 #define GT_OPERANDS_INIT .size = sizeof(struct gt_operands)
 
 /* Enqueues the product on a CUstream/cudaStream_t (NULL: default stream).  It neither
- * blocks nor allocates.  Pointers are checked against the alignment that the plan was made for,
- * which is at least that of an element.  Where D is s32, alpha and beta must be whole numbers. */
+ * blocks nor allocates.  The product begins when what the stream has in front of it has ended:
+ * points that begin earlier (programmatic dependent launch between products, which the tuner tries
+ * in chains alone) are never an answer.  Pointers are checked against the alignment that the plan
+ * was made for, which is at least that of an element.  Where D is s32, alpha and beta must be whole
+ * numbers. */
 int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
            struct gt_err *err);
 

@@ -1,6 +1,7 @@
 /* main.c - the program: finds the sub-command, parses its options, runs it, and turns its answer
  * into one sentence on standard error and an exit code. */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +145,14 @@ static void print_error(const struct gt_err *err)
     fprintf(stderr, "tune: %s\n", text);
 }
 
+/* Whether whoever reads standard output has gone away: `tune ... | head` has seen enough. */
+static bool reader_is_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+
+    return poll(&out, 1, 0) == 1 && out.revents & POLLERR;
+}
+
 int main(int argc, char **argv)
 {
     FILE *terminal = NULL, *log = NULL;
@@ -170,9 +179,10 @@ int main(int argc, char **argv)
         fclose(log);
     if (terminal && fclose(terminal) && !rc)
         rc = gt_err_set(&err, GT_EIO, "cannot write the terminal: %s", strerror(errno));
-    if ((fflush(stdout) || ferror(stdout)) && !rc) {
-        quiet = errno == EPIPE; /* `tune ... | head` has seen enough */
-        rc = gt_err_set(&err, GT_EIO, "cannot write standard output: %s", strerror(errno));
+    if (fflush(stdout) || ferror(stdout)) {
+        quiet = (!rc || rc == GT_EIO) && reader_is_gone();
+        rc =
+            rc ? rc : gt_err_set(&err, GT_EIO, "cannot write standard output: %s", strerror(errno));
     }
     if ((rc < 0 && !quiet) || (rc > 0 && err.code == rc))
         print_error(&err);

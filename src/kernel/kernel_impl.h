@@ -37,7 +37,8 @@
     X(SMEM_SM, device->smem_sm)                             \
     X(REGS_SM, device->regs_sm)                             \
     X(THREADS_SM, device->max_threads_sm)                   \
-    X(L2_BYTES, device->l2_bytes)
+    X(L2_BYTES, device->l2_bytes)                           \
+    X(CHAINED, device->chained)
 
 enum gt_fact {
 #define GT_FACT_ENUM(name, value) GT_FACT_##name,

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "problem/trial.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -79,7 +80,8 @@ static const char *reason(const struct gt_sources *sources, const char *device_n
     if (was_outweighed(row, taken, resolved))
         return NULL;
     if (resolved->answer.tier != GT_TIER_EXACT)
-        return "its point is not valid on this device";
+        return row->timing == GT_TIMING_GRAPH ? "its point is for chains of launches alone"
+                                              : "its point is not valid on this device";
     if (row->timing)
         return "it was timed with operands left in L2 (warm), or in chains";
     if (row->predicted)

@@ -50,6 +50,7 @@ int gt_snapshot_lookup(const struct gt_snapshot *snapshot, const struct gt_devic
     int code;
 
     *resolved = (struct gt_resolved){.problem = *problem, .device = *device};
+    resolved->device.chained = false; /* as for a program, whose launches are its own */
     code = gt_lookup_resolve(&sources, device->profile ? NULL : device->name, resolved, err);
     if (code)
         gt_resolved_release(resolved);

@@ -21,6 +21,8 @@ struct gt_device {
     int64_t regs_sm;
     int max_threads_sm, max_blocks_sm;
     int64_t l2_bytes;
+    bool chained; /* candidates run in chains of launches (--timing graph); set by the tuner, and
+                     false for whoever runs a winner */
     int64_t memory_bytes;             /* total */
     double clock_mhz;                 /* sustained SM clock */
     double memory_gbps;               /* achievable copy bandwidth, read + written, GB/s */

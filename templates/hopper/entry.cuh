@@ -8,7 +8,8 @@
  *
  * The template defines produce_all and consume_all. Its layout defines CLUSTER, the number of
  * blocks that share operands; CLUSTER_SPLIT, whether the blocks of a cluster divide the depth;
- * PACKS, whether the launch before this one copies operands; and EARLY_START (wait_for_barriers).
+ * PACKS, whether to wait for the launch before this one, which copies operands (or, with DEPENDENT
+ * of hopper, belongs to another product); and EARLY_START (wait_for_barriers).
  */
 #ifndef GT_HOPPER_ENTRY_CUH
 #define GT_HOPPER_ENTRY_CUH
@@ -55,7 +56,7 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         gt_setmaxnreg_dec<PRODUCER_REGISTERS>();
         wait_for_barriers();
         if (PACKS)
-            gt_pdl_wait(); /* until the copies of operands are complete */
+            gt_pdl_wait(); /* until the launch before this one is complete */
         if (threadIdx.x == 0)
             produce_all(args, maps, ring);
         if (CLUSTER_SPLIT)

@@ -28,6 +28,10 @@
  *
  * SWAP_AB: D^T = B^T A^T is computed (swapped.cuh).
  *
+ * DEPENDENT: the launch begins while the one before it still runs, which may be another product's:
+ * barriers and tensor maps are ready when that has ended (gt_pdl_wait in hopper/entry.cuh), and only
+ * then is memory read or written.
+ *
  * TMA needs rows that begin at multiples of 16 bytes; wgmma needs 8-bit types and tf32 along k.
  * Other operands are first copied into the workspace (PACK_A, PACK_B). An A along k, with a B along
  * n, can do without a copy, by row phases:
@@ -89,6 +93,8 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring 
     Work work, next;
     int number = 0; /* of the block's tile */
 
+    if (DEPENDENT) /* what it does before its own wait needs nothing that this launch leaves */
+        gt_pdl_trigger();
     if (STORE > 0 && !STORE_ROWS && threadIdx.x == 128)
         gt_tma_prefetch(&maps.map[MAP_D]);
     for (bool more = schedule.next(product, work); more; work = next) {

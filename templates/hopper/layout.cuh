@@ -104,6 +104,8 @@ constexpr int SUBTILES_AT = STAGES * STAGE_BYTES;
 constexpr int BARRIERS_AT = SUBTILES_AT + CONSUMERS * STORE * SUBTILE_BYTES;
 constexpr int TURNS = PINGPONG ? 2 : 0;
 
-constexpr bool PACKS = PACK_A || PACK_B, CLUSTER_SPLIT = SPLIT == 2, EARLY_START = true;
+/* Where DEPENDENT is 1 the launch before this one belongs to the chain's last product, as PACKS has
+ * it of the launch that copies operands. */
+constexpr bool PACKS = PACK_A || PACK_B || DEPENDENT, CLUSTER_SPLIT = SPLIT == 2, EARLY_START = true;
 
 #endif

@@ -26,3 +26,10 @@ pgrep -f "$TUNE __worker" > /dev/null && echo "a worker is left behind"
 echo "[exit $?]"
 grep -oE "[0-9]+ from earlier runs" third.err | sed "s/^$after_kill from/all from/"
 ((60 == $(stored))) && echo "the budget is spent"
+# Before the first trial nothing is known of the candidates, and nothing is said of them.
+"$TUNE" --arch sm_86 --shape 520x256x256 --kernels simt --budget 60 --jobs 1 > early 2> early.err & pid=$!
+for ((i = 0; i < 300; i++)); do grep -q '^520x' early.err && break; sleep 0.1; done
+kill -INT $pid
+wait $pid
+echo "[exit $?]"
+grep -oE 'interrupted; .*|no valid candidate|had no turn' early.err

@@ -8,3 +8,12 @@ sweep=(--arch sm_86 --shape 96x80x64 --kernels simt_naive --budget 2 --rows 1)
 NO_COLOR=1 "$TUNE" "${sweep[@]}" -q --color auto | head -n 1 | cat -v
 "$TUNE" "${sweep[@]}" -q 2>&1 > /dev/null | wc -c
 "$TUNE" list kernels | head -n 1 | cut -c1-6
+# A reader that goes away has seen enough of every command.
+mkfifo pipe
+exec 3<> pipe 4> pipe 3<&-
+for command in "list kernels" "export" "export --format json" "lookup 64x64x64 --arch sm_86"; do
+    # shellcheck disable=SC2086 # words
+    "$TUNE" $command >&4 2> said
+    echo "[exit $?]"
+    cat said
+done

@@ -33,6 +33,14 @@ vendor --cublaslt
 vendor --cublaslt --margin 2.1
 vendor --cublaslt --check 1
 GEMMTUNE_LIBCUBLASLT=/nowhere t serve --db vendor.db --wait --cublaslt -- $client
+# The copy that the program has loaded is taken, of whatever version, though another one can be found first.
+export STUB_CUBLASLT_MAJOR=12 STUB_CUBLASLT_US=1 STUB_CUBLASLT_FIRST_US=2
+t --shapes shapes.txt --kernels simt_thread1d,cublaslt --budget 6 --db vendor12.db -q >/dev/null
+for major in -12 ""; do
+    (unset GEMMTUNE_LIBCUBLASLT; t serve --db vendor12.db --wait --cublaslt --report report.txt -- "$BUILD/tests/serve/calls$major" --client)
+    head -n 2 report.txt | sed 's/process [0-9]*/process N/'
+done
+unset STUB_CUBLASLT_MAJOR STUB_CUBLASLT_US STUB_CUBLASLT_FIRST_US
 echo "-- by hand, with a file"
 printf 'db = mine.db # tuned here\nmargin=0.001\n\nwait = 1\n' >policy.txt
 LD_PRELOAD=$BUILD/libgemmtune_cublas.so GEMMTUNE_POLICY=policy.txt $client

@@ -15,6 +15,7 @@ void gt_emu_mbarrier_wait(void *barrier, unsigned parity, const char *file, int 
 void gt_emu_tma_load(void *shared, const gt_map *map, void *barrier, const int *at, unsigned ranks,
                      const char *file, int line);
 void gt_emu_tma_fence(void);
+void gt_emu_pdl_wait(const char *file, int line);
 void gt_emu_tma_store(const gt_map *map, const void *shared, const int *at, const char *file,
                       int line);
 void gt_emu_tma_store_commit(void);
@@ -99,9 +100,7 @@ inline void gt_emu_stmatrix_x4(void *row, const unsigned *word, bool transposed,
 #define gt_stmatrix_x4(row, word)       gt_emu_stmatrix_x4(row, word, false, GT_EMU_HERE)
 #define gt_stmatrix_x4_trans(row, word) gt_emu_stmatrix_x4(row, word, true, GT_EMU_HERE)
 
-inline void gt_pdl_wait()
-{
-}
+#define gt_pdl_wait() gt_emu_pdl_wait(GT_EMU_HERE)
 
 inline void gt_pdl_trigger()
 {

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,8 @@ out:
     return status;
 }
 
+#define WORKSPACE 6 /* its place among the blocks of the operands */
+
 /* Both arguments of an entry; most take only the first. */
 struct arguments {
     struct gt_args args;
@@ -96,10 +99,29 @@ static void call_with_maps(const struct gt_emu_launch *launch)
     entry(arguments->args, arguments->maps);
 }
 
+#define BLOCKS (sizeof((struct gt_emu_operands *)0)->block / sizeof(void *))
+
+/* What a launch that begins early must not touch yet: of a candidate's first launch everything,
+ * because other products may be in front of it; later ones follow a launch of the same candidate,
+ * which leaves something in the workspace alone. */
+static size_t hide(struct gt_emu_block hidden[BLOCKS], const struct gt_emu_operands *operands,
+                   bool first)
+{
+    size_t count = 0;
+
+    for (size_t i = first ? 0 : WORKSPACE; i < BLOCKS; i++)
+        if (operands->block[i])
+            hidden[count++] =
+                (struct gt_emu_block){operands->block[i], malloc_usable_size(operands->block[i])};
+    return count;
+}
+
 static int launch_all(const struct build *build, const struct gt_geometry *geometry,
-                      const struct gt_args *args, bool second, struct gt_err *err)
+                      const struct gt_emu_operands *operands, const struct gt_args *args,
+                      bool second, struct gt_err *err)
 {
     struct arguments arguments = {.args = *args};
+    struct gt_emu_block hidden[BLOCKS];
 
     memcpy(arguments.args.launch, geometry->launch_param, sizeof arguments.args.launch);
     gt_emu_maps(&arguments.maps, geometry, args);
@@ -110,10 +132,14 @@ static int launch_all(const struct build *build, const struct gt_geometry *geome
                                        .args = &arguments,
                                        .shared_bytes = from->shared_bytes,
                                        .reverse = second,
-                                       .eager = second};
+                                       .eager = second,
+                                       .hidden = hidden};
         memcpy(launch.grid, from->grid, sizeof launch.grid);
         memcpy(launch.block, from->block, sizeof launch.block);
         memcpy(launch.cluster, from->cluster, sizeof launch.cluster);
+        if (from->pdl)
+            launch.hidden_count = hide(hidden, operands, i == 0);
+        launch.must_wait = from->pdl && i == 0;
         if (!launch.entry)
             return gt_err_set(err, GT_ECONFIG, "the template has no entry %s", from->entry);
         int status = gt_emu_run(&launch, err);
@@ -135,13 +161,13 @@ static int run_once(const struct build *build, const struct gt_candidate *candid
     gt_emu_operands_init(&operands, candidate->problem, cases, second ? 7 : 3);
     gt_emu_operands_args(&args, &operands, candidate->problem);
     if (geometry->workspace_bytes) {
-        operands.block[6] = malloc(geometry->workspace_bytes);
-        if (!operands.block[6])
+        operands.block[WORKSPACE] = malloc(geometry->workspace_bytes);
+        if (!operands.block[WORKSPACE])
             abort();
-        memset(operands.block[6], 0xff, geometry->workspace_bytes);
-        args.workspace = operands.block[6];
+        memset(operands.block[WORKSPACE], 0xff, geometry->workspace_bytes);
+        args.workspace = operands.block[WORKSPACE];
     }
-    status = launch_all(build, geometry, &args, second, err);
+    status = launch_all(build, geometry, &operands, &args, second, err);
     if (!status)
         status = gt_emu_operands_check(&operands, candidate->problem, err);
     gt_emu_operands_release(&operands);

@@ -203,7 +203,7 @@ static int open_barriers(bool *done)
     for (unsigned first = 0; first < all; first += machine.threads)
         opened |= open_block(first);
     opened |= open_conditions();
-    if (opened || gt_async_progress())
+    if (opened || gt_async_progress() || gt_early_progress())
         return GT_OK;
     if (!together(0, all, AT_CLUSTER_BARRIER))
         return diverged();
@@ -252,9 +252,13 @@ static int run_cluster(struct index origin)
     }
     gt_async_begin();
     gt_wgmma_begin();
+    gt_early_begin();
     int status = run_threads();
+    gt_early_reveal();
     if (!status)
         status = gt_async_end();
+    if (!status)
+        status = gt_early_end();
     for (unsigned i = 0; i < machine.blocks; i++) {
         free(machine.block[i].dynamic_shared);
         for (size_t j = 0; j < machine.block[i].static_count; j++)

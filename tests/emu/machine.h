@@ -11,8 +11,15 @@
 #define GT_MACHINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct gt_err;
+
+/* A block of the heap. */
+struct gt_emu_block {
+    void *at;
+    size_t bytes;
+};
 
 struct gt_emu_launch {
     void (*call)(
@@ -22,6 +29,11 @@ struct gt_emu_launch {
     unsigned grid[3], block[3], cluster[3], shared_bytes;
     bool reverse; /* run the threads, and the blocks, last to first */
     bool eager;   /* asynchronous copies happen when issued, not when waited for */
+    /* For a launch that begins early (machine_early.c): what it must not touch before gt_pdl_wait,
+     * and whether each of its blocks must call that. */
+    const struct gt_emu_block *hidden;
+    size_t hidden_count;
+    bool must_wait;
 };
 
 /* GT_OK, or GT_ECUDA with a sentence: divergence at a barrier, a misaligned copy... */

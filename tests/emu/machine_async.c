@@ -285,6 +285,7 @@ void gt_emu_tma_load(void *shared, const struct gt_map *map, void *barrier, cons
         ABANDON("%s:%d: a load to the ranks 0x%x of a cluster of %u blocks", file, line, ranks,
                 machine.blocks);
     check_box(map, gt_emu_now.rank, shared, at[0], file, line);
+    gt_early_check(map->base, file, line);
     for (unsigned rank = 0; rank < machine.blocks; rank++) {
         if (!(ranks >> rank & 1))
             continue;
@@ -339,6 +340,7 @@ void gt_emu_tma_store(const struct gt_map *map, const void *shared, const int *a
     struct async_store store = {
         .map = *map, .from = shared, .at = {at[0], at[1], at[2]}, .group = self->committed + 1};
     check_box(map, gt_emu_now.rank, shared, at[0], file, line);
+    gt_early_check(map->base, file, line);
     if (own_block()->async.fences == self->fences)
         ABANDON("%s:%d: no thread called gt_tma_fence before this TMA store", file, line);
     if (machine.launch->eager)

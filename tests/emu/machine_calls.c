@@ -21,7 +21,7 @@ void gt_emu_cluster_barrier(const char *file, int line);
 void *gt_emu_cluster_shared(const void *own, unsigned rank, const char *file, int line);
 void gt_emu_named_barrier(int id, int threads, const char *file, int line);
 
-static void wait_at(enum wait wait, const char *file, int line)
+void gt_machine_wait_at(enum wait wait, const char *file, int line)
 {
     struct thread *self = machine.running;
     self->wait = wait;
@@ -32,7 +32,7 @@ static void wait_at(enum wait wait, const char *file, int line)
 
 void gt_emu_barrier(const char *file, int line)
 {
-    wait_at(AT_BLOCK_BARRIER, file, line);
+    gt_machine_wait_at(AT_BLOCK_BARRIER, file, line);
 }
 
 void gt_emu_named_barrier(int id, int threads, const char *file, int line)
@@ -43,7 +43,7 @@ void gt_emu_named_barrier(int id, int threads, const char *file, int line)
                 id, threads);
     machine.running->part = id;
     machine.running->part_threads = threads;
-    wait_at(AT_PART_BARRIER, file, line);
+    gt_machine_wait_at(AT_PART_BARRIER, file, line);
 }
 
 void gt_machine_wait_for(bool (*ready)(struct thread *thread),
@@ -55,14 +55,14 @@ void gt_machine_wait_for(bool (*ready)(struct thread *thread),
         return;
     self->ready = ready;
     self->explain = explain;
-    wait_at(AT_CONDITION, file, line);
+    gt_machine_wait_at(AT_CONDITION, file, line);
 }
 
 void gt_emu_warp_barrier(unsigned mask, const char *file, int line)
 {
     if (mask != 0xffffffffu)
         ABANDON("%s:%d: only whole warps are emulated, not mask 0x%x", file, line, mask);
-    wait_at(AT_WARP_BARRIER, file, line);
+    gt_machine_wait_at(AT_WARP_BARRIER, file, line);
 }
 
 unsigned gt_emu_shuffle(unsigned mask, unsigned value, int lane, const char *file, int line)
@@ -89,7 +89,7 @@ const void *gt_emu_gather(const void *mine, int bytes, const char *file, int lin
     if ((self / WARP + 1) * WARP > machine.threads)
         ABANDON("%s:%d: a warp of fewer than %d threads works together", file, line, WARP);
     memcpy(warp->lane[turn][self % WARP], mine, (size_t)bytes);
-    wait_at(AT_WARP_BARRIER, file, line);
+    gt_machine_wait_at(AT_WARP_BARRIER, file, line);
     return warp->lane[turn];
 }
 
@@ -151,7 +151,7 @@ void *gt_emu_static_shared(const void *key, unsigned long bytes)
 
 void gt_emu_cluster_barrier(const char *file, int line)
 {
-    wait_at(AT_CLUSTER_BARRIER, file, line);
+    gt_machine_wait_at(AT_CLUSTER_BARRIER, file, line);
 }
 
 void *gt_emu_cluster_shared(const void *own, unsigned rank, const char *file, int line)

@@ -1,6 +1,7 @@
 /* machine_internal.h - test: what the files of the emulated GPU share: the running cluster, its
  * blocks and threads.  machine.c runs them; machine_calls.c has what kernels call, machine_async.c
- * mbarriers and TMA, machine_wgmma.c the products of warpgroups. */
+ * mbarriers and TMA, machine_wgmma.c the products of warpgroups, machine_early.c launches that
+ * begin before the one in front of them has ended. */
 #ifndef GT_MACHINE_INTERNAL_H
 #define GT_MACHINE_INTERNAL_H
 
@@ -35,6 +36,7 @@ enum wait {
     AT_CLUSTER_BARRIER,
     AT_PART_BARRIER,
     AT_CONDITION,
+    AT_EARLIER_LAUNCH,
     RETURNED
 };
 
@@ -134,6 +136,7 @@ extern struct machine {
     struct block block[MAX_CLUSTER];
     unsigned blocks; /* of a cluster */
     unsigned char *stacks;
+    bool hides, waited; /* machine_early.c, of the cluster: memory is hidden; a thread has waited */
 } machine;
 
 /* Ends the launch from within a thread; the first sentence is kept. */
@@ -142,6 +145,9 @@ extern struct machine {
         machine.status = gt_err_set(machine.err, GT_ECUDA, __VA_ARGS__); \
         gt_fiber_switch(&machine.running->fiber, &machine.scheduler);    \
     } while (0)
+
+/* The running thread waits for others. */
+void gt_machine_wait_at(enum wait wait, const char *file, int line);
 
 /* The running thread goes on when ready() says so; explain() tells in a sentence what it waits for.
  */
@@ -169,6 +175,14 @@ void gt_wgmma_release(void);
 
 /* Does one of the loads under way, when no thread can go on: whether there was one. */
 bool gt_async_progress(void);
+
+/* The same of launches that begin early.  reveal: nothing is hidden any more; check: gives the
+ * launch up if the memory is hidden. */
+void gt_early_begin(void);
+void gt_early_reveal(void);
+bool gt_early_progress(void);
+int gt_early_end(void);
+void gt_early_check(const void *memory, const char *file, int line);
 
 /* What a thread that returns must not leave behind. */
 void gt_async_returns(void);

@@ -21,6 +21,7 @@ void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel, int
         .max_threads_sm = 2048,
         .max_blocks_sm = 32,
         .l2_bytes = 1 << 20,
+        .chained = true, /* points for chains alone are run, too */
         .memory_bytes = (int64_t)1 << 32,
         .clock_mhz = 1000,
         .memory_gbps = 100,

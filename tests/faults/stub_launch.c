@@ -248,12 +248,14 @@ static int run_function(const struct function *function, const unsigned grid[3],
     return 0;
 }
 
-/* STUB_NO_WORK: launches do nothing, for tools/bench-serve. */
-static bool stub_idle;
+/* STUB_NO_WORK: launches do nothing, for tools/bench-serve.  STUB_PROGRAMMATIC: products that are
+ * not launched programmatically (GT_CU_ATTRIBUTE_PDL) are refused. */
+static bool stub_idle, stub_programmatic;
 
 __attribute__((constructor)) static void read_setting(void)
 {
     stub_idle = stub_setting("STUB_NO_WORK", 0) != 0;
+    stub_programmatic = stub_setting("STUB_PROGRAMMATIC", 0) != 0;
 }
 
 /* A launch that a graph keeps; the arguments of a kernel that takes maps are two. */
@@ -295,28 +297,42 @@ static bool keep(const struct function *function, const unsigned grid[3], unsign
 void *stub_last_stream;
 int stub_wrong;
 
-int stub_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-                      void *stream, void **parameters, void **extra)
+static int launch(const struct gt_cu_config *config, const struct function *function,
+                  bool programmatic, void **parameters)
 {
-    const unsigned grid[3] = {grid_x, grid_y, grid_z};
+    const unsigned *grid = config->grid, *block = config->block;
     int result = 0;
 
-    (void)extra;
     if (stub_idle)
         return 0;
-    stub_last_stream = stream;
+    stub_last_stream = config->stream;
     if (stub_device.sticky)
         return stub_device.sticky;
-    if (!grid_x || !grid_y || !grid_z || block_x * block_y * block_z > 1024 || shared > 232448)
+    if (!grid[0] || !grid[1] || !grid[2] || block[0] * block[1] * block[2] > 1024 ||
+        config->shared_bytes > 232448)
+        return 1;
+    if (stub_programmatic && !programmatic && strcmp(function->entry, "gemm") == 0)
         return 1;
     pthread_mutex_lock(&launching);
-    if (!stub_device.hung && !keep(function, grid, block_x, parameters))
-        result = run_function(function, grid, block_x, parameters);
+    if (!stub_device.hung && !keep(function, grid, block[0], parameters))
+        result = run_function(function, grid, block[0], parameters);
     if (stub_wrong)
         *(float *)((const struct gt_args *)parameters[0])->d += 1000;
     pthread_mutex_unlock(&launching);
     return result;
+}
+
+int stub_LaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                      void *stream, void **parameters, void **extra)
+{
+    const struct gt_cu_config config = {.grid = {grid_x, grid_y, grid_z},
+                                        .block = {block_x, block_y, block_z},
+                                        .shared_bytes = shared,
+                                        .stream = stream};
+
+    (void)extra;
+    return launch(&config, function, false, parameters);
 }
 
 /* A cluster divides the grid; nothing else is known but programmatic launches. */
@@ -337,10 +353,13 @@ static bool attribute_fits(const struct gt_cu_attribute *attribute, const unsign
 int stub_LaunchKernelEx(const struct gt_cu_config *config, void *function, void **parameters,
                         void **extra)
 {
-    for (unsigned i = 0; i < config->attributes; i++)
+    bool programmatic = false;
+
+    (void)extra;
+    for (unsigned i = 0; i < config->attributes; i++) {
         if (!attribute_fits(&config->attribute[i], config->grid))
             return 1;
-    return stub_LaunchKernel(function, config->grid[0], config->grid[1], config->grid[2],
-                             config->block[0], config->block[1], config->block[2],
-                             config->shared_bytes, config->stream, parameters, extra);
+        programmatic |= config->attribute[i].id == GT_CU_ATTRIBUTE_PDL;
+    }
+    return launch(config, function, programmatic, parameters);
 }

@@ -110,6 +110,7 @@ void test_atomics(void);
 void test_contexts(void);
 void test_reset(void);
 void test_differs(void);
+void test_vendor(void);
 void test_exit(void);
 void test_versions(void);
 

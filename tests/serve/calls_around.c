@@ -142,6 +142,31 @@ void test_differs(void)
     EXPECT(stub_blas_products == before + 3);
 }
 
+/* Whether the library has handed the product to cublasLtMatmul. */
+static bool handed_over(void *handle, const struct product *p)
+{
+    EXPECT(!run(handle, p)); /* it is cuBLAS that computes it either way */
+    return strcmp(stub_blas_last, "cublasLtMatmul") == 0;
+}
+
+/* An algorithm was chosen for operands at multiples of 256 bytes, and its first launch may load
+ * code. */
+void test_vendor(void)
+{
+    const struct product p = plain(EX, 64, 48, 32);
+    struct product skewed = p;
+    void *handle = new_handle();
+
+    skewed.skew = 16;
+    EXPECT(!handed_over(handle, &skewed));
+    stub_capturing = 1;
+    EXPECT(!handed_over(handle, &p));
+    stub_capturing = 0;
+    EXPECT(handed_over(handle, &p));
+    stub_capturing = 1;
+    EXPECT(handed_over(handle, &p));
+}
+
 static void *late_handle;
 
 static void late(void)

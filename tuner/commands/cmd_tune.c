@@ -102,7 +102,7 @@ static void name_missing(const struct gt_session *session, const struct gt_sweep
 
     for (size_t i = 0; i < count; i++)
         missing += is_missing(&result[i]);
-    if (!missing || session->cli->quiet)
+    if (!missing || count == 1 || session->cli->quiet)
         return;
     fprintf(session->cli->log, "%zu of %zu problems had no turn:", missing, count);
     for (size_t i = 0; i < count; i++) {
@@ -114,9 +114,10 @@ static void name_missing(const struct gt_session *session, const struct gt_sweep
     fputs("; the same command goes on with them\n", session->cli->log);
 }
 
-/* Prints the results; the exit code is 4 if no problem has a valid candidate. */
+/* Prints the results; the exit code is 4 if no problem has a valid candidate.  An interrupted sweep
+ * has not shown that there is none. */
 static int report(const struct gt_session *session, const struct gt_sweep_result *result,
-                  size_t count, size_t rows, struct gt_err *err)
+                  size_t count, size_t rows, bool interrupted, struct gt_err *err)
 {
     size_t valid = 0;
     int rc = GT_OK;
@@ -134,7 +135,7 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
         gt_report_totals(session);
     if (session->cli->json)
         rc = gt_report_json(session, result, count, err);
-    return rc ? rc : valid ? GT_OK : nothing_valid(session, result, count, err);
+    return rc ? rc : valid || interrupted ? GT_OK : nothing_valid(session, result, count, err);
 }
 
 /* Whether the command line has to name the problems; a recording can supply its own. */
@@ -255,8 +256,9 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (rc && rc != GT_ECONFIG && result[0].nothing.code == rc)
         rc = GT_OK; /* no kernel serves the only problem: reported below, with exit code 4 */
     if (rc == GT_OK || rc == GT_EINTERRUPTED) {
-        printed = report(&session, result, problems,
-                         options->rows ? (size_t)options->rows : DEFAULT_ROWS, err);
+        printed =
+            report(&session, result, problems, options->rows ? (size_t)options->rows : DEFAULT_ROWS,
+                   rc == GT_EINTERRUPTED, err);
         rc = rc ? rc : printed;
     }
 out:

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/near.h"
+#include "base/strbuf.h"
 
 #define MAX_OPTIONS 64
 #define FIRST_CODE  256 /* getopt's answer for option i; a letter answers itself */
@@ -105,6 +106,22 @@ static size_t option_index(const struct parser *parser, int code)
     return parser->count;
 }
 
+/* Sets the sentence for a beginning that several options share; false: they do not. */
+static bool explain_beginning(const struct parser *parser, const char *name, size_t length,
+                              struct gt_err *err)
+{
+    struct gt_strbuf names = GT_STRBUF_INIT;
+    int count = 0;
+
+    for (size_t i = 0; i < parser->count; i++)
+        if (strncmp(parser->option[i]->name, name, length) == 0)
+            gt_strbuf_addf(&names, "%s--%s", count++ ? " or " : "", parser->option[i]->name);
+    if (count > 1 && names.text)
+        gt_err_set(err, GT_ESYNTAX, "option \"--%.*s\" may be %s", (int)length, name, names.text);
+    gt_strbuf_release(&names);
+    return count > 1;
+}
+
 /* Sets the sentence for an option that getopt does not know or found incomplete. */
 static int explain(const struct parser *parser, int answer, const char *word, struct gt_err *err)
 {
@@ -116,8 +133,8 @@ static int explain(const struct parser *parser, int answer, const char *word, st
     if (answer == ':')
         return gt_err_set(err, GT_ESYNTAX, "option \"%s\" needs a value", word);
     if (optopt >= FIRST_CODE)
-        return gt_err_set(err, GT_ESYNTAX, "option \"--%s\" takes no value",
-                          parser->option[optopt - FIRST_CODE]->name);
+        return gt_err_set(err, GT_ESYNTAX, "option \"--%s\" takes no value: \"%s\"",
+                          parser->option[optopt - FIRST_CODE]->name, word);
     if (*name >= '0' && *name <= '9')
         return gt_err_set(err, GT_ESYNTAX,
                           "\"%s\" begins with a minus: it is neither an option nor a "
@@ -125,6 +142,8 @@ static int explain(const struct parser *parser, int answer, const char *word, st
                           word);
     if (strncmp(word, "--", 2) != 0)
         return gt_err_set(err, GT_ESYNTAX, "unknown option \"-%c\"; see --help", optopt);
+    if (length && explain_beginning(parser, name, length, err))
+        return GT_ESYNTAX;
     for (size_t i = 0; i < parser->count; i++)
         known[i] = parser->option[i]->name;
     near = gt_near(name, length, known, parser->count);

@@ -270,6 +270,7 @@ static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt
     cuda->floor_s = options->launch_deadline_s > 0 ? options->launch_deadline_s : 10;
     cuda->capacity = 4 * (size_t)evaluator->jobs + 8;
     evaluator->device = cuda->gpu.device;
+    evaluator->device.chained = evaluator->options.bench.timing == GT_TIMING_GRAPH;
     return GT_OK;
 }
 

@@ -48,6 +48,7 @@ static int find_device(const struct gt_carrying *carrying, struct gt_carry_row *
 
     if (rc)
         return rc;
+    row->on.chained = row->timing == GT_TIMING_GRAPH;
     if (row->sms > 0) {
         row->on.sms = row->sms;
         row->on.l2_bytes = row->l2_bytes;

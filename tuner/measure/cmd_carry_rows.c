@@ -69,6 +69,7 @@ int gt_carry_read_table(struct gt_carrying *carrying, struct gt_strbuf *text, st
             .signature = from->signature,
             .point = from->point,
             .cc = from->cc,
+            .timing = from->timing,
         };
 
         rc = add_row(carrying, &row, err);

@@ -71,11 +71,16 @@ function go(event) {
   points[to].setAttribute("tabindex", "0");
   points[to].focus();
 }
+/* A paragraph; what stands between backquotes is a command, which is never broken. */
+function says(box, text) {
+  const paragraph = put(box, "p");
+  text.split("`").forEach((piece, i) => i % 2 ? put(paragraph, "code", {}, piece) : paragraph.appendChild(document.createTextNode(piece)));
+}
 function section(title, about) {
   const name = title.toLowerCase().replace(/[^a-z]+/g, "-");
   const box = put(document.getElementById("page"), "section", { id: name });
   put(box, "h2", {}, title);
-  if (about) put(box, "p", {}, about);
+  if (about) says(box, about);
   put(document.getElementById("contents"), "a", { href: "#" + name }, title);
   return box;
 }
@@ -187,7 +192,7 @@ function bars(box, title, rows, mark, unit) {
     put(svg, "text", narrow ? { x: 4, y: y - 4 } : { x: from - 8, y: y + 12, "text-anchor": "end" }, label);
     tells(put(svg, "rect", { class: row.kind, x: Math.min(x, zero), y, width: pixel(Math.max(1, Math.abs(x - zero))), height: 14 }), row.text);
     if (row.hi) put(svg, "line", { class: "whisker", x1: px(row.lo), x2: px(row.hi), y1: y + 7, y2: y + 7 });
-    put(svg, "text", { x: Math.max(zero, px(row.hi || row.value), x) + 5, y: y + 12 }, (Number.isInteger(row.value) && !mark ? row.value : short(row.value)) + (unit || ""));
+    put(svg, "text", { x: Math.max(zero, px(row.hi || row.value), x) + 5, y: y + 12 }, (mark ? row.value.toFixed(3) : Number.isInteger(row.value) ? row.value : short(row.value)) + (unit || ""));
   });
 }
 /* Strips: a row of dots for each group {name, points: [{value, text}]} on a logarithmic axis, with their geometric mean.

@@ -24,7 +24,7 @@ function facts() {
   put(box, "p", {}, unique(data.spaces.map(s => s.device)).join(", ") + "; made " + new Date(data.made).toISOString().slice(0, 16).replace("T", " ") + " UTC");
   for (const kind of ["predicted", "replayed"]) {
     const count = sum(data.spaces.filter(s => s.provenance === kind), s => s.trials.length);
-    if (count) put(box, "p", {}, `${count} of the trials were ${kind}, not measured: they stand among parameters, distribution and failures alone.`);
+    if (count) put(box, "p", {}, `${count} of the trials were ${kind}, not measured: they are compared with nothing.`);
   }
   if (rivals.length) by_type(box);
 }
@@ -106,7 +106,7 @@ function roofline() {
   if (!all.length) return;
   const device = data.devices.find(d => all.some(r => r.device === d.name)), types = unique(all.map(type));
   const box = section("Roofline", "Operations by byte that has to be moved against speed. A dot is ours; the end of its line is cuBLASLt. "
-    + (device ? `Dashed: what the device reached when it was calibrated${device.date && ` (${device.date.slice(0, 10)})`}.` : "tune doctor --calibrate measures the device's ceilings, which are missing here."));
+    + (device ? `Dashed: what the device reached when it was calibrated${device.date && ` (${device.date.slice(0, 10)})`}.` : "`tune doctor --calibrate` measures the device's ceilings, which are missing here."));
   const choices = put(box, "div", { class: "choices" });
   let rows = all;
   const again = picture(box, place => draw_roofline(place, device || {}, rows));

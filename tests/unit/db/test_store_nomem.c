@@ -1,6 +1,6 @@
 /* test_store_nomem.c - store, exports, tables and look-ups when memory runs out: whichever of their
  * allocations fails, the answer is GT_ENOMEM with its sentence, and nothing is lost or leaks.
- * (SQLite's own allocations fail in test_store_faults.c.) */
+ * (SQLite's own allocations fail in test_store_memory.c.) */
 #include "store_fixture.h"
 
 #include "lookup/table.h"

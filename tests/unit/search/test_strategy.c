@@ -1,31 +1,7 @@
 /* test_strategy.c - every strategy on synthetic spaces: finds optima, repeats itself, survives. */
-#include "search_fixture.h"
+#include "strategy_fixture.h"
 
-#include "search/strategy.h"
 #include "search/multi_start.h"
-
-#include <math.h>
-
-#define FLYING 7 /* points in flight at once */
-
-#define EIGHT "0, 1, 2, 3, 4, 5, 6, 7"
-
-/* Six parameters of eight values, every eighth point invalid: 229376 points. */
-static struct gt_kernel *big_kernel(struct search *s)
-{
-    return search_kernel(
-        s, "big", "+ P0 + P1 + P2 + P3 + P4 + P5",
-        "\"params\": [" PARAM("P0", 0, EIGHT) "," PARAM("P1", 0, EIGHT) "," PARAM(
-            "P2", 0,
-            EIGHT) "," PARAM("P3", 0,
-                             EIGHT) "," PARAM("P4", 0,
-                                              EIGHT) "," PARAM("P5", 0,
-                                                               EIGHT) "],"
-                                                                      "\"constraints\": [{\"if\": "
-                                                                      "\"(P0 + P1 + P2 + P3 + P4 + "
-                                                                      "P5) % 8 != 3\", \"why\": "
-                                                                      "\"holes\"}], " LAUNCH);
-}
 
 /* 64 points. */
 static struct gt_kernel *small_kernel(struct search *s)
@@ -35,67 +11,10 @@ static struct gt_kernel *small_kernel(struct search *s)
         "\"params\": [" PARAM("P", 0, EIGHT) "," PARAM("Q", 0, EIGHT) "], " LAUNCH);
 }
 
-typedef double objective(const struct gt_point *point);
-
-/* Separable: each parameter has its own best value, 5 2 7 0 3 6; the optimum is 100. */
-static double separable(const struct gt_point *point)
-{
-    static const int best[] = {5, 2, 7, 0, 3, 6};
-    double us = 100;
-
-    for (int p = 0; p < 6; p++)
-        us += 3.0 * (p + 1) * fabs((double)point->value[p] - best[p]);
-    return us;
-}
-
 static double always_fails(const struct gt_point *point)
 {
     (void)point;
     return 0;
-}
-
-struct run {
-    size_t asked;
-    double best;
-    uint64_t trace; /* digest of the points asked for, in order */
-    bool done;
-};
-
-/* Drives a strategy with FLYING points in the air, answered first come first served. */
-static struct run drive(struct gt_strategy *strategy, objective *us_of, size_t budget)
-{
-    struct run run = {.best = INFINITY, .trace = 14695981039346656037ull};
-    size_t queue[FLYING], flying = 0;
-    unsigned char *seen = calloc(strategy->space->count, 1);
-
-    assert_non_null(seen);
-    for (;;) {
-        enum gt_next answer = GT_NEXT_WAIT;
-        size_t asked = SIZE_MAX;
-        struct gt_point point;
-        double us;
-
-        while (flying < FLYING && run.asked < budget &&
-               (answer = gt_strategy_next(strategy, &asked)) == GT_NEXT_POINT) {
-            assert_true(asked < strategy->space->count);
-            assert_false(seen[asked]); /* never twice */
-            seen[asked] = 1;
-            queue[flying++] = asked;
-            run.asked++;
-            run.trace = (run.trace ^ asked) * 1099511628211ull;
-        }
-        run.done = answer == GT_NEXT_DONE;
-        if (!flying)
-            break;
-        gt_space_point(strategy->space, queue[0], &point);
-        us = us_of(&point);
-        if (us > 0 && us < run.best)
-            run.best = us;
-        gt_strategy_tell(strategy, queue[0], us);
-        memmove(queue, queue + 1, --flying * sizeof(queue[0]));
-    }
-    free(seen);
-    return run;
 }
 
 static void test_local_search_finds_the_optimum(void **state)
@@ -284,99 +203,6 @@ static void test_all_find_good_points(void **state)
     gt_kernel_free(kernel);
 }
 
-/* Model-based search stays the best where a third of the points fail, at random. */
-static double patchy(const struct gt_point *point)
-{
-    int64_t sum = 0;
-
-    for (int p = 0; p < 6; p++)
-        sum = sum * 31 + point->value[p] * 7;
-    return sum % 3 == 1 ? 0 : separable(point);
-}
-
-static void test_auto_lives_with_failures(void **state)
-{
-    struct search *s = *state;
-    struct gt_kernel *kernel = big_kernel(s);
-    struct gt_strategy *strategy;
-    struct gt_space space;
-
-    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
-    OK(&s->err, gt_strategy_new(&strategy, "auto", &space, 1, NULL, &s->err));
-    assert_true(drive(strategy, patchy, 300).best < 110);
-    gt_strategy_free(strategy);
-    gt_space_release(&space);
-    gt_kernel_free(kernel);
-}
-
-/* Once nothing more is to be gained it says so, long before the space is exhausted. */
-static void test_auto_ends(void **state)
-{
-    struct search *s = *state;
-    struct gt_kernel *kernel = big_kernel(s);
-    struct gt_strategy *strategy;
-    struct gt_space space;
-    struct run run;
-
-    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
-    OK(&s->err, gt_strategy_new(&strategy, "auto", &space, 1, NULL, &s->err));
-    run = drive(strategy, separable, 5000);
-    assert_true(run.done);
-    assert_true(run.best == 100);
-    assert_in_range(run.asked, 200, 2000);
-    gt_strategy_free(strategy);
-    gt_space_release(&space);
-    gt_kernel_free(kernel);
-}
-
-/* Times of a like problem, for a tenth of the points; and a model that is only roughly right. */
-static float rough(void *context, size_t i)
-{
-    struct gt_point point;
-
-    gt_space_point(context, i, &point);
-    return i % 7 ? (float)log(separable(&point) + 20) : NAN;
-}
-
-static void test_auto_learns_from_elsewhere(void **state)
-{
-    struct search *s = *state;
-    struct gt_kernel *kernel = big_kernel(s);
-    struct gt_space space;
-    struct gt_transfer prior[2] = {{0}};
-    size_t *point;
-    float *us;
-
-    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
-    point = calloc(space.count, sizeof(*point));
-    us = calloc(space.count, sizeof(*us));
-    assert_true(point && us);
-    for (size_t i = 0; i < space.count; i += 10) {
-        struct gt_point at;
-
-        gt_space_point(&space, i, &at);
-        point[prior[1].count] = i;
-        us[prior[1].count++] = (float)(3000 + 40 * separable(&at) + 11 * (double)(i % 13));
-    }
-    prior[1].point = point;
-    prior[1].us = us;
-    for (int with_model = 0; with_model < 2; with_model++) {
-        const struct gt_seeds seeds = {.transfer = prior,
-                                       .transfers = with_model ? 0 : 2,
-                                       .expect = with_model ? rough : NULL,
-                                       .context = &space};
-        struct gt_strategy *strategy;
-
-        OK(&s->err, gt_strategy_new(&strategy, "auto", &space, 1, &seeds, &s->err));
-        assert_true(drive(strategy, separable, 60).best < 106);
-        gt_strategy_free(strategy);
-    }
-    free(point);
-    free(us);
-    gt_space_release(&space);
-    gt_kernel_free(kernel);
-}
-
 /* The later in the space, the sooner. */
 static float from_the_end(struct gt_strategy *strategy, size_t point)
 {
@@ -468,8 +294,6 @@ static void test_unknown_names(void **state)
     gt_strategy_free(NULL);
 }
 
-#define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, search_setup, search_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -479,10 +303,7 @@ int main(void)
         WITH_FOLDER(test_seeds_come_first),
         WITH_FOLDER(test_local_search_keeps_many_busy),
         WITH_FOLDER(test_all_find_good_points),
-        WITH_FOLDER(test_auto_lives_with_failures),
-        WITH_FOLDER(test_auto_ends),
         WITH_FOLDER(test_multi_start_takes_starts_and_order),
-        WITH_FOLDER(test_auto_learns_from_elsewhere),
         WITH_FOLDER(test_options),
         WITH_FOLDER(test_unknown_names),
     };
