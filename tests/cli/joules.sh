@@ -60,3 +60,19 @@ END
 "$TUNE" export --db stub.db --format energy --problem 8x8x8:f16 --problem 16x16x16:f32 --objective time -q | cut -d, -f4
 "$TUNE" export --db stub.db --format energy --arch sm_80 -q | wc -l
 t export --db stub.db --objective energy
+# A sweep by energy: the energies follow its table, and what look-up hands out is the best by time as before.
+small=(--shape 8x8x8 --kernels simt_thread1d --strategy exhaustive --values BM=64,BK=4\|8,MIN_BLOCKS=1)
+"$TUNE" "${small[@]}" --db by.db --objective edp -q > lines
+grep -oE '^(  ours:|  best by edp:|8x8x8:f32:nn$|\* )' lines | sort | uniq -c | awk '{ print $1, $2, $3 }'
+chosen() { "$TUNE" lookup 8x8x8 --arch sm_90 --db by.db | sed -n '/kernel/p;/point/p'; }
+chosen > before
+python3 - << 'END'
+import sqlite3
+base = sqlite3.connect("by.db") # the slowest takes the least by far
+base.execute("UPDATE energy SET joules = 1e-9 WHERE us = (SELECT max(us) FROM energy WHERE kernel <> 'cublaslt')")
+base.execute("DELETE FROM meta")
+base.commit()
+END
+chosen | cmp - before && wc -l < before
+t --shape 8x8x8 --objective energy --json
+t --shape 8x8x8 --objective energy --device predict:sm_90 --kernels simt_naive --budget 3 -q 2>&1 | tail -n 2
