@@ -107,6 +107,7 @@ static void find(enum gt_blas_version version, const void *caller)
     if (!atomic_load(&cublaslt[version].table) &&
         (handle = open_loaded(cublaslt[version].file, "cublasLtCreate", caller))) {
         fill_cublaslt(&real_lts[version], handle);
+        real_lts[version].grows = version == GT_BLAS_13;
         atomic_store(&cublaslt[version].table, &real_lts[version]);
     }
     pthread_mutex_unlock(&finding);

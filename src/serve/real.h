@@ -7,6 +7,8 @@
 #ifndef GT_REAL_H
 #define GT_REAL_H
 
+#include <stdbool.h>
+
 #include "serve/blas.h"
 
 /* Major versions whose symbols are hooked, the newest first: X(version). */
@@ -34,6 +36,7 @@ struct gt_real {
 };
 
 struct gt_real_lt {
+    bool grows; /* versions of this number are still made, and may have more attributes */
     int(*cublasLtMatmul) GT_PARAMETERS_MATMUL;
     GT_LT_CREATE_MAP(GT_REAL_CREATE)
     GT_LT_GETTER_MAP(GT_REAL_GETTER)

@@ -32,6 +32,9 @@ enum {
     DESC_BIAS_DATA_TYPE = 26,
     DESC_D_OUT_SCALE_POINTER = 36,
     DESC_EMULATION_DESCRIPTOR = 38,
+    DESC_KNOWN =
+        38, /* the last that is known here; 13.4 has two more (strides of alpha and beta) */
+    DESC_NEWEST = 47, /* the last that is asked for */
 };
 
 /* cublasLtMatrixLayoutAttribute_t */
@@ -45,6 +48,8 @@ enum {
     LAYOUT_STRIDE = 6,
     LAYOUT_PLANE_OFFSET = 7,
     LAYOUT_BATCH_MODE = 8,
+    LAYOUT_KNOWN = 8, /* as above; 13.4 has three more (sizes of grouped matrices) */
+    LAYOUT_NEWEST = 15,
 };
 
 #define FILL_FULL 2
@@ -76,11 +81,17 @@ static uint64_t layout_value(const struct gt_real_lt *real, void *layout, int at
     return real->LayoutGet(layout, attribute, &value, bytes, &written) ? absent : value;
 }
 
-/* Reads a layout; false if it is not a plain column-major matrix. */
+/* Reads a layout; false if it is not a plain column-major matrix.  What a newer cuBLAS has, and
+ * this library does not know, must be 0. */
 static bool read_layout(struct layout *to, const struct gt_real_lt *real, void *from)
 {
+    const int newest = real->grows ? LAYOUT_NEWEST : LAYOUT_KNOWN;
+
     if (!from)
         return false;
+    for (int attribute = LAYOUT_KNOWN + 1; attribute <= newest; attribute++)
+        if (layout_value(real, from, attribute, 8, 0) || layout_value(real, from, attribute, 4, 0))
+            return false;
     to->type = (int)layout_value(real, from, LAYOUT_TYPE, 4, UINT32_MAX);
     to->rows = (int64_t)layout_value(real, from, LAYOUT_ROWS, 8, 0);
     to->cols = (int64_t)layout_value(real, from, LAYOUT_COLS, 8, 0);
@@ -143,9 +154,15 @@ static enum gt_reason read_epilogue(struct gt_gemm *gemm, const struct gt_real_l
     return GT_SERVED;
 }
 
-/* Whether something is set that gemmtune does not support: scales, maxima, emulation. */
+/* Whether something is set that gemmtune does not support: scales, maxima, emulation, and what only
+ * a newer cuBLAS knows. */
 static bool has_extras(const struct gt_real_lt *real, void *desc)
 {
+    const int newest = real->grows ? DESC_NEWEST : DESC_KNOWN;
+
+    for (int attribute = DESC_KNOWN + 1; attribute <= newest; attribute++)
+        if (desc_value(real, desc, attribute, 8, 0) || desc_value(real, desc, attribute, 4, 0))
+            return true;
     for (int attribute = DESC_A_SCALE_POINTER; attribute <= DESC_AMAX_D_POINTER; attribute++)
         if (desc_value(real, desc, attribute, 8, 0))
             return true;

@@ -59,3 +59,5 @@ t bench 64x64x128 64x64x64
 mkdir folder
 t --shapes folder --arch sm_86
 t bench 64x64x64.txt --arch sm_86
+bash "$ROOT/tools/slurm/tune.sbatch" shapes.txt 2>&1 | sed 's/.*: no/no/'
+bash "$ROOT/tools/slurm/merge.sbatch" 2>&1 | sed 's/.*: no/no/'

@@ -38,6 +38,16 @@ cp tree/configs/problems/{bench,grid}.json
 printf 'device,problem\n1\n2\n3\n' > tree/db/measured/stub-search.csv
 GEMMTUNE_DATA=$PWD/tree tree/tools/tables stub one.db --search two.db
 (cd tree/db && wc -l measured/stub-f32.csv measured/stub-search.csv* shipped/stub.csv && cut -d, -f1-4 measured/stub-grid.csv)
+# Chains have a table of their own, which becomes a headline; the other tables are of single launches.
+cp tree/configs/problems/{bench,short}.json
+sed -i 's/64x64x64/16x16x16/' tree/configs/problems/short.json
+GEMMTUNE_DATA=$PWD/tree t bench short --kernels simt_thread1d --budget 3 --db short.db -q >/dev/null
+GEMMTUNE_DATA=$PWD/tree t bench short --timing graph --kernels simt_thread1d --budget 3s --db short.db -q >/dev/null
+GEMMTUNE_DATA=$PWD/tree tree/tools/tables stub short.db | grep short
+grep -ohE '"[^"]*",|,(cold|graph),|ratio' tree/db/measured/stub-short.csv | grep -E 'cold|graph'
+grep -ohE ',(cold|graph),' tree/db/measured/stub-short-chained.csv
+cp "$ROOT/tools/headlines" tree/tools/
+tree/tools/headlines stub | sed -nE 's/^(short[a-z_]*),[0-9.]+,/\1,RATIO,/p'
 GEMMTUNE_DATA=$PWD/tree tree/tools/tables stub || echo "exit $?"
 cp -r data/templates data/configs .
 echo 'static __device__ int another_text;' >> templates/simt/thread1d.cu

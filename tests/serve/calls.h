@@ -1,5 +1,5 @@
 /* calls.h - what the files of tests/serve/calls share: a product in every way that cuBLAS takes one
- * (product.c), and the tests of calls_program.c and calls_around.c. */
+ * (product.c), and the tests of its other files. */
 #ifndef GT_TEST_CALLS_H
 #define GT_TEST_CALLS_H
 
@@ -102,6 +102,11 @@ void test_local(void);
 void test_handles(void);
 void test_signal(void);
 void test_dlsym(void);
+
+/* calls_left.c: what is left to cuBLAS. */
+void test_left(void);
+void test_foreign(void);
+void test_matmul_left(void);
 
 /* calls_around.c: what is around a product. */
 void test_streams(void);

@@ -110,6 +110,9 @@ int gt_pq_open(struct gt_pq **out, const char *address, struct gt_err *err)
     int rc;
 
     *out = NULL;
+    if (!strstr(address, "://") && !strchr(address, '='))
+        return gt_err_set(err, GT_ESYNTAX, "\"%s\" is no address; write postgresql://HOST/DATABASE",
+                          address);
     pq = calloc(1, sizeof(*pq));
     if (!pq)
         return gt_err_nomem(err);

@@ -55,8 +55,8 @@ static int submit(struct gt_cli *cli, const struct options *options, struct gt_p
         fresh += added;
     }
     if (!rc && !cli->quiet)
-        fprintf(cli->log, "%zu of %zu problems submitted; the others were there already\n", fresh,
-                count);
+        fprintf(cli->log, "%zu of %zu problems submitted%s\n", fresh, count,
+                fresh < count ? "; the others were there already" : "");
     free(problem);
     free(weight);
     return rc;

@@ -7,6 +7,7 @@
 #include "kernel/kernel.h"
 #include "problem/problem.h"
 #include "kernel/render.h"
+#include "lookup/predict.h"
 #include "console/cmd_compile.h"
 #include "console/cmd_session.h"
 #include "commands/cmd_show_json.h"
@@ -156,6 +157,26 @@ static void show_maps(FILE *out, const struct gt_kernel *kernel, const struct gt
     }
 }
 
+/* Prints the time that a sweep without a GPU would rank the candidate by. */
+static void show_estimate(FILE *out, const struct gt_candidate *candidate,
+                          const struct gt_geometry *geometry, const struct gt_binary *binary)
+{
+    struct gt_geometry whole = *geometry;
+    struct gt_prediction prediction;
+    char statics[GT_STATIC_SHARED_MAX];
+
+    gt_log_static_shared(binary->log, statics);
+    for (size_t i = 0; i < whole.launches; i++)
+        whole.launch[i].shared_bytes +=
+            (unsigned)gt_static_shared_of(statics, whole.launch[i].entry);
+    if (gt_predict_explain(candidate, &whole, binary->registers, binary->spill_bytes, &prediction,
+                           NULL))
+        return; /* no block fits an SM, as the line before says */
+    fprintf(out, "\nmodel: %.2f us (%.2f TFLOP/s) PREDICTED, bound by %s, %.2f waves of blocks\n",
+            prediction.us, gt_problem_flops(candidate->problem) / prediction.us * 1e-6,
+            prediction.bound, prediction.waves);
+}
+
 /* Prints the compiler's figures; the occupancy is that of the first launch. */
 static void show_binary(FILE *out, const struct gt_candidate *candidate,
                         const struct gt_geometry *geometry, const struct gt_binary *binary)
@@ -173,6 +194,7 @@ static void show_binary(FILE *out, const struct gt_candidate *candidate,
             candidate->device->name);
     if (gt_log_serialized(binary->log, reason))
         fprintf(out, "  wgmma serialized: %s\n", reason);
+    show_estimate(out, candidate, geometry, binary);
 }
 
 static int show_compile(const struct gt_cli *cli, const struct gt_candidate *candidate,
