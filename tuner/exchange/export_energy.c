@@ -9,14 +9,14 @@
 #include <string.h>
 
 /* The columns, and the keys of the JSON form. */
-#define COLUMNS                                                                           \
+#define HEADING                                                                           \
     "device,uuid,driver,problem,kernel,point,us,tflops,joules,error,watts,clock_mhz,edp," \
     "method,best,date"
 
 static void begin(struct gt_export_out *out)
 {
     gt_strbuf_add(out->text,
-                  out->json ? "{\"format\": \"gemmtune energies 1\", \"rows\": [" : COLUMNS "\n");
+                  out->json ? "{\"format\": \"gemmtune energies 1\", \"rows\": [" : HEADING "\n");
 }
 
 static int end(struct gt_export_out *out, struct gt_err *err)
@@ -64,12 +64,12 @@ static void add_real(struct gt_export_out *out, const char *key, double value, i
 static void add_best(struct gt_export_out *out, const struct gt_energy_row *row)
 {
     char best[32] = "";
+    size_t length = 0;
 
     for (int i = 0; i < GT_OBJECTIVES; i++)
-        if (row->best[i]) {
-            strcat(best, *best ? " " : "");
-            strcat(best, gt_objective_name((enum gt_objective)i));
-        }
+        if (row->best[i])
+            length += (size_t)snprintf(best + length, sizeof(best) - length, "%s%s",
+                                       length ? " " : "", gt_objective_name((enum gt_objective)i));
     add(out, "best", best, true);
 }
 

@@ -33,7 +33,7 @@ function draw_front(place, rows) {
   }
 }
 /* What the fastest of ours costs, and which of those slower by at most 3 % takes least energy. */
-function spared(rows) {
+function bought(rows) {
   const ours = rows.filter(e => !vendor(e)), fast = ours[0];
   if (!fast) return "None of ours was measured.";
   const saving = ours.filter(e => e.us <= 1.03 * fast.us).reduce((least, e) => e.mj < least.mj ? e : least);
@@ -51,7 +51,7 @@ function fronts() {
   let name = names[0];
   const again = picture(box, place => {
     const rows = groups.get(name);
-    put(place, "p", {}, spared(rows));
+    put(place, "p", {}, bought(rows));
     draw_front(place, rows);
     key(place, [["ours", "gemmtune"], ["base", "cuBLASLt"]]);
     table(place, "The same as a table", ["us", "mJ", "error %", "W", "MHz", "mJ us", "best by", "on the front", "meter", "kernel", "point"], rows.map(e =>
