@@ -752,6 +752,11 @@ $(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_OBJ) $(wildcard te
 bench-host: $(BUILD)/tools/bench-host
 	$(Q)$< $(BENCH)
 
+## predicted-arms: what the model expects of each kernel, for every third shipped winner; 6 minutes
+.PHONY: predicted-arms
+predicted-arms: $(BUILD)/tools/predicted-arms
+	$(Q)$< db/shipped/h200.csv
+
 ## bench-serve: nanoseconds that the preloaded library adds to a call of cuBLAS, on the stubs
 .PHONY: bench-serve
 bench-serve: $(BUILD)/tools/bench-serve $(BUILD)/libgemmtune_cublas.so
@@ -780,6 +785,10 @@ $(BUILD)/tools/compile-cost: tools/compile_cost.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
 
+$(BUILD)/tools/predicted-arms: tools/predicted_arms.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
+
 $(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
@@ -800,7 +809,7 @@ check-emu: $(EMU_TEST)
 ## build-tests: build every test and every tool, and run none
 .PHONY: build-tests
 build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
-	$(BUILD)/tools/bench-host $(BUILD)/tools/bench-serve $(BUILD)/tools/compile-cost \
+	$(BUILD)/tools/bench-host $(BUILD)/tools/bench-serve $(BUILD)/tools/compile-cost $(BUILD)/tools/predicted-arms \
 	$(BUILD)/tests/cluster/growth
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one

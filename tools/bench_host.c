@@ -113,6 +113,8 @@ static int bench_all_spaces(struct bench *bench)
     static const int arch[] = {86, 90};
     static const char *const text[] = {"4096x4096x4096:f32:nn",
                                        "1000x1000x1000:f32:tn",
+                                       "1023x1537x2049:f32:nn",
+                                       "3000x500x700:f32:tt",
                                        "64x64x65536:f32:nt",
                                        "1x4096x14336:f32:nn",
                                        "4096x4096x4096:tf32:nn",

@@ -245,7 +245,9 @@ struct bench {
     struct gt_sweep_result result;
 };
 
-static inline struct gt_kernel *grid_kernel(struct search *s, const char *name)
+/* model: an entry of the description, or nothing. */
+static inline struct gt_kernel *modelled_kernel(struct search *s, const char *name,
+                                                const char *model)
 {
     char values[512] = "0", rest[2048];
 
@@ -254,9 +256,14 @@ static inline struct gt_kernel *grid_kernel(struct search *s, const char *name)
     snprintf(rest, sizeof(rest),
              "\"params\": [{\"name\": \"P\", \"values\": [%s], \"default\": 0, \"kind\": "
              "\"compile\", \"doc\": \"-\"}, {\"name\": \"Q\", \"values\": [%s], \"default\": 0, "
-             "\"kind\": \"compile\", \"doc\": \"-\"}], %s",
-             values, values, LAUNCH);
+             "\"kind\": \"compile\", \"doc\": \"-\"}], %s%s",
+             values, values, model, LAUNCH);
     return search_kernel(s, name, "+ P + Q", rest);
+}
+
+static inline struct gt_kernel *grid_kernel(struct search *s, const char *name)
+{
+    return modelled_kernel(s, name, "");
 }
 
 static inline struct bench open_bench(struct search *s)

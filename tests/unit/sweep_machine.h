@@ -8,7 +8,8 @@
 #include <math.h>
 
 #define MACHINE_JOBS     16
-#define MACHINE_CUBINS   (64 * SIDE * SIDE) /* of the problems M = 100, 200... */
+#define MACHINE_PROBLEMS 32                                   /* M = 100, 200... */
+#define MACHINE_CUBINS   (2 * MACHINE_PROBLEMS * SIDE * SIDE) /* of "grid" and of another kernel */
 #define MACHINE_ENTRIES  96
 #define MACHINE_SEQUENCE 8192
 
@@ -51,9 +52,10 @@ static inline struct machine *machine_of(const struct gt_evaluator *evaluator)
 static inline size_t machine_cubin(const struct machine *m, const struct gt_candidate *candidate)
 {
     const size_t problem = m->shared ? 0 : (size_t)candidate->problem->m / 100 - 1;
+    const size_t kernel = strcmp(candidate->kernel->name, "grid") != 0;
 
-    assert_true(problem < 64);
-    return problem * SIDE * SIDE + number_of(candidate);
+    assert_true(problem < MACHINE_PROBLEMS);
+    return (kernel * MACHINE_PROBLEMS + problem) * SIDE * SIDE + number_of(candidate);
 }
 
 /* Gives idle workers their next cubins, and the GPU its next candidate. */

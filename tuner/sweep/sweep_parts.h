@@ -64,6 +64,7 @@ struct gt_arm {
     struct gt_trial_key key; /* all but the point */
     int64_t tried, flying;   /* trials, those of earlier runs included; candidates in flight */
     int64_t backfilled;      /* how many of both are backfill, which does not use the arm's share */
+    double predicted_us;     /* the least of its points; 0: the model has nothing to say */
     double best_us;          /* 0: none yet */
     double reached_us;       /* likewise, candidates given up as slow included */
     bool guest;              /* it has the incumbent's point only, and no share of the budget */

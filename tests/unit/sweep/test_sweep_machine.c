@@ -174,6 +174,71 @@ static void test_a_starved_device_tries_what_is_at_hand(void **state)
     release_all(&bench);
 }
 
+static size_t tried_of_other[PROBLEMS];
+
+static int note_kernel(struct gt_evaluator *evaluator, uint64_t id,
+                       const struct gt_candidate *candidate, struct gt_err *err)
+{
+    tried_of_other[candidate->problem->m / 100 - 1] +=
+        strcmp(candidate->kernel->name, "other") == 0;
+    return machine_submit(evaluator, id, candidate, err);
+}
+
+/* Kernel "other" takes OTHER_TIMES as long as "grid", and the model expects even more. */
+#define OTHER_TIMES 1.7
+
+static double other_is_slow(const struct gt_candidate *candidate)
+{
+    return (strcmp(candidate->kernel->name, "other") == 0 ? OTHER_TIMES : 1) * bowl(candidate);
+}
+
+/* The model is wrong: "other" is the faster one. */
+static double other_is_fast(const struct gt_candidate *candidate)
+{
+    return (strcmp(candidate->kernel->name, "other") == 0 ? 1 : OTHER_TIMES) * bowl(candidate);
+}
+
+/* Sweeps over "grid" and over "other", of which the model expects little. */
+static struct bench sweep_with_other(struct search *s,
+                                     double (*truth)(const struct gt_candidate *candidate))
+{
+    struct bench bench = open_bench(s);
+
+    bench.kernel[1] = modelled_kernel(s, "other", "\"model\": {\"issue\": \"2560000\"}, ");
+    bench.options.kernels = 2;
+    memset(tried_of_other, 0, sizeof(tried_of_other));
+    machine_init(&machine, s);
+    machine.fake.us_of = truth;
+    machine.fake.ops.submit = note_kernel;
+    machine_sweep(&machine, &bench, problem, result, PROBLEMS, 3);
+    for (size_t i = 0; i < PROBLEMS; i++)
+        print_message("%zu of other, %lld in all\n", tried_of_other[i], (long long)result[i].timed);
+    return bench;
+}
+
+/* It gets a few candidates of a short turn, not half of those that are drawn before a race has a
+ * time. */
+static void test_a_kernel_that_is_predicted_to_lose(void **state)
+{
+    struct bench bench = sweep_with_other(*state, other_is_slow);
+
+    for (size_t i = 0; i < PROBLEMS; i++)
+        assert_in_range(tried_of_other[i], 4, 10); /* 19 to 24, as long as all arms drew alike */
+    release_all(&bench);
+}
+
+/* It wins nevertheless where it is the faster one. */
+static void test_a_kernel_that_is_predicted_to_lose_and_wins(void **state)
+{
+    struct bench bench = sweep_with_other(*state, other_is_fast);
+
+    for (size_t i = 0; i < PROBLEMS; i++) {
+        assert_string_equal(result[i].row[0].kernel->name, "other");
+        assert_true(tried_of_other[i] > 20);
+    }
+    release_all(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +246,8 @@ int main(void)
         WITH_FOLDER(test_long_trials_stay_within_the_budget),
         WITH_FOLDER(test_the_best_predicted_is_tried_first),
         WITH_FOLDER(test_the_first_problem_is_compiled_while_it_is_opened),
+        WITH_FOLDER(test_a_kernel_that_is_predicted_to_lose),
+        WITH_FOLDER(test_a_kernel_that_is_predicted_to_lose_and_wins),
         WITH_FOLDER(test_what_searches_take_beyond_their_time),
         WITH_FOLDER(test_a_starved_device_tries_what_is_at_hand),
     };
