@@ -190,6 +190,7 @@ TUNE_SRC := \
 	tuner/exchange/export_c.c \
 	tuner/exchange/export_json.c \
 	tuner/exchange/export_kernel_tuner.c \
+	tuner/exchange/export_energy.c \
 	tuner/exchange/export_search.c \
 	tuner/exchange/export_shipped.c \
 	tuner/exchange/export_space.c \
@@ -488,7 +489,7 @@ $(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
-$(BUILD)/tuner/report/page.o: $(addprefix $(BUILD)/report/,charts_js_page.h page_js_page.h page_search_js_page.h page_css_page.h)
+$(BUILD)/tuner/report/page.o: $(addprefix $(BUILD)/report/,charts_js_page.h page_js_page.h page_energy_js_page.h page_search_js_page.h page_css_page.h)
 $(BUILD)/tuner/report/compare_page.o: $(BUILD)/report/compare_js_page.h
 $(BUILD)/report/%_js_page.h: tuner/report/%.js tools/embed
 	@mkdir -p $(@D)

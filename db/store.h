@@ -328,7 +328,8 @@ struct gt_energy_row {
     const char *kernel, *signature, *point; /* GT_ENERGY_VENDOR, "", "": the vendor's best answer */
     struct gt_energy energy;
     const char *device, *uuid, *problem, *date; /* date: "2026-01-31T12:00:00Z" */
-    bool best[GT_OBJECTIVES];                   /* of its device and problem */
+    int cc, driver;
+    bool best[GT_OBJECTIVES]; /* of its device and problem */
 };
 #define GT_ENERGY_VENDOR "cublaslt"
 

@@ -57,7 +57,10 @@ int gt_store_energies(struct gt_store *store, const struct gt_device *device, co
     struct gt_query q =
         gt_query(store, "read energies",
                  "SELECT device, uuid, problem, kernel, point, date, us, joules, error, watts,"
-                 " clock_mhz, counted, by_time, by_energy, by_edp FROM objective WHERE"
+                 " clock_mhz, counted, by_time, by_energy, by_edp, driver, (SELECT d.cc FROM"
+                 " device AS d WHERE (d.name, d.uuid, d.driver) = (objective.device,"
+                 " objective.uuid, objective.driver))"
+                 " FROM objective WHERE"
                  " (?1 IS NULL OR (device, uuid, driver) = (?1, ?2, ?3))"
                  " AND (?4 IS NULL OR problem = ?4)"
                  " ORDER BY device, uuid, driver, problem, us, kernel, point",
@@ -82,7 +85,9 @@ int gt_store_energies(struct gt_store *store, const struct gt_device *device, co
                                                .error = sqlite3_column_double(q.s, 8),
                                                .watts = sqlite3_column_double(q.s, 9),
                                                .clock_mhz = sqlite3_column_double(q.s, 10),
-                                               .counted = sqlite3_column_int(q.s, 11) != 0}};
+                                               .counted = sqlite3_column_int(q.s, 11) != 0},
+                                    .driver = sqlite3_column_int(q.s, 15),
+                                    .cc = sqlite3_column_int(q.s, 16)};
 
         for (int i = 0; i < GT_OBJECTIVES; i++)
             row.best[i] = sqlite3_column_int(q.s, 12 + i) != 0;

@@ -41,4 +41,38 @@ t energy --shape 8x8x8 --budget 500
 t energy --shape 8x8x8 --budget 60s/problem
 # One candidate and JSON: the same keys as the columns.
 t energy --shape 16x16x16:f32 --db stub.db --entries 1 --seconds 0.1 -q --json > json
-grep -oE '"[a-z_]+":' json | sort -u | tr -d '\n'
+grep -oE '"[a-z_]+":' json | sort -u | tr -d '\n'; echo
+# All of it as a table and as JSON, with the same rows; the best by each objective; no other format has them.
+"$TUNE" export --db stub.db --format energy -q > all.csv
+"$TUNE" export --db stub.db --format energy --json -q > all.json
+head -n 1 all.csv
+python3 - << 'END'
+import csv, json
+rows, same = list(csv.DictReader(open("all.csv"))), json.load(open("all.json"))
+print(same["format"], len(rows) == len(same["rows"]) > 19)
+print("the same in both:", all(str(j.get(key, "")) == c[key] or float(j[key]) == float(c[key]) for c, j in zip(rows, same["rows"]) for key in c))
+for by, value in (("time", "us"), ("energy", "joules"), ("edp", "edp")):
+    best = {(r["device"], r["problem"]): float(r[value]) for r in rows if by in r["best"].split()}
+    print(by, len(best), all(best[r["device"], r["problem"]] <= float(r[value]) for r in rows))
+print("sides:", sorted({r["kernel"] == "cublaslt" for r in rows}), "edp:", all(abs(float(r["edp"]) - float(r["us"]) * float(r["joules"])) < 1e-2 for r in rows))
+END
+"$TUNE" export --db stub.db --format energy --objective energy -q | wc -l
+"$TUNE" export --db stub.db --format energy --problem 8x8x8:f16 --problem 16x16x16:f32 --objective time -q | cut -d, -f4
+"$TUNE" export --db stub.db --format energy --arch sm_80 -q | wc -l
+t export --db stub.db --objective energy
+# A sweep by energy: the energies follow its table, and what look-up hands out is the best by time as before.
+small=(--shape 8x8x8 --kernels simt_thread1d --strategy exhaustive --values BM=64,BK=4\|8,MIN_BLOCKS=1)
+"$TUNE" "${small[@]}" --db by.db --objective edp -q > lines
+grep -oE '^(  ours:|  best by edp:|8x8x8:f32:nn$|\* )' lines | sort | uniq -c | awk '{ print $1, $2, $3 }'
+chosen() { "$TUNE" lookup 8x8x8 --arch sm_90 --db by.db | sed -n '/kernel/p;/point/p'; }
+chosen > before
+python3 - << 'END'
+import sqlite3
+base = sqlite3.connect("by.db") # the slowest takes the least by far
+base.execute("UPDATE energy SET joules = 1e-9 WHERE us = (SELECT max(us) FROM energy WHERE kernel <> 'cublaslt')")
+base.execute("DELETE FROM meta")
+base.commit()
+END
+chosen | cmp - before && wc -l < before
+t --shape 8x8x8 --objective energy --json
+t --shape 8x8x8 --objective energy --device predict:sm_90 --kernels simt_naive --budget 3 -q 2>&1 | tail -n 2

@@ -16,7 +16,8 @@
 #include "console/options.h"
 
 struct options {
-    const char *db, *format, *output, *kernel, *arch, *keep, *kernels_dir, *include_dirs;
+    const char *db, *format, *output, *kernel, *arch, *keep, *kernels_dir, *include_dirs,
+        *objective;
     struct gt_problem_options problem; /* --problem fills its `shape` */
     bool all, measured, current;
 };
@@ -25,6 +26,7 @@ static const struct gt_option option_table[] = {
     GT_TEXT(options, format, "format", 'f', "FORMAT",
             "csv (default), json, md, c (a header), shipped (a table libgemmtune reads), bench "
             "(winners beside cuBLAS as measured last), search (how each turn of a problem went), "
+            "energy (what products cost, as tune energy measured it; JSON with --json), "
             "kt-cache or t4 (a whole space for other tuners, or to be replayed), t4-metadata (its "
             "devices), db (a read-only copy of the database, with a digest), deploy (one file with "
             "machine code, for programs that have neither compiler nor templates)"),
@@ -44,6 +46,8 @@ static const struct gt_option option_table[] = {
             "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
     GT_TEXT(options, keep, "keep", 0, "FILE",
             "shipped: rows of this earlier table stay where the database has no winner"),
+    GT_CHOICE(options, objective, "objective", 0, "WHICH", GT_OBJECTIVE_NAMES,
+              "energy: only the best of each problem by that (default: all that was measured)"),
     GT_TEXTS(options, problem.shape, "problem", 'p', "TEXT", "only this problem; may be repeated"),
     GT_TEXT(
         options, problem.shapes, "shapes", 0, "FILE",
@@ -109,6 +113,12 @@ static int fill_request(struct gt_export_request *request, const struct gt_cli *
                                .kernel = options->kernel};
     if (options->keep && request->format != GT_EXPORT_SHIPPED)
         rc = gt_err_set(err, GT_ESYNTAX, "--keep is for --format shipped");
+    if (!rc && options->objective && request->format != GT_EXPORT_ENERGY)
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "--objective is for --format energy: other formats have the winners by "
+                        "time");
+    request->json = cli->json;
+    request->objective = options->objective ? (int)gt_objective_parse(options->objective) : -1;
     if (!rc && options->arch)
         rc = gt_arch_parse(options->arch, &request->filter.cc, err);
     if (!rc && some)
@@ -269,6 +279,7 @@ const struct gt_command gt_command_export = {
              "  tune export --format deploy --output winners.gt\n"
              "  tune export --format deploy --db postgresql://db/tuning --output winners.gt\n"
              "  tune export --format bench --shapes bench --dtype bf16\n"
+             "  tune export --format energy --objective energy\n"
              "  tune export --format search --problem 4096x4096x4096:f32:nn\n"
              "  tune export --format shipped --measured --current --keep old.csv -o new.csv\n"
              "  tune export --format kt-cache --kernel simt --output space.json\n",

@@ -134,7 +134,8 @@ const struct gt_command gt_command_report = {
     .usage = "report [--html FILE] [--db FILE] [--shapes FILE] [--watch]",
     .about =
         "Writes one HTML file that needs no network: ratios to cuBLASLt, a roofline, speed over\n"
-        "rows, the course of each search, what each parameter is worth, failures, margins over\n"
+        "rows, energy, the course of each search, what each parameter is worth, failures, margins "
+        "over\n"
         "time. Every point tells its values, and every picture has its table.\n"
         "\n"
         "  tune report --html report.html\n"

@@ -9,6 +9,8 @@
 #include "console/cmd_report.h"
 #include "console/cmd_session.h"
 #include "console/commands.h"
+#include "db/store.h"
+#include "measure/cmd_energy.h"
 
 #define DEFAULT_ROWS 10
 
@@ -16,7 +18,7 @@ struct options {
     struct gt_session_options session;
     struct gt_problem_options problem;
     int64_t rows;
-    const char *devices;
+    const char *devices, *objective;
     int64_t silence;
     bool missing;
     struct gt_queue_options queue;
@@ -45,6 +47,10 @@ static const struct gt_option option_table[] = {
     GT_REAL(options, session.slow, "slow", 0, "FACTOR", 1, 1000000,
             "give a candidate up if its first run takes more than FACTOR times the best (default: "
             "1.5); 1000 gives none up, for recordings"),
+    GT_CHOICE(options, objective, "objective", 0, "WHICH", GT_OBJECTIVE_NAMES,
+              "energy or edp (energy times time): after the sweep, which goes by time, the energy "
+              "of the fastest is measured as by tune energy, and the best by that is marked; "
+              "look-up goes on handing out the best by time (default: time)"),
     GT_TEXT(options, devices, "devices", 0, "LIST",
             "several GPUs of this machine: all, 0-3 or 0,2; they share the problems, and several "
             "search one problem where there are fewer problems than GPUs (tuner/CLUSTER.md)"),
@@ -202,6 +208,11 @@ static int run_queue(struct gt_cli *cli, const struct options *options, struct g
     return rc;
 }
 
+static bool by_energy(const struct options *options)
+{
+    return gt_objective_parse(options->objective) != GT_BY_TIME;
+}
+
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
@@ -223,6 +234,11 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     asked.seed = options->session.seed;
     if (options->queue.compile && !options->queue.address)
         return gt_err_set(err, GT_ESYNTAX, "--compile-only takes problems from a --queue");
+    if (by_energy(options) && (options->queue.address || options->devices || cli->json))
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--objective %s is for one GPU, without --queue, --devices and --json; "
+                          "`tune energy` measures what they have found",
+                          options->objective);
     if (options->queue.address)
         return run_queue(cli, options, err);
     if (options->devices)
@@ -233,6 +249,9 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (!rc && options->session.budget)
         rc = gt_budget_parse(&budget, options->session.budget, err);
     GT_STEP(rc, gt_session_open(&session, cli, &options->session, err));
+    if (!rc && by_energy(options) && !session.evaluator->ops->energy)
+        rc = gt_err_set(err, GT_ENOGPU, "--objective %s is measured on a GPU; there is none here",
+                        options->objective);
     if (!rc && !problem)
         rc = gt_session_problems(cli, &session, &problem, &weight, &problems, &asked, err);
     GT_STEP(rc,
@@ -261,6 +280,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
                    rc == GT_EINTERRUPTED, err);
         rc = rc ? rc : printed;
     }
+    if (!rc && by_energy(options))
+        rc = gt_energy_after_sweep(&session, problem, weight, problems, options->objective, err);
 out:
     for (size_t i = 0; i < problems && result; i++)
         gt_sweep_result_release(&result[i]);

@@ -18,11 +18,17 @@ static const char *const names[GT_EXPORT_COUNT] = {
 };
 
 static const struct gt_export_ops *const formats[GT_EXPORT_COUNT] = {
-    [GT_EXPORT_CSV] = &gt_export_csv,         [GT_EXPORT_JSON] = &gt_export_json,
-    [GT_EXPORT_MD] = &gt_export_md,           [GT_EXPORT_C] = &gt_export_c,
-    [GT_EXPORT_SHIPPED] = &gt_export_shipped, [GT_EXPORT_BENCH] = &gt_export_bench,
-    [GT_EXPORT_SEARCH] = &gt_export_search,   [GT_EXPORT_KT_CACHE] = &gt_export_kernel_tuner,
-    [GT_EXPORT_T4] = &gt_export_t4,           [GT_EXPORT_T4_METADATA] = &gt_export_t4_metadata,
+    [GT_EXPORT_CSV] = &gt_export_csv,
+    [GT_EXPORT_JSON] = &gt_export_json,
+    [GT_EXPORT_MD] = &gt_export_md,
+    [GT_EXPORT_C] = &gt_export_c,
+    [GT_EXPORT_SHIPPED] = &gt_export_shipped,
+    [GT_EXPORT_BENCH] = &gt_export_bench,
+    [GT_EXPORT_SEARCH] = &gt_export_search,
+    [GT_EXPORT_ENERGY] = &gt_export_energy,
+    [GT_EXPORT_KT_CACHE] = &gt_export_kernel_tuner,
+    [GT_EXPORT_T4] = &gt_export_t4,
+    [GT_EXPORT_T4_METADATA] = &gt_export_t4_metadata,
 };
 
 const char *gt_export_name(enum gt_export_format format)
@@ -39,7 +45,7 @@ int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_e
         }
     return gt_err_set(err, GT_ENOTFOUND,
                       "there is no export format \"%s\"; there are csv, json, md, c, shipped, "
-                      "bench, search, kt-cache, t4, t4-metadata, db and deploy",
+                      "bench, search, energy, kt-cache, t4, t4-metadata, db and deploy",
                       text);
 }
 
@@ -217,6 +223,16 @@ static int read_rows(struct pass *pass, struct gt_store *store, const struct gt_
                                : gt_store_rows(store, filter, add_row, pass, err);
 }
 
+/* The rows of the filter, in the way of the format. */
+static int read_all(struct pass *pass, struct gt_store *store, const struct gt_row_filter *filter,
+                    struct gt_err *err)
+{
+    if (!pass->ops->rows)
+        return read_rows(pass, store, filter, err);
+    pass->out.filter = filter;
+    return pass->ops->rows(&pass->out, store, err);
+}
+
 static int write_rows(struct pass *pass, const struct gt_export_request *request,
                       struct gt_store *store, struct gt_err *err)
 {
@@ -227,11 +243,11 @@ static int write_rows(struct pass *pass, const struct gt_export_request *request
     if (pass->ops->begin)
         pass->ops->begin(&pass->out);
     if (!request->problems)
-        code = read_rows(pass, store, &filter, err);
+        code = read_all(pass, store, &filter, err);
     for (size_t i = 0; i < request->problems && !code; i++) {
         gt_problem_format(&request->problem[i], text);
         filter.problem = text;
-        code = read_rows(pass, store, &filter, err);
+        code = read_all(pass, store, &filter, err);
     }
     GT_STEP(code, gt_strbuf_check(pass->out.text, err)); /* `end` may replace the buffer */
     return code || !pass->ops->end ? code : pass->ops->end(&pass->out, err);
@@ -263,7 +279,11 @@ int gt_export(FILE *file, const struct gt_export_request *request, struct gt_sto
     struct gt_strbuf text = GT_STRBUF_INIT;
     struct gt_row_filter filter = request->filter;
     struct pass pass = {formats[request->format],
-                        {.text = &text, .filter = &filter, .keep = request->keep}};
+                        {.text = &text,
+                         .filter = &filter,
+                         .keep = request->keep,
+                         .json = request->json,
+                         .objective = request->objective}};
     int code;
 
     if (pass.ops->winners_only)

@@ -18,6 +18,7 @@
     X(SHIPPED, "shipped", "a table that libgemmtune reads, winners only, with a digest")        \
     X(BENCH, "bench", "winners beside cuBLAS, what was measured last: the table of tune bench") \
     X(SEARCH, "search", "how each turn of each problem went: the table of a search")            \
+    X(ENERGY, "energy", "what products cost in joules, as tune energy measured it")             \
     X(KT_CACHE, "kt-cache", "one kernel's trials of a problem as a Kernel Tuner cache file")    \
     X(T4, "t4", "the same in T4, the results format of the autotuning community")               \
     X(T4_METADATA, "t4-metadata", "T4's second file: the devices that the trials are of")
@@ -43,6 +44,10 @@ struct gt_export_request {
     /* For the format shipped: an earlier table.  Its rows stay where the database has no winner of
      * the problem, if they are of filter.kernels (NULL: all of them stay).  NULL: there is none. */
     const char *keep;
+    /* For the format energy: as JSON instead of comma-separated values; and by what the rows are
+     * the best of their problem and device (enum gt_objective), -1: all rows. */
+    bool json;
+    int objective;
 };
 
 /* Writes the rows that are asked for; *rows (which may be NULL): how many there were.  Whatever the

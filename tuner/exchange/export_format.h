@@ -13,6 +13,8 @@ struct gt_export_out {
     const char *keep;                 /* of the request */
     int64_t rows;                     /* so far */
     const struct gt_comparison *with; /* bench: of the row */
+    bool json;                        /* energy: as JSON */
+    int objective;                    /* energy: only the best by it; -1: all */
 };
 
 /* A format: what comes before the rows (NULL: nothing), each row, what comes after (likewise); or,
@@ -22,14 +24,16 @@ struct gt_export_ops {
     void (*begin)(struct gt_export_out *out);
     int (*row)(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err);
     int (*end)(struct gt_export_out *out, struct gt_err *err);
+    /* Instead of `row`: writes all rows of the filter's problem (NULL: of all). */
+    int (*rows)(struct gt_export_out *out, struct gt_store *store, struct gt_err *err);
     bool winners_only, measured;
     bool compared; /* rows are gt_store_compared's, else gt_store_rows's */
     bool deployed; /* for programs that run the winners: replayed ones are left out */
 };
 
 extern const struct gt_export_ops gt_export_csv, gt_export_json, gt_export_md, gt_export_c,
-    gt_export_shipped, gt_export_bench, gt_export_search, gt_export_kernel_tuner, gt_export_t4,
-    gt_export_t4_metadata;
+    gt_export_shipped, gt_export_bench, gt_export_search, gt_export_energy, gt_export_kernel_tuner,
+    gt_export_t4, gt_export_t4_metadata;
 
 /* "measured", "predicted", "replayed", or the status of a failure. */
 const char *gt_export_status(const struct gt_row *row);

@@ -14,6 +14,7 @@
 #include "console/cmd_json.h"
 #include "console/cmd_session.h"
 #include "console/commands.h"
+#include "measure/cmd_energy.h"
 #include "measure/cmd_energy_costs.h"
 #include "measure/cmd_energy_items.h"
 #include "problem/problem.h"
@@ -50,7 +51,7 @@ static const struct gt_option option_table[] = {
 };
 
 struct energies {
-    struct gt_session session;
+    struct gt_session *session;
     const struct options *options;
     enum gt_objective objective;
     struct gt_csv *csv, *costs;
@@ -69,10 +70,10 @@ static int keep(struct energies *self, const struct gt_problem *problem,
                 const struct gt_energy_item *item, const struct gt_energy *energy,
                 struct gt_err *err)
 {
-    struct gt_store *store = self->session.store;
+    struct gt_store *store = self->session->store;
     struct gt_strbuf point = GT_STRBUF_INIT;
     struct gt_trial_key key = {0};
-    int rc = gt_store_device(store, &self->session.evaluator->device, &key.device, err);
+    int rc = gt_store_device(store, &self->session->evaluator->device, &key.device, err);
 
     GT_STEP(rc, gt_store_problem(store, problem, &key.problem, err));
     if (item)
@@ -94,12 +95,12 @@ static int keep(struct energies *self, const struct gt_problem *problem,
 static int measure(struct energies *self, const struct gt_problem *problem,
                    const struct gt_energy_item *item, struct gt_err *err)
 {
-    struct gt_evaluator *evaluator = self->session.evaluator;
+    struct gt_evaluator *evaluator = self->session->evaluator;
     struct gt_energy energy;
     struct gt_err why = {0};
     int rc;
 
-    if (*self->session.cli->signals)
+    if (*self->session->cli->signals)
         return gt_err_set(err, GT_EINTERRUPTED, "interrupted; what was measured is kept");
     if (item) {
         const struct gt_candidate candidate = {item->kernel, problem, &evaluator->device,
@@ -112,7 +113,7 @@ static int measure(struct energies *self, const struct gt_problem *problem,
     if (!rc)
         return keep(self, problem, item, &energy, err);
     if (rc == GT_ERANGE) {
-        gt_progress_note(self->session.progress, why.msg);
+        gt_progress_note(self->session->progress, why.msg);
         return GT_OK;
     }
     return gt_err_set(err, rc, "%s", why.msg);
@@ -135,7 +136,7 @@ static void print_row(const struct energies *self, const struct gt_energy_row *r
 {
     const struct gt_energy *e = &row->energy;
 
-    fprintf(self->session.cli->out,
+    fprintf(self->session->cli->out,
             "%c %10.2f us %10.3f mJ +-%4.1f %% %7.1f W %6.0f MHz  %-15s %s %s\n",
             row->best[self->objective] ? '*' : ' ', e->us, 1e3 * e->joules, 100 * e->error,
             e->watts, e->clock_mhz, best, row->kernel, row->point);
@@ -158,7 +159,7 @@ static int report_row(void *context, const struct gt_energy_row *row, struct gt_
         cJSON_AddItemToArray(self->rows, record.json);
     else
         print_row(self, row, best);
-    gt_record_text(&record, "device", self->session.evaluator->device.name);
+    gt_record_text(&record, "device", self->session->evaluator->device.name);
     gt_record_text(&record, "problem", self->problem);
     gt_record_text(&record, "kernel", row->kernel);
     gt_record_text(&record, "point", row->point);
@@ -183,30 +184,30 @@ static int report(struct energies *self, const struct gt_problem *problem, struc
 
     gt_energy_costs_begin(&self->cost);
     if (!self->json)
-        fprintf(self->session.cli->out, "%s\n", self->problem);
+        fprintf(self->session->cli->out, "%s\n", self->problem);
     memset(self->best, 0, sizeof(self->best));
-    rc = gt_store_energies(self->session.store, &self->session.evaluator->device, self->problem,
+    rc = gt_store_energies(self->session->store, &self->session->evaluator->device, self->problem,
                            report_row, self, err);
     if (!rc && !self->json && self->objective != GT_BY_TIME && fast->us > 0)
-        fprintf(self->session.cli->out,
+        fprintf(self->session->cli->out,
                 "  best by %s: %+.1f %% time, %+.1f %% energy against the fastest\n",
                 gt_objective_name(self->objective), 100 * (chosen->us / fast->us - 1),
                 100 * (chosen->joules / fast->joules - 1));
     if (rc)
         return rc;
     if (!self->json)
-        gt_energy_costs_print(&self->cost, self->session.cli->out, self->options->slower);
+        gt_energy_costs_print(&self->cost, self->session->cli->out, self->options->slower);
     if (self->json) {
         record.json = cJSON_CreateObject();
         cJSON_AddItemToArray(self->problems, record.json);
     }
-    gt_energy_costs_write(&self->cost, problem, self->session.evaluator->device.name, &record);
+    gt_energy_costs_write(&self->cost, problem, self->session->evaluator->device.name, &record);
     return GT_OK;
 }
 
 static int one_problem(struct energies *self, const struct gt_problem *problem, struct gt_err *err)
 {
-    struct gt_evaluator *evaluator = self->session.evaluator;
+    struct gt_evaluator *evaluator = self->session->evaluator;
     struct gt_baseline baseline;
     struct gt_err why = {0};
     char text[GT_PROBLEM_TEXT_MAX];
@@ -214,13 +215,13 @@ static int one_problem(struct energies *self, const struct gt_problem *problem, 
 
     gt_problem_format(problem, text);
     self->problem = text;
-    gt_progress_title(self->session.progress, text);
-    rc = gt_energy_items_find(&self->items, &self->session, text, self->options->within, err);
+    gt_progress_title(self->session->progress, text);
+    rc = gt_energy_items_find(&self->items, self->session, text, self->options->within, err);
     if (rc)
         return rc;
     rc = evaluator->ops->open_problem(evaluator, problem, &why);
     if (rc == GT_ETOOBIG) { /* other problems may fit */
-        gt_progress_note(self->session.progress, why.msg);
+        gt_progress_note(self->session->progress, why.msg);
         return GT_OK;
     }
     if (rc)
@@ -240,10 +241,10 @@ static int one_problem(struct energies *self, const struct gt_problem *problem, 
 
 static int open_report(struct energies *self, struct gt_err *err)
 {
-    const struct gt_device *device = &self->session.evaluator->device;
+    const struct gt_device *device = &self->session->evaluator->device;
     int rc = GT_OK;
 
-    if (self->session.cli->json) {
+    if (self->session->cli->json) {
         gt_cmd_json_watch();
         self->json = cJSON_CreateObject();
         cJSON_AddStringToObject(self->json, "format", "gemmtune energy 1");
@@ -253,7 +254,7 @@ static int open_report(struct energies *self, struct gt_err *err)
         if (!self->problems)
             return gt_err_nomem(err);
     } else {
-        fprintf(self->session.cli->out,
+        fprintf(self->session->cli->out,
                 "%s (sm_%d): energy of a product, whole GPU; *: best by %s\n", device->name,
                 device->cc, gt_objective_name(self->objective));
     }
@@ -273,10 +274,10 @@ static int all_problems(struct energies *self, const struct gt_problem *problem,
     double weights = 0;
     int rc = GT_OK;
 
-    if (!self->session.evaluator->ops->energy)
+    if (!self->session->evaluator->ops->energy)
         return gt_err_set(err, GT_ENOGPU, "energy is measured on a GPU; there is none here%s%s",
-                          self->session.no_gpu.code ? ": " : "",
-                          self->session.no_gpu.code ? self->session.no_gpu.msg : "");
+                          self->session->no_gpu.code ? ": " : "",
+                          self->session->no_gpu.code ? self->session->no_gpu.msg : "");
     rc = open_report(self, err);
     for (size_t i = 0; i < problems; i++)
         weights += weight[i];
@@ -293,16 +294,21 @@ static int all_problems(struct energies *self, const struct gt_problem *problem,
 }
 
 /* What was not given gets its default. */
+static void set_defaults(struct options *options)
+{
+    options->entries = options->entries ? options->entries : 8;
+    options->within = options->within > 0 ? options->within : 10;
+    options->slower = options->slower > 0 ? options->slower : 3;
+    options->seconds = options->seconds > 0 ? options->seconds : 0.5;
+}
+
 static int complete(struct options *options, const struct gt_cli *cli, double *seconds,
                     struct gt_err *err)
 {
     struct gt_budget budget = {0};
     int rc = GT_OK;
 
-    options->entries = options->entries ? options->entries : 8;
-    options->within = options->within > 0 ? options->within : 10;
-    options->slower = options->slower > 0 ? options->slower : 3;
-    options->seconds = options->seconds > 0 ? options->seconds : 0.5;
+    set_defaults(options);
     if (cli->arguments)
         gt_session_argument(&options->problem, cli->argument[0]);
     if (options->budget) {
@@ -312,6 +318,28 @@ static int complete(struct options *options, const struct gt_cli *cli, double *s
                             options->budget);
     }
     *seconds = budget.seconds;
+    return rc;
+}
+
+int gt_energy_after_sweep(struct gt_session *session, const struct gt_problem *problem,
+                          const double *weight, size_t problems, const char *objective,
+                          struct gt_err *err)
+{
+    struct options options = {.objective = objective};
+    struct energies *self = calloc(1, sizeof(*self));
+    int rc;
+
+    if (!self)
+        return gt_err_nomem(err);
+    set_defaults(&options);
+    self->session = session;
+    self->options = &options;
+    self->objective = gt_objective_parse(objective);
+    self->items.most = (size_t)options.entries;
+    gt_energy_costs_init(&self->cost);
+    rc = all_problems(self, problem, weight, problems, err);
+    gt_energy_costs_release(&self->cost);
+    free(self);
     return rc;
 }
 
@@ -327,6 +355,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     struct options options = *(const struct options *)fields;
     struct energies *self = calloc(1, sizeof(*self));
+    struct gt_session session = {0};
     struct gt_problem *problem = NULL;
     double *weight = NULL;
     size_t problems = 0;
@@ -336,6 +365,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (!self)
         return gt_err_nomem(err);
     gt_energy_costs_init(&self->cost);
+    self->session = &session;
     rc = complete(&options, cli, &budget_s, err);
     self->objective = gt_objective_parse(options.objective);
     self->options = &options;
@@ -344,7 +374,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
             gt_session_problems(cli, NULL, &problem, &weight, &problems, &options.problem, err));
     GT_STEP(rc, gt_session_no_replay(&options.session, err));
     options.session.measure = true;
-    GT_STEP(rc, gt_session_open(&self->session, cli, &options.session, err));
+    GT_STEP(rc, gt_session_open(self->session, cli, &options.session, err));
     if (rc == GT_ENOGPU || rc == GT_ENOLIB)
         gt_err_prefix(err, rc, "energy is measured on a GPU");
     self->end_s = budget_s > 0 ? gt_clock_s() + budget_s : 0;
@@ -358,7 +388,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (!rc && !self->measured)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "nothing could be measured; tune the problems first");
     gt_energy_costs_release(&self->cost);
-    gt_session_close(&self->session);
+    gt_session_close(self->session);
     free(problem);
     free(weight);
     free(self);

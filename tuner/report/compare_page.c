@@ -65,7 +65,7 @@ cJSON *gt_compare_json(const struct gt_pairs *pairs, const char *const names[2])
 int gt_compare_write(FILE *file, const struct gt_pairs *pairs, const char *const names[2],
                      struct gt_err *err)
 {
-    const struct gt_page page = {.title = "gemmtune comparison", .script = gt_compare_js};
+    const struct gt_page page = {.title = "gemmtune comparison", .script = {gt_compare_js}};
     cJSON *json = gt_compare_json(pairs, names);
     int rc = json ? gt_page_write(file, &page, json, err) : gt_err_nomem(err);
 

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "report/charts_js_page.h"
 #include "report/page_css_page.h"
+#include "report/page_energy_js_page.h"
 #include "report/page_js_page.h"
 #include "report/page_search_js_page.h"
 #include "report/report_data.h"
@@ -41,8 +42,10 @@ static void put_page(FILE *file, const struct gt_page *page, const char *json)
           "<script type=\"application/json\" id=\"data\">",
           file);
     put_data(file, json);
-    fprintf(file, "</script>\n<script>\n%s%s%s</script>\n</body>\n</html>\n", gt_charts_js,
-            page->script, page->more ? page->more : "");
+    fprintf(file, "</script>\n<script>\n%s", gt_charts_js);
+    for (int i = 0; i < GT_PAGE_SCRIPTS && page->script[i]; i++)
+        fputs(page->script[i], file);
+    fputs("</script>\n</body>\n</html>\n", file);
 }
 
 int gt_page_write(FILE *file, const struct gt_page *page, const cJSON *data, struct gt_err *err)
@@ -61,8 +64,8 @@ int gt_page_write(FILE *file, const struct gt_page *page, const cJSON *data, str
 int gt_report_write(FILE *file, const struct gt_report_request *request, struct gt_store *store,
                     struct gt_report_counts *counts, struct gt_err *err)
 {
-    const struct gt_page page = {"gemmtune report", gt_page_js, gt_page_search_js,
-                                 request->reload_s};
+    const struct gt_page page = {
+        "gemmtune report", {gt_page_js, gt_page_energy_js, gt_page_search_js}, request->reload_s};
     cJSON *data = NULL;
     int rc = gt_report_data(&data, request, store, counts, err);
 

@@ -32,11 +32,12 @@ struct gt_report_counts {
 int gt_report_write(FILE *file, const struct gt_report_request *request, struct gt_store *store,
                     struct gt_report_counts *counts, struct gt_err *err);
 
-/* A page of any kind: a title, data, and the script that draws them with the shapes of charts.js.
+/* A page of any kind: a title, data, and the scripts that draw them with the shapes of charts.js.
  */
+#define GT_PAGE_SCRIPTS 3
 struct gt_page {
-    const char *title, *script, *more; /* more: what follows the script, or NULL */
-    int reload_s;                      /* as above */
+    const char *title, *script[GT_PAGE_SCRIPTS]; /* NULL ends them */
+    int reload_s;                                /* as above */
 };
 int gt_page_write(FILE *file, const struct gt_page *page, const cJSON *data, struct gt_err *err);
 

@@ -1,5 +1,5 @@
-/* page.js - the sections of the page about problems and their times, from the data that tune put into it; page_search.js
- * has those about searches.  Times are microseconds. */
+/* page.js - the sections of the page about problems and their times, from the data that tune put into it; page_energy.js
+ * has those about energy, page_search.js those about searches.  Times are microseconds. */
 const data = JSON.parse(document.getElementById("data").textContent);
 const OK = data.statuses.indexOf("ok");
 const tflops = (row, us) => row.flops / us * 1e-6;

@@ -183,6 +183,6 @@ function rechecks() {
 }
 
 if (data.compared.length || data.spaces.length)
-  for (const draw of [facts, ratios, roofline, rows_of_m, course, parameters, distribution, failures, margins, rechecks]) draw();
+  for (const draw of [facts, ratios, roofline, rows_of_m, fronts, speed_and_power, course, parameters, distribution, failures, margins, rechecks]) draw();
 else put(document.getElementById("page"), "p", {}, "The database has no trial yet.");
 document.body.dataset.ready = String(document.querySelectorAll("section").length);

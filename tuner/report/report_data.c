@@ -222,6 +222,37 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
     return g->failed ? gt_err_nomem(err) : GT_OK;
 }
 
+/* What a product costs, ours and cuBLASLt's; energies in millijoules. */
+static int take_energy(void *context, const struct gt_energy_row *row, struct gt_err *err)
+{
+    struct gathering *g = context;
+    const struct gt_energy *energy = &row->energy;
+    cJSON *item;
+
+    if (place_of(g->request, row->problem) == SIZE_MAX ||
+        (g->request->filter->cc && row->cc != g->request->filter->cc) ||
+        (g->request->filter->problem && strcmp(row->problem, g->request->filter->problem) != 0))
+        return GT_OK;
+    item = new_item(g);
+    add_text(g, item, "problem", row->problem);
+    add_text(g, item, "device", row->device);
+    add_text(g, item, "uuid", row->uuid);
+    add_text(g, item, "kernel", row->kernel);
+    add_text(g, item, "point", row->point);
+    add_text(g, item, "date", row->date);
+    add_number(g, item, "us", energy->us);
+    add_number(g, item, "mj", 1e3 * energy->joules);
+    add_number(g, item, "error", energy->error);
+    add_number(g, item, "watts", energy->watts);
+    add_number(g, item, "mhz", energy->clock_mhz);
+    add_number(g, item, "counted", energy->counted);
+    for (int i = 0; i < GT_OBJECTIVES; i++)
+        if (row->best[i])
+            add_number(g, item, gt_objective_name((enum gt_objective)i), 1);
+    add_size(g, item, row->problem);
+    return g->failed ? gt_err_nomem(err) : GT_OK;
+}
+
 static int take_device(void *context, const struct gt_calibrated *calibrated, struct gt_err *err)
 {
     struct gathering *g = context;
@@ -286,6 +317,8 @@ int gt_report_data(cJSON **data, const struct gt_report_request *request, struct
     begin_list(&g, *data, "spaces");
     GT_STEP(rc, gt_store_trials(store, request->filter, take_trial, &g, err));
     *counts = (struct gt_report_counts){g.rows, g.guesses};
+    begin_list(&g, *data, "energies");
+    GT_STEP(rc, gt_store_energies(store, NULL, NULL, take_energy, &g, err));
     begin_list(&g, *data, "devices");
     GT_STEP(rc, gt_store_calibrated(store, request->filter->cc, take_device, &g, err));
     begin_list(&g, *data, "rechecks");
