@@ -20,4 +20,4 @@ compare --tune 5s --tuner "$TUNE" --set GEMMTUNE_MARGIN=0.001
 grep -o '[0-9x]*:f32.*' said | head -n 1
 compare --tune 5s --tuner "$TUNE" --set GEMMTUNE_MARGIN=0.001 --set GEMMTUNE_DB=kept.db
 ls kept.db
-compare --tune never --tuner "$TUNE" | grep -v "^{"
+compare --tune never --tuner "$TUNE" | grep -v -e "^{" -e "^compare:"
