@@ -23,6 +23,10 @@ static void strip_comments(struct gt_strbuf *to, const char *text)
     char quote = 0;
 
     for (const char *at = text; *at; at++) {
+        const size_t plain = quote ? 0 : strcspn(at, "\"'/");
+
+        gt_strbuf_add_bytes(to, at, plain);
+        at += plain;
         if (quote) {
             if (*at == '\\' && at[1])
                 gt_strbuf_add_char(to, *at++);
@@ -90,7 +94,7 @@ static size_t token_length(const char *text)
     if (*text == '"' || *text == '\'')
         return quoted_length(text);
     for (size_t i = 0; i < sizeof(punctuators) / sizeof(*punctuators); i++)
-        if (!strncmp(text, punctuators[i], strlen(punctuators[i])))
+        if (*text == *punctuators[i] && !strncmp(text, punctuators[i], strlen(punctuators[i])))
             return strlen(punctuators[i]);
     return 1;
 }
