@@ -20,7 +20,7 @@
 
 static const char *const names[] = {NAME, NULL};
 static const struct gt_library planted = {"planted library", "GEMMTUNE_PLANTED", names,
-                                          "this is a test", true};
+                                          "this is a test", .in_toolkit = true};
 
 struct fixture {
     char root[64], folder[PATH_MAX], file[PATH_MAX + 32];
