@@ -97,12 +97,12 @@ static bool is_late(const struct gt_race *race)
 static bool trials_spent(const struct gt_race *race)
 {
     const struct gt_budget *budget = &race->options->budget;
-    const struct gt_arm *last = &race->arm[race->arms - 1];
+    const struct gt_arm *last = race->arms ? &race->arm[race->arms - 1] : NULL;
     int64_t tried = race->tried + (int64_t)(race->flights + race->draws - race->drawn);
 
     for (size_t i = 0; i < race->arms; i++)
         tried += (int64_t)race->arm[i].retries;
-    if (last->guest)
+    if (last && last->guest)
         tried -= last->tried + last->flying + (int64_t)last->retries;
     return (budget->trials && tried >= budget->trials) ||
            (budget->patience && race->best_us > 0 &&
